@@ -53,6 +53,7 @@ from sampling_ref.row import (
     TokenId,
     places_of_others,
     read_logits,
+    to_float,
 )
 from sampling_ref.steps.lz import lz_penalty
 from sampling_ref.steps.step import Situation, Step, Use, with_row
@@ -319,7 +320,7 @@ def step(profile: str, op: str, logits: Any, history: Any = (), **given: Any) ->
             raise UnknownNameError(f"parameter of {op} in {profile}", name, used)
     if op == "logprobs":
         return _log_probabilities(made.candidates, made.situation.size)
-    row = list(map(float, made.one_step(op).row(made.situation.size)))
+    row = list(map(to_float, made.one_step(op).row(made.situation.size)))
     if inf in row:
         token = row.index(inf)
         logit = shown(made.candidates.logits[token])
@@ -448,6 +449,8 @@ def chain(
     row = ReadRow(read_logits(logits))
     tokens = read_history(history, len(row))
     read_prompt_length(prompt_length, len(tokens))
+    if state is not None:
+        _check_state(state)
     situation = Situation(len(row), tokens, prompt_length, Given(uniforms), state or {})
     candidates, applied = Candidates(range(len(row)), row), []
     for link in links:

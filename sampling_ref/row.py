@@ -32,7 +32,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import copysign, inf, isfinite, isinf, nan
+from math import inf, isfinite, isinf, nan
 from typing import Any, TypeAlias, TypeGuard
 
 from sampling_ref.errors import ParameterError, RowError, shown
@@ -246,6 +246,18 @@ def force(logits: Sequence[Number], tokens: Iterable[TokenId]) -> list[Number]:
     return forced
 
 
+def to_float(number: Number) -> float:
+    """Return the nearest float; infinity if no float can hold the number.
+
+    >>> to_float(Fraction(1, 2)), to_float(Fraction(-(10**400)))
+    (0.5, -inf)
+    """
+    try:
+        return float(number)
+    except OverflowError:
+        return inf if number > 0 else -inf
+
+
 @dataclass(frozen=True)
 class Candidates:
     """Tokens and their logits, in an engine's order.
@@ -280,13 +292,10 @@ class Candidates:
         """
         if self.factor == 1:
             return list(self.logits)
-        return [logit if logit == -inf else self._times_factor(logit) for logit in self.logits]
-
-    def _times_factor(self, logit: Number) -> float:
-        try:
-            return float(Fraction(logit) * self.factor)
-        except OverflowError:
-            return copysign(inf, logit)
+        return [
+            logit if logit == -inf else to_float(Fraction(logit) * self.factor)
+            for logit in self.logits
+        ]
 
     def possible_logits(self) -> ReadRow:
         """Return the entries; raise `RowError` if all of them are minus infinity."""

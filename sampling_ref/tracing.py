@@ -11,7 +11,8 @@ from itertools import accumulate
 from math import inf, log
 from typing import Any
 
-from sampling_ref.row import Candidates, Number, TokenId
+from sampling_ref.errors import shown as brief
+from sampling_ref.row import Candidates, Number, TokenId, to_float
 from sampling_ref.steps.step import Step, Values
 
 SHOWN = 6
@@ -96,7 +97,7 @@ class Trace:
     @property
     def row(self) -> list[float]:
         """The logits after the last step; empty if there was no step."""
-        return [float(logit) for logit in self.steps[-1].row_after] if self.steps else []
+        return [to_float(logit) for logit in self.steps[-1].row_after] if self.steps else []
 
     def __str__(self) -> str:
         """Lay the steps out as a table, one line each, with the likeliest tokens left."""
@@ -181,12 +182,12 @@ def shortly(value: Any) -> str:
     ('0.9', '100 101 102 103 104 105 and 94 more')
     """
     if isinstance(value, float | Fraction):
-        return f"{float(value):g}"
+        return f"{to_float(value):g}"
     if isinstance(value, Mapping):
         return shortly([f"{token}:{shortly(number)}" for token, number in value.items()])
     if isinstance(value, Collection) and not isinstance(value, str):
         return _some([shortly(part) for part in value])
-    return str(value)
+    return value if isinstance(value, str) else brief(value)
 
 
 def _some(tokens: Sequence[object]) -> str:

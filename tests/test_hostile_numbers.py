@@ -21,15 +21,20 @@ from sampling_ref import (
     SamplingError,
     UndecidedError,
     UnknownNameError,
+    Use,
+    chain,
     distribution,
     explain,
     logprobs,
     sample,
     step,
+    xtc,
 )
 from sampling_ref.numbers.exponential_sums import sign_of_sum
 from sampling_ref.numbers.logarithm_sums import sign_of_logarithms
 from sampling_ref.steps.mirostat_1 import mirostat_1
+
+NOTHING: Any = 5
 
 
 @pytest.fixture(autouse=True)
@@ -165,3 +170,31 @@ def test_a_long_list_of_suggestions_is_short() -> None:
     error = UnknownNameError("step", "x", [f"name {number}" for number in range(10**4)])
     assert len(str(error)) <= 1000
     assert str(error).startswith("there is no step 'x'; there are: name 0, ")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        lambda: step("tensorrt-llm", "repetition_penalty", [1e308], [0], repetition_penalty=1e-38),
+        lambda: chain([Use("logit_bias", biases=0.5)], [1.0]),
+        lambda: chain([Use("temperature", temperature=1, added="a")], [1.0]),
+        lambda: chain([Use("temperature", temperature=1, added=inf)], [1.0]),
+        lambda: chain([Use("penalties", frequency=10**5000)], [1.0], [0]),
+        lambda: chain([Use("penalties", frequency=1j)], [1.0], [0]),
+        lambda: chain([Use("presence_penalty", penalty=[0])], [1.0], [0]),
+        lambda: chain([Use("presence_penalty", penalty=[[0]])], [1.0], [0]),
+        lambda: chain([Use("encoder_repetition", penalty=1, encoder_input=1)], [1.0], [0]),
+        lambda: chain([Use("exponential_decay_length", start=0, growth=1, ends=0.5)], [1.0]),
+        lambda: chain([Use("exponential_decay_length", start=0, growth=1, ends="a")], [1.0]),
+        lambda: chain([Use("adaptive_p", target=0.5, decay=0.5)], [1.0], state=NOTHING),
+        lambda: xtc([1.0], threshold=0.1, protected=NOTHING),
+    ],
+)
+def test_a_value_of_a_wrong_kind_is_an_error_of_ours(question: Any) -> None:
+    with pytest.raises(SamplingError) as caught:
+        question()
+    assert len(str(caught.value)) < 400
+
+
+def test_a_trace_shows_whole_numbers_of_any_length() -> None:
+    assert "top_k(k=a whole number of more" in str(explain("antigravity", [1.0], top_k=10**5000))

@@ -26,7 +26,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import accumulate
 from typing import Protocol
 
@@ -48,6 +48,13 @@ _NOT_FOR_RE = re.compile(r"\)(?:[*+?]|\{[0-9,]+\})\+|\(\?>")
 
 # A group that repeats may match a text in exponentially many ways, and `re` knows no time limit.
 _MAY_RUN_AWAY = re.compile(r"\)(?:[*+]|\{[0-9]*,?[0-9]*\})")
+
+# So may many repetitions one after the other; no published pattern has more than two in a branch.
+_REPETITION = re.compile(r"(?:[*+]|\{[0-9]*,\})(?!\+)")
+_MOST_REPETITIONS = 3
+
+# `re` takes some milliseconds to compile a set of characters far apart.
+_MOST_SETS = 100
 
 _SECONDS = 2.0
 _SECONDS_PER_CHARACTER = 1e-5
@@ -189,7 +196,8 @@ def _search(pattern: str, tables: str) -> _Search:
     """Return what `Pretokenizer.pieces` searches with."""
     parts = _parts(pattern, tables)
     sets = {part for part in parts if not isinstance(part, str)}
-    basic = basic_alphabet_of(sets)
+    many = sum(not isinstance(part, str) and part >> 128 > 0 for part in parts) > _MOST_SETS
+    basic = None if many else basic_alphabet_of(sets)
     if basic is not None:
         compiled = _compile_with_re(_source(parts, basic))
         if compiled is not None:
@@ -207,25 +215,31 @@ def _source(
     parts: Iterable[str | CodePoints], alphabet: Alphabet | BasicAlphabet | None = None
 ) -> str:
     """Return the source of a pattern, its sets as ranges of an alphabet."""
-    return "".join(
-        part
-        if isinstance(part, str)
-        else set_source(part if alphabet is None else alphabet.narrowed(part))
-        for part in parts
-    )
+
+    @cache
+    def source_of(members: CodePoints) -> str:
+        return set_source(members if alphabet is None else alphabet.narrowed(members))
+
+    return "".join(part if isinstance(part, str) else source_of(part) for part in parts)
 
 
 def _compile_fastest(source: str, pattern: str) -> _Pattern:
     """Compile with `re`, or with `regex` what `re` cannot do, or not in a bounded time."""
-    if _MAY_RUN_AWAY.search(source):
+    if _may_run_away(source):
         return _Limited(regex.compile(source), pattern)
     compiled: _Pattern = _compile_with_re(source) or regex.compile(source)
     return compiled
 
 
+def _may_run_away(source: str) -> bool:
+    """Return whether a search may take far more time than the length of the text."""
+    most = max(len(_REPETITION.findall(branch)) for branch in source.split("|"))
+    return most > _MOST_REPETITIONS or _MAY_RUN_AWAY.search(source) is not None
+
+
 def _compile_with_re(source: str) -> _Pattern | None:
     """Compile with `re`, or return None for what it cannot do."""
-    if _NOT_FOR_RE.search(source) or _MAY_RUN_AWAY.search(source):
+    if _NOT_FOR_RE.search(source) or _may_run_away(source):
         return None
     try:
         return re.compile(source)

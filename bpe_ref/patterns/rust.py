@@ -18,7 +18,9 @@ Rejected, because it cannot be pinned or has no equal meaning elsewhere
     besides i, m and s; POSIX brackets (ASCII in Rust, Unicode in Oniguruma); `\pL` without braces
     (not a property in Oniguruma); a quantifier upon a quantifier. A pattern that may match the
     empty text is rejected too, since tiktoken panics as soon as it does; so is repeating what may
-    be empty, where engines disagree about when to stop.
+    be empty, where engines disagree about when to stop. So are patterns of more than 20,000
+    characters or 300 different classes, nesting deeper than 50, and counted repetitions that
+    together make more than 100,000 copies.
 
 Where the table is Oniguruma's, a pattern is one for the `Split` of tokenizers
     There `$` is the end of a line, and what reads otherwise is rejected: `^`, the flags m and s,
@@ -31,7 +33,8 @@ Source: https://docs.rs/regex and https://docs.rs/fancy-regex, and tiktoken 0.14
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import reduce
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
@@ -49,6 +52,12 @@ CodePointSet: TypeAlias = Callable[[UnicodeTables], CodePoints]
 
 Part: TypeAlias = str | CodePointSet
 """Source text that all engines read alike, or a set of code points to be matched once."""
+
+MOST_CHARACTERS = 20_000
+MOST_NESTED = 50
+MOST_REPEATS = 100_000
+MOST_CLASSES = 300
+_MOST_DIGITS = 6
 
 _LAST_ASCII = 0x7F
 _SURROGATES = range(0xD800, 0xE000)
@@ -75,6 +84,8 @@ class _Node(NamedTuple):
     parts: tuple[Part, ...]
     may_be_empty: bool
     repeatable: bool = True
+    copies: int = 1
+    """How often something in it is repeated at most, quantifiers in each other multiplied."""
 
 
 def parse(pattern: str, tables: UnicodeTables) -> tuple[Part, ...]:
@@ -96,6 +107,9 @@ def parse(pattern: str, tables: UnicodeTables) -> tuple[Part, ...]:
     pattern '\\p{Greek}' cannot be used: at 0, table unicode-16.0 has no property 'Greek'
     """
     reader = _Reader(pattern, tables)
+    if len(pattern) > MOST_CHARACTERS:
+        rule = f"a pattern may have at most {MOST_CHARACTERS} characters, not {len(pattern)}"
+        raise reader.error(rule)
     node = reader.alternation(frozenset())
     if reader.at < len(pattern):
         raise reader.error("a group closes that was never opened")
@@ -111,6 +125,8 @@ class _Reader(Cursor):
     def __init__(self, pattern: str, tables: UnicodeTables) -> None:
         super().__init__(pattern)
         self.tables = tables
+        self.depth = 0
+        self.classes = set[str]()
         self.oniguruma = tables.name == "unicode-16.0-oniguruma"
 
     def alternation(self, flags: frozenset[str]) -> _Node:
@@ -127,7 +143,15 @@ class _Reader(Cursor):
         for branch in branches:
             parts += ["|"] if parts or branch is not branches[0] else []
             parts += chain.from_iterable(node.parts for node in branch)
-        return _Node(tuple(parts), any(all(n.may_be_empty for n in branch) for branch in branches))
+        copies = max((node.copies for branch in branches for node in branch), default=1)
+        may_be_empty = any(all(n.may_be_empty for n in branch) for branch in branches)
+        return _Node(tuple(parts), may_be_empty, copies=copies)
+
+    def deeper(self) -> None:
+        """Count a group or class that opens. Raises `PatternError` if it is nested too deeply."""
+        self.depth += 1
+        if self.depth > MOST_NESTED:
+            raise self.error(f"groups and classes may be nested at most {MOST_NESTED} deep")
 
     def flags(self, flags: frozenset[str]) -> frozenset[str] | None:
         """Read `(?i)` and return the flags then in force, or None if something else comes."""
@@ -158,12 +182,18 @@ class _Reader(Cursor):
         if not node.repeatable:
             raise self.error("there is nothing to repeat")
         sign, least, comma, most, mode = match.groups()
+        copies = node.copies
         if sign:
             may_skip = sign in "*?"
             once = sign == "?"
         else:
+            if max(len(least), len(most)) > _MOST_DIGITS:
+                raise self.error(f"a quantifier may say at most {MOST_REPEATS}")
             fewest = int(least or "0")
             largest = int(most) if most else None if comma else fewest
+            copies *= max(1, fewest, largest or 0)
+            if copies > MOST_REPEATS:
+                raise self.error(f"quantifiers may say at most {MOST_REPEATS} together")
             if largest is not None and largest < fewest:
                 raise self.error("the quantifier's bounds must be in order")
             if mode and self.oniguruma:  # + repeats there, and ? makes {2} optional
@@ -176,7 +206,7 @@ class _Reader(Cursor):
         self.at = match.end()
         if _QUANTIFIER.match(self.pattern, self.at):
             raise self.error("a quantifier follows a quantifier")
-        return _Node((*node.parts, sign + mode), node.may_be_empty or may_skip)
+        return _Node((*node.parts, sign + mode), node.may_be_empty or may_skip, copies=copies)
 
     def atom(self, flags: frozenset[str]) -> _Node:
         """Read what a quantifier may follow, or an assertion."""
@@ -221,12 +251,15 @@ class _Reader(Cursor):
                 opening = "(?:"  # a name, which nothing can refer to
         else:
             raise self.error("this kind of group is not known")
+        self.deeper()
         inner = self.alternation(flags)
+        self.depth -= 1
         if not self.accept(")"):
             raise self.error("a group is never closed")
+        parts = (opening, *inner.parts, ")")
         if opening[-1] in "=!":
-            return _assertion(opening, *inner.parts, ")")
-        return _Node((opening, *inner.parts, ")"), inner.may_be_empty)
+            return _Node(parts, may_be_empty=True, repeatable=False, copies=inner.copies)
+        return _Node(parts, inner.may_be_empty, copies=inner.copies)
 
     def escaped_assertion(self) -> _Node | None:
         r"""Read the rest of `\A`, `\z`, `\b` or `\B`, if one of them comes."""
@@ -298,20 +331,30 @@ class _Reader(Cursor):
 
     def bracket(self, flags: frozenset[str]) -> CodePointSet:
         """Read a class in brackets; the opening one has been read."""
+        self.deeper()
+        start = self.at
         negated = self.accept("^")
         first = self.at
         result: CodePointSet = _nothing
-        operand: CodePointSet = _nothing
+        operand: list[CodePointSet] = []
         operator: Callable[[CodePoints, CodePoints], CodePoints] = int.__or__
+        operators = 0
         while self.at == first or not self.accept("]"):
             sign = self.peek(2)
             if sign in _SET_OPERATORS and self.at > first:
-                result = _combine(operator, result, operand)
-                operator, operand = _SET_OPERATORS[sign], _nothing
+                operators += 1
+                if operators > MOST_NESTED:
+                    raise self.error(f"a class may have at most {MOST_NESTED} operators")
+                result = _combine(operator, result, _union(operand))
+                operator, operand = _SET_OPERATORS[sign], []
                 self.at += 2
             else:
-                operand = _combine(int.__or__, operand, self.bracket_item(flags, first))
-        result = _combine(operator, result, operand)
+                operand.append(self.bracket_item(flags, first))
+        result = _combine(operator, result, _union(operand))
+        self.depth -= 1
+        self.classes.add(self.pattern[start : self.at])
+        if len(self.classes) > MOST_CLASSES:
+            raise self.error(f"a pattern may have at most {MOST_CLASSES} different classes")
         return _complement(result) if negated else result
 
     def bracket_item(self, flags: frozenset[str], first: int) -> CodePointSet:
@@ -367,6 +410,10 @@ def _no_newline(_: UnicodeTables) -> CodePoints:
 
 def _complement(members: CodePointSet) -> CodePointSet:
     return lambda tables: EVERY_CODE_POINT ^ members(tables)
+
+
+def _union(sets: Sequence[CodePointSet]) -> CodePointSet:
+    return lambda tables: reduce(int.__or__, (members(tables) for members in sets), 0)
 
 
 def _combine(

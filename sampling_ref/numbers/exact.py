@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import accumulate
-from math import inf, isfinite, lcm
+from math import inf, lcm
 from typing import Any
 
 from sampling_ref.numbers.entropies import (
@@ -394,7 +394,7 @@ class Exact(Numbers):
         >>> EXACT.number(0.5), EXACT.number(float("inf"))
         (Fraction(1, 2), inf)
         """
-        return Fraction(value) if isfinite(value) else value
+        return Fraction(value) if -inf < value < inf else value
 
     def of(self, row: Any) -> Row:
         """Return the row of logits."""

@@ -27,7 +27,7 @@ from typing import Any
 
 from sampling_ref.parameters import read_history, read_number, tokens_seen
 from sampling_ref.row import Number, TokenId, change_logits, read_logits
-from sampling_ref.steps.step import Situation, Values, row_step
+from sampling_ref.steps.step import Situation, Values, ids_in, row_step
 
 
 def encoder_repetition(
@@ -56,7 +56,7 @@ def _tokens_of_encoder(situation: Situation, values: Values) -> Iterable[TokenId
     given = values["encoder_input"]
     if given is None:
         return set(situation.history[: situation.prompt_length])
-    return {token for token in given if token < situation.size}
+    return ids_in(given, situation.size)
 
 
 STEP = row_step(

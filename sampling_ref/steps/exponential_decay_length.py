@@ -25,7 +25,7 @@ from typing import Any
 
 from sampling_ref.parameters import read_number, read_token_set, read_whole, tokens_seen
 from sampling_ref.row import Number, TokenId, change_logits, read_logits
-from sampling_ref.steps.step import Situation, Values, row_step
+from sampling_ref.steps.step import Situation, Values, ids_in, row_step
 
 
 def exponential_decay_length(
@@ -59,8 +59,7 @@ def exponential_decay_length(
 
 
 def _ends(situation: Situation, values: Values) -> Iterable[TokenId]:
-    ends = values["ends"]
-    return [end for end in ([ends] if isinstance(ends, int) else ends) if end < situation.size]
+    return ids_in(values["ends"], situation.size)
 
 
 STEP = row_step(

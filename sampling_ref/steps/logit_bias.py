@@ -20,7 +20,7 @@ from typing import Any
 
 from sampling_ref.parameters import read_bias, read_history, read_number, read_numbers_of_tokens
 from sampling_ref.row import Number, TokenId, change_logits, read_logits
-from sampling_ref.steps.step import Situation, Values, row_step
+from sampling_ref.steps.step import Situation, Values, ids_in, row_step
 
 
 def logit_bias(
@@ -47,7 +47,7 @@ def logit_bias(
 
 
 def _biased_tokens(situation: Situation, values: Values) -> Iterable[TokenId]:
-    return [token for token in values["biases"] if token < situation.size]
+    return ids_in(values["biases"], situation.size)
 
 
 STEP = row_step(

@@ -20,8 +20,9 @@ from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 from sampling_ref.errors import ParameterError, UnknownNameError
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.protocol import Numbers
+from sampling_ref.parameters import is_token
 from sampling_ref.random.sources import Given, Randomness
-from sampling_ref.row import Candidates, Number, ReadRow, TokenId
+from sampling_ref.row import Candidates, Number, ReadRow, TokenId, is_number
 
 
 @dataclass(frozen=True)
@@ -249,8 +250,30 @@ def exact(value: Any, situation: Situation) -> Any:
     if isinstance(value, Mapping):
         return {token: exact(number, situation) for token, number in value.items()}
     if isinstance(value, list | tuple):  # pairs of a sequence and its bias
-        return [(tokens, exact(number, situation)) for tokens, number in value]
-    return situation.numbers.parameter(value)
+        return [(pair[0], exact(pair[1], situation)) if is_pair(pair) else pair for pair in value]
+    return situation.numbers.parameter(value) if is_number(value) else value  # the rule checks it
+
+
+def is_pair(value: object) -> bool:
+    """Return whether a value is a list or tuple of two.
+
+    >>> is_pair((1, 2)), is_pair("ab")
+    (True, False)
+    """
+    return isinstance(value, list | tuple) and len(value) == 2
+
+
+def ids_in(tokens: Any, size: int) -> list[TokenId]:
+    """Return the ids of a row that a value names; the rule checks what else it holds.
+
+    >>> ids_in([0, 5, "a"], 3), ids_in(2, 3), ids_in(None, 3)
+    ([0], [2], [])
+    """
+    tokens = tokens.tolist() if hasattr(tokens, "tolist") else tokens
+    if not isinstance(tokens, Iterable):
+        tokens = [tokens]
+    plain = [token.tolist() if hasattr(token, "tolist") else token for token in tokens]
+    return [token for token in plain if is_token(token, size)]
 
 
 @cache

@@ -50,7 +50,7 @@ def temperature(
     read_choice("zero", zero, get_args(Zero))
     domain = "(0, inf)" if zero == "error" else "[0, inf)"
     read_number("temperature", temperature, domain)
-    divisor = numbers.number(Fraction(temperature) + Fraction(added))
+    divisor = numbers.number(Fraction(temperature) + Fraction(read_number("added", added)))
     candidates = numbers.candidates(row)
     if divisor == 0:
         return replace(only_first_largest(candidates), whole=None)

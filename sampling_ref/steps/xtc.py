@@ -36,6 +36,7 @@ Rounding
 from collections.abc import Callable, Collection
 from typing import Any, Literal, get_args
 
+from sampling_ref.errors import ParameterError
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.orders import Ties
 from sampling_ref.numbers.protocol import Numbers, OfAll
@@ -90,6 +91,8 @@ def xtc(
     number = read_uniform(uniform() if callable(uniform) else uniform)
     if chance == 0 or number > chance or (number == chance and coin == "below"):
         return candidates
+    if not isinstance(protected, Collection):
+        raise ParameterError("protected", protected, "must be a collection of token ids")
     here = numbers.by_shares(candidates).ordered()
     places = here.possible()
     top = here.at_least(OfAll(share), strictly=equality == "does not")

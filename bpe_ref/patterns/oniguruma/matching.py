@@ -32,8 +32,8 @@ from bpe_ref.patterns.cursor import MOST_SETS
 from bpe_ref.patterns.oniguruma.characters import property_set
 from bpe_ref.patterns.oniguruma.folding import fold
 from bpe_ref.patterns.oniguruma.machine import Machine, OutOfStepsError
-from bpe_ref.patterns.oniguruma.nodes import Node, One, Text, children, width, with_sets
-from bpe_ref.patterns.oniguruma.reading import read
+from bpe_ref.patterns.oniguruma.nodes import Node, One, Repeat, Text, children, width, with_sets
+from bpe_ref.patterns.oniguruma.reading import MOST_REPEATS, read
 from bpe_ref.patterns.oniguruma.translation import Cost, cost, translate
 from bpe_ref.patterns.stand_ins import Alphabet, alphabet_of, set_source
 from bpe_ref.patterns.unicode_tables import CodePoints
@@ -144,6 +144,8 @@ class Oniguruma:
 
     @cached_property
     def _translation(self) -> str | None:
+        if _copies(self.node) > MOST_REPEATS:  # engines would write every copy down
+            return None
         return translate(self._narrow, self._narrow_words)
 
     @cached_property
@@ -229,6 +231,12 @@ def _descendants(node: Node) -> Iterator[Node]:
         item = waiting.pop()
         yield item
         waiting += children(item)
+
+
+def _copies(node: Node) -> int:
+    """Return how often something is repeated at most, quantifiers in each other multiplied."""
+    inner = max(map(_copies, children(node)), default=1)
+    return inner * max(1, node.least, node.most or 0) if isinstance(node, Repeat) else inner
 
 
 def _height(node: Node) -> int:
