@@ -18,7 +18,7 @@ How tokens are shown
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from bpe_ref.vocabulary import Vocabulary
@@ -45,6 +45,9 @@ class MergeStep:
     tokens: tuple[TokenId, ...]
     """All tokens of the piece after this merge."""
 
+    lost: tuple[tuple[int, int], ...] = field(default=(), compare=False)
+    """Rank and position of each other pair that could have merged, best first."""
+
 
 def trace(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[MergeStep]:
     """Return the merges that encoding makes, in order. O(n²).
@@ -67,7 +70,8 @@ def trace(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[MergeStep]
         rank, position, result = min(candidates)
         left, right = tokens[position : position + 2]
         tokens[position : position + 2] = [result]
-        steps.append(MergeStep(position, left, right, result, rank, tuple(tokens)))
+        lost = tuple((rank, position) for rank, position, _ in sorted(candidates)[1:])
+        steps.append(MergeStep(position, left, right, result, rank, tuple(tokens), lost))
     return steps
 
 
@@ -105,6 +109,44 @@ def render_trace(
         f"{tokens}".rstrip()
         for number, rank, position, merge, tokens in rows
     )
+
+
+MOST_LOST = 5
+"""How many of the pairs that lost are shown for each merge."""
+
+
+def render_details(
+    vocabulary: Vocabulary, symbols: Sequence[TokenId], steps: Sequence[MergeStep]
+) -> str:
+    """Return the table of a trace with the ids after each merge and the pairs that lost.
+
+    >>> from bpe_ref import vocabulary_by_concatenation
+    >>> vocabulary = vocabulary_by_concatenation({b"a": 0, b"b": 1, b" ": 2, b"ab": 3, b"aba": 4})
+    >>> symbols = vocabulary.symbols(b"abab")
+    >>> print(render_details(vocabulary, symbols, trace(vocabulary, symbols)))
+    step  rank  position  merge       tokens
+       0                              a b a b
+              ids 0 1 0 1
+       1     3         0  a + b = ab  ab a b
+              ids 3 0 1; lost: a + b of rank 3 at 2
+       2     3         1  a + b = ab  ab ab
+              ids 3 3; lost: ab + a of rank 4 at 0
+    """
+    head, *lines = render_trace(vocabulary, symbols, steps).splitlines()
+    shown = [head]
+    before: Sequence[TokenId] = symbols
+    states = [tuple(symbols), *(step.tokens for step in steps)]
+    for number, (line, tokens) in enumerate(zip(lines, states, strict=True)):
+        details = f"          ids {' '.join(map(str, tokens))}"
+        lost = steps[number - 1].lost if number else ()
+        pairs = []
+        for rank, at in lost[:MOST_LOST]:
+            left, right = (show_token(vocabulary.token_bytes(each)) for each in before[at : at + 2])
+            pairs.append(f"{left} + {right} of rank {rank} at {at}")
+        more = f" and {len(lost) - MOST_LOST} more" if len(lost) > MOST_LOST else ""
+        shown += [line, details + (f"; lost: {', '.join(pairs)}{more}" if pairs else "")]
+        before = tokens
+    return "\n".join(shown)
 
 
 def show_token(content: bytes) -> str:

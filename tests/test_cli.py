@@ -251,7 +251,7 @@ def test_a_canary_that_passes_makes_the_run_invalid(fixtures: Path) -> None:
     tokenref("check", "reference", "--fixtures", fixtures, "--id", EXAMPLE, *options)
     for path in paths:
         assert said in path.read_text(encoding="utf-8"), path
-    asked = ["check", "reference", "--fixtures", fixtures, "--id", EXAMPLE]
+    asked: list[str | Path] = ["check", "reference", "--fixtures", fixtures, "--id", EXAMPLE]
     changed = tokenref(*asked, "--only-changes", paths[0])
     assert changed.exit_code == 3
     assert f"reference: the run is invalid: {said}" in " ".join(changed.output.split())

@@ -9,7 +9,9 @@ from click.testing import CliRunner, Result
 from authoring.__main__ import main as authoring
 from authoring.engines_page import engines_page
 from sampling_ref import PROFILES, distribution
+from tokenref.catalogue import open_catalogue
 from tokenref.cli import main
+from tokenref.record import op_of
 from tokenref.rules import rule_names
 
 ROOT = Path(__file__).parent.parent
@@ -284,3 +286,13 @@ def test_compare_explains_bad_input_in_one_sentence(arguments: list[str], senten
     assert result.exit_code == 2
     assert sentence in result.output
     assert result.output.count("\n") == 1
+
+
+@pytest.mark.parametrize("op", ["chain", "distribution", "sample", "sequence"])
+def test_rules_of_a_whole_chain_are_engines_and_this_is_explained(op: str) -> None:
+    shown = run("rules", op).output
+    assert shown.startswith(f"{op} runs the whole chain of an engine")
+    assert "tokenref profiles ENGINE" in shown
+    assert run("rules", op, "--all").output.splitlines() == list(PROFILES)
+    assert {case.profile for case in open_catalogue().cases if op_of(case) == op} <= {*PROFILES}
+    assert "see `tokenref profiles ENGINE`" in run("rules", op, "--definition").output

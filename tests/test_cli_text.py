@@ -3,6 +3,8 @@
 import contextlib
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tty
@@ -17,6 +19,8 @@ from bpe_ref import load, vocabulary_of
 from bpe_ref.formats.byte_level_json import write_tokenizer_json
 from bpe_ref.formats.hugging_face import read_tokenizer_json
 from tests.sentencepiece_models import trained
+from tests.test_pages import ROOT, code_of
+from tests.test_tekken import a_file, tokens_of_tiny
 from tokenref.cli import main
 
 TEXT = "Hello, wörld! 你好 It's <|endoftext|> fine."
@@ -181,7 +185,28 @@ def test_every_kind_of_tokenizer_can_be_traced(pipeline_file: Path, model_file: 
         assert result.exit_code == 0
         assert "piece '" in result.stdout
         ids = as_json("encode", "the", "--vocabulary", file)["tokens"]
-        assert result.stdout.splitlines()[-1].split()[1:] == ids
+        last = result.stdout.splitlines()[-2:]
+        assert last[0].split()[1:] == ids
+        numbers = as_json("encode", "the", "--vocabulary", file)["ids"]
+        assert last[1].partition(";")[0].split() == ["ids", *map(str, numbers)]
+
+
+def test_a_trace_shows_the_pairs_that_lost_whatever_the_file(pipeline_file: Path) -> None:
+    text = "abab cdcd someone"
+    for vocabulary in ("tiny", str(pipeline_file)):
+        shown = tokenref("trace", text, "--vocabulary", vocabulary).stdout
+        assert " of rank " in shown
+    lost = [
+        [line.partition("lost: ")[2] for line in out.splitlines() if "lost: " in line]
+        for out in (
+            tokenref("trace", text, "--vocabulary", vocabulary).stdout.replace("Ġ", "␣")
+            for vocabulary in ("tiny", str(pipeline_file))
+        )
+    ]
+    places = [
+        [re.findall(r"(\S+ \+ \S+) of rank \d+ at (\d+)", line) for line in each] for each in lost
+    ]
+    assert places[0] == places[1]
 
 
 def test_every_kind_of_tokenizer_can_be_audited(model_file: Path) -> None:
@@ -375,3 +400,45 @@ def test_goldens_cannot_be_made_for_a_sentencepiece_model(tmp_path: Path, model_
     assert made.exit_code == 2
     assert "is a SentencePiece model" in made.stderr
     assert not out.exists()
+
+
+SHOWN = [
+    line
+    for block in code_of(ROOT / "README.md", "sh")
+    for line in block.splitlines()
+    if re.match(r"tokenref (encode|count|chunks|audit|sample|compare|profiles|trace) ?", line)
+]
+
+
+@pytest.mark.parametrize("line", SHOWN)
+def test_the_commands_that_the_front_page_shows_work_as_typed(
+    line: str, tmp_path: Path, pipeline_file: Path, model_file: Path
+) -> None:
+    if "cl100k_base" in line:
+        pytest.importorskip("bpe_openai")
+    folder = tmp_path / "path" / "to"
+    folder.mkdir(parents=True)
+    shutil.copy(pipeline_file, folder / "tokenizer.json")
+    shutil.copy(model_file, folder / "tokenizer.model")
+    (folder / "tekken.json").write_text(json.dumps(a_file(tokens_of_tiny())))
+    for name in ("my.txt", "other.txt"):
+        (tmp_path / name).write_text(TEXT, encoding="utf-8")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        [str(shutil.which("bash")), "-o", "pipefail", "-c", line],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+    if "decode" in line:
+        assert done.stdout == TEXT
+
+
+def test_the_front_page_shows_every_command_about_text_and_sampling() -> None:
+    commands = {line.split()[1] for line in SHOWN}
+    names = {"encode", "count", "chunks", "audit", "sample", "compare", "profiles", "trace"}
+    assert commands == names

@@ -40,6 +40,7 @@ from tokenref.fuzzing.printing import print_finding
 from tokenref.fuzzing.records import case_of
 from tokenref.fuzzing.smaller_questions import smaller_sampling
 from tokenref.judge import judge
+from tokenref.known import Known
 from tokenref.protocol.channel import Patience
 from tokenref.subjects import SAMPLERS
 
@@ -172,6 +173,53 @@ def test_what_is_ignored_is_no_finding() -> None:
     )
     assert result.exit_code == 0, result.output
     assert "ignored" in result.output
+
+
+def test_known_differences_are_counted_and_are_findings_only_with_all() -> None:
+    command = ("tiktoken", "--seed", "7", "--cases", "256", "--shrink-seconds", "2")
+    ended = run(*command)
+    assert ended.exit_code == 0, ended.output
+    assert "0 likely bugs (0 findings)" in ended.output
+    assert "known: failures like those of known differences" in ended.output
+    shown = run(*command, "--all")
+    assert shown.exit_code == 1
+    assert "PanicException: no entry found for key" in shown.output
+    assert " known " not in shown.output
+    again = run("tiktoken", "--seed", "7", "--at", "103")
+    assert again.exit_code == 0
+    assert "outcome   known" in again.output
+
+
+class _Breaks:
+    """Breaks at a text in a way that is known, and at ids in one that is not."""
+
+    name, version = "breaks", "1"
+
+    def load(self, vocabulary: Vocabulary, name: str) -> "_Breaks":
+        return self
+
+    def answer(self, op: str, request: Any) -> Answer:
+        error = KeyError if op == "encode" else IndexError
+        raise error("no entry 17")
+
+
+def test_only_failures_like_the_known_ones_are_known() -> None:
+    entry = Known(
+        title="breaks at bytes",
+        engine="breaks",
+        cases=["bpe/encode/missing_bytes/*"],
+        status="crash",
+        reason="An example for this test, in which an engine raises.",
+        link="",
+    )
+    vocabulary = vocabulary_by_concatenation({b"a": 0})
+    questions = [
+        Question("encode", "definition", vocabulary, "", {"text": "b"}),
+        Question("decode", "definition", vocabulary, "", {"ids": [0]}),
+    ]
+    comparer = Comparer(_Breaks(), known=[entry])
+    assert [each.fate for each in comparer.compare(questions)] == ["known", "failed"]
+    assert [each.fate for each in Comparer(_Breaks()).compare(questions)] == ["failed", "failed"]
 
 
 def test_a_failure_at_a_boundary_becomes_the_plainest_weights() -> None:

@@ -31,7 +31,14 @@ from tokenref.skeletons import LANGUAGES, SkeletonError, write_skeleton
 CALM = Patience(per_batch=60, per_case=0, to_start=60)
 """An answer comes, however busy the machine is."""
 
-PROGRAMS = {"rust": "rustc", "c": "cc", "cpp": "c++", "python": sys.executable, "js": "node"}
+PROGRAMS = {
+    "rust": "rustc",
+    "c": "cc",
+    "cpp": "c++",
+    "go": "go",
+    "python": sys.executable,
+    "js": "node",
+}
 
 # Code that breaks at the text "boom", put into the example that authors replace.
 BOOM = {
@@ -49,6 +56,11 @@ BOOM = {
         "engine.cpp",
         "encode(const Vocabulary &vocabulary, const std::string &text) {",
         '    if (text == "boom") throw 1;',
+    ),
+    "go": (
+        "main.go",
+        "text string) ([]json.Number, error) {",
+        '\tif text == "boom" {\n\t\tpanic("boom")\n\t}',
     ),
     "python": (
         "engine.py",
@@ -169,12 +181,14 @@ def test_json_is_read_however_it_is_spelled(engine: ProtocolEngine) -> None:
 @pytest.mark.parametrize("wrong", ['"\\ud800"', '"\\udc00"', '"\\ud800\\u0041"', '"\\x"', "[1,]"])
 def test_what_is_no_json_is_no_question(engine: ProtocolEngine, wrong: str) -> None:
     """It ends, or says that it broke; it does not go on as if nothing had happened."""
-    half = "\\ud" in wrong and command(engine)[-1].endswith((".py", ".mjs"))
+    program = Path(command(engine)[-1])
+    takes_half = program.suffix in {".py", ".mjs"} or (program.parent / "main.go").exists()
+    half = "\\ud" in wrong and takes_half
     line = f'{{"cmd":"hello","proto":1,"more":{wrong}}}\n{{"cmd":"bye"}}\n'.encode()
     done = subprocess.run(
         command(engine), input=line, capture_output=True, timeout=120, check=False
     )
-    assert bool(done.stdout) == half  # the readers of Python and JavaScript take half a pair
+    assert bool(done.stdout) == half  # these readers take half a pair
 
 
 def test_deep_nesting_does_not_overflow_the_stack(engine: ProtocolEngine) -> None:

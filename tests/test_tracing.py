@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bpe_ref import Vocabulary, vocabulary_by_concatenation, vocabulary_by_pair
 from bpe_ref.encoders.naive import encode_naive
 from bpe_ref.errors import SymbolError
-from bpe_ref.tracing import MergeStep, render_trace, show_token, trace
+from bpe_ref.tracing import MergeStep, render_details, render_trace, show_token, trace
 from tests.strategies import examples, vocabularies_and_pieces
 
 LETTERS = vocabulary_by_concatenation(
@@ -88,6 +88,32 @@ def test_the_table_has_a_line_for_the_symbols_and_one_for_each_merge() -> None:
         r"   2     5         2  a + b = ab    ab \n ab a \xe4 ␣",
         r"   3     6         2  ab + a = aba  ab \n aba \xe4 ␣",
     ]
+
+
+@examples(100)
+@given(vocabularies_and_pieces())
+def test_the_pairs_that_lost_are_all_others_that_could_have_merged(
+    drawn: tuple[Vocabulary, bytes],
+) -> None:
+    vocabulary, piece = drawn
+    before = tuple(vocabulary.symbols(piece))
+    for step in trace(vocabulary, before):
+        possible = [
+            (merge.rank, at)
+            for at, (left, right) in enumerate(pairwise(before))
+            if (merge := vocabulary.merge(left, right)) is not None
+        ]
+        assert [(step.rank, step.position), *step.lost] == sorted(possible)
+        before = step.tokens
+
+
+def test_the_details_have_the_ids_and_the_ranks_of_the_pairs_that_lost() -> None:
+    symbols = LETTERS.symbols(b"ababab")
+    lines = render_details(LETTERS, symbols, trace(LETTERS, symbols)).splitlines()
+    assert lines[2] == "          ids 0 1 0 1 0 1"
+    assert lines[4] == "          ids 5 0 1 0 1; lost: a + b of rank 5 at 2, a + b of rank 5 at 4"
+    many = LETTERS.symbols(b"ab" * 9)
+    assert "at 10 and 3 more" in render_details(LETTERS, many, trace(LETTERS, many))
 
 
 def test_the_table_of_nothing_is_its_head_and_an_empty_line() -> None:

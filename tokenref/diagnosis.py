@@ -213,7 +213,7 @@ class _Match:
         wrong = self.passed + len(self.others - shared)
         if len(self.hits) < NEARLY_ALL * (len(self.hits) + wrong):
             return False
-        if len(self.hits) < fewest and any(len(c.answers) > len(self.hits) for c in self.causes):
+        if len(self.hits) < fewest and all(len(c.answers) > len(self.hits) for c in self.causes):
             return False
         explained = shared | self.hits | self.others
         of_area = Counter(map(_area, failed.values()))
@@ -226,6 +226,14 @@ class _Match:
 def _area(seen: Seen) -> tuple[str, bool]:
     """Return the operation, and whether the input is invalid: engines often accept too much."""
     return op_of(seen.case), isinstance(seen.case.verdict, MustRefuse)
+
+
+def _is_right(seen: Seen) -> bool:
+    """Return whether the answer about a text is right, apart from its stages."""
+    case = seen.case
+    if case.vocab is None or case.out is None or seen.status != "fail":
+        return False
+    return seen.answer == answer_digest(op_of(case), Ok(msgspec.to_builtins(case.out)))
 
 
 def diagnose(
@@ -241,7 +249,9 @@ def diagnose(
     passed = {digest(seen.case.id) for seen in results if seen.status == "pass"}
     wrong = (seen for seen in results if seen.status in FAILURES - {"timeout", "xpass"})
     failed = {digest(seen.case.id): seen for seen in wrong}
-    if not failed:
+    stages = [seen.case.id for seen in failed.values() if _is_right(seen)]
+    failed = {record: seen for record, seen in failed.items() if not _is_right(seen)}
+    if not failed and not stages:
         return found
     known = known or known_causes()
     matches = _matches(known.causes, passed, failed)
@@ -276,6 +286,10 @@ def diagnose(
         for record, seen in failed.items()
         if record not in named and isinstance(seen.case.verdict, MustRefuse)
     ]
+    if stages:
+        these = f"{len(stages):,} failures are" if len(stages) > 1 else "1 failure is"
+        sentence = f"{these} in a stage only; the answer is right"
+        found.append(Diagnosis("stages", sentence, stages))
     if long:
         these = f"{len(long):,} failures are" if len(long) > 1 else "1 failure is"
         sentence = f"{these} about inputs too long to be compared with known causes"
@@ -303,6 +317,8 @@ def _matches(
             key = hits, predicted - hits, wrong
             match = _Match([], hits, frozenset(predicted - hits), wrong)
             together.setdefault((key[0], frozenset(key[1]), key[2]), match).causes.append(each)
+    for match in together.values():
+        match.causes.sort(key=lambda cause: len(cause.answers))
     return list(together.values())
 
 
@@ -328,19 +344,19 @@ def too_slow(results: Iterable[Seen]) -> Diagnosis | None:
     were proportional to the length.
     """
     timed = [
-        (length(each.case), each) for each in results if isinstance(each.case.input, TextInput)
+        (length(each.case), each.seconds, each)
+        for each in results
+        if isinstance(each.case.input, TextInput)
     ]
-    late = [(size, each) for size, each in timed if each.status == "timeout"]
-    shortest = min((size for size, _ in late), default=0)
-    answered = [
-        (size, each.seconds)
-        for size, each in timed
-        if each.status in {"pass", "fail"} and 0 < size < shortest
-    ]
-    if not answered:
+    answered = [(size, time) for size, time, each in timed if each.status in {"pass", "fail"}]
+    longest = max((size for size, _ in answered), default=0)
+    late = [(size, time, each) for size, time, each in timed if each.status == "timeout"]
+    beyond = [(size, time) for size, time, _ in late if size > longest]
+    if not longest or not beyond:
         return None
-    longest, seconds = max(answered)
-    waited = max(each.seconds for _, each in late)
+    # Questions in one message share its time, so the shortest time says most.
+    seconds = min(time for size, time in answered if size > longest / 2)
+    shortest, waited = min(beyond)[0], max(time for _, time in beyond)
     if waited < seconds * (shortest / longest) ** _ABOVE_LINEAR:
         return None
     texts = f"{len(late):,} texts" if len(late) > 1 else "1 text"
@@ -348,7 +364,7 @@ def too_slow(results: Iterable[Seen]) -> Diagnosis | None:
         f"Running time appears to be quadratic: {texts} of {shortest:,} or more characters took "
         f"too long, but one of {longest:,} only {seconds:.2g} s"
     )
-    return Diagnosis("quadratic time", sentence, [each.case.id for _, each in late])
+    return Diagnosis("quadratic time", sentence, [each.case.id for _, _, each in late])
 
 
 _ABOVE_LINEAR: Final = 1.4

@@ -7,6 +7,9 @@ from typing import Final
 from authoring.cases.draft import Draft
 from authoring.cases.rivals import EVERYDAY, contrast, differing, fails
 from authoring.cases.vocabularies import PARITY_LETTERS, RUN_ORDERS, vocabulary_named
+from authoring.data import tables
+from bpe_ref import tokenizer_of
+from bpe_ref.tiny import tiny_vocabulary
 from tokenref.questions.text import TextInput
 
 LONGEST_RUN: Final = 40
@@ -60,6 +63,9 @@ _EXHAUSTIVE: Final = {
 }
 """Which vocabularies get every short text, and which mistakes are looked for there."""
 
+MOST_PIECES: Final = 60
+"""How many pieces of ordinary texts are cases."""
+
 _HIGH: Final = ("8-bit ranks", "9-bit ranks", "16-bit ranks", "24-bit ranks", "float ranks")
 
 
@@ -70,6 +76,7 @@ def drafts() -> Iterator[Draft]:
         yield from _short_texts(vocabulary, rivals)
     yield from _high_ranks()
     yield from _parity()
+    yield from _given_pieces()
 
 
 def encode_draft(
@@ -175,4 +182,35 @@ def _parity() -> Iterator[Draft]:
     for text in ("abcdefghijklm", "!abcdefgh", "!abcdefghijklmnabcdefghijklmn", "bcdefghijklmn!"):
         yield encode_draft(
             "backtracking", f"far-{text.replace('!', 'x')}", "last_letter_decides", text, EVERYDAY
+        )
+
+
+def _given_pieces() -> Iterator[Draft]:
+    """Yield pieces of ordinary texts, for engines that cannot cut text by tiny's pattern."""
+    named = vocabulary_named("tiny_pieces")
+    texts = [
+        text
+        for name in ("words", "code", "apostrophes", "digits")
+        for _, text, _ in tables("words")[name]
+    ]
+    pieces = dict.fromkeys(
+        piece for text in texts for piece in tokenizer_of(tiny_vocabulary()).pieces(text)
+    )
+    found = 0
+    for text in pieces:
+        wrong = differing(named, text.encode(), EVERYDAY)
+        if not wrong or found == MOST_PIECES:
+            continue
+        found += 1
+        yield Draft(
+            op="encode",
+            topic="given_pieces",
+            slug=f"piece-{found:02}",
+            vocabulary="tiny_pieces",
+            request=TextInput(text=text),
+            why=f"{text!a} as a piece of its own, whatever cuts texts: "
+            f"{contrast(named, text.encode(), EVERYDAY)}",
+            flags=sorted({FLAG_OF_RIVAL[name] for name in wrong} | {"MergeOrder"}),
+            spec="docs/bpe.md#definition",
+            purposes=fails(*wrong),
         )

@@ -146,6 +146,10 @@ def _tinies() -> list[NamedVocabulary]:
             "The tokens of tiny behind NFC: a letter and its accent become one character first.",
             replace(rules, normalization="nfc"),
         ),
+        "tiny_pieces": (
+            "The tokens of tiny without a pattern: each text is one piece, cut in advance.",
+            TextRules(),
+        ),
     }
     return [NamedVocabulary(name, why, _tiny_as(text)) for name, (why, text) in variants.items()]
 

@@ -36,7 +36,7 @@ from tokenref.fuzzing.printing import (
     sentence_of,
 )
 from tokenref.fuzzing.shrinking import shrunk
-from tokenref.known import default_path, read_known
+from tokenref.known import Known, default_path, read_known
 from tokenref.protocol.channel import Patience
 from tokenref.protocol.engine import ProtocolEngine
 from tokenref.record import OPS
@@ -67,6 +67,8 @@ class Wanted:
     shard: str
     state: Path | None
     patience: Patience
+    every: bool = False
+    """Whether known differences are findings, too."""
 
 
 def campaign(
@@ -89,7 +91,9 @@ def campaign(
     limits = Limits(seconds=shrink_seconds, until=until)
     try:
         if any(finding.unfinished for finding in journal.findings.values()):
-            run.take_smaller(made_smaller(journal, Comparer(engine, wanted.ignored), limits))
+            run.take_smaller(
+                made_smaller(journal, Comparer(engine, wanted.ignored, plan.known), limits)
+            )
             seconds = None if seconds is None else max(0.0, begin + seconds - time.monotonic())
         why = run_campaign(
             journal,
@@ -111,7 +115,9 @@ def campaign(
         return FAILURES
     if interrupted:
         return INTERRUPTED
-    compared = any({"same", "failed"} & fates.keys() for fates in journal.counts().values())
+    compared = any(
+        {"same", "failed", "known"} & fates.keys() for fates in journal.counts().values()
+    )
     return CLEAN if compared and not run.trouble else NOTHING_COMPARED
 
 
@@ -145,12 +151,12 @@ def ask_again(wanted: Wanted, index: int, shrink_seconds: float) -> int:
     plan = plan_for(wanted, engine)
     if wanted.seed is None:
         raise InputError("--at needs --seed, the seed of the campaign")
-    comparer, console = Comparer(engine, wanted.ignored), output_console()
+    comparer, console = Comparer(engine, wanted.ignored, plan.known), output_console()
     question = questions_of(plan.selection, plan.seed, index // GROUP)[index % GROUP]
     (outcome,) = comparer.compare([question])
     print_question(console, outcome)
     if outcome.fate != "failed":
-        return CLEAN if outcome.fate == "same" else NOTHING_COMPARED
+        return CLEAN if outcome.fate in {"same", "known"} else NOTHING_COMPARED
     finding = finding_of(
         outcome,
         shrunk(outcome, comparer, Limits(seconds=shrink_seconds)),
@@ -182,10 +188,18 @@ def plan_for(wanted: Wanted, engine: Engine) -> Plan:
         engine_version=engine.version,
         selection=selection,
         ignored=wanted.ignored,
+        known=_known_differences(wanted, engine),
         cases=wanted.cases,
         again=_options(wanted),
         shard=shard,
     )
+
+
+def _known_differences(wanted: Wanted, engine: Engine) -> list[Known]:
+    """Return the known differences of an engine, unless they are wanted as findings."""
+    if wanted.every:
+        return []
+    return [entry for entry in read_known(default_path()) if entry.engine == engine.name]
 
 
 def _options(wanted: Wanted) -> list[str]:
@@ -199,7 +213,7 @@ def _options(wanted: Wanted) -> list[str]:
         ("--vocabulary", wanted.subjects),
     ):
         options += [part for value in values for part in (name, value)]
-    return options
+    return [*options, *["--all"][: wanted.every]]
 
 
 def supported(engine: Engine, subjects: Sequence[str] = ()) -> list[str]:

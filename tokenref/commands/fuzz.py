@@ -18,6 +18,7 @@ from tokenref.fuzzing.plan import SECONDS
     "--cmd", "command", metavar="'PROGRAM ARGS'", help="Test this program instead of ENGINE."
 )
 @click.option("--op", "ops", multiple=True, type=OPERATION, help="Ask only about this operation.")
+@click.option("--all", "every", is_flag=True, help="Show known differences, too.")
 @click.option("--profile", "profiles", multiple=True, help="Ask samplers only about this profile.")
 @click.option(
     "--vocabulary",

@@ -1,6 +1,8 @@
 """`tokenref show`, `engines` and `trace`."""
 
 import difflib
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -10,8 +12,10 @@ from rich.console import Console
 from rich.text import Text
 
 from bpe_ref import SymbolError, load
+from bpe_ref.components import Model
+from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import ByteBPE
-from bpe_ref.tracing import render_trace, trace
+from bpe_ref.tracing import MOST_LOST, render_details, trace
 from tokenref.catalogue import fixtures_folder, open_catalogue
 from tokenref.commands.options import FIXTURES
 from tokenref.commands.paths import InputError, output_console
@@ -53,7 +57,8 @@ def show(case_id: str, as_line: bool, fixtures: Path | None) -> None:
 def trace_command(text: str, vocabulary: str) -> None:
     """Show how a text becomes tokens, merge by merge.
 
-    The text is split into pieces first.
+    The text is split into pieces first. After each merge the ids are shown, and the pairs that
+    could have merged but have a higher rank, or the same rank further right.
     """
     tokenizer = load(vocabulary)
     content = argument_text(text)
@@ -66,6 +71,31 @@ def trace_command(text: str, vocabulary: str) -> None:
         for number, tokens in enumerate(traced.steps):
             shown = " ".join(visible(tokenizer.id_to_token(token)) for token in tokens)
             click.echo(f"{number:4}  {shown}")
+            lost = _lost(tokenizer.model, traced.steps, number)
+            click.echo(f"      ids {' '.join(map(str, tokens))}{lost}")
+
+
+def _lost(model: Model, steps: Sequence[Sequence[int]], number: int) -> str:
+    """Return the pairs that did not merge in a step of a model with a list of merges."""
+    if not number or not isinstance(model, BPE):
+        return ""
+    before, after = steps[number - 1], steps[number]
+    place = next(
+        at for at, pair in enumerate(zip(before, [*after, -1], strict=False)) if pair[0] != pair[1]
+    )
+    ranks = model.ranked.ranks
+    pairs = sorted(
+        (ranks[pair], at)
+        for at, pair in enumerate(pairwise(before))
+        if pair in ranks and at != place
+    )
+    shown = [
+        f"{visible(model.strings[before[at]])} + {visible(model.strings[before[at + 1]])} "
+        f"of rank {rank} at {at}"
+        for rank, at in pairs[:MOST_LOST]
+    ]
+    more = f" and {len(pairs) - MOST_LOST} more" if len(pairs) > MOST_LOST else ""
+    return f"; lost: {', '.join(shown)}{more}" if shown else ""
 
 
 def _trace_bytes(model: ByteBPE, piece: str) -> None:
@@ -86,7 +116,7 @@ def _trace_bytes(model: ByteBPE, piece: str) -> None:
         click.echo(f"not possible: {error}")
         return
     steps = trace(model.vocabulary, symbols)
-    click.echo(render_trace(model.vocabulary, symbols, steps))
+    click.echo(render_details(model.vocabulary, symbols, steps))
 
 
 @click.command()

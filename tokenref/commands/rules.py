@@ -30,13 +30,17 @@ def rules(op: str | None, *, every: bool, definition: bool) -> None:
 
     A rule is named after its non-standard choices, joined with plus signs. --definition
     explains the operation and each choice; docs/sampling.md does so in fewer words. Engine names
-    are profiles too; `tokenref profiles` lists them.
+    are profiles too; `tokenref profiles` lists them. `chain`, `distribution`, `sample` and
+    `sequence` run the whole chain of an engine, so they have names of engines instead of rules.
     """
     console = output_console()
     if every and op is None:
         raise click.UsageError("--all needs an operation")
     if definition:
         click.echo(_definition(op))
+        return
+    if op in OF_ENGINES:
+        _print_engines(op, only_names=every)
         return
     if op is not None and (every or not points(op)):
         for name in rule_names(op):
@@ -49,6 +53,22 @@ def rules(op: str | None, *, every: bool, definition: bool) -> None:
         count = len(rule_names(op))
         says = f"\n{count} rules, which --all lists; {STANDARD} is the first choice at every point"
         console.print(says, soft_wrap=True, highlight=False)
+
+
+OF_ENGINES: Final = ("chain", "distribution", "sample", "sequence")
+"""The operations that run the whole chain of an engine."""
+
+
+def _print_engines(op: str, *, only_names: bool) -> None:
+    """Print the engines, which are the profiles of an operation on a whole chain."""
+    if not only_names:
+        click.echo(
+            f"{op} runs the whole chain of an engine, so its records have the name of an engine "
+            "instead of a rule.\n`tokenref profiles ENGINE` shows the steps of an engine, "
+            "`tokenref rules STEP` the rules of a step.\n"
+        )
+    for name in PROFILES:
+        click.echo(name)
 
 
 DEFINED_IN: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
@@ -117,6 +137,10 @@ def _definition(op: str | None) -> str:
     if op is None:
         raise click.UsageError("--definition needs an operation")
     words = definition_of(op)
+    if words is None and op in OF_ENGINES:
+        raise click.UsageError(
+            f"{op} runs the whole chain of an engine: see `tokenref profiles ENGINE`"
+        )
     if words is None:
         raise click.UsageError(f"{op} has no definition of its own: see fixtures/README.md")
     return words

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from tokenref.answers import Answer, Crashed, NoAnswer
-from tokenref.doctor.hints import hint
+from tokenref.doctor.hints import hint, in_plain_words
 from tokenref.protocol.channel import ChannelError, LateError, Patience, Process
 from tokenref.protocol.messages import PROTO, HelloAnswer
 from tokenref.protocol.reading import (
@@ -241,10 +241,8 @@ def _exchange_all(child: "subprocess.Popen[bytes]", message: bytes, seconds: flo
 
 
 def _finding(about: str, error: ProtocolError, cmd: str, line: bytes) -> Finding:
-    place = f", at {error.place}" if error.place else ""
-    return Finding(
-        "problem", about, error.reason + place, shown(line), EXAMPLES[cmd], hint(line, cmd)
-    )
+    text = in_plain_words(error.reason, error.place)
+    return Finding("problem", about, text, shown(line), EXAMPLES[cmd], hint(line, cmd))
 
 
 def _about_fence(finding: Finding, message_id: str) -> Finding:
@@ -252,7 +250,7 @@ def _about_fence(finding: Finding, message_id: str) -> Finding:
     return Finding(
         "problem",
         finding.about,
-        f"after a correct answer, a run without questions must have its own answer: {finding.text}",
+        f"a run without questions must have an answer of its own: {finding.text}",
         finding.wrote,
         f'{{"id":"{message_id}","results":[]}}',
         finding.hint or "write exactly one line for each message",

@@ -69,6 +69,40 @@ def hint_on_answer(out: Any) -> str:
     return ""
 
 
+def in_plain_words(reason: str, place: str) -> str:
+    """Return what is wrong with a line, and where, as one sentence.
+
+    >>> in_plain_words("Expected `str`, got `int`", "$.results[0].k")
+    'results[0].k must be a string, got an integer'
+    >>> in_plain_words("Object missing required field `ops`", "")
+    'the answer has no "ops", which is required'
+    >>> in_plain_words("the id must be 'b1', got 'b2'", "$.id")
+    "the id must be 'b1', got 'b2' (at id)"
+    """
+    where = place.removeprefix("$").removeprefix(".")
+    subject = where or "the answer"
+    found = re.fullmatch(r"Expected `(\w+)`, got `(\w+)`", reason)
+    if found and all(kind in _KINDS for kind in found.groups()):
+        return f"{subject} must be {_KINDS[found[1]]}, got {_KINDS[found[2]]}"
+    if found := re.fullmatch(r"Object missing required field `(.*)`", reason):
+        return f'{subject} has no "{found[1]}", which is required'
+    if found := re.fullmatch(r"Object contains unknown field `(.*)`", reason):
+        return f'{subject} has the unknown field "{found[1]}"'
+    plain = reason.replace("it is not JSON: JSON is malformed: ", "the line is not valid JSON: ")
+    return f"{plain} (at {where})" if where else plain
+
+
+_KINDS: Final[Mapping[str, str]] = {
+    "str": "a string",
+    "int": "an integer",
+    "float": "a number with a point",
+    "bool": "true or false",
+    "null": "null",
+    "object": "an object",
+    "array": "a list",
+}
+
+
 def near(name: str, known: Iterable[str]) -> str:
     """Return a suggestion for a mistyped name, or an empty string.
 

@@ -119,9 +119,7 @@ class _Visit:
             yield from self._about_refusals(conversation, chain([trial], left))
             return
         if reasons:
-            skipped = (
-                f"all {len(reasons)} vocabularies were skipped; the first reason: {reasons[0]}"
-            )
+            skipped = f"all {len(reasons)} vocabularies were skipped, the first one: {reasons[0]}"
             yield Finding("note", op, f"no question was answered: {skipped}")
 
     def _about_refusals(
@@ -178,7 +176,8 @@ class _Visit:
             if judgement.status == "pass" and isinstance(answer, Ok):
                 missing = set(hello.ops[trial.op].stages) - set(answer.out.get("stages", {}))
                 if missing and "stages" in msgspec.to_builtins(case.out):
-                    declared = f"the stages {sorted(missing)} are declared but missing"
+                    stages = ", ".join(sorted(missing))
+                    declared = f"hello promises the stages {stages}, but the answer lacks them"
                     yield Finding("note", trial.op, declared)
         if passed:
             correct = f"{passed} of the first {len(said)} questions are correct ({where})"
@@ -318,7 +317,7 @@ def about_hello(hello: HelloAnswer, profiles: Mapping[str, AbstractSet[str]]) ->
     yield Finding("ok", "hello", f"it is {name}; operations: {', '.join(hello.ops) or 'none'}")
     if not hello.ops:
         right = '"ops":{"encode":{"profiles":["definition"]}}'
-        yield Finding("problem", "hello", "it declares no operation", right=right)
+        yield Finding("problem", "hello", "the answer to hello lists no operation", right=right)
     for op, ability in hello.ops.items():
         if op not in profiles:
             yield Finding("note", op, "the fixtures have no records of this operation")

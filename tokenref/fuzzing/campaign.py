@@ -13,7 +13,7 @@ import atexit
 import signal
 import sys
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import closing
 from dataclasses import replace
@@ -29,12 +29,14 @@ from msgspec import Struct
 
 from tokenref.answers import Engine, NotAsked
 from tokenref.engines.table import EngineError, Unavailable, engine
-from tokenref.fuzzing.comparing import Comparer, Outcome
+from tokenref.fuzzing.comparing import Comparer
 from tokenref.fuzzing.drawn_questions import questions_of
 from tokenref.fuzzing.findings import Finding, finding_of, question_of
 from tokenref.fuzzing.journal import Group, Journal, summed
+from tokenref.fuzzing.likely_bugs import keys_of
 from tokenref.fuzzing.plan import GROUP, CampaignError, Limits, Plan
 from tokenref.fuzzing.shrinking import shrunk
+from tokenref.known import Known
 from tokenref.protocol.channel import Patience
 from tokenref.protocol.opening import open_program
 from tokenref.runner import quiet_standard_error
@@ -88,20 +90,23 @@ class Work(Struct, frozen=True, kw_only=True):
 def run_group(work: bytes, group: int) -> bytes:
     """Run a group. The work and the result are JSON."""
     read = msgspec.json.decode(work, type=Work)
-    comparer = _comparer(read.plan.engine, read.patience, tuple(read.plan.ignored))
+    known = msgspec.json.encode(read.plan.known)
+    comparer = _comparer(read.plan.engine, read.patience, tuple(read.plan.ignored), known)
     return msgspec.json.encode(done_group(read.plan, comparer, group, read.limits))
 
 
 @lru_cache(maxsize=1)
-def _comparer(name: str, patience: Patience, ignored: tuple[str, ...]) -> Comparer:
-    return Comparer(open_engine(name, patience), ignored)
+def _comparer(name: str, patience: Patience, ignored: tuple[str, ...], known: bytes) -> Comparer:
+    entries = msgspec.json.decode(known, type=list[Known])
+    return Comparer(open_engine(name, patience), ignored, entries)
 
 
 def done_group(plan: Plan, comparer: Comparer, group: int, limits: Limits | None = None) -> Done:
     """Draw the questions of a group, compare, and shrink the first failure of each kind.
 
-    Other failures of a kind are mostly the same mistake, and shrinking takes long. An interrupt
-    ends the shrinking; the remaining failures are kept as they are.
+    Other failures of a kind are mostly the same mistake, and shrinking takes long. After a known
+    difference, which is not a finding, the next of the kind follows. An interrupt ends the
+    shrinking; the remaining failures are kept as they are.
     """
     start = time.perf_counter()
     first = GROUP * group
@@ -111,14 +116,21 @@ def done_group(plan: Plan, comparer: Comparer, group: int, limits: Limits | None
     findings, interrupted = list[Finding](), False
     with quiet_standard_error():
         outcomes = comparer.compare(questions)
-        for place, outcome in _one_of_each_kind(outcomes):
+        seen: set[tuple[str, str, str]] = set()
+        for place, outcome in enumerate(outcomes):
+            kind = (outcome.question.op, *outcome.kind)
+            if outcome.fate != "failed" or kind in seen:
+                continue
             shrinking = Limits(seconds=0) if interrupted else limits
             small = shrunk(outcome, comparer, shrinking)
             interrupted = interrupted or small.was_interrupted
             engine = f"{comparer.name} {comparer.version}"
-            findings.append(
-                finding_of(outcome, small, index=first + place, seed=plan.seed, engine=engine)
-            )
+            finding = finding_of(outcome, small, index=first + place, seed=plan.seed, engine=engine)
+            if not _known_keys(comparer, finding).isdisjoint(keys_of(finding)):
+                outcomes[place] = replace(outcome, fate="known")
+                continue
+            seen.add(kind)
+            findings.append(finding)
     milliseconds = round((time.perf_counter() - start) * 1000)
     counts = summed({each.question.op: {each.fate: 1}} for each in outcomes)
     done = Group(group=group, counts=counts, milliseconds=milliseconds)
@@ -127,13 +139,21 @@ def done_group(plan: Plan, comparer: Comparer, group: int, limits: Limits | None
     return Done(group=done, findings=findings, trouble=trouble, interrupted=interrupted)
 
 
-def _one_of_each_kind(outcomes: Sequence[Outcome]) -> list[tuple[int, Outcome]]:
-    """Return the first failure of each kind, with its index."""
-    failed: dict[tuple[str, str, str], tuple[int, Outcome]] = {}
-    for place, outcome in enumerate(outcomes):
-        if outcome.fate == "failed":
-            failed.setdefault((outcome.question.op, *outcome.kind), (place, outcome))
-    return list(failed.values())
+_SECONDS_OF_KNOWN: Final = 0.5
+"""Seconds to shrink the question of a known difference."""
+
+
+def _known_keys(comparer: Comparer, finding: Finding) -> set[tuple[Hashable, ...]]:
+    """Return the keys of the known differences in the operation of a finding, shrunk as it is."""
+    op = str(finding.record["op"])
+    if op not in comparer.known_keys:
+        comparer.known_keys[op] = set()
+        for outcome in comparer.known_failures:
+            if outcome.question.op == op:
+                small = shrunk(outcome, comparer, Limits(seconds=_SECONDS_OF_KNOWN))
+                known = finding_of(outcome, small, index=0, seed=0, engine=comparer.name)
+                comparer.known_keys[op].update(keys_of(known))
+    return comparer.known_keys[op]
 
 
 WAITING: Final = 64

@@ -4,11 +4,15 @@ Only decided questions are compared. If the reference cannot answer, or if round
 answer, an engine that differs is not wrong.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import cached_property
 from itertools import groupby
 from typing import Final, Literal, TypeAlias
+
+import msgspec
 
 from tokenref.answers import (
     Answer,
@@ -23,16 +27,20 @@ from tokenref.answers import (
     Unsupported,
     answer_question,
 )
+from tokenref.catalogue import open_catalogue
+from tokenref.diagnosis import length
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.fuzzing.plan import Question
 from tokenref.fuzzing.records import case_of
 from tokenref.judge import FAILURES, Judgement, judge
+from tokenref.known import Known
+from tokenref.record import op_of
 from tokenref.runner import guarded
 from tokenref.subjects import load_subject
 
-Fate: TypeAlias = Literal["same", "failed", "ignored", "unsupported", "undecided"]
-"""`ignored`: a failure that matches --ignore. `undecided`: the reference cannot answer, or
-rounding decides."""
+Fate: TypeAlias = Literal["same", "failed", "known", "ignored", "unsupported", "undecided"]
+"""`known`: a failure like those of a known difference. `ignored`: a failure that matches --ignore.
+`undecided`: the reference cannot answer, or rounding decides."""
 
 MANY: Final = 64
 """Number of questions in one message to an engine that takes many."""
@@ -67,8 +75,17 @@ class Comparer:
     ('failed', "ids, from token 0 (byte 0): expected 0 b'a', 1 b'b', 0 b'a', got 2 b'aba'")
     """
 
-    def __init__(self, engine: Engine, ignored: Sequence[str] = ()) -> None:
-        """Load nothing yet. `ignored` are patterns of operation, status and detail."""
+    def __init__(
+        self, engine: Engine, ignored: Sequence[str] = (), known: Sequence[Known] = ()
+    ) -> None:
+        """Load nothing yet. `ignored` are patterns of operation, status and detail.
+
+        `known` are known differences. Their records are asked when the first question fails.
+        """
+        self._known = known
+        self.known_keys: dict[str, set[tuple[Hashable, ...]]] = {}
+        """For operations with findings, what `likely_bugs` recognizes known failures by."""
+
         self._ignored = ignored
         self.name, self.version = engine.name, engine.version
         self._engine = _Loaded(engine)
@@ -81,6 +98,44 @@ class Comparer:
 
     def compare(self, questions: Sequence[Question]) -> list[Outcome]:
         """Return the outcome of each question, in order."""
+        return [
+            replace(each, fate="known") if each.fate == "failed" and self._is_known(each) else each
+            for each in self._compared(questions)
+        ]
+
+    @cached_property
+    def known_failures(self) -> list[Outcome]:
+        """How the engine fails the records of its known differences."""
+        if not self._known:
+            return []
+        catalogue = open_catalogue()
+        questions = []
+        for case in sorted(catalogue.cases, key=lambda case: (op_of(case), case.vocab or "")):
+            if not any(entry.covers(self.name, case.id) for entry in self._known):
+                continue
+            subject = catalogue.subject(case.vocab)
+            if not isinstance(subject, str) and length(case) <= _LONGEST_KNOWN:
+                name = catalogue.name(case.vocab) if case.vocab else ""
+                request = msgspec.to_builtins(case.input)
+                questions.append(Question(op_of(case), case.profile, subject, name, request))
+        return [each for each in self._compared(questions) if each.fate == "failed"]
+
+    def _is_known(self, outcome: Outcome) -> bool:
+        """Return whether a failure is known by its message. A wrong answer has no message.
+
+        A crash with the same message is the same one in every operation.
+        """
+        status, op = outcome.judgement.status, outcome.question.op
+        message = without_values(outcome.judgement.detail)
+        return status != "fail" and any(
+            each.judgement.status == status
+            and without_values(each.judgement.detail) == message
+            and (status == "crash" or each.question.op == op)
+            for each in self.known_failures
+        )
+
+    def _compared(self, questions: Sequence[Question]) -> list[Outcome]:
+        """Return the outcomes before known differences are considered."""
         outcomes: list[Outcome] = []
         for _, each in groupby(questions, key=lambda q: (id(q.subject), q.profile, q.op)):
             group = list(each)
@@ -100,6 +155,23 @@ class Comparer:
         judgement = outcome.judgement
         says = f"{outcome.question.op} {judgement.status} {judgement.detail}"
         return outcome.fate == "failed" and any(fnmatchcase(says, glob) for glob in self._ignored)
+
+
+_LONGEST: Final = 80
+_LONGEST_KNOWN: Final = 2_000
+_VARIES: Final = re.compile(
+    r"'[^']*'|\"[^\"]*\"|0[xX][0-9a-fA-F]+|\[[^\]]*\]|-?\d+(?:\.\d+)?(?:e-?\d+)?"
+)
+"""What varies between messages: quoted texts, numbers, lists."""
+
+
+def without_values(text: str) -> str:
+    """Return the beginning of a message without what varies.
+
+    >>> without_values("KeyError: 'abc' at 12")
+    'KeyError: * at *'
+    """
+    return _VARIES.sub("*", text)[:_LONGEST]
 
 
 class _Loaded:

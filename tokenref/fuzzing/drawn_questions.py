@@ -25,6 +25,7 @@ from tokenref.catalogue import shipped_subject, shipped_subjects
 from tokenref.engines.reference import read_tokenizer
 from tokenref.fuzzing.findings import named_subject, written
 from tokenref.fuzzing.plan import GENERATOR, GROUP, WHOLE, Plan, Question, Selection, Shard, kind_of
+from tokenref.known import Known
 from tokenref.record import OPS, canonical_json
 from tokenref.strategies import (
     SAMPLER_QUESTIONS,
@@ -129,6 +130,7 @@ def plan_of(
     engine_version: str,
     selection: Selection,
     ignored: Sequence[str] = (),
+    known: Sequence[Known] = (),
     cases: int | None = None,
     again: Sequence[str] = (),
     shard: Shard = WHOLE,
@@ -142,6 +144,7 @@ def plan_of(
         engine_version=engine_version,
         selection=selection,
         ignored=list(ignored),
+        known=list(known),
         cases=cases,
         again=list(again),
         fingerprint=fingerprint(selection, seed),

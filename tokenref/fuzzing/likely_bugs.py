@@ -17,7 +17,6 @@ still there says more about the bug than the number of letters or which letters 
 properties are the traits of a question.
 """
 
-import re
 import unicodedata
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from math import inf, isfinite, isnan
 from typing import Any, Final, TypeAlias
 
 from tokenref.floats import FloatsError
+from tokenref.fuzzing.comparing import without_values
 from tokenref.fuzzing.findings import Finding
 from tokenref.fuzzing.smaller_questions import (
     HEXADECIMAL,
@@ -81,7 +81,7 @@ class LikelyBugs:
     def add(self, finding: Finding) -> bool:
         """Add a finding, and return whether it is a new likely bug."""
         self._findings.append(finding)
-        keys = set(_keys(finding))
+        keys = set(keys_of(finding))
         known = [self._bugs[key] for key in keys if key in self._bugs]
         bug = keys.union(*known)
         self._bugs |= dict.fromkeys(bug, bug)
@@ -91,7 +91,7 @@ class LikelyBugs:
         """Return the likely bugs in the order in which they were first found."""
         together: dict[int, list[Finding]] = {}
         for finding in self._findings:
-            together.setdefault(id(self._bugs[_keys(finding)[0]]), []).append(finding)
+            together.setdefault(id(self._bugs[keys_of(finding)[0]]), []).append(finding)
         bugs = [sorted(findings, key=_simplicity) for findings in together.values()]
         bugs.sort(key=lambda findings: min((each.index, each.sum) for each in findings))
         return [LikelyBug(findings[0], findings[1:]) for findings in bugs]
@@ -131,7 +131,7 @@ _UNREAD: Final = 20
 """The size that a named vocabulary counts as, because a reader must look it up."""
 
 
-def _keys(finding: Finding) -> tuple[Key, Key]:
+def keys_of(finding: Finding) -> tuple[Key, Key]:
     """Return two keys; findings that share one of them are likely the same bug."""
     record, op = finding.record, str(finding.record.get("op"))
     how = disagreement(finding)
@@ -171,13 +171,6 @@ def _numbers(value: Any) -> Iterator[tuple[bool, float]]:
             yield isnan(number), 0 if isnan(number) else number
 
 
-_LONGEST: Final = 80
-_VARIES: Final = re.compile(
-    r"'[^']*'|\"[^\"]*\"|0[xX][0-9a-fA-F]+|\[[^\]]*\]|-?\d+(?:\.\d+)?(?:e-?\d+)?"
-)
-"""What varies between messages: quoted texts, numbers, lists."""
-
-
 def disagreement(finding: Finding) -> tuple[str, ...]:
     """Return the status, the place, and the way in which the answer is wrong.
 
@@ -188,16 +181,12 @@ def disagreement(finding: Finding) -> tuple[str, ...]:
     """
     got = finding.got.get("ok")
     if finding.status != "fail" or not isinstance(got, Mapping):
-        return finding.status, _without_values(finding.detail)
+        return finding.status, without_values(finding.detail)
     if finding.record.get("out") is None:
-        return "fail", _without_values(finding.detail.partition(":")[0])
+        return "fail", without_values(finding.detail.partition(":")[0])
     parts = dict(split_detail(finding.detail)) if finding.detail else {}
-    place = _without_values(parts["at"]).partition(",")[0] if "at" in parts else ""
+    place = without_values(parts["at"]).partition(",")[0] if "at" in parts else ""
     return finding.status, place, _way(finding.record.get("out"), got)
-
-
-def _without_values(text: str) -> str:
-    return _VARIES.sub("*", text)[:_LONGEST]
 
 
 def _way(expected: Any, got: Any) -> str:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
+from tokenref.known import Known
 from tokenref.record import PIPELINE_OPS, SAMPLER_OPS
 from tokenref.subjects import Subject
 
@@ -103,6 +104,9 @@ class Plan(
     selection: Selection
     ignored: list[str] = []
     """Failures to ignore: patterns of operation, status, detail, as `decode crash *KeyError*`."""
+
+    known: list[Known] = []
+    """The known differences of the engine. Failures like theirs are counted, but no findings."""
 
     cases: Annotated[int, Meta(ge=1)] | None = None
     """Number of questions in all shards; null if only time ends the campaign."""

@@ -35,6 +35,7 @@ _LONGEST_RECORD: Final = 2000
 _FATES: Final = {
     "same": "green",
     "failed": "red",
+    "known": "yellow",
     "ignored": "yellow",
     "unsupported": "dim",
     "undecided": "dim",
@@ -163,6 +164,9 @@ def print_summary(
         table.add_row(Text(name), f"{sum(row.values()):,}", *cells)
     console.print()
     console.print(table)
+    if any(each.get("known") for each in counts.values()):
+        said = "known: failures like those of known differences (docs/differences.md); --all"
+        print_line(console, f"{said} shows them too", "dim", above="\n")
     print_line(console, f"{found}; {sentence}", above="\n")
 
 

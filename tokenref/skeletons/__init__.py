@@ -48,6 +48,9 @@ LANGUAGES: Final[Mapping[str, Skeleton]] = MappingProxyType(
             ("c++ -std=c++17 -O2 -o engine engine.cpp",),
             "./engine",
         ),
+        "go": Skeleton(
+            "go", ("README.md", "go.mod", "main.go"), ("go build -o engine main.go",), "./engine"
+        ),
         "python": Skeleton("python", ("README.md", "engine.py"), (), "python3 engine.py"),
         "js": Skeleton("js", ("README.md", "engine.mjs"), (), "node engine.mjs"),
     }
