@@ -21,12 +21,11 @@ from bpe_ref.normalizers.table import NORMALIZERS
 from bpe_ref.post_processors import POST_PROCESSORS
 from bpe_ref.pre_tokenizers.table import PRE_TOKENIZERS
 from bpe_ref.profile import PROFILES
-from tokenref.answers import Unsupported
+from tokenref.answers import Unsupported, guarded, quiet_standard_error
 from tokenref.engines.tokenizers import TokenizersEngine
 from tokenref.judge import judge
 from tokenref.record import PIPELINE_OPS, Case, op_of
 from tokenref.record_files import dump_records
-from tokenref.runner import guarded, quiet_standard_error
 from tokenref.subjects import TokenizerFile, load_subject
 from tokenref.verdicts import MustRefuse
 

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from tests.results_files import catalogue, line, record, whole, write
 from tokenref.catalogue import open_catalogue
 from tokenref.cli import main
+from tokenref.diagnosis import Result as CaseResult
 from tokenref.judge import Judgement, Status
 from tokenref.known import default_path, read_known, with_known
 from tokenref.manifest import manifest_digest
@@ -41,7 +42,6 @@ from tokenref.reports.results import (
     ResultsError,
     read_results,
 )
-from tokenref.runner import Result as CaseResult
 from tokenref.runner import Run
 
 HOSTILE = "</script><img src=x onerror=hit()>\u2028\u202e\x1b[31m\x00]]>&\"'"

@@ -23,13 +23,13 @@ from tokenref.answers import (
     TimedOut,
     Unsupported,
     answer_calls,
+    answers_of,
 )
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.table import Unavailable, engine
 from tokenref.judge import judge
 from tokenref.questions.sequences import SessionInput, SessionOutput
 from tokenref.record import make_case
-from tokenref.runner import answers_of
 from tokenref.strategies import VOCABULARY_QUESTIONS
 from tokenref.verdicts import Exact
 

@@ -18,12 +18,11 @@ from hypothesis import strategies as st
 from bpe_ref import Vocabulary
 from bpe_ref.vocabulary.merges import ByConcatenation, ByPair
 from tests.strategies import examples
-from tokenref.answers import Ok, Refused
+from tokenref.answers import Ok, Refused, guarded
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.floats import FloatsError, Type, pack, unpack
 from tokenref.fuzzing.drawn_questions import drawn
 from tokenref.record import OPERATIONS
-from tokenref.runner import guarded
 from tokenref.strategies import (
     SAMPLER_QUESTIONS,
     VOCABULARY_QUESTIONS,

@@ -8,9 +8,14 @@ An engine keeps its state between calls in its session. So no engine needs code 
 the operation that consists of several calls: its calls are made in order on one session.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
+from functools import partial
+from typing import Any, Final, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from bpe_ref import Vocabulary
 from tokenref.verdicts import ErrorCode
@@ -264,3 +269,56 @@ def answer_calls(ask: Ask, request: Mapping[str, Any]) -> Answer:
         else:
             return answer
     return Ok({"answers": answers})
+
+
+_Returned = TypeVar("_Returned")
+
+
+def answers_of(
+    session: Session, op: str, requests: Sequence[Mapping[str, Any]], *, guard: bool = True
+) -> Sequence[Answer]:
+    """Return a session's answers, in one call if it takes many. An exception is a crash.
+
+    If one call for many raises, or returns a wrong number of answers, each question is asked
+    alone. Without `guard` no exception is caught, for sessions that run no foreign code.
+    """
+    if isinstance(session, AnswersMany):
+        if not guard:
+            return session.answer_many(op, requests)
+        answers = guarded(lambda: session.answer_many(op, requests))
+        if not isinstance(answers, Crashed) and len(answers) == len(requests):
+            return answers
+    return [guarded(partial(answer_question, session, op, request)) for request in requests]
+
+
+def guarded(call: Callable[[], _Returned]) -> _Returned | Crashed:
+    """Return the result of a call, or `Crashed` if it raises anything but KeyboardInterrupt.
+
+    >>> guarded(lambda: 1 // 0)
+    Crashed(message='ZeroDivisionError: integer division or modulo by zero', log='')
+    """
+    try:
+        return call()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - a Rust panic is a BaseException, and so is exit()
+        return Crashed(f"{type(error).__name__}: {error}"[:300])
+
+
+@contextmanager
+def quiet_standard_error() -> Iterator[None]:
+    """Keep the standard error of native code out of the report."""
+    sys.stderr.flush()
+    try:
+        kept = os.dup(2)
+    except OSError:  # there is no standard error
+        yield
+        return
+    with tempfile.TemporaryFile() as sink:
+        os.dup2(sink.fileno(), 2)
+        try:
+            yield
+        finally:
+            sys.stderr.flush()
+            os.dup2(kept, 2)
+            os.close(kept)

@@ -34,11 +34,12 @@ from tokenref.answers import (
     Session,
     TimedOut,
     Unsupported,
+    guarded,
+    quiet_standard_error,
     why_none,
 )
 from tokenref.corpus_files import CorpusError, read_text
 from tokenref.judge import first_difference
-from tokenref.runner import guarded, quiet_standard_error
 from tokenref.subjects import load_bytes
 
 SHOWN: Final = 3

@@ -23,9 +23,9 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from tokenref.answers import Answer, Ok, Refused
+from tokenref.answers import Answer, Crashed, Ok, Refused, TimedOut
 from tokenref.floats import DIGITS, TYPES, from_digits
-from tokenref.judge import FAILURES, runs_of
+from tokenref.judge import FAILURES, Judgement, runs_of
 from tokenref.questions.text import DecodeInput, SpecialInput, TextInput
 from tokenref.record import OWN_DRAW_OPS, Case, canonical_json, op_of
 from tokenref.verdicts import MustRefuse
@@ -369,3 +369,49 @@ def too_slow(results: Iterable[Seen]) -> Diagnosis | None:
 
 _ABOVE_LINEAR: Final = 1.4
 """The exponent from which growth is taken to be quadratic, because measured times are inexact."""
+
+
+_LONGEST_GOT: Final = 2000
+"""Maximum length of an answer in the report, in characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The result of one case."""
+
+    case: Case
+    judgement: Judgement
+    milliseconds: float
+    """The time it took; for cases asked together, the mean."""
+
+    got: str = ""
+    """The answer as JSON if it is wrong, truncated if it is long."""
+
+    log: str = ""
+    """The last part of the engine's standard error, if it crashed or timed out."""
+
+    answer: str = ""
+    """The digest of the answer if it is wrong, see `tokenref.diagnosis`."""
+
+
+def result_of(case: Case, answer: Answer, judgement: Judgement, milliseconds: float) -> Result:
+    """Return the result of a case: its judgement and the relevant parts of the answer."""
+    got = log = wrong = ""
+    if judgement.status in FAILURES:
+        wrong = answer_digest(op_of(case), answer)
+    if isinstance(answer, Crashed | TimedOut):
+        log = answer.log
+    elif isinstance(answer, Ok) and judgement.status in FAILURES:
+        got = _text(answer.out)
+    return Result(case, judgement, milliseconds, got, log, wrong)
+
+
+def _text(out: Mapping[str, Any]) -> str:
+    """Return an answer as JSON as far as possible, truncated if it is long."""
+    try:
+        text = json.dumps(out, default=repr)
+    except (ValueError, RecursionError) as error:
+        text = f"cannot be written as JSON: {error}"
+    return (
+        text if len(text) <= _LONGEST_GOT else f"{text[:_LONGEST_GOT]} ... ({len(text)} characters)"
+    )

@@ -14,7 +14,7 @@ from bpe_ref import load
 from bpe_ref.formats.files import read_unpacked
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.models.sentencepiece import SentencePieceModel
-from tokenref.answers import Ok, Refused, Unsupported
+from tokenref.answers import Ok, Refused, Unsupported, guarded
 from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.judge import judge
@@ -23,7 +23,6 @@ from tokenref.questions.sampling import BatchInput
 from tokenref.record import OPERATIONS, Case, answer_type, make_case, op_of
 from tokenref.record_files import dump_records, parse_records, read_file
 from tokenref.rules import NAMED, choices_of, is_open, points, rule_name
-from tokenref.runner import guarded
 from tokenref.subjects import (
     SAMPLERS,
     Samplers,

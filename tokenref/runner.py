@@ -9,23 +9,16 @@ canary. If the judge accepts the reference's answer to a canary too, it cannot b
 run is invalid.
 """
 
-import json
-import os
-import sys
-import tempfile
 import time
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from typing import Any, Final, TypeVar
+from functools import cached_property
 
 import msgspec
 
 from tokenref.answers import (
     UNDECLARED,
     Answer,
-    AnswersMany,
     Crashed,
     Declares,
     Engine,
@@ -33,41 +26,19 @@ from tokenref.answers import (
     NotAsked,
     Ok,
     Session,
-    TimedOut,
     Unsupported,
     answer_question,
+    answers_of,
+    guarded,
+    quiet_standard_error,
 )
 from tokenref.catalogue import CANARY, Catalogue, batches
-from tokenref.diagnosis import Diagnosis, Seen, answer_digest, diagnose
+from tokenref.diagnosis import Diagnosis, Result, Seen, diagnose, result_of
 from tokenref.judge import FAILURES, PASS, Judgement, Status, judge
 from tokenref.judging_own_draws import short
 from tokenref.known import Known, stale_globs, with_known
 from tokenref.record import OWN_DRAW_OPS, Case, op_of
 from tokenref.subjects import Subject, load_subject
-
-_Returned = TypeVar("_Returned")
-
-_LONGEST_GOT: Final = 2000
-"""Maximum length of an answer in the report, in characters."""
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """The result of one case."""
-
-    case: Case
-    judgement: Judgement
-    milliseconds: float
-    """The time it took; for cases asked together, the mean."""
-
-    got: str = ""
-    """The answer as JSON if it is wrong, truncated if it is long."""
-
-    log: str = ""
-    """The last part of the engine's standard error, if it crashed or timed out."""
-
-    answer: str = ""
-    """The digest of the answer if it is wrong, see `tokenref.diagnosis`."""
 
 
 @dataclass
@@ -289,76 +260,3 @@ class Sessions:
             self._session = guarded(lambda: load_subject(self._engine, subject, name, profile))
             self._loaded = (case.vocab or "", case.profile)
         return self._session
-
-
-def result_of(case: Case, answer: Answer, judgement: Judgement, milliseconds: float) -> Result:
-    """Return the result of a case: its judgement and the relevant parts of the answer."""
-    got = log = wrong = ""
-    if judgement.status in FAILURES:
-        wrong = answer_digest(op_of(case), answer)
-    if isinstance(answer, Crashed | TimedOut):
-        log = answer.log
-    elif isinstance(answer, Ok) and judgement.status in FAILURES:
-        got = _text(answer.out)
-    return Result(case, judgement, milliseconds, got, log, wrong)
-
-
-def answers_of(
-    session: Session, op: str, requests: Sequence[Mapping[str, Any]], *, guard: bool = True
-) -> Sequence[Answer]:
-    """Return a session's answers, in one call if it takes many. An exception is a crash.
-
-    If one call for many raises, or returns a wrong number of answers, each question is asked
-    alone. Without `guard` no exception is caught, for sessions that run no foreign code.
-    """
-    if isinstance(session, AnswersMany):
-        if not guard:
-            return session.answer_many(op, requests)
-        answers = guarded(lambda: session.answer_many(op, requests))
-        if not isinstance(answers, Crashed) and len(answers) == len(requests):
-            return answers
-    return [guarded(partial(answer_question, session, op, request)) for request in requests]
-
-
-def _text(out: Mapping[str, Any]) -> str:
-    """Return an answer as JSON as far as possible, truncated if it is long."""
-    try:
-        text = json.dumps(out, default=repr)
-    except (ValueError, RecursionError) as error:
-        text = f"cannot be written as JSON: {error}"
-    return (
-        text if len(text) <= _LONGEST_GOT else f"{text[:_LONGEST_GOT]} ... ({len(text)} characters)"
-    )
-
-
-def guarded(call: Callable[[], _Returned]) -> _Returned | Crashed:
-    """Return the result of a call, or `Crashed` if it raises anything but KeyboardInterrupt.
-
-    >>> guarded(lambda: 1 // 0)
-    Crashed(message='ZeroDivisionError: integer division or modulo by zero', log='')
-    """
-    try:
-        return call()
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # noqa: BLE001 - a Rust panic is a BaseException, and so is exit()
-        return Crashed(f"{type(error).__name__}: {error}"[:300])
-
-
-@contextmanager
-def quiet_standard_error() -> Iterator[None]:
-    """Keep the standard error of native code out of the report."""
-    sys.stderr.flush()
-    try:
-        kept = os.dup(2)
-    except OSError:  # there is no standard error
-        yield
-        return
-    with tempfile.TemporaryFile() as sink:
-        os.dup2(sink.fileno(), 2)
-        try:
-            yield
-        finally:
-            sys.stderr.flush()
-            os.dup2(kept, 2)
-            os.close(kept)

@@ -10,9 +10,8 @@ from msgspec import Struct
 from authoring.cases.draft import Draft, Purpose, PurposeError, tells_apart
 from authoring.cases.vocabularies import vocabulary_named
 from authoring.mutants.table import MUTANTS
-from tokenref.answers import Answer, Crashed, Refused, Session
+from tokenref.answers import Answer, Crashed, Refused, Session, guarded
 from tokenref.engines.reference import ReferenceEngine
-from tokenref.runner import guarded
 
 
 @cache

@@ -13,12 +13,11 @@ from typing import TypeAlias
 import msgspec
 from msgspec import Struct
 
-from tokenref.answers import Unsupported
+from tokenref.answers import Unsupported, guarded
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.goldens import GoldensError, golden, right_answer
 from tokenref.judge import judge
 from tokenref.record import Case, RecordError, op_of
-from tokenref.runner import guarded
 from tokenref.subjects import TokenizerSubject, load_subject
 from tokenref.verdicts import MustRefuse
 

@@ -13,10 +13,9 @@ from authoring.mutants.mutant import PipelinesWithHandler, PipelineWithHandler
 from authoring.mutants.table import MUTANTS
 from authoring.tokenizer_files.table import fixture_tokenizers
 from bpe_ref.tokenizer import Tokenizer
-from tokenref.answers import Answer, Crashed, Ok, Refused, Session
+from tokenref.answers import Answer, Crashed, Ok, Refused, Session, guarded
 from tokenref.engines.reference import read_tokenizer
 from tokenref.engines.reference_pipeline import PipelineSession, unknown_ids
-from tokenref.runner import guarded
 
 PREFIXES: Final = {
     "tokenize": "tokenize-",

@@ -33,10 +33,10 @@ from authoring.mutants.mutant import Mutant
 from authoring.mutants.own_numbers import OwnNumbersEngine
 from authoring.mutants.table import CONTROLS, MUTANTS
 from tokenref.answers import Answer, Crashed, Unsupported, request_text
+from tokenref.diagnosis import Result, result_of
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.judge import FAILURES, judge
 from tokenref.record import Case, canonical_json, op_of
-from tokenref.runner import Result, result_of
 from tokenref.subjects import SAMPLERS, Subject, TokenizerFile, load_subject, together
 from tokenref.verdicts import Survey
 
@@ -231,12 +231,12 @@ def run_gate(
         report.trouble += unexplained(trials, rare)
     for _, group in groupby(canaries, key=_loaded_together):
         together = list(group)
-        failed = {each.case.id for each in _failures(OwnNumbersEngine(), together)}
+        failed = [each.case for each in _failures(OwnNumbersEngine(), together)]
         report.trouble += [
             "self-check failed: the judge accepted a known-wrong answer "
             f"(canary {question.case.id})"
             for question in together
-            if question.case.id not in failed
+            if question.case not in failed
         ]
     return report
 

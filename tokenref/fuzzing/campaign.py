@@ -27,7 +27,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from tokenref.answers import Engine, NotAsked
+from tokenref.answers import Engine, NotAsked, quiet_standard_error
 from tokenref.engines.table import EngineError, Unavailable, engine
 from tokenref.fuzzing.comparing import Comparer
 from tokenref.fuzzing.drawn_questions import questions_of
@@ -39,7 +39,6 @@ from tokenref.fuzzing.shrinking import shrunk
 from tokenref.known import Known
 from tokenref.protocol.channel import Patience
 from tokenref.protocol.opening import open_program
-from tokenref.runner import quiet_standard_error
 
 COMMAND: Final = "cmd:"
 """The prefix of an engine's name that is a command."""

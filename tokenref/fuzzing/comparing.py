@@ -26,6 +26,7 @@ from tokenref.answers import (
     Skipped,
     Unsupported,
     answer_question,
+    guarded,
 )
 from tokenref.catalogue import open_catalogue
 from tokenref.diagnosis import length
@@ -35,7 +36,6 @@ from tokenref.fuzzing.records import case_of
 from tokenref.judge import FAILURES, Judgement, judge
 from tokenref.known import Known
 from tokenref.record import op_of
-from tokenref.runner import guarded
 from tokenref.subjects import load_subject
 
 Fate: TypeAlias = Literal["same", "failed", "known", "ignored", "unsupported", "undecided"]

@@ -27,6 +27,9 @@ from tokenref.answers import (
     Session,
     TimedOut,
     Unsupported,
+    answers_of,
+    guarded,
+    quiet_standard_error,
     why_none,
 )
 from tokenref.catalogue import fixtures_folder
@@ -34,7 +37,6 @@ from tokenref.protocol.messages import PROTO, HelloRequest, LoadRequest, RunRequ
 from tokenref.protocol.requests import ExchangeError, requests_of
 from tokenref.record import RecordError
 from tokenref.record_files import FixturePath, read_file
-from tokenref.runner import answers_of, guarded, quiet_standard_error
 from tokenref.subjects import SAMPLERS, Subject, TokenizerFile, load_subject
 
 _LONGEST_MESSAGE: Final = 2000

@@ -15,6 +15,8 @@ from msgspec import UNSET
 from bpe_ref import Vocabulary
 from tokenref.answers import Answer, Crashed, Declared, NotAsked, Ok, Unsupported
 from tokenref.catalogue import Catalogue
+from tokenref.diagnosis import Result as CaseResult
+from tokenref.diagnosis import result_of
 from tokenref.judge import FAILURES, Judgement, judge
 from tokenref.protocol.channel import LONGEST_LINE
 from tokenref.protocol.messages import HelloAnswer, Response
@@ -28,8 +30,6 @@ from tokenref.protocol.reading import (
 )
 from tokenref.protocol.requests import ExchangeError, Questions, lines_of
 from tokenref.record import Case, op_of
-from tokenref.runner import Result as CaseResult
-from tokenref.runner import result_of
 from tokenref.subjects import SAMPLERS
 
 _SHOWN: Final = 5

@@ -15,6 +15,7 @@ from typing import Final
 import msgspec
 
 from tokenref.corpus import Comparison, CorpusResult, Tokens, corpus_exit_code
+from tokenref.diagnosis import Result
 from tokenref.known import Known
 from tokenref.record import canonical_json, op_of
 from tokenref.reports.results import (
@@ -28,7 +29,7 @@ from tokenref.reports.results import (
     bounded,
     plain,
 )
-from tokenref.runner import Result, Run
+from tokenref.runner import Run
 
 _STAGE: Final = re.compile(r"stage ([^ ,]+), ")
 """How the detail of a case begins if the first difference is in a stage."""

@@ -13,12 +13,11 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from authoring.cases.draft import PurposeError
-from tokenref.answers import Answer, Ok, Refused
+from tokenref.answers import Answer, Ok, Refused, guarded
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.goldens import GoldensError, golden, right_answer
 from tokenref.judge import judge
 from tokenref.record import OPERATIONS, Case
-from tokenref.runner import guarded
 from tokenref.subjects import SAMPLERS
 from tokenref.verdicts import Either, Exact, MustRefuse, Seeds, Stat, Survey, Verdict
 
