@@ -326,6 +326,15 @@ def _words() -> Iterator[SamplerDraft]:
                 f"Words {size - 2:,} to {size + 1:,}: a counter or a buffer may begin anew there.",
                 "StreamPlace",
             )
+        if name in _FAR:
+            yield _case(
+                "random_words",
+                f"{name}-after-65537",
+                name,
+                {**start, "taken": 65_537, "count": 2},
+                "Words 65,537 and 65,538: a number of 16 bits has begun anew.",
+                "StreamPlace",
+            )
         yield _case(
             "random_words",
             f"{name}-count-130",
