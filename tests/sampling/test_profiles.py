@@ -118,7 +118,7 @@ def test_every_parameter_is_used(profile: Profile, parameter: Parameter) -> None
 def test_probabilities_sum_to_one_and_impossible_tokens_have_none(
     name: str, precision: str
 ) -> None:
-    shares = distribution(name, ROW, HISTORY, precision=precision, **warm(name))  # type: ignore[arg-type]
+    shares = distribution(name, ROW, HISTORY, precision=precision, **warm(name))
     assert sum(shares) == pytest.approx(1, abs=1e-6)
     assert shares[3] == 0
 
@@ -366,7 +366,7 @@ def test_log_probabilities_are_checked_like_any_step() -> None:
 @pytest.mark.parametrize("state", [3, {"mirostat_mu": 1.0}])
 def test_a_state_has_the_parts_that_steps_remember(state: object) -> None:
     with pytest.raises(SamplingError, match="state"):
-        distribution("llama.cpp", ROW, mirostat=2, state=state)  # type: ignore[arg-type]
+        distribution("llama.cpp", ROW, mirostat=2, state=state)
 
 
 def test_a_default_cannot_be_changed() -> None:
