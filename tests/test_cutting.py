@@ -410,6 +410,17 @@ def test_chunks_are_those_of_the_definition(
     assert all(a.start < b.start for a, b in pairwise(found))
 
 
+@pytest.mark.parametrize("kind", PATTERNED)
+@pytest.mark.usefixtures("short_is_long")
+def test_long_numbers_and_what_follows_special_tokens_grow_as_they_count(kind: str) -> None:
+    counter = counter_for(kind)
+    for text in ("1234567890" * 3, "abcabc<|end|>" * 3, "1234512345<a>1234512345"):
+        growing_text = AppendCounter(counter)
+        for length, character in enumerate(text, 1):
+            growing_text.push(character)
+            assert growing_text.count == counter.count(text[:length])
+
+
 def test_a_completed_special_token_lowers_the_count_by_several() -> None:
     counter = counter_for("cl100k_base")
     text = "<|end|>a"

@@ -229,8 +229,11 @@ class _Growth:
         return last.beyond + self.counter.count_after(left, self._text_from(last.cut, place))
 
     def _left_of(self, cut: int) -> str:
-        """Return the character before a cut."""
-        return self.characters[cut - 1] if cut else self.after
+        """Return the character before a safe cut; "" before a settled place, see `settled`."""
+        if not cut:
+            return self.after
+        left, right = self.characters[cut - 1 : cut + 1]
+        return left if self.counter.is_safe_cut(left, right) else ""
 
     def _text_from(self, cut: int, end: int | None = None) -> str:
         grown = self.characters[cut:end]

@@ -259,6 +259,8 @@ class LongPieces:
     def settled(self, text: str) -> int:
         """Return the last known place where counts add up, however the text goes on; or 0.
 
+        What follows counts as if it were alone, though the place need not be a safe cut.
+
         The end of a special token is one if no special token that starts
         before it could still become a longer one. So is a border between two
         numbers, if no special token has both.
