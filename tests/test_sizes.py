@@ -99,7 +99,7 @@ def numbers(row: Mapping[str, Any]) -> int:
     """Return how many numbers a row has."""
     if "gen" in row:
         return int(row["n"])
-    return next(len(digits) // DIGITS[name] for name, digits in row.items() if name in DIGITS)
+    return next(len(row[name]) // digits for name, digits in DIGITS.items() if name in row)
 
 
 def sizes_of(case: Case) -> Iterator[tuple[str, int]]:
