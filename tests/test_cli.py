@@ -504,7 +504,7 @@ def test_the_shortest_failures_are_shown_first(tmp_path: Path) -> None:
     ]
     shown = re.findall(r"^  (bpe/\S+) fail$", result.output, re.MULTILINE)
     assert len(failures) > SHOWN_FAILURES
-    assert shown == [case_id for _, case_id in sorted(failures)[:SHOWN_FAILURES]]
+    assert shown == [min(failures)[1]]  # one example, because all have the same likely cause
     assert "greedy is not byte-pair encoding" in result.output
     assert "is not byte-pair" not in tokenref("check", "heap", "--id", EXAMPLE).output
 

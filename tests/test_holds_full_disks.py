@@ -207,5 +207,5 @@ def test_a_report_is_written_even_if_nobody_reads_what_is_printed(
         assert child.stderr
         child.stdout.close()
         said = child.stderr.read()
-    assert (child.returncode, said.strip()) == (2, b"")
+    assert (child.returncode, said.strip()) == (1, b"")
     assert json.loads(path.read_bytes().splitlines()[-1])["kind"] == "footer"

@@ -138,7 +138,7 @@ def repeated(unit: str, size: int, before: str = "", after: str = "") -> TextInp
     """Return a text of so many bytes: a unit over and over, the last time only in part.
 
     >>> repeated("abc", 4).recipe
-    Recipe(before='', unit='616263', times=1, after='61')
+    Recipe(unit='616263', times=1, before='', after='61')
     """
     length = size - len(before.encode()) - len(after.encode())
     times, odd = divmod(length, len(unit.encode()))

@@ -8,7 +8,8 @@ Only final answers are compared, not stages, because engines need not report the
 vocabularies get cases about vocabularies, those of whole tokenizers cases about these. Texts of
 more than `LONGEST` bytes are left out: they find engines that are slow or run out of stack, and
 every mutant would have to encode them. Texts of more than `SHORT` bytes and rows that are given by
-a recipe are asked only of mutants that fewer than `FEW` others kill.
+a recipe are asked only of mutants that fewer than `FEW` others kill, the shortest first, until so
+many do. Texts of more than `SHORT_TO_CUT` bytes are cut only by mutants about cutting.
 
 The controls come first. The reference must pass every case, otherwise the kills mean nothing, and
 it must fail every canary, which has a wrong answer. Negative controls, which are right in another
@@ -21,9 +22,9 @@ listed and gone, may be one for the wrong reason.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 import msgspec
@@ -32,7 +33,7 @@ from authoring.data import tables
 from authoring.mutants.mutant import Mutant
 from authoring.mutants.own_numbers import OwnNumbersEngine
 from authoring.mutants.table import CONTROLS, MUTANTS
-from tokenref.answers import Answer, Crashed, Unsupported, request_text
+from tokenref.answers import Answer, Crashed, Session, Unsupported, request_text
 from tokenref.diagnosis import Result, result_of
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.judge import FAILURES, judge
@@ -51,6 +52,11 @@ LONGEST: Final = 70_000
 
 SHORT: Final = 1_100
 """Bytes up to which a text is asked of every mutant."""
+
+CUTTING: Final = ("chunks", "split")
+
+SHORT_TO_CUT: Final = 150
+"""Bytes up to which every mutant cuts a text: one whose safe cuts are unknown counts for long."""
 
 FEW: Final = 3
 """A mutant with fewer killers than this gets the long texts and rows, and an explanation."""
@@ -226,7 +232,8 @@ def run_gate(
                 for each in (_failures(control.engine, asked) if asked else [])
             ]
     for _, group in groupby(long, key=_loaded_together):
-        _try([trial for trial in trials if len(trial.killers) < FEW], list(group))
+        together = sorted(group, key=lambda question: _length(question.request))
+        _try([trial for trial in trials if len(trial.killers) < FEW], together, FEW)
     if rare is not None:
         report.trouble += unexplained(trials, rare)
     for _, group in groupby(canaries, key=_loaded_together):
@@ -262,15 +269,18 @@ def unexplained(trials: Iterable[Trial], rare: Mapping[str, RareKill]) -> list[s
     return found
 
 
-def _try(trials: Iterable[Trial], questions: Sequence["_Question"]) -> None:
-    """Handler mutants questions, all of one vocabulary or profile, and note the killers."""
+def _try(
+    trials: Iterable[Trial], questions: Sequence["_Question"], enough: int | None = None
+) -> None:
+    """Ask mutants questions, all of one vocabulary or profile, until they have enough killers."""
     for trial in trials:
         about = trial.mutant.witness.vocabulary
         if questions and type(questions[0].subject) is type(about):
             trial.asked += len(questions)  # those it must answer rightly as well
         asked = _concerned(trial.mutant, questions)
         if asked:
-            for each in _failures(trial.mutant.engine, asked):
+            more = None if enough is None else enough - len(trial.killers)
+            for each in islice(_failures(trial.mutant.engine, asked), more):
                 trial.killers.append(each.case)
                 trial.answers[each.case.id] = each.answer
 
@@ -281,6 +291,7 @@ def _concerned(mutant: Mutant, questions: Sequence["_Question"]) -> list["_Quest
         question
         for question in questions
         if mutant.concerns(question.subject, question.op, question.case.profile)
+        and (mutant.witness.op in CUTTING or not question.is_cut_slowly)
     ]
 
 
@@ -302,6 +313,11 @@ class _Question:
             isinstance(self.request.get(name), dict) and "gen" in self.request[name]
             for name in ("probs", "logits")
         )
+
+    @property
+    def is_cut_slowly(self) -> bool:
+        """Whether only mutants about cutting are asked this."""
+        return self.op in CUTTING and _length(self.request) > SHORT_TO_CUT
 
 
 def _questions(cases: Iterable[Case], fixtures: Fixtures) -> tuple[list[_Question], list[str]]:
@@ -350,18 +366,16 @@ def _controlled(questions: Sequence[_Question], report: GateReport) -> list[_Que
     return passed
 
 
-def _failures(engine: ReferenceEngine, questions: Sequence[_Question]) -> list[Result]:
-    """Return the results of cases, all of one vocabulary, that tell the engine from a right one."""
+def _failures(engine: ReferenceEngine, questions: Sequence[_Question]) -> Iterator[Result]:
+    """Yield the results of cases, all of one vocabulary, that tell the engine from a right one."""
     first = questions[0]
     if isinstance(first.subject, TokenizerFile) and _is_the_reference(engine, first):
-        return []
-    answers = _answers(engine, questions)
-    results = [
-        result_of(question.case, answer, judge(question.case, answer, question.subject), 0.0)
-        for question, answer in zip(questions, answers, strict=True)
-        if answer != question.right
-    ]
-    return [each for each in results if each.judgement.status in FAILURES]
+        return
+    for question, answer in zip(questions, _answers(engine, questions), strict=True):
+        if answer != question.right:
+            judgement = judge(question.case, answer, question.subject)
+            if judgement.status in FAILURES:
+                yield result_of(question.case, answer, judgement, 0.0)
 
 
 def _is_the_reference(engine: ReferenceEngine, question: _Question) -> bool:
@@ -376,24 +390,25 @@ def _is_the_reference(engine: ReferenceEngine, question: _Question) -> bool:
         return False
 
 
-def _answers(engine: ReferenceEngine, questions: Sequence[_Question]) -> list[Answer]:
+def _answers(engine: ReferenceEngine, questions: Sequence[_Question]) -> Iterator[Answer]:
     """Let an engine answer questions of one vocabulary, without stages."""
-    answers: list[Answer] = []
+    session: Session | Unsupported | Crashed
     try:
         first = questions[0]
         silent = replace(engine, with_stages=False)
         name = first.subject.name if isinstance(first.subject, TokenizerFile) else engine.name
         session = load_subject(silent, first.subject, name, first.case.profile)
     except Exception as error:  # noqa: BLE001 - a mutant may break in any way
-        return [_crash(error)] * len(questions)
-    if isinstance(session, Unsupported):
-        return [session] * len(questions)
+        session = _crash(error)
     for question in questions:
+        if isinstance(session, Unsupported | Crashed):
+            yield session
+            continue
         try:
-            answers.append(session.answer(question.op, question.request))
+            answer = session.answer(question.op, question.request)
         except Exception as error:  # noqa: BLE001 - a mutant may break in any way
-            answers.append(_crash(error))
-    return answers
+            answer = _crash(error)
+        yield answer
 
 
 def _crash(error: Exception) -> Crashed:

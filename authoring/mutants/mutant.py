@@ -372,8 +372,23 @@ def answering(witness: Witness) -> Callable[[Handler], Mutant]:
 def replacing_tool(tool: str, witness: Witness) -> Callable[[Callable[..., Any]], Mutant]:
     """Return a decorator: the function replaces a tool of the reference, as `chunks`."""
     return mutant(
-        witness, lambda label, wrong: ReferenceEngine(label, tools=Tools(**{tool: wrong}))
+        witness,
+        lambda label, wrong: ReferenceEngine(label, tools=Tools(**{tool: wrong})),
+        ops={"session", *OPS_OF_TOOLS.get(tool, [tool])},
     )
+
+
+OPS_OF_TOOLS: Final = {
+    "append_encoder": ["append"],
+    "prepend_encoder": ["prepend"],
+    "eager_encoder": ["eager"],
+    "interval_counter": ["intervals"],
+    "till_limit": ["limit"],
+    "decode_bytes": ["decode"],
+    "bytes_to_text": ["decode"],
+    "is_canonical": ["canonical"],
+}
+"""The operations that use a tool, unless it has the operation's name."""
 
 
 def unchanged(vocabulary: Vocabulary) -> Vocabulary:

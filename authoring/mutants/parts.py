@@ -176,21 +176,32 @@ def interval_never_empty(vocabulary: Vocabulary, piece: bytes, start: int, stop:
     return max(1, len(encoded(vocabulary, piece[start:stop])))
 
 
+def _most_of_beginnings(tokenizer: Tokenizer, text: str) -> int:
+    """Return how many tokens the beginning of a text has that has the most."""
+    growing = tokenizer.growing(special="ordinary")
+    counts = [growing.count]
+    for character in text:
+        growing.push(character)
+        counts.append(growing.count)
+    return max(counts)
+
+
 @replacing_tool("till_limit", at_most(far_letters(), "!abcdefghijklmn", 2))
 def limit_ten_more(tokenizer: Tokenizer, text: str, limit: int) -> int | None:
     """The search gives up ten tokens above the limit, a guess that GitHub's bpe makes: a text of
     two tokens is refused with a limit of two.
     """
     over = limit + 10
-    counts = (tokenizer.count(text[:end], special="ordinary") for end in range(len(text) + 1))
-    return None if max(counts) > over else till_limit(tokenizer, text, limit)
+    return (
+        None if _most_of_beginnings(tokenizer, text) > over else till_limit(tokenizer, text, limit)
+    )
 
 
 @replacing_tool("till_limit", at_most(spelled("a aa aaaa"), "aaaa", 1))
 def limit_some_beginning(tokenizer: Tokenizer, text: str, limit: int) -> int | None:
     """The text is given up as soon as some beginning of it has more tokens."""
-    counts = (tokenizer.count(text[:end], special="ordinary") for end in range(len(text) + 1))
-    return None if max(counts) > limit else tokenizer.count(text, special="ordinary")
+    most = _most_of_beginnings(tokenizer, text)
+    return None if most > limit else tokenizer.count(text, special="ordinary")
 
 
 @replacing_tool("till_limit", at_most(spelled("a"), "aa", 2))

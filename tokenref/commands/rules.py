@@ -102,7 +102,7 @@ DEFINED_IN: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
 def modules_of(op: str) -> tuple[str, ...]:
     """Return the modules of `sampling_ref` that define an operation.
 
-    A step has its own module; penalties and masks also use that of the history. Operations that ask
+    A step has its own module; penalties and masks also use that of parameters and histories. Operations that ask
     another operation several times, or that run an engine's whole chain, have none.
 
     >>> modules_of("uniforms"), modules_of("chain")
@@ -113,7 +113,7 @@ def modules_of(op: str) -> tuple[str, ...]:
         return tuple(f"{folder}.{name}" for name in names.split())
     places = (f"{folder}{op}" for folder in _FOLDERS)
     own = tuple(place for place in places if find_spec(f"sampling_ref.{place}"))[:1]
-    return (*own, "history") if op in ROW_OPS and op not in _WITHOUT_HISTORY else own
+    return (*own, "parameters") if op in ROW_OPS and op not in _WITHOUT_HISTORY else own
 
 
 _FOLDERS: Final = ("steps.", "")

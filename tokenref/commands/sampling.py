@@ -327,7 +327,7 @@ def compare(
     uniforms: tuple[float, ...],
     precision: str,
 ) -> None:
-    """Show the first stage at which two engines differ on a row, and why.
+    """Show where and why two engines part on a row.
 
     ROW is as for `tokenref sample`. For the first stage after which the rows differ, the choices
     and parameters that differ are printed, with the source of each engine. Parameters that are
