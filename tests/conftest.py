@@ -21,6 +21,9 @@ if not IS_CAMPAIGN:
     # a test would depend on which other tests run with it.
     providers._get_local_constants = Constants
 
+# The workers of pytest-xdist have a width for their own messages; users with a pipe have none.
+os.environ.pop("COLUMNS", None)
+
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
     """Refuse a test that is called otherwise in each process: pytest-xdist could not share it."""

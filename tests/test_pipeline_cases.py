@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from authoring.cases import sizes_pipelines
 from authoring.cases.draft import Draft, finish
 from authoring.cases.pipelines import drafts
 from authoring.cases.vocabularies import fixture_vocabularies
@@ -56,7 +57,7 @@ def files() -> dict[str, Any]:
 
 @cache
 def pipeline_drafts() -> tuple[Draft, ...]:
-    return tuple(drafts())
+    return (*drafts(), *sizes_pipelines.drafts())
 
 
 @cache

@@ -7,8 +7,9 @@ import msgspec
 import pytest
 
 from authoring.data import tables
+from authoring.mutants import sampling_sizes
 from authoring.mutants.gate import run_gate
-from authoring.mutants.mutant import Mutant
+from authoring.mutants.mutant import Mutant, declared
 from authoring.mutants.page import mutants_page
 from authoring.mutants.samplers import Request, answering
 from authoring.mutants.table import CONTROLS, MUTANTS
@@ -141,7 +142,8 @@ def test_no_mutant_of_samplers_survives_the_shorter_records() -> None:
         if case.vocab is None and "gen" not in str(msgspec.to_builtins(case.input))[:400]
     ]
     assert len(cases) > 4000
-    needs_long_rows = {"top-p-cuts-ids-to-16-bits"}
+    needs_long_rows = {each.name for each in declared(sampling_sizes)}
+    needs_long_rows.add("top-p-cuts-ids-to-16-bits")
     mutants = {name: each for name, each in SAMPLER_MUTANTS.items() if name not in needs_long_rows}
     report = run_gate(Records(cases), mutants=mutants, required=150)
     assert report.trouble == []

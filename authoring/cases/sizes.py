@@ -310,7 +310,7 @@ def _ids() -> Iterator[Draft]:
         for tail, says in (
             ("a b", "and the last two do not merge"),
             ("a c b", "but ac was left open"),
-        ):
+        )[size == 4096 :]:
             wrong = [
                 *_canonical_part(model, right),
                 *(named.ids[letter] for letter in tail.split()),
@@ -412,8 +412,8 @@ def _streams() -> Iterator[Draft]:
 def _specials() -> Iterator[Draft]:
     generator = SplitMix64(_SEED + 3)
     names = MANY_SPECIALS
-    for size in SMALL:
-        for count in near(size) if size < 512 else (size + 1,):
+    for size in (64, 100, 128, 256, 1024):
+        for count in near(size) if size < 1024 else (size + 1,):
             few = names[:5]
             text = "".join(generator.choice(few) + "b"[: generator.below(2)] for _ in range(count))
             yield _case(
@@ -484,7 +484,7 @@ def _growing() -> Iterator[Draft]:
                 f"{size + 1:,} random letters, one per call ({op}).",
                 "Growing",
             )
-        for size in (64, 128, 256, 1000, 1024, *((4096,) if op == "append" else ())):
+        for size in (64, 128, 256, 1024, *((4096,) if op == "append" else ())):
             text = random_letters(size + 9).encode()
             parts = [text[:size], text[size : size + 5], text[size + 5 :]]
             calls = [Call(push=part.hex()) for part in parts]
@@ -499,7 +499,7 @@ def _growing() -> Iterator[Draft]:
                 "Growing",
                 "Truncated",
             )
-    for size in (64, 128, 256, 1000, 1024):
+    for size in (64, 128, 256, 1024):
         text = random_letters(size + 9).encode()
         yield _case(
             "eager",

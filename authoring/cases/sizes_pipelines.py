@@ -13,7 +13,7 @@ from tokenref.questions.text import DetokenizeInput, DetokenizeStreamInput, Toke
 TEXT: Final = "the other hand, 12 x's in you and the end. "
 """Forty-three characters: no power of two, and no power of ten, is a multiple of that."""
 
-MANY: Final = ("family_gpt2", "family_bert", "pre_metaspace_always")
+MANY: Final = ("family_gpt2", "pre_metaspace_always")
 """Tokenizers that cut, normalize and count offsets in different ways."""
 
 DECODERS: Final = ("family_gpt2", "family_llama2", "decoder_word_piece", "decoder_byte_fallback")

@@ -100,9 +100,9 @@ def parse(pattern: str, tables: UnicodeTables) -> tuple[Part, ...]:
     >>> letters, quantifier = parse(r"\p{L}++", table)
     >>> quantifier, letters(table).bit_count()
     ('++', 141028)
-    >>> parse(r"\p{Greek}", table)
+    >>> parse("*", table)
     Traceback (most recent call last):
-    bpe_ref.errors.PatternError: pattern '\\p{Greek}' cannot be used: at 0, table unicode-16.0 has no property 'Greek'
+    bpe_ref.errors.PatternError: pattern '*' cannot be used: at 0, there is nothing to repeat
     """
     reader = _Reader(pattern, tables)
     if len(pattern) > MOST_CHARACTERS:

@@ -84,8 +84,8 @@ _WIDEST: Final = 10_000
 def output_console() -> "Console":
     """Return the console for standard output. Only a terminal limits the width of tables.
 
-    >>> output_console().width > 80
-    True
+    >>> output_console().is_terminal
+    False
     """
     from rich.console import Console
 

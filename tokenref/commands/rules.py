@@ -102,8 +102,9 @@ DEFINED_IN: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
 def modules_of(op: str) -> tuple[str, ...]:
     """Return the modules of `sampling_ref` that define an operation.
 
-    A step has its own module; penalties and masks also use that of parameters and histories. Operations that ask
-    another operation several times, or that run an engine's whole chain, have none.
+    A step has its own module; penalties and masks also use that of parameters and histories.
+    Operations that ask another operation several times, or that run an engine's whole chain, have
+    none.
 
     >>> modules_of("uniforms"), modules_of("chain")
     (('random.uniforms',), ())
