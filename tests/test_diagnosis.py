@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from random import Random
 from typing import Any, TypeAlias
 
@@ -21,7 +21,16 @@ from sampling_ref import PROFILES
 from tokenref.answers import Answer, Engine, Ok, Refused, Unsupported
 from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.cli import main
-from tokenref.diagnosis import Known, Seen, Signature, diagnose, digest, known_causes, length
+from tokenref.diagnosis import (
+    FEWEST,
+    Known,
+    Seen,
+    Signature,
+    diagnose,
+    digest,
+    known_causes,
+    length,
+)
 from tokenref.engines.reference import ReferenceSession
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.engines.table import engine as engine_named
@@ -32,6 +41,9 @@ from tokenref.runner import Run, run_engine
 from tokenref.subjects import SAMPLERS
 
 SEED = 20261122
+LONGEST_TOGETHER = 20_000
+"""How long the questions are, together, that the signature of a bug names and that it is asked."""
+
 KNOWN = {each.name: each for each in known_causes().causes}
 
 
@@ -45,11 +57,14 @@ def catalogue() -> Catalogue:
 
 def some(cases: Sequence[Case], random: Random, signature: Signature | None = None) -> list[Case]:
     """Return some of the cases: of those in the signature two thirds, of the others 150."""
-    short = [case for case in cases if length(case) <= 500]
-    hit = [case for case in short if signature and digest(case.id) in signature.answers]
-    rest = [case for case in short if not signature or digest(case.id) not in signature.answers]
-    chosen = random.sample(hit, min(len(hit), max(3, len(hit) * 2 // 3), 150))
-    return sorted([*chosen, *random.sample(rest, min(len(rest), 150))], key=lambda case: case.id)
+    hits = {case.id for case in cases if signature and digest(case.id) in signature.answers}
+    hit = sorted((case for case in cases if case.id in hits), key=length)
+    rest = [case for case in cases if length(case) <= 500 and case.id not in hits]
+    some_hits = random.sample(hit, min(len(hit), max(FEWEST, len(hit) * 2 // 3), 150))
+    together = accumulate(map(length, sorted(some_hits, key=length)))
+    few = max(FEWEST, sum(total <= LONGEST_TOGETHER for total in together))
+    chosen = [*sorted(some_hits, key=length)[:few], *random.sample(rest, min(len(rest), 150))]
+    return sorted(chosen, key=lambda case: case.id)
 
 
 def concerned(mutant: Mutant, catalogue: Catalogue) -> list[Case]:

@@ -214,7 +214,7 @@ def run_gate(
     flags = sorted({flag for question in questions for flag in question.case.flags})
     trials = [Trial(each) for each in mutants.values()]
     report = GateReport(trials, len(questions), flags, missing, required=required)
-    short = {question.case.id for question in questions if not question.is_long}
+    short = {each.case.id for each in questions if not (each.is_long or each.is_cut_slowly)}
     report.left_out = [case.id for case in fixtures.cases if case.id not in short]
     report.others = [Trial(each) for each in others]
     if not questions:
