@@ -108,7 +108,7 @@ def each_chunk(
     """
     cutter = _Cutter(counter, text, most, added)
     if type(overlap) is not int or not 0 <= overlap < cutter.most:
-        raise ParameterError("overlap", overlap, f"must be an int in [0, {cutter.most - 1}]")
+        raise ParameterError("overlap", overlap, "must be an int of at least 0 and below most")
     start = 0
     while start < len(text):
         chunk = cutter.farthest(start)

@@ -69,6 +69,8 @@ class Wanted:
     patience: Patience
     every: bool = False
     """Whether known differences are findings, too."""
+    known_path: Path | None = None
+    """The list of known differences that replaces the default one."""
 
 
 def campaign(
@@ -199,7 +201,8 @@ def _known_differences(wanted: Wanted, engine: Engine) -> list[Known]:
     """Return the known differences of an engine, unless they are wanted as findings."""
     if wanted.every:
         return []
-    return [entry for entry in read_known(default_path()) if entry.engine == engine.name]
+    known = read_known(wanted.known_path or default_path())
+    return [entry for entry in known if entry.engine == engine.name]
 
 
 def _options(wanted: Wanted) -> list[str]:
@@ -211,6 +214,7 @@ def _options(wanted: Wanted) -> list[str]:
         ("--profile", wanted.profiles),
         ("--ignore", wanted.ignored),
         ("--vocabulary", wanted.subjects),
+        ("--known", [] if wanted.known_path is None else [str(wanted.known_path)]),
     ):
         options += [part for value in values for part in (name, value)]
     return [*options, *["--all"][: wanted.every]]
