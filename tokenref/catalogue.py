@@ -15,6 +15,7 @@ from zipfile import ZipFile
 
 from bpe_ref import BpeError
 from bpe_ref.formats.plain_json import parse_plain_json
+from tokenref.errors import InvalidRunError
 from tokenref.manifest import (
     Manifest,
     VocabularyEntry,
@@ -36,10 +37,6 @@ from tokenref.verdicts import Either, Set
 
 CANARY: Final = "canary/"
 """The beginning of the ids of canaries."""
-
-
-class SelectionError(Exception):
-    """A selection without any case."""
 
 
 class BudgetError(RecordError):
@@ -209,7 +206,7 @@ class Catalogue:
         """Return the selected cases, those of one vocabulary together.
 
         Canaries are selected only by patterns of ids that start with `canary/`. Raises
-        `SelectionError` if there are no cases, because an empty run proves nothing.
+        `InvalidRunError` if there are no cases, because an empty run proves nothing.
         """
         known = set(self.manifest.flags).issuperset(selection.without_flags)
         globs = [glob for glob in selection.ids if glob.startswith(CANARY)]
@@ -217,7 +214,7 @@ class Catalogue:
         every = [*self.cases, *canaries] if known else []
         chosen = [case for case in every if self._wanted(case, selection)]
         if not chosen:
-            raise SelectionError(
+            raise InvalidRunError(
                 f"the selection matches none of the {len(self.cases):,} cases: "
                 f"{selection.options()}{self._hint(selection)}"
             )

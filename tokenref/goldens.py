@@ -17,6 +17,7 @@ from bpe_ref.models.sentencepiece import SentencePieceModel
 from tokenref.answers import Ok, Refused, Unsupported, guarded
 from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.engines.reference import ReferenceEngine
+from tokenref.errors import InputError
 from tokenref.judge import judge
 from tokenref.manifest import FileEntry, Manifest, VocabularyEntry
 from tokenref.questions.sampling import BatchInput
@@ -34,7 +35,7 @@ from tokenref.subjects import (
 from tokenref.verdicts import Exact, MustRefuse, Seeds, Stat, Survey, Verdict
 
 
-class GoldensError(Exception):
+class GoldensError(InputError):
     """Golden records that cannot be made or used with what was given."""
 
 

@@ -33,7 +33,7 @@ from tokenref.answers import (
     quiet_standard_error,
 )
 from tokenref.catalogue import CANARY, Catalogue, batches
-from tokenref.diagnosis import Diagnosis, Result, Seen, diagnose, result_of
+from tokenref.diagnosis import Diagnosis, Result, diagnose, result_of
 from tokenref.judge import FAILURES, PASS, Judgement, Status, judge
 from tokenref.judging_own_draws import short
 from tokenref.known import Known, stale_globs, with_known
@@ -82,10 +82,7 @@ class Run:
     @cached_property
     def diagnoses(self) -> list[Diagnosis]:
         """The likely causes of the failures."""
-        return diagnose(
-            Seen(each.case, each.judgement.status, each.answer, each.milliseconds / 1000)
-            for each in self.results
-        )
+        return diagnose(self.results)
 
     @cached_property
     def causes(self) -> dict[str, str]:

@@ -11,8 +11,9 @@ from tokenref.answers import Engine, LoadsProfiles, LoadsTokenizers, Unsupported
 from tokenref.catalogue import Selection as Chosen
 from tokenref.catalogue import open_catalogue
 from tokenref.commands.endings import reached
-from tokenref.commands.paths import InputError, output_console
+from tokenref.commands.paths import output_console
 from tokenref.diagnosis import length
+from tokenref.errors import InputError
 from tokenref.fuzzing.campaign import (
     COMMAND,
     Done,

@@ -25,17 +25,11 @@ from tokenref.commands.options import (
     patience_options,
     selection_options,
 )
-from tokenref.commands.paths import (
-    FILE,
-    InputError,
-    must_be_writable,
-    output_console,
-    progress_bar,
-    write,
-)
+from tokenref.commands.paths import FILE, must_be_writable, output_console, progress_bar, write
 from tokenref.commands.report import Wanted, report_options
 from tokenref.corpus import compare_corpus, corpus_exit_code
 from tokenref.engines.table import Unavailable, engine
+from tokenref.errors import InputError
 from tokenref.known import Known, default_path, read_known
 from tokenref.manifest import manifest_digest
 from tokenref.protocol.channel import Patience
@@ -202,7 +196,7 @@ def must_differ(names: Sequence[str]) -> None:
 
     >>> must_differ(["one", "two", "one"])
     Traceback (most recent call last):
-    tokenref.commands.paths.InputError: two engines are named 'one': run one at a time
+    tokenref.errors.InputError: two engines are named 'one': run one at a time
     """
     for at, name in enumerate(names):
         if name in names[:at]:
@@ -254,13 +248,11 @@ def _check_corpus(
 def _own_catalogue(records: Path, vocabularies: Sequence[str]) -> Catalogue:
     """Return a user's own records, written by `fill` or by `promote`."""
     from tokenref.fuzzing.promoting import open_regressions
-    from tokenref.goldens import GoldensError, beside_goldens, open_goldens
+    from tokenref.goldens import beside_goldens, open_goldens
 
     subject = vocabularies[0] if vocabularies else beside_goldens(records)
     try:
         return open_goldens(records, str(subject)) if subject else open_regressions(records)
-    except GoldensError as error:
-        raise InputError(str(error)) from None
     except UnknownSubjectError as error:
         raise RecordError(f"{error}: give its location with --vocabulary") from None
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 
-from tokenref.commands.paths import InputError
+from tokenref.errors import InputError
 
 if TYPE_CHECKING:
     from sampling_ref import Profile

@@ -20,7 +20,7 @@ from bpe_ref import Vocabulary
 from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json
 from tokenref.answers import Crashed, NoAnswer, Ok, Refused, Skipped, why_none
 from tokenref.catalogue import Catalogue
-from tokenref.diagnosis import Seen, answer_digest, diagnose
+from tokenref.diagnosis import Result, diagnose, result_of
 from tokenref.doctor.conversation import Conversation, Finding, Said, StopError
 from tokenref.doctor.hints import hint_on_answer, hint_on_code, near
 from tokenref.doctor.smoke import Trial, canaries, trials
@@ -61,7 +61,7 @@ class _Visit:
         self._catalogue = catalogue
         self._patience = patience
         self._folder = folder
-        self._seen: list[Seen] = []
+        self._seen: list[Result] = []
 
     def walk(self) -> Iterator[Finding]:
         """Yield the findings."""
@@ -167,7 +167,7 @@ class _Visit:
         passed = 0
         for case, one in zip(trial.answered, said, strict=True):
             answer, judgement = one.answer, judge(case, one.answer, subject)
-            self._seen.append(Seen(case, judgement.status, answer_digest(trial.op, answer)))
+            self._seen.append(result_of(case, answer, judgement))
             passed += judgement.status == "pass"
             if judgement.status not in {"pass", "skip"}:
                 yield _about_answer(case, one, f"{judgement.status}: {judgement.detail}")
@@ -197,7 +197,7 @@ class _Visit:
         if isinstance(answer, Skipped):
             return None
         judgement = judge(case, answer, subject)
-        self._seen.append(Seen(case, judgement.status, answer_digest(trial.op, answer)))
+        self._seen.append(result_of(case, answer, judgement))
         if judgement.status == "pass" and isinstance(answer, Refused):
             return Finding("ok", trial.op, f"invalid input is refused correctly: {answer.code}")
         suggestion = ""

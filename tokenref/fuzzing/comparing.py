@@ -25,7 +25,7 @@ from tokenref.answers import (
     Session,
     Skipped,
     Unsupported,
-    answer_question,
+    answers_of,
     guarded,
 )
 from tokenref.catalogue import open_catalogue
@@ -192,14 +192,7 @@ class _Loaded:
         if isinstance(session, Unsupported | Crashed):
             return [session] * len(questions)
         requests = [question.request for question in questions]
-        if not isinstance(session, AnswersMany):
-            return [guarded(lambda r=r: answer_question(session, first.op, r)) for r in requests]  # type: ignore[misc]  # r is bound at once
-        answers: list[Answer] = []
-        for at in range(0, len(requests), MANY):
-            batch = requests[at : at + MANY]
-            found = guarded(lambda batch=batch: session.answer_many(first.op, batch))  # type: ignore[misc]  # as above
-            answers += [found] * len(batch) if isinstance(found, Crashed) else found
-        return answers
+        return list(answers_of(session, first.op, requests))
 
     def _load(self, question: Question) -> None:
         about = question.subject, question.profile

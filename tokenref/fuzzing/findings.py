@@ -16,8 +16,9 @@ from bpe_ref import BpeError, Vocabulary
 from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json, parse_plain_json
 from tokenref.answers import Answer, Ok, Refused
 from tokenref.catalogue import shipped_subject, shipped_subjects
+from tokenref.errors import InputError
 from tokenref.fuzzing.comparing import Outcome
-from tokenref.fuzzing.plan import GENERATOR, CampaignError, Question
+from tokenref.fuzzing.plan import GENERATOR, Question
 from tokenref.fuzzing.records import case_of
 from tokenref.fuzzing.shrinking import Shrunk
 from tokenref.goldens import GoldensError, own_subject
@@ -105,12 +106,12 @@ def finding_of(first: Outcome, shrunk: Shrunk, *, index: int, seed: int, engine:
 
 
 def question_of(finding: Finding) -> Question:
-    """Return the question of a finding. Raises `CampaignError` if its subject is invalid."""
+    """Return the question of a finding. Raises `InputError` if its subject is invalid."""
     record = finding.record
     try:
         subject = read_written(finding.subject)
     except (BpeError, GoldensError, LookupError, TypeError, ValueError) as error:
-        raise CampaignError(
+        raise InputError(
             f"{record['id']}: its vocabulary or tokenizer cannot be loaded: {error}"
         ) from None
     name = str((finding.subject or {}).get("name", ""))

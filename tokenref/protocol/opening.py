@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tokenref.answers import Engine
+from tokenref.errors import InvalidRunError
 from tokenref.protocol.channel import (
     ChannelError,
     Function,
@@ -21,7 +22,7 @@ from tokenref.protocol.engine import ProtocolEngine
 from tokenref.protocol.reading import ProtocolError
 
 
-class GreetingError(Exception):
+class GreetingError(InvalidRunError):
     """A program that was started but did not answer hello correctly."""
 
 

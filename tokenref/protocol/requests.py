@@ -17,6 +17,8 @@ from msgspec import UNSET
 
 from bpe_ref import Vocabulary
 from tokenref.catalogue import LARGEST_BATCH, Catalogue, batches
+from tokenref.errors import InvalidRunError
+from tokenref.files import lines_of
 from tokenref.protocol.batches import Loading, load_tokenizer, load_vocabulary, message_slices
 from tokenref.protocol.messages import (
     PROTO,
@@ -92,10 +94,6 @@ _ORDER: Final = msgspec.json.Encoder(order="sorted")
 _REQUEST: Final = msgspec.json.Decoder(Request)
 
 
-class ExchangeError(Exception):
-    """A file of requests or responses that cannot be judged. The message names file and line."""
-
-
 @dataclass
 class Questions:
     """The questions of a file of requests: for each key, the number of its question."""
@@ -113,35 +111,19 @@ class Questions:
     """The digest of each load."""
 
 
-def lines_of(path: Path, longest: int) -> Iterator[tuple[int, bytes]]:
-    """Yield number and content of each line. Raises `ExchangeError`."""
-    try:
-        with path.open("rb") as file:
-            number = 0
-            while line := file.readline(longest + 1):
-                number += 1
-                if len(line) > longest:
-                    raise ExchangeError(
-                        f"{path}, line {number}: a line has at most {longest:,} bytes"
-                    )
-                yield number, line
-    except OSError as error:
-        raise ExchangeError(f"{path}: cannot be read: {error.strerror or error}") from None
-
-
 def requests_of(path: Path) -> Iterator[tuple[str, Request]]:
-    """Yield each message of a file of requests with its place. Raises `ExchangeError`."""
+    """Yield each message of a file of requests with its place. Raises `InvalidRunError`."""
     for number, line in lines_of(path, _LONGEST_REQUEST):
         where = f"{path}, line {number}"
         try:
             message: Request = decode(_REQUEST, line, "")
         except ProtocolError as error:
-            raise ExchangeError(f"{where}: not a request: {error}") from None
+            raise InvalidRunError(f"{where}: not a request: {error}") from None
         yield where, message
 
 
 def read_requests(path: Path, catalogue: Catalogue) -> Questions:
-    """Read the questions of a file and find their records. Raises `ExchangeError`."""
+    """Read the questions of a file and find their records. Raises `InvalidRunError`."""
     known: dict[bytes, int] = {}
     by_content: dict[bytes, list[Case]] = {}
     for case in (*catalogue.cases, *catalogue.canaries):
@@ -153,12 +135,12 @@ def read_requests(path: Path, catalogue: Catalogue) -> Questions:
     for where, message in requests_of(path):
         if questions is None:
             if not isinstance(message, HelloRequest) or message.about is UNSET:
-                raise ExchangeError(f"{where}: must be the hello that `tokenref export` writes")
+                raise InvalidRunError(f"{where}: must be the hello that `tokenref export` writes")
             questions = Questions(message.about.fixtures, message.about.seed)
             promised = message.about.cases
         elif isinstance(message, LoadRequest):
             if message.id != f"l{len(questions.loads)}":
-                raise ExchangeError(f"{where}: the id must be 'l{len(questions.loads)}'")
+                raise InvalidRunError(f"{where}: the id must be 'l{len(questions.loads)}'")
             questions.loads.append(
                 str(message.tokenizer if message.vocab is UNSET else message.vocab)
             )
@@ -167,7 +149,7 @@ def read_requests(path: Path, catalogue: Catalogue) -> Questions:
         else:
             ended = True
     if questions is None or not ended or len(questions.of_key) != promised:
-        raise ExchangeError(f"{path}: the file is truncated: export it again")
+        raise InvalidRunError(f"{path}: the file is truncated: export it again")
     return questions
 
 
@@ -180,18 +162,18 @@ def _add(
 ) -> None:
     """Add the questions of one run."""
     if message.id != f"b{len(questions.runs) - 1}":
-        raise ExchangeError(f"{where}: the id must be 'b{len(questions.runs) - 1}'")
+        raise InvalidRunError(f"{where}: the id must be 'b{len(questions.runs) - 1}'")
     subject = message.vocab if message.tokenizer is UNSET else message.tokenizer
     about = None if subject is UNSET else subject
     for question in message.cases:
         if question.k != str(len(questions.of_key)):
-            raise ExchangeError(
+            raise InvalidRunError(
                 f"{where}: the key must be '{len(questions.of_key)}', got {question.k!r:.80}"
             )
         content = _content(message.op, message.profile, about, question.input)
         if content not in known:
             if content not in by_content:
-                raise ExchangeError(
+                raise InvalidRunError(
                     f"{where}: no record asks the question {question.k!r}: "
                     f"{shown(_ORDER.encode(question.input))}"
                 )

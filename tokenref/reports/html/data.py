@@ -10,6 +10,7 @@ from zlib import compress
 
 import msgspec
 
+from tokenref.errors import InvalidRunError
 from tokenref.record import Case
 from tokenref.reports import visible
 from tokenref.reports.changes import Change
@@ -20,7 +21,6 @@ from tokenref.reports.results import (
     EngineEntry,
     EngineLine,
     Results,
-    ResultsError,
     options_again,
 )
 from tokenref.reports.summary import ordered
@@ -91,12 +91,12 @@ def gather(
 ) -> Gathered:
     """Combine files. The shards of an engine become one column.
 
-    Raises `ResultsError` if two files have a result of the same engine for the same case, and if
+    Raises `InvalidRunError` if two files have a result of the same engine for the same case, and if
     there are more results than a browser can load.
     """
     total = sum(results.footer.cases for results in files)
     if total > MOST_LINES:
-        raise ResultsError(
+        raise InvalidRunError(
             f"an HTML report can have at most {MOST_LINES:,} results, got {total:,}: select fewer"
         )
     columns: dict[tuple[str, str], Column] = {}
@@ -109,7 +109,7 @@ def gather(
         for line in results.cases():
             column = here[line.engine]
             if line.id in column.lines:
-                raise ResultsError(
+                raise InvalidRunError(
                     f"{results.path}: {column.label} has a result for {line.id} in another file"
                 )
             column.lines[line.id] = line
