@@ -17,7 +17,6 @@ from typing import Any, Final
 import msgspec
 
 from bpe_ref import Vocabulary
-from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json
 from tokenref.answers import Crashed, NoAnswer, Ok, Refused, Skipped, why_none
 from tokenref.catalogue import Catalogue
 from tokenref.diagnosis import Result, diagnose, result_of
@@ -25,14 +24,15 @@ from tokenref.doctor.conversation import Conversation, Finding, Said, StopError
 from tokenref.doctor.hints import hint_on_answer, hint_on_code, near
 from tokenref.doctor.smoke import Trial, canaries, trials
 from tokenref.judge import judge
+from tokenref.protocol.batches import loading_of
 from tokenref.protocol.channel import Patience
 from tokenref.protocol.messages import HelloAnswer
 from tokenref.protocol.opening import arguments_of
 from tokenref.protocol.reading import shown
 from tokenref.record import PIPELINE_OPS, SAMPLER_OPS, Case, op_of
-from tokenref.record_files import read_file
 from tokenref.reports.readable import readable_json
 from tokenref.rules import rule_names
+from tokenref.subjects import TokenizerFile
 from tokenref.verdicts import MustRefuse
 
 _MANY: Final = 64
@@ -137,19 +137,14 @@ class _Visit:
         """Load the subject of records. Return None if that worked, else an answer."""
         if vocab is None:
             return None
-        entry = self._catalogue.entry(vocab)
-        kind = "tokenizer" if about in PIPELINE_OPS else "vocab"
-        path = self._folder / f"{kind}-{entry.name}.json"
+        subject, name = self._catalogue.subject(vocab), self._catalogue.name(vocab)
+        if not isinstance(subject, Vocabulary | TokenizerFile):
+            return Skipped(f"{name} is not available")
+        loading = loading_of(subject, name)
+        path = self._folder / f"{loading.kind}-{name}.json"
         if not path.exists():
-            if entry.path is not None:
-                content = read_file(self._catalogue.folder / entry.path)
-            else:
-                subject = self._catalogue.subject(vocab)
-                if not isinstance(subject, Vocabulary):
-                    return Skipped(f"{entry.name} is not available")
-                content = dump_plain_json(NamedVocabulary(entry.name, "", subject))
-            path.write_bytes(content)
-        return conversation.load(about, kind, vocab, path)
+            path.write_bytes(loading.content())
+        return conversation.load(about, loading.kind, vocab, path)
 
     def _ask(self, conversation: Conversation, trial: Trial, cases: Sequence[Case]) -> list[Said]:
         message: dict[str, Any] = {"op": trial.op, "profile": trial.profile}

@@ -11,17 +11,14 @@ are shrunk for at most `Limits.seconds`.
 
 import atexit
 import signal
-import sys
 import time
 from collections.abc import Callable, Generator, Hashable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import closing
 from dataclasses import replace
 from functools import lru_cache
-from importlib import import_module
 from itertools import count, takewhile
 from multiprocessing import get_context
-from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -39,7 +36,7 @@ from tokenref.fuzzing.plan import GROUP, Limits, Plan
 from tokenref.fuzzing.shrinking import shrunk
 from tokenref.known import Known
 from tokenref.protocol.channel import Patience
-from tokenref.protocol.opening import open_program
+from tokenref.protocol.opening import imported, open_program
 
 COMMAND: Final = "cmd:"
 """The prefix of an engine's name that is a command."""
@@ -298,11 +295,8 @@ def executor_named(name: str) -> Executor:
         raise InputError(
             f"an executor must be processes, processes:NUMBER or module:factory, got {name!r}"
         )
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
     try:
-        executor: object = getattr(import_module(kind), rest)()
+        executor: object = imported(kind, rest)()
     except Exception as error:  # noqa: BLE001 - foreign code may raise anything
         raise InputError(
             f"the executor {name} cannot be created: {type(error).__name__}: {error}"

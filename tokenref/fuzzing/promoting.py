@@ -21,12 +21,27 @@ import msgspec
 from bpe_ref import BpeError, Vocabulary
 from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json, parse_plain_json
 from bpe_ref.registry import REGISTRY
-from tokenref.catalogue import BudgetError, Catalogue, check_budget, check_together, open_catalogue
+from tokenref.catalogue import (
+    BudgetError,
+    Catalogue,
+    check_budget,
+    check_together,
+    fixtures_folder,
+    open_catalogue,
+    own_catalogue,
+)
 from tokenref.errors import InputError
 from tokenref.fuzzing.findings import Finding, question_of, shipped_name
 from tokenref.fuzzing.records import answered_anew
 from tokenref.goldens import with_optional
-from tokenref.manifest import LICENCES, MANIFEST, FileEntry, VocabularyEntry, dump_manifest
+from tokenref.manifest import (
+    LICENCES,
+    MANIFEST,
+    FileEntry,
+    VocabularyEntry,
+    dump_manifest,
+    parse_manifest,
+)
 from tokenref.record import Case, RecordError
 from tokenref.record_files import REGRESS, dump_records, parse_records, read_file, read_records
 from tokenref.subjects import Samplers, Subject, TokenizerFile, TokenizerSubject
@@ -222,33 +237,13 @@ def open_regressions(path: Path) -> Catalogue:
     """
     data = read_file(path)
     cases = parse_records(data, str(path))
-    package = open_catalogue()
-    known = {entry.digest for entry in package.manifest.subjects}
-    own: dict[str, Subject | str] = {
-        digest: subject for digest, subject in _subjects_beside(path) if digest not in known
-    }
-    entries: dict[bool, list[VocabularyEntry]] = {True: [], False: []}
-    for digest, subject in own.items():
-        entry = VocabularyEntry(
-            name=f"{path.name}:{digest[7:15]}", digest=digest, path=None, licence="its owner's"
-        )
-        entries[isinstance(subject, Vocabulary)].append(entry)
-    file = FileEntry(
-        path=str(path), sha256=sha256(data).hexdigest(), bytes=len(data), cases=len(cases)
-    )
-    manifest = msgspec.structs.replace(
-        package.manifest,
-        cases=len(cases),
-        files=[file],
-        vocabularies=[*package.manifest.vocabularies, *entries[True]],
-        tokenizers=[*package.manifest.tokenizers, *entries[False]],
-        retired=[],
-    )
-    check_together(cases, manifest)
-    return Catalogue(package.folder, manifest, cases, package.canaries, own)
+    known = {entry.digest for entry in parse_manifest(fixtures_folder()).subjects}
+    beside = {digest: subject for digest, subject in _subjects_beside(path) if digest not in known}
+    own = {f"{path.name}:{digest[7:15]}": subject for digest, subject in beside.items()}
+    return own_catalogue(path, data, cases, own)
 
 
-def _subjects_beside(path: Path) -> Iterator[tuple[str, Subject]]:
+def _subjects_beside(path: Path) -> Iterator[tuple[str, TokenizerSubject]]:
     """Yield what lies beside a regression file, by its digest."""
     for file in sorted((path.parent / "vocab").glob("*.json")):
         try:

@@ -109,7 +109,7 @@ def _answers(
 
 def _load(message: LoadRequest, where: str, folder: Path) -> _Loaded:
     """Return the subject to load: a file next to the requests, or one of the fixtures."""
-    digest = str(message.tokenizer if message.vocab is UNSET else message.vocab)
+    digest = message.subject
     path: FixturePath = folder / message.path
     is_beside = path.exists()
     if not is_beside:

@@ -53,6 +53,11 @@ class LoadRequest(OneOf, frozen=True, kw_only=True, tag_field="cmd", tag="load")
     vocab: Digest | UnsetType = UNSET
     tokenizer: Digest | UnsetType = UNSET
 
+    @property
+    def subject(self) -> str:
+        """The digest of what is loaded."""
+        return str(self.tokenizer if self.vocab is UNSET else self.vocab)
+
 
 class Question(Strict, frozen=True, kw_only=True):
     """One question: its key, and a record's `in`."""

@@ -19,7 +19,7 @@ from bpe_ref import Vocabulary
 from tokenref.catalogue import LARGEST_BATCH, Catalogue, batches
 from tokenref.errors import InvalidRunError
 from tokenref.files import lines_of
-from tokenref.protocol.batches import Loading, load_tokenizer, load_vocabulary, message_slices
+from tokenref.protocol.batches import Loading, loading_of, message_slices
 from tokenref.protocol.messages import (
     PROTO,
     HelloRequest,
@@ -60,8 +60,9 @@ def export(
         together = [asked[number] for number in batch]
         first = together[0]
         message = {"cmd": "run", "id": "", "op": op_of(first), "profile": first.profile}
-        loading = _loading(catalogue, first)
-        if loading is not None:
+        subject = catalogue.subject(first.vocab)
+        if isinstance(subject, Vocabulary | TokenizerFile):
+            loading = loading_of(subject, catalogue.name(first.vocab))
             message[loading.kind] = loading.digest
             if loading.digest != loaded:
                 loaded = loading.digest
@@ -75,16 +76,6 @@ def export(
             yield line_of(message | {"id": f"b{run}", "cases": questions})
             run += 1
     yield line_of({"cmd": "bye"})
-
-
-def _loading(catalogue: Catalogue, case: Case) -> Loading | None:
-    """Return what must be loaded for a case, if anything."""
-    subject = catalogue.subject(case.vocab)
-    if isinstance(subject, Vocabulary):
-        return load_vocabulary(subject, catalogue.name(case.vocab))
-    if isinstance(subject, TokenizerFile):
-        return load_tokenizer(subject.content, subject.name)
-    return None
 
 
 _LONGEST_REQUEST: Final = 2**26
@@ -141,9 +132,7 @@ def read_requests(path: Path, catalogue: Catalogue) -> Questions:
         elif isinstance(message, LoadRequest):
             if message.id != f"l{len(questions.loads)}":
                 raise InvalidRunError(f"{where}: the id must be 'l{len(questions.loads)}'")
-            questions.loads.append(
-                str(message.tokenizer if message.vocab is UNSET else message.vocab)
-            )
+            questions.loads.append(message.subject)
         elif isinstance(message, RunRequest):
             _add(questions, message, where, known, by_content)
         else:
