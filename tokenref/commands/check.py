@@ -30,7 +30,7 @@ from tokenref.commands.report import Wanted, report_options
 from tokenref.corpus import compare_corpus, corpus_exit_code
 from tokenref.engines.table import Unavailable, engine
 from tokenref.errors import InputError
-from tokenref.known import Known, default_path, read_known
+from tokenref.known import default_path, read_known
 from tokenref.manifest import manifest_digest
 from tokenref.protocol.channel import Patience
 from tokenref.protocol.engine import ProtocolEngine
@@ -115,7 +115,8 @@ def check(
         catalogue = open_catalogue(fixtures, digest)
         about["fixtures"] = manifest_digest(catalogue.manifest)
     about["fixtures_version"] = catalogue.manifest.version
-    known = _known_differences(known_path, records)
+    own = records is not None and known_path is None
+    known = [] if own else read_known(known_path or default_path())
     cases = catalogue.select(selection)
     complete = selection.is_everything and records is None
     runs = _run_all(available, cases, catalogue, known=known, complete=complete, seed=seed)
@@ -164,13 +165,6 @@ def _open_engines(
         available.append(program)
     must_differ([entry.name for entry in available])
     return available, unavailable
-
-
-def _known_differences(path: Path | None, records: Path | None) -> list[Known]:
-    """Return the known differences. There are none for a user's own records."""
-    if path is None and records is not None:
-        return []
-    return read_known(path or default_path())
 
 
 def _run_all(

@@ -87,7 +87,7 @@ def finding_of(first: Outcome, shrunk: Shrunk, *, index: int, seed: int, engine:
         f"{engine} differs: {detail[:300]}. Found by tokenref fuzz "
         f"(generator {GENERATOR}, seed {seed}, question {index})."
     )
-    case = case_of(question, smallest.right, why=_ascii(why))
+    case = case_of(question, smallest.right, why=why.encode("ascii", "backslashreplace").decode())
     assert case is not None  # noqa: S101 - it was judged, so there is a record
     asked = {"op": first.question.op, "in": dict(first.question.request)}
     if first.question.name:
@@ -131,11 +131,6 @@ def said(answer: Answer) -> dict[str, Any]:
     message = getattr(answer, "message", "") or getattr(answer, "reason", "")
     said_last = {"log": log[-LONGEST_LOG:]} if (log := getattr(answer, "log", "")) else {}
     return {type(answer).__name__.lower(): {"msg": str(message)[:LONGEST_GOT], **said_last}}
-
-
-def _ascii(text: str) -> str:
-    """Return a text in ASCII, because an engine may write anything."""
-    return text.encode("ascii", "backslashreplace").decode()
 
 
 LARGEST: Final = 20_000

@@ -175,7 +175,7 @@ def _conclude(tally: _Tally) -> Verdicts:
     for key, question in enumerate(questions.of_key):
         if not tally.answered[key]:
             lacking[question] = 1
-            missing += _is_asked(tally, questions.cases[question][0])
+            missing += _instead(tally, questions.cases[question][0]) is None
     canaries = {case.id for case in tally.catalogue.canaries}
     for number, cases in enumerate(questions.cases):
         for case in cases:
@@ -198,10 +198,6 @@ def _conclude(tally: _Tally) -> Verdicts:
     if missing:
         found.trouble.append(f"{missing:,} of {len(questions.of_key):,} questions have no answer")
     return found
-
-
-def _is_asked(tally: _Tally, case: Case) -> bool:
-    return _instead(tally, case) is None
 
 
 def _instead(tally: _Tally, case: Case) -> Answer | None:
