@@ -24,14 +24,13 @@ from tokenref.errors import InvalidRunError
 from tokenref.judge import Judgement, Status
 from tokenref.known import default_path, read_known, with_known
 from tokenref.manifest import manifest_digest
-from tokenref.readable import readable
+from tokenref.readable import readable, readable_answer
 from tokenref.reports.changes import Change, changes, notes
 from tokenref.reports.html.data import compressed
 from tokenref.reports.html.matrix import table
 from tokenref.reports.html.page import html_report, pages_beside
 from tokenref.reports.junit import junit_report
 from tokenref.reports.lines import dump_report
-from tokenref.reports.readable import readable_answer
 from tokenref.reports.results import (
     LONGEST_LINE,
     CaseLine,

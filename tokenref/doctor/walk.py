@@ -29,8 +29,8 @@ from tokenref.protocol.channel import Patience
 from tokenref.protocol.messages import HelloAnswer
 from tokenref.protocol.opening import arguments_of
 from tokenref.protocol.reading import shown
+from tokenref.readable import readable_json
 from tokenref.record import PIPELINE_OPS, SAMPLER_OPS, Case, op_of
-from tokenref.reports.readable import readable_json
 from tokenref.rules import rule_names
 from tokenref.subjects import TokenizerFile
 from tokenref.verdicts import MustRefuse

@@ -24,8 +24,8 @@ from tokenref.judge import judge
 from tokenref.protocol.channel import StartError
 from tokenref.protocol.opening import GreetingError, open_program
 from tokenref.questions.sampling import unpack_parameters
+from tokenref.readable import readable_json
 from tokenref.record import OPS, Case, op_of
-from tokenref.reports.readable import readable_json
 from tokenref.runner import Sessions
 from tokenref.verdicts import ErrorCode, MustRefuse
 
