@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -24,6 +24,33 @@ FORMAT: Final = 2
 
 DIFFERENCES: Final = frozenset({*FAILURES, "xfail"})
 """The statuses of cases whose answer differs from the record, or is expected to differ."""
+
+
+class Look(NamedTuple):
+    """How reports show a status."""
+
+    title: str
+    """The title of its column."""
+
+    words: str
+    """What it says after a number of cases."""
+
+    letter: str
+    style: str
+
+
+LOOKS: Final[Mapping[Status, Look]] = {
+    "pass": Look("pass", "pass", "p", "green"),
+    "fail": Look("fail", "fail", "f", "red"),
+    "wrong_error": Look("wrong error", "wrong error", "w", "red"),
+    "crash": Look("crash", "crash", "c", "red"),
+    "timeout": Look("timeout", "timeout", "t", "red"),
+    "xpass": Look("xpass", "pass unexpectedly", "X", "red"),
+    "xfail": Look("known", "differ as known", "x", "yellow"),
+    "unsupported": Look("unsupported", "unsupported", "u", "dim"),
+    "skip": Look("skip", "skipped", "s", "dim"),
+    "not_run": Look("not run", "not run", "n", "dim"),
+}
 
 UNJUDGED: Final = frozenset({"unsupported", "skip", "not_run"})
 """The statuses of cases without an answer."""

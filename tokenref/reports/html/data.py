@@ -17,6 +17,7 @@ from tokenref.reports import visible
 from tokenref.reports.changes import Change
 from tokenref.reports.results import (
     DIFFERENCES,
+    LOOKS,
     CaseLine,
     EngineEntry,
     EngineLine,
@@ -124,16 +125,7 @@ def gather(
 
 
 LETTERS: Final[Mapping[str, str]] = {
-    "pass": "p",
-    "fail": "f",
-    "wrong_error": "w",
-    "crash": "c",
-    "timeout": "t",
-    "xpass": "X",
-    "xfail": "x",
-    "unsupported": "u",
-    "skip": "s",
-    "not_run": "n",
+    **{status: look.letter for status, look in LOOKS.items()},
     "": ".",
 }
 """One letter per status; a case without a result is a dot."""
