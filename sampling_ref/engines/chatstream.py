@@ -114,7 +114,7 @@ def _processed(
     penalize: Callable[..., list[Number]],
 ) -> Processed:
     """Return what a processor returns; `tokens` are those to lower, behind their name."""
-    row = read_logits(logits)
+    row: list[Number] = read_logits(logits)
     penalty, method = read_parameters(params)
     what, found = tokens
     read_history(found, len(row), what)
