@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tokenref.protocol.messages import schemas
+from authoring.schemas import schemas
 from tokenref.questions.text import (
     CountOutput,
     DecodeInput,

@@ -10,9 +10,10 @@ import pytest
 
 from bpe_ref import Vocabulary, vocabulary_by_concatenation
 from tokenref.answers import Answer, Ok, Refused, Session, Unsupported
-from tokenref.catalogue import Catalogue, Selection, SelectionError
+from tokenref.catalogue import Catalogue, Selection
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.table import engine_names
+from tokenref.errors import InvalidRunError
 from tokenref.known import Known, default_path, read_known
 from tokenref.manifest import Manifest, VocabularyEntry
 from tokenref.questions.text import IdsOutput, TextInput
@@ -365,7 +366,7 @@ def test_progress_is_told_now_and_then() -> None:
 
 
 def test_a_selection_of_nothing_is_an_error() -> None:
-    with pytest.raises(SelectionError, match="matches none of the 3 cases"):
+    with pytest.raises(InvalidRunError, match="matches none of the 3 cases"):
         catalogue().select(Selection(ids=("bpe/decode/*",)))
     chosen = catalogue().select(Selection(ids=("*/apart", "*/missing"), ops=("encode",)))
     assert chosen == [APART, MISSING]

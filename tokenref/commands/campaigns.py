@@ -11,8 +11,9 @@ from tokenref.answers import Engine, LoadsProfiles, LoadsTokenizers, Unsupported
 from tokenref.catalogue import Selection as Chosen
 from tokenref.catalogue import open_catalogue
 from tokenref.commands.endings import reached
-from tokenref.commands.paths import InputError, output_console
+from tokenref.commands.paths import output_console
 from tokenref.diagnosis import length
+from tokenref.errors import InputError
 from tokenref.fuzzing.campaign import (
     COMMAND,
     Done,
@@ -190,19 +191,16 @@ def plan_for(wanted: Wanted, engine: Engine) -> Plan:
         engine_version=engine.version,
         selection=selection,
         ignored=wanted.ignored,
-        known=_known_differences(wanted, engine),
+        known=[] if wanted.every else known_differences(engine, wanted.known_path),
         cases=wanted.cases,
         again=_options(wanted),
         shard=shard,
     )
 
 
-def _known_differences(wanted: Wanted, engine: Engine) -> list[Known]:
-    """Return the known differences of an engine, unless they are wanted as findings."""
-    if wanted.every:
-        return []
-    known = read_known(wanted.known_path or default_path())
-    return [entry for entry in known if entry.engine == engine.name]
+def known_differences(engine: Engine, path: Path | None = None) -> list[Known]:
+    """Return the known differences of an engine, from the default list or from this one."""
+    return [entry for entry in read_known(path or default_path()) if entry.engine == engine.name]
 
 
 def _options(wanted: Wanted) -> list[str]:
@@ -238,7 +236,11 @@ def supported(engine: Engine, subjects: Sequence[str] = ()) -> list[str]:
 def _answers(comparer: Comparer, op: str, subjects: Sequence[str]) -> bool:
     """Return whether an engine answers any of a few questions of an operation."""
     if kind_of(op) == "sampler":
-        return any(_answers_by(comparer, op, profile) for profile in profiles_of(op))
+        questions = [
+            Question(op, each, SAMPLERS, "", drawn(SAMPLER_QUESTIONS[op](each), "probe", op, each))
+            for each in profiles_of(op)
+        ]
+        return any(comparer.compare([one])[0].fate != "unsupported" for one in questions)
     wants_tokenizer = kind_of(op) == "tokenizer"
     usual = ("unk", "post_template_bos") if wants_tokenizer else ("tiny", "byte_order")
     fitting = [
@@ -248,12 +250,6 @@ def _answers(comparer: Comparer, op: str, subjects: Sequence[str]) -> bool:
     ]
     questions = [each for name in fitting for each in a_few_questions(op, name)]
     return any(outcome.fate != "unsupported" for outcome in comparer.compare(questions))
-
-
-def _answers_by(comparer: Comparer, op: str, profile: str) -> bool:
-    request = drawn(SAMPLER_QUESTIONS[op](profile), "probe", op, profile)
-    (outcome,) = comparer.compare([Question(op, profile, SAMPLERS, "", request)])
-    return outcome.fate != "unsupported"
 
 
 def supported_profiles(engine: Engine) -> list[str]:

@@ -25,18 +25,12 @@ from tokenref.commands.options import (
     patience_options,
     selection_options,
 )
-from tokenref.commands.paths import (
-    FILE,
-    InputError,
-    must_be_writable,
-    output_console,
-    progress_bar,
-    write,
-)
+from tokenref.commands.paths import FILE, must_be_writable, output_console, progress_bar, write
 from tokenref.commands.report import Wanted, report_options
 from tokenref.corpus import compare_corpus, corpus_exit_code
 from tokenref.engines.table import Unavailable, engine
-from tokenref.known import Known, default_path, read_known
+from tokenref.errors import InputError
+from tokenref.known import default_path, read_known
 from tokenref.manifest import manifest_digest
 from tokenref.protocol.channel import Patience
 from tokenref.protocol.engine import ProtocolEngine
@@ -121,7 +115,8 @@ def check(
         catalogue = open_catalogue(fixtures, digest)
         about["fixtures"] = manifest_digest(catalogue.manifest)
     about["fixtures_version"] = catalogue.manifest.version
-    known = _known_differences(known_path, records)
+    own = records is not None and known_path is None
+    known = [] if own else read_known(known_path or default_path())
     cases = catalogue.select(selection)
     complete = selection.is_everything and records is None
     runs = _run_all(available, cases, catalogue, known=known, complete=complete, seed=seed)
@@ -172,13 +167,6 @@ def _open_engines(
     return available, unavailable
 
 
-def _known_differences(path: Path | None, records: Path | None) -> list[Known]:
-    """Return the known differences. There are none for a user's own records."""
-    if path is None and records is not None:
-        return []
-    return read_known(path or default_path())
-
-
 def _run_all(
     available: Sequence[Engine], cases: Sequence[Case], catalogue: Catalogue, **how: Any
 ) -> list[Run]:
@@ -202,7 +190,7 @@ def must_differ(names: Sequence[str]) -> None:
 
     >>> must_differ(["one", "two", "one"])
     Traceback (most recent call last):
-    tokenref.commands.paths.InputError: two engines are named 'one': run one at a time
+    tokenref.errors.InputError: two engines are named 'one': run one at a time
     """
     for at, name in enumerate(names):
         if name in names[:at]:
@@ -254,13 +242,11 @@ def _check_corpus(
 def _own_catalogue(records: Path, vocabularies: Sequence[str]) -> Catalogue:
     """Return a user's own records, written by `fill` or by `promote`."""
     from tokenref.fuzzing.promoting import open_regressions
-    from tokenref.goldens import GoldensError, beside_goldens, open_goldens
+    from tokenref.goldens import beside_goldens, open_goldens
 
     subject = vocabularies[0] if vocabularies else beside_goldens(records)
     try:
         return open_goldens(records, str(subject)) if subject else open_regressions(records)
-    except GoldensError as error:
-        raise InputError(str(error)) from None
     except UnknownSubjectError as error:
         raise RecordError(f"{error}: give its location with --vocabulary") from None
 

@@ -6,26 +6,26 @@ For programs on machines without tokenref, such as a device, a phone or a cluste
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
 import click
 from rich.markup import escape
 
 from bpe_ref.formats.files import replacing
 from tokenref.answers import Engine
-from tokenref.catalogue import LARGEST_BATCH, Catalogue, Selection, SelectionError, open_catalogue
+from tokenref.catalogue import LARGEST_BATCH, Catalogue, Selection, open_catalogue
 from tokenref.commands.endings import reached, standard_output
 from tokenref.commands.options import FIXTURES, JSON_LINES, KNOWN, ORDER, selection_options
 from tokenref.commands.paths import (
     FILE,
     FOLDER,
-    InputError,
     must_be_writable,
     output_console,
     progress_bar,
     write,
+    written,
 )
 from tokenref.engines.table import Unavailable, engine
+from tokenref.errors import InputError, InvalidRunError
 from tokenref.known import default_path, read_known
 from tokenref.manifest import manifest_digest
 from tokenref.protocol.answering import answer_requests
@@ -39,8 +39,6 @@ from tokenref.reports import visible
 from tokenref.reports.lines import dump_report
 from tokenref.reports.terminal import print_runs
 from tokenref.runner import Run, check_judge, conclude, with_known_results
-
-_REQUESTS: Final = "requests.jsonl"
 
 
 @click.command()
@@ -91,7 +89,7 @@ def export(
     digest = manifest_digest(catalogue.manifest)
     catalogue = replace(catalogue, canaries=_with_cases(catalogue.canaries, cases))
     if not cases:
-        raise SelectionError(
+        raise InvalidRunError(
             "nothing to export: the vocabularies of all selected cases are missing"
         )
 
@@ -108,7 +106,9 @@ def export(
         output.flush()
     else:
         folder.mkdir(parents=True, exist_ok=True)
-        _write_lines(lines(lambda loading: _beside(loading, folder)), folder / _REQUESTS)
+        path = folder / "requests.jsonl"
+        with written(path), replacing(path) as file:
+            file.writelines(lines(lambda loading: _beside(loading, folder)))
     click.echo(
         f"{len(cases) * repeat:,} questions and {len(catalogue.canaries)} canaries", err=True
     )
@@ -199,15 +199,6 @@ def _beside(loading: Loading, folder: Path) -> str:
     path.parent.mkdir(exist_ok=True)
     write(loading.content(), path)
     return str(path.relative_to(folder))
-
-
-def _write_lines(lines: Iterable[bytes], path: Path) -> None:
-    """Write a file completely or not at all, without holding all of it in memory."""
-    try:
-        with replacing(path) as file:
-            file.writelines(lines)
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
 
 
 @click.command()

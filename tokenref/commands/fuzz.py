@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from tokenref.commands.options import KNOWN, OPERATION, number_of_seconds, patience_options
-from tokenref.commands.paths import FILE, FOLDER, InputError, output_console, write
+from tokenref.commands.paths import FILE, FOLDER, output_console, write
+from tokenref.errors import InputError
 from tokenref.fuzzing.plan import SECONDS
 
 

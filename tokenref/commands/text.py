@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
-from typing import Any, BinaryIO, Final, Literal
+from typing import Any, Final, Literal
 
 import click
 
@@ -20,8 +20,9 @@ from bpe_ref import ParameterError, Tokenizer, load
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.models.sentencepiece import SentencePieceModel
 from tokenref.commands.endings import standard_input, standard_output
-from tokenref.commands.paths import FILE, InputError, options_as, progress_bar
-from tokenref.corpus_files import LARGEST
+from tokenref.commands.paths import FILE, options_as, progress_bar
+from tokenref.errors import InputError
+from tokenref.files import LARGEST, read_bytes, text_of
 from tokenref.reports import visible
 
 VOCABULARY: Final = click.option(
@@ -64,13 +65,9 @@ class Source:
         """Read the text. Raises `InputError` if it cannot be read or is not UTF-8."""
         if self.argument is not None:
             return argument_text(self.argument)
-        data = _read(standard_input()) if self.path is None else _read_file(self.path)
-        if len(data) > LARGEST:
-            raise InputError(f"{self.name} must have at most {LARGEST} bytes")
-        try:
-            return data.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise InputError(f"{self.name} must be UTF-8, but byte {error.start} is not") from None
+        if self.path is None:
+            return text_of(standard_input().read(LARGEST + 1), self.name)
+        return text_of(read_bytes(self.path), self.name)
 
 
 def given_texts(text: Sequence[str], path: Sequence[Path]) -> Sequence[Source]:
@@ -109,19 +106,6 @@ def argument_text(text: str) -> str:
             f"the text must be UTF-8, but its character {error.start} is not"
         ) from None
     return text
-
-
-def _read_file(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return _read(file)
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
-
-
-def _read(stream: BinaryIO) -> bytes:
-    """Return the content of a stream, but at most one byte more than is allowed."""
-    return stream.read(LARGEST + 1)
 
 
 text_arguments: Final = options_as(

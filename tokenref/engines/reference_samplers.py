@@ -269,13 +269,11 @@ def with_functions(parameters: Mapping[str, Any]) -> dict[str, Any]:
     [0, 3]
     """
     return {
-        name: _function_of(value) if name in FUNCTIONS and isinstance(value, Mapping) else value
+        name: (lambda history, table=value: table.get(tuple(history), []))
+        if name in FUNCTIONS and isinstance(value, Mapping)
+        else value
         for name, value in parameters.items()
     }
-
-
-def _function_of(table: Mapping[Any, Any]) -> Callable[[Sequence[int]], Any]:
-    return lambda history: table.get(tuple(history), [])
 
 
 def _chain(run: Run) -> Mapping[str, Any]:

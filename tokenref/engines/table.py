@@ -11,11 +11,8 @@ from typing import Any, Final
 from bpe_ref import ENCODERS, Vocabulary
 from tokenref.answers import Answer, Engine, Session, Unsupported, request_text
 from tokenref.engines.node_packages import NODE_PACKAGES, node_package
+from tokenref.errors import InputError
 from tokenref.protocol.opening import open_function
-
-
-class EngineError(Exception):
-    """An unknown engine."""
 
 
 @dataclass(frozen=True)
@@ -64,13 +61,13 @@ def engine_names() -> tuple[str, ...]:
 
 
 def engine(name: str) -> Engine | Unavailable:
-    """Return an engine by its name. Raises `EngineError` for an unknown name.
+    """Return an engine by its name. Raises `InputError` for an unknown name.
 
     >>> engine("heap").name
     'heap'
     >>> engine("heaps")
     Traceback (most recent call last):
-    tokenref.engines.table.EngineError: an engine must be one of tiktoken, ..., got 'heaps'
+    tokenref.errors.InputError: an engine must be one of tiktoken, ..., got 'heaps'
     """
     if name == "reference" or name in ENCODERS:
         return _own(name)
@@ -80,7 +77,7 @@ def engine(name: str) -> Engine | Unavailable:
         found = node_package(name)
         return Unavailable(name, found) if isinstance(found, str) else found
     if name not in _TOKENIZERS and name not in _SAMPLERS:
-        raise EngineError(f"an engine must be one of {', '.join(engine_names())}, got {name!r}")
+        raise InputError(f"an engine must be one of {', '.join(engine_names())}, got {name!r}")
     module, package, adapter = _TOKENIZERS.get(name) or _SAMPLERS[name]
     try:
         with warnings.catch_warnings():

@@ -24,6 +24,7 @@ from typing import IO, Any, Final, Protocol
 
 import msgspec
 
+from tokenref.errors import InputError
 from tokenref.protocol.reading import shown
 
 
@@ -105,7 +106,7 @@ Both are available immediately, except on a busy machine."""
 _CHUNK: Final = 2**16
 
 
-class StartError(Exception):
+class StartError(InputError):
     """A program that cannot be started."""
 
 

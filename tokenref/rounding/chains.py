@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from typing import Any, Final, NamedTuple
 
+from sampling_ref.engines.profile import holds
 from sampling_ref.errors import ParameterError
 from sampling_ref.evaluation import Evaluation, evaluation
 from sampling_ref.row import Candidates
@@ -58,7 +59,7 @@ def asked(
 def _draws(evaluated: Evaluation) -> bool:
     """Return whether the random numbers are for a draw, and not for a step on the way."""
     return not any(
-        stage.step == "xtc" and not stage.is_off(evaluated.parameters)
+        stage.step == "xtc" and not holds(stage.off_if, evaluated.parameters)
         for stage in evaluated.profile.stages
     )
 

@@ -152,7 +152,7 @@ def prove_race(profile: str, request: Mapping[str, Any], out: Mapping[str, Any])
         if token not in left:  # a tie at infinity that an impossible token won
             raise UndecidedError(f"token {token} is impossible")
         best = left.pop(token)
-        if best.score == -inf and _has_impossible(request):
+        if best.score == -inf and -inf in _logarithms(request):
             raise UndecidedError("all that are left wait for ever, like impossible tokens")
         for other, runner in left.items():
             if best.score - runner.score >= CLEAR or (best.score, runner.score) == (inf, -inf):
@@ -183,7 +183,3 @@ def _logarithms(request: Mapping[str, Any]) -> Sequence[float]:
     if "logits" in request:
         return unpack(request["logits"])
     return [log(weight) if weight > 0 else -inf for weight in unpack(request["probs"])]
-
-
-def _has_impossible(request: Mapping[str, Any]) -> bool:
-    return -inf in _logarithms(request)
