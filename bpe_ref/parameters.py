@@ -2,6 +2,9 @@
 
 from bpe_ref.errors import ParameterError
 
+_BITS = 64
+"""Bits of the largest numbers that files hold."""
+
 
 def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
     """Raise `ParameterError` for what is none of the choices.
@@ -19,6 +22,8 @@ def check_count(name: str, value: object, least: int = 0) -> None:
     """
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise ParameterError(name, value, f"must be a whole number of at least {least}")
+    if value.bit_length() > _BITS:
+        raise ParameterError(name, value, f"must be a whole number below 2**{_BITS}")
 
 
 def check_text(name: str, value: object) -> None:
