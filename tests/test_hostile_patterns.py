@@ -193,19 +193,11 @@ PLAIN = '{"version":"1.0","model":{"type":"BPE","vocab":{"a":0},"merges":[]}}'
         (
             lambda: vocabulary_by_concatenation({b"a": 0}, text=TextRules(NOT_TEXT)),
             "a pattern must be text",
-        ),  # type: ignore[arg-type]
+        ),
         (lambda: train(["a"], 256, text_rules="a"), "text_rules must be TextRules or None"),  # type: ignore[arg-type]
         (lambda: train(["a"], 256, progress=5), "progress must be a function or None"),  # type: ignore[arg-type]
         (lambda: train(["a"], 256, special_tokens=5), "special_tokens must be texts"),  # type: ignore[arg-type]
         (lambda: like().decode([HUGE]), "an id must be an integer from 0 to 4294967295"),
-        (
-            lambda: like().enable_truncation(HUGE),
-            r"max_length must be a whole number below 2\*\*64",
-        ),
-        (
-            lambda: like().enable_padding(pad_id=HUGE),
-            r"pad_id must be a whole number below 2\*\*64",
-        ),
         (lambda: like().post_process([]), "encoding must be an Encoding"),  # type: ignore[arg-type]
         *(
             (lambda name=name: setattr(like(), name, 5), f"{name} must be a ")
