@@ -188,7 +188,7 @@ def plan_for(wanted: Wanted, engine: Engine) -> Plan:
         engine=wanted.engine,
         engine_version=engine.version,
         selection=selection,
-        ignored=wanted.ignored,
+        ignored=list(wanted.ignored),
         known=[] if wanted.every else known_differences(engine),
         cases=wanted.cases,
         again=_options(wanted),
