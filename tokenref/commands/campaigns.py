@@ -37,7 +37,7 @@ from tokenref.fuzzing.printing import (
     sentence_of,
 )
 from tokenref.fuzzing.shrinking import shrunk
-from tokenref.known import Known, default_path, read_known
+from tokenref.known import Known, read_known
 from tokenref.protocol.channel import Patience
 from tokenref.protocol.engine import ProtocolEngine
 from tokenref.record import OPS
@@ -133,7 +133,7 @@ def _print_likely_causes(engine: Engine, findings: Iterable[Finding]) -> None:
         engine,
         [case for case in catalogue.select(Chosen(ops=ops)) if length(case) <= _LONGEST],
         catalogue,
-        known=read_known(default_path()),
+        known=read_known(),
     )
     for each in run.diagnoses:
         where = f"golden records of {', '.join(ops)}"
@@ -198,7 +198,7 @@ def plan_for(wanted: Wanted, engine: Engine) -> Plan:
 
 def known_differences(engine: Engine) -> list[Known]:
     """Return the known differences of an engine."""
-    return [entry for entry in read_known(default_path()) if entry.engine == engine.name]
+    return [entry for entry in read_known() if entry.engine == engine.name]
 
 
 def _options(wanted: Wanted) -> list[str]:

@@ -106,6 +106,14 @@ def engine(name: str) -> Engine | Unavailable:
         return Unavailable(name, f"cannot be imported: {type(error).__name__}: {error}")
 
 
+def available(name: str) -> Engine:
+    """Return an engine by its name. Raises `InputError` if it is unknown or not installed."""
+    found = engine(name)
+    if isinstance(found, Unavailable):
+        raise InputError(f"{name} is unavailable: {found.reason}")
+    return found
+
+
 def _own(name: str) -> Engine:
     """Return the reference, or one of its encoders."""
     from tokenref.engines.reference import ReferenceEngine, with_encoder

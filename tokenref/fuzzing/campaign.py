@@ -25,7 +25,7 @@ import msgspec
 from msgspec import Struct
 
 from tokenref.answers import Engine, NotAsked, quiet_standard_error
-from tokenref.engines.table import Unavailable, engine
+from tokenref.engines.table import available
 from tokenref.errors import InputError
 from tokenref.fuzzing.comparing import Comparer
 from tokenref.fuzzing.drawn_questions import questions_of
@@ -70,10 +70,7 @@ def open_engine(name: str, patience: Patience | None = None) -> Engine:
         program = open_program(name.removeprefix(COMMAND), patience)
         atexit.register(program.close)
         return program
-    found = engine(name)
-    if isinstance(found, Unavailable):
-        raise InputError(f"{name} is unavailable: {found.reason}")
-    return found
+    return available(name)
 
 
 class Work(Struct, frozen=True, kw_only=True):
