@@ -181,7 +181,11 @@ def run_campaign(
         return end is not None and time.monotonic() >= end
 
     until = takewhile(lambda _: not is_time_up(), groups_left(journal.plan, journal))
-    results = _here(until, work) if executor is None else _there(until, work, executor, is_time_up)
+    results: Generator[Done] = (
+        (msgspec.json.decode(run_group(work, group), type=Done) for group in until)
+        if executor is None
+        else _there(until, work, executor, is_time_up)
+    )
     with closing(results):  # so that what still runs in an executor is cancelled now
         for done in results:
             goes_on = report(done)
@@ -203,11 +207,6 @@ def groups_left(plan: Plan, journal: Journal) -> Iterator[int]:
             return
         if group not in journal.groups:
             yield group
-
-
-def _here(groups: Iterator[int], work: bytes) -> Generator[Done]:
-    for group in groups:
-        yield msgspec.json.decode(run_group(work, group), type=Done)
 
 
 def _there(
