@@ -249,13 +249,18 @@ class SamplerSession:
         return {"logits": pack(self.tools.rounded(row, dtype), dtype)}
 
 
-def evaluation_of(profile: Profile | str, request: Request, **other: Any) -> Evaluation:
-    """Return the evaluation of a question. `other` are a state, a precision, logits or parameters.
+def evaluation_of(
+    profile: Profile | str,
+    request: Request,
+    *,
+    logits: Sequence[float] | None = None,
+    params: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Evaluation:
+    """Return the evaluation of a question, perhaps with other logits or parameters.
 
-    Without `logits` and `params` those of the question are taken; its state is not.
+    `options` are a precision and a state; that of the question is not taken.
     """
-    logits = other.pop("logits", None)
-    params = other.pop("params", None)
     return evaluation(
         profile,
         unpack(request["logits"]) if logits is None else logits,
@@ -263,7 +268,7 @@ def evaluation_of(profile: Profile | str, request: Request, **other: Any) -> Eva
         with_functions(unpack_parameters(request["params"])) if params is None else params,
         prompt_length=request.get("prompt_length", 0),
         uniforms=unpack(request["uniforms"]) if "uniforms" in request else (),
-        **other,
+        **options,
     )
 
 
