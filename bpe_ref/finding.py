@@ -65,7 +65,7 @@ def find(name: str) -> Path:
     entry = registered(name)
     missing: list[str] = []
     for candidate in _candidates(entry):
-        if _is_file(candidate):
+        if is_file(candidate):
             return candidate
         missing.append(str(candidate))
     remedy = (
@@ -177,9 +177,13 @@ def _exists(path: Path) -> bool:
         return False
 
 
-def _is_file(path: Path) -> bool:
-    """Return whether there is a file that can be seen; a closed folder shows none."""
+def is_file(path: Path) -> bool:
+    """Return whether there is a file that can be seen.
+
+    >>> is_file(Path("no such file"))
+    False
+    """
     try:
         return path.is_file()
-    except OSError:
+    except (OSError, ValueError):  # a closed folder; a name with a NUL in it
         return False

@@ -196,7 +196,7 @@ class Evaluation:
         own = self.profile.logprobs
         ways |= {way.name: way for way in own}
         name = which or (own[0].name if own else "raw")
-        if name not in ways:
+        if not isinstance(name, str) or name not in ways:
             raise UnknownNameError(f"way to report logprobs in {self.profile.name}", name, ways)
         after = ways[name].after
         if after == "nothing":

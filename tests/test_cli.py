@@ -24,7 +24,7 @@ from authoring.mutants.printing import print_gate
 from authoring.mutants.table import MUTANTS
 from bpe_ref import TextRules, load, vocabulary_by_concatenation, vocabulary_of
 from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json
-from bpe_ref.formats.tiktoken import read_tiktoken, write_tiktoken
+from bpe_ref.formats.tiktoken import parse_tiktoken, write_tiktoken
 from bpe_ref.tiny import tiny_corpus, tiny_vocabulary
 from tests.small_fixtures import checkout_fixtures
 from tokenref.answers import request_text
@@ -605,7 +605,7 @@ def test_a_vocabulary_can_be_trained_and_examined(tmp_path: Path) -> None:
     text.write_text("low lower lowest " * 50, encoding="utf-8")
     result = tokenref("train", text, "--size", "270", "--out", out)
     assert result.exit_code == 0, result.output
-    assert b" low" in read_tiktoken(out)
+    assert b" low" in parse_tiktoken(out.read_bytes(), str(out))
     audit = tokenref("vocabulary", "audit", out)
     assert audit.exit_code == 0
     assert re.search(r"dead tokens\s+0", audit.output)

@@ -191,6 +191,26 @@ def test_known_differences_are_counted_and_are_findings_only_with_all() -> None:
     assert "outcome   known" in again.output
 
 
+def test_a_campaign_takes_your_own_list_of_known_differences(tmp_path: Path) -> None:
+    (own := tmp_path / "known.toml").write_text("known = []\n", encoding="utf-8")
+    command = (
+        "tiktoken",
+        "--seed",
+        "7",
+        "--at",
+        "103",
+        "--shrink-seconds",
+        "0",
+        "--known",
+        str(own),
+    )
+    failed = run(*command)
+    assert failed.exit_code == 1, failed.output
+    assert f"--known {own}" in failed.output.replace("\n", "")
+    both = run(*command, "--all")
+    assert (both.exit_code, "give at most one of --all and --known" in both.output) == (2, True)
+
+
 class _Breaks:
     """Breaks at a text in a way that is known, and at ids in one that is not."""
 

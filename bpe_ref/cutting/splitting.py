@@ -45,7 +45,7 @@ from typing import NamedTuple
 from bpe_ref.cutting.counting import checked_counter, checked_text, safe_cuts
 from bpe_ref.cutting.growing import AppendCounter, PrependCounter
 from bpe_ref.cutting.safe_cuts import TextCounter
-from bpe_ref.errors import ParameterError
+from bpe_ref.errors import ParameterError, shown
 from bpe_ref.growing.checks import check_count
 
 
@@ -108,7 +108,7 @@ def each_chunk(
     """
     cutter = _Cutter(counter, text, most, added)
     if type(overlap) is not int or not 0 <= overlap < cutter.most:
-        raise ParameterError("overlap", overlap, f"must be an int in [0, {cutter.most - 1}]")
+        raise ParameterError("overlap", overlap, f"must be an int in [0, {shown(cutter.most - 1)}]")
     start = 0
     while start < len(text):
         chunk = cutter.farthest(start)

@@ -24,13 +24,11 @@ Where the engine differs
     understood. Other models than BPE are refused by name.
 """
 
-import os
 from collections.abc import Sequence
 from typing import Any, Final
 
 from bpe_ref.added_tokens import AddedToken, AddedTokens
 from bpe_ref.errors import BpeError, VocabularyFileError
-from bpe_ref.formats.files import read_unpacked
 from bpe_ref.formats.hugging_face_components import read_component
 from bpe_ref.formats.json_nodes import Node, parse_json
 from bpe_ref.models.bpe import BPE, ID_LIMIT
@@ -51,18 +49,6 @@ _MODEL_FLAGS: Final = ("fuse_unk", "byte_fallback", "ignore_merges")
 _TOKEN_FLAGS: Final = ("single_word", "lstrip", "rstrip", "normalized", "special")
 _LENGTH_LIMIT: Final = 1 << 64
 _PARTS_OF_A_MERGE: Final = 2
-
-
-def read_tokenizer_json(path: str | os.PathLike[str], profile: Profile = HUGGING_FACE) -> Tokenizer:
-    """Return the tokenizer in a file, which may be packed with gzip.
-
-    Raises `VocabularyFileError`, in one sentence that names the place.
-
-    >>> read_tokenizer_json("no such file")
-    Traceback (most recent call last):
-    bpe_ref.errors.VocabularyFileError: no such file cannot be read: No such file or directory
-    """
-    return parse_tokenizer_json(read_unpacked(path), os.fspath(path), profile)
 
 
 def parse_tokenizer_json(data: bytes, source: str, profile: Profile = HUGGING_FACE) -> Tokenizer:

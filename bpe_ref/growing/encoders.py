@@ -108,10 +108,12 @@ def _at_the_front(vocabulary: Vocabulary) -> _Direction:
 class _GrowingEncoder:
     """The encoding of one piece that grows in one direction."""
 
-    def __init__(self, vocabulary: Vocabulary, *, forwards: bool) -> None:
-        direction = vocabulary.remember(_at_the_end if forwards else _at_the_front)
+    _forwards: bool
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        """Start with the empty piece. The tables are built once for each vocabulary."""
+        direction = vocabulary.remember(_at_the_end if self._forwards else _at_the_front)
         automaton = direction.automaton
-        self._forwards = forwards
         self._steps, self._falls = automaton.steps, automaton.falls
         self._ends, self._shorter = automaton.ends, automaton.shorter
         self._lengths = vocabulary.remember(lengths_of_made_tokens)
@@ -212,9 +214,7 @@ class AppendEncoder(_GrowingEncoder):
     [3]
     """
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        """Start with the empty piece. The tables are built once for each vocabulary."""
-        super().__init__(vocabulary, forwards=True)
+    _forwards = True
 
     @property
     def piece(self) -> bytes:
@@ -229,14 +229,6 @@ class AppendEncoder(_GrowingEncoder):
         """
         for byte in as_bytes_given("piece", piece):
             self.push(byte)
-
-    def count_of_prefix(self, length: int) -> int:
-        """Return the number of tokens that the first `length` bytes encode to alone.
-
-        Raises `ParameterError` if there are fewer bytes.
-        """
-        check_length(length, len(self))
-        return self._counts[length]
 
     def prefix_counts(self) -> Sequence[int]:
         """Return the number of tokens of every prefix, by its length, as a copy."""
@@ -267,9 +259,7 @@ class PrependEncoder(_GrowingEncoder):
     ([0], b'a')
     """
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        """Start with the empty piece. The tables are built once for each vocabulary."""
-        super().__init__(vocabulary, forwards=False)
+    _forwards = False
 
     @property
     def piece(self) -> bytes:

@@ -13,7 +13,8 @@ from typing import Any
 from bpe_ref import added_tokens, encoding, tokenizer
 from bpe_ref.components import Decoder, Normalizer, PreTokenizer
 from bpe_ref.errors import ParameterError, TokenIdError
-from bpe_ref.formats.hugging_face import parse_tokenizer_json, read_tokenizer_json
+from bpe_ref.formats.files import read_unpacked
+from bpe_ref.formats.hugging_face import parse_tokenizer_json
 from bpe_ref.formats.hugging_face_writing import dump_tokenizer_json
 from bpe_ref.like_tokenizers.encodings import SIDES, Encoding, side
 from bpe_ref.like_tokenizers.inputs import Text, as_batch, as_id, as_ids, as_pair, as_text
@@ -78,7 +79,7 @@ class Tokenizer:
     @staticmethod
     def from_file(path: str | os.PathLike[str]) -> "Tokenizer":
         """Return the tokenizer in a `tokenizer.json`."""
-        return Tokenizer._of(read_tokenizer_json(path))
+        return Tokenizer._of(parse_tokenizer_json(read_unpacked(path), os.fspath(path)))
 
     @staticmethod
     def from_str(json: str) -> "Tokenizer":
@@ -130,12 +131,7 @@ class Tokenizer:
         add_special_tokens: bool = True,
     ) -> list[Encoding]:
         """Return the encodings of texts and pairs of texts, padded to one length."""
-        encodings = []
-        for item in as_batch("input", input):
-            texts = as_pair(item, is_pretokenized=is_pretokenized)
-            parts = (self._encode(text, number) for number, text in enumerate(texts))
-            encodings.append(self._finish(*parts, add_special_tokens=add_special_tokens))
-        return self._padded(encodings)
+        return self._encode_all(input, is_pretokenized, add_special_tokens, lambda part: part)
 
     def encode_batch_fast(
         self,
@@ -144,13 +140,24 @@ class Tokenizer:
         add_special_tokens: bool = True,
     ) -> list[Encoding]:
         """Return the same without the tokens' strings, offsets and words."""
+        return self._encode_all(input, is_pretokenized, add_special_tokens, _blank)
+
+    def _encode_all(
+        self,
+        items: Iterable[Any],
+        is_pretokenized: bool,
+        add_special_tokens: bool,
+        change: Callable[[encoding.Encoding], encoding.Encoding],
+    ) -> list[Encoding]:
         encodings = []
-        for item in as_batch("input", input):
+        for item in as_batch("input", items):
             texts = as_pair(item, is_pretokenized=is_pretokenized)
             parts = (self._encode(text, number) for number, text in enumerate(texts))
-            blank = (None if part is None else _blank(part) for part in parts)
-            encodings.append(self._finish(*blank, add_special_tokens=add_special_tokens))
-        return self._padded(encodings)
+            changed = (None if part is None else change(part) for part in parts)
+            encodings.append(self._finish(*changed, add_special_tokens=add_special_tokens))
+        if self._padding is not None:
+            encodings = self._padding.pad(encodings)
+        return list(map(Encoding, encodings))
 
     def post_process(
         self, encoding: Encoding, pair: Encoding | None = None, add_special_tokens: bool = True
@@ -185,11 +192,6 @@ class Tokenizer:
             first, second = self._truncation.truncate(first, second, added)
         result = process(self._post_processor, first, second, add_special_tokens=add_special_tokens)
         return result if self._padding is None else self._padding.pad([result])[0]
-
-    def _padded(self, encodings: list[encoding.Encoding]) -> list[Encoding]:
-        if self._padding is not None:
-            encodings = self._padding.pad(encodings)
-        return list(map(Encoding, encodings))
 
     # ---- tokens to text
 

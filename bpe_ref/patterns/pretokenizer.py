@@ -24,7 +24,7 @@ Source of the patterns' dialect: `rust.py`; of the tables: `unicode_tables.py`.
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import accumulate
@@ -33,7 +33,7 @@ from typing import Protocol
 import regex
 
 from bpe_ref.errors import ParameterError, PatternError
-from bpe_ref.patterns.rust import parse
+from bpe_ref.patterns.rust import CodePointSet, parse
 from bpe_ref.patterns.stand_ins import (
     Alphabet,
     BasicAlphabet,
@@ -56,6 +56,7 @@ _MOST_REPETITIONS = 3
 # `re` takes some milliseconds to compile a set of characters far apart.
 _MOST_SETS = 100
 
+_ASCII_BITS = 128
 _SECONDS = 2.0
 _SECONDS_PER_CHARACTER = 1e-5
 
@@ -195,8 +196,8 @@ def _explicit(pattern: str, tables: str) -> _Pattern:
 def _search(pattern: str, tables: str) -> _Search:
     """Return what `Pretokenizer.pieces` searches with."""
     parts = _parts(pattern, tables)
-    sets = {part for part in parts if not isinstance(part, str)}
-    many = sum(not isinstance(part, str) and part >> 128 > 0 for part in parts) > _MOST_SETS
+    sets = list({id(part): part for part in parts if not isinstance(part, str)}.values())
+    many = sum(type(part) is int and part.bit_length() > _ASCII_BITS for part in parts) > _MOST_SETS
     basic = None if many else basic_alphabet_of(sets)
     if basic is not None:
         compiled = _compile_with_re(_source(parts, basic))
@@ -208,19 +209,25 @@ def _search(pattern: str, tables: str) -> _Search:
 
 def _parts(pattern: str, tables: str) -> list[str | CodePoints]:
     table = TABLES[tables]
-    return [part if isinstance(part, str) else part(table) for part in parse(pattern, table)]
+    known: dict[CodePoints, CodePoints] = {}
+
+    @cache
+    def members_of(part: CodePointSet) -> CodePoints:
+        return known.setdefault(members := part(table), members)
+
+    return [part if isinstance(part, str) else members_of(part) for part in parse(pattern, table)]
 
 
 def _source(
-    parts: Iterable[str | CodePoints], alphabet: Alphabet | BasicAlphabet | None = None
+    parts: Collection[str | CodePoints], alphabet: Alphabet | BasicAlphabet | None = None
 ) -> str:
     """Return the source of a pattern, its sets as ranges of an alphabet."""
-
-    @cache
-    def source_of(members: CodePoints) -> str:
-        return set_source(members if alphabet is None else alphabet.narrowed(members))
-
-    return "".join(part if isinstance(part, str) else source_of(part) for part in parts)
+    written: dict[int, str] = {}
+    for part in parts:
+        if not isinstance(part, str) and id(part) not in written:
+            members = part if alphabet is None else alphabet.narrowed(part)
+            written[id(part)] = set_source(members)
+    return "".join(part if isinstance(part, str) else written[id(part)] for part in parts)
 
 
 def _compile_fastest(source: str, pattern: str) -> _Pattern:

@@ -70,6 +70,8 @@ class Wanted:
     patience: Patience
     every: bool = False
     """Whether known differences are findings, too."""
+    known_path: Path | None = None
+    """The list of known differences that replaces the default one."""
 
 
 def campaign(
@@ -189,16 +191,16 @@ def plan_for(wanted: Wanted, engine: Engine) -> Plan:
         engine_version=engine.version,
         selection=selection,
         ignored=list(wanted.ignored),
-        known=[] if wanted.every else known_differences(engine),
+        known=[] if wanted.every else known_differences(engine, wanted.known_path),
         cases=wanted.cases,
         again=_options(wanted),
         shard=shard,
     )
 
 
-def known_differences(engine: Engine) -> list[Known]:
-    """Return the known differences of an engine."""
-    return [entry for entry in read_known() if entry.engine == engine.name]
+def known_differences(engine: Engine, path: Path | None = None) -> list[Known]:
+    """Return the known differences of an engine, from the default list or from this one."""
+    return [entry for entry in read_known(path) if entry.engine == engine.name]
 
 
 def _options(wanted: Wanted) -> list[str]:
@@ -210,6 +212,7 @@ def _options(wanted: Wanted) -> list[str]:
         ("--profile", wanted.profiles),
         ("--ignore", wanted.ignored),
         ("--vocabulary", wanted.subjects),
+        ("--known", [] if wanted.known_path is None else [str(wanted.known_path)]),
     ):
         options += [part for value in values for part in (name, value)]
     return [*options, *["--all"][: wanted.every]]

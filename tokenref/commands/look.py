@@ -15,7 +15,7 @@ from bpe_ref import SymbolError, load
 from bpe_ref.components import Model
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import ByteBPE
-from bpe_ref.tracing import MOST_LOST, render_details, trace
+from bpe_ref.tracing import MOST_LOST, check_length, render_details, trace
 from tokenref.catalogue import fixtures_folder, open_catalogue
 from tokenref.commands.options import FIXTURES
 from tokenref.commands.paths import output_console
@@ -65,6 +65,7 @@ def trace_command(text: str, vocabulary: str) -> None:
     content = argument_text(text)
     if isinstance(tokenizer.model, ByteBPE):
         for piece in tokenizer.pieces(content, special="ordinary"):
+            check_length(piece)
             _trace_bytes(tokenizer.model, piece)
         return
     for traced in tokenizer.trace(content):
