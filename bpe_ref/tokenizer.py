@@ -69,8 +69,8 @@ from bpe_ref.normalizers.nfc import PinnedNFC
 from bpe_ref.parameters import check_flag
 from bpe_ref.pieces import Piece, encode_pieces, pieces_of
 from bpe_ref.pre_tokenizers.pattern import Pattern
-from bpe_ref.profile import STRICT
 from bpe_ref.quick_ids import QuickIds, reads_origins, writes_letters
+from bpe_ref.quirks import STRICT
 from bpe_ref.tracing import check_length
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_pair
 from bpe_ref.vocabulary.byte_alphabet import from_letters, to_letters
@@ -773,7 +773,7 @@ class Tokenizer:
     @cached_property
     def _spells_bytes(self) -> bool:
         """Whether added tokens are written in letters for a decoder that reads letters."""
-        if self.added_tokens.profile.byte_level_maps_added_tokens:
+        if self.added_tokens.quirks.byte_level_maps_added_tokens:
             return False
         return _reads_letters(self.decoder)
 
@@ -819,7 +819,7 @@ def tokenizer_of(vocabulary: Vocabulary, *, name: str | None = None) -> Tokenize
         normalizer=None if rules.normalization is None else PinnedNFC(),
         pre_tokenizer=None if rules.pattern is None else Pattern(rules.pattern, rules.tables),
         decoder=ByteLevel(add_prefix_space=False, trim_offsets=False),
-        added_tokens=AddedTokens(specials, profile=STRICT, ids_as_given=True),
+        added_tokens=AddedTokens(specials, quirks=STRICT, ids_as_given=True),
         name=name,
     )
 

@@ -25,7 +25,7 @@ from bpe_ref.formats.hugging_face_components import (
     _declared,
 )
 from bpe_ref.formats.hugging_face_writing import dump_tokenizer_json
-from bpe_ref.profile import STRICT
+from bpe_ref.quirks import STRICT
 from bpe_ref.tokenizer import Tokenizer
 from tests.synthetic_tokenizers import Document, added, document, engine, trained_model
 from tests.texts import drawn

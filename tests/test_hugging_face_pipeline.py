@@ -19,7 +19,7 @@ from bpe_ref.formats.files import read_unpacked
 from bpe_ref.formats.hugging_face import parse_tokenizer_json
 from bpe_ref.models.bpe import BPE
 from bpe_ref.pieces import character_of_byte
-from bpe_ref.profile import STRICT
+from bpe_ref.quirks import STRICT
 from bpe_ref.tokenizer import Tokenizer
 from tests.engine_encodings import FAILED, engine_answer, our_answer
 from tests.synthetic_tokenizers import Document, added, document, trained_model

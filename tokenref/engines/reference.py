@@ -19,7 +19,7 @@ from bpe_ref import (
 )
 from bpe_ref.formats.hugging_face import parse_tokenizer_json
 from bpe_ref.models.byte_bpe import ByteBPE, EncodeSymbols, encode_bytes
-from bpe_ref.profile import PROFILES
+from bpe_ref.quirks import QUIRKS
 from bpe_ref.tracing import trace
 from tokenref.answers import SESSION, Ok, Refused, Session, answer_calls, request_text
 from tokenref.engines.reference_parts import PARTS, Tools, answer_part
@@ -44,7 +44,7 @@ _READ_FILES: Final = 16
 @lru_cache(maxsize=_READ_FILES)
 def read_tokenizer(content: bytes, name: str, profile: str) -> Tokenizer:
     """Return the tokenizer of a tokenizer.json. The last few are cached."""
-    return parse_tokenizer_json(content, name, PROFILES[profile])
+    return parse_tokenizer_json(content, name, QUIRKS[profile])
 
 
 def with_encoder(encode_symbols: EncodeSymbols) -> Callable[[Tokenizer], Tokenizer]:
