@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from bpe_ref import BpeError, ParameterError, load
+from bpe_ref import BpeError, ParameterError, TextRules, load, train, vocabulary_by_concatenation
+from bpe_ref.like_tokenizers import Tokenizer as LikeTokenizers
 from bpe_ref.patterns.borders import borders_of
 from bpe_ref.patterns.oniguruma.matching import compile_oniguruma
 from bpe_ref.patterns.pretokenizer import Pretokenizer
@@ -172,3 +173,44 @@ def test_a_trace_of_a_long_piece_is_refused_at_once() -> None:
     assert len(tokenizer.trace("a" * 1000)[0].steps) == 751
     with pytest.raises(ParameterError, match="pieces of at most 1000 characters, got 1001"):
         tokenizer.trace("a" * 1001)
+
+
+HUGE = 10**5000
+NOT_TEXT: Any = [1]
+PLAIN = '{"version":"1.0","model":{"type":"BPE","vocab":{"a":0},"merges":[]}}'
+
+
+@pytest.mark.parametrize(
+    ("call", "rule"),
+    [
+        (lambda: vocabulary_by_concatenation({b"": HUGE}), "a token must have at least one byte"),
+        (
+            lambda: vocabulary_by_concatenation({b"a": -HUGE}),
+            "the id of token b'a' must be a whole",
+        ),
+        (lambda: vocabulary_by_concatenation({b"a": HUGE, b"b": HUGE}), "each id must belong to"),
+        (lambda: vocabulary_by_concatenation(None), "the tokens must be a mapping"),  # type: ignore[arg-type]
+        (
+            lambda: vocabulary_by_concatenation({b"a": 0}, text=TextRules(NOT_TEXT)),
+            "a pattern must be text",
+        ),
+        (lambda: train(["a"], 256, text_rules="a"), "text_rules must be TextRules or None"),  # type: ignore[arg-type]
+        (lambda: train(["a"], 256, progress=5), "progress must be a function or None"),  # type: ignore[arg-type]
+        (lambda: train(["a"], 256, special_tokens=5), "special_tokens must be texts"),  # type: ignore[arg-type]
+        (lambda: like().decode([HUGE]), "an id must be an integer from 0 to 4294967295"),
+        (lambda: like().post_process([]), "encoding must be an Encoding"),  # type: ignore[arg-type]
+        *(
+            (lambda name=name: setattr(like(), name, 5), f"{name} must be a ")
+            for name in ("model", "normalizer", "pre_tokenizer", "post_processor", "decoder")
+        ),
+    ],
+)
+def test_a_value_of_the_wrong_kind_or_size_is_one_sentence(
+    call: Callable[[], object], rule: str
+) -> None:
+    with pytest.raises(BpeError, match=rule):
+        call()
+
+
+def like() -> LikeTokenizers:
+    return LikeTokenizers.from_str(PLAIN)

@@ -163,6 +163,9 @@ class Tokenizer:
         self, encoding: Encoding, pair: Encoding | None = None, add_special_tokens: bool = True
     ) -> Encoding:
         """Return one encoding: truncated, with what the post-processor adds, and padded."""
+        for name, value in (("encoding", encoding), ("pair", pair or encoding)):
+            if not isinstance(value, Encoding):
+                raise ParameterError(name, value, "must be an Encoding")
         second = None if pair is None else pair.value
         return Encoding(self._finish(encoding.value, second, add_special_tokens=add_special_tokens))
 
@@ -365,6 +368,9 @@ class Tokenizer:
 
     @model.setter
     def model(self, model: BPE) -> None:
+        if model is None:
+            raise ParameterError("model", model, "must be a model")
+        _component("model", model, "ids")
         self._plain = replace(self._plain, model=model)
 
     @property
@@ -374,6 +380,7 @@ class Tokenizer:
 
     @normalizer.setter
     def normalizer(self, normalizer: Normalizer | None) -> None:
+        _component("normalizer", normalizer, "normalize")
         self._plain = replace(self._plain, normalizer=normalizer)
 
     @property
@@ -383,6 +390,7 @@ class Tokenizer:
 
     @pre_tokenizer.setter
     def pre_tokenizer(self, pre_tokenizer: PreTokenizer | None) -> None:
+        _component("pre_tokenizer", pre_tokenizer, "cut")
         self._plain = replace(self._plain, pre_tokenizer=pre_tokenizer)
 
     @property
@@ -392,6 +400,7 @@ class Tokenizer:
 
     @post_processor.setter
     def post_processor(self, post_processor: PostProcessor | None) -> None:
+        _component("post_processor", post_processor, "process_encodings")
         self._post_processor = post_processor
 
     @property
@@ -401,7 +410,14 @@ class Tokenizer:
 
     @decoder.setter
     def decoder(self, decoder: Decoder | None) -> None:
+        _component("decoder", decoder, "decode_chain")
         self._plain = replace(self._plain, decoder=decoder)
+
+
+def _component(name: str, value: object, method: str) -> None:
+    """Raise `ParameterError` unless the value has the method that makes it such a component."""
+    if value is not None and not hasattr(value, method):
+        raise ParameterError(name, value, f"must be a {name} or None")
 
 
 def _blank(known: encoding.Encoding) -> encoding.Encoding:
