@@ -102,7 +102,7 @@ def parse(pattern: str, tables: UnicodeTables) -> tuple[Part, ...]:
     ('++', 141028)
     >>> parse(r"\p{Greek}", table)
     Traceback (most recent call last):
-    bpe_ref.errors.PatternError: pattern '\\p{Greek}' cannot be used: at 0, table unicode-16.0 has ...
+    bpe_ref.errors.PatternError: pattern '\\p{Greek}' cannot be used: at 0, table unicode-16.0 ...
     """
     reader = _Reader(pattern, tables)
     if len(pattern) > MOST_CHARACTERS:
