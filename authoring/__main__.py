@@ -21,7 +21,7 @@ from tokenref.catalogue import open_catalogue
 from tokenref.cli import OneSentence
 from tokenref.commands.paths import FILE, FOLDER, must_be_writable, progress_bar, write
 from tokenref.errors import InputError
-from tokenref.known import default_path, read_known
+from tokenref.known import read_known
 from tokenref.manifest import MANIFEST
 from tokenref.record_files import REGRESS
 from tokenref.reports.results import UNJUDGED
@@ -114,7 +114,7 @@ def attest(ctx: click.Context, folder: Path, *, only_check: bool) -> None:
     """
     there = {path: (folder / path).read_text(encoding="utf-8") for path in SHARED}
     catalogue = open_catalogue()
-    known = read_known(default_path())
+    known = read_known()
     runs = []
     for engine in opened(REAL_ENGINES):
         start = time.perf_counter()

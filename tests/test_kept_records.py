@@ -25,7 +25,7 @@ from tokenref.fuzzing.plan import Question
 from tokenref.fuzzing.promoting import Promoted, own_target, promoted, promoted_to_fixtures
 from tokenref.fuzzing.records import answered_anew
 from tokenref.glossary import FLAGS
-from tokenref.known import default_path, read_known
+from tokenref.known import read_known
 from tokenref.record import Case, RecordError, canonical_json, meaning_digest
 from tokenref.record_files import dump_records, read_records
 from tokenref.runner import run_engine
@@ -357,6 +357,6 @@ def test_each_kept_record_has_the_answer_of_the_reference(kept: list[Case]) -> N
 
 
 def test_nearly_each_kept_record_is_a_known_difference_of_some_engine(kept: list[Case]) -> None:
-    known = read_known(default_path())
+    known = read_known()
     free = {case.id for case in kept if not any(e.covers(e.engine, case.id) for e in known)}
     assert free == {"bpe/offsets/regress/unknown-id"}  # it was our adapter's difference

@@ -22,7 +22,7 @@ from tokenref.cli import main
 from tokenref.diagnosis import Result as CaseResult
 from tokenref.errors import InvalidRunError
 from tokenref.judge import Judgement, Status
-from tokenref.known import default_path, read_known, with_known
+from tokenref.known import read_known, with_known
 from tokenref.manifest import manifest_digest
 from tokenref.readable import readable, readable_answer
 from tokenref.reports.changes import Change, changes, notes
@@ -252,7 +252,7 @@ def test_a_line_says_the_stage_the_distance_and_the_alternative(tmp_path: Path) 
 
 
 def test_a_known_difference_keeps_what_differs_and_is_explained_once(tmp_path: Path) -> None:
-    known = [entry for entry in read_known(default_path()) if entry.engine == "tiktoken"][:1]
+    known = [entry for entry in read_known() if entry.engine == "tiktoken"][:1]
     run = a_run(Judgement("xfail", f"known: {known[0].reason}", "count: expected 1, got 2"))
     run.engine = "tiktoken"
     run.results = [
@@ -283,7 +283,7 @@ def test_a_run_that_says_itself_that_it_proves_nothing_ends_with_three(tmp_path:
 
 
 def test_what_differs_is_the_remark_of_a_known_difference() -> None:
-    entry = read_known(default_path())[0]
+    entry = read_known()[0]
     seen = Judgement(entry.status, "count: expected 1, got 2", ulp=4)
     found = with_known(seen, entry.engine, entry.cases[0], [entry])
     assert (found.status, found.remark, found.ulp) == ("xfail", seen.detail, 4)

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from authoring.grids import grid
 from sampling_ref import EXACT, WEIGHTS, top_k
 from sampling_ref.errors import ParameterError, RowError
 from tests.small_fixtures import checkout_fixtures
@@ -22,7 +23,7 @@ from tokenref.catalogue import Catalogue, Selection, open_catalogue
 from tokenref.cli import main
 from tokenref.doctor.walk import examine
 from tokenref.errors import InputError
-from tokenref.floats import Type, grid, pack
+from tokenref.floats import Type, pack
 from tokenref.protocol.channel import Patience, Process
 from tokenref.protocol.engine import ProtocolEngine
 from tokenref.protocol.opening import open_program

@@ -23,7 +23,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from tokenref.answers import Answer, Crashed, Ok, Refused, TimedOut
+from tokenref.answers import Answer, Crashed, Ok, Refused, TimedOut, request_text
 from tokenref.floats import DIGITS, TYPES, from_digits
 from tokenref.judge import FAILURES, Judgement, Status, runs_of
 from tokenref.questions.text import DecodeInput, SpecialInput, TextInput
@@ -320,7 +320,7 @@ def length(case: Case) -> int:
         case DecodeInput(ids=ids):
             return len(ids)
         case TextInput() as given:
-            return len(given.content())
+            return len(request_text(msgspec.to_builtins(given)))
         case SpecialInput(text=text):
             return len(text)
     return len(canonical_json(msgspec.to_builtins(case.input)))

@@ -209,7 +209,6 @@ class Sessions:
     """One engine with one loaded subject at a time."""
 
     def __init__(self, engine: Engine, catalogue: Catalogue) -> None:
-        """Load nothing yet."""
         self.lost: list[str] = []
         """Why questions were not asked, if the engine was abandoned."""
 

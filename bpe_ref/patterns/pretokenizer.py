@@ -28,9 +28,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import accumulate
-from typing import Protocol
-
-import regex
+from typing import TYPE_CHECKING, Protocol
 
 from bpe_ref.errors import ParameterError, PatternError
 from bpe_ref.patterns.rust import CodePointSet, parse
@@ -42,6 +40,9 @@ from bpe_ref.patterns.stand_ins import (
     set_source,
 )
 from bpe_ref.patterns.unicode_tables import TABLES, CodePoints
+
+if TYPE_CHECKING:  # loaded when it is needed: `re` is enough for most patterns
+    import regex
 
 # Python 3.11.0 to 3.11.4 match possessive groups wrongly (python/cpython#106052).
 _NOT_FOR_RE = re.compile(r"\)(?:[*+?]|\{[0-9,]+\})\+|\(\?>")
@@ -148,7 +149,7 @@ class _Pattern(Protocol):
 class _Limited:
     """A pattern that may take exponential time, and is stopped after a while."""
 
-    compiled: regex.Pattern[str]
+    compiled: "regex.Pattern[str]"
     source: str
     """The pattern as it was given, for the error."""
 
@@ -188,7 +189,7 @@ class _Search:
 @lru_cache(maxsize=64)
 def _explicit(pattern: str, tables: str) -> _Pattern:
     """Return the definition of a pattern: every set as ranges of code points."""
-    compiled: _Pattern = regex.compile(_source(_parts(pattern, tables)))
+    compiled: _Pattern = _compile_with_regex(_source(_parts(pattern, tables)))
     return compiled
 
 
@@ -233,9 +234,14 @@ def _source(
 def _compile_fastest(source: str, pattern: str) -> _Pattern:
     """Compile with `re`, or with `regex` what `re` cannot do, or not in a bounded time."""
     if _may_run_away(source):
-        return _Limited(regex.compile(source), pattern)
-    compiled: _Pattern = _compile_with_re(source) or regex.compile(source)
-    return compiled
+        return _Limited(_compile_with_regex(source), pattern)
+    return _compile_with_re(source) or _compile_with_regex(source)
+
+
+def _compile_with_regex(source: str) -> "regex.Pattern[str]":
+    import regex
+
+    return regex.compile(source)
 
 
 def _may_run_away(source: str) -> bool:

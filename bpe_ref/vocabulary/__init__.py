@@ -19,7 +19,6 @@ id decodes to. No other two tokens may.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from hashlib import sha256
 from types import MappingProxyType
 from typing import TypeVar, cast
 
@@ -294,6 +293,8 @@ def canonical_lines(vocabulary: Vocabulary) -> Iterable[str]:
 
 def _digest(vocabulary: Vocabulary) -> str:
     """Return the sha256 of the canonical text."""
+    from hashlib import sha256  # slow to load, and most programs ask for no digest
+
     hasher = sha256()
     for line in canonical_lines(vocabulary):
         hasher.update(line.encode())

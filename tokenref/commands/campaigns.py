@@ -37,7 +37,7 @@ from tokenref.fuzzing.printing import (
     sentence_of,
 )
 from tokenref.fuzzing.shrinking import shrunk
-from tokenref.known import Known, default_path, read_known
+from tokenref.known import Known, read_known
 from tokenref.protocol.channel import Patience
 from tokenref.protocol.engine import ProtocolEngine
 from tokenref.record import OPS
@@ -135,7 +135,7 @@ def _print_likely_causes(engine: Engine, findings: Iterable[Finding]) -> None:
         engine,
         [case for case in catalogue.select(Chosen(ops=ops)) if length(case) <= _LONGEST],
         catalogue,
-        known=read_known(default_path()),
+        known=read_known(),
     )
     for each in run.diagnoses:
         where = f"golden records of {', '.join(ops)}"
@@ -190,7 +190,7 @@ def plan_for(wanted: Wanted, engine: Engine) -> Plan:
         engine=wanted.engine,
         engine_version=engine.version,
         selection=selection,
-        ignored=wanted.ignored,
+        ignored=list(wanted.ignored),
         known=[] if wanted.every else known_differences(engine, wanted.known_path),
         cases=wanted.cases,
         again=_options(wanted),
@@ -200,7 +200,7 @@ def plan_for(wanted: Wanted, engine: Engine) -> Plan:
 
 def known_differences(engine: Engine, path: Path | None = None) -> list[Known]:
     """Return the known differences of an engine, from the default list or from this one."""
-    return [entry for entry in read_known(path or default_path()) if entry.engine == engine.name]
+    return [entry for entry in read_known(path) if entry.engine == engine.name]
 
 
 def _options(wanted: Wanted) -> list[str]:

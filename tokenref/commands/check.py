@@ -30,7 +30,7 @@ from tokenref.commands.report import Wanted, report_options
 from tokenref.corpus import compare_corpus, corpus_exit_code
 from tokenref.engines.table import Unavailable, engine
 from tokenref.errors import InputError
-from tokenref.known import default_path, read_known
+from tokenref.known import read_known
 from tokenref.manifest import manifest_digest
 from tokenref.protocol.channel import Patience
 from tokenref.protocol.engine import ProtocolEngine
@@ -38,7 +38,7 @@ from tokenref.protocol.opening import open_program
 from tokenref.record import Case, RecordError
 from tokenref.reports import visible
 from tokenref.reports.lines import dump_corpus_report, dump_report
-from tokenref.reports.terminal import print_corpus, print_runs
+from tokenref.reports.terminal import print_corpus, print_line, print_runs
 from tokenref.runner import Run, run_engine
 
 
@@ -102,9 +102,8 @@ def check(
     console = output_console()
     if corpus is not None:
         code = _check_corpus(
-            console, corpus, selection.vocabularies[0], available, json_path, about
+            console, corpus, selection.vocabularies[0], available, unavailable, json_path, about
         )
-        _print_unavailable(console, unavailable)
         _print_not_bpe(console, available)
         ctx.exit(max(code, int(require and bool(unavailable))))
     if records is not None:
@@ -116,7 +115,7 @@ def check(
         about["fixtures"] = manifest_digest(catalogue.manifest)
     about["fixtures_version"] = catalogue.manifest.version
     own = records is not None and known_path is None
-    known = [] if own else read_known(known_path or default_path())
+    known = [] if own else read_known(known_path)
     cases = catalogue.select(selection)
     complete = selection.is_everything and records is None
     runs = _run_all(available, cases, catalogue, known=known, complete=complete, seed=seed)
@@ -207,12 +206,6 @@ def _refuse_mixtures(options: Mapping[str, Sequence[str]], reports: Wanted) -> N
         _only(options, "records", ["id", "op", "flag", "without-flag", "profile", "known"])
 
 
-def _print_unavailable(console: Console, unavailable: Sequence[tuple[str, str]]) -> None:
-    for name, reason in unavailable:
-        line = f"\n{visible(name)} is unavailable: {visible(reason)}"
-        console.print(line, style="yellow", markup=False, highlight=False)
-
-
 def _only(options: Mapping[str, Sequence[str]], mode: str, others: Sequence[str]) -> None:
     """Raise `UsageError` for options that cannot be combined with --corpus or --records."""
     for name in options:
@@ -228,6 +221,7 @@ def _check_corpus(
     corpus: Path,
     vocabulary: str,
     available: Sequence[Engine],
+    unavailable: Sequence[tuple[str, str]],
     json_path: Path | None,
     about: Mapping[str, object],
 ) -> int:
@@ -236,6 +230,8 @@ def _check_corpus(
     if json_path is not None:
         write(dump_corpus_report(compared, about), json_path)
     print_corpus(console, compared.results)
+    for name, reason in unavailable:
+        print_line(console, f"{name} is unavailable: {reason}", "yellow", above="\n")
     return corpus_exit_code(compared.results)
 
 

@@ -11,7 +11,6 @@ import click
 from rich.markup import escape
 
 from bpe_ref.formats.files import replacing
-from tokenref.answers import Engine
 from tokenref.catalogue import LARGEST_BATCH, Catalogue, Selection, open_catalogue
 from tokenref.commands.endings import reached, standard_output
 from tokenref.commands.options import FIXTURES, JSON_LINES, KNOWN, ORDER, selection_options
@@ -24,13 +23,12 @@ from tokenref.commands.paths import (
     write,
     written,
 )
-from tokenref.engines.table import Unavailable, engine
-from tokenref.errors import InputError, InvalidRunError
-from tokenref.known import default_path, read_known
+from tokenref.engines.table import available
+from tokenref.errors import InvalidRunError
+from tokenref.known import read_known
 from tokenref.manifest import manifest_digest
 from tokenref.protocol.answering import answer_requests
 from tokenref.protocol.batches import Loading
-from tokenref.protocol.opening import open_function
 from tokenref.protocol.requests import export as export_lines
 from tokenref.protocol.requests import read_requests
 from tokenref.protocol.responses import judge_responses
@@ -87,7 +85,9 @@ def export(
     cases = catalogue.select(selection)
     cases = _present(cases, catalogue, shipped=folder is None)
     digest = manifest_digest(catalogue.manifest)
-    catalogue = replace(catalogue, canaries=_with_cases(catalogue.canaries, cases))
+    needed = {(op_of(case), case.vocab) for case in cases}
+    canaries = [each for each in catalogue.canaries if (op_of(each), each.vocab) in needed]
+    catalogue = replace(catalogue, canaries=canaries)
     if not cases:
         raise InvalidRunError(
             "nothing to export: the vocabularies of all selected cases are missing"
@@ -136,7 +136,7 @@ def judge(
     if json_path is not None:
         must_be_writable(json_path)
     catalogue = open_catalogue(fixtures)
-    known = read_known(known_path or default_path())
+    known = read_known(known_path)
     digest = manifest_digest(catalogue.manifest)
     questions = read_requests(requests, catalogue)
     if questions.fixtures != digest:
@@ -162,12 +162,6 @@ def judge(
     reached(run.exit_code)
     print_runs(output_console(), [run], [], catalogue, again)
     ctx.exit(run.exit_code)
-
-
-def _with_cases(canaries: Sequence[Case], cases: Sequence[Case]) -> list[Case]:
-    """Return the canaries whose operation and vocabulary also occur in the cases."""
-    needed = {(op_of(case), case.vocab) for case in cases}
-    return [canary for canary in canaries if (op_of(canary), canary.vocab) in needed]
 
 
 def _present(cases: Sequence[Case], catalogue: Catalogue, *, shipped: bool) -> list[Case]:
@@ -215,16 +209,9 @@ def answer(name: str, requests: Path) -> None:
         TOKENREF_TORCH_DEVICE=cuda tokenref answer transformers requests.jsonl > responses.jsonl
         tokenref judge requests.jsonl responses.jsonl
     """  # noqa: D301 - a mark of click
-    found, output = _opened(name), standard_output()
+    found, output = available(name), standard_output()
     with progress_bar() as progress:
         task = progress.add_task(escape(visible(found.name)), total=None)
         for line in answer_requests(found, requests, lambda done: progress.advance(task, done)):
             output.write(line)
     output.flush()
-
-
-def _opened(name: str) -> Engine:
-    found = open_function(name) if name.startswith("py:") else engine(name)
-    if isinstance(found, Unavailable):
-        raise InputError(f"{name} is unavailable: {found.reason}")
-    return found

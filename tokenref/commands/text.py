@@ -176,34 +176,30 @@ def encode(
     """
     tokenizer = _loaded(vocabulary)
     how = _recognised(tokenizer, vocabulary, special=special)
-    of_bytes = isinstance(tokenizer.model, ByteBPE)
-    spelled = {True: _hexadecimal, False: Tokenizer.id_to_token}[of_bytes]
+    key = "bytes" if isinstance(tokenizer.model, ByteBPE) else "tokens"
     rows: list[dict[str, Any]] = []
     total = 0
     for source in sources:
         ids = tokenizer.encode(source.text(), add_special_tokens=template, special=how)
         total += len(ids)
-        if as_json:
-            known = {token: spelled(tokenizer, token) for token in set(ids)}
-            key = "bytes" if of_bytes else "tokens"
-            rows.append({"ids": ids, key: [known[token] for token in ids]})
-        elif len(sources) == 1:
-            known = {token: _shown(tokenizer, token, of_bytes=of_bytes) for token in set(ids)}
-            write_lines(*(f"{token}\t{known[token]}" for token in ids))
-        else:
+        if len(sources) > 1 and not as_json:
             write_lines(f"{source.name}\t{len(ids)}\t{' '.join(map(str, ids))}")
+            continue
+        known = {token: _spelled(tokenizer, token, as_json=as_json) for token in set(ids)}
+        if as_json:
+            rows.append({"ids": ids, key: [known[token] for token in ids]})
+        else:
+            write_lines(*(f"{token}\t{known[token]}" for token in ids))
     _end(vocabulary, sources, rows, {"total": total}, as_json=as_json)
 
 
-def _hexadecimal(tokenizer: Tokenizer, token: int) -> str:
-    return tokenizer.decode_bytes([token]).hex()
-
-
-def _shown(tokenizer: Tokenizer, token: int, *, of_bytes: bool) -> str:
-    """Return a token for people, in one line."""
-    if of_bytes:
-        return repr(tokenizer.decode_bytes([token]))
-    return visible(tokenizer.id_to_token(token))
+def _spelled(tokenizer: Tokenizer, token: int, *, as_json: bool) -> str:
+    """Return a token as JSON has it, or for people in one line."""
+    if isinstance(tokenizer.model, ByteBPE):
+        data = tokenizer.decode_bytes([token])
+        return data.hex() if as_json else repr(data)
+    text = tokenizer.id_to_token(token)
+    return text if as_json else visible(text)
 
 
 def _end(

@@ -25,7 +25,7 @@ import msgspec
 from msgspec import Struct
 
 from tokenref.answers import Engine, NotAsked, quiet_standard_error
-from tokenref.engines.table import Unavailable, engine
+from tokenref.engines.table import available
 from tokenref.errors import InputError
 from tokenref.fuzzing.comparing import Comparer
 from tokenref.fuzzing.drawn_questions import questions_of
@@ -70,10 +70,7 @@ def open_engine(name: str, patience: Patience | None = None) -> Engine:
         program = open_program(name.removeprefix(COMMAND), patience)
         atexit.register(program.close)
         return program
-    found = engine(name)
-    if isinstance(found, Unavailable):
-        raise InputError(f"{name} is unavailable: {found.reason}")
-    return found
+    return available(name)
 
 
 class Work(Struct, frozen=True, kw_only=True):
@@ -184,7 +181,11 @@ def run_campaign(
         return end is not None and time.monotonic() >= end
 
     until = takewhile(lambda _: not is_time_up(), groups_left(journal.plan, journal))
-    results = _here(until, work) if executor is None else _there(until, work, executor, is_time_up)
+    results: Generator[Done] = (
+        (msgspec.json.decode(run_group(work, group), type=Done) for group in until)
+        if executor is None
+        else _there(until, work, executor, is_time_up)
+    )
     with closing(results):  # so that what still runs in an executor is cancelled now
         for done in results:
             goes_on = report(done)
@@ -206,11 +207,6 @@ def groups_left(plan: Plan, journal: Journal) -> Iterator[int]:
             return
         if group not in journal.groups:
             yield group
-
-
-def _here(groups: Iterator[int], work: bytes) -> Generator[Done]:
-    for group in groups:
-        yield msgspec.json.decode(run_group(work, group), type=Done)
 
 
 def _there(

@@ -145,14 +145,12 @@ class Comparer:
             for question, right in pairs:
                 answer = next(answers) if isinstance(right, Ok | Refused) else nothing
                 outcome = _outcome(question, right, answer)
-                fate: Fate = "ignored" if self._is_ignored(outcome) else outcome.fate
-                outcomes.append(replace(outcome, fate=fate))
+                says = f"{question.op} {outcome.judgement.status} {outcome.judgement.detail}"
+                ignored = any(fnmatchcase(says, glob) for glob in self._ignored)
+                if outcome.fate == "failed" and ignored:
+                    outcome = replace(outcome, fate="ignored")
+                outcomes.append(outcome)
         return outcomes
-
-    def _is_ignored(self, outcome: Outcome) -> bool:
-        judgement = outcome.judgement
-        says = f"{outcome.question.op} {judgement.status} {judgement.detail}"
-        return outcome.fate == "failed" and any(fnmatchcase(says, glob) for glob in self._ignored)
 
 
 _LONGEST: Final = 80

@@ -385,7 +385,6 @@ class Function:
     """A function has no standard error of its own."""
 
     def __init__(self, answer: Callable[[Mapping[str, Any]], Any]) -> None:
-        """Take the function."""
         self._answer = answer
 
     def exchange(self, message: bytes, lines: int, seconds: float) -> list[bytes]:

@@ -150,28 +150,26 @@ class Crash(Strict, frozen=True, kw_only=True):
     msg: Text
 
 
-class LoadAnswer(OneOf, frozen=True, kw_only=True):
+class _Outcome(OneOf, frozen=True, kw_only=True):
+    one_of: ClassVar[tuple[str, ...]] = ("ok", "err", "skip", "crash")
+    ok: dict[str, Any] | UnsetType = UNSET
+    """The answer to a question, in the form of a record's `out`."""
+
+    err: Err | UnsetType = UNSET
+    skip: Skip | UnsetType = UNSET
+    crash: Crash | UnsetType = UNSET
+
+
+class LoadAnswer(_Outcome, frozen=True, kw_only=True):
     """The result of loading. Exactly one of ok, err, skip, crash is set."""
 
-    one_of: ClassVar[tuple[str, ...]] = ("ok", "err", "skip", "crash")
     id: str
-    ok: dict[str, Any] | UnsetType = UNSET
-    err: Err | UnsetType = UNSET
-    skip: Skip | UnsetType = UNSET
-    crash: Crash | UnsetType = UNSET
 
 
-class Result(OneOf, frozen=True, kw_only=True):
+class Result(_Outcome, frozen=True, kw_only=True):
     """The answer to one question, by its key. Exactly one of ok, err, skip, crash is set."""
 
-    one_of = ("ok", "err", "skip", "crash")
     k: str
-    ok: dict[str, Any] | UnsetType = UNSET
-    """The answer, in the form of a record's `out`."""
-
-    err: Err | UnsetType = UNSET
-    skip: Skip | UnsetType = UNSET
-    crash: Crash | UnsetType = UNSET
 
 
 class RunAnswer(OneOf, frozen=True, kw_only=True):

@@ -63,7 +63,7 @@ def _verdict(op: str, profile: str, request: Mapping[str, Any], right: Answer) -
     if op in {"chain", "distribution", "sample"}:
         return _of_chain(op, profile, request, right)
     if op == "sequence":
-        return _of_calls(profile, request, right)
+        return _of_calls(profile, request)
     if op in ADAPTIVE_OPS and isinstance(right, Ok):
         return adaptive_verdict(op, profile, request, right.out)
     if op == "draw" and profile in RACE_PROFILES and isinstance(right, Ok):
@@ -96,12 +96,11 @@ def _of_chain(op: str, profile: str, request: Mapping[str, Any], right: Answer) 
     return Exact()
 
 
-def _of_calls(profile: str, request: Mapping[str, Any], right: Answer) -> Verdict:
+def _of_calls(profile: str, request: Mapping[str, Any]) -> Verdict:
     """Return the verdict on calls each of which is decided. Raises `UndecidedError`."""
     prompt = list(request["prompt"])
     history = list(prompt)
-    answers = right.out["answers"] if isinstance(right, Ok) else [None] * len(request["calls"])
-    for call, token in zip(request["calls"], answers, strict=True):
+    for call in request["calls"]:
         if "sample" in call:
             asked = {
                 **call["sample"],
@@ -109,8 +108,7 @@ def _of_calls(profile: str, request: Mapping[str, Any], right: Answer) -> Verdic
                 "history": list(history),
                 "prompt_length": len(prompt),
             }
-            prove_decided(profile, asked)
-            history.append(token)
+            prove_decided(profile, asked)  # a token that is drawn is not remembered
         elif "accept" in call:
             history.append(call["accept"])
         else:
