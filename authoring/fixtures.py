@@ -20,6 +20,7 @@ from authoring.cases.sampling.canaries import sampler_canaries
 from authoring.cases.sampling.draft import finish_sampler
 from authoring.cases.vocabularies import fixture_vocabularies
 from authoring.kept_records import changed_answers, kept_records
+from authoring.schemas import schemas
 from authoring.tokenizer_files.table import fixture_tokenizers
 from bpe_ref import BpeError, Vocabulary
 from bpe_ref.formats.files import write_atomically
@@ -36,7 +37,6 @@ from tokenref.manifest import (
     dump_manifest,
     parse_manifest,
 )
-from tokenref.protocol.messages import schemas
 from tokenref.record import Case, RecordError
 from tokenref.record_files import REGRESS, dump_records, parse_records
 from tokenref.subjects import TokenizerFile, load_bytes

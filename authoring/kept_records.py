@@ -17,7 +17,8 @@ from bpe_ref import BpeError, Vocabulary
 from bpe_ref.formats.plain_json import parse_plain_json
 from bpe_ref.registry import REGISTRY
 from tokenref.answers import Ok
-from tokenref.fuzzing.plan import CampaignError, Question
+from tokenref.errors import InputError
+from tokenref.fuzzing.plan import Question
 from tokenref.fuzzing.records import answered_anew, right_answer_to
 from tokenref.goldens import with_optional
 from tokenref.judge import judge
@@ -65,7 +66,7 @@ def kept_records(folder: Path, known: Mapping[str, TokenizerSubject]) -> Kept:
             about = SAMPLERS if case.vocab is None else by_digest[case.vocab]
             try:
                 anew = kept_anew(case, about)
-            except CampaignError as error:
+            except InputError as error:
                 raise RecordError(f"{path}: {error}") from None
             cases.setdefault(file, []).append(anew)
     return Kept(cases, subjects, files)
@@ -75,7 +76,7 @@ def kept_anew(case: Case, subject: Subject) -> Case:
     """Return a record as it is, with the answer and the sum that it has now.
 
     How an answer is judged stays as it was when the record was made, unless the answer
-    has become another one of those that it names, or a refusal. Raises `CampaignError`,
+    has become another one of those that it names, or a refusal. Raises `InputError`,
     which names the record.
 
     >>> from tokenref.catalogue import open_catalogue

@@ -18,7 +18,7 @@ Where the engine differs from what it means
     a range that is not empty. So after an insertion before everything it
     takes too little away, and the text repeats its beginning, or the engine
     crashes. `transform` does the former too, and what is meant where the engine
-    would crash. Under the strict profile no component inserts anything there
+    would crash. Under `STRICT` no component inserts anything there
     (see `normalizers.replacing`), so that neither happens.
 """
 

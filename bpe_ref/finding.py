@@ -20,7 +20,6 @@ Source of tiktoken's cache: openai/tiktoken 0.14.0, `tiktoken/load.py`.
 
 import os
 from collections.abc import Iterator
-from hashlib import sha1, sha256
 from pathlib import Path
 
 from bpe_ref.errors import UnknownVocabularyError, VocabularyFileError
@@ -65,7 +64,7 @@ def find(name: str) -> Path:
     entry = registered(name)
     missing: list[str] = []
     for candidate in _candidates(entry):
-        if _is_file(candidate):
+        if is_file(candidate):
             return candidate
         missing.append(str(candidate))
     remedy = (
@@ -109,6 +108,8 @@ def check_sha256(entry: RegisteredVocabulary, content: bytes, source: str) -> No
     Traceback (most recent call last):
     bpe_ref.errors.VocabularyFileError: example must be r50k_base.tiktoken with sha256 306c..., ...
     """
+    from hashlib import sha256
+
     found = sha256(content).hexdigest()
     if found != entry.sha256:
         raise VocabularyFileError(
@@ -122,7 +123,8 @@ def _candidates(entry: RegisteredVocabulary) -> Iterator[Path]:
         yield from _in_folder(folder, entry)
     cache = _tiktoken_cache()
     if entry.url is not None and cache is not None:
-        # tiktoken's key; sha1 is only a name here
+        from hashlib import sha1  # tiktoken's key, and only a name here
+
         yield cache / sha1(entry.url.encode(), usedforsecurity=False).hexdigest()
     package = _bpe_openai_folder()
     if package is not None:
@@ -177,9 +179,13 @@ def _exists(path: Path) -> bool:
         return False
 
 
-def _is_file(path: Path) -> bool:
-    """Return whether there is a file that can be seen; a closed folder shows none."""
+def is_file(path: Path) -> bool:
+    """Return whether there is a file that can be seen.
+
+    >>> is_file(Path("no such file"))
+    False
+    """
     try:
         return path.is_file()
-    except OSError:
+    except (OSError, ValueError):  # a closed folder; a name with a NUL in it
         return False

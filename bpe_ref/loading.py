@@ -64,7 +64,7 @@ def _path(name_or_path: str | os.PathLike[str]) -> Path | None:
     if isinstance(name_or_path, str):
         path = finding.find(name_or_path)
     for name in _FILES:
-        if _is_file(path / name):
+        if finding.is_file(path / name):
             return path / name
     if _is_folder(path):
         raise VocabularyFileError(
@@ -126,17 +126,9 @@ def _load_pair(path: Path) -> Vocabulary:
     return read_merges_text(files["merges.txt"], files["vocab.json"])
 
 
-def _is_file(path: Path) -> bool:
-    """Return whether there is a file that can be seen."""
-    try:
-        return path.is_file()
-    except (OSError, ValueError):  # a closed folder; a name with a NUL in it
-        return False
-
-
 def _is_folder(path: Path) -> bool:
     """Return whether there is a folder that can be seen."""
     try:
         return path.is_dir()
-    except (OSError, ValueError):  # as above
+    except (OSError, ValueError):  # a closed folder; a name with a NUL in it
         return False

@@ -1,6 +1,6 @@
 """What the parameters of components may be; anything else is a `ParameterError`."""
 
-from bpe_ref.errors import ParameterError
+from bpe_ref.errors import ParameterError, shown
 
 
 def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
@@ -18,7 +18,18 @@ def check_count(name: str, value: object, least: int = 0) -> None:
     >>> check_count("stride", 0)
     """
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ParameterError(name, value, f"must be a whole number of at least {least}")
+        raise ParameterError(name, value, f"must be a whole number of at least {shown(least)}")
+
+
+def check_index(name: str, value: object, most: int) -> None:
+    """Raise `ParameterError` for what is not an int from 0 to `most`.
+
+    >>> check_index("length", 3, 2)
+    Traceback (most recent call last):
+    bpe_ref.errors.ParameterError: length must be an int in [0, 2], got 3
+    """
+    if type(value) is not int or not 0 <= value <= most:
+        raise ParameterError(name, value, f"must be an int in [0, {shown(most)}]")
 
 
 def check_text(name: str, value: object) -> None:

@@ -69,8 +69,9 @@ from bpe_ref.normalizers.nfc import PinnedNFC
 from bpe_ref.parameters import check_flag
 from bpe_ref.pieces import Piece, encode_pieces, pieces_of
 from bpe_ref.pre_tokenizers.pattern import Pattern
-from bpe_ref.profile import STRICT
 from bpe_ref.quick_ids import QuickIds, reads_origins, writes_letters
+from bpe_ref.quirks import STRICT
+from bpe_ref.tracing import check_length
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_pair
 from bpe_ref.vocabulary.byte_alphabet import from_letters, to_letters
 from bpe_ref.vocabulary.merges import TokenId
@@ -333,7 +334,8 @@ class Tokenizer:
         """Return each piece of a text with its tokens after each step of the model.
 
         The first step is what the piece starts as, the last one is its tokens. Merges that
-        dropout would skip are not skipped.
+        dropout would skip are not skipped. Raises `ParameterError` for a piece of more than 1,000
+        characters, because a trace grows with the square of its length.
 
         >>> from bpe_ref import load
         >>> load("tiny").trace("to be")[0]
@@ -346,6 +348,7 @@ class Tokenizer:
             if token is not None:
                 traced.append(TracedPiece(piece.text, [[token]]))
             else:
+                check_length(piece.text)
                 shown = _from_letters(piece.text) if letters else piece.text
                 traced.append(TracedPiece(shown, self.model.steps(piece.text)))
         return traced
@@ -770,7 +773,7 @@ class Tokenizer:
     @cached_property
     def _spells_bytes(self) -> bool:
         """Whether added tokens are written in letters for a decoder that reads letters."""
-        if self.added_tokens.profile.byte_level_maps_added_tokens:
+        if self.added_tokens.quirks.byte_level_maps_added_tokens:
             return False
         return _reads_letters(self.decoder)
 
@@ -816,7 +819,7 @@ def tokenizer_of(vocabulary: Vocabulary, *, name: str | None = None) -> Tokenize
         normalizer=None if rules.normalization is None else PinnedNFC(),
         pre_tokenizer=None if rules.pattern is None else Pattern(rules.pattern, rules.tables),
         decoder=ByteLevel(add_prefix_space=False, trim_offsets=False),
-        added_tokens=AddedTokens(specials, profile=STRICT, ids_as_given=True),
+        added_tokens=AddedTokens(specials, quirks=STRICT, ids_as_given=True),
         name=name,
     )
 
@@ -864,13 +867,17 @@ def vocabulary_of(tokenizer: Tokenizer) -> Vocabulary:
 def _batch(name: str, items: Iterable[Any]) -> Iterable[Any]:
     """Return the items; raise `ParameterError` for a single text by mistake."""
     if isinstance(items, str | bytes) or not isinstance(items, Iterable):
-        raise ParameterError(name, items, "must be an iterable of them")
+        raise ParameterError(name, items, "must be an iterable, and not a single text")
     return items
 
 
 def _texts(item: Text | tuple[Text, Text]) -> tuple[Any, ...]:
     """Return the text of an item of a batch, and the second one of a pair."""
-    return item if isinstance(item, tuple) else (item,)
+    if not isinstance(item, tuple):
+        return (item,)
+    if len(item) not in (1, 2):
+        raise ParameterError("inputs", item, "must have texts, or pairs of texts, as items")
+    return item
 
 
 def _keep(kept: dict[_Key, _Content], key: _Key, value: _Content) -> None:

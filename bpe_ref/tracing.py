@@ -19,10 +19,29 @@ How tokens are shown
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache, lru_cache
 from itertools import pairwise
+from typing import Final
 
+from bpe_ref.errors import ParameterError
 from bpe_ref.vocabulary import Vocabulary
 from bpe_ref.vocabulary.merges import TokenId
+
+LONGEST: Final = 1_000
+"""The most characters of a piece whose trace is shown: it grows with their square."""
+
+
+def check_length(piece: str) -> None:
+    """Raise `ParameterError` for a piece that is too long for a trace.
+
+    >>> check_length("a" * 1001)
+    Traceback (most recent call last):
+    bpe_ref.errors.ParameterError: text must have pieces of at most 1000 characters, got 1001
+    """
+    if len(piece) > LONGEST:
+        raise ParameterError(
+            "text", len(piece), f"must have pieces of at most {LONGEST} characters"
+        )
 
 
 @dataclass(frozen=True)
@@ -62,10 +81,11 @@ def trace(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[MergeStep]
     vocabulary.spell(symbols)  # raises for what is not a symbol
     tokens = list(symbols)
     steps: list[MergeStep] = []
+    merged = cache(vocabulary.merge)
     while candidates := [
         (merge.rank, position, merge.result)
         for position, (left, right) in enumerate(pairwise(tokens))
-        if (merge := vocabulary.merge(left, right)) is not None
+        if (merge := merged(left, right)) is not None
     ]:
         rank, position, result = min(candidates)
         left, right = tokens[position : position + 2]
@@ -149,6 +169,7 @@ def render_details(
     return "\n".join(shown)
 
 
+@lru_cache(maxsize=1 << 12)
 def show_token(content: bytes) -> str:
     r"""Return the bytes of a token, or of a text, so that a reader can see each of them.
 

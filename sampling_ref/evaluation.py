@@ -37,24 +37,14 @@ from typing import Any, Literal, TypeAlias, get_args
 from sampling_ref.engines import PROFILES
 from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.draws import draw as draw_of_engine
-from sampling_ref.engines.orders import ORDERS
-from sampling_ref.engines.profile import Logprobs, Profile, Stage
+from sampling_ref.engines.profile import Logprobs, Profile, Stage, holds
 from sampling_ref.errors import ParameterError, RowError, UnknownNameError, shown
 from sampling_ref.numbers.binary32 import all_to_binary32, to_binary32
-from sampling_ref.numbers.orders import last_greatest
+from sampling_ref.numbers.orders import ORDERS, last_greatest
 from sampling_ref.numbers.softmax import log_softmax
 from sampling_ref.parameters import is_finite, read_choice, read_history, read_prompt_length
 from sampling_ref.random.sources import NO_NUMBERS, Given, Randomness
-from sampling_ref.row import (
-    LARGEST,
-    Candidates,
-    Number,
-    ReadRow,
-    TokenId,
-    places_of_others,
-    read_logits,
-    to_float,
-)
+from sampling_ref.row import LARGEST, Candidates, Number, ReadRow, TokenId, read_logits
 from sampling_ref.steps.lz import lz_penalty
 from sampling_ref.steps.step import Situation, Step, Use, with_row
 from sampling_ref.steps.table import STEPS
@@ -113,7 +103,7 @@ class Evaluation:
     @property
     def is_greedy(self) -> bool:
         """Whether the engine takes the largest logit and draws nothing."""
-        return self.profile.greedy.holds(self.parameters)
+        return holds(self.profile.greedy.condition, self.parameters)
 
     def one_step(self, op: str) -> Candidates:
         """Return the candidates after one step of the engine, under its usual name.
@@ -123,9 +113,9 @@ class Evaluation:
         """
         candidates = self.candidates
         for stage in self.stages_of(op):
-            if stage.is_off(self.parameters) or (stage.step == "temperature" and self.is_greedy):
-                continue
-            candidates = self.apply(stage, candidates).after
+            divides_by_zero = stage.step == "temperature" and self.is_greedy
+            if not holds(stage.off_if, self.parameters) and not divides_by_zero:
+                candidates = self.apply(stage, candidates).after
         return candidates
 
     def stages_of(self, op: str) -> tuple[Stage, ...]:
@@ -142,7 +132,7 @@ class Evaluation:
         stages: list[Stage] = []
         is_greedy, after = self.is_greedy, self.profile.greedy.after
         for stage in self.profile.stages[:until]:
-            if stage.is_off(self.parameters) or (is_greedy and stage.step not in after):
+            if holds(stage.off_if, self.parameters) or (is_greedy and stage.step not in after):
                 continue
             applied.append(self.apply(stage, candidates))
             stages.append(stage)
@@ -155,7 +145,7 @@ class Evaluation:
         given = stage.given(self.parameters)
         values = {**stage.choices, **given}
         before = candidates
-        if not self.situation.numbers.sorts:
+        if stage.order in ORDERS and not self.situation.numbers.sorts:
             count = min(values.get("k", len(candidates.tokens)), len(candidates.tokens))
             candidates = ORDERS[stage.order](candidates, count)
         step = STEPS[stage.step]
@@ -206,7 +196,7 @@ class Evaluation:
         own = self.profile.logprobs
         ways |= {way.name: way for way in own}
         name = which or (own[0].name if own else "raw")
-        if name not in ways:
+        if not isinstance(name, str) or name not in ways:
             raise UnknownNameError(f"way to report logprobs in {self.profile.name}", name, ways)
         after = ways[name].after
         if after == "nothing":
@@ -254,14 +244,14 @@ def evaluation(
         randomness: Randomness = NO_NUMBERS
     else:
         randomness = uniforms if isinstance(uniforms, Randomness) else Given(uniforms)
-    row = ReadRow(read_logits(logits))
-    row.others = places_of_others(row)
-    for token in row.others:
+    row = read_logits(logits)
+    others = range(len(row)) if row.others is None else row.others
+    for token in others:
         logit = row[token]
         if isinstance(logit, int | Fraction) and abs(logit) > LARGEST:
             raise RowError(f"logits[{token}] must be at most {LARGEST:g}, got {shown(logit)}")
     if precision == "f32":
-        row = ReadRow(map(to_binary32, row) if row.others else all_to_binary32(map(float, row)))
+        row = ReadRow(map(to_binary32, row) if others else all_to_binary32(map(float, row)))
         if inf in row:
             raise RowError(f"logits[{row.index(inf)}] is too large for 32 bits")
     tokens = read_history(history, len(row))
@@ -320,7 +310,10 @@ def step(profile: str, op: str, logits: Any, history: Any = (), **given: Any) ->
             raise UnknownNameError(f"parameter of {op} in {profile}", name, used)
     if op == "logprobs":
         return _log_probabilities(made.candidates, made.situation.size)
-    row = list(map(to_float, made.one_step(op).row(made.situation.size)))
+    after = made.one_step(op)
+    row = [-inf] * made.situation.size
+    for token, number in zip(after.tokens, after.floats(), strict=True):
+        row[token] = number
     if inf in row:
         token = row.index(inf)
         logit = shown(made.candidates.logits[token])

@@ -70,21 +70,28 @@ class ReadRow(list[Number]):
     others: Sequence[int] | None = None
 
 
-def numbers_of(row: Any, name: str) -> list[Number]:
+def numbers_of(row: Any, name: str) -> ReadRow:
     """Return the numbers of a row as a new list, whatever container holds them.
 
     >>> from array import array
     >>> numbers_of(array("f", [0.5, 2.0]), "logits")
     [0.5, 2.0]
+    >>> numbers_of([0.5, 1, 2.0, Fraction(1, 3)], "logits").others
+    [1, 3]
     """
     if hasattr(row, "tolist"):
         row = row.tolist()
     if isinstance(row, str | bytes | Mapping | AbstractSet) or not isinstance(row, Iterable):
         raise RowError(f"{name} must be a sequence of numbers, got {type(row).__name__}")
-    numbers = list(row)
+    numbers = ReadRow(row)
     if not numbers:
         raise RowError(f"{name} must hold at least one number, got none")
-    for token in places_of_others(numbers):
+    kinds = list(map(type, numbers))
+    if kinds.count(float) < len(kinds):
+        numbers.others = [token for token, kind in enumerate(kinds) if kind is not float]
+    else:
+        numbers.others = ()
+    for token in numbers.others:
         number = numbers[token]
         if hasattr(number, "tolist"):  # a scalar of numpy, or of torch
             number = numbers[token] = number.tolist()
@@ -94,19 +101,7 @@ def numbers_of(row: Any, name: str) -> list[Number]:
     return numbers
 
 
-def places_of_others(numbers: Sequence[object]) -> Sequence[int]:
-    """Return the places of whatever is no plain float.
-
-    >>> places_of_others([0.5, 1, 2.0, Fraction(1, 3)])
-    [1, 3]
-    """
-    kinds = list(map(type, numbers))
-    if kinds.count(float) == len(kinds):
-        return ()
-    return [place for place, kind in enumerate(kinds) if kind is not float]
-
-
-def read_logits(logits: Any, name: str = "logits") -> list[Number]:
+def read_logits(logits: Any, name: str = "logits") -> ReadRow:
     """Return a checked copy of a row of logits (natural logarithms, any common offset).
 
     The copy is for reading only.
@@ -282,13 +277,19 @@ class Candidates:
     whole: Sequence[Number] | None = None
     weights: Sequence[Number] | None = None
 
+    def floats(self) -> list[float]:
+        """Return the candidates' logits as the nearest floats; infinite if no float can hold one.
+
+        >>> Candidates([0, 1, 2], [1.0, 3.0, 1e308], Fraction(5, 2)).floats()
+        [2.5, 7.5, inf]
+        """
+        logits = self.logits if self.factor == 1 else self.true_logits()
+        return [to_float(logit) for logit in logits]
+
     def true_logits(self) -> list[Number]:
         """Return the candidates' logits; those behind a temperature as the nearest floats.
 
         A logit that no float can hold becomes infinite.
-
-        >>> Candidates([0, 1, 2], [1.0, 3.0, 1e308], Fraction(5, 2)).true_logits()
-        [2.5, 7.5, inf]
         """
         if self.factor == 1:
             return list(self.logits)

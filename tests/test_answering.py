@@ -9,8 +9,9 @@ from click.testing import CliRunner
 from tokenref.catalogue import open_catalogue
 from tokenref.cli import main
 from tokenref.engines.table import Unavailable, engine
+from tokenref.errors import InvalidRunError
 from tokenref.protocol.answering import answer_requests
-from tokenref.protocol.requests import ExchangeError, export, read_requests
+from tokenref.protocol.requests import export, read_requests
 from tokenref.protocol.responses import judge_responses
 from tokenref.record import op_of
 
@@ -42,7 +43,7 @@ def test_a_file_that_holds_no_requests_is_named_with_its_line(
     path.write_bytes(content)
     found = engine("reference")
     assert not isinstance(found, Unavailable)
-    with pytest.raises(ExchangeError, match=sentence):
+    with pytest.raises(InvalidRunError, match=sentence):
         list(answer_requests(found, path))
 
 
@@ -54,7 +55,7 @@ def test_a_vocabulary_must_be_the_one_that_is_named(tmp_path: Path) -> None:
     path.write_bytes(hello + msgspec.json.encode(message) + b"\n")
     found = engine("reference")
     assert not isinstance(found, Unavailable)
-    with pytest.raises(ExchangeError, match=r"must have the digest sha256:0000.* got sha256:"):
+    with pytest.raises(InvalidRunError, match=r"must have the digest sha256:0000.* got sha256:"):
         list(answer_requests(found, path))
 
 

@@ -42,7 +42,7 @@ THE_WORLD = {
 NEED_REGEX = {"bpe_ref.patterns.oniguruma.matching", "bpe_ref.patterns.pretokenizer"}
 
 LAYERS = (
-    {"aligned_text", "data", "errors", "profile"},
+    {"aligned_text", "data", "errors", "quirks"},
     {"given_text", "parameters", "patterns", "vocabulary"},
     {"components", "encoders", "encoding", "registry", "tracing"},
     {"added_tokens", "auditing", "growing", "normalizers", "post_processors", "pre_tokenizers"},

@@ -11,7 +11,8 @@ import pytest
 
 from tests.small_fixtures import checkout_fixtures
 from tests.test_cases import PAGES, sections
-from tokenref.catalogue import Selection, SelectionError, open_catalogue
+from tokenref.catalogue import Selection, open_catalogue
+from tokenref.errors import InvalidRunError
 from tokenref.goldens import OPTIONAL, golden, right_answer
 from tokenref.manifest import MANIFEST, read_manifest
 from tokenref.record import SAMPLER_OPS, RecordError, op_of
@@ -182,7 +183,7 @@ def test_a_vocabulary_file_with_another_meaning_is_said_to_be_another(fixtures: 
 
 def test_an_empty_selection_is_an_error_that_names_the_options() -> None:
     catalogue = open_catalogue()
-    with pytest.raises(SelectionError, match=r"--op decode --vocabulary nobody; unknown vo"):
+    with pytest.raises(InvalidRunError, match=r"--op decode --vocabulary nobody; unknown vo"):
         catalogue.select(Selection(ops=("decode",), vocabularies=("nobody",)))
 
 
@@ -192,7 +193,7 @@ def test_records_with_a_flag_can_be_left_out() -> None:
     dropped = catalogue.select(Selection(flags=(OPTIONAL,)))
     assert len(kept) + len(dropped) == len(catalogue.cases)
     assert not any(OPTIONAL in case.flags for case in kept)
-    with pytest.raises(SelectionError, match="unknown flag 'Optimal'; did you mean Optional"):
+    with pytest.raises(InvalidRunError, match="unknown flag 'Optimal'; did you mean Optional"):
         catalogue.select(Selection(without_flags=("Optimal",)))
 
 

@@ -22,7 +22,7 @@ from bpe_ref.decoders import (
 )
 from bpe_ref.decoders.chain_stream import ChainStream
 from bpe_ref.patterns.matches import Literal, Regex
-from bpe_ref.profile import HUGGING_FACE, STRICT
+from bpe_ref.quirks import HUGGING_FACE, STRICT
 from tests.texts import drawn
 
 TOKENS = [

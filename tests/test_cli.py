@@ -13,6 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from click.testing import CliRunner, Result
 from rich.console import Console
@@ -23,9 +24,10 @@ from authoring.mutants.printing import print_gate
 from authoring.mutants.table import MUTANTS
 from bpe_ref import TextRules, load, vocabulary_by_concatenation, vocabulary_of
 from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json
-from bpe_ref.formats.tiktoken import read_tiktoken, write_tiktoken
+from bpe_ref.formats.tiktoken import parse_tiktoken, write_tiktoken
 from bpe_ref.tiny import tiny_corpus, tiny_vocabulary
 from tests.small_fixtures import checkout_fixtures
+from tokenref.answers import request_text
 from tokenref.catalogue import open_catalogue
 from tokenref.cli import main
 from tokenref.manifest import MANIFEST, manifest_digest, parse_manifest
@@ -498,7 +500,7 @@ def test_the_shortest_failures_are_shown_first(tmp_path: Path) -> None:
     result = tokenref("check", "greedy", "--id", "bpe/encode/[a-e]*", "--json", path)
     failed = {line["id"] for line in report(path) if line.get("status") == "fail"}
     failures = [
-        (len(case.input.content()), case.id)
+        (len(request_text(msgspec.to_builtins(case.input))), case.id)
         for case in open_catalogue().cases
         if op_of(case) == "encode" and case.id in failed
     ]
@@ -603,7 +605,7 @@ def test_a_vocabulary_can_be_trained_and_examined(tmp_path: Path) -> None:
     text.write_text("low lower lowest " * 50, encoding="utf-8")
     result = tokenref("train", text, "--size", "270", "--out", out)
     assert result.exit_code == 0, result.output
-    assert b" low" in read_tiktoken(out)
+    assert b" low" in parse_tiktoken(out.read_bytes(), str(out))
     audit = tokenref("vocabulary", "audit", out)
     assert audit.exit_code == 0
     assert re.search(r"dead tokens\s+0", audit.output)

@@ -17,7 +17,6 @@ from click.testing import CliRunner, Result
 
 from bpe_ref import load, vocabulary_of
 from bpe_ref.formats.byte_level_json import write_tokenizer_json
-from bpe_ref.formats.hugging_face import read_tokenizer_json
 from tests.sentencepiece_models import trained
 from tests.test_pages import ROOT, code_of
 from tests.test_tekken import a_file, tokens_of_tiny
@@ -86,7 +85,7 @@ def test_special_tokens_are_text_unless_they_are_asked_for(pipeline_file: Path) 
 def test_every_kind_of_tokenizer_encodes_as_it_does_in_python(
     pipeline_file: Path, model_file: Path
 ) -> None:
-    pipeline = read_tokenizer_json(pipeline_file)
+    pipeline = load(pipeline_file)
     assert as_json("encode", TEXT, "--vocabulary", pipeline_file)["ids"] == pipeline.encode(TEXT)
     ids = load(model_file).encode(TEXT)
     assert as_json("encode", TEXT, "--vocabulary", model_file)["ids"] == ids

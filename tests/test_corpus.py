@@ -10,12 +10,13 @@ import pytest
 
 from bpe_ref import ENCODERS, Vocabulary
 from tests.real_vocabularies import real_vocabulary
-from tokenref import corpus, corpus_files
+from tokenref import corpus, files
 from tokenref.answers import Answer, Engine, Ok, Refused, Session, Unsupported
 from tokenref.corpus import compare_corpus, shrink
-from tokenref.corpus_files import CorpusError, read_text
 from tokenref.engines.reference import ReferenceEngine, with_encoder
 from tokenref.engines.table import Unavailable, engine
+from tokenref.errors import InputError
+from tokenref.files import read_text
 
 TOKENS = b"YQ== 0\nYg== 1\nCg== 2\nYWI= 3\n"  # a, b, newline, ab
 
@@ -158,17 +159,17 @@ def test_a_text_that_cannot_be_used_is_one_sentence(
         (b"", "must contain text, got an empty file"),
         (b"abc", "cannot be encoded: byte 0x63 at position 2"),
     ):
-        with pytest.raises(CorpusError, match=sentence):
+        with pytest.raises(InputError, match=sentence):
             compare_corpus(written(tmp_path, content), vocabulary, [])
-    with pytest.raises(CorpusError, match="cannot be read: Is a directory"):
+    with pytest.raises(InputError, match="cannot be read: Is a directory"):
         read_text(tmp_path)
-    monkeypatch.setattr(corpus_files, "LARGEST", 2)
-    with pytest.raises(CorpusError, match="must have at most 2 bytes, got 3"):
+    monkeypatch.setattr(files, "LARGEST", 2)
+    with pytest.raises(InputError, match="must have at most 2 bytes, it has more"):
         read_text(written(tmp_path, b"abc"))
 
 
 def test_line_ends_are_left_as_they_are(tmp_path: Path) -> None:
-    assert read_text(written(tmp_path, "a\r\n\u00e9\r".encode())) == ("a\r\n\u00e9\r", 6)
+    assert read_text(written(tmp_path, "a\r\n\u00e9\r".encode())) == "a\r\n\u00e9\r"
 
 
 def test_shrinking_keeps_the_difference_and_cuts_both_ends() -> None:

@@ -313,7 +313,7 @@ class _Sequences(RuleBasedStateMachine):
     @rule()
     def refuse(self) -> None:
         for counter in (self.forwards, self.backwards):
-            with pytest.raises(ParameterError, match="character must be a single character"):
+            with pytest.raises(ParameterError, match="character must be one character"):
                 counter.push("ab")
             with pytest.raises(ParameterError, match="length must be an int in"):
                 counter.truncate(len(counter) + 1)
@@ -537,7 +537,10 @@ NO_TEXT: Any = 5
 @pytest.mark.parametrize(
     ("action", "sentence"),
     [
-        (lambda counter: split_at(counter, "a", 0), "most must be an int of at least 1, got 0"),
+        (
+            lambda counter: split_at(counter, "a", 0),
+            "most must be a whole number of at least 1, got 0",
+        ),
         (lambda counter: split_at(counter, NO_TEXT, 1), "text must be a str, got 5"),
         (lambda counter: chunks(counter, "a", 2, 2), r"overlap must be an int in \[0, 1\], got 2"),
         (
@@ -545,7 +548,10 @@ NO_TEXT: Any = 5
             r"overlap must be an int in \[0, 1\], got -1",
         ),
         (lambda counter: chunks(counter, NO_TEXT, 2), "text must be a str, got 5"),
-        (lambda counter: count_till_limit(counter, "a", -1), "limit must be an int of at least 0"),
+        (
+            lambda counter: count_till_limit(counter, "a", -1),
+            "limit must be a whole number of at least 0",
+        ),
         (lambda counter: count_till_limit(counter, NO_TEXT, 1), "text must be a str, got 5"),
         (lambda counter: counter.count(NO_TEXT), "text must be a str, got 5"),
         (lambda counter: TextIntervalCounter(counter, NO_TEXT), "text must be a str, got 5"),

@@ -24,7 +24,7 @@ from tokenref.cli import main
 from tokenref.diagnosis import (
     FEWEST,
     Known,
-    Seen,
+    Result,
     Signature,
     diagnose,
     digest,
@@ -35,6 +35,7 @@ from tokenref.engines.reference import ReferenceSession
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.engines.table import engine as engine_named
 from tokenref.floats import nearest, pack, unpack
+from tokenref.judge import Judgement
 from tokenref.questions.text import TextInput
 from tokenref.record import PIPELINE_OPS, Case, op_of
 from tokenref.runner import Run, run_engine
@@ -291,9 +292,11 @@ def case(slug: str, text: str = "a") -> Case:
     return record("count", slug, input=TextInput(text=text))
 
 
-def results(wrong: Mapping[str, str], right: str) -> Iterator[Seen]:
-    yield from (Seen(case(slug), "fail", answer) for slug, answer in wrong.items())
-    yield from (Seen(case(slug), "pass") for slug in right)
+def results(wrong: Mapping[str, str], right: str) -> Iterator[Result]:
+    yield from (
+        Result(case(slug), Judgement("fail"), answer=answer) for slug, answer in wrong.items()
+    )
+    yield from (Result(case(slug), Judgement("pass")) for slug in right)
 
 
 def bug(name: str, **answers: str) -> Signature:
@@ -336,8 +339,8 @@ def test_timeouts_on_long_texts_are_named_if_time_is_quadratic(
     seconds: float, is_named: bool
 ) -> None:
     seen = [
-        Seen(case("short", "a" * 5_000), "pass", seconds=seconds),
-        Seen(case("long", "a" * 20_000), "timeout", seconds=2.5),
+        Result(case("short", "a" * 5_000), Judgement("pass"), seconds * 1000),
+        Result(case("long", "a" * 20_000), Judgement("timeout"), 2500),
     ]
     found = diagnose(seen, Known([]))
     assert bool(found) == is_named

@@ -34,8 +34,9 @@ from tokenref.answers import Answer, Engine, Ok, Refused, Session, Unsupported
 from tokenref.engines import table
 from tokenref.engines.node_packages import NODE_PACKAGES
 from tokenref.engines.rs_bpe import MemoryUnsafeError
-from tokenref.engines.table import EngineError, Unavailable, engine, engine_names
+from tokenref.engines.table import Unavailable, engine, engine_names
 from tokenref.engines.tiktoken import which
+from tokenref.errors import InputError
 
 REAL = ("tiktoken", "tokenizers", "bpe-openai", "rs-bpe")
 SAMPLERS = ("transformers", "llama.cpp", "torch", "numpy")
@@ -122,7 +123,7 @@ def test_every_name_makes_an_engine_of_that_name() -> None:
 
 
 def test_an_unknown_name_is_an_error_that_lists_the_known_ones() -> None:
-    with pytest.raises(EngineError, match=r"must be one of tiktoken, .* minimal, got 'bpe'"):
+    with pytest.raises(InputError, match=r"must be one of tiktoken, .* minimal, got 'bpe'"):
         engine("bpe")
 
 

@@ -15,7 +15,8 @@ from bpe_ref.errors import UnknownVocabularyError
 from bpe_ref.formats.files import MAXIMUM_SIZE
 from bpe_ref.registry import REGISTRY, RegisteredVocabulary
 from tokenref import fetching
-from tokenref.fetching import FetchError, fetch_vocabulary
+from tokenref.errors import InputError
+from tokenref.fetching import fetch_vocabulary
 
 SMALL = b"YQ== 0\nYg== 1\nYWI= 2\n"
 WRONG = SMALL.replace(b"2", b"3")
@@ -167,7 +168,7 @@ def test_a_failed_download_is_one_sentence_and_leaves_everything_as_it_was(
         path.parent.mkdir()
         path.write_bytes(old)
     patience = 0.2 if way == "silent" else 60  # nothing else is a matter of time
-    with pytest.raises(FetchError) as caught:
+    with pytest.raises(InputError) as caught:
         fetch_vocabulary("cl100k_base", path.parent, url=f"{server}/{way}", timeout=patience)
     assert str(caught.value) == f"{server}/{way} {sentence}"
     if old is None:
@@ -181,14 +182,14 @@ def test_a_refused_connection_is_one_sentence(tmp_path: Path) -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))  # bound and not listening, so nobody else can answer
         url = f"http://127.0.0.1:{closed.getsockname()[1]}/"
-        with pytest.raises(FetchError) as caught:
+        with pytest.raises(InputError) as caught:
             fetch_vocabulary("cl100k_base", tmp_path, url=url)
     assert str(caught.value) == f"{url} cannot be downloaded: Connection refused"
 
 
 @pytest.mark.parametrize("url", ["file:///etc/hostname", "ftp://127.0.0.1/x", "data:,x", "x", ""])
 def test_only_addresses_of_the_web_are_asked(url: str, tmp_path: Path) -> None:
-    with pytest.raises(FetchError) as caught:
+    with pytest.raises(InputError) as caught:
         fetch_vocabulary("cl100k_base", tmp_path, url=url)
     assert str(caught.value) == (
         f"{url} cannot be downloaded: it must begin with https:// or http://"
@@ -197,14 +198,14 @@ def test_only_addresses_of_the_web_are_asked(url: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("url", ["http://[", "http://", "http://a b/", "http://127.0.0.1:port/"])
 def test_an_address_that_is_none_is_one_sentence(url: str, tmp_path: Path) -> None:
-    with pytest.raises(FetchError) as caught:
+    with pytest.raises(InputError) as caught:
         fetch_vocabulary("cl100k_base", tmp_path, url=url)
     assert str(caught.value).startswith(f"{url} cannot be downloaded: ")
 
 
 def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(FetchError) as caught:
+    with pytest.raises(InputError) as caught:
         fetch_vocabulary("cl100k_base", tmp_path / "file")
     assert str(caught.value) == (
         f"{tmp_path / 'file' / 'cl100k_base.tiktoken'} cannot be written: File exists"
@@ -221,7 +222,7 @@ def test_voyage3_is_offered_by_nobody_and_the_sentence_names_the_wheel(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.undo()
-    with pytest.raises(FetchError) as caught:
+    with pytest.raises(InputError) as caught:
         fetch_vocabulary("voyage3_base", tmp_path)
     assert str(caught.value) == (
         "voyage3_base cannot be downloaded by itself; "

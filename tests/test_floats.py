@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from authoring.grids import grid
 from tokenref.floats import (
     DIGITS,
     LONGEST,
@@ -18,7 +19,6 @@ from tokenref.floats import (
     Type,
     floats,
     from_digits,
-    grid,
     nearest,
     pack,
     to_digits,

@@ -22,6 +22,7 @@ from tokenref.answers import Answer, Ok
 from tokenref.cli import main
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.reference_samplers import FilterFunction, SamplerTools
+from tokenref.errors import InputError
 from tokenref.floats import nearest, pack, unpack
 from tokenref.fuzzing.campaign import (
     Done,
@@ -35,7 +36,7 @@ from tokenref.fuzzing.comparing import Comparer
 from tokenref.fuzzing.drawn_questions import fingerprint, plan_of, questions_of
 from tokenref.fuzzing.findings import Finding
 from tokenref.fuzzing.journal import Footer, Journal, Writer, read_journal
-from tokenref.fuzzing.plan import GROUP, CampaignError, Plan, Question, Selection, Shard
+from tokenref.fuzzing.plan import GROUP, Plan, Question, Selection, Shard
 from tokenref.fuzzing.printing import print_finding
 from tokenref.fuzzing.records import case_of
 from tokenref.fuzzing.smaller_questions import smaller_sampling
@@ -188,6 +189,26 @@ def test_known_differences_are_counted_and_are_findings_only_with_all() -> None:
     again = run("tiktoken", "--seed", "7", "--at", "103")
     assert again.exit_code == 0
     assert "outcome   known" in again.output
+
+
+def test_a_campaign_takes_your_own_list_of_known_differences(tmp_path: Path) -> None:
+    (own := tmp_path / "known.toml").write_text("known = []\n", encoding="utf-8")
+    command = (
+        "tiktoken",
+        "--seed",
+        "7",
+        "--at",
+        "103",
+        "--shrink-seconds",
+        "0",
+        "--known",
+        str(own),
+    )
+    failed = run(*command)
+    assert failed.exit_code == 1, failed.output
+    assert f"--known {own}" in failed.output.replace("\n", "")
+    both = run(*command, "--all")
+    assert (both.exit_code, "give at most one of --all and --known" in both.output) == (2, True)
 
 
 class _Breaks:
@@ -441,7 +462,7 @@ def test_a_file_that_is_no_journal_is_refused_and_left_alone(
 def test_a_journal_has_one_writer(tmp_path: Path) -> None:
     state = tmp_path / "state.jsonl"
     writer = Writer(state, Journal(plan()))
-    with pytest.raises(CampaignError, match="in use by another campaign"):
+    with pytest.raises(InputError, match="in use by another campaign"):
         Writer(state, read_journal(state))
     writer.close()
 
@@ -458,7 +479,7 @@ def test_a_full_disk_leaves_no_half_line(tmp_path: Path, monkeypatch: pytest.Mon
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "pwrite", full)
-    with pytest.raises(CampaignError, match="cannot be written: No space left on device"):
+    with pytest.raises(InputError, match="cannot be written: No space left on device"):
         writer.write(Footer(why="it was " + "very " * 20 + "long"))
     writer.close()
     assert state.read_bytes() == whole

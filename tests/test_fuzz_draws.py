@@ -22,6 +22,7 @@ from tokenref.fuzzing.plan import Question, Selection
 from tokenref.fuzzing.records import case_of
 from tokenref.judge import FAILURES, judge
 from tokenref.record import ADAPTIVE_OPS
+from tokenref.rounding.verdicts import sampler_verdict
 from tokenref.rules import RACE_PROFILES, STANDARD, choices_of, rule_name
 from tokenref.strategies import SAMPLER_QUESTIONS, even_rows, mostly, plain_rows, race_numbers
 from tokenref.strategies.sampler_questions import LATER, profiles_of
@@ -268,3 +269,17 @@ def test_later_profiles_alone_can_be_asked_for() -> None:
 def test_a_rare_strategy_comes_every_second_time_if_that_is_said() -> None:
     either = partial(drawn, mostly(st.just(0), st.just(1), 2), "either")
     assert 20 < sum(either(number) for number in range(80)) < 60
+
+
+def test_only_accepted_tokens_are_the_history_of_later_calls(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = []
+    monkeypatch.setattr(
+        "tokenref.rounding.verdicts.prove_decided",
+        lambda _, request: asked.append(request["history"]),
+    )
+    draw = {"sample": {"logits": pack([0.0, 1.0]), "uniforms": pack([0.5])}}
+    request = {"params": {}, "prompt": [1], "calls": [draw, {"accept": 0}, draw]}
+    assert sampler_verdict("sequence", "vllm", request, Ok({"answers": [1, None, 0]})) == Exact()
+    assert asked == [[1], [1, 0]]

@@ -14,13 +14,14 @@ from bpe_ref import Vocabulary, vocabulary_by_concatenation
 from tokenref.answers import Answer, Ok
 from tokenref.cli import main
 from tokenref.engines.reference import ReferenceEngine
+from tokenref.errors import InputError
 from tokenref.fuzzing import campaign, shrinking
 from tokenref.fuzzing.campaign import Done, done_group, made_smaller, run_campaign
 from tokenref.fuzzing.comparing import Comparer, Outcome
 from tokenref.fuzzing.drawn_questions import plan_of
 from tokenref.fuzzing.findings import Finding, finding_of
 from tokenref.fuzzing.journal import Journal, Writer, read_journal
-from tokenref.fuzzing.plan import CampaignError, Limits, Plan, Question, Selection
+from tokenref.fuzzing.plan import Limits, Plan, Question, Selection
 from tokenref.fuzzing.shrinking import Shrunk, shrunk
 from tokenref.protocol.channel import Patience
 
@@ -335,7 +336,7 @@ def test_an_unfinished_finding_about_nothing_is_one_sentence() -> None:
     journal, old = unfinished(TEXT)
     broken = msgspec.structs.replace(old, subject={"name": "no such vocabulary"})
     journal.findings[old.sum] = broken
-    with pytest.raises(CampaignError, match="cannot be loaded"):
+    with pytest.raises(InputError, match="cannot be loaded"):
         list(made_smaller(journal, Comparer(Wrong()), Limits()))
 
 

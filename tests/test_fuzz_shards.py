@@ -8,11 +8,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tokenref.cli import main
+from tokenref.errors import InputError
 from tokenref.fuzzing.campaign import open_engine
 from tokenref.fuzzing.drawn_questions import plan_of
 from tokenref.fuzzing.journal import Group, Journal, merged, read_journal
 from tokenref.fuzzing.likely_bugs import likely_bugs
-from tokenref.fuzzing.plan import CampaignError, Plan, Selection, Shard
+from tokenref.fuzzing.plan import Plan, Selection, Shard
 from tokenref.fuzzing.promoting import open_regressions, own_target, promoted
 from tokenref.goldens import open_goldens
 from tokenref.record import RecordError
@@ -238,7 +239,7 @@ def test_a_finding_that_makes_no_sense_is_refused(found: Path, tmp_path: Path) -
         (finding.record, {}),
     ):
         broken = msgspec.structs.replace(finding, record=record, subject=subject)
-        with pytest.raises(CampaignError, match="bpe/encode/regress/"):
+        with pytest.raises(InputError, match="bpe/encode/regress/"):
             promoted([broken], WHY, own_target(tmp_path / "out.jsonl"))
 
 

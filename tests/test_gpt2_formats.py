@@ -21,7 +21,7 @@ from bpe_ref import (
 )
 from bpe_ref.formats.gpt2 import BYTE_ORDER, parse_gpt2, read_gpt2, write_gpt2
 from bpe_ref.formats.merges_text import parse_ids, parse_merges, read_merges_text, write_merges_text
-from bpe_ref.profile import STRICT
+from bpe_ref.quirks import STRICT
 from bpe_ref.tiny import tiny_vocabulary
 from bpe_ref.vocabulary import Vocabulary
 from bpe_ref.vocabulary.byte_alphabet import to_letters
@@ -210,7 +210,7 @@ def test_the_library_writes_what_we_read(tmp_path: Path) -> None:
 def test_version_lines_are_dropped_as_the_profile_says() -> None:
     lines = b"#version: 1\na b\n#version x\nb c"
     assert [pair[:2] for pair in parse_merges(lines, "x")] == [("a", "b"), ("b", "c")]
-    strict = parse_merges(lines, "x", profile=STRICT)
+    strict = parse_merges(lines, "x", quirks=STRICT)
     assert [pair[:2] for pair in strict] == [("a", "b"), ("#version", "x"), ("b", "c")]
 
 

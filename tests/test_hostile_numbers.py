@@ -166,6 +166,12 @@ def test_no_message_is_longer_than_a_few_lines(question: Any) -> None:
         assert str(caught.value).count("\n") < 3
 
 
+@pytest.mark.parametrize("which", [[NOTHING], {"raw": 1}, NOTHING])
+def test_a_way_to_report_that_is_not_a_name_is_an_error_of_ours(which: Any) -> None:
+    with pytest.raises(UnknownNameError, match="there is no way to report logprobs"):
+        logprobs("transformers", [1.0], which=which)
+
+
 def test_a_long_list_of_suggestions_is_short() -> None:
     error = UnknownNameError("step", "x", [f"name {number}" for number in range(10**4)])
     assert len(str(error)) <= 1000

@@ -16,7 +16,7 @@ from bpe_ref.added_tokens.longest_matches import ByAutomaton, ByLength, Searcher
 from bpe_ref.aligned_text import AlignedText
 from bpe_ref.errors import SpecialTokenError, VocabularyError
 from bpe_ref.models.bpe import BPE
-from bpe_ref.profile import HUGGING_FACE, STRICT, Profile
+from bpe_ref.quirks import HUGGING_FACE, STRICT, Quirks
 from bpe_ref.tokenizer import Tokenizer
 from tests.engine_encodings import FAILED, engine_answer, our_answer
 from tests.synthetic_tokenizers import FLAGS, Document, added, document, engine, trained_model
@@ -167,7 +167,7 @@ def test_the_last_of_two_with_one_content_gives_the_flags() -> None:
 
 def test_strictly_the_ids_are_the_files_and_contradictions_are_errors() -> None:
     def build(*tokens: AddedToken) -> AddedVocabulary:
-        return AddedTokens(tokens, profile=STRICT).with_ids({"a": 0, "b": 5})
+        return AddedTokens(tokens, quirks=STRICT).with_ids({"a": 0, "b": 5})
 
     assert build(AddedToken("<x>", id=9), AddedToken("b", id=5)).ids == {"<x>": 9, "b": 5}
     for tokens, sentence in (
@@ -203,8 +203,8 @@ def test_a_token_that_normalizes_to_nothing_is_an_error() -> None:
 def test_a_special_token_that_normalization_changes_is_not_skipped_but_strictly_it_is() -> None:
     listed = [AddedToken("<X>", special=True, id=1)]
     decoded = []
-    for profile in (HUGGING_FACE, STRICT):
-        pipeline = Tokenizer(BPE({"a": 0}, []), LOWER, added_tokens=AddedTokens(listed, profile))
+    for quirks in (HUGGING_FACE, STRICT):
+        pipeline = Tokenizer(BPE({"a": 0}, []), LOWER, added_tokens=AddedTokens(listed, quirks))
         decoded.append(pipeline.decode([0, 1], skip_special_tokens=True))
     assert decoded == ["a <x>", "a"]
 
@@ -212,22 +212,22 @@ def test_a_special_token_that_normalization_changes_is_not_skipped_but_strictly_
 # ---- white space
 
 
-def cuts(text: str, *tokens: AddedToken, profile: Profile = HUGGING_FACE) -> list[str]:
-    vocabulary = AddedTokens(tokens, profile).with_ids({})
+def cuts(text: str, *tokens: AddedToken, quirks: Quirks = HUGGING_FACE) -> list[str]:
+    vocabulary = AddedTokens(tokens, quirks).with_ids({})
     return [text[start:stop] for start, stop, _ in vocabulary.cut(text, normalized=True)]
 
 
 def test_stripped_white_space_repeats_but_not_strictly() -> None:
     tokens = [AddedToken("<a>", rstrip=True, id=0), AddedToken("  ", id=1)]
     assert cuts("<a>  b", *tokens) == ["<a>  ", "  ", "b"]
-    assert cuts("<a>  b", *tokens, profile=STRICT) == ["<a>  ", "b"]
+    assert cuts("<a>  b", *tokens, quirks=STRICT) == ["<a>  ", "b"]
 
 
 def test_where_the_engine_dies_there_is_an_error_and_strictly_none() -> None:
     tokens = [AddedToken("<a>", rstrip=True, id=0), AddedToken("  ", lstrip=True, id=1)]
     with pytest.raises(SpecialTokenError, match="must not strip white space that others have"):
         cuts("<a>   b", *tokens)
-    assert cuts("<a>   b", *tokens, profile=STRICT) == ["<a>   ", "b"]
+    assert cuts("<a>   b", *tokens, quirks=STRICT) == ["<a>   ", "b"]
 
 
 def test_white_space_is_not_repeated_without_end() -> None:
@@ -238,9 +238,9 @@ def test_white_space_is_not_repeated_without_end() -> None:
 def test_a_rejected_match_hides_what_is_in_it_but_not_strictly() -> None:
     tokens = [AddedToken("xaby", single_word=True, id=0), AddedToken("ab", id=1)]
     assert cuts("_xaby", *tokens) == ["_xaby"]
-    assert cuts("_xaby", *tokens, profile=STRICT) == ["_x", "ab", "y"]
+    assert cuts("_xaby", *tokens, quirks=STRICT) == ["_x", "ab", "y"]
     tokens = [AddedToken("abc", single_word=True, id=0), AddedToken("a", id=1)]
-    assert cuts("abcd", *tokens, profile=STRICT) == ["a", "bcd"]
+    assert cuts("abcd", *tokens, quirks=STRICT) == ["a", "bcd"]
 
 
 # ---- the search

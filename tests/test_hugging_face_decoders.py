@@ -25,7 +25,7 @@ from bpe_ref.decoders import (
 )
 from bpe_ref.errors import DecodingError, ParameterError
 from bpe_ref.patterns.matches import Literal, Regex
-from bpe_ref.profile import STRICT
+from bpe_ref.quirks import STRICT
 from tests.engine_encodings import FAILED, engine_answer, our_answer
 from tests.texts import drawn
 

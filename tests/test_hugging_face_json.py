@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer as EngineTokenizer
 
+from bpe_ref import load
 from bpe_ref.errors import BpeError, VocabularyFileError
 from bpe_ref.formats import files
-from bpe_ref.formats.hugging_face import parse_tokenizer_json, read_tokenizer_json
+from bpe_ref.formats.hugging_face import parse_tokenizer_json
 from bpe_ref.formats.hugging_face_components import (
     _LISTS,
     _READER_OF_TYPE,
@@ -24,7 +25,7 @@ from bpe_ref.formats.hugging_face_components import (
     _declared,
 )
 from bpe_ref.formats.hugging_face_writing import dump_tokenizer_json
-from bpe_ref.profile import STRICT
+from bpe_ref.quirks import STRICT
 from bpe_ref.tokenizer import Tokenizer
 from tests.synthetic_tokenizers import Document, added, document, engine, trained_model
 from tests.texts import drawn
@@ -467,10 +468,10 @@ def test_a_file_may_be_packed_and_must_not_be_too_large(
 ) -> None:
     path = tmp_path / "tokenizer.json.gz"
     path.write_bytes(gzip.compress(json.dumps(FULL).encode()))
-    assert read_tokenizer_json(path).encode("abc") == parse(FULL).encode("abc")
+    assert load(path).encode("abc") == parse(FULL).encode("abc")
     monkeypatch.setattr(files, "MAXIMUM_SIZE", 1000)
     with pytest.raises(VocabularyFileError, match="must have at most 1000 bytes unpacked"):
-        read_tokenizer_json(path)
+        load(path)
 
 
 # ---- writing

@@ -23,7 +23,7 @@ from bpe_ref.models.merging import (
     merge_short,
     merge_with_dropout,
 )
-from bpe_ref.profile import STRICT
+from bpe_ref.quirks import STRICT
 from tests.synthetic_tokenizers import Document, document, engine, trained_model
 from tests.texts import drawn, text_of
 
@@ -179,14 +179,14 @@ def test_merges_join_over_a_character_that_vanishes_and_positions_shift() -> Non
     theirs = engine(document({"vocab": vocab, "merges": [["a", "c"]], "type": "BPE"}))
     assert theirs.encode("abc").offsets == [(0, 2)]
     with pytest.raises(SymbolError, match=r"^a text must be made of .*, got 'b', and"):
-        BPE(vocab, [("a", "c")], profile=STRICT).tokenize("abc")
+        BPE(vocab, [("a", "c")], quirks=STRICT).tokenize("abc")
 
 
 def test_bytes_overtake_a_waiting_unknown_token_but_not_by_definition() -> None:
     vocab = {"<unk>": 0, "<0x61>": 1}
     flags = {"unk_token": "<unk>", "byte_fallback": True}
     assert ids(BPE(vocab, [], **flags), "ba") == [1, 0]  # type: ignore[arg-type]
-    assert ids(BPE(vocab, [], profile=STRICT, **flags), "ba") == [0, 1]  # type: ignore[arg-type]
+    assert ids(BPE(vocab, [], quirks=STRICT, **flags), "ba") == [0, 1]  # type: ignore[arg-type]
     model = {"vocab": vocab, "merges": [], "type": "BPE", **flags}
     assert engine(document(model)).encode("ba").ids == [1, 0]
 
@@ -196,7 +196,7 @@ def test_whole_pieces_merge_all_the_same_where_merges_may_drop() -> None:
     engines = BPE(VOCAB, MERGES, dropout=0.5, ignore_merges=True)
     assert [t.id for t in engines.tokenize("abc", always)] == [0, 1, 2]
     assert [t.id for t in engines.tokenize("abc", never)] == [5]
-    strict = BPE(VOCAB, MERGES, dropout=0.5, ignore_merges=True, profile=STRICT)
+    strict = BPE(VOCAB, MERGES, dropout=0.5, ignore_merges=True, quirks=STRICT)
     assert [t.id for t in strict.tokenize("abc", always)] == [5]
 
 

@@ -23,7 +23,7 @@ from bpe_ref.normalizers.normalizer_tables import ranges_of
 from bpe_ref.normalizers.table import NORMALIZERS
 from bpe_ref.patterns.matches import Literal, Regex
 from bpe_ref.patterns.unicode_tables import EVERY_CODE_POINT, TABLES, to_ranges
-from bpe_ref.profile import STRICT
+from bpe_ref.quirks import STRICT
 from tests.charsmaps import RULE_NAMES, trained_charsmap
 from tests.texts import drawn, text_of
 

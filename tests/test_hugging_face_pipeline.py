@@ -10,15 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer as EngineTokenizer
 
+from bpe_ref import load
 from bpe_ref.added_tokens import AddedToken, AddedTokens
 from bpe_ref.decoders import ByteLevel
 from bpe_ref.encoding import Encoding
 from bpe_ref.errors import ParameterError, TokenIdError
 from bpe_ref.formats.files import read_unpacked
-from bpe_ref.formats.hugging_face import parse_tokenizer_json, read_tokenizer_json
+from bpe_ref.formats.hugging_face import parse_tokenizer_json
 from bpe_ref.models.bpe import BPE
 from bpe_ref.pieces import character_of_byte
-from bpe_ref.profile import STRICT
+from bpe_ref.quirks import STRICT
 from bpe_ref.tokenizer import Tokenizer
 from tests.engine_encodings import FAILED, engine_answer, our_answer
 from tests.synthetic_tokenizers import Document, added, document, trained_model
@@ -341,9 +342,7 @@ def test_a_long_text_with_all_its_pieces_is_the_librarys(name: str) -> None:
 def test_files_that_are_there_are_read_packed(tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
     path.write_bytes(files()["gpt2-like"])
-    assert read_tokenizer_json(path).encode("the world") == pair_of("gpt2-like")[0].encode(
-        "the world"
-    )
+    assert load(path).encode("the world") == pair_of("gpt2-like")[0].encode("the world")
 
 
 # ---- what the library cannot be asked

@@ -14,7 +14,7 @@ from bpe_ref.errors import ParameterError
 from bpe_ref.post_processors import process
 from bpe_ref.post_processors.padding import LONGEST, Padding
 from bpe_ref.post_processors.truncation import DIRECTIONS, STRATEGIES, Truncation, truncate
-from bpe_ref.profile import STRICT
+from bpe_ref.quirks import STRICT
 from tests.engine_encodings import (
     FAILED,
     encoded,
@@ -86,7 +86,7 @@ def test_a_length_below_the_templates_tokens_cuts_nothing_under_the_engines_prof
 
 def test_a_length_below_the_templates_tokens_is_an_error_by_the_definition() -> None:
     with pytest.raises(ParameterError, match="max_length must be at least the number of tokens"):
-        Truncation(1, profile=STRICT).truncate(ABCDE, added_tokens=2)
+        Truncation(1, quirks=STRICT).truncate(ABCDE, added_tokens=2)
 
 
 def test_length_zero_keeps_the_whole_as_its_overflowing_part() -> None:

@@ -32,7 +32,7 @@ def test_every_prefix_is_as_if_encoded_from_scratch(case: tuple[Vocabulary, byte
         expected = from_scratch(vocabulary, piece[:end])
         assert encoder.tokens() == expected
         assert encoder.token_count == len(expected)
-        assert encoder.count_of_prefix(end) == len(expected)
+        assert encoder.prefix_counts()[end] == len(expected)
     assert encoder.piece == piece
 
 

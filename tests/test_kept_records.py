@@ -19,12 +19,13 @@ from tests.small_fixtures import vouch
 from tokenref.catalogue import Selection, fixtures_folder, open_catalogue
 from tokenref.cli import main
 from tokenref.engines.table import engine
+from tokenref.errors import InputError
 from tokenref.fuzzing.findings import Finding, written
-from tokenref.fuzzing.plan import CampaignError, Question
+from tokenref.fuzzing.plan import Question
 from tokenref.fuzzing.promoting import Promoted, own_target, promoted, promoted_to_fixtures
 from tokenref.fuzzing.records import answered_anew
 from tokenref.glossary import FLAGS
-from tokenref.known import default_path, read_known
+from tokenref.known import read_known
 from tokenref.record import Case, RecordError, canonical_json, meaning_digest
 from tokenref.record_files import dump_records, read_records
 from tokenref.runner import run_engine
@@ -169,12 +170,12 @@ def test_vocabularies_are_listed_by_name_in_whatever_order_they_came(folder: Pat
 
 def test_an_id_and_a_meaning_are_used_once_in_all_files(folder: Path) -> None:
     promote(folder, encoding("qrq"), slug="one")
-    with pytest.raises(CampaignError, match="already has this case as bpe/encode/regress/one"):
+    with pytest.raises(InputError, match="already has this case as bpe/encode/regress/one"):
         promote(folder, encoding("qrq"), slug="two")
-    with pytest.raises(CampaignError, match="has another case with the id bpe/encode/regress/one"):
+    with pytest.raises(InputError, match="has another case with the id bpe/encode/regress/one"):
         promote(folder, encoding("qq"), slug="one")
     other = promoted_to_fixtures
-    with pytest.raises(CampaignError, match="has another case with the id"):
+    with pytest.raises(InputError, match="has another case with the id"):
         other([encoding("qq")], WHY, folder, 2027, slug="one")
     known = open_catalogue(folder).cases[0]
     again = finding(
@@ -183,7 +184,7 @@ def test_an_id_and_a_meaning_are_used_once_in_all_files(folder: Path) -> None:
         msgspec.to_builtins(known.input),
         "definition",
     )
-    with pytest.raises(CampaignError, match=f"already has this case as {known.id}"):
+    with pytest.raises(InputError, match=f"already has this case as {known.id}"):
         promote(folder, again)
 
 
@@ -356,6 +357,6 @@ def test_each_kept_record_has_the_answer_of_the_reference(kept: list[Case]) -> N
 
 
 def test_nearly_each_kept_record_is_a_known_difference_of_some_engine(kept: list[Case]) -> None:
-    known = read_known(default_path())
+    known = read_known()
     free = {case.id for case in kept if not any(e.covers(e.engine, case.id) for e in known)}
     assert free == {"bpe/offsets/regress/unknown-id"}  # it was our adapter's difference

@@ -99,7 +99,7 @@ def test_a_limit_of_nothing() -> None:
 
 @pytest.mark.parametrize("limit", [-1, 1.5, True, None])
 def test_a_limit_that_is_none_is_refused(limit: int) -> None:
-    with pytest.raises(ParameterError, match="limit must be an int of at least 0, got"):
+    with pytest.raises(ParameterError, match="limit must be a whole number of at least 0, got"):
         count_till_limit(SMALL, b"ab", limit)
 
 

@@ -10,11 +10,13 @@ from bpe_ref import (
     TextRules,
     VocabularyError,
     VocabularyFileError,
+    load,
     tokenizer_of,
     vocabulary_by_concatenation,
     vocabulary_by_pair,
+    vocabulary_of,
 )
-from bpe_ref.formats.minbpe import MAXIMUM_TOKEN_BYTES, parse_minbpe, read_minbpe, write_minbpe
+from bpe_ref.formats.minbpe import MAXIMUM_TOKEN_BYTES, parse_minbpe, write_minbpe
 from bpe_ref.tiny import tiny_vocabulary
 from bpe_ref.vocabulary import Vocabulary
 from tests.broken_files import broken_bytes, is_read_or_refused
@@ -58,7 +60,7 @@ def test_a_vocabulary_comes_back_as_it_was_written(tmp_path: Path) -> None:
     path = tmp_path / "x.model"
     write_minbpe(small(), path)
     assert path.read_bytes() == WITH_SPECIALS
-    assert read_minbpe(path).digest() == small().digest()
+    assert vocabulary_of(load(path)).digest() == small().digest()
 
 
 def test_merges_by_concatenation_are_written_as_pairs_that_do_the_same(tmp_path: Path) -> None:
@@ -68,7 +70,7 @@ def test_merges_by_concatenation_are_written_as_pairs_that_do_the_same(tmp_path:
     ranks = {**BYTES, **{content: 256 + place for place, content in enumerate(merged)}}
     vocabulary = vocabulary_by_concatenation(ranks)
     write_minbpe(vocabulary, path)
-    ours, theirs = tokenizer_of(vocabulary), tokenizer_of(read_minbpe(path))
+    ours, theirs = tokenizer_of(vocabulary), load(path)
 
     @drawn(300)
     @given(text_of())

@@ -23,7 +23,7 @@ from tokenref.answers import Answer, Ok, Refused, Skipped, Unsupported
 from tokenref.catalogue import Catalogue, Selection, open_catalogue
 from tokenref.engines.node_packages import NODE_PACKAGES, NodePackage, node_command, node_package
 from tokenref.engines.table import Unavailable, engine
-from tokenref.known import default_path, read_known
+from tokenref.known import read_known
 from tokenref.runner import run_engine
 
 OPS = ("encode", "count", "special", "decode", "session")
@@ -66,7 +66,7 @@ def test_the_package_differs_only_as_is_known(package: NodePackage) -> None:
         package,
         catalogue().select(Selection(ops=OPS)),
         catalogue(),
-        known=read_known(default_path()),
+        known=read_known(),
         complete=True,
     )
     assert [(each.case.id, each.judgement) for each in run.failures] == []

@@ -21,7 +21,7 @@ from bpe_ref.formats.hugging_face import parse_tokenizer_json
 from bpe_ref.normalizers.table import NORMALIZERS
 from bpe_ref.post_processors import POST_PROCESSORS
 from bpe_ref.pre_tokenizers.table import PRE_TOKENIZERS
-from bpe_ref.profile import PROFILES
+from bpe_ref.quirks import QUIRKS
 from tokenref.answers import Unsupported, guarded, quiet_standard_error
 from tokenref.engines.tokenizers import TokenizersEngine
 from tokenref.judge import judge
@@ -262,4 +262,4 @@ def test_no_mutant_of_whole_tokenizers_survives() -> None:
 
 
 def test_both_profiles_are_known() -> None:
-    assert {draft.profile for draft in pipeline_drafts()} == set(PROFILES)
+    assert {draft.profile for draft in pipeline_drafts()} == set(QUIRKS)

@@ -16,8 +16,9 @@ from click.testing import CliRunner, Result
 from tests.fakes import honest
 from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.cli import main
+from tokenref.errors import InvalidRunError
 from tokenref.protocol.channel import Function
-from tokenref.protocol.requests import ExchangeError, read_requests
+from tokenref.protocol.requests import read_requests
 from tokenref.protocol.responses import judge_responses
 
 SELECTION = ("--op", "limit", "--op", "decode")
@@ -369,7 +370,7 @@ def test_a_line_without_end_is_not_read_into_memory(
 ) -> None:
     monkeypatch.setattr("tokenref.protocol.responses.LONGEST_LINE", 1000)
     questions = read_requests(exported / "requests.jsonl", catalogue)
-    with pytest.raises(ExchangeError, match="a line has at most 1,000 bytes"):
+    with pytest.raises(InvalidRunError, match="a line has at most 1,000 bytes"):
         judge_responses(exported / "responses.jsonl", questions, catalogue)
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from tokenref.protocol.messages import HelloAnswer, LoadAnswer, Request, RunAnswer, schema
+from authoring.schemas import schema
+from tokenref.protocol.messages import HelloAnswer, LoadAnswer, Request, RunAnswer
 from tokenref.protocol.reading import (
     EXAMPLES,
     ProtocolError,

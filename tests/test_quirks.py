@@ -1,4 +1,4 @@
-"""Every choice of `Profile` shows in a smallest example, and the documentation has it."""
+"""Every choice of `Quirks` shows in a smallest example, and the documentation has it."""
 
 import base64
 import json
@@ -15,11 +15,11 @@ from bpe_ref.errors import BpeError
 from bpe_ref.formats.hugging_face import parse_tokenizer_json
 from bpe_ref.models.bpe import BPE
 from bpe_ref.normalizers.charsmap import compile_charsmap
-from bpe_ref.profile import HUGGING_FACE, STRICT, Profile
+from bpe_ref.quirks import HUGGING_FACE, STRICT, Quirks
 from bpe_ref.tokenizer import Tokenizer, UnknownIds
 
 PAGE: Final = Path(__file__).resolve().parents[1] / "docs" / "tokenizers.md"
-FIELDS: Final = [field.name for field in fields(Profile) if field.name != "name"]
+FIELDS: Final = [field.name for field in fields(Quirks) if field.name != "name"]
 FLAGS: Final = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
 Json = dict[str, Any]
@@ -78,7 +78,7 @@ def text_of(*ids: int) -> Question:
     def ask(tokenizer: Either) -> str:
         if isinstance(tokenizer, Tokenizer):
             unknown: UnknownIds = "refuse"
-            if tokenizer.added_tokens.profile.unknown_ids_dropped:
+            if tokenizer.added_tokens.quirks.unknown_ids_dropped:
                 unknown = "skip"
             return tokenizer.decode(ids, skip_special_tokens=True, unknown_ids=unknown)
         return str(tokenizer.decode(ids, skip_special_tokens=True))
@@ -201,11 +201,11 @@ QUIRKS: Final[Mapping[str, Quirk]] = {
 """By field. The answers are as in the table of the page."""
 
 
-def answer(quirk: Quirk, profile: Profile) -> str:
+def answer(quirk: Quirk, quirks: Quirks) -> str:
     """Return our answer."""
     try:
         content = json.dumps(quirk.document).encode()
-        return quirk.question(parse_tokenizer_json(content, "example", profile))
+        return quirk.question(parse_tokenizer_json(content, "example", quirks))
     except BpeError:
         return "error"
 
@@ -228,7 +228,7 @@ def test_the_engine_does_what_the_example_says(name: str) -> None:
 @pytest.mark.parametrize("name", QUIRKS)
 def test_the_choice_alone_makes_the_difference(name: str) -> None:
     quirk = QUIRKS[name]
-    alone = Profile(name, *[field != name for field in FIELDS])
+    alone = Quirks(name, *[field != name for field in FIELDS])
     assert answer(quirk, STRICT) == answer(quirk, alone) == quirk.strict != quirk.engine
 
 

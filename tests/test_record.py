@@ -5,9 +5,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
-from tokenref.protocol.messages import schemas
+from authoring.schemas import schemas
+from tokenref.answers import request_text
 from tokenref.questions.text import (
     CountOutput,
     DecodeInput,
@@ -245,7 +247,10 @@ def test_the_schemas_know_every_operation() -> None:
 
 
 def test_a_recipe_is_before_then_units_then_after() -> None:
-    assert Recipe(unit="6162", times=2, before="2d", after="21").expand() == b"-abab!"
-    assert TextInput(recipe=Recipe(unit="61", times=2, before="", after="")).content() == b"aa"
-    assert TextInput(text="é").content() == "é"
-    assert TextInput(octets="ff").content() == b"\xff"
+    recipe = Recipe(unit="6162", times=2, before="2d", after="21")
+    for given, content in (
+        (TextInput(recipe=recipe), b"-abab!"),
+        (TextInput(text="é"), "é"),
+        (TextInput(octets="ff"), b"\xff"),
+    ):
+        assert request_text(msgspec.to_builtins(given)) == content

@@ -20,17 +20,17 @@ from tests.results_files import catalogue, line, record, whole, write
 from tokenref.catalogue import open_catalogue
 from tokenref.cli import main
 from tokenref.diagnosis import Result as CaseResult
+from tokenref.errors import InvalidRunError
 from tokenref.judge import Judgement, Status
-from tokenref.known import default_path, read_known, with_known
+from tokenref.known import read_known, with_known
 from tokenref.manifest import manifest_digest
-from tokenref.readable import readable
+from tokenref.readable import readable, readable_answer
 from tokenref.reports.changes import Change, changes, notes
 from tokenref.reports.html.data import compressed
 from tokenref.reports.html.matrix import table
 from tokenref.reports.html.page import html_report, pages_beside
 from tokenref.reports.junit import junit_report
 from tokenref.reports.lines import dump_report
-from tokenref.reports.readable import readable_answer
 from tokenref.reports.results import (
     LONGEST_LINE,
     CaseLine,
@@ -39,7 +39,6 @@ from tokenref.reports.results import (
     Footer,
     Header,
     KnownEntry,
-    ResultsError,
     read_results,
 )
 from tokenref.runner import Run
@@ -86,7 +85,7 @@ def test_a_file_that_lacks_any_line_or_has_one_twice_is_refused(
     times = data.draw(st.sampled_from([0, 2]))
     path = tmp_path_factory.mktemp("altered") / "results.jsonl"
     write(path, [*lines[:at], *[lines[at]] * times, *lines[at + 1 :]])
-    with pytest.raises(ResultsError) as refused:
+    with pytest.raises(InvalidRunError) as refused:
         read_results(path)
     assert str(refused.value).startswith(str(path))
 
@@ -99,7 +98,7 @@ def test_a_file_that_is_cut_off_anywhere_is_refused(
     path = write(tmp_path_factory.mktemp("cut") / "results.jsonl", whole(CASES))
     content = path.read_bytes()
     path.write_bytes(content[: data.draw(st.integers(0, len(content) - 1))])
-    with pytest.raises(ResultsError):
+    with pytest.raises(InvalidRunError):
         read_results(path)
 
 
@@ -138,7 +137,7 @@ OTHERWISE = line("one", "bpe/count/topic/a", "fail")
         ([HEADER, b'{"kind":"case","engine":"\\ud800"}\n'], "line 2: not a line of results: "),
         (
             [HEADER, b" " * LONGEST_LINE + b"\n"],
-            f"line 2: a line has at most {LONGEST_LINE} bytes",
+            f"line 2: a line has at most {LONGEST_LINE:,} bytes",
         ),
         ([HEADER, line("three", "bpe/a/b", "pass")], "the header names no engine 'three'"),
         ([HEADER, FIRST, FIRST], "line 3: one has a result for bpe/count/topic/a already"),
@@ -173,7 +172,7 @@ def test_what_proves_nothing_is_refused_in_one_sentence(
     tmp_path: Path, lines: list[bytes], sentence: str
 ) -> None:
     path = write(tmp_path / "results.jsonl", lines)
-    with pytest.raises(ResultsError, match=re.escape(sentence)) as refused:
+    with pytest.raises(InvalidRunError, match=re.escape(sentence)) as refused:
         read_results(path)
     assert "\n" not in str(refused.value)
     result = tokenref("report", path)
@@ -182,7 +181,7 @@ def test_what_proves_nothing_is_refused_in_one_sentence(
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ResultsError, match=r"none\.jsonl: cannot be read: No such file"):
+    with pytest.raises(InvalidRunError, match=r"none\.jsonl: cannot be read: No such file"):
         read_results(tmp_path / "none.jsonl")
 
 
@@ -253,7 +252,7 @@ def test_a_line_says_the_stage_the_distance_and_the_alternative(tmp_path: Path) 
 
 
 def test_a_known_difference_keeps_what_differs_and_is_explained_once(tmp_path: Path) -> None:
-    known = [entry for entry in read_known(default_path()) if entry.engine == "tiktoken"][:1]
+    known = [entry for entry in read_known() if entry.engine == "tiktoken"][:1]
     run = a_run(Judgement("xfail", f"known: {known[0].reason}", "count: expected 1, got 2"))
     run.engine = "tiktoken"
     run.results = [
@@ -284,7 +283,7 @@ def test_a_run_that_says_itself_that_it_proves_nothing_ends_with_three(tmp_path:
 
 
 def test_what_differs_is_the_remark_of_a_known_difference() -> None:
-    entry = read_known(default_path())[0]
+    entry = read_known()[0]
     seen = Judgement(entry.status, "count: expected 1, got 2", ulp=4)
     found = with_known(seen, entry.engine, entry.cases[0], [entry])
     assert (found.status, found.remark, found.ulp) == ("xfail", seen.detail, 4)

@@ -10,10 +10,11 @@ import pytest
 
 from bpe_ref import Vocabulary, vocabulary_by_concatenation
 from tokenref.answers import Answer, Ok, Refused, Session, Unsupported
-from tokenref.catalogue import Catalogue, Selection, SelectionError
+from tokenref.catalogue import Catalogue, Selection
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.table import engine_names
-from tokenref.known import Known, default_path, read_known
+from tokenref.errors import InvalidRunError
+from tokenref.known import Known, read_known
 from tokenref.manifest import Manifest, VocabularyEntry
 from tokenref.questions.text import IdsOutput, TextInput
 from tokenref.record import Case, make_case
@@ -365,7 +366,7 @@ def test_progress_is_told_now_and_then() -> None:
 
 
 def test_a_selection_of_nothing_is_an_error() -> None:
-    with pytest.raises(SelectionError, match="matches none of the 3 cases"):
+    with pytest.raises(InvalidRunError, match="matches none of the 3 cases"):
         catalogue().select(Selection(ids=("bpe/decode/*",)))
     chosen = catalogue().select(Selection(ids=("*/apart", "*/missing"), ops=("encode",)))
     assert chosen == [APART, MISSING]
@@ -373,6 +374,6 @@ def test_a_selection_of_nothing_is_an_error() -> None:
 
 
 def test_each_known_difference_names_an_engine_and_has_a_link() -> None:
-    entries = read_known(default_path())
+    entries = read_known()
     assert {found.engine for found in entries} <= set(engine_names())
     assert all(found.link.startswith("https://") for found in entries)

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from authoring.data import tables
+from authoring.grids import grid
 from authoring.mutants import sampling_sizes
 from authoring.mutants.gate import run_gate
 from authoring.mutants.mutant import Mutant, declared
@@ -17,7 +18,7 @@ from tokenref.answers import Ok
 from tokenref.catalogue import open_catalogue
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.reference_samplers import SamplerSession
-from tokenref.floats import grid, pack
+from tokenref.floats import pack
 from tokenref.questions.sampling import pack_parameters
 from tokenref.record import OPERATIONS, SAMPLER_OPS, Case, make_case, op_of
 from tokenref.subjects import SAMPLERS, Subject

@@ -7,12 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bpe_ref import load
 from bpe_ref.errors import VocabularyFileError
-from bpe_ref.formats.sentencepiece import (
-    parse_sentencepiece,
-    read_sentencepiece,
-    sentencepiece_tokenizer,
-)
+from bpe_ref.formats.sentencepiece import parse_sentencepiece, sentencepiece_tokenizer
 from bpe_ref.models.sentencepiece import Piece
 from bpe_ref.normalizers.sentencepiece import normalize
 from tests.sentencepiece_models import (
@@ -85,10 +82,10 @@ def test_unknown_fields_are_skipped_and_of_two_the_last_one_counts() -> None:
 def test_a_file_is_read_by_its_path(tmp_path: Path) -> None:
     path = tmp_path / "my.model"
     path.write_bytes(TINY)
-    assert [piece.text for piece in read_sentencepiece(path).pieces] == ["<unk>", "a", "aa"]
+    assert list(load(path).model.vocab) == ["<unk>", "a", "aa"]
     path.write_bytes(TINY[:-1])
     with pytest.raises(VocabularyFileError, match=r"my\.model, byte "):
-        read_sentencepiece(path)
+        load(path)
 
 
 def survives(content: bytes) -> None:

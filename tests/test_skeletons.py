@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from authoring.grids import grid
 from sampling_ref import EXACT, WEIGHTS, top_k
 from sampling_ref.errors import ParameterError, RowError
 from tests.small_fixtures import checkout_fixtures
@@ -21,12 +22,13 @@ from tokenref.answers import Answer, Crashed, Ok, Refused, Skipped
 from tokenref.catalogue import Catalogue, Selection, open_catalogue
 from tokenref.cli import main
 from tokenref.doctor.walk import examine
-from tokenref.floats import Type, grid, pack
+from tokenref.errors import InputError
+from tokenref.floats import Type, pack
 from tokenref.protocol.channel import Patience, Process
 from tokenref.protocol.engine import ProtocolEngine
 from tokenref.protocol.opening import open_program
 from tokenref.runner import run_engine
-from tokenref.skeletons import LANGUAGES, SkeletonError, write_skeleton
+from tokenref.skeletons import LANGUAGES, write_skeleton
 
 CALM = Patience(per_batch=60, per_case=0, to_start=60)
 """An answer comes, however busy the machine is."""
@@ -290,7 +292,7 @@ def test_init_overwrites_nothing_and_then_writes_nothing(name: str, tmp_path: Pa
 
 def test_init_does_not_write_through_a_link_that_leads_nowhere(tmp_path: Path) -> None:
     (tmp_path / "README.md").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(SkeletonError, match="already exists"):
+    with pytest.raises(InputError, match="already exists"):
         write_skeleton("c", tmp_path)
     assert not (tmp_path / "elsewhere").exists()
 
@@ -298,10 +300,10 @@ def test_init_does_not_write_through_a_link_that_leads_nowhere(tmp_path: Path) -
 def test_init_writes_all_or_nothing(tmp_path: Path) -> None:
     (tmp_path / "src").write_text("a file where a folder must be")
     folder = tmp_path / "src" / "engine"
-    with pytest.raises(SkeletonError, match="cannot be written"):
+    with pytest.raises(InputError, match="cannot be written"):
         write_skeleton("rust", folder)
     (tmp_path / "new").mkdir()
     (tmp_path / "new" / "src").write_text("mine")
-    with pytest.raises(SkeletonError, match="cannot be written"):
+    with pytest.raises(InputError, match="cannot be written"):
         write_skeleton("rust", tmp_path / "new")
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["src"]

@@ -9,8 +9,13 @@ import click
 import pytest
 
 from tests.children import ROOT
-from tokenref.commands.endings import BAD_INPUT, INVALID_RUN, exit_code
+from tokenref.commands.endings import FOREIGN, exit_code
 from tokenref.commands.table import COMMANDS, CommandTable
+from tokenref.errors import InputError, InvalidRunError
+from tokenref.goldens import GoldensError
+from tokenref.protocol.channel import StartError
+from tokenref.protocol.opening import GreetingError
+from tokenref.record import RecordError
 
 ENGINES = {
     "tokenref.engines.llama_cpp_samplers",
@@ -96,15 +101,19 @@ def test_a_command_may_be_added_and_taken_away() -> None:
     assert "encode" not in table
 
 
-@pytest.mark.parametrize("name", sorted(BAD_INPUT | INVALID_RUN))
+@pytest.mark.parametrize("name", sorted(FOREIGN))
 def test_an_error_that_is_known_by_name_exists_and_has_its_exit_code(name: str) -> None:
     module, _, kind = name.rpartition(".")
     found = getattr(import_module(module), kind)
     assert issubclass(found, Exception)
-    code = 3 if name in INVALID_RUN else 2
-    assert exit_code(found.__new__(found)) == code
+    assert exit_code(found.__new__(found)) == 2
     special: Any = type("Special", (found,), {})
-    assert exit_code(special.__new__(special)) == code
+    assert exit_code(special.__new__(special)) == 2
+
+
+def test_errors_of_input_and_of_runs_have_their_exit_codes() -> None:
+    assert {exit_code(kind("")) for kind in (InputError, StartError, GoldensError)} == {2}
+    assert {exit_code(kind("")) for kind in (InvalidRunError, RecordError, GreetingError)} == {3}
 
 
 def test_an_error_of_nobody_has_no_exit_code() -> None:

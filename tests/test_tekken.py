@@ -9,8 +9,8 @@ import pytest
 import tiktoken
 from hypothesis import given
 
-from bpe_ref import VocabularyFileError, tokenizer_of
-from bpe_ref.formats.tekken import OLD_SPECIAL_TOKENS, parse_tekken, read_tekken
+from bpe_ref import VocabularyFileError, load, tokenizer_of
+from bpe_ref.formats.tekken import OLD_SPECIAL_TOKENS, parse_tekken
 from bpe_ref.tiny import tiny_vocabulary
 from bpe_ref.vocabulary import Vocabulary
 from tests.broken_files import broken_bytes, broken_json, is_read_or_refused
@@ -98,7 +98,7 @@ def test_ids_are_those_of_tiktoken_moved_up_as_mistral_does_it(tmp_path: Path) -
     tokens = tokens_of_tiny()
     path = tmp_path / "tekken.json"
     path.write_text(json.dumps(a_file(tokens)))
-    ours = tokenizer_of(read_tekken(path))
+    ours = load(path)
     ranks = {token: rank for rank, token in enumerate(tokens)}
     theirs = tiktoken.Encoding("tekken", pat_str=PATTERN, mergeable_ranks=ranks, special_tokens={})
 

@@ -12,18 +12,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpe_ref.errors import VocabularyError, VocabularyFileError
-from bpe_ref.formats.files import MAXIMUM_SIZE, write_atomically
+from bpe_ref.formats.files import MAXIMUM_SIZE, read_unpacked, write_atomically
 from bpe_ref.formats.tiktoken import (
     MAXIMUM_RANK,
     _parse_by_line,
     _parse_in_bulk,
     parse_tiktoken,
-    read_tiktoken,
     write_tiktoken,
 )
 from tests.real_vocabularies import real_file
 
 SMALL = b"YQ== 0\nYg== 1\nYWI= 2\n"
+
+
+def read_tiktoken(path: str | os.PathLike[str]) -> dict[bytes, int]:
+    return parse_tiktoken(read_unpacked(path), os.fspath(path))
 
 
 def test_writing_through_a_link_changes_what_it_leads_to(tmp_path: Path) -> None:

@@ -347,7 +347,7 @@ def test_limits_count_the_template_but_neither_truncation_nor_padding() -> None:
     assert framed.split_at("aaaa", 5) == 3
     assert framed.count_till_limit("aaaa", 6) == 6
     assert framed.count_till_limit("aaaa", 5) is None
-    with pytest.raises(ParameterError, match="must be an int of at least 3"):
+    with pytest.raises(ParameterError, match="must be a whole number of at least 3"):
         framed.chunks("a", 2)
 
 

@@ -17,7 +17,7 @@ from bpe_ref import TextRules, Vocabulary, tokenizer_of, vocabulary_by_concatena
 from bpe_ref.auditing import audit
 from bpe_ref.encoders.naive import encode_naive
 from bpe_ref.errors import ParameterError, PatternError
-from bpe_ref.formats.tiktoken import read_tiktoken, write_tiktoken
+from bpe_ref.formats.tiktoken import parse_tiktoken, write_tiktoken
 from bpe_ref.learning import Learned, learn_naive, merge_everywhere
 from bpe_ref.learning.incremental import learn_incrementally
 from bpe_ref.learning.training import TrainingProgress, train
@@ -274,7 +274,7 @@ def test_a_trained_vocabulary_survives_the_tiktoken_format(tmp_path: Path) -> No
     vocabulary = train(["the cat sat on the mat", "the\n\u00e9t\u00e9"], 300, text_rules=WORDS)
     path = tmp_path / "trained.tiktoken"
     write_tiktoken({content: token for token, content in vocabulary.tokens.items()}, path)
-    read = vocabulary_by_concatenation(read_tiktoken(path), text=WORDS)
+    read = vocabulary_by_concatenation(parse_tiktoken(path.read_bytes(), str(path)), text=WORDS)
     assert read.digest() == vocabulary.digest()
 
 

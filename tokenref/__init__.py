@@ -2,6 +2,7 @@
 
 Read in this order:
 
+errors, files     errors that end a command; reading files of the user
 record, verdicts, questions/, floats     a golden record: question, answer, how answers are judged
 glossary, rules     the flags of records; the rules of samplers, by name
 record_files, manifest, catalogue, subjects     the fixtures: files, vocabularies, selections

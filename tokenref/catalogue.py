@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
+from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from random import Random
@@ -13,9 +14,13 @@ from types import MappingProxyType
 from typing import Final
 from zipfile import ZipFile
 
+import msgspec
+
 from bpe_ref import BpeError
 from bpe_ref.formats.plain_json import parse_plain_json
+from tokenref.errors import InvalidRunError
 from tokenref.manifest import (
+    FileEntry,
     Manifest,
     VocabularyEntry,
     manifest_digest,
@@ -36,10 +41,6 @@ from tokenref.verdicts import Either, Set
 
 CANARY: Final = "canary/"
 """The beginning of the ids of canaries."""
-
-
-class SelectionError(Exception):
-    """A selection without any case."""
 
 
 class BudgetError(RecordError):
@@ -209,7 +210,7 @@ class Catalogue:
         """Return the selected cases, those of one vocabulary together.
 
         Canaries are selected only by patterns of ids that start with `canary/`. Raises
-        `SelectionError` if there are no cases, because an empty run proves nothing.
+        `InvalidRunError` if there are no cases, because an empty run proves nothing.
         """
         known = set(self.manifest.flags).issuperset(selection.without_flags)
         globs = [glob for glob in selection.ids if glob.startswith(CANARY)]
@@ -217,7 +218,7 @@ class Catalogue:
         every = [*self.cases, *canaries] if known else []
         chosen = [case for case in every if self._wanted(case, selection)]
         if not chosen:
-            raise SelectionError(
+            raise InvalidRunError(
                 f"the selection matches none of the {len(self.cases):,} cases: "
                 f"{selection.options()}{self._hint(selection)}"
             )
@@ -288,6 +289,42 @@ def open_catalogue(folder: FixturePath | None = None, digest: str | None = None)
         raise RecordError(f"{folder}: there are no canaries, which test the judge")
     check_together([*cases, *canaries], manifest)
     return Catalogue(folder, manifest, cases, canaries)
+
+
+def own_catalogue(
+    path: Path,
+    data: bytes,
+    cases: Sequence[Case],
+    own: Mapping[str, TokenizerSubject],
+    flags: Iterable[str] = (),
+) -> Catalogue:
+    """Return a user's own records as a catalogue, with the canaries of the package.
+
+    `own` are vocabularies and tokenizers by name, which replace those with the same digest. `flags`
+    are allowed besides those of the package. Raises `RecordError` as `check_together` does.
+    """
+    package = open_catalogue()
+    listed: dict[bool, dict[str, VocabularyEntry]] = {
+        True: {entry.digest: entry for entry in package.manifest.vocabularies},
+        False: {entry.digest: entry for entry in package.manifest.tokenizers},
+    }
+    for name, subject in own.items():
+        digest = subject.digest()
+        entry = VocabularyEntry(name=name, digest=digest, path=None, licence="its owner's")
+        listed[not isinstance(subject, TokenizerFile)][digest] = entry
+    digested = sha256(data).hexdigest()
+    manifest = msgspec.structs.replace(
+        package.manifest,
+        cases=len(cases),
+        flags=sorted({*package.manifest.flags, *flags}),
+        files=[FileEntry(path=str(path), sha256=digested, bytes=len(data), cases=len(cases))],
+        vocabularies=[*listed[True].values()],
+        tokenizers=[*listed[False].values()],
+        retired=[],
+    )
+    check_together(cases, manifest)
+    loaded = {subject.digest(): subject for subject in own.values()}
+    return Catalogue(package.folder, manifest, [*cases], package.canaries, {**loaded})
 
 
 def check_together(cases: Iterable[Case], manifest: Manifest) -> None:

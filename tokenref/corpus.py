@@ -13,7 +13,7 @@ What is left open
 
 The whole file and all its tokens are held in memory: 20 times the size of the file was measured,
 and 200 times with tokenizers, which keeps the spelling and offsets of every token. Hence `LARGEST`
-in `tokenref.corpus_files`. Larger files can be split.
+in `tokenref.files`. Larger files can be split.
 """
 
 import time
@@ -38,7 +38,8 @@ from tokenref.answers import (
     quiet_standard_error,
     why_none,
 )
-from tokenref.corpus_files import CorpusError, read_text
+from tokenref.errors import InputError
+from tokenref.files import read_text
 from tokenref.judge import first_difference
 from tokenref.subjects import load_bytes
 
@@ -116,28 +117,28 @@ def compare_corpus(path: Path, vocabulary_name: str, engines: Sequence[Engine]) 
     """Compare how each engine encodes a text file with the reference.
 
     `vocabulary_name` is a registered name or a path, as for `subjects.load_bytes`. Raises
-    `CorpusError` if the file is unreadable, empty, too large or not UTF-8, and if the reference
+    `InputError` if the file is unreadable, empty, too large or not UTF-8, and if the reference
     refuses the text; `BpeError` for the vocabulary.
 
     >>> from pathlib import Path
     >>> compare_corpus(Path("no/such.txt"), "cl100k_base", [])
     Traceback (most recent call last):
-    tokenref.corpus_files.CorpusError: no/such.txt cannot be read: No such file or directory
+    tokenref.errors.InputError: no/such.txt cannot be read: No such file or directory
     """
-    text, size = read_text(path)
+    text = read_text(path)
     vocabulary = load_bytes(vocabulary_name)
     tokenizer = tokenizer_of(vocabulary, name=vocabulary_name)
     start = time.perf_counter()
     try:
         ids = array("Q", tokenizer.encode(text, special="ordinary"))
     except BpeError as error:
-        raise CorpusError(f"{path} cannot be encoded: {error}") from None
+        raise InputError(f"{path} cannot be encoded: {error}") from None
     taken = time.perf_counter() - start
-    reference = _Reference(text, size, vocabulary, tokenizer, ids, taken)
+    encoded = text.encode()  # a text has one UTF-8 encoding, so these are the bytes of the file
+    reference = _Reference(text, len(encoded), vocabulary, tokenizer, ids, taken)
     with quiet_standard_error():
         results = [_compare(reference, engine, vocabulary_name) for engine in engines]
-    # A text has one UTF-8 encoding, so these are the bytes of the file.
-    return Comparison(sha256(text.encode()).hexdigest(), size, vocabulary.digest(), results)
+    return Comparison(sha256(encoded).hexdigest(), len(encoded), vocabulary.digest(), results)
 
 
 def _compare(reference: _Reference, engine: Engine, name: str) -> CorpusResult:

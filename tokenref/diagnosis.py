@@ -23,9 +23,9 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from tokenref.answers import Answer, Crashed, Ok, Refused, TimedOut
+from tokenref.answers import Answer, Crashed, Ok, Refused, TimedOut, request_text
 from tokenref.floats import DIGITS, TYPES, from_digits
-from tokenref.judge import FAILURES, Judgement, runs_of
+from tokenref.judge import FAILURES, Judgement, Status, runs_of
 from tokenref.questions.text import DecodeInput, SpecialInput, TextInput
 from tokenref.record import OWN_DRAW_OPS, Case, canonical_json, op_of
 from tokenref.verdicts import MustRefuse
@@ -44,16 +44,28 @@ MOST_ALIKE: Final = 3
 Kind: TypeAlias = Literal["bug", "rule", "engine"]
 
 
-class Seen(NamedTuple):
-    """The result of one record."""
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The result of one case."""
 
     case: Case
-    status: str
-    answer: str = ""
-    """The digest of the answer, if it is wrong."""
+    judgement: Judgement
+    milliseconds: float = 0.0
+    """The time it took; for cases asked together, the mean."""
 
-    seconds: float = 0.0
-    """How long the engine took, or how long it was waited for."""
+    got: str = ""
+    """The answer as JSON if it is wrong, truncated if it is long."""
+
+    log: str = ""
+    """The last part of the engine's standard error, if it crashed or timed out."""
+
+    answer: str = ""
+    """The digest of the answer if it is wrong."""
+
+    @property
+    def status(self) -> Status:
+        """The status of the judgement."""
+        return self.judgement.status
 
 
 @dataclass(frozen=True)
@@ -137,31 +149,8 @@ class Known(NamedTuple):
     """The digests of the records with inputs that are too long to ask every cause about them."""
 
 
-def pack_known(known: Known) -> bytes:
-    """Return the content of the file before compression."""
-    found = list(known.causes)
-    records = sorted({record for each in found for record in each.answers})
-    place = {record: at for at, record in enumerate(records)}
-    causes = []
-    for each in found:
-        answers = sorted((place[record], answer) for record, answer in each.answers.items())
-        steps = [
-            at - before
-            for (at, _), (before, _) in zip(answers, [(0, ""), *answers[:-1]], strict=True)
-        ]
-        of_answers = "".join(answer for _, answer in answers)
-        causes.append([each.kind, each.name, each.says, steps, of_answers])
-    content = {"format": 1, "records": "".join(records), "causes": causes}
-    return canonical_json({**content, "left_out": "".join(sorted(known.left_out))})
-
-
 def unpack_known(data: bytes) -> Known:
-    """Return the content of the file; the inverse of `pack_known`.
-
-    >>> known = Known([Signature("bug", "a-bug", "It is wrong.", {"00000001": "0a0b"})])
-    >>> unpack_known(pack_known(known)) == known
-    True
-    """
+    """Return the content of the file, which `authoring.mutants.signatures` packs."""
     content = json.loads(data)
     records = _parts(content["records"], 8)
     found = []
@@ -206,7 +195,7 @@ class _Match:
         return len(self.hits & left) - 2 * self.passed - len(self.others & left)
 
     def is_likely(
-        self, others: Iterable["_Match"], failed: Mapping[str, Seen], fewest: int
+        self, others: Iterable["_Match"], failed: Mapping[str, Result], fewest: int
     ) -> bool:
         """Return whether the cause can be named together with the others."""
         shared = {record for each in others for record in (*each.hits, *each.others)}
@@ -223,12 +212,12 @@ class _Match:
         return len(self.causes) <= MOST_ALIKE and share >= NEARLY_ALL * len(self.hits)
 
 
-def _area(seen: Seen) -> tuple[str, bool]:
+def _area(seen: Result) -> tuple[str, bool]:
     """Return the operation, and whether the input is invalid: engines often accept too much."""
     return op_of(seen.case), isinstance(seen.case.verdict, MustRefuse)
 
 
-def _is_right(seen: Seen) -> bool:
+def _is_right(seen: Result) -> bool:
     """Return whether the answer about a text is right, apart from its stages."""
     case = seen.case
     if case.vocab is None or case.out is None or seen.status != "fail":
@@ -237,7 +226,7 @@ def _is_right(seen: Seen) -> bool:
 
 
 def diagnose(
-    results: Iterable[Seen], known: Known | None = None, *, fewest: int = FEWEST
+    results: Iterable[Result], known: Known | None = None, *, fewest: int = FEWEST
 ) -> list[Diagnosis]:
     """Return the likely causes of failures, and the failures that each explains.
 
@@ -305,7 +294,7 @@ def diagnose(
 
 
 def _matches(
-    signatures: Iterable[Signature], passed: set[str], failed: Mapping[str, Seen]
+    signatures: Iterable[Signature], passed: set[str], failed: Mapping[str, Result]
 ) -> list[_Match]:
     """Return how each cause fits that explains anything. Causes that fit equally are together."""
     together: dict[tuple[object, ...], _Match] = {}
@@ -331,20 +320,20 @@ def length(case: Case) -> int:
         case DecodeInput(ids=ids):
             return len(ids)
         case TextInput() as given:
-            return len(given.content())
+            return len(request_text(msgspec.to_builtins(given)))
         case SpecialInput(text=text):
             return len(text)
     return len(canonical_json(msgspec.to_builtins(case.input)))
 
 
-def too_slow(results: Iterable[Seen]) -> Diagnosis | None:
+def too_slow(results: Iterable[Result]) -> Diagnosis | None:
     """Return the timeouts on long texts, if running time appears to be quadratic.
 
     It does if the engine gave up at a length that it would have reached in time if its running time
     were proportional to the length.
     """
     timed = [
-        (length(each.case), each.seconds, each)
+        (length(each.case), each.milliseconds / 1000, each)
         for each in results
         if isinstance(each.case.input, TextInput)
     ]
@@ -375,26 +364,9 @@ _LONGEST_GOT: Final = 2000
 """Maximum length of an answer in the report, in characters."""
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
-    """The result of one case."""
-
-    case: Case
-    judgement: Judgement
-    milliseconds: float
-    """The time it took; for cases asked together, the mean."""
-
-    got: str = ""
-    """The answer as JSON if it is wrong, truncated if it is long."""
-
-    log: str = ""
-    """The last part of the engine's standard error, if it crashed or timed out."""
-
-    answer: str = ""
-    """The digest of the answer if it is wrong, see `tokenref.diagnosis`."""
-
-
-def result_of(case: Case, answer: Answer, judgement: Judgement, milliseconds: float) -> Result:
+def result_of(
+    case: Case, answer: Answer, judgement: Judgement, milliseconds: float = 0.0
+) -> Result:
     """Return the result of a case: its judgement and the relevant parts of the answer."""
     got = log = wrong = ""
     if judgement.status in FAILURES:

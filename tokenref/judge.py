@@ -93,7 +93,9 @@ def judge(
             if answer.code in case.verdict.codes:
                 return PASS
             return Judgement("wrong_error", f"expected {_codes(case)}, got {answer.code}")
-        return Judgement("fail", f"expected {_codes(case)}, got an answer: {_short(answer.out)}")
+        shown = {key: readable(value) for key, value in answer.out.items() if key != "stages"}
+        answered = ", ".join(f"{key} {value!r:.80}" for key, value in shown.items())
+        return Judgement("fail", f"expected {_codes(case)}, got an answer: {answered}")
     if isinstance(answer, Refused):
         return Judgement("wrong_error", f"a valid input was refused: {answer.message}")
     if case.vocab is None:
@@ -227,13 +229,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(entry) for entry in value]
     return value
-
-
-def _short(out: Mapping[str, Any]) -> str:
-    """Return an answer in few characters."""
-    return ", ".join(
-        f"{key} {readable(value)!r:.80}" for key, value in out.items() if key != "stages"
-    )
 
 
 def _missing_stage(case: Case, out: Mapping[str, Any], declared: Declared) -> str:

@@ -48,13 +48,9 @@ class _File(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     known: list[Known]
 
 
-def default_path() -> Path:
-    """Return the path of the list in the package."""
-    return Path(__file__).parent / "known.toml"
-
-
-def read_known(path: Path) -> list[Known]:
-    """Read a list of known differences. Raises `RecordError` if the file is invalid."""
+def read_known(path: Path | None = None) -> list[Known]:
+    """Read a list of known differences, by default that of the package. Raises `RecordError`."""
+    path = path or Path(__file__).parent / "known.toml"
     data = read_file(path)
     try:
         content = tomllib.loads(data.decode("utf-8"))

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from tokenref.record import Digest, RecordError, canonical_json
-from tokenref.record_files import FixturePath, read_file
+from tokenref.record_files import FixturePath, decoded, read_file
 
 MANIFEST: Final = "MANIFEST.json"
 
@@ -65,6 +65,9 @@ class Manifest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return [*self.vocabularies, *self.tokenizers]
 
 
+_MANIFEST: Final = msgspec.json.Decoder(Manifest)
+
+
 def dump_manifest(manifest: Manifest) -> bytes:
     """Return the content of the manifest file, one entry per line."""
     content = msgspec.to_builtins(manifest)
@@ -89,12 +92,7 @@ def parse_manifest(folder: FixturePath) -> Manifest:
     Its paths must stay inside the folder, because files are read and removed by them.
     """
     data = read_file(folder / MANIFEST)
-    try:
-        manifest = msgspec.json.decode(data, type=Manifest)
-    except RecursionError:
-        raise RecordError(f"{folder / MANIFEST}: not a manifest: nested too deeply") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise RecordError(f"{folder / MANIFEST}: not a manifest: {error}") from None
+    manifest: Manifest = decoded(_MANIFEST, data, str(folder / MANIFEST), "a manifest")
     for named in (each.path for entries in (manifest.files, manifest.subjects) for each in entries):
         path = Path(named or "")
         if path.is_absolute() or ".." in path.parts or "\0" in str(path):

@@ -1,10 +1,12 @@
-"""Floats of questions and answers in decimal instead of bits, for people."""
+"""Questions and answers for people, with floats in decimal instead of bits."""
 
+import json
 from collections.abc import Mapping
 from math import inf, isfinite
 from typing import Any, Final
 
 from tokenref.floats import DIGITS, TYPES, Type, from_digits, to_digits
+from tokenref.reports import short_json
 
 _SHOWN: Final = 16
 """How many numbers of a row are shown."""
@@ -81,3 +83,24 @@ def _shown(digits: str, dtype: Type) -> list[float | str]:
         short = float(f"{value:.{_PRECISION[dtype]}g}")
         shown.append(short if isfinite(short) else str(value))
     return shown
+
+
+def readable_json(value: Any, widest: int) -> str:
+    """Return plain data as one line for people.
+
+    >>> readable_json({"f16": "3c00"}, 50)
+    '{"f16": [1.0]}'
+    """
+    return short_json(readable(value), widest)
+
+
+def readable_answer(got: str, widest: int) -> str:
+    """Return an engine's answer, given as JSON that may be truncated, as one line for people.
+
+    >>> readable_answer('{"probs":{"f32":"3f000000"}}', 50), readable_answer('{"ids":[1, ...', 50)
+    ('{"probs": {"f32": [0.5]}}', '{"ids":[1, ...')
+    """
+    try:
+        return readable_json(json.loads(got), widest)
+    except (ValueError, RecursionError):
+        return got

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from hashlib import sha256
+from importlib.resources import files
 from operator import or_
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, TypeAlias, cast, get_type_hints
@@ -16,6 +17,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from sampling_ref.steps.table import STEPS
+from tokenref.errors import InvalidRunError
 from tokenref.floats import Strict
 from tokenref.questions import sampling as rows
 from tokenref.questions import sequences as calls
@@ -33,7 +35,7 @@ SamplerProfile: TypeAlias = Annotated[str, Meta(pattern="^[a-z0-9][a-z0-9.+_-]*$
 """A rule's name (`tokenref.rules`), or an engine's (`sampling_ref.PROFILES`)."""
 
 
-class RecordError(Exception):
+class RecordError(InvalidRunError):
     """A record file that cannot be used. The message names file and line."""
 
 
@@ -95,83 +97,27 @@ class Operation:
     """What it asks. The sentence "Asks ..." is part of the schema."""
 
 
-_TOKENIZER_OPERATIONS: Final[Mapping[str, Operation]] = {
-    "pieces": Operation(text.TextInput, text.PiecesOutput, "for the pieces of a text"),
-    "encode": Operation(
-        text.TextInput,
-        text.IdsOutput,
-        "for the tokens of a text; special tokens are treated as text",
-    ),
-    "count": Operation(
-        text.TextInput,
-        text.CountOutput,
-        "for the number of tokens; special tokens are treated as text",
-    ),
-    "decode": Operation(text.DecodeInput, text.DecodeOutput, "for the bytes or text of tokens"),
-    "special": Operation(
-        text.SpecialInput,
-        text.IdsOutput,
-        "for the tokens of a text that may contain special tokens",
-    ),
-    "stream": Operation(
-        calls.StreamInput, calls.StreamOutput, "for the text that each token makes certain"
-    ),
-    "offsets": Operation(
-        text.CanonicalInput, text.OffsetsOutput, "in which character of the text each token starts"
-    ),
-    "append": Operation(
-        calls.CallsInput,
-        calls.GrowingOutput,
-        "for the number of tokens while a text grows at its end",
-    ),
-    "prepend": Operation(
-        calls.CallsInput,
-        calls.GrowingOutput,
-        "for the number of tokens while a text grows at its beginning",
-    ),
-    "eager": Operation(
-        calls.EagerInput, calls.EagerOutput, "for the tokens that each part of a text makes certain"
-    ),
-    "intervals": Operation(
-        text.IntervalsInput, text.CountsOutput, "for the number of tokens of parts of a piece"
-    ),
-    "limit": Operation(
-        text.LimitInput, text.LimitOutput, "for the number of tokens, up to a limit"
-    ),
-    "split": Operation(
-        text.SplitInput,
-        text.SplitOutput,
-        "for the longest first part of a text with a limited number of tokens",
-    ),
-    "chunks": Operation(
-        text.ChunksInput, text.ChunksOutput, "for chunks with a limited number of tokens each"
-    ),
-    "completions": Operation(
-        text.CompletionsInput,
-        text.CompletionsOutput,
-        "for the tokens that stay, and what the rest may become",
-    ),
-    "canonical": Operation(
-        text.CanonicalInput, text.CanonicalOutput, "whether tokens are the encoding of their text"
-    ),
-    "session": Operation(
-        calls.SessionInput,
-        calls.SessionOutput,
-        "for the answers to calls on one tokenizer, in order",
-    ),
-    "tokenize": Operation(
-        text.TokenizeInput,
-        text.TokenizeOutput,
-        "a whole tokenizer for the tokens of a text with all information about them",
-    ),
-    "detokenize": Operation(
-        text.DetokenizeInput, text.DetokenizeOutput, "a whole tokenizer for the text of tokens"
-    ),
-    "detokenize_stream": Operation(
-        text.DetokenizeStreamInput,
-        text.DetokenizeStreamOutput,
-        "a whole tokenizer for text, token by token",
-    ),
+_TOKENIZER_TYPES: Final[Mapping[str, tuple[type[Struct], type[Struct]]]] = {
+    "pieces": (text.TextInput, text.PiecesOutput),
+    "encode": (text.TextInput, text.IdsOutput),
+    "count": (text.TextInput, text.CountOutput),
+    "decode": (text.DecodeInput, text.DecodeOutput),
+    "special": (text.SpecialInput, text.IdsOutput),
+    "stream": (calls.StreamInput, calls.StreamOutput),
+    "offsets": (text.CanonicalInput, text.OffsetsOutput),
+    "append": (calls.CallsInput, calls.GrowingOutput),
+    "prepend": (calls.CallsInput, calls.GrowingOutput),
+    "eager": (calls.EagerInput, calls.EagerOutput),
+    "intervals": (text.IntervalsInput, text.CountsOutput),
+    "limit": (text.LimitInput, text.LimitOutput),
+    "split": (text.SplitInput, text.SplitOutput),
+    "chunks": (text.ChunksInput, text.ChunksOutput),
+    "completions": (text.CompletionsInput, text.CompletionsOutput),
+    "canonical": (text.CanonicalInput, text.CanonicalOutput),
+    "session": (calls.SessionInput, calls.SessionOutput),
+    "tokenize": (text.TokenizeInput, text.TokenizeOutput),
+    "detokenize": (text.DetokenizeInput, text.DetokenizeOutput),
+    "detokenize_stream": (text.DetokenizeStreamInput, text.DetokenizeStreamOutput),
 }
 
 FILTER_OPS: Final = (
@@ -200,90 +146,45 @@ ROW_OPS: Final = tuple(
 )
 """The operations that change a row of logits: every other step of `sampling_ref`."""
 
-_SAMPLER_OPERATIONS: Final[Mapping[str, Operation]] = {
-    **{
-        op: Operation(
-            rows.FilterInput, rows.KeepOutput, f"which tokens {op.replace('_', '-')} keeps"
-        )
-        for op in FILTER_OPS
-    },
-    **{
-        op: Operation(
-            rows.RowInput,
-            rows.LogitsOutput,
-            f"for the logits after the step {op.replace('_', ' ')}",
-        )
-        for op in ROW_OPS
-    },
-    **{
-        op: Operation(
-            rows.AdaptiveInput,
-            rows.AdaptiveOutput,
-            f"for the token that {op.replace('_', ' ')} draws, and its new state",
-        )
-        for op in ADAPTIVE_OPS
-    },
-    "softmax": Operation(
-        rows.LogitsInput, rows.ProbsOutput, "for the probabilities of a row of logits"
-    ),
-    "logprobs": Operation(
-        rows.LogitsInput,
-        rows.LogprobsOutput,
-        "for the logarithms of the probabilities of a row of logits",
-    ),
-    "greedy": Operation(rows.LogitsInput, rows.TokenOutput, "for the token with the largest logit"),
-    "chain": Operation(rows.ChainInput, rows.ChainOutput, "which tokens an engine's chain keeps"),
-    "distribution": Operation(
-        rows.ChainInput,
-        rows.ProbsOutput,
-        "for the probability of each token after an engine's chain",
-    ),
-    "sample": Operation(
-        rows.ChainInput,
-        rows.TokenOutput,
-        "for the token that an engine draws with these random numbers",
-    ),
-    "draw": Operation(
-        rows.DrawInput, rows.DrawOutput, "for the token that is drawn with these random numbers"
-    ),
-    "random_words": Operation(
-        rows.RandomWordsInput, rows.WordsOutput, "for the words of a generator"
-    ),
-    "uniforms": Operation(
-        rows.WordsInput, rows.UniformsOutput, "for the uniform numbers made from random words"
-    ),
-    "speculative": Operation(
-        rows.SpeculativeInput,
-        rows.SpeculativeOutput,
-        "which drafted tokens are accepted, and which tokens follow",
-    ),
-    "residual": Operation(
-        rows.ResidualInput, rows.ProbsOutput, "for the distribution to draw from after a rejection"
-    ),
-    "batch": Operation(
-        rows.BatchInput, rows.BatchOutput, "several questions of one operation in one call"
-    ),
-    "sequence": Operation(
-        rows.SequenceInput, rows.SequenceOutput, "for the tokens of calls on one sampler, in order"
-    ),
-    "stat": Operation(rows.StatInput, rows.StatOutput, "how often each token is drawn"),
-    "stat_speculative": Operation(
-        rows.SpeculativeStatInput,
-        rows.SpeculativeStatOutput,
-        "how often a step of speculative decoding, including its drafts, gives each result",
-    ),
-    "stat_batch": Operation(
-        rows.BatchStatInput,
-        rows.BatchStatOutput,
-        "for tokens of copies of a row in a batch, for many calls",
-    ),
-    "seeds": Operation(
-        rows.SeedsInput, rows.SeedsOutput, "for tokens of rows with seeds, alone and in batches"
-    ),
+_SAMPLER_TYPES: Final[Mapping[str, tuple[type[Struct], type[Struct]]]] = {
+    **dict.fromkeys(FILTER_OPS, (rows.FilterInput, rows.KeepOutput)),
+    **dict.fromkeys(ROW_OPS, (rows.RowInput, rows.LogitsOutput)),
+    **dict.fromkeys(ADAPTIVE_OPS, (rows.AdaptiveInput, rows.AdaptiveOutput)),
+    "softmax": (rows.LogitsInput, rows.ProbsOutput),
+    "logprobs": (rows.LogitsInput, rows.LogprobsOutput),
+    "greedy": (rows.LogitsInput, rows.TokenOutput),
+    "chain": (rows.ChainInput, rows.ChainOutput),
+    "distribution": (rows.ChainInput, rows.ProbsOutput),
+    "sample": (rows.ChainInput, rows.TokenOutput),
+    "draw": (rows.DrawInput, rows.DrawOutput),
+    "random_words": (rows.RandomWordsInput, rows.WordsOutput),
+    "uniforms": (rows.WordsInput, rows.UniformsOutput),
+    "speculative": (rows.SpeculativeInput, rows.SpeculativeOutput),
+    "residual": (rows.ResidualInput, rows.ProbsOutput),
+    "batch": (rows.BatchInput, rows.BatchOutput),
+    "sequence": (rows.SequenceInput, rows.SequenceOutput),
+    "stat": (rows.StatInput, rows.StatOutput),
+    "stat_speculative": (rows.SpeculativeStatInput, rows.SpeculativeStatOutput),
+    "stat_batch": (rows.BatchStatInput, rows.BatchStatOutput),
+    "seeds": (rows.SeedsInput, rows.SeedsOutput),
 }
 
+_ABOUT: Final[Mapping[str, str]] = {
+    **{op: f"which tokens {op.replace('_', '-')} keeps" for op in FILTER_OPS},
+    **{op: f"for the logits after the step {op.replace('_', ' ')}" for op in ROW_OPS},
+    **{
+        op: f"for the token that {op.replace('_', ' ')} draws, and its new state"
+        for op in ADAPTIVE_OPS
+    },
+    **json.loads(files("tokenref.questions").joinpath("about.json").read_bytes()),
+}
+"""What each operation asks."""
+
 OPERATIONS: Final[Mapping[str, Operation]] = MappingProxyType(
-    {**_TOKENIZER_OPERATIONS, **_SAMPLER_OPERATIONS}
+    {
+        op: Operation(question, answer, _ABOUT[op])
+        for op, (question, answer) in {**_TOKENIZER_TYPES, **_SAMPLER_TYPES}.items()
+    }
 )
 """Every operation by its name."""
 
@@ -305,15 +206,17 @@ def _case_type(op: str, operation: Operation, base: type[Case]) -> type[Case]:
 
 
 CASE_OF_OP: Final[Mapping[str, type[Case]]] = MappingProxyType(
-    {op: _case_type(op, each, TokenizerCase) for op, each in _TOKENIZER_OPERATIONS.items()}
-    | {op: _case_type(op, each, SamplerCase) for op, each in _SAMPLER_OPERATIONS.items()}
+    {
+        op: _case_type(op, each, TokenizerCase if op in _TOKENIZER_TYPES else SamplerCase)
+        for op, each in OPERATIONS.items()
+    }
 )
 ANY_CASE: Final[Any] = reduce(or_, CASE_OF_OP.values())
 """The union of all types of cases."""
 
 OPS: Final = tuple(CASE_OF_OP)
-TOKENIZER_OPS: Final = tuple(_TOKENIZER_OPERATIONS)
-SAMPLER_OPS: Final = tuple(_SAMPLER_OPERATIONS)
+TOKENIZER_OPS: Final = tuple(_TOKENIZER_TYPES)
+SAMPLER_OPS: Final = tuple(_SAMPLER_TYPES)
 PIPELINE_OPS: Final = ("tokenize", "detokenize", "detokenize_stream")
 """The operations on a whole tokenizer; the others are on a vocabulary or a sampler."""
 

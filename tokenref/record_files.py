@@ -66,7 +66,7 @@ def parse_records(data: bytes, source: str, *, file: str | None = None) -> list[
         last = data.count(b"\n") + 1
         raise RecordError(f"{source}, line {last}: the file is truncated, its last line has no end")
     lines = data.split(b"\n")[:-1]
-    header = _decode(_HEADER, lines[0], f"{source}, line 1")
+    header = decoded(_HEADER, lines[0], f"{source}, line 1")
     if len(lines) - 1 != header.cases:
         raise RecordError(
             f"{source}, line 1: the header announces {header.cases} cases, "
@@ -80,7 +80,7 @@ def parse_records(data: bytes, source: str, *, file: str | None = None) -> list[
     cases: list[Case] = []
     for number, line in enumerate(lines[1:], start=2):
         place = f"{source}, line {number}"
-        case: Case = _decode(_CASE, line, place)
+        case: Case = decoded(_CASE, line, place)
         if case.id in first_line:
             raise RecordError(
                 f"{place}: the id {case.id!r} is already used in line {first_line[case.id]}"
@@ -147,11 +147,11 @@ def read_file(path: FixturePath) -> bytes:
     return data
 
 
-def _decode(decoder: Any, line: bytes, place: str) -> Any:
-    """Decode one line. Errors name its place."""
+def decoded(decoder: Any, data: bytes, place: str, kind: str = "a record") -> Any:
+    """Decode a line or a file. Raises `RecordError`, which names its place."""
     try:
-        return decoder.decode(line)
+        return decoder.decode(data)
     except RecursionError:
-        raise RecordError(f"{place}: not a record: it is nested too deeply") from None
+        raise RecordError(f"{place}: not {kind}: it is nested too deeply") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise RecordError(f"{place}: not a record: {error}") from None
+        raise RecordError(f"{place}: not {kind}: {error}") from None

@@ -25,20 +25,18 @@ from tokenref.answers import (
     HasIncidents,
     NotAsked,
     Ok,
-    Session,
     Unsupported,
     answer_question,
     answers_of,
-    guarded,
     quiet_standard_error,
 )
 from tokenref.catalogue import CANARY, Catalogue, batches
-from tokenref.diagnosis import Diagnosis, Result, Seen, diagnose, result_of
+from tokenref.diagnosis import Diagnosis, Result, diagnose, result_of
 from tokenref.judge import FAILURES, PASS, Judgement, Status, judge
 from tokenref.judging_own_draws import short
 from tokenref.known import Known, stale_globs, with_known
 from tokenref.record import OWN_DRAW_OPS, Case, op_of
-from tokenref.subjects import Subject, load_subject
+from tokenref.subjects import OneSession, Subject, load_subject
 
 
 @dataclass
@@ -82,10 +80,7 @@ class Run:
     @cached_property
     def diagnoses(self) -> list[Diagnosis]:
         """The likely causes of the failures."""
-        return diagnose(
-            Seen(each.case, each.judgement.status, each.answer, each.milliseconds / 1000)
-            for each in self.results
-        )
+        return diagnose(self.results)
 
     @cached_property
     def causes(self) -> dict[str, str]:
@@ -214,15 +209,12 @@ class Sessions:
     """One engine with one loaded subject at a time."""
 
     def __init__(self, engine: Engine, catalogue: Catalogue) -> None:
-        """Load nothing yet."""
         self.lost: list[str] = []
         """Why questions were not asked, if the engine was abandoned."""
 
-        self._engine = engine
+        self._loaded = OneSession(engine)
         self._guard = not isinstance(engine, HasIncidents)  # another program cannot raise here
         self._catalogue = catalogue
-        self._loaded = ("", "")
-        self._session: Session | Unsupported | Crashed = Unsupported("nothing is loaded yet")
 
     def judge(self, case: Case) -> Judgement:
         """Ask the engine, and return the judgement of its answer."""
@@ -235,7 +227,7 @@ class Sessions:
         subject = self._catalogue.subject(first.vocab)
         if isinstance(subject, str):
             return [Result(case, Judgement("not_run", subject), 0.0) for case in cases]
-        session = self._open(first, subject)
+        session = self._loaded.load(subject, self._catalogue.name(first.vocab), first.profile)
         op, declared = op_of(first), UNDECLARED
         answers: Sequence[Answer]
         if isinstance(session, Unsupported | Crashed):
@@ -252,11 +244,3 @@ class Sessions:
         judged = [judge(case, answer, subject, declared) for case, answer in pairs]
         each = (time.perf_counter() - start) * 1000 / len(cases)
         return [result_of(*pair, judged[at], each) for at, pair in enumerate(pairs)]
-
-    def _open(self, case: Case, subject: Subject) -> Session | Unsupported | Crashed:
-        """Return a session for a case, the current one if it fits."""
-        if (case.vocab or "", case.profile) != self._loaded:
-            name, profile = self._catalogue.name(case.vocab), case.profile
-            self._session = guarded(lambda: load_subject(self._engine, subject, name, profile))
-            self._loaded = (case.vocab or "", case.profile)
-        return self._session

@@ -9,12 +9,14 @@ from typing import Final, TypeAlias
 from bpe_ref import Vocabulary, VocabularyFileError, load
 from bpe_ref.models.byte_bpe import ByteBPE
 from tokenref.answers import (
+    Crashed,
     Engine,
     LoadsForProfile,
     LoadsProfiles,
     LoadsTokenizers,
     Session,
     Unsupported,
+    guarded,
 )
 from tokenref.record import Case, canonical_json, op_of
 
@@ -78,6 +80,22 @@ def load_subject(
     if not isinstance(engine, LoadsTokenizers):
         return Unsupported("cannot read a tokenizer.json")
     return engine.load_tokenizer(subject.content, name, profile)
+
+
+class OneSession:
+    """An engine with one loaded subject at a time."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._about: tuple[Subject | None, str] = (None, "")
+        self.session: Session | Unsupported | Crashed = Unsupported("nothing is loaded yet")
+
+    def load(self, subject: Subject, name: str, profile: str) -> Session | Unsupported | Crashed:
+        """Return a session for a subject, the current one if it fits."""
+        if self._about[0] is not subject or self._about[1] != profile:
+            self.session = guarded(lambda: load_subject(self._engine, subject, name, profile))
+            self._about = subject, profile
+        return self.session
 
 
 def together(case: Case) -> tuple[str, str, str]:

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from tokenref.answers import Engine
-from tokenref.commands.paths import InputError
 from tokenref.engines.table import Unavailable, engine
+from tokenref.errors import InputError
 from tokenref.reports.results import DIFFERENCES
 from tokenref.runner import Run
 

@@ -28,7 +28,7 @@ from bpe_ref.models.bpe import BPE
 from bpe_ref.normalizers.sequence import Sequence as NormalizerSequence
 from bpe_ref.post_processors import PostProcessor, PostProcessorSequence
 from bpe_ref.pre_tokenizers.sequence import Sequence as PreSequence
-from bpe_ref.profile import Profile
+from bpe_ref.quirks import Quirks
 from bpe_ref.tokenizer import Tokenizer
 from tokenref.answers import Ok, Refused
 from tokenref.engines.reference import ReferenceEngine
@@ -300,32 +300,32 @@ def with_added(pipeline: Tokenizer, wrong: Any) -> Tokenizer:
     return after
 
 
-def without_choice(profile: Profile, choice: str) -> Profile:
-    """Return the profile with one choice taken back."""
+def without_choice(quirks: Quirks, choice: str) -> Quirks:
+    """Return the quirks with one choice taken back."""
     fields: dict[str, Any] = {choice: False}
-    return replace(profile, **fields)
+    return replace(quirks, **fields)
 
 
 @runtime_checkable
-class HasProfile(Protocol):
+class HasQuirks(Protocol):
     """A component that keeps the choices of an engine."""
 
-    profile: Profile
+    quirks: Quirks
 
 
-def profile_without(pipeline: Tokenizer, choice: str, *sections: str) -> Tokenizer:
+def quirks_without(pipeline: Tokenizer, choice: str, *sections: str) -> Tokenizer:
     """Return the tokenizer with one choice of the engine taken back, in the sections that make it.
 
     The sections are fields of the tokenizer; none means its added tokens.
     """
 
     def turned(part: Any) -> Any:
-        return replace(part, profile=without_choice(part.profile, choice))
+        return replace(part, quirks=without_choice(part.quirks, choice))
 
     if not sections:
         return replace(pipeline, added_tokens=turned(pipeline.added_tokens))
     for section in sections:
-        pipeline = changed(section, HasProfile, turned, pipeline)
+        pipeline = changed(section, HasQuirks, turned, pipeline)
     return pipeline
 
 

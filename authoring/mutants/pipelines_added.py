@@ -92,8 +92,8 @@ def _has_strip(token: AddedToken) -> bool:
 
 def _without(pipeline: Tokenizer, choice: str) -> Tokenizer:
     """Return the tokenizer with added tokens that lack one of the engine's choices."""
-    profile = without_choice(pipeline.added_tokens.profile, choice)
-    wrong = replace(pipeline.added_tokens, profile=profile)
+    quirks = without_choice(pipeline.added_tokens.quirks, choice)
+    wrong = replace(pipeline.added_tokens, quirks=quirks)
     return with_added(pipeline, wrong.with_ids(pipeline.model.vocab, pipeline.normalizer))
 
 

@@ -55,7 +55,7 @@ def _other_side(part: Any) -> Any:
 
 
 def _fields(right: Truncation) -> tuple[Any, ...]:
-    return right.max_length, right.stride, right.strategy, right.direction, right.profile
+    return right.max_length, right.stride, right.strategy, right.direction, right.quirks
 
 
 @beforehand("tokenize", tokenizes("post_template_bos", "a"))

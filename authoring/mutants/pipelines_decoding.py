@@ -13,7 +13,7 @@ from authoring.mutants.pipelines import (
     component,
     detokenizes,
     preparing_pipeline,
-    profile_without,
+    quirks_without,
 )
 from bpe_ref.added_tokens import AddedToken
 from bpe_ref.decoders import (
@@ -94,7 +94,7 @@ def detokenize_unknown_id_as_unk(
 def detokenize_added_not_bytes(pipeline: Tokenizer) -> Tokenizer:
     """Added tokens are used as text although the library reads their letters as bytes."""
     is_changed = pipeline.added_tokens.tokens
-    return profile_without(pipeline, "byte_level_maps_added_tokens") if is_changed else pipeline
+    return quirks_without(pipeline, "byte_level_maps_added_tokens") if is_changed else pipeline
 
 
 @component("decoder", ByteLevel, detokenizes("decoder_byte_level", "æ", "Ĺ", "¥"))
@@ -122,13 +122,13 @@ def detokenize_parts_of_bytes(pipeline: Tokenizer) -> Tokenizer:
     """In a run of bytes that is not text as a whole, only the wrong part is replaced, as in
     SentencePiece; the library replaces each byte.
     """
-    return profile_without(pipeline, "byte_fallback_all_or_nothing", "decoder")
+    return quirks_without(pipeline, "byte_fallback_all_or_nothing", "decoder")
 
 
 @preparing_pipeline(detokenizes("decoder_byte_fallback", "<0x+1>"))
 def detokenize_exact_byte_tokens(pipeline: Tokenizer) -> Tokenizer:
     """<0x+1> is not a byte token; in the library it is one."""
-    return profile_without(pipeline, "byte_fallback_reads_any_number", "decoder")
+    return quirks_without(pipeline, "byte_fallback_reads_any_number", "decoder")
 
 
 @component("decoder", ByteFallback, detokenizes("decoder_byte_fallback", "<0xFF>"))

@@ -10,7 +10,7 @@ from authoring.mutants.pipelines import (
     component,
     model_by,
     preparing_pipeline,
-    profile_without,
+    quirks_without,
     tokenizes,
     with_tokens,
 )
@@ -113,7 +113,7 @@ def tokenize_always_whole_pieces(right: BPE) -> BPE:
 @preparing_pipeline(tokenizes("dropout_one", "hello"))
 def tokenize_whole_pieces_despite_dropout(pipeline: Tokenizer) -> Tokenizer:
     """Pieces are taken whole although dropout is on."""
-    return profile_without(pipeline, "ignore_merges_off_with_dropout", "model")
+    return quirks_without(pipeline, "ignore_merges_off_with_dropout", "model")
 
 
 @component("model", BPE, tokenizes("dropout_one", "thethe"))
@@ -174,7 +174,7 @@ def tokenize_unk_fused_over_pieces(
 @preparing_pipeline(tokenizes("byte_fallback_partial", "xa"))
 def tokenize_unk_in_order(pipeline: Tokenizer) -> Tokenizer:
     """Unknown tokens and bytes are in the order of the text, which is not the engine's order."""
-    return profile_without(pipeline, "unknown_after_bytes", "model")
+    return quirks_without(pipeline, "unknown_after_bytes", "model")
 
 
 @model_by(tokenizes("no_unk", "abc"), _drops_characters)
@@ -211,7 +211,7 @@ def tokenize_offsets_count_holes(model: BPE, piece: str) -> list[Token]:
 @preparing_pipeline(tokenizes("no_unk", "b"))
 def tokenize_missing_refused(pipeline: Tokenizer) -> Tokenizer:
     """A character without a token is an error where the library drops it."""
-    return profile_without(pipeline, "missing_characters_dropped", "model")
+    return quirks_without(pipeline, "missing_characters_dropped", "model")
 
 
 @model_by(tokenizes("prefix", "the"), lambda model: model.continuing_subword_prefix)

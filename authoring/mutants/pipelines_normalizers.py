@@ -8,7 +8,7 @@ from authoring.mutants.pipelines import (
     Rewriting,
     component,
     preparing_pipeline,
-    profile_without,
+    quirks_without,
     tokenizes,
 )
 from bpe_ref.aligned_text import AlignedText
@@ -194,7 +194,7 @@ def tokenize_nmt_keeps_zero_width(right: Nmt) -> Rewriting:
 @preparing_pipeline(tokenizes("normalizer_precompiled", "ab"))
 def tokenize_precompiled_longest(pipeline: Tokenizer) -> Tokenizer:
     """The longest rule applies at each place, as in SentencePiece."""
-    return profile_without(pipeline, "precompiled_by_clusters", "normalizer")
+    return quirks_without(pipeline, "precompiled_by_clusters", "normalizer")
 
 
 @component("normalizer", Precompiled, tokenizes("normalizer_precompiled", "中"))

@@ -14,9 +14,9 @@ from authoring.mutants.mutant import Mutant
 from authoring.mutants.samplers import Request, SamplersWithHandler, question
 from sampling_ref import PROFILES
 from tokenref.answers import Answer
-from tokenref.diagnosis import PATH, Kind, Known, Signature, digest, pack_known
+from tokenref.diagnosis import PATH, Kind, Known, Signature, digest
 from tokenref.engines.reference_samplers import SamplerSession
-from tokenref.record import SAMPLER_OPS
+from tokenref.record import SAMPLER_OPS, canonical_json
 from tokenref.rules import STANDARD, choices_of, points, rule_name, slug
 
 
@@ -96,3 +96,27 @@ def write_signatures(report: GateReport, *, only_check: bool) -> bool:
     if not only_check:
         PATH.write_bytes(lzma.compress(data, preset=9 | lzma.PRESET_EXTREME))
     return not only_check
+
+
+def pack_known(known: Known) -> bytes:
+    """Return the content of the file before compression; the inverse of `unpack_known`.
+
+    >>> from tokenref.diagnosis import unpack_known
+    >>> known = Known([Signature("bug", "a-bug", "It is wrong.", {"00000001": "0a0b"})])
+    >>> unpack_known(pack_known(known)) == known
+    True
+    """
+    found = list(known.causes)
+    records = sorted({record for each in found for record in each.answers})
+    place = {record: at for at, record in enumerate(records)}
+    causes = []
+    for each in found:
+        answers = sorted((place[record], answer) for record, answer in each.answers.items())
+        steps = [
+            at - before
+            for (at, _), (before, _) in zip(answers, [(0, ""), *answers[:-1]], strict=True)
+        ]
+        of_answers = "".join(answer for _, answer in answers)
+        causes.append([each.kind, each.name, each.says, steps, of_answers])
+    content = {"format": 1, "records": "".join(records), "causes": causes}
+    return canonical_json({**content, "left_out": "".join(sorted(known.left_out))})

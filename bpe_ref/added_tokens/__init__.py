@@ -16,7 +16,7 @@ Source: `AddedVocabulary` of Hugging Face tokenizers 0.23.3
 (tokenizers/src/tokenizer/added_vocabulary.rs).
 
 What the source leaves open
-    *Ids*: see `Profile.ids_from_vocabulary`. The next free id counts on from the
+    *Ids*: see `Quirks.ids_from_vocabulary`. The next free id counts on from the
     number of tokens in the vocabulary, not from the greatest id: if ids have
     holes, an added token may get the id of another token, and that id then means
     the added one.
@@ -26,7 +26,7 @@ What the source leaves open
     hash table, which changes from run to run. Here the first one counts.
     *Content that normalization removes*: the engine dies at some texts. Here it
     is an error, when the tokenizer is built.
-    *White space taken twice* (`Profile.stripped_text_repeats`): where a match
+    *White space taken twice* (`Quirks.stripped_text_repeats`): where a match
     with `lstrip` lies in white space that is taken already, the engine dies. Here
     it is an error, as is text that would be repeated without end.
     *Letters and white space*: as Unicode 16.0 has them, the joiners U+200C and
@@ -44,7 +44,7 @@ Special tokens in a text
     "ordinary" is no guarantee of safety: if the model takes whole pieces
     (`ignore_merges`) and has a token with the same spelling, the text still becomes it.
     A token that is to be read as text never hides one that is recognised, unless
-    `Profile.rejected_match_hides`.
+    `Quirks.rejected_match_hides`.
 """
 
 import re
@@ -58,7 +58,7 @@ from bpe_ref.aligned_text import AlignedText
 from bpe_ref.components import Normalizer
 from bpe_ref.errors import ParameterError, SpecialTokenError, VocabularyError
 from bpe_ref.patterns.unicode_tables import TABLES, to_ranges
-from bpe_ref.profile import HUGGING_FACE, Profile
+from bpe_ref.quirks import HUGGING_FACE, Quirks
 from bpe_ref.vocabulary.merges import TokenId
 
 MOST_REPEATED: Final = 1 << 24
@@ -76,7 +76,7 @@ class AddedToken:
         rstrip: whether it takes the white space behind it.
         normalized: whether it is looked for in the normalized text.
         special: whether decoding skips it.
-        id: its id in the file, if there is one; see `Profile.ids_from_vocabulary`.
+        id: its id in the file, if there is one; see `Quirks.ids_from_vocabulary`.
 
     >>> AddedToken("<s>", special=True, normalized=False).lstrip
     False
@@ -98,7 +98,7 @@ class AddedTokens:
 
     Attributes:
         tokens: in the order of the file.
-        profile: see `profile`.
+        quirks: see `quirks`.
         ids_as_given: whether every token has the id that it names, whatever the model's tokens
             are called. Then two tokens may share an id, which decodes to the first of them.
 
@@ -108,7 +108,7 @@ class AddedTokens:
     """
 
     tokens: Sequence[AddedToken] = ()
-    profile: Profile = field(default=HUGGING_FACE, repr=False)
+    quirks: Quirks = field(default=HUGGING_FACE, repr=False)
     ids_as_given: bool = False
 
     def with_ids(
@@ -118,11 +118,11 @@ class AddedTokens:
         listed = [token for token in self.tokens if token.content]
         if self.ids_as_given:
             numbered = [(token, _given_id(token)) for token in listed]
-        elif self.profile.ids_from_vocabulary:
+        elif self.quirks.ids_from_vocabulary:
             numbered = list(_ids_from_vocabulary(listed, vocab))
         else:
             numbered = list(_ids_from_file(listed, vocab))
-        return AddedVocabulary(numbered, normalizer, self.profile, first_counts=self.ids_as_given)
+        return AddedVocabulary(numbered, normalizer, self.quirks, first_counts=self.ids_as_given)
 
 
 @dataclass(frozen=True)
@@ -258,12 +258,12 @@ class AddedVocabulary:
         self,
         numbered: Iterable[tuple[AddedToken, TokenId]],
         normalizer: Normalizer | None = None,
-        profile: Profile = HUGGING_FACE,
+        quirks: Quirks = HUGGING_FACE,
         *,
         first_counts: bool = False,
     ) -> None:
         """Prepare the search. Raises `VocabularyError` if normalization removes a token."""
-        self.profile = profile
+        self.quirks = quirks
         self.ids: dict[str, TokenId] = {}
         self.tokens: dict[TokenId, AddedToken] = {}
         self.special: set[str] = set()
@@ -278,7 +278,7 @@ class AddedVocabulary:
             by_content[token.content] = token, id_
             if token.special:
                 self.special.add(token.content)
-        shown = forms if profile.normalized_form_shown else {}
+        shown = forms if quirks.normalized_form_shown else {}
         self.strings = {id_: shown.get(id_, token.content) for id_, token in self.tokens.items()}
         if not first_counts:  # a content whose id went to another one is not looked for
             by_content = {token.content: (token, id_) for id_, token in self.tokens.items()}
@@ -339,7 +339,7 @@ class AddedVocabulary:
             for length in lengths:
                 token, id_ = self._by_text[normalized][text[place : place + length]]
                 if _is_rejected(token, text, (place, place + length), treatment):
-                    if self.profile.rejected_match_hides:
+                    if self.quirks.rejected_match_hides:
                         behind = place + length
                         break
                     continue
@@ -355,7 +355,7 @@ class AddedVocabulary:
                 if start < stop:
                     cuts.append(Cut(start, stop, id_))
                 done = stop
-                behind = place + length if self.profile.stripped_text_repeats else stop
+                behind = place + length if self.quirks.stripped_text_repeats else stop
                 break
             place = matches.next_place(behind)
         if done < len(text):
@@ -364,7 +364,7 @@ class AddedVocabulary:
 
     def is_skipped(self, id_: TokenId, string: str) -> bool:
         """Return whether decoding leaves out a token that is special."""
-        if self.profile.normalized_form_shown:
+        if self.quirks.normalized_form_shown:
             return string in self.special
         return id_ in self.tokens and self.tokens[id_].content in self.special
 

@@ -20,7 +20,7 @@ from itertools import chain, pairwise
 
 from bpe_ref.cutting.safe_cuts import TextCounter
 from bpe_ref.errors import ParameterError
-from bpe_ref.growing.checks import check_count, check_range
+from bpe_ref.parameters import check_count, check_index, check_text
 
 
 def count_till_limit(counter: TextCounter, text: str, limit: int) -> int | None:
@@ -34,8 +34,8 @@ def count_till_limit(counter: TextCounter, text: str, limit: int) -> int | None:
     (3, None)
     """
     checked_counter(counter)
-    check_count("limit", limit, 0)
-    checked_text(text)
+    check_count("limit", limit)
+    check_text("text", text)
     if counter.longest is not None and len(text) > limit * counter.longest:
         return None
     counted = start = 0
@@ -96,7 +96,8 @@ class TextIntervalCounter:
     def __init__(self, counter: TextCounter, text: str) -> None:
         """Prepare to count parts of the text. Raises what the tokenizer raises."""
         self._counter = checked_counter(counter)
-        self._text = checked_text(text)
+        check_text("text", text)
+        self._text = text
         self._cuts = array("q", safe_cuts(counter, text))
         self._counts = array("q", [0])  # from the first safe cut to each of them
         total = 0
@@ -113,7 +114,8 @@ class TextIntervalCounter:
 
         Raises `ParameterError` unless 0 <= start <= stop <= the text's length.
         """
-        check_range(start, stop, len(self._text))
+        check_index("stop", stop, len(self._text))
+        check_index("start", start, stop)
         first = bisect_right(self._cuts, start)
         last = bisect_left(self._cuts, stop) - 1
         text, counter = self._text, self._counter
@@ -137,15 +139,3 @@ def checked_counter(counter: TextCounter) -> TextCounter:
             "counter", counter, "must be a TextCounter, such as counter_of returns"
         )
     return counter
-
-
-def checked_text(text: str) -> str:
-    """Return the text; raise `ParameterError` for what is none.
-
-    >>> checked_text(b"abc")
-    Traceback (most recent call last):
-    bpe_ref.errors.ParameterError: text must be a str, got b'abc'
-    """
-    if not isinstance(text, str):
-        raise ParameterError("text", text, "must be a str")
-    return text

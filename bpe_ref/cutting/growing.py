@@ -21,10 +21,10 @@ Representation
 from dataclasses import dataclass
 from typing import Final
 
-from bpe_ref.cutting.counting import checked_counter, checked_text
+from bpe_ref.cutting.counting import checked_counter
 from bpe_ref.cutting.long_pieces import REACH, PieceCounter
 from bpe_ref.cutting.safe_cuts import TextCounter
-from bpe_ref.errors import ParameterError
+from bpe_ref.parameters import check_character, check_index, check_text
 
 LONG: Final = 64
 """Pieces of so many characters grow in place; shorter ones are counted anew as fast."""
@@ -83,8 +83,7 @@ class _Growth:
 
     def push(self, character: str) -> None:
         """Add one character. Raises `ParameterError`, and whatever the tokenizer raises."""
-        if not isinstance(character, str) or len(character) != 1:
-            raise ParameterError("character", character, "must be a single character")
+        check_character("character", character)
         self.characters.append(character)
         try:
             state = self._next_state()
@@ -95,14 +94,13 @@ class _Growth:
 
     def extend(self, text: str) -> None:
         """Add text, given in its order, one character after the other."""
-        for character in checked_text(text) if self.forwards else reversed(checked_text(text)):
+        check_text("text", text)
+        for character in text if self.forwards else reversed(text):
             self.push(character)
 
     def truncate(self, length: int) -> None:
         """Keep the first `length` characters added. Raises `ParameterError` if there are fewer."""
-        if type(length) is not int or not 0 <= length <= len(self.characters):
-            requirement = f"must be an int in [0, {len(self.characters)}]"
-            raise ParameterError("length", length, requirement)
+        check_index("length", length, len(self.characters))
         del self.characters[length:]
         del self.states[length + 1 :]
         if self.growing is not None:

@@ -42,11 +42,11 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from bpe_ref.cutting.counting import checked_counter, checked_text, safe_cuts
+from bpe_ref.cutting.counting import checked_counter, safe_cuts
 from bpe_ref.cutting.growing import AppendCounter, PrependCounter
 from bpe_ref.cutting.safe_cuts import TextCounter
 from bpe_ref.errors import ParameterError
-from bpe_ref.growing.checks import check_count
+from bpe_ref.parameters import check_count, check_index, check_text
 
 
 class Chunk(NamedTuple):
@@ -107,8 +107,7 @@ def each_chunk(
     3
     """
     cutter = _Cutter(counter, text, most, added)
-    if type(overlap) is not int or not 0 <= overlap < cutter.most:
-        raise ParameterError("overlap", overlap, f"must be an int in [0, {cutter.most - 1}]")
+    check_index("overlap", overlap, cutter.most - 1)
     start = 0
     while start < len(text):
         chunk = cutter.farthest(start)
@@ -132,7 +131,8 @@ class _Cutter:
 
     def __init__(self, counter: TextCounter, text: str, most: int, added: int) -> None:
         self.counter = checked_counter(counter)
-        self.text = checked_text(text)
+        check_text("text", text)
+        self.text = text
         check_count("most", most, 1 + added)
         self.most = most - added
         self.added = added

@@ -9,7 +9,7 @@ tokenizers 0.23.3. `ByteLevel` and `ByteFallback` are in `byte_decoders`.
 
 What the source leaves open, and what it does unexpectedly
     - `Strip` cannot strip a string that has fewer characters than it looks at
-      (`Profile.short_strip_fails`: the library panics): an empty one, for one.
+      (`Quirks.short_strip_fails`: the library panics): an empty one, for one.
     - `Metaspace` removes every replacement from the first string, not only a leading one.
     - `Replace` finds an empty pattern before, between and after all characters.
     - `BPEDecoder` replaces the suffix wherever it stands in a string, and an empty one between
@@ -30,7 +30,7 @@ from bpe_ref.errors import DecodingError, ParameterError
 from bpe_ref.parameters import check_character, check_count, check_flag, check_text
 from bpe_ref.patterns.matches import Literal, Regex, check_growth, find_matches
 from bpe_ref.pre_tokenizers.metaspace import Metaspace as MetaspacePreTokenizer
-from bpe_ref.profile import HUGGING_FACE, Profile
+from bpe_ref.quirks import HUGGING_FACE, Quirks
 
 __all__ = [
     "DECODERS",
@@ -186,7 +186,7 @@ class Strip:
     content: str
     start: int
     stop: int
-    profile: Profile = HUGGING_FACE
+    quirks: Quirks = HUGGING_FACE
 
     def __post_init__(self) -> None:
         """Refuse what is no character, and what is no number of times."""
@@ -203,7 +203,7 @@ class Strip:
         trailing = len(token) - len(token.rstrip(self.content))
         reads_on = trailing == len(token) and self.stop > trailing
         trailing = min(trailing, self.stop)
-        if self.profile.short_strip_fails and (reads_on or leading + trailing > len(token)):
+        if self.quirks.short_strip_fails and (reads_on or leading + trailing > len(token)):
             raise DecodingError(
                 f"Strip must be given tokens that are long enough to strip, got {token!r}"
             )

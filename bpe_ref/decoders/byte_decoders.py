@@ -6,7 +6,7 @@ Source: pre_tokenizers/byte_level.rs and decoders/byte_fallback.rs of Hugging Fa
 What the source does unexpectedly
     - `ByteLevel` reads a string as bytes where all its letters are byte letters, whoever wrote
       it: an added token `é!` becomes a lone byte E9 and an exclamation mark, and `Ġfoo` loses its
-      letter. (`Profile.byte_level_maps_added_tokens`; a decoder sees strings and not which of
+      letter. (`Quirks.byte_level_maps_added_tokens`; a decoder sees strings and not which of
       them are added tokens, so the pipeline has to do otherwise.)
     - `ByteFallback` decodes a run of byte tokens all or not at all, and reads `<0x+1>` as a byte.
 """
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from bpe_ref.decoders.to_bytes import bytes_to_text
 from bpe_ref.parameters import check_flag
-from bpe_ref.profile import HUGGING_FACE, Profile
+from bpe_ref.quirks import HUGGING_FACE, Quirks
 from bpe_ref.vocabulary.byte_alphabet import BYTE_OF_LETTER, from_letters
 
 _REPLACEMENT = "\ufffd"
@@ -68,7 +68,7 @@ class ByteFallback:
     ['é', 'a', '\ufffd']
     """
 
-    profile: Profile = HUGGING_FACE
+    quirks: Quirks = HUGGING_FACE
     errors: str = "replace"
     """What becomes of bytes that are not UTF-8. No field of the format: see `with_errors`."""
 
@@ -91,7 +91,7 @@ class ByteFallback:
         >>> ByteFallback().byte_of("<0xC3>"), ByteFallback().byte_of("a")
         (195, None)
         """
-        any_number = self.profile.byte_fallback_reads_any_number
+        any_number = self.quirks.byte_fallback_reads_any_number
         found = (_NUMBER_TOKEN if any_number else _BYTE_TOKEN).fullmatch(token)
         return int(found[1], 16) if found else None
 
@@ -99,7 +99,7 @@ class ByteFallback:
         """Return the strings that a run becomes; none for an empty one."""
         if not run:
             return []
-        if self.errors != "replace" or not self.profile.byte_fallback_all_or_nothing:
+        if self.errors != "replace" or not self.quirks.byte_fallback_all_or_nothing:
             return [bytes_to_text(run, self.errors)]
         try:
             return [run.decode("utf-8")]

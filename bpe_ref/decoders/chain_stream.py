@@ -14,7 +14,7 @@ What each step holds back
     BPEDecoder              the last string, if it holds the suffix.
     ByteFallback            a run of byte tokens, until another token ends it:
                             one more byte can turn all of it into U+FFFD. (Under
-                            a profile that is not all or nothing, until the run
+                            quirks that are not all or nothing, until the run
                             is one string.)
     ByteLevel               an incomplete character.
     SentencePiece           the same; everything, if the model denormalizes.

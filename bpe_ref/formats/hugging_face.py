@@ -15,7 +15,7 @@ models/mod.rs of Hugging Face tokenizers 0.23.3.
 
 What the source leaves open
     *Merges as text* that start with `#version`: see
-    `Profile.version_lines_dropped`.
+    `Quirks.version_lines_dropped`.
     *Null* is refused by the library for `version` and `added_tokens`.
 
 Where the engine differs
@@ -24,19 +24,17 @@ Where the engine differs
     understood. Other models than BPE are refused by name.
 """
 
-import os
 from collections.abc import Sequence
 from typing import Any, Final
 
 from bpe_ref.added_tokens import AddedToken, AddedTokens
 from bpe_ref.errors import BpeError, VocabularyFileError
-from bpe_ref.formats.files import read_unpacked
 from bpe_ref.formats.hugging_face_components import read_component
 from bpe_ref.formats.json_nodes import Node, parse_json
 from bpe_ref.models.bpe import BPE, ID_LIMIT
 from bpe_ref.post_processors.padding import Padding
 from bpe_ref.post_processors.truncation import DIRECTIONS, STRATEGIES, Truncation
-from bpe_ref.profile import HUGGING_FACE, Profile
+from bpe_ref.quirks import HUGGING_FACE, Quirks
 from bpe_ref.tokenizer import Tokenizer
 
 VERSION: Final = "1.0"
@@ -53,19 +51,7 @@ _LENGTH_LIMIT: Final = 1 << 64
 _PARTS_OF_A_MERGE: Final = 2
 
 
-def read_tokenizer_json(path: str | os.PathLike[str], profile: Profile = HUGGING_FACE) -> Tokenizer:
-    """Return the tokenizer in a file, which may be packed with gzip.
-
-    Raises `VocabularyFileError`, in one sentence that names the place.
-
-    >>> read_tokenizer_json("no such file")
-    Traceback (most recent call last):
-    bpe_ref.errors.VocabularyFileError: no such file cannot be read: No such file or directory
-    """
-    return parse_tokenizer_json(read_unpacked(path), os.fspath(path), profile)
-
-
-def parse_tokenizer_json(data: bytes, source: str, profile: Profile = HUGGING_FACE) -> Tokenizer:
+def parse_tokenizer_json(data: bytes, source: str, quirks: Quirks = HUGGING_FACE) -> Tokenizer:
     """Return the tokenizer that is the content of a file; `source` names it in errors.
 
     Raises `VocabularyFileError`.
@@ -80,16 +66,16 @@ def parse_tokenizer_json(data: bytes, source: str, profile: Profile = HUGGING_FA
     if "version" in sections and sections["version"].text() != VERSION:
         sections["version"].fail(f"must be {VERSION!r}")
     components = {
-        kind: read_component(sections[kind], kind, profile)
+        kind: read_component(sections[kind], kind, quirks)
         for kind in ("normalizer", "pre_tokenizer", "post_processor", "decoder")
         if kind in sections
     }
     added_tokens = sections["added_tokens"].elements() if "added_tokens" in sections else []
     try:
         return Tokenizer(
-            model=_model(sections["model"], profile),
-            added_tokens=AddedTokens(tuple(map(_added_token, added_tokens)), profile),
-            truncation=_truncation(sections.get("truncation"), profile),
+            model=_model(sections["model"], quirks),
+            added_tokens=AddedTokens(tuple(map(_added_token, added_tokens)), quirks),
+            truncation=_truncation(sections.get("truncation"), quirks),
             padding=_padding(sections.get("padding")),
             name=source,
             **components,
@@ -100,7 +86,7 @@ def parse_tokenizer_json(data: bytes, source: str, profile: Profile = HUGGING_FA
         raise VocabularyFileError(f"{source}: added_tokens: {error}") from None
 
 
-def _model(node: Node, profile: Profile) -> BPE:
+def _model(node: Node, quirks: Quirks) -> BPE:
     """Return the model."""
     if node.fields().get("type", "BPE") != "BPE":
         node.field("type").fail("must be BPE, the only model that this package has")
@@ -119,8 +105,8 @@ def _model(node: Node, profile: Profile) -> BPE:
     try:
         return BPE(
             _vocab(node.field("vocab")),
-            _merges(node.field("merges"), profile),
-            profile=profile,
+            _merges(node.field("merges"), quirks),
+            quirks=quirks,
             **options,
         )
     except VocabularyFileError:
@@ -138,13 +124,13 @@ def _vocab(node: Node) -> dict[str, int]:
     return vocab
 
 
-def _merges(node: Node, profile: Profile) -> Sequence[tuple[str, str]]:
+def _merges(node: Node, quirks: Quirks) -> Sequence[tuple[str, str]]:
     """Return the pairs that merge."""
     merges = node.value
     if not isinstance(merges, list):
         node.fail("must be a list")
     if merges and isinstance(merges[0], str):
-        return _merges_of_text(node, profile)
+        return _merges_of_text(node, quirks)
     pairs = [tuple(pair) if type(pair) is list else () for pair in merges]
     for number, pair in enumerate(pairs):
         if len(pair) != _PARTS_OF_A_MERGE or not (type(pair[0]) is type(pair[1]) is str):
@@ -152,13 +138,13 @@ def _merges(node: Node, profile: Profile) -> Sequence[tuple[str, str]]:
     return pairs
 
 
-def _merges_of_text(node: Node, profile: Profile) -> Sequence[tuple[str, str]]:
+def _merges_of_text(node: Node, quirks: Quirks) -> Sequence[tuple[str, str]]:
     """Return the pairs that merge, from `"a b"`."""
     pairs = []
     for number, line in enumerate(node.value):
         if not isinstance(line, str):
             node.elements()[number].fail("must be text, as the first one is")
-        if line.startswith("#version") and profile.version_lines_dropped:
+        if line.startswith("#version") and quirks.version_lines_dropped:
             continue
         pair = tuple(line.split(" "))
         if len(pair) != _PARTS_OF_A_MERGE:
@@ -181,7 +167,7 @@ def _added_token(node: Node) -> AddedToken:
     )
 
 
-def _truncation(node: Node | None, profile: Profile) -> Truncation | None:
+def _truncation(node: Node | None, quirks: Quirks) -> Truncation | None:
     """Return how encodings are cut."""
     if node is None or node.value is None:
         return None
@@ -193,7 +179,7 @@ def _truncation(node: Node | None, profile: Profile) -> Truncation | None:
         direction=node.field("direction").choice(DIRECTIONS)
         if "direction" in node.value
         else "Right",
-        profile=profile,
+        quirks=quirks,
     )
 
 

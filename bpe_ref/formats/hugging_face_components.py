@@ -31,7 +31,7 @@ from bpe_ref.patterns.matches import Literal, Regex
 from bpe_ref.post_processors import POST_PROCESSORS
 from bpe_ref.post_processors.templates import SequencePiece, SpecialPiece, SpecialToken
 from bpe_ref.pre_tokenizers.table import PRE_TOKENIZERS
-from bpe_ref.profile import Profile
+from bpe_ref.quirks import Quirks
 
 ID_LIMIT: Final = 1 << 32
 """Numbers of tokens and types are below this."""
@@ -49,7 +49,7 @@ KINDS: Final[Mapping[str, Mapping[str, type]]] = MappingProxyType(
 )
 """The classes of each kind of component by type name; the kind is the file's key for it."""
 
-_NOT_IN_FILES: Final = frozenset({"profile", "errors"})
+_NOT_IN_FILES: Final = frozenset({"quirks", "errors"})
 """Fields of components that say how an engine reads them, and are no part of the format."""
 
 _LISTS: Final = MappingProxyType(
@@ -87,12 +87,12 @@ _KNOWN_BY_FIELDS: Final = MappingProxyType(
 _REFUSED: Final = MappingProxyType({("decoder", "CTC"): "is for speech and is not supported"})
 
 
-def read_component(node: Node, kind: str, profile: Profile, depth: int = 0) -> Any:
+def read_component(node: Node, kind: str, quirks: Quirks, depth: int = 0) -> Any:
     """Return the component of that kind that a JSON value describes, or None for null.
 
     Raises `VocabularyFileError` for what is none.
 
-    >>> from bpe_ref.profile import STRICT
+    >>> from bpe_ref.quirks import STRICT
     >>> read_component(Node({"type": "Fuse"}, "x.json"), "decoder", STRICT)
     Fuse()
     """
@@ -109,12 +109,12 @@ def read_component(node: Node, kind: str, profile: Profile, depth: int = 0) -> A
     absent = _MAY_BE_ABSENT.get(name, set())
     node.only(set(declared) - absent, absent | {"type"})
     arguments = {
-        key: _read_field(node.field(key), key, hint, profile, depth)
+        key: _read_field(node.field(key), key, hint, quirks, depth)
         for key, hint in declared.items()
         if key in node.value
     }
-    if any(field.name == "profile" for field in fields(component)):
-        arguments["profile"] = profile
+    if any(field.name == "quirks" for field in fields(component)):
+        arguments["quirks"] = quirks
     with node.located():
         return component(**arguments)
 
@@ -165,10 +165,10 @@ def _declared(component: type) -> Mapping[str, Any]:
     }
 
 
-def _read_field(node: Node, key: str, hint: object, profile: Profile, depth: int) -> Any:
+def _read_field(node: Node, key: str, hint: object, quirks: Quirks, depth: int) -> Any:
     if key in _LISTS:
         return tuple(
-            read_component(element, _LISTS[key], profile, depth + 1) for element in node.elements()
+            read_component(element, _LISTS[key], quirks, depth + 1) for element in node.elements()
         )
     if key in _READERS:
         return _READERS[key](node)

@@ -7,13 +7,15 @@ same because the tokens are listed in the same order.
 
 import json
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bpe_ref.errors import VocabularyError
 from bpe_ref.models.bpe import BPE
-from bpe_ref.post_processors.padding import Padding
-from bpe_ref.post_processors.truncation import Truncation
 from bpe_ref.tokenizer import Tokenizer
+
+if TYPE_CHECKING:  # loaded when they are needed
+    from bpe_ref.post_processors.padding import Padding
+    from bpe_ref.post_processors.truncation import Truncation
 
 
 def dump_tokenizer_json(tokenizer: Tokenizer) -> bytes:
@@ -84,13 +86,13 @@ def _added_tokens(tokenizer: Tokenizer) -> list[dict[str, Any]]:
     ]
 
 
-def _truncation(truncation: Truncation | None) -> dict[str, Any] | None:
+def _truncation(truncation: "Truncation | None") -> dict[str, Any] | None:
     if truncation is None:
         return None
     return _fields(truncation, ("direction", "max_length", "strategy", "stride"))
 
 
-def _padding(padding: Padding | None) -> dict[str, Any] | None:
+def _padding(padding: "Padding | None") -> dict[str, Any] | None:
     if padding is None:
         return None
     names = ("direction", "pad_to_multiple_of", "pad_id", "pad_type_id", "pad_token")

@@ -14,7 +14,7 @@ Source: `BPE::read_file` and `BPE::save` of Hugging Face tokenizers 0.23.3
 (tokenizers/src/models/bpe/model.rs).
 
 What the source leaves open, and what holds here
-    *The line `#version`.* See `Profile.version_lines_dropped`. The very first line,
+    *The line `#version`.* See `Quirks.version_lines_dropped`. The very first line,
     if it begins so, is never a merge; if it does not, it is one, though GPT-2's own
     program drops it whatever it is.
     *The last line* may end without a line feed (GPT-2's own program drops it then).
@@ -35,7 +35,7 @@ from typing import Final
 from bpe_ref.errors import VocabularyError, VocabularyFileError
 from bpe_ref.formats.files import read_unpacked, write_file
 from bpe_ref.formats.json_nodes import parse_json
-from bpe_ref.profile import HUGGING_FACE, Profile
+from bpe_ref.quirks import HUGGING_FACE, Quirks
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_pair
 from bpe_ref.vocabulary.byte_alphabet import from_letters, to_letters
 from bpe_ref.vocabulary.compatibility import build_derivations
@@ -53,7 +53,7 @@ def read_merges_text(
     *,
     text: TextRules | None = None,
     special_tokens: Collection[str] = (),
-    profile: Profile = HUGGING_FACE,
+    quirks: Quirks = HUGGING_FACE,
 ) -> Vocabulary:
     """Return the vocabulary of the two files, by pair.
 
@@ -65,7 +65,7 @@ def read_merges_text(
     bpe_ref.errors.VocabularyFileError: nowhere/merges.txt cannot be read: No such file ...
     """
     merges_source, vocab_source = os.fspath(merges_path), os.fspath(vocab_path)
-    merges = parse_merges(read_unpacked(merges_path), merges_source, profile=profile)
+    merges = parse_merges(read_unpacked(merges_path), merges_source, quirks=quirks)
     listed = parse_ids(read_unpacked(vocab_path), vocab_source)
     for name in special_tokens:
         if name not in listed:
@@ -121,7 +121,7 @@ def write_merges_text(
 
 
 def parse_merges(
-    content: bytes, source: str, *, profile: Profile = HUGGING_FACE
+    content: bytes, source: str, *, quirks: Quirks = HUGGING_FACE
 ) -> list[tuple[str, str, str]]:
     r"""Return the merges in the text of a file: left, right, and their place for errors.
 
@@ -137,7 +137,7 @@ def parse_merges(
     merges: list[tuple[str, str, str]] = []
     for number, line in enumerate(decoded.removesuffix("\n").split("\n"), start=1):
         place = f"{source}, line {number}"
-        if line.startswith(_VERSION) and (number == 1 or profile.version_lines_dropped):
+        if line.startswith(_VERSION) and (number == 1 or quirks.version_lines_dropped):
             continue
         parts = line.removesuffix("\r").split(" ")
         if len(parts) != _PARTS or not all(parts):

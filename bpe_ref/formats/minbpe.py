@@ -40,7 +40,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from bpe_ref.errors import VocabularyError, VocabularyFileError
-from bpe_ref.formats.files import read_unpacked, write_file
+from bpe_ref.formats.files import write_file
 from bpe_ref.formats.merges_text import byte_level_merges
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_pair
 from bpe_ref.vocabulary.merges import TokenId
@@ -55,18 +55,6 @@ _PARTS: Final = 2
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _NUMBER: Final = re.compile(r"[0-9]{1,10}", re.ASCII)
 _MAXIMUM_ID: Final = 2**32 - 1
-
-
-def read_minbpe(path: str | os.PathLike[str]) -> Vocabulary:
-    """Return the vocabulary of a minbpe `.model` file, by pair.
-
-    Raises `VocabularyFileError`, which names the file and the line.
-
-    >>> read_minbpe("nowhere.model")
-    Traceback (most recent call last):
-    bpe_ref.errors.VocabularyFileError: nowhere.model cannot be read: No such file or directory
-    """
-    return parse_minbpe(read_unpacked(path), os.fspath(path))
 
 
 def parse_minbpe(data: bytes, source: str) -> Vocabulary:
@@ -118,7 +106,7 @@ def parse_minbpe(data: bytes, source: str) -> Vocabulary:
 
 
 def write_minbpe(vocabulary: Vocabulary, path: str | os.PathLike[str]) -> None:
-    """Write a vocabulary as a minbpe `.model` file, which `read_minbpe` and minbpe read.
+    """Write a vocabulary as a minbpe `.model` file, which `load` and minbpe read.
 
     Raises `VocabularyError` for a vocabulary that the format cannot hold, saying
     why, and `VocabularyFileError` where the file cannot be written.

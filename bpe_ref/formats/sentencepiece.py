@@ -21,7 +21,6 @@ What the source leaves open, and what holds here
     *Writing* such files is not offered.
 """
 
-import os
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -29,7 +28,6 @@ from typing import Final
 
 from bpe_ref.decoders.sentencepiece import SentencePieceDecoder
 from bpe_ref.errors import VocabularyError, VocabularyFileError
-from bpe_ref.formats.files import read_unpacked
 from bpe_ref.formats.protobuf import BYTES, FOUR_BYTES, NUMBER, Field, fields
 from bpe_ref.models.sentencepiece import Piece, PieceKind, SentencePieceModel, SpecialPieces
 from bpe_ref.normalizers.charsmap import Charsmap
@@ -71,19 +69,6 @@ _NORMALIZER_FIELDS: Final = {
     4: ("remove_extra_whitespaces", NUMBER),
     5: ("escape_whitespaces", NUMBER),
 }
-
-
-def read_sentencepiece(path: str | os.PathLike[str]) -> SentencePieceModel:
-    """Return the model in a file.
-
-    Raises `VocabularyFileError` for a file that cannot be read, or is no such
-    model of type BPE; the sentence names the file and the place.
-
-    >>> read_sentencepiece("nowhere.model")
-    Traceback (most recent call last):
-    bpe_ref.errors.VocabularyFileError: nowhere.model cannot be read: No such file or directory
-    """
-    return parse_sentencepiece(read_unpacked(path), os.fspath(path))
 
 
 def parse_sentencepiece(data: bytes, source: str) -> SentencePieceModel:

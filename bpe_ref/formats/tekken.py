@@ -30,7 +30,6 @@ What the source leaves open, and what holds here
     *Base64* is checked as in the tiktoken format.
 """
 
-import os
 import re
 from base64 import b64encode
 from binascii import Error as Base64Error
@@ -39,7 +38,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from bpe_ref.errors import VocabularyError, VocabularyFileError
-from bpe_ref.formats.files import read_unpacked
 from bpe_ref.formats.json_nodes import Node, parse_json
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_concatenation
 
@@ -64,18 +62,6 @@ _OTHER_KEYS: Final = {
 }
 _CONFIG_KEYS: Final = {"pattern", "default_vocab_size", "default_num_special_tokens", "version"}
 _TOKEN_KEYS: Final = {"rank", "token_bytes", "token_str"}
-
-
-def read_tekken(path: str | os.PathLike[str]) -> Vocabulary:
-    """Return the vocabulary of a `tekken.json`.
-
-    Raises `VocabularyFileError`, which names the file and the place.
-
-    >>> read_tekken("nowhere/tekken.json")
-    Traceback (most recent call last):
-    bpe_ref.errors.VocabularyFileError: nowhere/tekken.json cannot be read: No such file or ...
-    """
-    return parse_tekken(read_unpacked(path), os.fspath(path))
 
 
 def parse_tekken(data: bytes, source: str) -> Vocabulary:

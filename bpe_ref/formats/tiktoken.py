@@ -35,7 +35,7 @@ from io import BytesIO
 from typing import Final
 
 from bpe_ref.errors import VocabularyError, VocabularyFileError
-from bpe_ref.formats.files import read_unpacked, write_file
+from bpe_ref.formats.files import write_file
 
 MAXIMUM_RANK: Final = 2**32 - 1
 
@@ -43,19 +43,6 @@ _COLUMNS: Final = 2
 
 # Possessive (`++`): nothing is ever tried twice, and no state is kept for each line.
 _WELL_FORMED: Final = re.compile(rb"(?:[A-Za-z0-9+/]++={0,2}+ [0-9]{1,10}+\n)++")
-
-
-def read_tiktoken(path: str | os.PathLike[str]) -> dict[bytes, int]:
-    """Return the tokens of a tiktoken file, plain or gzip, each with its rank.
-
-    Raises `VocabularyFileError` for a file that cannot be read or is not in
-    the format; the sentence names the file, the line, the rule and the value.
-
-    >>> read_tiktoken("nowhere.tiktoken")
-    Traceback (most recent call last):
-    bpe_ref.errors.VocabularyFileError: nowhere.tiktoken cannot be read: No such file or directory
-    """
-    return parse_tiktoken(read_unpacked(path), os.fspath(path))
 
 
 def parse_tiktoken(content: bytes, source: str) -> dict[bytes, int]:
@@ -180,7 +167,7 @@ def _shortened(value: bytes) -> str:
 
 
 def _check_writable(ranks: Mapping[bytes, int]) -> None:
-    """Raise `VocabularyError` unless `read_tiktoken` would give these very tokens back."""
+    """Raise `VocabularyError` unless `parse_tiktoken` would give these very tokens back."""
     if not ranks:
         raise VocabularyError("a vocabulary must have at least one token, got none")
     token_of: dict[int, bytes] = {}

@@ -49,9 +49,10 @@ What the source leaves open
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NoReturn
 
-from bpe_ref.growing.checks import as_bytes_given, check_length, raise_for_byte
+from bpe_ref.errors import ParameterError, SymbolError
+from bpe_ref.parameters import check_index
 from bpe_ref.vocabulary import Vocabulary
 from bpe_ref.vocabulary.automata import (
     KEYS,
@@ -68,6 +69,33 @@ from bpe_ref.vocabulary.tries import NOTHING
 MOST_SEAMS: Final = 1 << 17
 """Text has the same words again and again, so remembering this many seams saves a quarter of the
 time (English prose, cl100k). A full table is emptied, and soon holds what is useful now."""
+
+
+def raise_for_byte(byte: object, place: int) -> NoReturn:
+    """Raise the error for what cannot be appended (or put in front) as a byte.
+
+    >>> raise_for_byte(256, 0)
+    Traceback (most recent call last):
+    bpe_ref.errors.ParameterError: byte must be an int in [0, 255], got 256
+    """
+    if type(byte) is not int or not 0 <= byte <= 0xFF:
+        raise ParameterError("byte", byte, "must be an int in [0, 255]")
+    raise SymbolError(
+        f"byte 0x{byte:02X} at position {place} of the piece is not a token "
+        "of this vocabulary, so the piece cannot be encoded"
+    )
+
+
+def as_bytes_given(name: str, piece: object) -> Iterable[int]:
+    """Return the bytes; raise `ParameterError` for text by mistake.
+
+    >>> as_bytes_given("piece", "abc")
+    Traceback (most recent call last):
+    bpe_ref.errors.ParameterError: piece must be bytes, got 'abc'
+    """
+    if isinstance(piece, str) or not isinstance(piece, Iterable):
+        raise ParameterError(name, piece, "must be bytes")
+    return piece
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,10 +136,12 @@ def _at_the_front(vocabulary: Vocabulary) -> _Direction:
 class _GrowingEncoder:
     """The encoding of one piece that grows in one direction."""
 
-    def __init__(self, vocabulary: Vocabulary, *, forwards: bool) -> None:
-        direction = vocabulary.remember(_at_the_end if forwards else _at_the_front)
+    _forwards: bool
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        """Start with the empty piece. The tables are built once for each vocabulary."""
+        direction = vocabulary.remember(_at_the_end if self._forwards else _at_the_front)
         automaton = direction.automaton
-        self._forwards = forwards
         self._steps, self._falls = automaton.steps, automaton.falls
         self._ends, self._shorter = automaton.ends, automaton.shorter
         self._lengths = vocabulary.remember(lengths_of_made_tokens)
@@ -173,7 +203,7 @@ class _GrowingEncoder:
 
     def truncate(self, length: int) -> None:
         """Keep the `length` bytes that came first. Raises `ParameterError` if there are fewer."""
-        check_length(length, len(self))
+        check_index("length", length, len(self))
         del self._letters[length:]
         for table in (self._states, self._tokens, self._counts):
             del table[length + 1 :]
@@ -212,9 +242,7 @@ class AppendEncoder(_GrowingEncoder):
     [3]
     """
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        """Start with the empty piece. The tables are built once for each vocabulary."""
-        super().__init__(vocabulary, forwards=True)
+    _forwards = True
 
     @property
     def piece(self) -> bytes:
@@ -229,14 +257,6 @@ class AppendEncoder(_GrowingEncoder):
         """
         for byte in as_bytes_given("piece", piece):
             self.push(byte)
-
-    def count_of_prefix(self, length: int) -> int:
-        """Return the number of tokens that the first `length` bytes encode to alone.
-
-        Raises `ParameterError` if there are fewer bytes.
-        """
-        check_length(length, len(self))
-        return self._counts[length]
 
     def prefix_counts(self) -> Sequence[int]:
         """Return the number of tokens of every prefix, by its length, as a copy."""
@@ -267,9 +287,7 @@ class PrependEncoder(_GrowingEncoder):
     ([0], b'a')
     """
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        """Start with the empty piece. The tables are built once for each vocabulary."""
-        super().__init__(vocabulary, forwards=False)
+    _forwards = False
 
     @property
     def piece(self) -> bytes:
@@ -290,5 +308,5 @@ class PrependEncoder(_GrowingEncoder):
 
         Raises `ParameterError` if there are fewer bytes.
         """
-        check_length(length, len(self))
+        check_index("length", length, len(self))
         return self._counts[length]

@@ -9,7 +9,7 @@ Special tokens
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -73,6 +73,10 @@ def train(
     _check(size, special_tokens, max_token_length, min_count)
     if isinstance(texts, str) or not isinstance(texts, Iterable):
         raise ParameterError("texts", type(texts), "must be several texts, not one")
+    if text_rules is not None and not isinstance(text_rules, TextRules):
+        raise ParameterError("text_rules", text_rules, "must be TextRules or None")
+    if progress is not None and not callable(progress):
+        raise ParameterError("progress", progress, "must be a function or None")
     tokens = [bytes([byte]) for byte in range(BYTES)]
     untrained = _vocabulary(tokens, text_rules, special_tokens)
 
@@ -118,8 +122,10 @@ def _check(
         raise ParameterError(
             "max_token_length", max_token_length, "must be a whole number from 1, or None"
         )
-    if isinstance(special_tokens, str) or not all(
-        isinstance(text, str) and text for text in special_tokens
+    if (
+        isinstance(special_tokens, str)
+        or not isinstance(special_tokens, Collection)
+        or not all(isinstance(text, str) and text for text in special_tokens)
     ):
         raise ParameterError("special_tokens", special_tokens, "must be texts that are not empty")
     if len(set(special_tokens)) < len(special_tokens):

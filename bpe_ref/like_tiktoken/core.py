@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, TypeVar
 from bpe_ref.added_tokens import any_of
 from bpe_ref.completions import encode_with_unstable
 from bpe_ref.decoders.offsets import decode_with_offsets
-from bpe_ref.errors import SpecialTokenError
+from bpe_ref.errors import SpecialTokenError, shown
 from bpe_ref.models.byte_bpe import ByteBPE, encode_bytes
 from bpe_ref.tokenizer import tokenizer_of
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_concatenation
@@ -64,7 +64,7 @@ class Encoding:
         if explicit_n_vocab and {count, self.n_vocab} != {explicit_n_vocab}:
             raise AssertionError(
                 f"explicit_n_vocab must be the number of tokens and the highest id + 1, "
-                f"{count} and {self.n_vocab}, got {explicit_n_vocab}"
+                f"{shown(count)} and {shown(self.n_vocab)}, got {shown(explicit_n_vocab)}"
             )
 
     @classmethod
@@ -242,7 +242,7 @@ class Encoding:
     def is_special_token(self, token: int) -> bool:
         """Return whether an id is that of a special token."""
         if not isinstance(token, int):
-            raise AssertionError(f"token must be an int, got {token!r}")  # noqa: TRY004 - as there
+            raise AssertionError(f"token must be an int, got {shown(token)}")  # noqa: TRY004 - as there
         return token in self._special_token_values
 
     @property

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from operator import index
 from typing import Any, TypeAlias
 
-from bpe_ref.errors import ParameterError, TokenIdError
+from bpe_ref.errors import ParameterError, TokenIdError, shown
 from bpe_ref.vocabulary.merges import TokenId
 
 Text: TypeAlias = str | list[str] | tuple[str, ...]
@@ -79,5 +79,5 @@ def as_id(value: Any) -> TokenId:
     except TypeError:
         number = -1
     if not 0 <= number < ID_LIMIT:
-        raise TokenIdError(f"an id must be an integer from 0 to 4294967295, got {value!r:.80}")
+        raise TokenIdError(f"an id must be an integer from 0 to 4294967295, got {shown(value)}")
     return number

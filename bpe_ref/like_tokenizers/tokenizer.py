@@ -13,7 +13,8 @@ from typing import Any
 from bpe_ref import added_tokens, encoding, tokenizer
 from bpe_ref.components import Decoder, Normalizer, PreTokenizer
 from bpe_ref.errors import ParameterError, TokenIdError
-from bpe_ref.formats.hugging_face import parse_tokenizer_json, read_tokenizer_json
+from bpe_ref.formats.files import read_unpacked
+from bpe_ref.formats.hugging_face import parse_tokenizer_json
 from bpe_ref.formats.hugging_face_writing import dump_tokenizer_json
 from bpe_ref.like_tokenizers.encodings import SIDES, Encoding, side
 from bpe_ref.like_tokenizers.inputs import Text, as_batch, as_id, as_ids, as_pair, as_text
@@ -78,7 +79,7 @@ class Tokenizer:
     @staticmethod
     def from_file(path: str | os.PathLike[str]) -> "Tokenizer":
         """Return the tokenizer in a `tokenizer.json`."""
-        return Tokenizer._of(read_tokenizer_json(path))
+        return Tokenizer._of(parse_tokenizer_json(read_unpacked(path), os.fspath(path)))
 
     @staticmethod
     def from_str(json: str) -> "Tokenizer":
@@ -130,12 +131,7 @@ class Tokenizer:
         add_special_tokens: bool = True,
     ) -> list[Encoding]:
         """Return the encodings of texts and pairs of texts, padded to one length."""
-        encodings = []
-        for item in as_batch("input", input):
-            texts = as_pair(item, is_pretokenized=is_pretokenized)
-            parts = (self._encode(text, number) for number, text in enumerate(texts))
-            encodings.append(self._finish(*parts, add_special_tokens=add_special_tokens))
-        return self._padded(encodings)
+        return self._encode_all(input, is_pretokenized, add_special_tokens, lambda part: part)
 
     def encode_batch_fast(
         self,
@@ -144,18 +140,32 @@ class Tokenizer:
         add_special_tokens: bool = True,
     ) -> list[Encoding]:
         """Return the same without the tokens' strings, offsets and words."""
+        return self._encode_all(input, is_pretokenized, add_special_tokens, _blank)
+
+    def _encode_all(
+        self,
+        items: Iterable[Any],
+        is_pretokenized: bool,
+        add_special_tokens: bool,
+        change: Callable[[encoding.Encoding], encoding.Encoding],
+    ) -> list[Encoding]:
         encodings = []
-        for item in as_batch("input", input):
+        for item in as_batch("input", items):
             texts = as_pair(item, is_pretokenized=is_pretokenized)
             parts = (self._encode(text, number) for number, text in enumerate(texts))
-            blank = (None if part is None else _blank(part) for part in parts)
-            encodings.append(self._finish(*blank, add_special_tokens=add_special_tokens))
-        return self._padded(encodings)
+            changed = (None if part is None else change(part) for part in parts)
+            encodings.append(self._finish(*changed, add_special_tokens=add_special_tokens))
+        if self._padding is not None:
+            encodings = self._padding.pad(encodings)
+        return list(map(Encoding, encodings))
 
     def post_process(
         self, encoding: Encoding, pair: Encoding | None = None, add_special_tokens: bool = True
     ) -> Encoding:
         """Return one encoding: truncated, with what the post-processor adds, and padded."""
+        for name, value in (("encoding", encoding), ("pair", pair or encoding)):
+            if not isinstance(value, Encoding):
+                raise ParameterError(name, value, "must be an Encoding")
         second = None if pair is None else pair.value
         return Encoding(self._finish(encoding.value, second, add_special_tokens=add_special_tokens))
 
@@ -185,11 +195,6 @@ class Tokenizer:
             first, second = self._truncation.truncate(first, second, added)
         result = process(self._post_processor, first, second, add_special_tokens=add_special_tokens)
         return result if self._padding is None else self._padding.pad([result])[0]
-
-    def _padded(self, encodings: list[encoding.Encoding]) -> list[Encoding]:
-        if self._padding is not None:
-            encodings = self._padding.pad(encodings)
-        return list(map(Encoding, encodings))
 
     # ---- tokens to text
 
@@ -363,6 +368,9 @@ class Tokenizer:
 
     @model.setter
     def model(self, model: BPE) -> None:
+        if model is None:
+            raise ParameterError("model", model, "must be a model")
+        _component("model", model, "ids")
         self._plain = replace(self._plain, model=model)
 
     @property
@@ -372,6 +380,7 @@ class Tokenizer:
 
     @normalizer.setter
     def normalizer(self, normalizer: Normalizer | None) -> None:
+        _component("normalizer", normalizer, "normalize")
         self._plain = replace(self._plain, normalizer=normalizer)
 
     @property
@@ -381,6 +390,7 @@ class Tokenizer:
 
     @pre_tokenizer.setter
     def pre_tokenizer(self, pre_tokenizer: PreTokenizer | None) -> None:
+        _component("pre_tokenizer", pre_tokenizer, "cut")
         self._plain = replace(self._plain, pre_tokenizer=pre_tokenizer)
 
     @property
@@ -390,6 +400,7 @@ class Tokenizer:
 
     @post_processor.setter
     def post_processor(self, post_processor: PostProcessor | None) -> None:
+        _component("post_processor", post_processor, "process_encodings")
         self._post_processor = post_processor
 
     @property
@@ -399,7 +410,14 @@ class Tokenizer:
 
     @decoder.setter
     def decoder(self, decoder: Decoder | None) -> None:
+        _component("decoder", decoder, "decode_chain")
         self._plain = replace(self._plain, decoder=decoder)
+
+
+def _component(name: str, value: object, method: str) -> None:
+    """Raise `ParameterError` unless the value has the method that makes it such a component."""
+    if value is not None and not hasattr(value, method):
+        raise ParameterError(name, value, f"must be a {name} or None")
 
 
 def _blank(known: encoding.Encoding) -> encoding.Encoding:

@@ -24,7 +24,7 @@ What the source leaves open
     bytes of all that was looked up, prefix and suffix included, and each of them
     counts as one byte of the piece. Positions may thus lie behind its end.
     *No unknown token, and no bytes*: the library drops the character; without its
-    profile it is an error (`Profile.missing_characters_dropped`).
+    quirks it is an error (`Quirks.missing_characters_dropped`).
     Positions are sums of lengths, so they shift where a character vanished.
     *The unknown token itself is missing*: an error, but only when it is needed.
     *Two tokens with one id*: the engine lets the order of a hash table decide
@@ -53,7 +53,7 @@ from bpe_ref.models.merging import (
 )
 from bpe_ref.models.partwise import Partwise, merged_ids
 from bpe_ref.models.spelling import Speller
-from bpe_ref.profile import HUGGING_FACE, Profile
+from bpe_ref.quirks import HUGGING_FACE, Quirks
 from bpe_ref.vocabulary.merges import TokenId
 
 ID_LIMIT: Final = 1 << 32
@@ -74,7 +74,7 @@ class BPE:
         fuse_unk: whether neighbouring unknown tokens are one.
         byte_fallback: whether a missing character becomes its bytes.
         ignore_merges: whether a piece that is a token is taken without merging.
-        profile: see `profile`.
+        quirks: see `quirks`.
 
     Raises `VocabularyError` for merges of tokens that are not there, ids that two tokens have or
     that do not fit in 32 bits, and a dropout out of range.
@@ -94,7 +94,7 @@ class BPE:
     fuse_unk: bool = False
     byte_fallback: bool = False
     ignore_merges: bool = False
-    profile: Profile = field(default=HUGGING_FACE, repr=False)
+    quirks: Quirks = field(default=HUGGING_FACE, repr=False)
 
     def __post_init__(self) -> None:
         """Build the tables, so that what is wrong is found at once."""
@@ -211,7 +211,7 @@ class BPE:
 
     def _merged(self, piece: str, draw: Draw | None) -> list[Symbol]:
         drops = self.drops_merges
-        if self.ignore_merges and not (drops and self.profile.ignore_merges_off_with_dropout):
+        if self.ignore_merges and not (drops and self.quirks.ignore_merges_off_with_dropout):
             whole = self.vocab.get(piece)
             if whole is not None and piece:
                 return [(whole, len(piece.encode()))]
@@ -244,7 +244,7 @@ class BPE:
             self.end_of_word_suffix or "",
             self.fuse_unk,
             self.byte_fallback,
-            self.profile,
+            self.quirks,
         )
 
     def is_border(self, left: str, right: str) -> bool:

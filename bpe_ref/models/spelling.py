@@ -14,7 +14,7 @@ from functools import cached_property
 
 from bpe_ref.errors import SymbolError
 from bpe_ref.models.merging import Symbol
-from bpe_ref.profile import HUGGING_FACE, Profile
+from bpe_ref.quirks import HUGGING_FACE, Quirks
 from bpe_ref.vocabulary.merges import Pair, TokenId
 
 
@@ -32,7 +32,7 @@ class Speller:
     suffix: str = ""
     fuse_unk: bool = False
     byte_fallback: bool = False
-    profile: Profile = field(default=HUGGING_FACE, repr=False)
+    quirks: Quirks = field(default=HUGGING_FACE, repr=False)
 
     def symbols(self, piece: str) -> list[Symbol]:
         """Return the symbols, each with the number of bytes that it covers.
@@ -44,7 +44,7 @@ class Speller:
         [(1, 1), (0, 1)]
         """
         vocab = self.vocab
-        late = self.profile.unknown_after_bytes
+        late = self.quirks.unknown_after_bytes
         symbols: list[Symbol] = []
         unknown: list[Symbol] = []  # at most one, which may yet grow
         for place, character in enumerate(piece):
@@ -92,7 +92,7 @@ class Speller:
     ) -> list[Symbol]:
         """Return the unknown token still to be added; one that cannot grow goes to `symbols`."""
         if self.unk_token is None:
-            if self.profile.missing_characters_dropped:
+            if self.quirks.missing_characters_dropped:
                 return unknown
             raise SymbolError(
                 f"a text must be made of characters of the vocabulary, got {character!r}, "

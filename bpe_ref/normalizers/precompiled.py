@@ -3,7 +3,7 @@
 Definition
     SentencePiece goes through the text from left to right and replaces, at
     each place, the longest match of a rule; what no rule matches stays. That is
-    what happens under the strict profile.
+    what happens under `STRICT`.
 
 Where the engine differs
     It goes through the text by grapheme clusters. A cluster shorter than six
@@ -33,7 +33,7 @@ from bpe_ref.aligned_text import AlignedText, Change
 from bpe_ref.errors import VocabularyFileError
 from bpe_ref.normalizers.charsmap import Charsmap
 from bpe_ref.normalizers.grapheme_clusters import grapheme_clusters, has_plain_clusters
-from bpe_ref.profile import HUGGING_FACE, Profile
+from bpe_ref.quirks import HUGGING_FACE, Quirks
 
 _SHORT: Final = 6  # a cluster with fewer bytes is looked up as a whole
 _MODELS: Final = 8  # charsmaps kept in memory; a process rarely has more than one
@@ -52,7 +52,7 @@ class Precompiled:
     """
 
     precompiled_charsmap: str
-    profile: Profile = HUGGING_FACE
+    quirks: Quirks = HUGGING_FACE
 
     def __post_init__(self) -> None:
         """Refuse what is no charsmap."""
@@ -77,7 +77,7 @@ class Precompiled:
             surplus = len(old) - len(new)
             if surplus <= 0:
                 continue
-            if self.profile.precompiled_by_clusters:
+            if self.quirks.precompiled_by_clusters:
                 if changes:
                     letter, change = changes[-1]
                     changes[-1] = (letter, change - surplus)
@@ -87,7 +87,7 @@ class Precompiled:
 
     def normalize_text(self, text: str) -> str:
         """Return the text only."""
-        if self.profile.precompiled_by_clusters and has_plain_clusters(text):
+        if self.quirks.precompiled_by_clusters and has_plain_clusters(text):
             search = _charsmap(self.precompiled_charsmap).shortest_match
             found = ((character, search(character.encode(), 0)) for character in set(text))
             return text.translate({ord(old): match[1] for old, match in found if match})
@@ -96,7 +96,7 @@ class Precompiled:
     def _parts(self, text: str) -> Iterator[tuple[str, str | None]]:
         """Yield the parts of the text, and what each becomes, if a rule matches it."""
         charsmap = _charsmap(self.precompiled_charsmap)
-        if not self.profile.precompiled_by_clusters:
+        if not self.quirks.precompiled_by_clusters:
             yield from _longest_matches(charsmap, text)
             return
         known: dict[str, str | None] = {}  # what a part becomes

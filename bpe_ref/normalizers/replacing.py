@@ -11,10 +11,10 @@ Source: normalizers/prepend.rs and replace.rs of Hugging Face tokenizers 0.23.3.
 What the source leaves open
     *A match at the very beginning that is empty* has no character before it. In the engine,
     `content` then stands for nothing there, and most normalizers that come after
-    it repeat the text's beginning, or crash: see `AlignedText`. Under the strict
-    profile it stands for what the first character stands for, as with `Prepend`.
+    it repeat the text's beginning, or crash: see `AlignedText`. Under
+    `STRICT` it stands for what the first character stands for, as with `Prepend`.
     *An empty text to prepend* makes the first character stand for nothing, with the same effect;
-    not so under the strict profile. *An empty text as pattern* matches before
+    not so under `STRICT`. *An empty text as pattern* matches before
     every character and at the end. *Groups* cannot be referred to in `content`.
 """
 
@@ -25,7 +25,7 @@ from bpe_ref.components import Meeting
 from bpe_ref.errors import ParameterError
 from bpe_ref.parameters import check_text
 from bpe_ref.patterns.matches import Literal, Regex, check_growth, find_matches, pattern_borders
-from bpe_ref.profile import HUGGING_FACE, Profile
+from bpe_ref.quirks import HUGGING_FACE, Quirks
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Prepend:
     """
 
     prepend: str
-    profile: Profile = HUGGING_FACE
+    quirks: Quirks = HUGGING_FACE
 
     def __post_init__(self) -> None:
         """Refuse what is no text."""
@@ -48,7 +48,7 @@ class Prepend:
     @property
     def may_insert_first(self) -> bool:
         """Whether the first character can come to stand for nothing."""
-        return not self.prepend and self.profile.insertions_may_stand_for_nothing
+        return not self.prepend and self.quirks.insertions_may_stand_for_nothing
 
     def normalize(self, text: AlignedText) -> AlignedText:
         """Return the text with the other before it."""
@@ -85,7 +85,7 @@ class Replace:
 
     pattern: Literal | Regex
     content: str
-    profile: Profile = HUGGING_FACE
+    quirks: Quirks = HUGGING_FACE
 
     def __post_init__(self) -> None:
         """Refuse what is no pattern or no text."""
@@ -98,7 +98,7 @@ class Replace:
         """Whether the first character can come to stand for nothing."""
         if isinstance(self.pattern, Literal) and self.pattern.text:
             return False
-        return self.profile.insertions_may_stand_for_nothing
+        return self.quirks.insertions_may_stand_for_nothing
 
     def normalize(self, text: AlignedText) -> AlignedText:
         """Return the text with the matches replaced.
@@ -132,7 +132,7 @@ class Replace:
     def _span_before(self, text: AlignedText, end: int) -> Span:
         if end:
             return text.spans[end - 1]
-        if self.profile.insertions_may_stand_for_nothing:
+        if self.quirks.insertions_may_stand_for_nothing:
             return (text.start, text.start)
         return text.spans[0]  # there is one: the empty text has no match
 

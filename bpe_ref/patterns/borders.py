@@ -256,6 +256,8 @@ class _Graph:
         raise _Unknown
 
     def _sequence(self, items: Row[Node]) -> _Ends:
+        if len(items) > _MOST_SETS:
+            raise _Unknown
         ends = [self.add(item) for item in items]
         nullable, first, last, seen = True, 0, 0, 0
         for end in ends:

@@ -27,6 +27,8 @@ class Cursor:
         self.groups = 0
         self.names_only = False
         self._sets: dict[CodePoints, CodePoints] = {}
+        self._same: dict[int, CodePoints] = {}
+        self._boundaries = 0
 
     def error(self, reason: str, at: int | None = None) -> PatternError:
         """Return the exception that says what is wrong at a place, by default the current one."""
@@ -59,9 +61,17 @@ class Cursor:
         self.at += 1
         return self.pattern[self.at - 1]
 
+    def count_boundary(self) -> None:
+        """Raise `PatternError` for too many word boundaries, each of which is four looks."""
+        self._boundaries += 1
+        if self._boundaries > MOST_SETS:
+            raise self.error(f"a pattern may have at most {MOST_SETS} word boundaries")
+
     def one_of(self, members: CodePoints) -> CodePoints:
         """Return the set; equal sets become one object, and there are not too many of them."""
+        if self._same.get(id(members)) is members:  # hashing a set takes longer than reading it
+            return members
         known = self._sets.setdefault(members, members)
         if len(self._sets) > MOST_SETS:
             raise self.error(f"a pattern may have at most {MOST_SETS} different sets")
-        return known
+        return self._same.setdefault(id(known), known)

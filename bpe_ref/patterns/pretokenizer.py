@@ -24,16 +24,14 @@ Source of the patterns' dialect: `rust.py`; of the tables: `unicode_tables.py`.
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import accumulate
-from typing import Protocol
-
-import regex
+from typing import TYPE_CHECKING, Protocol
 
 from bpe_ref.errors import ParameterError, PatternError
-from bpe_ref.patterns.rust import parse
+from bpe_ref.patterns.rust import CodePointSet, parse
 from bpe_ref.patterns.stand_ins import (
     Alphabet,
     BasicAlphabet,
@@ -42,6 +40,9 @@ from bpe_ref.patterns.stand_ins import (
     set_source,
 )
 from bpe_ref.patterns.unicode_tables import TABLES, CodePoints
+
+if TYPE_CHECKING:  # loaded when it is needed: `re` is enough for most patterns
+    import regex
 
 # Python 3.11.0 to 3.11.4 match possessive groups wrongly (python/cpython#106052).
 _NOT_FOR_RE = re.compile(r"\)(?:[*+?]|\{[0-9,]+\})\+|\(\?>")
@@ -56,6 +57,7 @@ _MOST_REPETITIONS = 3
 # `re` takes some milliseconds to compile a set of characters far apart.
 _MOST_SETS = 100
 
+_ASCII_BITS = 128
 _SECONDS = 2.0
 _SECONDS_PER_CHARACTER = 1e-5
 
@@ -147,7 +149,7 @@ class _Pattern(Protocol):
 class _Limited:
     """A pattern that may take exponential time, and is stopped after a while."""
 
-    compiled: regex.Pattern[str]
+    compiled: "regex.Pattern[str]"
     source: str
     """The pattern as it was given, for the error."""
 
@@ -187,7 +189,7 @@ class _Search:
 @lru_cache(maxsize=64)
 def _explicit(pattern: str, tables: str) -> _Pattern:
     """Return the definition of a pattern: every set as ranges of code points."""
-    compiled: _Pattern = regex.compile(_source(_parts(pattern, tables)))
+    compiled: _Pattern = _compile_with_regex(_source(_parts(pattern, tables)))
     return compiled
 
 
@@ -195,8 +197,8 @@ def _explicit(pattern: str, tables: str) -> _Pattern:
 def _search(pattern: str, tables: str) -> _Search:
     """Return what `Pretokenizer.pieces` searches with."""
     parts = _parts(pattern, tables)
-    sets = {part for part in parts if not isinstance(part, str)}
-    many = sum(not isinstance(part, str) and part >> 128 > 0 for part in parts) > _MOST_SETS
+    sets = list({id(part): part for part in parts if not isinstance(part, str)}.values())
+    many = sum(type(part) is int and part.bit_length() > _ASCII_BITS for part in parts) > _MOST_SETS
     basic = None if many else basic_alphabet_of(sets)
     if basic is not None:
         compiled = _compile_with_re(_source(parts, basic))
@@ -208,27 +210,38 @@ def _search(pattern: str, tables: str) -> _Search:
 
 def _parts(pattern: str, tables: str) -> list[str | CodePoints]:
     table = TABLES[tables]
-    return [part if isinstance(part, str) else part(table) for part in parse(pattern, table)]
+    known: dict[CodePoints, CodePoints] = {}
+
+    @cache
+    def members_of(part: CodePointSet) -> CodePoints:
+        return known.setdefault(members := part(table), members)
+
+    return [part if isinstance(part, str) else members_of(part) for part in parse(pattern, table)]
 
 
 def _source(
-    parts: Iterable[str | CodePoints], alphabet: Alphabet | BasicAlphabet | None = None
+    parts: Collection[str | CodePoints], alphabet: Alphabet | BasicAlphabet | None = None
 ) -> str:
     """Return the source of a pattern, its sets as ranges of an alphabet."""
-
-    @cache
-    def source_of(members: CodePoints) -> str:
-        return set_source(members if alphabet is None else alphabet.narrowed(members))
-
-    return "".join(part if isinstance(part, str) else source_of(part) for part in parts)
+    written: dict[int, str] = {}
+    for part in parts:
+        if not isinstance(part, str) and id(part) not in written:
+            members = part if alphabet is None else alphabet.narrowed(part)
+            written[id(part)] = set_source(members)
+    return "".join(part if isinstance(part, str) else written[id(part)] for part in parts)
 
 
 def _compile_fastest(source: str, pattern: str) -> _Pattern:
     """Compile with `re`, or with `regex` what `re` cannot do, or not in a bounded time."""
     if _may_run_away(source):
-        return _Limited(regex.compile(source), pattern)
-    compiled: _Pattern = _compile_with_re(source) or regex.compile(source)
-    return compiled
+        return _Limited(_compile_with_regex(source), pattern)
+    return _compile_with_re(source) or _compile_with_regex(source)
+
+
+def _compile_with_regex(source: str) -> "regex.Pattern[str]":
+    import regex
+
+    return regex.compile(source)
 
 
 def _may_run_away(source: str) -> bool:

@@ -18,9 +18,9 @@ Rejected, because it cannot be pinned or has no equal meaning elsewhere
     besides i, m and s; POSIX brackets (ASCII in Rust, Unicode in Oniguruma); `\pL` without braces
     (not a property in Oniguruma); a quantifier upon a quantifier. A pattern that may match the
     empty text is rejected too, since tiktoken panics as soon as it does; so is repeating what may
-    be empty, where engines disagree about when to stop. So are patterns of more than 20,000
-    characters or 300 different classes, nesting deeper than 50, and counted repetitions that
-    together make more than 100,000 copies.
+    be empty, where engines disagree about when to stop. So are patterns of more than 10,000
+    characters, 300 different classes and letters beyond ASCII or 300 word boundaries, nesting
+    deeper than 50, and repetitions that make more than 100,000 copies of atoms.
 
 Where the table is Oniguruma's, a pattern is one for the `Split` of tokenizers
     There `$` is the end of a line, and what reads otherwise is rejected: `^`, the flags m and s,
@@ -34,7 +34,7 @@ Source: https://docs.rs/regex and https://docs.rs/fancy-regex, and tiktoken 0.14
 
 import re
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import cache, reduce
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
@@ -53,7 +53,7 @@ CodePointSet: TypeAlias = Callable[[UnicodeTables], CodePoints]
 Part: TypeAlias = str | CodePointSet
 """Source text that all engines read alike, or a set of code points to be matched once."""
 
-MOST_CHARACTERS = 20_000
+MOST_CHARACTERS = 10_000
 MOST_NESTED = 50
 MOST_REPEATS = 100_000
 MOST_CLASSES = 300
@@ -62,7 +62,7 @@ _MOST_DIGITS = 6
 _LAST_ASCII = 0x7F
 _SURROGATES = range(0xD800, 0xE000)
 _FOLDS_BEYOND_ASCII = {"s": 0x17F, "k": 0x212A}
-_QUANTIFIER = re.compile(r"(?:([*+?])|\{(?=,?\d)(\d*)(,?)(\d*)\})([+?]?)")
+_QUANTIFIER = re.compile(r"(?:([*+?])|\{(?=,?\d)(\d*)(?:(,)(\d*))?\})([+?]?)")
 _FLAGS = re.compile(r"\(\?([a-zA-Z]*)(?:-([a-zA-Z]+))?([:)])")
 _GROUP = re.compile(r"\((\?:|\?>|\?=|\?!|\?<=|\?<!|\?P?<[A-Za-z_]\w*>|(?!\?))")
 _HEXADECIMAL = re.compile(
@@ -85,7 +85,7 @@ class _Node(NamedTuple):
     may_be_empty: bool
     repeatable: bool = True
     copies: int = 1
-    """How often something in it is repeated at most, quantifiers in each other multiplied."""
+    """How many atoms it is made of if every copy of a repetition is written."""
 
 
 def parse(pattern: str, tables: UnicodeTables) -> tuple[Part, ...]:
@@ -100,9 +100,9 @@ def parse(pattern: str, tables: UnicodeTables) -> tuple[Part, ...]:
     >>> letters, quantifier = parse(r"\p{L}++", table)
     >>> quantifier, letters(table).bit_count()
     ('++', 141028)
-    >>> parse("*", table)
+    >>> parse(r"\p{Greek}", table)
     Traceback (most recent call last):
-    bpe_ref.errors.PatternError: pattern '*' cannot be used: at 0, there is nothing to repeat
+    bpe_ref.errors.PatternError: pattern '\\p{Greek}' cannot be used: at 0, table unicode-16.0 ...
     """
     reader = _Reader(pattern, tables)
     if len(pattern) > MOST_CHARACTERS:
@@ -124,7 +124,7 @@ class _Reader(Cursor):
         super().__init__(pattern)
         self.tables = tables
         self.depth = 0
-        self.classes = set[str]()
+        self.classes: dict[tuple[str, frozenset[str]], CodePointSet] = {}
         self.oniguruma = tables.name == "unicode-16.0-oniguruma"
 
     def alternation(self, flags: frozenset[str]) -> _Node:
@@ -141,7 +141,7 @@ class _Reader(Cursor):
         for branch in branches:
             parts += ["|"] if parts or branch is not branches[0] else []
             parts += chain.from_iterable(node.parts for node in branch)
-        copies = max((node.copies for branch in branches for node in branch), default=1)
+        copies = sum(node.copies for branch in branches for node in branch)
         may_be_empty = any(all(n.may_be_empty for n in branch) for branch in branches)
         return _Node(tuple(parts), may_be_empty, copies=copies)
 
@@ -179,7 +179,7 @@ class _Reader(Cursor):
             return node
         if not node.repeatable:
             raise self.error("there is nothing to repeat")
-        sign, least, comma, most, mode = match.groups()
+        sign, least, comma, most, mode = match.groups("")
         copies = node.copies
         if sign:
             may_skip = sign in "*?"
@@ -189,8 +189,9 @@ class _Reader(Cursor):
                 raise self.error(f"a quantifier may say at most {MOST_REPEATS}")
             fewest = int(least or "0")
             largest = int(most) if most else None if comma else fewest
-            copies *= max(1, fewest, largest or 0)
-            if copies > MOST_REPEATS:
+            times = max(1, fewest, largest or 0)
+            copies *= times
+            if times > 1 and copies > MOST_REPEATS:
                 raise self.error(f"quantifiers may say at most {MOST_REPEATS} together")
             if largest is not None and largest < fewest:
                 raise self.error("the quantifier's bounds must be in order")
@@ -228,10 +229,24 @@ class _Reader(Cursor):
             case ".":
                 members = _everything if "s" in flags else _no_newline
             case "\\":
-                members = self.as_set(self.escape(flags), flags)
+                members = self.literal(self.escape(flags), flags)
             case _:
-                members = self.as_set(ord(character), flags)
+                members = self.literal(ord(character), flags)
         return _Node((members,), may_be_empty=False)
+
+    def literal(self, item: int | CodePointSet, flags: frozenset[str]) -> CodePointSet:
+        """Return the set that an atom stands for; a letter beyond ASCII counts as a class."""
+        members = self.as_set(item, flags)
+        if not isinstance(item, int) or item <= _LAST_ASCII:
+            return members
+        return self.class_of(chr(item), flags, members)
+
+    def class_of(self, source: str, flags: frozenset[str], members: CodePointSet) -> CodePointSet:
+        """Return the first of equal classes. Raises `PatternError` if there are too many."""
+        known = self.classes.setdefault((source, flags), members)
+        if len(self.classes) > MOST_CLASSES:
+            raise self.error(f"a pattern may have at most {MOST_CLASSES} different classes")
+        return known
 
     def folds_into_one(self) -> bool:
         """Tell whether the letter just read and the next one fold like one, as ss and U+00DF do."""
@@ -267,6 +282,7 @@ class _Reader(Cursor):
             return _assertion(r"\Z")  # Python's name for the end of the text
         for letter, then, otherwise in (("b", "(?!", "(?="), ("B", "(?=", "(?!")):
             if not self.pattern.startswith(letter + "{", self.at) and self.accept(letter):
+                self.count_boundary()
                 word = self.property_set("word")
                 before, after = ("(?:(?<=", word, ")", then, word, ")"), ("|(?<!", word, ")")
                 return _assertion(*before, *after, otherwise, word, "))")
@@ -308,7 +324,7 @@ class _Reader(Cursor):
         """Return the set of a property of the table."""
         if name not in self.tables.properties:
             raise self.error(f"table {self.tables.name} has no property {name!r}")
-        return lambda tables: tables.code_points(name)
+        return _property(name)
 
     def as_set(
         self, item: int | CodePointSet, flags: frozenset[str], last: int | None = None
@@ -350,10 +366,8 @@ class _Reader(Cursor):
                 operand.append(self.bracket_item(flags, first))
         result = _combine(operator, result, _union(operand))
         self.depth -= 1
-        self.classes.add(self.pattern[start : self.at])
-        if len(self.classes) > MOST_CLASSES:
-            raise self.error(f"a pattern may have at most {MOST_CLASSES} different classes")
-        return _complement(result) if negated else result
+        members = _complement(result) if negated else result
+        return self.class_of(self.pattern[start : self.at], flags, members)
 
     def bracket_item(self, flags: frozenset[str], first: int) -> CodePointSet:
         """Read one member of a class in brackets, or a range of them."""
@@ -392,6 +406,11 @@ _TEXT_ENDS = {"^": _assertion(r"\A"), "$": _assertion(r"\Z")}  # Python's names 
 
 def _line_end(character: str) -> _Node:
     return _assertion("(?<!" if character == "^" else "(?!", _no_newline, ")")
+
+
+@cache
+def _property(name: str) -> CodePointSet:
+    return lambda tables: tables.code_points(name)
 
 
 def _nothing(_: UnicodeTables) -> CodePoints:

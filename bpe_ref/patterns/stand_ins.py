@@ -24,12 +24,16 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from bpe_ref.errors import PatternError
 from bpe_ref.patterns.unicode_tables import (
     EVERY_CODE_POINT,
     CodePoints,
     code_point_range,
     to_ranges,
 )
+
+MOST_COMPARISONS = 20_000
+"""The most comparisons of an atom with a set that finding the atoms of a pattern may take."""
 
 _ASCII: CodePoints = code_point_range(0, 0x7F)
 _BASIC: CodePoints = code_point_range(0, 0xFFFF)
@@ -85,6 +89,8 @@ class Alphabet:
 
     def narrowed(self, members: CodePoints) -> CodePoints:
         """Return the set, with the stand-in of each atom in place of the atom."""
+        if members <= _ASCII:
+            return members
         stand_ins = (number for number, atom in enumerate(self.atoms) if atom & members)
         return (members & _ASCII) | sum(1 << _FIRST_STAND_IN + number for number in stand_ins)
 
@@ -138,10 +144,11 @@ def basic_alphabet_of(sets: Collection[CodePoints]) -> BasicAlphabet | None:
     True
     """
     stand_ins: dict[str, CodePoints] = {}
+    basic = [(members, members & _BASIC) for members in sets]
     for atom in _atoms(EVERY_CODE_POINT ^ _BASIC, sets):
         alike = _BASIC
-        for members in sets:
-            alike &= members if atom & members else ~members
+        for members, lower in basic:
+            alike &= lower if atom & members else ~lower
         if not alike:
             return None
         stand_ins[chr(to_ranges(alike)[-1][1])] = atom
@@ -149,11 +156,18 @@ def basic_alphabet_of(sets: Collection[CodePoints]) -> BasicAlphabet | None:
 
 
 def _atoms(among: CodePoints, sets: Iterable[CodePoints]) -> list[CodePoints]:
-    """Return the classes of characters that lie in the same sets."""
+    """Return the classes of characters that lie in the same sets.
+
+    Raises `PatternError` if finding them takes more than `MOST_COMPARISONS` of atoms with sets.
+    """
     atoms = [among]
+    left = MOST_COMPARISONS
     for members in sets:
         if members & among:
-            halves = ((atom & members, atom & ~members) for atom in atoms)
+            left -= len(atoms)
+            if left < 0:
+                raise PatternError("the sets of a pattern must not overlap in so many ways")
+            halves = ((inside := atom & members, atom ^ inside) for atom in atoms)
             atoms = [half for both in halves for half in both if half]
     return atoms
 

@@ -30,7 +30,7 @@ from bpe_ref.errors import PatternError
 from bpe_ref.patterns.cursor import Cursor
 
 _FOLDED_PAIRS: Final = ("ss", "ff", "fi", "fl", "st")  # U+00DF, U+FB00 to FB06
-_QUANTIFIER: Final = re.compile(r"([*+?])([+?]?)|\{(?=,?\d)(\d*)(,?)(\d*)\}([+?]?)")
+_QUANTIFIER: Final = re.compile(r"([*+?])([+?]?)|\{(?=,?\d)(\d*)(?:(,)(\d*))?\}([+?]?)")
 _CODE_POINT: Final = re.compile(
     r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|[xuU]\{([0-9A-Fa-f]{1,8})\})"
 )
@@ -103,8 +103,8 @@ def _translate(cursor: Cursor) -> str:
 
 def _repeat(parts: list[str], quantifier: re.Match[str]) -> list[str]:
     """Return an atom with its quantifier."""
-    sign, sign_mode, least, comma, most, mode = quantifier.groups()
-    if sign is not None:
+    sign, sign_mode, least, comma, most, mode = quantifier.groups("")
+    if sign:
         return [*parts, sign + sign_mode]
     bounds = f"{{{least or '0'}{comma}{most}}}"
     if mode == "+":

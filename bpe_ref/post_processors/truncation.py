@@ -22,7 +22,7 @@ What the source leaves open, and what it does unexpectedly
     - "OnlyFirst" and "OnlySecond" refuse to leave nothing of the text that they cut.
     - `max_length` is meant to include the tokens that the template adds. Where it is less than
       their number, the library's subtraction wraps around, and nothing is cut at all
-      (`Profile.short_max_length_ignored`); else that is an error.
+      (`Quirks.short_max_length_ignored`); else that is an error.
     - The stride must be less than the length that is left for one text. The library panics,
       but only once a text is long enough to be cut.
     - The sources after 0.23.2 stop tokenizing a text once it has `max_length` tokens, so that
@@ -34,7 +34,7 @@ from dataclasses import dataclass
 from bpe_ref.encoding import Encoding
 from bpe_ref.errors import ParameterError
 from bpe_ref.parameters import check_choice, check_count
-from bpe_ref.profile import HUGGING_FACE, Profile
+from bpe_ref.quirks import HUGGING_FACE, Quirks
 
 DIRECTIONS = ("Right", "Left")
 """The sides of a text that can be cut off, or padded."""
@@ -105,7 +105,7 @@ class Truncation:
     stride: int = 0
     strategy: str = "LongestFirst"
     direction: str = "Right"
-    profile: Profile = HUGGING_FACE
+    quirks: Quirks = HUGGING_FACE
 
     def __post_init__(self) -> None:
         """Check the choices."""
@@ -122,7 +122,7 @@ class Truncation:
         Raises `ParameterError` where the strategy cannot do that.
         """
         most = self.max_length - added_tokens
-        if most < 0 and self.profile.short_max_length_ignored:
+        if most < 0 and self.quirks.short_max_length_ignored:
             return encoding, pair
         if most < 0:
             rule = f"must be at least the number of tokens that the template adds, {added_tokens}"

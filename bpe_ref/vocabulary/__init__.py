@@ -19,11 +19,10 @@ id decodes to. No other two tokens may.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from hashlib import sha256
 from types import MappingProxyType
 from typing import TypeVar, cast
 
-from bpe_ref.errors import SymbolError, TokenIdError, VocabularyError
+from bpe_ref.errors import SymbolError, TokenIdError, VocabularyError, shown
 from bpe_ref.vocabulary.merges import (
     ByConcatenation,
     ByPair,
@@ -294,6 +293,8 @@ def canonical_lines(vocabulary: Vocabulary) -> Iterable[str]:
 
 def _digest(vocabulary: Vocabulary) -> str:
     """Return the sha256 of the canonical text."""
+    from hashlib import sha256  # slow to load, and most programs ask for no digest
+
     hasher = sha256()
     for line in canonical_lines(vocabulary):
         hasher.update(line.encode())
@@ -303,11 +304,15 @@ def _digest(vocabulary: Vocabulary) -> str:
 
 def _check_tokens(ids: Mapping[bytes, TokenId]) -> None:
     """Raise `VocabularyError` unless these are distinct, non-empty tokens with proper ids."""
+    if not isinstance(ids, Mapping):
+        raise VocabularyError(f"the tokens must be a mapping of bytes to ids, got {shown(ids)}")
     if not set(map(type, ids)) <= {bytes}:
         culprit = next(content for content in ids if type(content) is not bytes)
         raise VocabularyError(f"a token must be bytes, got {culprit!r}")
     if b"" in ids:
-        raise VocabularyError(f"a token must have at least one byte, got b'' with id {ids[b'']}")
+        raise VocabularyError(
+            f"a token must have at least one byte, got b'' with id {shown(ids[b''])}"
+        )
     if not ids:
         raise VocabularyError("a vocabulary must have at least one token, got none")
     _check_numbers("id", ids)
@@ -323,12 +328,13 @@ def _check_numbers(what: str, numbers: Mapping[bytes, int]) -> None:
     for content, number in numbers.items():
         if type(number) is not int or number < 0:
             raise VocabularyError(
-                f"the {what} of token {content!r} must be a whole number from 0, got {number!r}"
+                f"the {what} of token {content!r} must be a whole number from 0, "
+                f"got {shown(number)}"
             )
         if number in seen:
             raise VocabularyError(
                 f"each {what} must belong to one token, "
-                f"but {what} {number} is given to {seen[number]!r} and to {content!r}"
+                f"but {what} {shown(number)} is given to {seen[number]!r} and to {content!r}"
             )
         seen[number] = content
 
@@ -345,12 +351,13 @@ def _special_bytes(
             )
         if type(token) is not int or token < 0:
             raise VocabularyError(
-                f"the id of special token {content!r} must be a whole number from 0, got {token!r}"
+                f"the id of special token {content!r} must be a whole number from 0, "
+                f"got {shown(token)}"
             )
         if token in tokens:
             raise VocabularyError(
                 f"special token {content!r} must have an id of its own, "
-                f"but {token} is the id of {tokens[token]!r}"
+                f"but {shown(token)} is the id of {tokens[token]!r}"
             )
         special_bytes.setdefault(token, content.encode())
     return special_bytes
@@ -358,4 +365,4 @@ def _special_bytes(
 
 def _is_unicode(text: str) -> bool:
     """Return whether a text can be written in UTF-8: whether it holds no surrogates."""
-    return not any("\ud800" <= letter <= "\udfff" for letter in text)
+    return isinstance(text, str) and not any("\ud800" <= letter <= "\udfff" for letter in text)

@@ -114,7 +114,7 @@ def _processed(
     penalize: Callable[..., list[Number]],
 ) -> Processed:
     """Return what a processor returns; `tokens` are those to lower, behind their name."""
-    row = read_logits(logits)
+    row: list[Number] = read_logits(logits)
     penalty, method = read_parameters(params)
     what, found = tokens
     read_history(found, len(row), what)
@@ -303,12 +303,14 @@ def as_published() -> Stages:
 
 
 def exactly(frequency: FrequencyOperation = "multiply") -> Stages:
-    """Return the stages without rounding.
+    """Return the stages without rounding; the article's own code divides.
 
     >>> exactly().penalised
     (Fraction(5, 3), Fraction(4, 3), Fraction(8, 9))
     >>> exactly().kept
     ('May', 'Change', 'Qualiteg', 'the', 'World', 'with')
+    >>> exactly("divide").kept
+    ('May', 'Qualiteg', 'Change', 'the', 'World')
     """
     past = {"past_tokens": GENERATED, "penalty": REPETITION}
     repeated = RepetitionPenaltyProcessor().process(LOGITS, past)["logits"]
@@ -326,17 +328,6 @@ def exactly(frequency: FrequencyOperation = "multiply") -> Stages:
         tuple(divided),
         tuple(TOKENS[token] for token in largest_first(divided) if token in kept),
     )
-
-
-def as_coded() -> Stages:
-    """Return the stages as the article's code calculates them, without rounding.
-
-    >>> as_coded().penalised
-    (Fraction(5, 3), Fraction(25, 12), Fraction(25, 18))
-    >>> as_coded().kept
-    ('May', 'Qualiteg', 'Change', 'the', 'World')
-    """
-    return exactly(frequency="divide")
 
 
 ARTICLE = "Three penalties for LLM sampling (Qualiteg)"

@@ -1,4 +1,4 @@
-"""GCC's C++ library: the order in which its sorts leave equals, and its random numbers.
+"""GCC's C++ library: the order in which its sorts leave equals.
 
 The C++ standard says what is sorted, and leaves open where equals end up. An engine that
 draws from a sorted list makes that visible. So here are the two algorithms of
@@ -20,18 +20,11 @@ NaN
     Every comparison with NaN is false. Where all values are NaN, all are equals, and the
     order is as defined as that of any other equals. A row of which only some are NaN has no
     order.
-Random numbers
-    are made of 32-bit words such as those of std::mt19937 (bits/random.tcc). The conversions
-    are in `sampling_ref.random.uniforms`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import isnan
 from typing import TypeAlias
-
-from sampling_ref.errors import RandomNumberError, shown
-from sampling_ref.parameters import is_whole
-from sampling_ref.random.uniforms import libstdcxx_double, libstdcxx_float
 
 Item: TypeAlias = tuple[float, int]
 """A value, and the position it came from."""
@@ -167,38 +160,3 @@ def _sink(heap: list[Item], hole: int, size: int, item: Item) -> None:
         heap[hole] = heap[(hole - 1) // 2]
         hole = (hole - 1) // 2
     heap[hole] = item
-
-
-def uniform_double(words: Iterator[int]) -> float:
-    """Return a binary64 number in [0, 1) from two words.
-
-    >>> uniform_double(iter([0, 2**31]))
-    0.5
-    """
-    low = next_word(words)
-    return libstdcxx_double(low, next_word(words))
-
-
-def uniform_float(words: Iterator[int]) -> float:
-    """Return a binary32 number in [0, 1) from one word.
-
-    >>> uniform_float(iter([2**30]))
-    0.25
-    """
-    return libstdcxx_float(next_word(words))
-
-
-def next_word(words: Iterator[int]) -> int:
-    """Take the next 32-bit word.
-
-    >>> next_word(iter([2**32]))
-    Traceback (most recent call last):
-    sampling_ref.errors.RandomNumberError: a word must be a whole number from 0 to 2**32 - 1, \
-got 4294967296
-    """
-    for word in words:
-        if not is_whole(word, most=2**32 - 1):
-            rule = "must be a whole number from 0 to 2**32 - 1"
-            raise RandomNumberError(f"a word {rule}, got {shown(word)}")
-        return word
-    raise RandomNumberError("another random word is needed, and none is left")

@@ -35,12 +35,8 @@ from fractions import Fraction
 from math import inf, nan
 from typing import Any
 
-from sampling_ref.engines.libstdcxx import (
-    order_of_partial_sort,
-    order_of_sort,
-    uniform_double,
-    uniform_float,
-)
+from sampling_ref.engines.libstdcxx import order_of_partial_sort, order_of_sort
+from sampling_ref.errors import RandomNumberError
 from sampling_ref.numbers.binary32 import all_to_binary32, to_binary32
 from sampling_ref.numbers.exact import Exact, ExactRow
 from sampling_ref.numbers.llama32 import Llama32, Llama32Row
@@ -55,7 +51,8 @@ from sampling_ref.numbers.protocol import (
     Width,
     refuse,
 )
-from sampling_ref.row import Candidates, Number, to_float
+from sampling_ref.random.uniforms import libstdcxx_double, libstdcxx_float
+from sampling_ref.row import Candidates, Number
 
 _BUCKETS = 128
 _SCALE = to_binary32(6.4)
@@ -106,26 +103,12 @@ def _bucket_indices(logits: Sequence[float]) -> list[int]:
     ]
 
 
-def sorted_fully(candidates: Candidates) -> Candidates:
-    """Return the candidates by falling logit, unless they count as sorted already.
-
-    >>> sorted_fully(Candidates([0, 1], [0.5, 1.5])).tokens
-    [1, 0]
-    """
-    if candidates.is_sorted:
-        return candidates
-    floats = [to_float(logit) for logit in candidates.true_logits()]
-    whole = candidates.whole
-    ordered = candidates.at(falling_positions(floats, len(floats)))
-    return replace(ordered, is_sorted=True, whole=whole)
-
-
 class LlamaWalk(Walk):
     """The walk of top-p: the 256 largest of more than 1,024 candidates first, then all."""
 
     def __init__(self, candidates: Candidates) -> None:
         super().__init__(candidates.logits, nan, "lowest id")
-        self._floats = [to_float(logit) for logit in candidates.true_logits()]
+        self._floats = candidates.floats()
         size = len(self._floats)
         self.is_first_try = not candidates.is_sorted and size > _MANY
         if candidates.is_sorted:
@@ -163,7 +146,9 @@ class LlamaOrder(Row):
         """Return the row with its candidates sorted."""
         if self.candidates.is_sorted:
             return self
-        return type(self)(sorted_fully(self.candidates))  # type: ignore[call-arg] # of the mix
+        order = falling_positions(self.candidates.floats(), len(self.values))
+        found = replace(self.candidates.at(order), is_sorted=True, whole=self.candidates.whole)
+        return type(self)(found)  # type: ignore[call-arg] # of the mix
 
     def falling(self, ties: Ties) -> Walk:
         """Return the walk of top-p."""
@@ -178,7 +163,7 @@ class LlamaOrder(Row):
         count = min(count, len(self.values))
         if self.candidates.is_sorted:
             return list(range(count))
-        return falling_positions([to_float(x) for x in self.candidates.true_logits()], count)
+        return falling_positions(self.candidates.floats(), count)
 
     def last_of(self, places: Sequence[int], ties: Ties) -> list[int]:
         """Return the last place of a sorted row."""
@@ -278,7 +263,13 @@ class LlamaRounded(Llama32):
     def uniform(self, randomness: Randomness, stage: str, width: Width) -> Number:
         """Return the number that the C++ library makes of one word, or of two."""
         words = randomness.words(stage, width)
-        return uniform_float(words) if width == "f32" else uniform_double(words)
+        try:
+            if width == "f32":
+                return libstdcxx_float(next(words))
+            return libstdcxx_double(next(words), next(words))
+        except StopIteration:
+            rule = "another random word is needed, and none is left"
+            raise RandomNumberError(rule) from None
 
 
 LLAMA_EXACT = LlamaExact()

@@ -145,10 +145,6 @@ class Stage:
         object.__setattr__(self, "takes", MappingProxyType(dict(self.takes)))
         object.__setattr__(self, "choices", MappingProxyType(dict(self.choices)))
 
-    def is_off(self, parameters: Mapping[str, Any]) -> bool:
-        """Return whether the engine leaves this stage out for these parameters."""
-        return holds(self.off_if, parameters)
-
     def given(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Return the engine's parameters that the step takes, under the step's names."""
         given = {}
@@ -172,10 +168,6 @@ class Greedy:
     after: tuple[str, ...] = ()
     note: str = ""
     source: str = ""
-
-    def holds(self, parameters: Mapping[str, Any]) -> bool:
-        """Return whether these parameters make the engine greedy."""
-        return holds(self.condition, parameters)
 
 
 @dataclass(frozen=True)

@@ -121,9 +121,7 @@ def expf(x: Number) -> float:
     2.7182817459106445
     """
     exponent = to_binary32(x)
-    if isnan(exponent):
-        return exponent
-    return to_binary32(_exp(exponent))
+    return exponent if isnan(exponent) else expf_of_all([exponent])[0]
 
 
 def expf_of_all(row: Iterable[float]) -> list[float]:
@@ -132,25 +130,23 @@ def expf_of_all(row: Iterable[float]) -> list[float]:
     >>> expf_of_all([0.0, -inf])
     [1.0, 0.0]
     """
-    return all_to_binary32(map(_exp, row))
-
-
-def _exp(x: float) -> float:
-    """Return e**x in binary64, as it is before the last rounding."""
-    if x > _LARGEST_EXPONENT:
-        return inf
-    if x < _SMALLEST_EXPONENT:
-        return 0.0
-    if x in _EXPF_IF_FUSED:
-        return _EXPF_IF_FUSED[x]
-    product = _STEPS_BY_LOG_2 * x
-    whole = product + _ROUNDING - _ROUNDING
-    r = product - whole
-    steps = int(whole)
     a, b, c = _POWER_IN_STEPS
-    polynomial = (a * r + b) * (r * r) + (c * r + 1.0)
-    scale = ldexp(_POWERS[steps % 32], steps // 32)
-    return polynomial * scale
+    powers = []  # in binary64, as they are before the last rounding
+    for x in row:
+        if x > _LARGEST_EXPONENT:
+            powers.append(inf)
+        elif x < _SMALLEST_EXPONENT:
+            powers.append(0.0)
+        elif x in _EXPF_IF_FUSED:
+            powers.append(_EXPF_IF_FUSED[x])
+        else:
+            product = _STEPS_BY_LOG_2 * x
+            whole = product + _ROUNDING - _ROUNDING
+            r = product - whole
+            steps = int(whole)
+            polynomial = (a * r + b) * (r * r) + (c * r + 1.0)
+            powers.append(polynomial * ldexp(_POWERS[steps % 32], steps // 32))
+    return all_to_binary32(powers)
 
 
 def logf(x: Number) -> float:

@@ -46,14 +46,33 @@ from sampling_ref.row import Candidates, Number, ReadRow
 
 
 class Llama32Row(Row):
-    """32-bit logits in the engine's order."""
+    """32-bit logits in the engine's order, after checking that they make sense.
+
+    >>> Llama32Row(Candidates([3, 1], [0.5, 0.1])).values
+    [0.5, 0.10000000149011612]
+    >>> Llama32Row(Candidates([], []))
+    Traceback (most recent call last):
+    sampling_ref.errors.RowError: candidates must hold at least one token, got none
+    """
 
     impossible = -inf
     rounds = True
 
     def __init__(self, candidates: Candidates) -> None:
+        if candidates.factor != 1:
+            rule = "must be 1: 32-bit logits are divided"
+            raise ParameterError("factor", candidates.factor, rule)
+        if not candidates.logits:
+            raise RowError("candidates must hold at least one token, got none")
         self.candidates = candidates
-        self.values: list[float] = read_logits_in_32_bits(candidates)
+        self.values: list[float] = all_to_binary32(
+            logit if isinstance(logit, float) else to_binary32(logit) for logit in candidates.logits
+        )
+        if not -inf <= sum(self.values) < inf:  # one pass for the usual row: NaN and infinity stay
+            for token, logit in zip(candidates.tokens, self.values, strict=True):
+                if not -inf <= logit < inf:
+                    rule = "must be finite or minus infinity in 32 bits"
+                    raise RowError(f"the logit of token {token} {rule}, got {shown(logit)}")
 
     @cached_property
     def weights(self) -> list[float]:
@@ -163,30 +182,6 @@ class Llama32Row(Row):
         return self.shares
 
 
-def read_logits_in_32_bits(candidates: Candidates) -> list[float]:
-    """Return the binary32 logits of candidates, after checking that they make sense.
-
-    >>> read_logits_in_32_bits(Candidates([3, 1], [0.5, 0.1]))
-    [0.5, 0.10000000149011612]
-    >>> read_logits_in_32_bits(Candidates([], []))
-    Traceback (most recent call last):
-    sampling_ref.errors.RowError: candidates must hold at least one token, got none
-    """
-    if candidates.factor != 1:
-        raise ParameterError("factor", candidates.factor, "must be 1: 32-bit logits are divided")
-    logits = all_to_binary32(
-        logit if isinstance(logit, float) else to_binary32(logit) for logit in candidates.logits
-    )
-    if not logits:
-        raise RowError("candidates must hold at least one token, got none")
-    if not -inf <= sum(logits) < inf:  # one pass for the usual row: NaN and infinity stay
-        for token, logit in zip(candidates.tokens, logits, strict=True):
-            if not -inf <= logit < inf:
-                rule = "must be finite or minus infinity in 32 bits"
-                raise RowError(f"the logit of token {token} {rule}, got {shown(logit)}")
-    return logits
-
-
 def sum_in_order(numbers: Iterable[float]) -> float:
     """Return the sum of floats, rounded to binary64 after each; Python's own adds better.
 
@@ -241,9 +236,8 @@ class Llama32(Numbers):
         A tiny temperature can divide a logit up to infinity. In the engine probabilities
         become NaN by it; here the next step raises an error.
         """
-        logits = read_logits_in_32_bits(candidates)
         divisor = float(temperature)
-        quotients = all_to_binary32([logit / divisor for logit in logits])
+        quotients = all_to_binary32([logit / divisor for logit in Llama32Row(candidates).values])
         return replace(candidates, logits=ReadRow(quotients))
 
     def law(self, candidates: Candidates) -> list[float]:

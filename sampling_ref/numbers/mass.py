@@ -48,7 +48,7 @@ from sampling_ref.errors import RowError
 from sampling_ref.numbers.reals import Real
 from sampling_ref.numbers.totals import total_weight
 from sampling_ref.parameters import read_fraction
-from sampling_ref.row import Number, ReadRow, Row, places_of_others, read_logits
+from sampling_ref.row import Number, ReadRow, Row, read_logits
 
 WEIGHT_ERROR: Final = 2.0**-41
 """Bound of the relative error of one float weight."""
@@ -136,8 +136,13 @@ def _exponents(logits: Sequence[Number], reference: Number, factor: Fraction) ->
 
 
 def _others(logits: Sequence[Number]) -> Sequence[int]:
-    known = logits.others if isinstance(logits, ReadRow) else None
-    return places_of_others(logits) if known is None else known
+    """Return the places of whatever is no plain float."""
+    if isinstance(logits, ReadRow) and logits.others is not None:
+        return logits.others
+    kinds = list(map(type, logits))
+    if kinds.count(float) == len(kinds):
+        return ()
+    return [place for place, kind in enumerate(kinds) if kind is not float]
 
 
 def _exponent(logit: Number, reference: Fraction, factor: Fraction) -> float:

@@ -27,12 +27,16 @@ The total order of floats
     among the floats, and has one zero, +0.
 """
 
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from heapq import heapify, heapreplace
 from math import copysign
 from struct import pack, unpack
+from types import MappingProxyType
 from typing import Literal, TypeAlias, get_args
 
 from sampling_ref.parameters import read_choice, read_whole
-from sampling_ref.row import Number, Row, TokenId
+from sampling_ref.row import Candidates, Number, Row, TokenId
 
 Ties: TypeAlias = Literal["lowest id", "highest id", "all"]
 """Which equals of the last token taken are taken: those of the lowest ids, the highest, all."""
@@ -87,7 +91,20 @@ def largest(row: Row, k: int, ties: Ties = "lowest id") -> list[TokenId]:
     read_choice("ties", ties, get_args(Ties))
     if not read_whole("k", k):
         return []
-    ordered = in_order(row, _large(row, k), ties)
+    size = min(len(row) // (_CHUNKS_PER_NUMBER * k), 64)  # longer ones find their maximum no sooner
+    large = list(range(len(row)))
+    if size > 1:
+        starts = range(0, len(row), size)
+        tops = [max(row[start : start + size]) for start in starts]
+        limit = sorted(tops, reverse=True)[k - 1]
+        large = [
+            token
+            for start, top in zip(starts, tops, strict=True)
+            if top >= limit
+            for token, number in enumerate(row[start : start + size], start)
+            if number >= limit
+        ]
+    ordered = in_order(row, large, ties)
     if ties == "all":
         while k < len(ordered) and row[ordered[k]] == row[ordered[k - 1]]:
             k += 1
@@ -103,24 +120,6 @@ def in_order(row: Row, tokens: list[TokenId], ties: Ties) -> list[TokenId]:
     if len(tokens) == len(row):
         return largest_first(row, ties)
     return [tokens[place] for place in largest_first([row[token] for token in tokens], ties)]
-
-
-def _large(row: Row, k: int) -> list[TokenId]:
-    """Return the ids, rising, of all numbers that are at least some t which k numbers reach."""
-    size = len(row) // (_CHUNKS_PER_NUMBER * k)
-    if size < 2:
-        return list(range(len(row)))
-    size = min(size, 64)  # longer chunks find their largest number no sooner
-    starts = range(0, len(row), size)
-    tops = [max(row[start : start + size]) for start in starts]
-    limit = sorted(tops, reverse=True)[k - 1]
-    return [
-        token
-        for start, top in zip(starts, tops, strict=True)
-        if top >= limit
-        for token, number in enumerate(row[start : start + size], start)
-        if number >= limit
-    ]
 
 
 TotalOrderKey = tuple[int, Number, bool]
@@ -164,3 +163,38 @@ def greatest_first(row: Row) -> list[TokenId]:
     [0, 3, 2, 1]
     """
     return sorted(range(len(row)), key=lambda token: total_order_key(row[token]), reverse=True)
+
+
+def _stably(candidates: Candidates, count: int) -> Candidates:
+    return replace(candidates.at(largest(candidates.logits, count)), is_sorted=True)
+
+
+def _stably_if_cut(candidates: Candidates, count: int) -> Candidates:
+    """Sort as programs do that touch nothing where all candidates are wanted."""
+    return candidates if count == len(candidates.tokens) else _stably(candidates, count)
+
+
+def _as_exllamav2(candidates: Candidates, count: int) -> Candidates:
+    """Hold the largest in a heap, as the candidates come, and let them out the largest first.
+
+    A newcomer must be larger than the smallest one held; of equals the one of the lowest id
+    leaves first, and comes out last.
+    """
+    if count == len(candidates.tokens):
+        return candidates
+    pairs = zip(candidates.logits, candidates.tokens, strict=True)
+    items = [(logit, token, place) for place, (logit, token) in enumerate(pairs)]
+    heap = items[:count]
+    heapify(heap)
+    for item in items[count:]:
+        if item[0] > heap[0][0]:
+            heapreplace(heap, item)
+    places = [place for _, _, place in sorted(heap, reverse=True)]
+    return replace(candidates.at(places), is_sorted=True)
+
+
+ORDERS: Mapping[str, Callable[[Candidates, int], Candidates]] = MappingProxyType(
+    {"sorted": _stably, "sorted if cut": _stably_if_cut, "heap": _as_exllamav2}
+)
+"""How engines sort their candidates before a step, and leave them sorted: each takes candidates
+and how many of the largest are wanted. llama.cpp sorts within its steps: see `llama_cpp_order`."""

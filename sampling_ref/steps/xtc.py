@@ -88,7 +88,7 @@ def xtc(
     candidates = numbers.candidates(row)
     if single == "no coin" and len(candidates.tokens) < 2:
         return candidates
-    number = read_uniform(uniform() if callable(uniform) else uniform)
+    number = uniform() if callable(uniform) else read_uniform(uniform)
     if chance == 0 or number > chance or (number == chance and coin == "below"):
         return candidates
     if not isinstance(protected, Collection):

@@ -14,7 +14,7 @@ from sampling_ref.engines.draws import draw
 from sampling_ref.engines.llama_cpp import DISCRETE
 from sampling_ref.engines.llama_cpp_order import LLAMA_32
 from sampling_ref.numbers.binary32 import to_binary32
-from sampling_ref.numbers.llama32 import read_logits_in_32_bits
+from sampling_ref.numbers.llama32 import Llama32Row
 from sampling_ref.numbers.orders import first_largest
 from sampling_ref.numbers.protocol import Width
 from sampling_ref.row import Candidates, Number, TokenId, read_possible_logits
@@ -61,6 +61,10 @@ def situation(
 
 def apply(name: str, candidates: Candidates, about: Situation, **values: Any) -> Candidates:
     return STEPS[name].apply(candidates, about, {**CHOICES[name], **values})
+
+
+def read_logits_in_32_bits(candidates: Candidates) -> list[float]:
+    return Llama32Row(candidates).values
 
 
 def softmax(candidates: Candidates) -> list[float]:

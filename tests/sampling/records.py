@@ -12,7 +12,8 @@ from typing import Any
 
 from sampling_ref import PROFILES
 from sampling_ref.engines.llama_cpp_order import falling_positions
-from sampling_ref.engines.orders import ORDERS
+from sampling_ref.engines.profile import holds
+from sampling_ref.numbers.orders import ORDERS
 from sampling_ref.row import Candidates, ReadRow
 from tests.sampling.filtering import min_p, tail_free, top_a, top_k, top_p, typical
 
@@ -49,9 +50,9 @@ def kept_of_weights(name: str, op: str, weights: Weights, **params: object) -> s
     profile = PROFILES[name]
     given = {profile.parameter(name).name: value for name, value in params.items()}
     values = {**profile.defaults(), **given}
-    if profile.greedy.holds(values):
+    if holds(profile.greedy.condition, values):
         return {list(weights).index(max(weights))}
-    stages = [stage for stage in profile.stages_of(op) if not stage.is_off(values)]
+    stages = [stage for stage in profile.stages_of(op) if not holds(stage.off_if, values)]
     if not stages:
         return {token for token, weight in enumerate(weights) if weight > 0}
     (stage,) = stages
@@ -60,7 +61,7 @@ def kept_of_weights(name: str, op: str, weights: Weights, **params: object) -> s
     wanted = min(taken.get("k", len(weights)), len(weights))
     if stage.order == "libstdc++":
         candidates = candidates.at(falling_positions(list(map(float, weights)), wanted))
-    else:
+    elif stage.order in ORDERS:
         candidates = ORDERS[stage.order](candidates, wanted)
     choices = {key: value for key, value in stage.choices.items() if key != "base"}
     places = FILTERS[op](list(candidates.logits), **choices, **taken)

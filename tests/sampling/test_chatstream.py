@@ -17,7 +17,6 @@ from sampling_ref.engines.chatstream import (
     PresencePenaltyProcessor,
     Processed,
     RepetitionPenaltyProcessor,
-    as_coded,
     as_published,
     exactly,
     process_all,
@@ -300,12 +299,12 @@ def test_without_rounding_all_seven_tokens_count_and_six_are_kept() -> None:
 
 
 def test_the_code_divides_where_the_example_multiplies() -> None:
-    stages = as_coded()
+    stages = exactly("divide")
     assert stages.penalised == (Fraction(5, 3), Fraction(25, 12), Fraction(25, 18))
     assert stages.kept == ("May", "Qualiteg", "Change", "the", "World")
 
 
 def test_the_three_results_differ_only_in_qualiteg_before_the_filters() -> None:
     seven_tenths = Fraction(7, 10)
-    for stages in (exactly(), as_coded()):
+    for stages in (exactly(), exactly("divide")):
         assert list(stages.divided[1:]) == [logit / seven_tenths for logit in LOGITS[1:]]

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampling_ref import step
-from sampling_ref.engines.orders import ORDERS
+from sampling_ref.numbers.orders import ORDERS
 from sampling_ref.row import Candidates
 from sampling_ref.steps.frequency_penalty import frequency_penalty
 from sampling_ref.steps.presence_penalty import presence_penalty

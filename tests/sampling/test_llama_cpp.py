@@ -12,17 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sampling_ref.engines.libstdcxx import (
-    order_of_partial_sort,
-    order_of_sort,
-    uniform_double,
-    uniform_float,
-)
+from sampling_ref.engines.libstdcxx import order_of_partial_sort, order_of_sort
 from sampling_ref.engines.llama_cpp_order import falling_positions
 from sampling_ref.errors import ParameterError, RandomNumberError, RowError
 from sampling_ref.numbers.binary32 import to_binary32
 from sampling_ref.numbers.llama32 import sum_in_order
 from sampling_ref.random.mt19937 import mt19937
+from sampling_ref.random.uniforms import libstdcxx_double, libstdcxx_float
 from sampling_ref.row import Candidates
 from tests.sampling.llama_cpp_breakers import breakers_of_strings
 from tests.sampling.llama_cpp_samplers import (
@@ -745,15 +741,15 @@ def test_xtc_acts_where_the_uniform_number_equals_the_probability() -> None:
 
 
 def test_uniform_numbers_stay_below_one() -> None:
-    assert uniform_double(iter([2**32 - 1, 2**32 - 1])) == 1 - 2.0**-53
-    assert uniform_double(iter([2**31, 0])) == 2.0**-33
-    assert uniform_float(iter([2**32 - 1])) == 1 - 2.0**-24
-    assert uniform_float(iter([2**8 - 1])) == 255 * 2.0**-32
+    assert libstdcxx_double(2**32 - 1, 2**32 - 1) == 1 - 2.0**-53
+    assert libstdcxx_double(2**31, 0) == 2.0**-33
+    assert libstdcxx_float(2**32 - 1) == 1 - 2.0**-24
+    assert libstdcxx_float(2**8 - 1) == 255 * 2.0**-32
 
 
 @pytest.mark.parametrize("word", [-1, 2**32, 0.5, True, None])
 def test_words_are_32_bit_integers(word: object) -> None:
-    with pytest.raises(RandomNumberError):
+    with pytest.raises(ParameterError, match="must be a whole number from 0 to 2"):
         dist(of(0.0, 0.0), iter([word, word]))  # type: ignore[list-item]
     with pytest.raises(RandomNumberError, match="none is left"):
         dist(of(0.0, 0.0), iter([0]))

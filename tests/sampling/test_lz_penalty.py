@@ -2,6 +2,7 @@
 
 from array import array
 from collections import deque
+from collections.abc import Sequence
 from fractions import Fraction
 from math import inf, isclose, nan, nextafter
 from typing import Any
@@ -11,17 +12,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampling_ref.errors import HistoryError, ParameterError, RowError
-from sampling_ref.lz.changes import Change, add_to_all, amount_of
+from sampling_ref.lz.changes import Change, Changes, add_to_all, amount_of
 from sampling_ref.lz.compressor import code_power
 from sampling_ref.lz.matches import longest_match, window_and_buffer
 from sampling_ref.lz.variants import VARIANTS, Variant, lz_changes
-from sampling_ref.lz.variants.codelength import codelength, codelength_by_definition
+from sampling_ref.lz.variants.codelength import codelength
 from sampling_ref.lz.variants.corrected import corrected, paper
 from sampling_ref.numbers.reals import Real
-from sampling_ref.row import Number
+from sampling_ref.row import Number, TokenId
 from sampling_ref.steps.lz import lz_penalty
 from tests.sampling.lz_histories import Setting, Wrong, settings_
 from tests.sampling.rows import rows
+
+
+def codelength_by_definition(
+    history: Sequence[TokenId], size: int, window: int, buffer: int
+) -> Changes:
+    """Return the change that each next token brings, in bits, by compressing for each."""
+    before, last = (part[::-1] for part in window_and_buffer(history, window, buffer))
+    without = code_power(last, before, size)
+    powers = {
+        token: Fraction(code_power([token, *last], before, size), 2 * without)
+        for token in dict.fromkeys(before)
+    }
+    by_token = {token: Change(power) for token, power in powers.items()}
+    return Changes(by_token, otherwise=Change(Fraction(size)))
 
 
 def changes_by_the_definition(setting: Setting, *, printed: bool) -> list[Fraction]:

@@ -11,8 +11,9 @@ from tokenref.answers import Engine, LoadsProfiles, LoadsTokenizers, Unsupported
 from tokenref.catalogue import Selection as Chosen
 from tokenref.catalogue import open_catalogue
 from tokenref.commands.endings import reached
-from tokenref.commands.paths import InputError, output_console
+from tokenref.commands.paths import output_console
 from tokenref.diagnosis import length
+from tokenref.errors import InputError
 from tokenref.fuzzing.campaign import (
     COMMAND,
     Done,
@@ -36,7 +37,7 @@ from tokenref.fuzzing.printing import (
     sentence_of,
 )
 from tokenref.fuzzing.shrinking import shrunk
-from tokenref.known import Known, default_path, read_known
+from tokenref.known import Known, read_known
 from tokenref.protocol.channel import Patience
 from tokenref.protocol.engine import ProtocolEngine
 from tokenref.record import OPS
@@ -69,6 +70,8 @@ class Wanted:
     patience: Patience
     every: bool = False
     """Whether known differences are findings, too."""
+    known_path: Path | None = None
+    """The list of known differences that replaces the default one."""
 
 
 def campaign(
@@ -132,7 +135,7 @@ def _print_likely_causes(engine: Engine, findings: Iterable[Finding]) -> None:
         engine,
         [case for case in catalogue.select(Chosen(ops=ops)) if length(case) <= _LONGEST],
         catalogue,
-        known=read_known(default_path()),
+        known=read_known(),
     )
     for each in run.diagnoses:
         where = f"golden records of {', '.join(ops)}"
@@ -187,19 +190,17 @@ def plan_for(wanted: Wanted, engine: Engine) -> Plan:
         engine=wanted.engine,
         engine_version=engine.version,
         selection=selection,
-        ignored=wanted.ignored,
-        known=_known_differences(wanted, engine),
+        ignored=list(wanted.ignored),
+        known=[] if wanted.every else known_differences(engine, wanted.known_path),
         cases=wanted.cases,
         again=_options(wanted),
         shard=shard,
     )
 
 
-def _known_differences(wanted: Wanted, engine: Engine) -> list[Known]:
-    """Return the known differences of an engine, unless they are wanted as findings."""
-    if wanted.every:
-        return []
-    return [entry for entry in read_known(default_path()) if entry.engine == engine.name]
+def known_differences(engine: Engine, path: Path | None = None) -> list[Known]:
+    """Return the known differences of an engine, from the default list or from this one."""
+    return [entry for entry in read_known(path) if entry.engine == engine.name]
 
 
 def _options(wanted: Wanted) -> list[str]:
@@ -211,6 +212,7 @@ def _options(wanted: Wanted) -> list[str]:
         ("--profile", wanted.profiles),
         ("--ignore", wanted.ignored),
         ("--vocabulary", wanted.subjects),
+        ("--known", [] if wanted.known_path is None else [str(wanted.known_path)]),
     ):
         options += [part for value in values for part in (name, value)]
     return [*options, *["--all"][: wanted.every]]
@@ -234,7 +236,11 @@ def supported(engine: Engine, subjects: Sequence[str] = ()) -> list[str]:
 def _answers(comparer: Comparer, op: str, subjects: Sequence[str]) -> bool:
     """Return whether an engine answers any of a few questions of an operation."""
     if kind_of(op) == "sampler":
-        return any(_answers_by(comparer, op, profile) for profile in profiles_of(op))
+        questions = [
+            Question(op, each, SAMPLERS, "", drawn(SAMPLER_QUESTIONS[op](each), "probe", op, each))
+            for each in profiles_of(op)
+        ]
+        return any(comparer.compare([one])[0].fate != "unsupported" for one in questions)
     wants_tokenizer = kind_of(op) == "tokenizer"
     usual = ("unk", "post_template_bos") if wants_tokenizer else ("tiny", "byte_order")
     fitting = [
@@ -244,12 +250,6 @@ def _answers(comparer: Comparer, op: str, subjects: Sequence[str]) -> bool:
     ]
     questions = [each for name in fitting for each in a_few_questions(op, name)]
     return any(outcome.fate != "unsupported" for outcome in comparer.compare(questions))
-
-
-def _answers_by(comparer: Comparer, op: str, profile: str) -> bool:
-    request = drawn(SAMPLER_QUESTIONS[op](profile), "probe", op, profile)
-    (outcome,) = comparer.compare([Question(op, profile, SAMPLERS, "", request)])
-    return outcome.fate != "unsupported"
 
 
 def supported_profiles(engine: Engine) -> list[str]:

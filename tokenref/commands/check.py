@@ -25,18 +25,12 @@ from tokenref.commands.options import (
     patience_options,
     selection_options,
 )
-from tokenref.commands.paths import (
-    FILE,
-    InputError,
-    must_be_writable,
-    output_console,
-    progress_bar,
-    write,
-)
+from tokenref.commands.paths import FILE, must_be_writable, output_console, progress_bar, write
 from tokenref.commands.report import Wanted, report_options
 from tokenref.corpus import compare_corpus, corpus_exit_code
 from tokenref.engines.table import Unavailable, engine
-from tokenref.known import Known, default_path, read_known
+from tokenref.errors import InputError
+from tokenref.known import read_known
 from tokenref.manifest import manifest_digest
 from tokenref.protocol.channel import Patience
 from tokenref.protocol.engine import ProtocolEngine
@@ -44,7 +38,7 @@ from tokenref.protocol.opening import open_program
 from tokenref.record import Case, RecordError
 from tokenref.reports import visible
 from tokenref.reports.lines import dump_corpus_report, dump_report
-from tokenref.reports.terminal import print_corpus, print_runs
+from tokenref.reports.terminal import print_corpus, print_line, print_runs
 from tokenref.runner import Run, run_engine
 
 
@@ -108,9 +102,8 @@ def check(
     console = output_console()
     if corpus is not None:
         code = _check_corpus(
-            console, corpus, selection.vocabularies[0], available, json_path, about
+            console, corpus, selection.vocabularies[0], available, unavailable, json_path, about
         )
-        _print_unavailable(console, unavailable)
         _print_not_bpe(console, available)
         ctx.exit(max(code, int(require and bool(unavailable))))
     if records is not None:
@@ -121,7 +114,8 @@ def check(
         catalogue = open_catalogue(fixtures, digest)
         about["fixtures"] = manifest_digest(catalogue.manifest)
     about["fixtures_version"] = catalogue.manifest.version
-    known = _known_differences(known_path, records)
+    own = records is not None and known_path is None
+    known = [] if own else read_known(known_path)
     cases = catalogue.select(selection)
     complete = selection.is_everything and records is None
     runs = _run_all(available, cases, catalogue, known=known, complete=complete, seed=seed)
@@ -172,13 +166,6 @@ def _open_engines(
     return available, unavailable
 
 
-def _known_differences(path: Path | None, records: Path | None) -> list[Known]:
-    """Return the known differences. There are none for a user's own records."""
-    if path is None and records is not None:
-        return []
-    return read_known(path or default_path())
-
-
 def _run_all(
     available: Sequence[Engine], cases: Sequence[Case], catalogue: Catalogue, **how: Any
 ) -> list[Run]:
@@ -202,7 +189,7 @@ def must_differ(names: Sequence[str]) -> None:
 
     >>> must_differ(["one", "two", "one"])
     Traceback (most recent call last):
-    tokenref.commands.paths.InputError: two engines are named 'one': run one at a time
+    tokenref.errors.InputError: two engines are named 'one': run one at a time
     """
     for at, name in enumerate(names):
         if name in names[:at]:
@@ -217,12 +204,6 @@ def _refuse_mixtures(options: Mapping[str, Sequence[str]], reports: Wanted) -> N
         _only(options, "corpus", [])
     elif "records" in options:
         _only(options, "records", ["id", "op", "flag", "without-flag", "profile", "known"])
-
-
-def _print_unavailable(console: Console, unavailable: Sequence[tuple[str, str]]) -> None:
-    for name, reason in unavailable:
-        line = f"\n{visible(name)} is unavailable: {visible(reason)}"
-        console.print(line, style="yellow", markup=False, highlight=False)
 
 
 def _only(options: Mapping[str, Sequence[str]], mode: str, others: Sequence[str]) -> None:
@@ -240,6 +221,7 @@ def _check_corpus(
     corpus: Path,
     vocabulary: str,
     available: Sequence[Engine],
+    unavailable: Sequence[tuple[str, str]],
     json_path: Path | None,
     about: Mapping[str, object],
 ) -> int:
@@ -248,19 +230,19 @@ def _check_corpus(
     if json_path is not None:
         write(dump_corpus_report(compared, about), json_path)
     print_corpus(console, compared.results)
+    for name, reason in unavailable:
+        print_line(console, f"{name} is unavailable: {reason}", "yellow", above="\n")
     return corpus_exit_code(compared.results)
 
 
 def _own_catalogue(records: Path, vocabularies: Sequence[str]) -> Catalogue:
     """Return a user's own records, written by `fill` or by `promote`."""
     from tokenref.fuzzing.promoting import open_regressions
-    from tokenref.goldens import GoldensError, beside_goldens, open_goldens
+    from tokenref.goldens import beside_goldens, open_goldens
 
     subject = vocabularies[0] if vocabularies else beside_goldens(records)
     try:
         return open_goldens(records, str(subject)) if subject else open_regressions(records)
-    except GoldensError as error:
-        raise InputError(str(error)) from None
     except UnknownSubjectError as error:
         raise RecordError(f"{error}: give its location with --vocabulary") from None
 

@@ -1,7 +1,7 @@
 """How a command ends: exit codes, interrupts, and standard streams that are closed or full.
 
-Errors that have an exit code are listed by name. Importing their classes would load every module
-at every start, and an error whose module was never loaded cannot have been raised.
+The errors of the references are known by name. Importing their classes would load the packages at
+every start, and an error whose module was never loaded cannot have been raised.
 
 A standard stream that is closed or full is not a bug in tokenref, and it must not look like a
 result. The exit code is then 2, whatever Python itself would return.
@@ -26,28 +26,10 @@ from typing import BinaryIO, Final
 
 import click
 
-from tokenref.commands.paths import InputError
+from tokenref.errors import InputError, InvalidRunError
 
-BAD_INPUT: Final = frozenset(
-    {
-        "bpe_ref.errors.BpeError",
-        "sampling_ref.errors.SamplingError",
-        "tokenref.commands.paths.InputError",
-        "tokenref.corpus_files.CorpusError",
-        "tokenref.engines.table.EngineError",
-        "tokenref.fuzzing.plan.CampaignError",
-        "tokenref.protocol.channel.StartError",
-    }
-)
-INVALID_RUN: Final = frozenset(
-    {
-        "tokenref.catalogue.SelectionError",
-        "tokenref.protocol.requests.ExchangeError",
-        "tokenref.protocol.opening.GreetingError",
-        "tokenref.record.RecordError",
-        "tokenref.reports.results.ResultsError",
-    }
-)
+FOREIGN: Final = frozenset({"bpe_ref.errors.BpeError", "sampling_ref.errors.SamplingError"})
+"""Errors of the references about input, by name."""
 
 
 def exit_code(error: BaseException) -> int | None:
@@ -57,10 +39,10 @@ def exit_code(error: BaseException) -> int | None:
     >>> exit_code(RecordError("no record")), exit_code(ValueError("a bug"))
     (3, None)
     """
-    names = {f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__}
-    if names & INVALID_RUN:
+    if isinstance(error, InvalidRunError):
         return 3
-    return 2 if names & BAD_INPUT else None
+    names = {f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__}
+    return 2 if isinstance(error, InputError) or names & FOREIGN else None
 
 
 AGAIN: Final = 0.02

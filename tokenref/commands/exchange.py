@@ -6,31 +6,29 @@ For programs on machines without tokenref, such as a device, a phone or a cluste
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
 import click
 from rich.markup import escape
 
 from bpe_ref.formats.files import replacing
-from tokenref.answers import Engine
-from tokenref.catalogue import LARGEST_BATCH, Catalogue, Selection, SelectionError, open_catalogue
+from tokenref.catalogue import LARGEST_BATCH, Catalogue, Selection, open_catalogue
 from tokenref.commands.endings import reached, standard_output
 from tokenref.commands.options import FIXTURES, JSON_LINES, KNOWN, ORDER, selection_options
 from tokenref.commands.paths import (
     FILE,
     FOLDER,
-    InputError,
     must_be_writable,
     output_console,
     progress_bar,
     write,
+    written,
 )
-from tokenref.engines.table import Unavailable, engine
-from tokenref.known import default_path, read_known
+from tokenref.engines.table import available
+from tokenref.errors import InvalidRunError
+from tokenref.known import read_known
 from tokenref.manifest import manifest_digest
 from tokenref.protocol.answering import answer_requests
 from tokenref.protocol.batches import Loading
-from tokenref.protocol.opening import open_function
 from tokenref.protocol.requests import export as export_lines
 from tokenref.protocol.requests import read_requests
 from tokenref.protocol.responses import judge_responses
@@ -39,8 +37,6 @@ from tokenref.reports import visible
 from tokenref.reports.lines import dump_report
 from tokenref.reports.terminal import print_runs
 from tokenref.runner import Run, check_judge, conclude, with_known_results
-
-_REQUESTS: Final = "requests.jsonl"
 
 
 @click.command()
@@ -89,9 +85,11 @@ def export(
     cases = catalogue.select(selection)
     cases = _present(cases, catalogue, shipped=folder is None)
     digest = manifest_digest(catalogue.manifest)
-    catalogue = replace(catalogue, canaries=_with_cases(catalogue.canaries, cases))
+    needed = {(op_of(case), case.vocab) for case in cases}
+    canaries = [each for each in catalogue.canaries if (op_of(each), each.vocab) in needed]
+    catalogue = replace(catalogue, canaries=canaries)
     if not cases:
-        raise SelectionError(
+        raise InvalidRunError(
             "nothing to export: the vocabularies of all selected cases are missing"
         )
 
@@ -108,7 +106,9 @@ def export(
         output.flush()
     else:
         folder.mkdir(parents=True, exist_ok=True)
-        _write_lines(lines(lambda loading: _beside(loading, folder)), folder / _REQUESTS)
+        path = folder / "requests.jsonl"
+        with written(path), replacing(path) as file:
+            file.writelines(lines(lambda loading: _beside(loading, folder)))
     click.echo(
         f"{len(cases) * repeat:,} questions and {len(catalogue.canaries)} canaries", err=True
     )
@@ -136,7 +136,7 @@ def judge(
     if json_path is not None:
         must_be_writable(json_path)
     catalogue = open_catalogue(fixtures)
-    known = read_known(known_path or default_path())
+    known = read_known(known_path)
     digest = manifest_digest(catalogue.manifest)
     questions = read_requests(requests, catalogue)
     if questions.fixtures != digest:
@@ -162,12 +162,6 @@ def judge(
     reached(run.exit_code)
     print_runs(output_console(), [run], [], catalogue, again)
     ctx.exit(run.exit_code)
-
-
-def _with_cases(canaries: Sequence[Case], cases: Sequence[Case]) -> list[Case]:
-    """Return the canaries whose operation and vocabulary also occur in the cases."""
-    needed = {(op_of(case), case.vocab) for case in cases}
-    return [canary for canary in canaries if (op_of(canary), canary.vocab) in needed]
 
 
 def _present(cases: Sequence[Case], catalogue: Catalogue, *, shipped: bool) -> list[Case]:
@@ -201,15 +195,6 @@ def _beside(loading: Loading, folder: Path) -> str:
     return str(path.relative_to(folder))
 
 
-def _write_lines(lines: Iterable[bytes], path: Path) -> None:
-    """Write a file completely or not at all, without holding all of it in memory."""
-    try:
-        with replacing(path) as file:
-            file.writelines(lines)
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
-
-
 @click.command()
 @click.argument("name", metavar="ENGINE")
 @click.argument("requests", type=FILE)
@@ -224,16 +209,9 @@ def answer(name: str, requests: Path) -> None:
         TOKENREF_TORCH_DEVICE=cuda tokenref answer transformers requests.jsonl > responses.jsonl
         tokenref judge requests.jsonl responses.jsonl
     """  # noqa: D301 - a mark of click
-    found, output = _opened(name), standard_output()
+    found, output = available(name), standard_output()
     with progress_bar() as progress:
         task = progress.add_task(escape(visible(found.name)), total=None)
         for line in answer_requests(found, requests, lambda done: progress.advance(task, done)):
             output.write(line)
     output.flush()
-
-
-def _opened(name: str) -> Engine:
-    found = open_function(name) if name.startswith("py:") else engine(name)
-    if isinstance(found, Unavailable):
-        raise InputError(f"{name} is unavailable: {found.reason}")
-    return found

@@ -7,8 +7,9 @@ import click
 from bpe_ref import Vocabulary
 from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json
 from bpe_ref.registry import REGISTRY
-from tokenref.commands.paths import FILE, InputError, must_be_writable, write
-from tokenref.corpus_files import read_text
+from tokenref.commands.paths import FILE, must_be_writable, write
+from tokenref.errors import InputError
+from tokenref.files import read_text
 from tokenref.reports import visible
 from tokenref.subjects import TokenizerSubject
 
@@ -31,12 +32,9 @@ from tokenref.subjects import TokenizerSubject
 )
 def fill(vocabulary: str, texts: Path, out: Path) -> None:
     """Make golden records for your own texts and vocabulary."""
-    from tokenref.goldens import GoldensError, goldens_for, own_subject, texts_of
+    from tokenref.goldens import goldens_for, own_subject, texts_of
 
-    try:
-        subject = own_subject(vocabulary)
-    except GoldensError as error:
-        raise InputError(str(error)) from None
+    subject = own_subject(vocabulary)
     kind = "vocabulary" if isinstance(subject, Vocabulary) else "tokenizer"
     is_known = vocabulary == "tiny" or vocabulary in REGISTRY
     beside = None if is_known else out.with_name(f"{out.stem}.{kind}.json")
@@ -48,7 +46,7 @@ def fill(vocabulary: str, texts: Path, out: Path) -> None:
             if path.resolve() in inputs:
                 raise InputError(f"{path} is also an input and would be overwritten")
             must_be_writable(path)
-    lines = texts_of(read_text(texts)[0])
+    lines = texts_of(read_text(texts))
     name = vocabulary if is_known else Path(vocabulary).name
     data, count = goldens_for(subject, name, lines, texts.name, out)
     if beside is None:

@@ -7,12 +7,12 @@ import click
 
 from tokenref.catalogue import open_catalogue
 from tokenref.commands.options import PROGRAM_HELP, patience_options
-from tokenref.commands.paths import FOLDER, InputError
+from tokenref.commands.paths import FOLDER
 from tokenref.doctor.conversation import Finding
 from tokenref.doctor.walk import examine
 from tokenref.protocol.channel import Patience
 from tokenref.reports import visible
-from tokenref.skeletons import LANGUAGES, SkeletonError, write_skeleton
+from tokenref.skeletons import LANGUAGES, write_skeleton
 
 _MARKS = {"ok": "ok     ", "note": "note   ", "problem": "PROBLEM"}
 
@@ -46,11 +46,7 @@ def init(lang: str, folder: Path) -> None:
     It is complete, runs as it is, and speaks the protocol.
     """
     skeleton = LANGUAGES[lang]
-    try:
-        paths = write_skeleton(lang, folder)
-    except SkeletonError as error:
-        raise InputError(str(error)) from None
-    for path in paths:
+    for path in write_skeleton(lang, folder):
         click.echo(f"wrote {visible(str(path))}")
     click.echo("\nNext:")
     for line in (

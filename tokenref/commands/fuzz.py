@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
-from tokenref.commands.options import OPERATION, number_of_seconds, patience_options
-from tokenref.commands.paths import FILE, FOLDER, InputError, output_console, write
+from tokenref.commands.options import KNOWN, OPERATION, number_of_seconds, patience_options
+from tokenref.commands.paths import FILE, FOLDER, output_console, write
+from tokenref.errors import InputError
 from tokenref.fuzzing.plan import SECONDS
 
 
@@ -19,6 +20,7 @@ from tokenref.fuzzing.plan import SECONDS
 )
 @click.option("--op", "ops", multiple=True, type=OPERATION, help="Ask only about this operation.")
 @click.option("--all", "every", is_flag=True, help="Show known differences, too.")
+@KNOWN
 @click.option("--profile", "profiles", multiple=True, help="Ask samplers only about this profile.")
 @click.option(
     "--vocabulary",
@@ -97,6 +99,8 @@ def fuzz(
     """
     if (engine is None) == (command is None):
         raise click.UsageError("give exactly one of ENGINE and --cmd")
+    if wanted["every"] and wanted["known_path"] is not None:
+        raise click.UsageError("give at most one of --all and --known")
     try:
         from tokenref.commands.campaigns import Wanted, ask_again, campaign
     except ModuleNotFoundError as error:

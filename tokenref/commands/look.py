@@ -15,16 +15,17 @@ from bpe_ref import SymbolError, load
 from bpe_ref.components import Model
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import ByteBPE
-from bpe_ref.tracing import MOST_LOST, render_details, trace
+from bpe_ref.tracing import MOST_LOST, check_length, render_details, trace
 from tokenref.catalogue import fixtures_folder, open_catalogue
 from tokenref.commands.options import FIXTURES
-from tokenref.commands.paths import InputError, output_console
+from tokenref.commands.paths import output_console
 from tokenref.commands.text import argument_text
 from tokenref.engines.table import Unavailable, engine, engine_names
+from tokenref.errors import InputError
 from tokenref.manifest import manifest_digest, parse_manifest
+from tokenref.readable import readable_json
 from tokenref.record import Case, canonical_json, op_of
 from tokenref.reports import visible
-from tokenref.reports.readable import readable_json
 
 
 @click.command()
@@ -64,6 +65,7 @@ def trace_command(text: str, vocabulary: str) -> None:
     content = argument_text(text)
     if isinstance(tokenizer.model, ByteBPE):
         for piece in tokenizer.pieces(content, special="ordinary"):
+            check_length(piece)
             _trace_bytes(tokenizer.model, piece)
         return
     for traced in tokenizer.trace(content):

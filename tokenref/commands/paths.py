@@ -2,12 +2,15 @@
 
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
+
+from tokenref.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,10 +21,6 @@ FILE: Final = click.Path(path_type=Path, dir_okay=False)
 
 
 Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
-
-
-class InputError(Exception):
-    """An argument, option or file of a command that cannot be used."""
 
 
 def options_as(parameter: str, make: Callable[..., Any], **options: Decorator) -> Decorator:
@@ -45,36 +44,29 @@ def options_as(parameter: str, make: Callable[..., Any], **options: Decorator) -
     return decorate
 
 
-def must_be_writable(path: Path) -> None:
-    """Raise `InputError` if no file can be written there, before a long run is wasted."""
-    if path.exists() and not path.is_file():
-        return  # a pipe or a device: only writing shows whether it works
+@contextmanager
+def written(path: Path) -> Iterator[None]:
+    """Within this context, raise `InputError` if a file cannot be written."""
     try:
-        with tempfile.TemporaryFile(dir=path.resolve().parent):
-            pass
+        yield
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
 
 
-def is_current(content: bytes, path: Path, *, only_check: bool) -> bool:
-    """Write a page, or only compare it; return whether the file has this content now.
-
-    Raises `InputError`.
-    """
-    if not only_check:
-        write(content, path)
-        return True
-    return path.is_file() and path.read_bytes() == content
+def must_be_writable(path: Path) -> None:
+    """Raise `InputError` if no file can be written there, before a long run is wasted."""
+    if path.exists() and not path.is_file():
+        return  # a pipe or a device: only writing shows whether it works
+    with written(path), tempfile.TemporaryFile(dir=path.resolve().parent):
+        pass
 
 
 def write(content: bytes, path: Path) -> None:
     """Write a file atomically. Raises `InputError` with this path in the message."""
     from bpe_ref.formats.files import write_atomically  # here, so that `--version` is quick
 
-    try:
+    with written(path):
         write_atomically(content, path)
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
 
 
 _WIDEST: Final = 10_000

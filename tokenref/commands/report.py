@@ -10,14 +10,8 @@ import click
 
 from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.commands.options import FIXTURES
-from tokenref.commands.paths import (
-    FILE,
-    InputError,
-    must_be_writable,
-    options_as,
-    output_console,
-    write,
-)
+from tokenref.commands.paths import FILE, must_be_writable, options_as, output_console, write
+from tokenref.errors import InputError
 from tokenref.manifest import manifest_digest
 from tokenref.reports.changes import Change, changes, notes, print_changes
 from tokenref.reports.results import Results, badge, read_results

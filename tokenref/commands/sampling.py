@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 
-from tokenref.commands.paths import InputError
+from tokenref.errors import InputError
 
 if TYPE_CHECKING:
     from sampling_ref import Profile
@@ -254,7 +254,9 @@ def _deciding_lines(made: "Evaluation", applied: "Applied", stage: "Stage") -> I
     sums = running_shares(before.tokens, shares, deciding_walk(applied, shares))
     removed = set(applied.removed)
     border = next((at for at, each in enumerate(sums) if each.token in removed), len(sums))
-    yield from _share_lines(sums, border, order, lambda token: _fate(token not in removed))
+    yield from _share_lines(
+        sums, border, order, lambda token: "removed" if token in removed else "kept"
+    )
     if rules.get("base") == "the whole row" and before.whole is not None:
         yield "  p is a share of the whole row before all filters, not of these probabilities"
     yield f"  ties: {rules.get('ties', 'cannot decide')}" + (
@@ -262,10 +264,6 @@ def _deciding_lines(made: "Evaluation", applied: "Applied", stage: "Stage") -> I
     )
     boundary = "; ".join(words.format(rules[name]) for name, words in _BOUNDARIES if name in rules)
     yield f"  boundary: {boundary or 'none, a number of tokens is kept'}"
-
-
-def _fate(is_kept: bool) -> str:
-    return "kept" if is_kept else "removed"
 
 
 def _share_lines(

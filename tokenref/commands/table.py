@@ -65,7 +65,6 @@ class CommandTable(UserDict[str, click.Command]):
     data: dict[str, Any]
 
     def __init__(self) -> None:
-        """Import nothing."""
         self.data = dict(COMMANDS)
 
     def __getitem__(self, name: str) -> click.Command:

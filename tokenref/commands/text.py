@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
-from typing import Any, BinaryIO, Final, Literal
+from typing import Any, Final, Literal
 
 import click
 
@@ -20,8 +20,9 @@ from bpe_ref import ParameterError, Tokenizer, load
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.models.sentencepiece import SentencePieceModel
 from tokenref.commands.endings import standard_input, standard_output
-from tokenref.commands.paths import FILE, InputError, options_as, progress_bar
-from tokenref.corpus_files import LARGEST
+from tokenref.commands.paths import FILE, options_as, progress_bar
+from tokenref.errors import InputError
+from tokenref.files import LARGEST, read_bytes, text_of
 from tokenref.reports import visible
 
 VOCABULARY: Final = click.option(
@@ -64,13 +65,9 @@ class Source:
         """Read the text. Raises `InputError` if it cannot be read or is not UTF-8."""
         if self.argument is not None:
             return argument_text(self.argument)
-        data = _read(standard_input()) if self.path is None else _read_file(self.path)
-        if len(data) > LARGEST:
-            raise InputError(f"{self.name} must have at most {LARGEST} bytes")
-        try:
-            return data.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise InputError(f"{self.name} must be UTF-8, but byte {error.start} is not") from None
+        if self.path is None:
+            return text_of(standard_input().read(LARGEST + 1), self.name)
+        return text_of(read_bytes(self.path), self.name)
 
 
 def given_texts(text: Sequence[str], path: Sequence[Path]) -> Sequence[Source]:
@@ -109,19 +106,6 @@ def argument_text(text: str) -> str:
             f"the text must be UTF-8, but its character {error.start} is not"
         ) from None
     return text
-
-
-def _read_file(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return _read(file)
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
-
-
-def _read(stream: BinaryIO) -> bytes:
-    """Return the content of a stream, but at most one byte more than is allowed."""
-    return stream.read(LARGEST + 1)
 
 
 text_arguments: Final = options_as(
@@ -192,34 +176,30 @@ def encode(
     """
     tokenizer = _loaded(vocabulary)
     how = _recognised(tokenizer, vocabulary, special=special)
-    of_bytes = isinstance(tokenizer.model, ByteBPE)
-    spelled = {True: _hexadecimal, False: Tokenizer.id_to_token}[of_bytes]
+    key = "bytes" if isinstance(tokenizer.model, ByteBPE) else "tokens"
     rows: list[dict[str, Any]] = []
     total = 0
     for source in sources:
         ids = tokenizer.encode(source.text(), add_special_tokens=template, special=how)
         total += len(ids)
-        if as_json:
-            known = {token: spelled(tokenizer, token) for token in set(ids)}
-            key = "bytes" if of_bytes else "tokens"
-            rows.append({"ids": ids, key: [known[token] for token in ids]})
-        elif len(sources) == 1:
-            known = {token: _shown(tokenizer, token, of_bytes=of_bytes) for token in set(ids)}
-            write_lines(*(f"{token}\t{known[token]}" for token in ids))
-        else:
+        if len(sources) > 1 and not as_json:
             write_lines(f"{source.name}\t{len(ids)}\t{' '.join(map(str, ids))}")
+            continue
+        known = {token: _spelled(tokenizer, token, as_json=as_json) for token in set(ids)}
+        if as_json:
+            rows.append({"ids": ids, key: [known[token] for token in ids]})
+        else:
+            write_lines(*(f"{token}\t{known[token]}" for token in ids))
     _end(vocabulary, sources, rows, {"total": total}, as_json=as_json)
 
 
-def _hexadecimal(tokenizer: Tokenizer, token: int) -> str:
-    return tokenizer.decode_bytes([token]).hex()
-
-
-def _shown(tokenizer: Tokenizer, token: int, *, of_bytes: bool) -> str:
-    """Return a token for people, in one line."""
-    if of_bytes:
-        return repr(tokenizer.decode_bytes([token]))
-    return visible(tokenizer.id_to_token(token))
+def _spelled(tokenizer: Tokenizer, token: int, *, as_json: bool) -> str:
+    """Return a token as JSON has it, or for people in one line."""
+    if isinstance(tokenizer.model, ByteBPE):
+        data = tokenizer.decode_bytes([token])
+        return data.hex() if as_json else repr(data)
+    text = tokenizer.id_to_token(token)
+    return text if as_json else visible(text)
 
 
 def _end(

@@ -17,13 +17,13 @@ from bpe_ref.vocabulary.merges import ByConcatenation
 from tokenref.commands.paths import (
     FILE,
     FOLDER,
-    InputError,
     must_be_writable,
     output_console,
     progress_bar,
+    written,
 )
 from tokenref.commands.text import write_exactly, write_lines
-from tokenref.corpus_files import read_text
+from tokenref.files import read_text
 from tokenref.reports import visible
 
 
@@ -42,12 +42,9 @@ def vocabulary() -> None:
 @click.option("--url", help="Download from this address instead of the publisher's.")
 def fetch(name: str, folder: Path | None, url: str | None) -> None:
     """Download a vocabulary and check its digest."""
-    from tokenref.fetching import FetchError, fetch_vocabulary
+    from tokenref.fetching import fetch_vocabulary
 
-    try:
-        write_exactly(os.fsencode(fetch_vocabulary(name, folder, url=url)) + b"\n")
-    except FetchError as error:
-        raise InputError(str(error)) from None
+    write_exactly(os.fsencode(fetch_vocabulary(name, folder, url=url)) + b"\n")
 
 
 @vocabulary.command("audit")
@@ -83,19 +80,16 @@ def train_command(texts: Sequence[Path], size: int, pattern_of: str, out: Path) 
     """
     must_be_writable(out)
     rules = REGISTRY[pattern_of].text_rules()
-    contents = (read_text(path)[0] for path in texts)
     with progress_bar() as shown:
         task = shown.add_task("counting pieces", total=size)
 
         def progress(now: TrainingProgress) -> None:
             shown.update(task, description=f"{now.texts:,} texts", completed=now.tokens)
 
-        learned = train(contents, size, text_rules=rules, progress=progress)
+        learned = train(map(read_text, texts), size, text_rules=rules, progress=progress)
     ranks = {content: token for token, content in learned.tokens.items()}
-    try:
+    with written(out):
         write_tiktoken(ranks, out)
-    except OSError as error:
-        raise InputError(f"{out} cannot be written: {error.strerror or error}") from None
     fewer = f", fewer than {size:,} because no pair is left to merge" if len(ranks) < size else ""
     write_lines(f"{visible(str(out))}: {len(ranks):,} tokens{fewer}")
 

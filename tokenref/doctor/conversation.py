@@ -57,7 +57,6 @@ class StopError(Exception):
     """The conversation cannot continue. The finding says why."""
 
     def __init__(self, finding: Finding) -> None:
-        """Take the finding that explains it."""
         super().__init__(finding.text)
         self.finding = finding
 

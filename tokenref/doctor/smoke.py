@@ -53,7 +53,14 @@ def trials(catalogue: Catalogue, op: str, profiles: Sequence[str]) -> Iterator[T
         refused = [case for case in cases if isinstance(case.verdict, MustRefuse)]
         if answered:
             found.append(Trial(op, profile, vocab, _spread(answered), refused[:1]))
-    found.sort(key=_rank)
+    # Those with all kinds of records come first, then short ones.
+    found.sort(
+        key=lambda trial: (
+            len(trial.answered) < SMOKE_CASES,
+            not trial.refused,
+            sum(map(_length, trial.answered)),
+        )
+    )
     yield from (trial for trial in found if is_shipped(catalogue, trial.vocab))
     yield from (trial for trial in found if not is_shipped(catalogue, trial.vocab))
 
@@ -70,12 +77,6 @@ def canaries(catalogue: Catalogue, abilities: Mapping[str, Sequence[str]]) -> li
         for case in catalogue.canaries
         if case.profile in abilities.get(op_of(case), ()) and is_shipped(catalogue, case.vocab)
     ]
-
-
-def _rank(trial: Trial) -> tuple[bool, bool, int]:
-    """Return a sort key: trials with all kinds of records first, then short ones."""
-    complete = len(trial.answered) == SMOKE_CASES
-    return not complete, not trial.refused, sum(map(_length, trial.answered))
 
 
 def _spread(cases: Sequence[Case]) -> Sequence[Case]:

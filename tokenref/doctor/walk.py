@@ -17,22 +17,22 @@ from typing import Any, Final
 import msgspec
 
 from bpe_ref import Vocabulary
-from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json
 from tokenref.answers import Crashed, NoAnswer, Ok, Refused, Skipped, why_none
 from tokenref.catalogue import Catalogue
-from tokenref.diagnosis import Seen, answer_digest, diagnose
+from tokenref.diagnosis import Result, diagnose, result_of
 from tokenref.doctor.conversation import Conversation, Finding, Said, StopError
 from tokenref.doctor.hints import hint_on_answer, hint_on_code, near
 from tokenref.doctor.smoke import Trial, canaries, trials
 from tokenref.judge import judge
+from tokenref.protocol.batches import loading_of
 from tokenref.protocol.channel import Patience
 from tokenref.protocol.messages import HelloAnswer
 from tokenref.protocol.opening import arguments_of
 from tokenref.protocol.reading import shown
+from tokenref.readable import readable_json
 from tokenref.record import PIPELINE_OPS, SAMPLER_OPS, Case, op_of
-from tokenref.record_files import read_file
-from tokenref.reports.readable import readable_json
 from tokenref.rules import rule_names
+from tokenref.subjects import TokenizerFile
 from tokenref.verdicts import MustRefuse
 
 _MANY: Final = 64
@@ -61,7 +61,7 @@ class _Visit:
         self._catalogue = catalogue
         self._patience = patience
         self._folder = folder
-        self._seen: list[Seen] = []
+        self._seen: list[Result] = []
 
     def walk(self) -> Iterator[Finding]:
         """Yield the findings."""
@@ -137,19 +137,14 @@ class _Visit:
         """Load the subject of records. Return None if that worked, else an answer."""
         if vocab is None:
             return None
-        entry = self._catalogue.entry(vocab)
-        kind = "tokenizer" if about in PIPELINE_OPS else "vocab"
-        path = self._folder / f"{kind}-{entry.name}.json"
+        subject, name = self._catalogue.subject(vocab), self._catalogue.name(vocab)
+        if not isinstance(subject, Vocabulary | TokenizerFile):
+            return Skipped(f"{name} is not available")
+        loading = loading_of(subject, name)
+        path = self._folder / f"{loading.kind}-{name}.json"
         if not path.exists():
-            if entry.path is not None:
-                content = read_file(self._catalogue.folder / entry.path)
-            else:
-                subject = self._catalogue.subject(vocab)
-                if not isinstance(subject, Vocabulary):
-                    return Skipped(f"{entry.name} is not available")
-                content = dump_plain_json(NamedVocabulary(entry.name, "", subject))
-            path.write_bytes(content)
-        return conversation.load(about, kind, vocab, path)
+            path.write_bytes(loading.content())
+        return conversation.load(about, loading.kind, vocab, path)
 
     def _ask(self, conversation: Conversation, trial: Trial, cases: Sequence[Case]) -> list[Said]:
         message: dict[str, Any] = {"op": trial.op, "profile": trial.profile}
@@ -167,7 +162,7 @@ class _Visit:
         passed = 0
         for case, one in zip(trial.answered, said, strict=True):
             answer, judgement = one.answer, judge(case, one.answer, subject)
-            self._seen.append(Seen(case, judgement.status, answer_digest(trial.op, answer)))
+            self._seen.append(result_of(case, answer, judgement))
             passed += judgement.status == "pass"
             if judgement.status not in {"pass", "skip"}:
                 yield _about_answer(case, one, f"{judgement.status}: {judgement.detail}")
@@ -197,7 +192,7 @@ class _Visit:
         if isinstance(answer, Skipped):
             return None
         judgement = judge(case, answer, subject)
-        self._seen.append(Seen(case, judgement.status, answer_digest(trial.op, answer)))
+        self._seen.append(result_of(case, answer, judgement))
         if judgement.status == "pass" and isinstance(answer, Refused):
             return Finding("ok", trial.op, f"invalid input is refused correctly: {answer.code}")
         suggestion = ""

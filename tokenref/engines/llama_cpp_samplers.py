@@ -21,7 +21,7 @@ from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from tokenref.answers import Answer, Crashed, Ok, Refused, Unsupported
 from tokenref.engines.llama_cpp_chain import InvalidParameterError, chain_of, is_off, read, step_of
@@ -75,21 +75,11 @@ _WINDOWS: Final = frozenset({"penalties", "dry"})
 """Steps with a window, which a rule may set to the whole history."""
 
 
-def load_profile(profile: str) -> "LlamaCppSession | Unsupported":
-    """Select the engine's profile, or a rule that one of its steps follows.
-
-    >>> load_profile("vllm")
-    Unsupported(reason='implements the profile llama.cpp, not vllm')
-    """
-    if profile != NAME and all(profile != own.rule for own in RULES.values()):
-        return Unsupported(f"implements the profile {NAME}, not {profile}")
-    return LlamaCppSession(profile)
-
-
 @dataclass
 class LlamaCppSession:
     """The samplers with a selected profile."""
 
+    profiles: ClassVar = frozenset({NAME, *(own.rule for own in RULES.values())})
     profile: str
     _child: Child = field(default_factory=Child)
 

@@ -73,7 +73,6 @@ class NodePackage:
     """
 
     def __init__(self, name: str, version: str) -> None:
-        """Start nothing yet."""
         self.name = name
         self.version = version
         self.again: list[str] = []

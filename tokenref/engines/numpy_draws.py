@@ -12,7 +12,7 @@ What it refuses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from tokenref.answers import Answer, Ok, Refused, Unsupported
 from tokenref.engines.chosen_words import WORDS, in_53_bits, state_of
@@ -26,21 +26,11 @@ GENERATORS: Final = (
 )
 
 
-def load_profile(profile: str) -> "NumpySession | Unsupported":
-    """Select a rule that a function of numpy follows.
-
-    >>> load_profile("vllm")
-    Unsupported(reason='does not implement the profile vllm')
-    """
-    if profile not in {STANDARD, *GENERATORS, *UNIFORMS}:
-        return Unsupported(f"does not implement the profile {profile}")
-    return NumpySession(profile)
-
-
 @dataclass(frozen=True)
 class NumpySession:
     """A selected rule."""
 
+    profiles: ClassVar = frozenset({STANDARD, *GENERATORS, *UNIFORMS})
     profile: str
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:

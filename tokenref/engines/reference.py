@@ -19,10 +19,10 @@ from bpe_ref import (
 )
 from bpe_ref.formats.hugging_face import parse_tokenizer_json
 from bpe_ref.models.byte_bpe import ByteBPE, EncodeSymbols, encode_bytes
-from bpe_ref.profile import PROFILES
+from bpe_ref.quirks import QUIRKS
 from bpe_ref.tracing import trace
 from tokenref.answers import SESSION, Ok, Refused, Session, answer_calls, request_text
-from tokenref.engines.reference_parts import PARTS, Tools
+from tokenref.engines.reference_parts import PARTS, Tools, answer_part
 from tokenref.engines.reference_pipeline import PipelineSession, unknown_ids
 from tokenref.engines.reference_samplers import SamplerSession, SamplerTools
 
@@ -44,7 +44,7 @@ _READ_FILES: Final = 16
 @lru_cache(maxsize=_READ_FILES)
 def read_tokenizer(content: bytes, name: str, profile: str) -> Tokenizer:
     """Return the tokenizer of a tokenizer.json. The last few are cached."""
-    return parse_tokenizer_json(content, name, PROFILES[profile])
+    return parse_tokenizer_json(content, name, QUIRKS[profile])
 
 
 def with_encoder(encode_symbols: EncodeSymbols) -> Callable[[Tokenizer], Tokenizer]:
@@ -130,9 +130,11 @@ class ReferenceSession:
         """Answer one request."""
         try:
             if op == SESSION:
-                return self._session(request)
+                answer = answer_calls(self.answer, request)
+                assert isinstance(answer, Ok)  # noqa: S101 - each call has an answer, or is refused
+                return answer
             if op in PARTS:
-                return Ok(PARTS[op](self.tokenizer, self.tools, request))
+                return Ok(answer_part(self.tokenizer, self.tools, op, request))
             return Ok(_OPERATIONS[op](self, request))
         except SymbolError as error:
             return Refused("MISSING_BYTE", str(error))
@@ -144,11 +146,6 @@ class ReferenceSession:
             return Refused("DISALLOWED_SPECIAL", str(error))
         except ParameterError as error:  # a limit that even one token would exceed
             return Refused("TOO_LONG", str(error))
-
-    def _session(self, request: Mapping[str, Any]) -> Ok:
-        answer = answer_calls(self.answer, request)
-        assert isinstance(answer, Ok)  # noqa: S101 - each call has an answer, or is refused
-        return answer
 
     def pieces(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Answer `pieces`."""

@@ -77,14 +77,11 @@ def _walk(chosen: Choices, request: Request, count: int) -> list[int]:
     return [inverse_cdf(row, u, order=order, boundary=boundary, zero_weight=zero, numbers=numbers)]
 
 
-def _gumbel(chosen: Choices, request: Request, count: int) -> list[int]:
-    row = _row(request, "gumbel max", "logits")
-    return gumbel_top(row, count, unpack(request["uniforms"]), noise=chosen["noise"])
-
-
 def _race(chosen: Choices, request: Request, count: int) -> list[int]:
-    row = _row(request, "exponential race", "probs")
-    return exponential_race_order(row, count, unpack(request["uniforms"]), noise=chosen["noise"])
+    by_logits = chosen["method"] == "gumbel max"
+    row = _row(request, str(chosen["method"]), "logits" if by_logits else "probs")
+    race = gumbel_top if by_logits else exponential_race_order
+    return race(row, count, unpack(request["uniforms"]), noise=chosen["noise"])
 
 
 def _torch(several: Callable[..., list[int]]) -> Callable[[Choices, Request, int], list[int]]:
@@ -115,7 +112,7 @@ def _words(uniforms: Sequence[Any]) -> list[int]:
 
 _METHODS: Final[Mapping[str, Callable[[Choices, Request, int], list[int]]]] = {
     "inverse cdf": _walk,
-    "gumbel max": _gumbel,
+    "gumbel max": _race,
     "exponential race": _race,
     "torch race": _torch(multinomial_torch_cpu_without_replacement),
     "torch walk": _torch(multinomial_torch_cpu_with_replacement),

@@ -76,12 +76,50 @@ class Tools:
     is_canonical: Callable[[Vocabulary, Sequence[TokenId]], bool] = is_canonical
 
 
-def _append(tokenizer: Tokenizer, tools: Tools, request: Request) -> dict[str, Any]:
-    return _grow(tools.append_encoder(vocabulary_of(tokenizer)), request)
+def answer_part(  # noqa: C901, PLR0911 - one case for each operation
+    tokenizer: Tokenizer, tools: Tools, op: str, request: Request
+) -> dict[str, Any]:
+    """Return the answer to one of `PARTS`."""
+    vocabulary = vocabulary_of(tokenizer)
+    match op:
+        case "append":
+            return _grow(tools.append_encoder(vocabulary), request)
+        case "prepend":
+            return _grow(tools.prepend_encoder(vocabulary), request)
+        case "eager":
+            encoder = tools.eager_encoder(vocabulary)
+            parts = [encoder.extend(bytes.fromhex(push)) for push in request["pushes"]]
+            return {"parts": parts, "tail": encoder.finish()}
+        case "intervals":
+            counter = tools.interval_counter(vocabulary, bytes.fromhex(request["bytes"]))
+            return {"counts": [counter.count(start, stop) for start, stop in request["ranges"]]}
+        case "limit":
+            return {"count": tools.till_limit(tokenizer, request["text"], request["limit"])}
+        case "split":
+            return {"characters": tools.split(tokenizer, request["text"], request["most"])}
+        case "chunks":
+            cut = tools.chunks(tokenizer, request["text"], request["most"], request["overlap"])
+            return {"chunks": [list(chunk) for chunk in cut]}
+        case "stream":
+            decoder = tools.stream(tokenizer, request["errors"])
+            parts = [decoder.push(token) for token in request["ids"]]
+            return {"parts": parts, "tail": decoder.finish()}
+        case "offsets":
+            text, starts = tools.offsets(vocabulary, request["ids"])
+            return {"text": text, "offsets": starts}
+        case "completions":
+            stable, found = tools.completions(tokenizer, request["text"], request["complete"])
+            return {"stable": stable, "completions": [list(tokens) for tokens in sorted(found)]}
+    return {"canonical": tools.is_canonical(vocabulary, request["ids"])}
 
 
-def _prepend(tokenizer: Tokenizer, tools: Tools, request: Request) -> dict[str, Any]:
-    return _grow(tools.prepend_encoder(vocabulary_of(tokenizer)), request)
+PARTS: Final = frozenset(
+    {
+        *("append", "prepend", "eager", "intervals", "limit", "split", "chunks", "stream"),
+        *("offsets", "completions", "canonical"),
+    }
+)
+"""The operations that are answered here."""
 
 
 def _grow(encoder: Any, request: Request) -> dict[str, Any]:
@@ -93,62 +131,3 @@ def _grow(encoder: Any, request: Request) -> dict[str, Any]:
             encoder.truncate(call["truncate"])
         counts.append(encoder.token_count)
     return {"counts": counts, "ids": encoder.tokens()}
-
-
-def _eager(tokenizer: Tokenizer, tools: Tools, request: Request) -> dict[str, Any]:
-    encoder = tools.eager_encoder(vocabulary_of(tokenizer))
-    parts = [encoder.extend(bytes.fromhex(push)) for push in request["pushes"]]
-    return {"parts": parts, "tail": encoder.finish()}
-
-
-def _intervals(tokenizer: Tokenizer, tools: Tools, request: Request) -> dict[str, Any]:
-    counter = tools.interval_counter(vocabulary_of(tokenizer), bytes.fromhex(request["bytes"]))
-    return {"counts": [counter.count(start, stop) for start, stop in request["ranges"]]}
-
-
-def _limit(tokenizer: Tokenizer, tools: Tools, request: Request) -> dict[str, Any]:
-    return {"count": tools.till_limit(tokenizer, request["text"], request["limit"])}
-
-
-def _split(tokenizer: Tokenizer, tools: Tools, request: Request) -> dict[str, Any]:
-    return {"characters": tools.split(tokenizer, request["text"], request["most"])}
-
-
-def _chunks(tokenizer: Tokenizer, tools: Tools, request: Request) -> dict[str, Any]:
-    found = tools.chunks(tokenizer, request["text"], request["most"], request["overlap"])
-    return {"chunks": [list(chunk) for chunk in found]}
-
-
-def _stream(tokenizer: Tokenizer, tools: Tools, request: Request) -> dict[str, Any]:
-    decoder = tools.stream(tokenizer, request["errors"])
-    return {"parts": [decoder.push(token) for token in request["ids"]], "tail": decoder.finish()}
-
-
-def _offsets(tokenizer: Tokenizer, tools: Tools, request: Request) -> dict[str, Any]:
-    text, starts = tools.offsets(vocabulary_of(tokenizer), request["ids"])
-    return {"text": text, "offsets": starts}
-
-
-def _completions(tokenizer: Tokenizer, tools: Tools, request: Request) -> dict[str, Any]:
-    stable, found = tools.completions(tokenizer, request["text"], request["complete"])
-    return {"stable": stable, "completions": [list(tokens) for tokens in sorted(found)]}
-
-
-def _canonical(tokenizer: Tokenizer, tools: Tools, request: Request) -> dict[str, Any]:
-    return {"canonical": tools.is_canonical(vocabulary_of(tokenizer), request["ids"])}
-
-
-PARTS: Final[Mapping[str, Callable[[Tokenizer, Tools, Request], dict[str, Any]]]] = {
-    "append": _append,
-    "prepend": _prepend,
-    "eager": _eager,
-    "intervals": _intervals,
-    "limit": _limit,
-    "split": _split,
-    "chunks": _chunks,
-    "stream": _stream,
-    "offsets": _offsets,
-    "completions": _completions,
-    "canonical": _canonical,
-}
-"""The function that answers each operation."""

@@ -7,7 +7,7 @@ from typing import Any, Final
 from bpe_ref import DecodingError, SymbolError, TokenId, TokenIdError
 from bpe_ref.encoding import Encoding
 from bpe_ref.like_tokenizers.decode_stream import DecodeStream
-from bpe_ref.profile import PROFILES
+from bpe_ref.quirks import QUIRKS
 from bpe_ref.tokenizer import Tokenizer, UnknownIds
 from tokenref.answers import Ok, Refused
 
@@ -44,7 +44,7 @@ def unknown_ids(profile: str) -> UnknownIds:
     >>> unknown_ids("strict")
     'refuse'
     """
-    return "skip" if PROFILES[profile].unknown_ids_dropped else "refuse"
+    return "skip" if QUIRKS[profile].unknown_ids_dropped else "refuse"
 
 
 def tokenize(session: PipelineSession, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -53,14 +53,9 @@ def tokenize(session: PipelineSession, request: Mapping[str, Any]) -> dict[str, 
         request["text"],
         request.get("pair"),
         add_special_tokens=request["add_special_tokens"],
-        draw=_half,
+        draw=lambda: 0.5,  # for dropout; records contain no case where it matters
     )
     return {**part(encoding), "overflowing": list(map(part, encoding.overflowing))}
-
-
-def _half() -> float:
-    """Return the random number for dropout. Records contain no case where it matters."""
-    return 0.5
 
 
 def part(encoding: Encoding) -> dict[str, Any]:

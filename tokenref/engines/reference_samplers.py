@@ -184,7 +184,11 @@ class SamplerSession:
             return Ok(self._sequence(request))
         if "logits" not in request:
             return Unsupported(f"the profile {self.profile} needs logits")
-        evaluated = self._evaluation(request)
+        state = {
+            name: unpack(numbers)[0] if name == "mu" else tuple(unpack(numbers))
+            for name, numbers in request.get("state", {}).items()
+        }
+        evaluated = evaluation_of(self.tools.profiles[self.profile], request, state=state)
         if op == "chain":
             return Ok(_chain(evaluated.run()))
         if op == "distribution":
@@ -199,21 +203,6 @@ class SamplerSession:
                 return Ok({"keep": _kept(candidates)})
             return Ok(self._logits(op, candidates, request["logits"]))
         return Unsupported(f"the profile {self.profile} has steps and chains, but no {op}")
-
-    def _evaluation(self, request: Request) -> Evaluation:
-        state = {
-            name: unpack(numbers)[0] if name == "mu" else tuple(unpack(numbers))
-            for name, numbers in request.get("state", {}).items()
-        }
-        return evaluation(
-            self.tools.profiles[self.profile],
-            unpack(request["logits"]),
-            request.get("history", ()),
-            with_functions(unpack_parameters(request["params"])),
-            prompt_length=request.get("prompt_length", 0),
-            uniforms=unpack(request["uniforms"]) if "uniforms" in request else (),
-            state=state,
-        )
 
     def _sequence(self, request: Request) -> Mapping[str, Any]:
         parameters = unpack_parameters(request["params"])
@@ -260,6 +249,29 @@ class SamplerSession:
         return {"logits": pack(self.tools.rounded(row, dtype), dtype)}
 
 
+def evaluation_of(
+    profile: Profile | str,
+    request: Request,
+    *,
+    logits: Sequence[float] | None = None,
+    params: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Evaluation:
+    """Return the evaluation of a question, perhaps with other logits or parameters.
+
+    `options` are a precision and a state; that of the question is not taken.
+    """
+    return evaluation(
+        profile,
+        unpack(request["logits"]) if logits is None else logits,
+        request.get("history", ()),
+        with_functions(unpack_parameters(request["params"])) if params is None else params,
+        prompt_length=request.get("prompt_length", 0),
+        uniforms=unpack(request["uniforms"]) if "uniforms" in request else (),
+        **options,
+    )
+
+
 def with_functions(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return parameters with each map of histories replaced by a function of the history.
 
@@ -269,13 +281,11 @@ def with_functions(parameters: Mapping[str, Any]) -> dict[str, Any]:
     [0, 3]
     """
     return {
-        name: _function_of(value) if name in FUNCTIONS and isinstance(value, Mapping) else value
+        name: (lambda history, table=value: table.get(tuple(history), []))
+        if name in FUNCTIONS and isinstance(value, Mapping)
+        else value
         for name, value in parameters.items()
     }
-
-
-def _function_of(table: Mapping[Any, Any]) -> Callable[[Sequence[int]], Any]:
-    return lambda history: table.get(tuple(history), [])
 
 
 def _chain(run: Run) -> Mapping[str, Any]:

@@ -1,7 +1,7 @@
 """All engines by name. A real engine is only imported when it is used."""
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
@@ -11,11 +11,8 @@ from typing import Any, Final
 from bpe_ref import ENCODERS, Vocabulary
 from tokenref.answers import Answer, Engine, Session, Unsupported, request_text
 from tokenref.engines.node_packages import NODE_PACKAGES, node_package
+from tokenref.errors import InputError
 from tokenref.protocol.opening import open_function
-
-
-class EngineError(Exception):
-    """An unknown engine."""
 
 
 @dataclass(frozen=True)
@@ -38,13 +35,17 @@ _TOKENIZERS: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
 
 _SAMPLERS: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
     {
-        "transformers": ("transformers", "transformers", "transformers_samplers:load_profile"),
-        "llama.cpp": ("llama_cpp", "llama-cpp-python", "llama_cpp_samplers:load_profile"),
-        "torch": ("torch", "torch", "torch_samplers:load_profile"),
-        "numpy": ("numpy", "numpy", "numpy_draws:load_profile"),
+        "transformers": (
+            "transformers",
+            "transformers",
+            "transformers_samplers:TransformersSession",
+        ),
+        "llama.cpp": ("llama_cpp", "llama-cpp-python", "llama_cpp_samplers:LlamaCppSession"),
+        "torch": ("torch", "torch", "torch_samplers:TorchSession"),
+        "numpy": ("numpy", "numpy", "numpy_draws:NumpySession"),
     }
 )
-"""The same of sampling engines, with the function of the adapter that selects a profile."""
+"""The same of sampling engines, with the class of the sessions of its adapter."""
 
 _ON_DEVICES: Final = frozenset({"torch", "transformers"})
 """The engines that run on the device of TOKENREF_TORCH_DEVICE."""
@@ -64,13 +65,13 @@ def engine_names() -> tuple[str, ...]:
 
 
 def engine(name: str) -> Engine | Unavailable:
-    """Return an engine by its name. Raises `EngineError` for an unknown name.
+    """Return an engine by its name. Raises `InputError` for an unknown name.
 
     >>> engine("heap").name
     'heap'
     >>> engine("heaps")
     Traceback (most recent call last):
-    tokenref.engines.table.EngineError: an engine must be one of tiktoken, ..., got 'heaps'
+    tokenref.errors.InputError: an engine must be one of tiktoken, ..., got 'heaps'
     """
     if name == "reference" or name in ENCODERS:
         return _own(name)
@@ -80,7 +81,7 @@ def engine(name: str) -> Engine | Unavailable:
         found = node_package(name)
         return Unavailable(name, found) if isinstance(found, str) else found
     if name not in _TOKENIZERS and name not in _SAMPLERS:
-        raise EngineError(f"an engine must be one of {', '.join(engine_names())}, got {name!r}")
+        raise InputError(f"an engine must be one of {', '.join(engine_names())}, got {name!r}")
     module, package, adapter = _TOKENIZERS.get(name) or _SAMPLERS[name]
     try:
         with warnings.catch_warnings():
@@ -105,6 +106,14 @@ def engine(name: str) -> Engine | Unavailable:
         return Unavailable(name, f"cannot be imported: {type(error).__name__}: {error}")
 
 
+def available(name: str) -> Engine:
+    """Return an engine by its name. Raises `InputError` if it is unknown or not installed."""
+    found = engine(name)
+    if isinstance(found, Unavailable):
+        raise InputError(f"{name} is unavailable: {found.reason}")
+    return found
+
+
 def _own(name: str) -> Engine:
     """Return the reference, or one of its encoders."""
     from tokenref.engines.reference import ReferenceEngine, with_encoder
@@ -121,13 +130,15 @@ def _own(name: str) -> Engine:
 class Sampling:
     """An engine that has samplers and no tokenizer.
 
-    >>> Sampling("one", "1.0", lambda profile: Unsupported(f"has no {profile}")).load_profile("two")
-    Unsupported(reason='has no two')
+    >>> from tokenref.engines.numpy_draws import NumpySession
+    >>> Sampling("numpy", "2.3", NumpySession).load_profile("vllm")
+    Unsupported(reason='does not implement the profile vllm')
     """
 
     name: str
     version: str
-    select: Callable[[str], Session | Unsupported]
+    session: Any
+    """The class of its sessions; its `profiles` are the engine's own and the rules of its steps."""
 
     def load(self, vocabulary: Vocabulary, name: str) -> Unsupported:
         """Return that there is no tokenizer."""
@@ -135,7 +146,13 @@ class Sampling:
 
     def load_profile(self, profile: str) -> Session | Unsupported:
         """Select a profile."""
-        return self.select(profile)
+        profiles = self.session.profiles
+        if profile in profiles:
+            session: Session = self.session(profile)
+            return session
+        if self.name in profiles:
+            return Unsupported(f"implements the profile {self.name}, not {profile}")
+        return Unsupported(f"does not implement the profile {profile}")
 
 
 @dataclass(frozen=True)

@@ -80,8 +80,16 @@ class TokenizersEngine:
     def load_tokenizer(
         self, content: bytes, name: str, profile: str
     ) -> "FileSession | Unsupported":
-        """Load a tokenizer.json, its own format, or return why that is impossible."""
-        return load_file(content, profile)
+        """Load a tokenizer.json, its own format, or return why that is impossible.
+
+        >>> TokenizersEngine("0.23.3").load_tokenizer(b"{}", "empty", "strict")
+        Unsupported(reason='only reads a tokenizer.json in its own way')
+        """
+        if profile != "hugging-face":
+            return Unsupported("only reads a tokenizer.json in its own way")
+        from tokenizers import Tokenizer
+
+        return FileSession(Tokenizer.from_buffer(content))
 
 
 def _pre_tokenizer(text: TextRules) -> "PreTokenizer | Unsupported":
@@ -234,19 +242,6 @@ class TokenizersSession:
             [AddedToken(content, special=True, normalized=False) for content in specials]
         )
         return tokenizer
-
-
-def load_file(content: bytes, profile: str) -> "FileSession | Unsupported":
-    """Load a tokenizer.json.
-
-    >>> load_file(b"{}", "strict")
-    Unsupported(reason='only reads a tokenizer.json in its own way')
-    """
-    if profile != "hugging-face":
-        return Unsupported("only reads a tokenizer.json in its own way")
-    from tokenizers import Tokenizer
-
-    return FileSession(Tokenizer.from_buffer(content))
 
 
 @dataclass(frozen=True, eq=False)

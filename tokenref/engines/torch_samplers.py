@@ -13,7 +13,7 @@ What it refuses
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from tokenref.answers import Answer, Ok, Unsupported
 from tokenref.engines.torch_draws import (
@@ -37,21 +37,18 @@ GENERATOR: Final = "mt19937"
 SEED: Final = 0
 
 
-def load_profile(profile: str) -> "TorchSession | Unsupported":
-    """Select a rule that a function of torch follows.
-
-    >>> load_profile("vllm")
-    Unsupported(reason='does not implement the profile vllm')
-    """
-    if profile not in {STANDARD, RACE, WALK, GENERATOR, *_UNIFORMS}:
-        return Unsupported(f"does not implement the profile {profile}")
-    return TorchSession(profile)
+_UNIFORMS: Final[Mapping[str, tuple[str, int]]] = {
+    "torch-cpu-double": ("f64", 2),
+    "torch-cpu-float": ("f32", 1),
+}
+"""The type of the numbers of each conversion, and the number of words for each."""
 
 
 @dataclass(frozen=True)
 class TorchSession:
     """A selected rule."""
 
+    profiles: ClassVar = frozenset({STANDARD, RACE, WALK, GENERATOR, *_UNIFORMS})
     profile: str
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
@@ -124,13 +121,6 @@ def _words(request: Mapping[str, Any]) -> Answer:
     numbers = [number % (1 << 64) for number in pairs.tolist()]
     words = [half for number in numbers for half in divmod(number, 1 << 32)]
     return Ok({"words": [f"{word:08x}" for word in words[request["taken"] : wanted]]})
-
-
-_UNIFORMS: Final[Mapping[str, tuple[str, int]]] = {
-    "torch-cpu-double": ("f64", 2),
-    "torch-cpu-float": ("f32", 1),
-}
-"""The type of the numbers of each conversion, and the number of words for each."""
 
 
 def _uniforms(profile: str, given: Sequence[str]) -> Answer:

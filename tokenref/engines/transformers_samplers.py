@@ -22,7 +22,7 @@ What is unsupported
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from tokenref.answers import Answer, Ok, Refused, Unsupported
 from tokenref.engines.torch_draws import (
@@ -61,24 +61,17 @@ _LISTS: Final = 256
 """How many lists of processors are cached."""
 
 
-def load_profile(profile: str) -> "TransformersSession | Unsupported":
-    """Select the engine's profile, or a rule that one of its steps follows.
-
-    >>> load_profile("vllm")
-    Unsupported(reason='implements the profile transformers, not vllm')
-    """
-    if profile != NAME and all(profile != own.rule for own in RULES.values()):
-        return Unsupported(f"implements the profile {NAME}, not {profile}")
-    prepare()
-    return TransformersSession(profile)
-
-
 @dataclass
 class TransformersSession:
     """The processors with a selected profile."""
 
+    profiles: ClassVar = frozenset({NAME, *(own.rule for own in RULES.values())})
     profile: str
     _lists: dict[str, list[Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Import the slow modules now, so that no answer is slow because of it."""
+        prepare()
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
         """Answer a request."""

@@ -11,34 +11,32 @@ are shrunk for at most `Limits.seconds`.
 
 import atexit
 import signal
-import sys
 import time
 from collections.abc import Callable, Generator, Hashable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import closing
 from dataclasses import replace
 from functools import lru_cache
-from importlib import import_module
 from itertools import count, takewhile
 from multiprocessing import get_context
-from pathlib import Path
 from typing import Final
 
 import msgspec
 from msgspec import Struct
 
 from tokenref.answers import Engine, NotAsked, quiet_standard_error
-from tokenref.engines.table import EngineError, Unavailable, engine
+from tokenref.engines.table import available
+from tokenref.errors import InputError
 from tokenref.fuzzing.comparing import Comparer
 from tokenref.fuzzing.drawn_questions import questions_of
 from tokenref.fuzzing.findings import Finding, finding_of, question_of
 from tokenref.fuzzing.journal import Group, Journal, summed
 from tokenref.fuzzing.likely_bugs import keys_of
-from tokenref.fuzzing.plan import GROUP, CampaignError, Limits, Plan
+from tokenref.fuzzing.plan import GROUP, Limits, Plan
 from tokenref.fuzzing.shrinking import shrunk
 from tokenref.known import Known
 from tokenref.protocol.channel import Patience
-from tokenref.protocol.opening import open_program
+from tokenref.protocol.opening import imported, open_program
 
 COMMAND: Final = "cmd:"
 """The prefix of an engine's name that is a command."""
@@ -62,7 +60,7 @@ class Done(Struct, frozen=True, kw_only=True):
 def open_engine(name: str, patience: Patience | None = None) -> Engine:
     """Return an engine by its name, or start the program of `cmd:PROGRAM ARGS`.
 
-    Raises `EngineError` for an unknown engine, or one that is not installed.
+    Raises `InputError` for an unknown engine, or one that is not installed.
 
     >>> open_engine("heap").name
     'heap'
@@ -72,10 +70,7 @@ def open_engine(name: str, patience: Patience | None = None) -> Engine:
         program = open_program(name.removeprefix(COMMAND), patience)
         atexit.register(program.close)
         return program
-    found = engine(name)
-    if isinstance(found, Unavailable):
-        raise EngineError(f"{name} is unavailable: {found.reason}")
-    return found
+    return available(name)
 
 
 class Work(Struct, frozen=True, kw_only=True):
@@ -186,7 +181,11 @@ def run_campaign(
         return end is not None and time.monotonic() >= end
 
     until = takewhile(lambda _: not is_time_up(), groups_left(journal.plan, journal))
-    results = _here(until, work) if executor is None else _there(until, work, executor, is_time_up)
+    results: Generator[Done] = (
+        (msgspec.json.decode(run_group(work, group), type=Done) for group in until)
+        if executor is None
+        else _there(until, work, executor, is_time_up)
+    )
     with closing(results):  # so that what still runs in an executor is cancelled now
         for done in results:
             goes_on = report(done)
@@ -210,17 +209,12 @@ def groups_left(plan: Plan, journal: Journal) -> Iterator[int]:
             yield group
 
 
-def _here(groups: Iterator[int], work: bytes) -> Generator[Done]:
-    for group in groups:
-        yield msgspec.json.decode(run_group(work, group), type=Done)
-
-
 def _there(
     groups: Iterator[int], work: bytes, executor: Executor, is_time_up: Callable[[], bool]
 ) -> Generator[Done]:
     """Keep an executor busy, and yield results in the order in which they finish.
 
-    When time is up, groups that have not started are cancelled. Raises `CampaignError` if the
+    When time is up, groups that have not started are cancelled. Raises `InputError` if the
     executor fails, as when all of its workers are lost.
     """
     running: set[Future[bytes]] = set()
@@ -241,7 +235,7 @@ def _there(
                     reason = (
                         "it was cancelled" if error is None else f"{type(error).__name__}: {error}"
                     )
-                    raise CampaignError(f"a group failed in the executor: {reason:.500}") from error
+                    raise InputError(f"a group failed in the executor: {reason:.500}") from error
                 yield msgspec.json.decode(future.result(), type=Done)
     finally:
         for future in running:
@@ -277,16 +271,16 @@ def executor_named(name: str) -> Executor:
     """Return an executor: `processes`, `processes:4`, or the result of `module:factory`.
 
     A factory is a function without arguments that returns a `concurrent.futures.Executor`,
-    such as Dask's `Client(...).get_executor`. Raises `CampaignError`.
+    such as Dask's `Client(...).get_executor`. Raises `InputError`.
 
     >>> executor_named("4 machines")
     Traceback (most recent call last):
-    tokenref.fuzzing.plan.CampaignError: an executor must be ..., got '4 machines'
+    tokenref.errors.InputError: an executor must be ..., got '4 machines'
     """
     kind, _, rest = name.partition(":")
     if kind == "processes":
         if rest and (not rest.isdecimal() or int(rest) < 1):
-            raise CampaignError(f"the number of processes must be at least 1, got {name!r}")
+            raise InputError(f"the number of processes must be at least 1, got {name!r}")
         return ProcessPoolExecutor(
             int(rest) if rest else None,
             mp_context=get_context("spawn"),  # a fork of a process with threads may hang
@@ -294,20 +288,17 @@ def executor_named(name: str) -> Executor:
             initargs=(signal.SIGINT, signal.SIG_IGN),  # the main process ends the workers in order
         )
     if not kind.replace(".", "").isidentifier() or not rest.isidentifier():
-        raise CampaignError(
+        raise InputError(
             f"an executor must be processes, processes:NUMBER or module:factory, got {name!r}"
         )
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
     try:
-        executor: object = getattr(import_module(kind), rest)()
+        executor: object = imported(kind, rest)()
     except Exception as error:  # noqa: BLE001 - foreign code may raise anything
-        raise CampaignError(
+        raise InputError(
             f"the executor {name} cannot be created: {type(error).__name__}: {error}"
         ) from None
     if not isinstance(executor, Executor):
-        raise CampaignError(
+        raise InputError(
             f"{name} must return a concurrent.futures.Executor, got {type(executor).__name__}"
         )
     return executor

@@ -22,11 +22,9 @@ from tokenref.answers import (
     NotAsked,
     Ok,
     Refused,
-    Session,
     Skipped,
     Unsupported,
-    answer_question,
-    guarded,
+    answers_of,
 )
 from tokenref.catalogue import open_catalogue
 from tokenref.diagnosis import length
@@ -36,7 +34,7 @@ from tokenref.fuzzing.records import case_of
 from tokenref.judge import FAILURES, Judgement, judge
 from tokenref.known import Known
 from tokenref.record import op_of
-from tokenref.subjects import load_subject
+from tokenref.subjects import OneSession
 
 Fate: TypeAlias = Literal["same", "failed", "known", "ignored", "unsupported", "undecided"]
 """`known`: a failure like those of a known difference. `ignored`: a failure that matches --ignore.
@@ -88,8 +86,8 @@ class Comparer:
 
         self._ignored = ignored
         self.name, self.version = engine.name, engine.version
-        self._engine = _Loaded(engine)
-        self._reference = _Loaded(ReferenceEngine())
+        self._engine = OneSession(engine)
+        self._reference = OneSession(ReferenceEngine())
 
     @property
     def takes_many(self) -> bool:
@@ -139,22 +137,20 @@ class Comparer:
         outcomes: list[Outcome] = []
         for _, each in groupby(questions, key=lambda q: (id(q.subject), q.profile, q.op)):
             group = list(each)
-            rights = self._reference.answers(group)
+            rights = _answers(self._reference, group)
             pairs = list(zip(group, rights, strict=True))
             asked = [question for question, right in pairs if isinstance(right, Ok | Refused)]
-            answers = iter(self._engine.answers(asked))
+            answers = iter(_answers(self._engine, asked))
             nothing = Unsupported("was not asked")
             for question, right in pairs:
                 answer = next(answers) if isinstance(right, Ok | Refused) else nothing
                 outcome = _outcome(question, right, answer)
-                fate: Fate = "ignored" if self._is_ignored(outcome) else outcome.fate
-                outcomes.append(replace(outcome, fate=fate))
+                says = f"{question.op} {outcome.judgement.status} {outcome.judgement.detail}"
+                ignored = any(fnmatchcase(says, glob) for glob in self._ignored)
+                if outcome.fate == "failed" and ignored:
+                    outcome = replace(outcome, fate="ignored")
+                outcomes.append(outcome)
         return outcomes
-
-    def _is_ignored(self, outcome: Outcome) -> bool:
-        judgement = outcome.judgement
-        says = f"{outcome.question.op} {judgement.status} {judgement.detail}"
-        return outcome.fate == "failed" and any(fnmatchcase(says, glob) for glob in self._ignored)
 
 
 _LONGEST: Final = 80
@@ -174,42 +170,15 @@ def without_values(text: str) -> str:
     return _VARIES.sub("*", text)[:_LONGEST]
 
 
-class _Loaded:
-    """An engine with its last subject loaded."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._about: tuple[object, str] = (None, "")
-        self.session: Session | Unsupported | Crashed = Unsupported("nothing is loaded yet")
-
-    def answers(self, questions: Sequence[Question]) -> list[Answer]:
-        """Return the answers to questions of one operation about one subject."""
-        if not questions:
-            return []
-        first = questions[0]
-        self._load(first)
-        session = self.session
-        if isinstance(session, Unsupported | Crashed):
-            return [session] * len(questions)
-        requests = [question.request for question in questions]
-        if not isinstance(session, AnswersMany):
-            return [guarded(lambda r=r: answer_question(session, first.op, r)) for r in requests]  # type: ignore[misc]  # r is bound at once
-        answers: list[Answer] = []
-        for at in range(0, len(requests), MANY):
-            batch = requests[at : at + MANY]
-            found = guarded(lambda batch=batch: session.answer_many(first.op, batch))  # type: ignore[misc]  # as above
-            answers += [found] * len(batch) if isinstance(found, Crashed) else found
-        return answers
-
-    def _load(self, question: Question) -> None:
-        about = question.subject, question.profile
-        if self._about[0] is about[0] and self._about[1] == about[1]:
-            return
-        name = question.name or "drawn"
-        self.session = guarded(
-            lambda: load_subject(self._engine, question.subject, name, question.profile)
-        )
-        self._about = about
+def _answers(loaded: OneSession, questions: Sequence[Question]) -> Sequence[Answer]:
+    """Return the answers to questions of one operation about one subject."""
+    if not questions:
+        return []
+    first = questions[0]
+    session = loaded.load(first.subject, first.name or "drawn", first.profile)
+    if isinstance(session, Unsupported | Crashed):
+        return [session] * len(questions)
+    return answers_of(session, first.op, [question.request for question in questions])
 
 
 def _outcome(question: Question, right: Answer, got: Answer) -> Outcome:

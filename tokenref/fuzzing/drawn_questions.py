@@ -24,8 +24,7 @@ from bpe_ref import Tokenizer, Vocabulary
 from tokenref.catalogue import shipped_subject, shipped_subjects
 from tokenref.engines.reference import read_tokenizer
 from tokenref.fuzzing.findings import named_subject, written
-from tokenref.fuzzing.plan import GENERATOR, GROUP, WHOLE, Plan, Question, Selection, Shard, kind_of
-from tokenref.known import Known
+from tokenref.fuzzing.plan import GENERATOR, GROUP, Plan, Question, Selection, kind_of
 from tokenref.record import OPS, canonical_json
 from tokenref.strategies import (
     SAMPLER_QUESTIONS,
@@ -123,32 +122,15 @@ def _sampler_questions(
     ]
 
 
-def plan_of(
-    *,
-    seed: int,
-    engine: str,
-    engine_version: str,
-    selection: Selection,
-    ignored: Sequence[str] = (),
-    known: Sequence[Known] = (),
-    cases: int | None = None,
-    again: Sequence[str] = (),
-    shard: Shard = WHOLE,
-) -> Plan:
-    """Return the plan of a new campaign."""
+def plan_of(*, seed: int, selection: Selection, **more: Any) -> Plan:
+    """Return the plan of a new campaign; `more` are other fields of `Plan`."""
     return Plan(
         hypothesis=version("hypothesis"),
         tokenref=version("tokenref"),
         seed=seed,
-        engine=engine,
-        engine_version=engine_version,
         selection=selection,
-        ignored=list(ignored),
-        known=list(known),
-        cases=cases,
-        again=list(again),
         fingerprint=fingerprint(selection, seed),
-        shard=shard,
+        **more,
     )
 
 

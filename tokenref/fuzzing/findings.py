@@ -16,8 +16,9 @@ from bpe_ref import BpeError, Vocabulary
 from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json, parse_plain_json
 from tokenref.answers import Answer, Ok, Refused
 from tokenref.catalogue import shipped_subject, shipped_subjects
+from tokenref.errors import InputError
 from tokenref.fuzzing.comparing import Outcome
-from tokenref.fuzzing.plan import GENERATOR, CampaignError, Question
+from tokenref.fuzzing.plan import GENERATOR, Question
 from tokenref.fuzzing.records import case_of
 from tokenref.fuzzing.shrinking import Shrunk
 from tokenref.goldens import GoldensError, own_subject
@@ -86,7 +87,7 @@ def finding_of(first: Outcome, shrunk: Shrunk, *, index: int, seed: int, engine:
         f"{engine} differs: {detail[:300]}. Found by tokenref fuzz "
         f"(generator {GENERATOR}, seed {seed}, question {index})."
     )
-    case = case_of(question, smallest.right, why=_ascii(why))
+    case = case_of(question, smallest.right, why=why.encode("ascii", "backslashreplace").decode())
     assert case is not None  # noqa: S101 - it was judged, so there is a record
     asked = {"op": first.question.op, "in": dict(first.question.request)}
     if first.question.name:
@@ -105,12 +106,12 @@ def finding_of(first: Outcome, shrunk: Shrunk, *, index: int, seed: int, engine:
 
 
 def question_of(finding: Finding) -> Question:
-    """Return the question of a finding. Raises `CampaignError` if its subject is invalid."""
+    """Return the question of a finding. Raises `InputError` if its subject is invalid."""
     record = finding.record
     try:
         subject = read_written(finding.subject)
     except (BpeError, GoldensError, LookupError, TypeError, ValueError) as error:
-        raise CampaignError(
+        raise InputError(
             f"{record['id']}: its vocabulary or tokenizer cannot be loaded: {error}"
         ) from None
     name = str((finding.subject or {}).get("name", ""))
@@ -130,11 +131,6 @@ def said(answer: Answer) -> dict[str, Any]:
     message = getattr(answer, "message", "") or getattr(answer, "reason", "")
     said_last = {"log": log[-LONGEST_LOG:]} if (log := getattr(answer, "log", "")) else {}
     return {type(answer).__name__.lower(): {"msg": str(message)[:LONGEST_GOT], **said_last}}
-
-
-def _ascii(text: str) -> str:
-    """Return a text in ASCII, because an engine may write anything."""
-    return text.encode("ascii", "backslashreplace").decode()
 
 
 LARGEST: Final = 20_000

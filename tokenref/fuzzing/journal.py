@@ -21,8 +21,10 @@ from typing import Final, TypeAlias
 import msgspec
 from msgspec import Struct
 
+from tokenref.errors import InputError
+from tokenref.files import lines_of
 from tokenref.fuzzing.findings import Finding
-from tokenref.fuzzing.plan import GROUP, CampaignError, Plan, difference
+from tokenref.fuzzing.plan import GROUP, Plan, difference
 from tokenref.record import canonical_json
 
 LONGEST_LINE: Final = 64 << 20
@@ -111,18 +113,18 @@ def summed(counts: Iterable[dict[str, dict[str, int]]]) -> dict[str, dict[str, i
 
 
 def read_journal(path: Path) -> Journal:
-    """Read a journal, line by line. Raises `CampaignError`."""
+    """Read a journal, line by line. Raises `InputError`."""
     journal: Journal | None = None
-    for number, line in enumerate(_lines(path), start=1):
+    for number, line in lines_of(path, LONGEST_LINE, InputError):
+        if not line.endswith(b"\n"):  # it was being written when the campaign stopped
+            break
         place = f"{path}, line {number}"
         try:
             read: Line = _LINE.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
-            raise CampaignError(f"{place}: not a line of a journal: {error}") from None
+            raise InputError(f"{place}: not a line of a journal: {error}") from None
         if isinstance(read, Plan) != (journal is None):
-            raise CampaignError(
-                f"{place}: the header must be the first line and must not be repeated"
-            )
+            raise InputError(f"{place}: the header must be the first line and must not be repeated")
         if isinstance(read, Plan):
             journal = Journal(read)
         else:
@@ -131,49 +133,34 @@ def read_journal(path: Path) -> Journal:
             journal.add(read)
         journal.length += len(line)
     if journal is None:
-        raise CampaignError(f"{path}: it must begin with a header, but it is empty or truncated")
+        raise InputError(f"{path}: it must begin with a header, but it is empty or truncated")
     return journal
 
 
 def _check(line: Group | Finding | Footer, plan: Plan, place: str) -> None:
     if isinstance(line, Group) and not plan.shard.has(line.group):
-        raise CampaignError(f"{place}: group {line.group} does not belong to shard {plan.shard}")
+        raise InputError(f"{place}: group {line.group} does not belong to shard {plan.shard}")
     if isinstance(line, Finding) and not {"sum", "id", "op", "in", "profile"} <= line.record.keys():
-        raise CampaignError(
-            f"{place}: the record of a finding must have id, op, profile, in and sum"
-        )
-
-
-def _lines(path: Path) -> Iterator[bytes]:
-    """Yield complete lines, without an incomplete last one."""
-    try:
-        with path.open("rb") as file:
-            while line := file.readline(LONGEST_LINE):
-                if line.endswith(b"\n"):
-                    yield line
-                elif len(line) == LONGEST_LINE:
-                    raise CampaignError(f"{path}: a line must be shorter than {LONGEST_LINE} bytes")
-    except OSError as error:
-        raise CampaignError(f"{path}: cannot be read: {error.strerror or error}") from None
+        raise InputError(f"{place}: the record of a finding must have id, op, profile, in and sum")
 
 
 class Writer:
     """A journal opened for appending, locked against other writers."""
 
     def __init__(self, path: Path, journal: Journal) -> None:
-        """Open the file, and write the header if it is new. Raises `CampaignError`."""
+        """Open the file, and write the header if it is new. Raises `InputError`."""
         self._path = path
         try:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
-            raise CampaignError(f"{path} cannot be written: {error.strerror or error}") from None
+            raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
         self._length = journal.length
         try:
             self._lock()
             try:
                 os.ftruncate(self._file, self._length)  # removes an incomplete last line
             except OSError:  # a pipe or a device
-                raise CampaignError(f"{path} cannot be written: it must be a file") from None
+                raise InputError(f"{path} cannot be written: it must be a file") from None
             if not self._length:
                 self.write(journal.plan)
         except BaseException:
@@ -181,7 +168,7 @@ class Writer:
             raise
 
     def write(self, line: Line) -> None:
-        """Append a line completely or not at all. Raises `CampaignError`."""
+        """Append a line completely or not at all. Raises `InputError`."""
         content = canonical_json(msgspec.to_builtins(line)) + b"\n"
         try:
             written = 0
@@ -191,7 +178,7 @@ class Writer:
                 os.fsync(self._file)
         except OSError as error:
             os.ftruncate(self._file, self._length)
-            raise CampaignError(f"{self._path} cannot be written: {error.strerror}") from None
+            raise InputError(f"{self._path} cannot be written: {error.strerror}") from None
         self._length += len(content)
 
     def close(self) -> None:
@@ -207,20 +194,20 @@ class Writer:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise CampaignError(f"{self._path} is in use by another campaign") from None
+            raise InputError(f"{self._path} is in use by another campaign") from None
 
 
 def open_journal(path: Path, plan: Plan) -> Journal:
     """Return the journal of a plan: the content of the file, or an empty journal.
 
-    Raises `CampaignError` if the file belongs to another campaign.
+    Raises `InputError` if the file belongs to another campaign.
     """
     if not path.exists() or path.stat().st_size == 0:
         return Journal(plan)
     journal = read_journal(path)
     other = difference(journal.plan, plan)
     if other is not None:
-        raise CampaignError(f"{path} is the journal of another campaign: {other}")
+        raise InputError(f"{path} is the journal of another campaign: {other}")
     return journal
 
 

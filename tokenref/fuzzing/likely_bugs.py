@@ -68,7 +68,6 @@ class LikelyBugs:
     """
 
     def __init__(self, findings: Iterable[Finding] = ()) -> None:
-        """Start with some findings."""
         self._findings: list[Finding] = []
         self._bugs: dict[Key, set[Key]] = {}
         for finding in findings:

@@ -14,11 +14,6 @@ from tokenref.known import Known
 from tokenref.record import PIPELINE_OPS, SAMPLER_OPS
 from tokenref.subjects import Subject
 
-
-class CampaignError(Exception):
-    """A journal, an executor or a finding that cannot be used."""
-
-
 GENERATOR: Final = 1
 """Incremented when a question of some seed and number changes."""
 

@@ -21,12 +21,27 @@ import msgspec
 from bpe_ref import BpeError, Vocabulary
 from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json, parse_plain_json
 from bpe_ref.registry import REGISTRY
-from tokenref.catalogue import BudgetError, Catalogue, check_budget, check_together, open_catalogue
+from tokenref.catalogue import (
+    BudgetError,
+    Catalogue,
+    check_budget,
+    check_together,
+    fixtures_folder,
+    open_catalogue,
+    own_catalogue,
+)
+from tokenref.errors import InputError
 from tokenref.fuzzing.findings import Finding, question_of, shipped_name
-from tokenref.fuzzing.plan import CampaignError
 from tokenref.fuzzing.records import answered_anew
 from tokenref.goldens import with_optional
-from tokenref.manifest import LICENCES, MANIFEST, FileEntry, VocabularyEntry, dump_manifest
+from tokenref.manifest import (
+    LICENCES,
+    MANIFEST,
+    FileEntry,
+    VocabularyEntry,
+    dump_manifest,
+    parse_manifest,
+)
 from tokenref.record import Case, RecordError
 from tokenref.record_files import REGRESS, dump_records, parse_records, read_file, read_records
 from tokenref.subjects import Samplers, Subject, TokenizerFile, TokenizerSubject
@@ -84,13 +99,13 @@ def promoted(
 ) -> Promoted:
     """Return the regression file with these findings added.
 
-    Raises `CampaignError` if `why` is too short, or if a finding is already there or cannot be
+    Raises `InputError` if `why` is too short, or if a finding is already there or cannot be
     answered by the reference.
     """
     if len(why.strip()) < _SHORTEST_WHY:
-        raise CampaignError(f"--why must have at least {_SHORTEST_WHY} characters, got {why!r}")
+        raise InputError(f"--why must have at least {_SHORTEST_WHY} characters, got {why!r}")
     if slug is not None and not _SLUG.fullmatch(slug):
-        raise CampaignError(f"--slug must consist of a-z, 0-9, _, . and -, got {slug!r}")
+        raise InputError(f"--slug must consist of a-z, 0-9, _, . and -, got {slug!r}")
     sums = {case.sum: case.id for case in [*target.present, *target.elsewhere]}
     added: list[Case] = []
     files: dict[Path, bytes] = {}
@@ -100,9 +115,9 @@ def promoted(
         case = answered_anew(question, finding.record["id"], slug=slug or "", why=why.strip())
         case = with_optional(msgspec.structs.replace(case, flags=sorted(set(flags)) or case.flags))
         if case.sum in sums:
-            raise CampaignError(f"{target.out} already has this case as {sums[case.sum]}")
+            raise InputError(f"{target.out} already has this case as {sums[case.sum]}")
         if case.id in sums.values():
-            raise CampaignError(f"{target.out} has another case with the id {case.id}")
+            raise InputError(f"{target.out} has another case with the id {case.id}")
         sums[case.sum] = case.id
         added.append(case)
         name, content = _kept(finding, question.subject, target)
@@ -111,7 +126,7 @@ def promoted(
             if content is not None:
                 files[_path(name, question.subject, target)] = content
     if not added:
-        raise CampaignError("no findings are selected")
+        raise InputError("no findings are selected")
     content = dump_records(target.header, [*target.present, *added])
     parse_records(content, str(target.out), file=None if target.has is None else target.header)
     return Promoted(added, {**files, target.out: content}, subjects)
@@ -136,7 +151,7 @@ def _kept(finding: Finding, subject: Subject, target: Target) -> tuple[str, byte
     elif isinstance(subject, Vocabulary) and name in REGISTRY:
         return name, None
     elif is_large and not is_shipped:
-        raise CampaignError(
+        raise InputError(
             f"{finding.record['id']}: fixtures cannot keep a vocabulary as large as "
             f"{name}, only a registered one"
         )
@@ -164,7 +179,7 @@ def promoted_to_fixtures(
 ) -> Promoted:
     """Return the files of a fixtures folder with these findings added, the manifest last.
 
-    Raises `RecordError` for a folder whose fixtures are not complete, and `CampaignError` as
+    Raises `RecordError` for a folder whose fixtures are not complete, and `InputError` as
     `promoted` does, and if too many records would not be exact.
     """
     catalogue = open_catalogue(folder)
@@ -180,7 +195,7 @@ def promoted_to_fixtures(
     try:
         check_budget([*catalogue.cases, *result.cases])
     except BudgetError as error:
-        raise CampaignError(str(error)) from None
+        raise InputError(str(error)) from None
     for path, data in result.files.items():
         name = path.relative_to(folder).as_posix()
         count = len(present) + len(result.cases) if path == target.out else None
@@ -222,33 +237,13 @@ def open_regressions(path: Path) -> Catalogue:
     """
     data = read_file(path)
     cases = parse_records(data, str(path))
-    package = open_catalogue()
-    known = {entry.digest for entry in package.manifest.subjects}
-    own: dict[str, Subject | str] = {
-        digest: subject for digest, subject in _subjects_beside(path) if digest not in known
-    }
-    entries: dict[bool, list[VocabularyEntry]] = {True: [], False: []}
-    for digest, subject in own.items():
-        entry = VocabularyEntry(
-            name=f"{path.name}:{digest[7:15]}", digest=digest, path=None, licence="its owner's"
-        )
-        entries[isinstance(subject, Vocabulary)].append(entry)
-    file = FileEntry(
-        path=str(path), sha256=sha256(data).hexdigest(), bytes=len(data), cases=len(cases)
-    )
-    manifest = msgspec.structs.replace(
-        package.manifest,
-        cases=len(cases),
-        files=[file],
-        vocabularies=[*package.manifest.vocabularies, *entries[True]],
-        tokenizers=[*package.manifest.tokenizers, *entries[False]],
-        retired=[],
-    )
-    check_together(cases, manifest)
-    return Catalogue(package.folder, manifest, cases, package.canaries, own)
+    known = {entry.digest for entry in parse_manifest(fixtures_folder()).subjects}
+    beside = {digest: subject for digest, subject in _subjects_beside(path) if digest not in known}
+    own = {f"{path.name}:{digest[7:15]}": subject for digest, subject in beside.items()}
+    return own_catalogue(path, data, cases, own)
 
 
-def _subjects_beside(path: Path) -> Iterator[tuple[str, Subject]]:
+def _subjects_beside(path: Path) -> Iterator[tuple[str, TokenizerSubject]]:
     """Yield what lies beside a regression file, by its digest."""
     for file in sorted((path.parent / "vocab").glob("*.json")):
         try:

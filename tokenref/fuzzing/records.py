@@ -6,7 +6,8 @@ import msgspec
 
 from sampling_ref.steps.table import STEPS
 from tokenref.answers import Answer, Ok, Refused
-from tokenref.fuzzing.plan import CampaignError, Question
+from tokenref.errors import InputError
+from tokenref.fuzzing.plan import Question
 from tokenref.goldens import GoldensError, golden, right_answer
 from tokenref.record import SAMPLER_OPS, Case
 from tokenref.rounding.verdicts import sampler_verdict
@@ -70,7 +71,7 @@ def case_of(
 
 
 def answered_anew(question: Question, name: str, *, slug: str, why: str) -> Case:
-    """Return the record of a question. Raises `CampaignError`, which begins with `name`.
+    """Return the record of a question. Raises `InputError`, which begins with `name`.
 
     >>> from tokenref.subjects import SAMPLERS
     >>> request = {"probs": {"f32": "3f0000003f000000"}, "params": {"k": 1}}
@@ -82,15 +83,15 @@ def answered_anew(question: Question, name: str, *, slug: str, why: str) -> Case
     try:
         case = case_of(question, answer, slug=slug, why=why)
     except (msgspec.ValidationError, ValueError) as error:
-        raise CampaignError(f"{name}: it is no question: {error}") from None
+        raise InputError(f"{name}: it is no question: {error}") from None
     if case is None:
-        raise CampaignError(f"{name}: rounding decides the answer, so that it is no golden")
+        raise InputError(f"{name}: rounding decides the answer, so that it is no golden")
     return case
 
 
 def right_answer_to(question: Question, name: str) -> Ok | Refused:
-    """Return the reference's answer. Raise `CampaignError`, beginning with `name`, if none."""
+    """Return the reference's answer. Raise `InputError`, beginning with `name`, if none."""
     try:
         return right_answer(question.op, question.profile, question.subject, name, question.request)
     except GoldensError as error:
-        raise CampaignError(f"{name}: {error}") from None
+        raise InputError(f"{name}: {error}") from None

@@ -14,7 +14,7 @@ smallest failure so far is kept and can be shrunk further later.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
@@ -164,14 +164,13 @@ def _size(question: Question) -> tuple[object, ...]:
     if question.op not in SAMPLER_OPS:
         return len(request) + about[0], request, about
     rows = [row for _, row in numbers_in(question.request)]
-    more = sum(len(canonical_json(row)) - len(canonical_json(_in_32_bits(row))) for row in rows)
+    # In 32 bits, the length of a row does not depend on the type of its numbers.
+    plain = [pack([0.0] * len(unpack(row))) for row in rows]
+    more = sum(len(canonical_json(row)) for row in rows) - sum(
+        len(canonical_json(row)) for row in plain
+    )
     odd = sum("f32" not in row for row in rows)
     return len(request) - more, odd, hardness(question.request), request
-
-
-def _in_32_bits(row: Mapping[str, str]) -> dict[str, str]:
-    """Return as many numbers in 32 bits, whose length does not depend on their type."""
-    return pack([0.0] * len(unpack(row)))
 
 
 def _is_well_formed(question: Question) -> bool:

@@ -178,12 +178,10 @@ def hardness(request: Any) -> float:
     True
     """
     return sum(
-        _hardness_of_number(number) for _, row in numbers_in(request) for number in unpack(row)
+        len(repr(number)) + abs(number) / 1000 if isfinite(number) else len("-inf.0")
+        for _, row in numbers_in(request)
+        for number in unpack(row)
     )
-
-
-def _hardness_of_number(number: float) -> float:
-    return len(repr(number)) + abs(number) / 1000 if isfinite(number) else len("-inf.0")
 
 
 _PER_TOKEN: Final = frozenset({"uniforms"})

@@ -166,7 +166,10 @@ def _with(
 def _renumbered(vocabulary: Vocabulary) -> Iterator[Vocabulary]:
     """Yield the vocabulary with ranks, and then also ids, from 0 without holes."""
     rule, tokens, text = vocabulary.rule, vocabulary.tokens, vocabulary.text
-    specials = _after(vocabulary.special_tokens, len(tokens))
+    order = sorted(set(vocabulary.special_tokens.values()))  # those that share one go on sharing
+    specials = {
+        text: len(tokens) + order.index(token) for text, token in vocabulary.special_tokens.items()
+    }
     ids = {tokens[token]: place for place, token in enumerate(sorted(tokens))}
     if not isinstance(rule, ByConcatenation):
         pairs = [(tokens[left], tokens[right]) for left, right in rule.merges]
@@ -183,9 +186,3 @@ def _renumbered(vocabulary: Vocabulary) -> Iterator[Vocabulary]:
     yield vocabulary_by_concatenation(
         ranks, ids=own, text=text, special_tokens=vocabulary.special_tokens
     )
-
-
-def _after(specials: Mapping[str, TokenId], first: int) -> dict[str, TokenId]:
-    """Return special tokens with ids from `first` on; those that share one go on sharing."""
-    order = sorted(set(specials.values()))
-    return {text: first + order.index(token) for text, token in specials.items()}

@@ -33,8 +33,9 @@ from tokenref.answers import (
     why_none,
 )
 from tokenref.catalogue import fixtures_folder
+from tokenref.errors import InvalidRunError
 from tokenref.protocol.messages import PROTO, HelloRequest, LoadRequest, RunRequest, line_of
-from tokenref.protocol.requests import ExchangeError, requests_of
+from tokenref.protocol.requests import requests_of
 from tokenref.record import RecordError
 from tokenref.record_files import FixturePath, read_file
 from tokenref.subjects import SAMPLERS, Subject, TokenizerFile, load_subject
@@ -56,7 +57,7 @@ class _Loaded:
 def answer_requests(
     engine: Engine, path: Path, progress: Callable[[int], None] | None = None
 ) -> Iterator[bytes]:
-    """Yield the lines of a file of responses. Raises `ExchangeError` if the requests are invalid.
+    """Yield the lines of a file of responses. Raises `InvalidRunError` if the requests are invalid.
 
     `progress` is called with the number of questions of each run.
     """
@@ -86,7 +87,7 @@ def _answers(
     loaded, first = _Loaded(), True
     for where, message in requests_of(path):
         if first != isinstance(message, HelloRequest):
-            raise ExchangeError(f"{where}: hello must be the first line and must not be repeated")
+            raise InvalidRunError(f"{where}: hello must be the first line and must not be repeated")
         first = False
         if isinstance(message, LoadRequest):
             loaded = _load(message, where, path.parent)
@@ -103,12 +104,12 @@ def _answers(
             if progress is not None:
                 progress(len(answers))
     if first:
-        raise ExchangeError(f"{path}: the file is empty")
+        raise InvalidRunError(f"{path}: the file is empty")
 
 
 def _load(message: LoadRequest, where: str, folder: Path) -> _Loaded:
     """Return the subject to load: a file next to the requests, or one of the fixtures."""
-    digest = str(message.tokenizer if message.vocab is UNSET else message.vocab)
+    digest = message.subject
     path: FixturePath = folder / message.path
     is_beside = path.exists()
     if not is_beside:
@@ -123,9 +124,9 @@ def _load(message: LoadRequest, where: str, folder: Path) -> _Loaded:
             subject, name = named.vocabulary, named.name
         found = subject.digest()
     except (BpeError, RecordError, ValueError) as error:
-        raise ExchangeError(f"{where}: {path} cannot be loaded: {error}") from None
+        raise InvalidRunError(f"{where}: {path} cannot be loaded: {error}") from None
     if found != digest:
-        raise ExchangeError(f"{where}: {path} must have the digest {digest}, got {found}")
+        raise InvalidRunError(f"{where}: {path} must have the digest {digest}, got {found}")
     return _Loaded(digest, subject, name)
 
 
@@ -136,7 +137,7 @@ def _run(engine: Engine, loaded: _Loaded, message: RunRequest, where: str) -> Se
     elif asked == loaded.digest:
         about = loaded
     else:
-        raise ExchangeError(f"{where}: {asked} was not loaded before")
+        raise InvalidRunError(f"{where}: {asked} was not loaded before")
     if message.profile not in about.sessions:
         about.sessions[message.profile] = guarded(
             lambda: load_subject(engine, about.subject, about.name, message.profile)

@@ -4,9 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from bpe_ref import Vocabulary
 from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json
-from tokenref.subjects import TokenizerFile
+from tokenref.subjects import TokenizerFile, TokenizerSubject
 
 HEAVIEST: Final = 8 * 2**20
 """Maximum estimated size of the questions and answers of one message, in bytes."""
@@ -66,12 +65,9 @@ class Loading:
     content: Callable[[], bytes] = field(repr=False)
 
 
-def load_vocabulary(vocabulary: Vocabulary, name: str) -> Loading:
-    """Return a vocabulary to load, in the file format of the fixtures."""
-    named = NamedVocabulary(name, "", vocabulary)
-    return Loading("vocab", vocabulary.digest(), name, lambda: dump_plain_json(named))
-
-
-def load_tokenizer(content: bytes, name: str) -> Loading:
-    """Return a whole tokenizer to load, as its own file."""
-    return Loading("tokenizer", TokenizerFile(name, content).digest(), name, lambda: content)
+def loading_of(subject: TokenizerSubject, name: str) -> Loading:
+    """Return a vocabulary to load in the format of the fixtures, or a tokenizer as its own file."""
+    if isinstance(subject, TokenizerFile):
+        return Loading("tokenizer", subject.digest(), name, lambda: subject.content)
+    named = NamedVocabulary(name, "", subject)
+    return Loading("vocab", subject.digest(), name, lambda: dump_plain_json(named))

@@ -24,6 +24,7 @@ from typing import IO, Any, Final, Protocol
 
 import msgspec
 
+from tokenref.errors import InputError
 from tokenref.protocol.reading import shown
 
 
@@ -105,7 +106,7 @@ Both are available immediately, except on a busy machine."""
 _CHUNK: Final = 2**16
 
 
-class StartError(Exception):
+class StartError(InputError):
     """A program that cannot be started."""
 
 
@@ -384,7 +385,6 @@ class Function:
     """A function has no standard error of its own."""
 
     def __init__(self, answer: Callable[[Mapping[str, Any]], Any]) -> None:
-        """Take the function."""
         self._answer = answer
 
     def exchange(self, message: bytes, lines: int, seconds: float) -> list[bytes]:

@@ -17,10 +17,11 @@ from typing import Any, Final, TypeAlias
 from bpe_ref import Vocabulary
 from tokenref.answers import UNDECLARED, Answer, Crashed, Declared, NotAsked, TimedOut, Unsupported
 from tokenref.catalogue import LARGEST_BATCH
-from tokenref.protocol.batches import Loading, load_tokenizer, load_vocabulary, message_slices
+from tokenref.protocol.batches import Loading, loading_of, message_slices
 from tokenref.protocol.channel import Channel, ChannelError, LateError, Patience, StartError
 from tokenref.protocol.messages import PROTO, HelloAnswer, line_of
 from tokenref.protocol.reading import ProtocolError, WholeRunError, read_hello, read_load, read_run
+from tokenref.subjects import TokenizerFile
 
 _LOG_OF_A_CRASH: Final = 1000
 """How much standard error, in characters, is attached to a crash that the program reports."""
@@ -81,11 +82,11 @@ class ProtocolEngine:
         self, vocabulary: Vocabulary, name: str, profile: str
     ) -> "ProtocolSession":
         """Load a vocabulary when the first question about it is asked."""
-        return ProtocolSession(self, load_vocabulary(vocabulary, name), profile)
+        return ProtocolSession(self, loading_of(vocabulary, name), profile)
 
     def load_tokenizer(self, content: bytes, name: str, profile: str) -> "ProtocolSession":
         """Load a tokenizer.json when the first question about it is asked."""
-        return ProtocolSession(self, load_tokenizer(content, name), profile)
+        return ProtocolSession(self, loading_of(TokenizerFile(name, content), name), profile)
 
     def load_profile(self, profile: str) -> "ProtocolSession":
         """Load nothing: samplers need no file."""

@@ -5,8 +5,7 @@ hello with `HelloAnswer`, load with `LoadAnswer` and run with `RunAnswer`. Ids a
 the program returns them unchanged.
 """
 
-from inspect import cleandoc
-from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias, get_args
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -14,8 +13,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from tokenref.answers import Declared
 from tokenref.floats import Strict
 from tokenref.questions import OneOf
-from tokenref.record import ANY_CASE, Digest
-from tokenref.record_files import Header
+from tokenref.record import Digest
 
 PROTO: Final = 1
 """The version of the protocol."""
@@ -54,6 +52,11 @@ class LoadRequest(OneOf, frozen=True, kw_only=True, tag_field="cmd", tag="load")
 
     vocab: Digest | UnsetType = UNSET
     tokenizer: Digest | UnsetType = UNSET
+
+    @property
+    def subject(self) -> str:
+        """The digest of what is loaded."""
+        return str(self.tokenizer if self.vocab is UNSET else self.vocab)
 
 
 class Question(Strict, frozen=True, kw_only=True):
@@ -147,28 +150,26 @@ class Crash(Strict, frozen=True, kw_only=True):
     msg: Text
 
 
-class LoadAnswer(OneOf, frozen=True, kw_only=True):
+class _Outcome(OneOf, frozen=True, kw_only=True):
+    one_of: ClassVar[tuple[str, ...]] = ("ok", "err", "skip", "crash")
+    ok: dict[str, Any] | UnsetType = UNSET
+    """The answer to a question, in the form of a record's `out`."""
+
+    err: Err | UnsetType = UNSET
+    skip: Skip | UnsetType = UNSET
+    crash: Crash | UnsetType = UNSET
+
+
+class LoadAnswer(_Outcome, frozen=True, kw_only=True):
     """The result of loading. Exactly one of ok, err, skip, crash is set."""
 
-    one_of: ClassVar[tuple[str, ...]] = ("ok", "err", "skip", "crash")
     id: str
-    ok: dict[str, Any] | UnsetType = UNSET
-    err: Err | UnsetType = UNSET
-    skip: Skip | UnsetType = UNSET
-    crash: Crash | UnsetType = UNSET
 
 
-class Result(OneOf, frozen=True, kw_only=True):
+class Result(_Outcome, frozen=True, kw_only=True):
     """The answer to one question, by its key. Exactly one of ok, err, skip, crash is set."""
 
-    one_of = ("ok", "err", "skip", "crash")
     k: str
-    ok: dict[str, Any] | UnsetType = UNSET
-    """The answer, in the form of a record's `out`."""
-
-    err: Err | UnsetType = UNSET
-    skip: Skip | UnsetType = UNSET
-    crash: Crash | UnsetType = UNSET
 
 
 class RunAnswer(OneOf, frozen=True, kw_only=True):
@@ -191,45 +192,3 @@ class Response(LoadAnswer, frozen=True, kw_only=True):
 def line_of(message: object) -> bytes:
     """Return a message as a line."""
     return msgspec.json.encode(message) + b"\n"
-
-
-def schema() -> dict[str, Any]:
-    """Return the JSON schema of a line: any of the messages.
-
-    >>> sorted(schema())
-    ['$defs', '$schema', 'anyOf']
-    """
-    kinds = [*get_args(Request), HelloAnswer, LoadAnswer, RunAnswer]
-    references, definitions = msgspec.json.schema_components(kinds)
-    for kind in (LoadRequest, LoadAnswer, Result, RunAnswer):  # which the types do not express
-        definitions[kind.__name__]["oneOf"] = [{"required": [name]} for name in kind.one_of]
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "anyOf": list(references),
-        "$defs": definitions,
-    }
-
-
-def schemas() -> dict[str, Any]:
-    """Return the JSON schema of each kind of line, by file name."""
-    return {
-        "case.v1.json": _unindented(msgspec.json.schema(ANY_CASE)),
-        "header.v1.json": _unindented(msgspec.json.schema(Header)),
-        "protocol.v1.json": _unindented(schema()),
-    }
-
-
-def _unindented(schema: Any) -> Any:
-    r"""Return a schema with descriptions as Python 3.13 keeps docstrings; older ones indent them.
-
-    >>> _unindented({"description": "One.\n\n    Two."})
-    {'description': 'One.\n\nTwo.'}
-    """
-    if isinstance(schema, list):
-        return [_unindented(part) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    return {
-        key: cleandoc(part) if key == "description" and isinstance(part, str) else _unindented(part)
-        for key, part in schema.items()
-    }

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tokenref.answers import Engine
+from tokenref.errors import InvalidRunError
 from tokenref.protocol.channel import (
     ChannelError,
     Function,
@@ -21,7 +22,7 @@ from tokenref.protocol.engine import ProtocolEngine
 from tokenref.protocol.reading import ProtocolError
 
 
-class GreetingError(Exception):
+class GreetingError(InvalidRunError):
     """A program that was started but did not answer hello correctly."""
 
 
@@ -76,12 +77,17 @@ def open_function(name: str, patience: Patience | None = None) -> Engine:
     return _greeted(lambda: Function(first.pop() if first else make()), patience, [name])
 
 
-def _find(name: str, module: str, function: str) -> Callable[[], Any]:
+def imported(module: str, name: str) -> Any:
+    """Return what a module has under a name. Modules are also searched in the current folder."""
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
+    return getattr(import_module(module), name)
+
+
+def _find(name: str, module: str, function: str) -> Callable[[], Any]:
     try:
-        found = getattr(import_module(module), function)
+        found = imported(module, function)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a module may raise anything
         raise StartError(f"{name} cannot be imported: {type(error).__name__}: {error}") from None
     if not callable(found):

@@ -30,6 +30,7 @@ EXAMPLES: Final[Mapping[str, str]] = {
 """A correct answer to each message that has one."""
 
 _SHOWN: Final = 200
+_LONGEST: Final = 1000
 """How many bytes of a line are shown."""
 
 _PLACE: Final = re.compile(r" - at `(?:key in )?(\$[^`]*)`")
@@ -46,7 +47,7 @@ class ProtocolError(Exception):
 
     def __init__(self, reason: str, place: str = "", line: bytes = b"", cmd: str = "") -> None:
         """Take the reason, the place in the line, the line, and the message that it answers."""
-        self.reason = reason
+        self.reason = reason if len(reason) <= _LONGEST else f"{reason[:_LONGEST]}..."
         self.place = place
         """The path of the error in the JSON, such as `$.results[3].k`; empty for the whole line."""
 

@@ -17,7 +17,9 @@ from msgspec import UNSET
 
 from bpe_ref import Vocabulary
 from tokenref.catalogue import LARGEST_BATCH, Catalogue, batches
-from tokenref.protocol.batches import Loading, load_tokenizer, load_vocabulary, message_slices
+from tokenref.errors import InvalidRunError
+from tokenref.files import lines_of
+from tokenref.protocol.batches import Loading, loading_of, message_slices
 from tokenref.protocol.messages import (
     PROTO,
     HelloRequest,
@@ -58,8 +60,9 @@ def export(
         together = [asked[number] for number in batch]
         first = together[0]
         message = {"cmd": "run", "id": "", "op": op_of(first), "profile": first.profile}
-        loading = _loading(catalogue, first)
-        if loading is not None:
+        subject = catalogue.subject(first.vocab)
+        if isinstance(subject, Vocabulary | TokenizerFile):
+            loading = loading_of(subject, catalogue.name(first.vocab))
             message[loading.kind] = loading.digest
             if loading.digest != loaded:
                 loaded = loading.digest
@@ -75,25 +78,11 @@ def export(
     yield line_of({"cmd": "bye"})
 
 
-def _loading(catalogue: Catalogue, case: Case) -> Loading | None:
-    """Return what must be loaded for a case, if anything."""
-    subject = catalogue.subject(case.vocab)
-    if isinstance(subject, Vocabulary):
-        return load_vocabulary(subject, catalogue.name(case.vocab))
-    if isinstance(subject, TokenizerFile):
-        return load_tokenizer(subject.content, subject.name)
-    return None
-
-
 _LONGEST_REQUEST: Final = 2**26
 """Maximum length of a line of requests, in bytes. tokenref writes much shorter lines."""
 
 _ORDER: Final = msgspec.json.Encoder(order="sorted")
 _REQUEST: Final = msgspec.json.Decoder(Request)
-
-
-class ExchangeError(Exception):
-    """A file of requests or responses that cannot be judged. The message names file and line."""
 
 
 @dataclass
@@ -113,35 +102,19 @@ class Questions:
     """The digest of each load."""
 
 
-def lines_of(path: Path, longest: int) -> Iterator[tuple[int, bytes]]:
-    """Yield number and content of each line. Raises `ExchangeError`."""
-    try:
-        with path.open("rb") as file:
-            number = 0
-            while line := file.readline(longest + 1):
-                number += 1
-                if len(line) > longest:
-                    raise ExchangeError(
-                        f"{path}, line {number}: a line has at most {longest:,} bytes"
-                    )
-                yield number, line
-    except OSError as error:
-        raise ExchangeError(f"{path}: cannot be read: {error.strerror or error}") from None
-
-
 def requests_of(path: Path) -> Iterator[tuple[str, Request]]:
-    """Yield each message of a file of requests with its place. Raises `ExchangeError`."""
+    """Yield each message of a file of requests with its place. Raises `InvalidRunError`."""
     for number, line in lines_of(path, _LONGEST_REQUEST):
         where = f"{path}, line {number}"
         try:
             message: Request = decode(_REQUEST, line, "")
         except ProtocolError as error:
-            raise ExchangeError(f"{where}: not a request: {error}") from None
+            raise InvalidRunError(f"{where}: not a request: {error}") from None
         yield where, message
 
 
 def read_requests(path: Path, catalogue: Catalogue) -> Questions:
-    """Read the questions of a file and find their records. Raises `ExchangeError`."""
+    """Read the questions of a file and find their records. Raises `InvalidRunError`."""
     known: dict[bytes, int] = {}
     by_content: dict[bytes, list[Case]] = {}
     for case in (*catalogue.cases, *catalogue.canaries):
@@ -153,21 +126,19 @@ def read_requests(path: Path, catalogue: Catalogue) -> Questions:
     for where, message in requests_of(path):
         if questions is None:
             if not isinstance(message, HelloRequest) or message.about is UNSET:
-                raise ExchangeError(f"{where}: must be the hello that `tokenref export` writes")
+                raise InvalidRunError(f"{where}: must be the hello that `tokenref export` writes")
             questions = Questions(message.about.fixtures, message.about.seed)
             promised = message.about.cases
         elif isinstance(message, LoadRequest):
             if message.id != f"l{len(questions.loads)}":
-                raise ExchangeError(f"{where}: the id must be 'l{len(questions.loads)}'")
-            questions.loads.append(
-                str(message.tokenizer if message.vocab is UNSET else message.vocab)
-            )
+                raise InvalidRunError(f"{where}: the id must be 'l{len(questions.loads)}'")
+            questions.loads.append(message.subject)
         elif isinstance(message, RunRequest):
             _add(questions, message, where, known, by_content)
         else:
             ended = True
     if questions is None or not ended or len(questions.of_key) != promised:
-        raise ExchangeError(f"{path}: the file is truncated: export it again")
+        raise InvalidRunError(f"{path}: the file is truncated: export it again")
     return questions
 
 
@@ -180,18 +151,18 @@ def _add(
 ) -> None:
     """Add the questions of one run."""
     if message.id != f"b{len(questions.runs) - 1}":
-        raise ExchangeError(f"{where}: the id must be 'b{len(questions.runs) - 1}'")
+        raise InvalidRunError(f"{where}: the id must be 'b{len(questions.runs) - 1}'")
     subject = message.vocab if message.tokenizer is UNSET else message.tokenizer
     about = None if subject is UNSET else subject
     for question in message.cases:
         if question.k != str(len(questions.of_key)):
-            raise ExchangeError(
+            raise InvalidRunError(
                 f"{where}: the key must be '{len(questions.of_key)}', got {question.k!r:.80}"
             )
         content = _content(message.op, message.profile, about, question.input)
         if content not in known:
             if content not in by_content:
-                raise ExchangeError(
+                raise InvalidRunError(
                     f"{where}: no record asks the question {question.k!r}: "
                     f"{shown(_ORDER.encode(question.input))}"
                 )

@@ -17,6 +17,8 @@ from tokenref.answers import Answer, Crashed, Declared, NotAsked, Ok, Unsupporte
 from tokenref.catalogue import Catalogue
 from tokenref.diagnosis import Result as CaseResult
 from tokenref.diagnosis import result_of
+from tokenref.errors import InvalidRunError
+from tokenref.files import lines_of
 from tokenref.judge import FAILURES, Judgement, judge
 from tokenref.protocol.channel import LONGEST_LINE
 from tokenref.protocol.messages import HelloAnswer, Response
@@ -28,7 +30,7 @@ from tokenref.protocol.reading import (
     read_result,
     said,
 )
-from tokenref.protocol.requests import ExchangeError, Questions, lines_of
+from tokenref.protocol.requests import Questions
 from tokenref.record import Case, op_of
 from tokenref.subjects import SAMPLERS
 
@@ -103,15 +105,15 @@ class _Tally:
 
 
 def judge_responses(path: Path, questions: Questions, catalogue: Catalogue) -> Verdicts:
-    """Judge a file of responses. Raises `ExchangeError` if it does not begin with hello."""
+    """Judge a file of responses. Raises `InvalidRunError` if it does not begin with hello."""
     lines = lines_of(path, LONGEST_LINE)
     first = next(lines, None)
     if first is None:
-        raise ExchangeError(f"{path}: the file is empty")
+        raise InvalidRunError(f"{path}: the file is empty")
     try:
         hello = read_hello(first[1])
     except ProtocolError as error:
-        raise ExchangeError(f"{path}, line 1: not an answer to hello: {error}") from None
+        raise InvalidRunError(f"{path}, line 1: not an answer to hello: {error}") from None
     tally = _Tally(questions, catalogue, hello)
     for number, line in lines:
         try:
@@ -173,7 +175,7 @@ def _conclude(tally: _Tally) -> Verdicts:
     for key, question in enumerate(questions.of_key):
         if not tally.answered[key]:
             lacking[question] = 1
-            missing += _is_asked(tally, questions.cases[question][0])
+            missing += _instead(tally, questions.cases[question][0]) is None
     canaries = {case.id for case in tally.catalogue.canaries}
     for number, cases in enumerate(questions.cases):
         for case in cases:
@@ -187,7 +189,7 @@ def _conclude(tally: _Tally) -> Verdicts:
             )
             if case.id in canaries:
                 if judgement.status == "pass":
-                    found.canaries.append(result_of(case, answer, judgement, 0.0))
+                    found.canaries.append(result_of(case, answer, judgement))
                 continue
             found.results.append(_case_result(tally, case, judgement, answer))
     found.trouble += tally.problems
@@ -196,10 +198,6 @@ def _conclude(tally: _Tally) -> Verdicts:
     if missing:
         found.trouble.append(f"{missing:,} of {len(questions.of_key):,} questions have no answer")
     return found
-
-
-def _is_asked(tally: _Tally, case: Case) -> bool:
-    return _instead(tally, case) is None
 
 
 def _instead(tally: _Tally, case: Case) -> Answer | None:
@@ -220,4 +218,4 @@ def _case_result(tally: _Tally, case: Case, judgement: Judgement, answer: Answer
         if isinstance(subject, Vocabulary):
             detailed = judge(case, answer, subject)
             judgement = detailed if detailed.status != "pass" else judgement
-    return result_of(case, answer, judgement, 0.0)
+    return result_of(case, answer, judgement)

@@ -24,6 +24,7 @@ from sampling_ref.evaluation import evaluation
 from tokenref.answers import Ok, Refused
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import FloatsError, Type, pack, units_apart, unpack
+from tokenref.judging_own_draws import ids
 from tokenref.judging_samplers import set_difference
 from tokenref.pytest.golden import AnswerError, kept_tokens, plain
 from tokenref.questions.sampling import pack_parameters
@@ -356,10 +357,6 @@ def _assert_close(what: str, expected: Mapping[str, str], got: Any, ulp: int) ->
             raise AssertionError(f"{what}[{place}]: expected {first!r}, got {second!r}{apart}")
 
 
-_SHOWN: Final = 8
-"""Maximum number of tokens in a message."""
-
-
 def _diagnosis(
     op: str,
     rule: str,
@@ -375,15 +372,15 @@ def _diagnosis(
     other = _other_rule(op, rule, request, kept, "ties" if same else "")
     hint = f"; that is what the rule {other} gives, not {rule}" if other else ""
     if not less:
-        return f"too much is kept: {_ids(more)} as well{hint}"
+        return f"too much is kept: {ids(more)} as well{hint}"
     if not more:
         what = "the crossing token is dropped, or more" if len(less) == 1 else "too much is removed"
-        return f"{what}: {_ids(less)} must be kept as well{hint}"
+        return f"{what}: {ids(less)} must be kept as well{hint}"
     if same and len(more) == 1:
         equals = f"{less[0]} is kept and {more[0]} removed, not the other way"
         return f"of equals, {equals}{hint}"
     if same:
-        return f"of equals, {_ids(less)} are kept and {_ids(more)} removed{hint}"
+        return f"of equals, {ids(less)} are kept and {ids(more)} removed{hint}"
     heaviest = max(less, key=row.__getitem__)
     lightest = min(more, key=row.__getitem__)
     if row[heaviest] > row[lightest]:
@@ -391,7 +388,7 @@ def _diagnosis(
             f"the order is wrong: {heaviest} ({row[heaviest]!r}) is removed "
             f"and the lighter {lightest} ({row[lightest]!r}) kept{hint}"
         )
-    return f"{_ids(less)} must be kept and {_ids(more)} removed{hint}"
+    return f"{ids(less)} must be kept and {ids(more)} removed{hint}"
 
 
 def _other_rule(
@@ -411,8 +408,3 @@ def _other_rule(
             if isinstance(answer, Ok) and answer.out["keep"] == list(kept):
                 return name
     return ""
-
-
-def _ids(ids: Sequence[int]) -> str:
-    shown = ", ".join(map(str, ids[:_SHOWN]))
-    return f"[{shown}]" if len(ids) <= _SHOWN else f"[{shown}, ... {len(ids)} in all]"

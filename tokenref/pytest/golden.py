@@ -24,8 +24,8 @@ from tokenref.judge import judge
 from tokenref.protocol.channel import StartError
 from tokenref.protocol.opening import GreetingError, open_program
 from tokenref.questions.sampling import unpack_parameters
+from tokenref.readable import readable_json
 from tokenref.record import OPS, Case, op_of
-from tokenref.reports.readable import readable_json
 from tokenref.runner import Sessions
 from tokenref.verdicts import ErrorCode, MustRefuse
 
@@ -298,13 +298,9 @@ def cases(
             f"{name} {value}" for name, value in asked.items() if value not in {None, "", "*"}
         )
         raise NoCasesError(f"no golden record matches {says or 'anything'}")
-    mine = (case for case in chosen if _shard_of(case.id, count) == index)
+    numbers = {case.id: sha256(case.id.encode()).digest()[:8] for case in chosen}  # never change
+    mine = (case for case in chosen if int.from_bytes(numbers[case.id], "big") % count == index)
     return [pytest.param(Golden(case), id=case.id) for case in mine]
-
-
-def _shard_of(case_id: str, count: int) -> int:
-    """Return the shard of a record, which never changes."""
-    return int.from_bytes(sha256(case_id.encode()).digest()[:8], "big") % count
 
 
 @lru_cache(maxsize=1)

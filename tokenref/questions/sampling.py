@@ -388,7 +388,8 @@ def _unpack(value: Packed) -> Any:
     if not isinstance(value, dict):
         return value
     if set(value) == {"map"}:
-        return {_key(_unpack(key)): _unpack(entry) for key, entry in value["map"]}
+        pairs = [(_unpack(key), _unpack(entry)) for key, entry in value["map"]]
+        return {tuple(key) if isinstance(key, list) else key: entry for key, entry in pairs}
     if len(value) == 1:
         ((name, digits),) = value.items()
         for known in TYPES:
@@ -397,7 +398,3 @@ def _unpack(value: Packed) -> Any:
                 if len(numbers) == 1:
                     return numbers[0]
     raise FloatsError(f"a parameter must be one number's bits, a map, or plain, got {value!r:.80}")
-
-
-def _key(key: Any) -> Any:
-    return tuple(key) if isinstance(key, list) else key

@@ -26,15 +26,6 @@ class Recipe(Strict, frozen=True, kw_only=True):
         if digits > 2 * LONGEST_TEXT:
             raise ValueError(f"a recipe must produce at most {LONGEST_TEXT:,} bytes")
 
-    def expand(self) -> bytes:
-        """Return the text.
-
-        >>> Recipe(unit="61", times=3, before="", after="62").expand()
-        b'aaab'
-        """
-        unit, before, after = map(bytes.fromhex, (self.unit, self.before, self.after))
-        return before + unit * self.times + after
-
 
 class TextInput(OneOf, frozen=True, kw_only=True):
     """A text: as Unicode, as bytes that need not be UTF-8, or as a recipe."""
@@ -43,16 +34,6 @@ class TextInput(OneOf, frozen=True, kw_only=True):
     text: str | UnsetType = UNSET
     octets: Hex | UnsetType = msgspec.field(name="bytes", default=UNSET)
     recipe: Recipe | UnsetType = UNSET
-
-    def content(self) -> bytes | str:
-        """Return the text, or its bytes if it is given as bytes."""
-        if self.text is not UNSET:
-            return self.text
-        if self.octets is not UNSET:
-            return bytes.fromhex(self.octets)
-        if self.recipe is not UNSET:
-            return self.recipe.expand()
-        raise AssertionError("checked on construction")
 
 
 class DecodeInput(Strict, frozen=True, kw_only=True):

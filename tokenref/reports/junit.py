@@ -5,31 +5,25 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 from xml.sax.saxutils import escape
 
+from tokenref.errors import InvalidRunError
 from tokenref.judge import FAILURES
+from tokenref.readable import readable_answer
 from tokenref.reports import visible
-from tokenref.reports.readable import readable_answer
-from tokenref.reports.results import (
-    LONGEST_DETAIL,
-    CaseLine,
-    EngineLine,
-    Header,
-    Results,
-    ResultsError,
-)
+from tokenref.reports.results import LONGEST_DETAIL, CaseLine, EngineLine, Header, Results
 
 MOST_LINES: Final = 300_000
 """Maximum number of results in one file, because its readers load all of it."""
 
 
 def junit_report(files: Sequence[Results]) -> bytes:
-    """Return the XML. Raises `ResultsError` for more results than its readers can load.
+    """Return the XML. Raises `InvalidRunError` for more results than its readers can load.
 
     The statuses that make a run fail are failures. Known differences and unanswered cases are
     skipped. An invalid run is an error, and a stale known difference is a failure.
     """
     total = sum(results.footer.cases for results in files)
     if total > MOST_LINES:
-        raise ResultsError(f"JUnit XML can have at most {MOST_LINES:,} results, got {total:,}")
+        raise InvalidRunError(f"JUnit XML can have at most {MOST_LINES:,} results, got {total:,}")
     parts = ['<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n']
     for results in files:
         for entry in results.header.engines:

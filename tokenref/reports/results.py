@@ -10,11 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
+from tokenref.errors import InvalidRunError
+from tokenref.files import lines_of
 from tokenref.judge import FAILURES, Status
 from tokenref.record import canonical_json
 
@@ -22,6 +24,33 @@ FORMAT: Final = 2
 
 DIFFERENCES: Final = frozenset({*FAILURES, "xfail"})
 """The statuses of cases whose answer differs from the record, or is expected to differ."""
+
+
+class Look(NamedTuple):
+    """How reports show a status."""
+
+    title: str
+    """The title of its column."""
+
+    words: str
+    """What it says after a number of cases."""
+
+    letter: str
+    style: str
+
+
+LOOKS: Final[Mapping[Status, Look]] = {
+    "pass": Look("pass", "pass", "p", "green"),
+    "fail": Look("fail", "fail", "f", "red"),
+    "wrong_error": Look("wrong error", "wrong error", "w", "red"),
+    "crash": Look("crash", "crash", "c", "red"),
+    "timeout": Look("timeout", "timeout", "t", "red"),
+    "xpass": Look("xpass", "pass unexpectedly", "X", "red"),
+    "xfail": Look("known", "differ as known", "x", "yellow"),
+    "unsupported": Look("unsupported", "unsupported", "u", "dim"),
+    "skip": Look("skip", "skipped", "s", "dim"),
+    "not_run": Look("not run", "not run", "n", "dim"),
+}
 
 UNJUDGED: Final = frozenset({"unsupported", "skip", "not_run"})
 """The statuses of cases without an answer."""
@@ -208,10 +237,6 @@ LONGEST_LINE: Final = 1 << 20
 _DECODER: Final = msgspec.json.Decoder(Line)
 
 
-class ResultsError(Exception):
-    """A results file that proves nothing. The message names file and line."""
-
-
 class _Start(msgspec.Struct):
     """The fields of the first line that are read first."""
 
@@ -239,7 +264,7 @@ class Results:
 def read_results(path: Path) -> Results:
     """Read a results file to its end, keeping only totals.
 
-    Raises `ResultsError` if the footer is missing or counts other cases, if a line has another
+    Raises `InvalidRunError` if the footer is missing or counts other cases, if a line has another
     kind or format, and if a case has two results with one engine.
     """
     lines = _lines(path)
@@ -247,35 +272,35 @@ def read_results(path: Path) -> Results:
     assert isinstance(header, Header)  # noqa: S101 - `_lines` ensures it
     named = [entry.name for entry in header.engines]
     if len(set(named)) != len(named):
-        raise ResultsError(f"{path}: the header names an engine twice: {', '.join(named)}")
+        raise InvalidRunError(f"{path}: the header names an engine twice: {', '.join(named)}")
     counts: dict[str, Counter[str]] = {name: Counter() for name in named}
     engines: dict[str, EngineLine] = {}
     seen: set[bytes] = set()
     for number, line in lines:
         where = f"{path}, line {number}"
         if isinstance(line, Header):
-            raise ResultsError(f"{where}: a second header")
+            raise InvalidRunError(f"{where}: a second header")
         if isinstance(line, Footer):
             _compare(path, header, counts, engines, line)
             if (after := next(lines, None)) is not None:
-                raise ResultsError(f"{path}, line {after[0]}: the footer must be the last line")
+                raise InvalidRunError(f"{path}, line {after[0]}: the footer must be the last line")
             return Results(path, header, engines, line)
         if line.engine not in counts:
-            raise ResultsError(f"{where}: the header names no engine {line.engine!r:.80}")
+            raise InvalidRunError(f"{where}: the header names no engine {line.engine!r:.80}")
         if isinstance(line, EngineLine):
             if line.engine in engines:
-                raise ResultsError(f"{where}: a second total of {line.engine!r:.80}")
+                raise InvalidRunError(f"{where}: a second total of {line.engine!r:.80}")
             engines[line.engine] = line
             continue
         counts[line.engine][line.status] += 1
         # A digest of engine and id needs far less memory than the texts.
         key = blake2b(f"{line.engine}\0{line.id}".encode(), digest_size=11).digest()
         if key in seen:
-            raise ResultsError(
+            raise InvalidRunError(
                 f"{where}: {line.engine:.80} has a result for {line.id:.200} already"
             )
         seen.add(key)
-    raise ResultsError(f"{path}: there is no footer: the run did not finish")
+    raise InvalidRunError(f"{path}: there is no footer: the run did not finish")
 
 
 def badge(files: Sequence[Results], code: int) -> bytes:
@@ -301,55 +326,50 @@ def _compare(
     engines: dict[str, EngineLine],
     footer: Footer,
 ) -> None:
-    """Raise `ResultsError` unless the totals match the lines above."""
+    """Raise `InvalidRunError` unless the totals match the lines above."""
     total: Counter[str] = sum(counts.values(), Counter())
     for name, promised in (("header", header.cases), ("footer", footer.cases)):
         if promised != total.total() and (name == "footer" or footer.complete):
-            raise ResultsError(
+            raise InvalidRunError(
                 f"{path}: the {name} announces {promised} cases, but the file has {total.total()}"
             )
     for name, of_engine in counts.items():
         if name not in engines:
-            raise ResultsError(f"{path}: there is no total of {name!r:.80}")
+            raise InvalidRunError(f"{path}: there is no total of {name!r:.80}")
         if Counter(engines[name].statuses) != of_engine:
-            raise ResultsError(f"{path}: the total of {name!r:.80} does not match its lines")
+            raise InvalidRunError(f"{path}: the total of {name!r:.80} does not match its lines")
     if Counter(footer.statuses) != total:
-        raise ResultsError(f"{path}: the footer does not match the statuses of the lines")
+        raise InvalidRunError(f"{path}: the footer does not match the statuses of the lines")
 
 
 def _lines(path: Path) -> Iterator[tuple[int, Line]]:
     """Yield the number and content of each line. The first is a header."""
     if path.is_fifo():
-        raise ResultsError(f"{path}: must be a file, not a pipe, because it is read more than once")
+        raise InvalidRunError(
+            f"{path}: must be a file, not a pipe, because it is read more than once"
+        )
     number = 0
-    try:
-        with path.open("rb") as file:
-            while data := file.readline(LONGEST_LINE + 1):
-                number += 1
-                where = f"{path}, line {number}"
-                if len(data) > LONGEST_LINE:
-                    raise ResultsError(f"{where}: a line has at most {LONGEST_LINE} bytes")
-                if not data.endswith(b"\n"):
-                    raise ResultsError(f"{where}: the line is truncated: no line feed ends it")
-                try:
-                    if number == 1:
-                        _check_start(where, msgspec.json.decode(data, type=_Start))
-                    line: Line = _DECODER.decode(data)
-                except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-                    raise ResultsError(f"{where}: not a line of results: {error}") from None
-                yield number, line
-    except OSError as error:
-        raise ResultsError(f"{path}: cannot be read: {error.strerror or error}") from None
+    for number, data in lines_of(path, LONGEST_LINE):
+        where = f"{path}, line {number}"
+        if not data.endswith(b"\n"):
+            raise InvalidRunError(f"{where}: the line is truncated: no line feed ends it")
+        try:
+            if number == 1:
+                _check_start(where, msgspec.json.decode(data, type=_Start))
+            line: Line = _DECODER.decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise InvalidRunError(f"{where}: not a line of results: {error}") from None
+        yield number, line
     if number == 0:
-        raise ResultsError(f"{path}: the file is empty")
+        raise InvalidRunError(f"{path}: the file is empty")
 
 
 def _check_start(where: str, start: _Start) -> None:
-    """Raise `ResultsError` unless this is the header of a results file that we can read."""
+    """Raise `InvalidRunError` unless this is the header of a results file that we can read."""
     if start.kind != "header":
-        raise ResultsError(f"{where}: the first line must be a header, got {start.kind!r:.80}")
+        raise InvalidRunError(f"{where}: the first line must be a header, got {start.kind!r:.80}")
     if start.text is not None:
-        raise ResultsError(f"{where}: the results of a text (--corpus), not of records")
+        raise InvalidRunError(f"{where}: the results of a text (--corpus), not of records")
     if start.format != FORMAT:
         hint = ": written by a newer tokenref" if start.format > FORMAT else ""
-        raise ResultsError(f"{where}: the format must be {FORMAT}, got {start.format}{hint}")
+        raise InvalidRunError(f"{where}: the format must be {FORMAT}, got {start.format}{hint}")

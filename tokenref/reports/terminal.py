@@ -13,27 +13,13 @@ from rich.text import Text
 from tokenref.catalogue import Catalogue
 from tokenref.corpus import CorpusResult, Tokens
 from tokenref.judge import FAILURES, Status
+from tokenref.readable import readable_json
 from tokenref.reports import visible
-from tokenref.reports.readable import readable_json
-from tokenref.reports.results import CaseLine, judged
+from tokenref.reports.results import LOOKS, CaseLine, Look, judged
 from tokenref.reports.summary import Summary, ordered, summaries_of_runs
 from tokenref.runner import Run
 
 _WIDEST_QUESTION: Final = 100
-
-_COLUMNS: Final[Sequence[tuple[Status, str, str]]] = (
-    ("pass", "pass", "green"),
-    ("fail", "fail", "red"),
-    ("wrong_error", "wrong error", "red"),
-    ("crash", "crash", "red"),
-    ("timeout", "timeout", "red"),
-    ("xpass", "xpass", "red"),
-    ("xfail", "known", "yellow"),
-    ("unsupported", "unsupported", "dim"),
-    ("skip", "skip", "dim"),
-    ("not_run", "not run", "dim"),
-)
-
 
 _KNOWN: Final = (
     "known: known differences, that is, wrong answers on the list that docs/differences.md shows "
@@ -64,14 +50,16 @@ def print_summaries(
     catalogue: Catalogue,
 ) -> None:
     """Print the counts of all engines, then the failures of each."""
-    shown = [
-        column
-        for column in _COLUMNS
-        if column[0] in {"pass", "fail"} or any(each.count(column[0]) for each in summaries)
-    ]
-    table = counts_table(["engine", "operation"], ["cases", *(title for _, title, _ in shown)])
+    shown = {
+        status: look
+        for status, look in LOOKS.items()
+        if status in {"pass", "fail"} or any(each.count(status) for each in summaries)
+    }
+    table = counts_table(
+        ["engine", "operation"], ["cases", *(each.title for each in shown.values())]
+    )
     for summary in summaries:
-        _add_engine(table, summary, [(status, style) for status, _, style in shown])
+        _add_engine(table, summary, shown)
     for name, _ in unavailable:
         table.add_row(Text(visible(name)), "unavailable", style="dim")
         table.add_section()
@@ -126,7 +114,7 @@ def _print_not_run(console: Console, summaries: Sequence[Summary]) -> None:
         print_line(console, f"{whose}{count:,} cases were not run: {reason}", "yellow", above="\n")
 
 
-def _add_engine(table: Table, summary: Summary, columns: Sequence[tuple[Status, str]]) -> None:
+def _add_engine(table: Table, summary: Summary, columns: Mapping[Status, Look]) -> None:
     """Add one row per operation, and one for the total.
 
     Operations without any judged case share a row, because an engine may lack dozens.
@@ -142,7 +130,7 @@ def _add_engine(table: Table, summary: Summary, columns: Sequence[tuple[Status, 
         rows["all"] = sum(counts.values(), Counter())
     first = visible(f"{summary.entry.name} {summary.entry.version}")
     for name, row in rows.items():
-        cells = [count_cell(row[status], style) for status, style in columns]
+        cells = [count_cell(row[status], look.style) for status, look in columns.items()]
         style = "bold" if name == "all" else ""
         table.add_row(Text(first), Text(visible(name)), f"{row.total():,}", *cells, style=style)
         first = ""

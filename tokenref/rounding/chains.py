@@ -15,10 +15,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from typing import Any, Final, NamedTuple
 
+from sampling_ref.engines.profile import holds
 from sampling_ref.errors import ParameterError
-from sampling_ref.evaluation import Evaluation, evaluation
+from sampling_ref.evaluation import Evaluation
 from sampling_ref.row import Candidates
-from tokenref.engines.reference_samplers import with_functions
+from tokenref.engines.reference_samplers import evaluation_of, with_functions
 from tokenref.floats import nearest, type_of, units_apart, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rounding.filters import ROUNDED
@@ -39,16 +40,9 @@ class Asked(NamedTuple):
     token: int | None
 
 
-def asked(
-    profile: str,
-    request: Mapping[str, Any],
-    *,
-    precision: Any = "exact",
-    logits: Sequence[float] | None = None,
-    params: Mapping[str, Any] | None = None,
-) -> Asked:
-    """Return an engine's answer to a question, perhaps with other logits or parameters."""
-    evaluated = _evaluation(profile, request, precision, logits, params)
+def asked(profile: str, request: Mapping[str, Any], **other: Any) -> Asked:
+    """Return an engine's answer to a question; `other` is what `evaluation_of` takes instead."""
+    evaluated = evaluation_of(profile, request, **other)
     run = evaluated.run()
     stages = tuple((applied.step, _kept(applied.after)) for applied in run.applied)
     token = evaluated.draw(run) if "uniforms" in request and _draws(evaluated) else None
@@ -58,26 +52,8 @@ def asked(
 def _draws(evaluated: Evaluation) -> bool:
     """Return whether the random numbers are for a draw, and not for a step on the way."""
     return not any(
-        stage.step == "xtc" and not stage.is_off(evaluated.parameters)
+        stage.step == "xtc" and not holds(stage.off_if, evaluated.parameters)
         for stage in evaluated.profile.stages
-    )
-
-
-def _evaluation(
-    profile: str,
-    request: Mapping[str, Any],
-    precision: Any,
-    logits: Sequence[float] | None = None,
-    params: Mapping[str, Any] | None = None,
-) -> Evaluation:
-    return evaluation(
-        profile,
-        unpack(request["logits"]) if logits is None else logits,
-        request["history"],
-        with_functions(unpack_parameters(request["params"])) if params is None else params,
-        prompt_length=request["prompt_length"],
-        uniforms=unpack(request["uniforms"]) if "uniforms" in request else (),
-        precision=precision,
     )
 
 
@@ -131,7 +107,7 @@ def others(profile: str, request: Mapping[str, Any], *, meets: bool) -> Iterator
 
 def _check_margins(profile: str, request: Mapping[str, Any]) -> None:
     """Raise `UndecidedError` unless every filter of the chain has a proven margin."""
-    for applied in _evaluation(profile, request, "exact").run().applied:
+    for applied in evaluation_of(profile, request).run().applied:
         values = dict(applied.values)
         logits = [float(logit) for logit in applied.before.true_logits()]
         if applied.step in ROUNDED and values.get("base") != "the whole row":
@@ -153,7 +129,7 @@ def shares_verdict(profile: str, request: Mapping[str, Any], right: Sequence[flo
     apart = 0
     logits = unpack(request["logits"])
     if all(nearest(logit, "f32") == logit for logit in logits):
-        evaluated = _evaluation(profile, request, "f32")
+        evaluated = evaluation_of(profile, request, precision="f32")
         rounded = evaluated.probabilities(evaluated.run().candidates)
         for first, second in zip(right, rounded, strict=True):
             apart = max(apart, int(units_apart(first, nearest(float(second), dtype), dtype)))

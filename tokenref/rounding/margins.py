@@ -29,6 +29,7 @@ from math import inf, sqrt
 from typing import Any, Final, Literal, TypeAlias
 
 from sampling_ref import PROFILES, STEPS, ParameterError
+from sampling_ref.engines.profile import holds
 from tokenref.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession, SamplerTools
 from tokenref.floats import unpack
@@ -239,7 +240,7 @@ def values_of(op: str, profile: str, request: Mapping[str, Any]) -> Iterator[dic
     engine = PROFILES[profile]
     parameters = engine.read(given)
     for stage in engine.stages_of(op):
-        if not stage.is_off(parameters):
+        if not holds(stage.off_if, parameters):
             yield {**stage.choices, **stage.given(parameters), **uniform}
 
 

@@ -27,7 +27,7 @@ from sampling_ref.row import Candidates, ReadRow, all_candidates
 from sampling_ref.steps.step import Situation
 from tokenref.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession, with_functions
-from tokenref.floats import Floats, Type, floats, nearest, pack, type_of, units_apart, unpack
+from tokenref.floats import Type, floats, nearest, pack, type_of, units_apart, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rounding.margins import UndecidedError
 from tokenref.rules import choices_of
@@ -149,11 +149,7 @@ def softmax_verdict(op: str, logits: dict[str, str], dtype: Type) -> Verdict:
         return Exact()
     if not any(0 < abs(number) <= floor for number in right):
         return Close(ulp=apart + 1)
-    return Close(ulp=apart + 1, floor=_floor(floor))
-
-
-def _floor(floor: float) -> Floats:
-    return floats([floor], "f64") if floor < 2.0**-149 else floats([floor], "f32")
+    return Close(ulp=apart + 1, floor=floats([floor], "f64" if floor < 2.0**-149 else "f32"))
 
 
 LOG2_E: Final = 1.4426950408889634

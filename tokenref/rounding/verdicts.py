@@ -63,7 +63,7 @@ def _verdict(op: str, profile: str, request: Mapping[str, Any], right: Answer) -
     if op in {"chain", "distribution", "sample"}:
         return _of_chain(op, profile, request, right)
     if op == "sequence":
-        return _of_calls(profile, request, right)
+        return _of_calls(profile, request)
     if op in ADAPTIVE_OPS and isinstance(right, Ok):
         return adaptive_verdict(op, profile, request, right.out)
     if op == "draw" and profile in RACE_PROFILES and isinstance(right, Ok):
@@ -96,12 +96,11 @@ def _of_chain(op: str, profile: str, request: Mapping[str, Any], right: Answer) 
     return Exact()
 
 
-def _of_calls(profile: str, request: Mapping[str, Any], right: Answer) -> Verdict:
+def _of_calls(profile: str, request: Mapping[str, Any]) -> Verdict:
     """Return the verdict on calls each of which is decided. Raises `UndecidedError`."""
     prompt = list(request["prompt"])
     history = list(prompt)
-    answers = right.out["answers"] if isinstance(right, Ok) else [None] * len(request["calls"])
-    for call, token in zip(request["calls"], answers, strict=True):
+    for call in request["calls"]:
         if "sample" in call:
             asked = {
                 **call["sample"],
@@ -109,8 +108,7 @@ def _of_calls(profile: str, request: Mapping[str, Any], right: Answer) -> Verdic
                 "history": list(history),
                 "prompt_length": len(prompt),
             }
-            prove_decided(profile, asked)
-            history.append(token)
+            prove_decided(profile, asked)  # a token that is drawn is not remembered
         elif "accept" in call:
             history.append(call["accept"])
         else:
@@ -152,7 +150,7 @@ def prove_race(profile: str, request: Mapping[str, Any], out: Mapping[str, Any])
         if token not in left:  # a tie at infinity that an impossible token won
             raise UndecidedError(f"token {token} is impossible")
         best = left.pop(token)
-        if best.score == -inf and _has_impossible(request):
+        if best.score == -inf and -inf in _logarithms(request):
             raise UndecidedError("all that are left wait for ever, like impossible tokens")
         for other, runner in left.items():
             if best.score - runner.score >= CLEAR or (best.score, runner.score) == (inf, -inf):
@@ -183,7 +181,3 @@ def _logarithms(request: Mapping[str, Any]) -> Sequence[float]:
     if "logits" in request:
         return unpack(request["logits"])
     return [log(weight) if weight > 0 else -inf for weight in unpack(request["probs"])]
-
-
-def _has_impossible(request: Mapping[str, Any]) -> bool:
-    return -inf in _logarithms(request)

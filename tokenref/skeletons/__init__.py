@@ -10,9 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-
-class SkeletonError(Exception):
-    """A skeleton that cannot be written."""
+from tokenref.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -61,14 +59,14 @@ LANGUAGES: Final[Mapping[str, Skeleton]] = MappingProxyType(
 def write_skeleton(language: str, folder: Path) -> list[Path]:
     """Write the files of a skeleton to a folder, all or none, and return their paths.
 
-    The folder is created if needed. Raises `SkeletonError` if one of the files exists, because no
+    The folder is created if needed. Raises `InputError` if one of the files exists, because no
     file is overwritten.
     """
     skeleton = LANGUAGES[language]
     wanted = [folder / name for name in skeleton.files]
     for path in wanted:
         if path.exists() or path.is_symlink():
-            raise SkeletonError(f"{path} already exists and is not overwritten")
+            raise InputError(f"{path} already exists and is not overwritten")
     source = Path(__file__).parent / skeleton.folder
     made: list[Path] = []
     try:
@@ -82,7 +80,7 @@ def write_skeleton(language: str, folder: Path) -> list[Path]:
         for path in reversed(made):
             path.rmdir() if path.is_dir() else path.unlink()
         if isinstance(error, OSError):
-            raise SkeletonError(f"{folder} cannot be written: {error.strerror or error}") from None
+            raise InputError(f"{folder} cannot be written: {error.strerror or error}") from None
         raise
     return wanted
 

@@ -162,10 +162,6 @@ def _decode(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
     return mostly(to_text, st.fixed_dictionaries({"ids": ids}), 3)
 
 
-def _ids(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
-    return ids_for(vocabulary).map(lambda ids: {"ids": ids})
-
-
 def _canonical(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
     tokenizer = tokenizer_of(vocabulary)
 
@@ -209,15 +205,6 @@ def _calls(drawn: Sequence[bytes | int]) -> list[Request]:
     return calls
 
 
-def _growing(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
-    return st.fixed_dictionaries({"calls": growing_calls(vocabulary)})
-
-
-def _eager(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
-    pushes = st.lists(pieces_of(vocabulary, 12).map(bytes.hex), max_size=6)
-    return pushes.map(lambda parts: {"pushes": parts})
-
-
 def _intervals(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
     place = st.integers(0, _MOST)
     ranges = st.lists(st.tuples(place, place).map(sorted), max_size=5)
@@ -246,10 +233,6 @@ def _limit(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
     return near | st.fixed_dictionaries({"text": text, "limit": st.integers(0, 12)})
 
 
-def _split(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
-    return st.fixed_dictionaries({"text": texts_of(vocabulary, 8), "most": st.integers(1, 9)})
-
-
 def _chunks(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
     sizes = st.tuples(st.integers(1, 6), st.integers(0, 5))
     return st.tuples(texts_of(vocabulary, 5), sizes).map(
@@ -259,10 +242,6 @@ def _chunks(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
             "overlap": min(drawn[1][1], drawn[1][0] - 1),
         }
     )
-
-
-def _completions(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
-    return st.fixed_dictionaries({"text": texts_of(vocabulary, 3), "complete": st.booleans()})
 
 
 def _session(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
@@ -294,16 +273,24 @@ VOCABULARY_QUESTIONS: Final[Mapping[str, Callable[[Vocabulary], st.SearchStrateg
             "count": _texts_and_bytes,
             "special": _special,
             "decode": _decode,
-            "offsets": _ids,
+            "offsets": lambda vocabulary: ids_for(vocabulary).map(lambda ids: {"ids": ids}),
             "stream": _stream,
-            "append": _growing,
-            "prepend": _growing,
-            "eager": _eager,
+            **dict.fromkeys(
+                ("append", "prepend"),
+                lambda vocabulary: st.fixed_dictionaries({"calls": growing_calls(vocabulary)}),
+            ),
+            "eager": lambda vocabulary: st.lists(
+                pieces_of(vocabulary, 12).map(bytes.hex), max_size=6
+            ).map(lambda parts: {"pushes": parts}),
             "intervals": _intervals,
             "limit": _limit,
-            "split": _split,
+            "split": lambda vocabulary: st.fixed_dictionaries(
+                {"text": texts_of(vocabulary, 8), "most": st.integers(1, 9)}
+            ),
             "chunks": _chunks,
-            "completions": _completions,
+            "completions": lambda vocabulary: st.fixed_dictionaries(
+                {"text": texts_of(vocabulary, 3), "complete": st.booleans()}
+            ),
             "canonical": _canonical,
             "session": _session,
         }

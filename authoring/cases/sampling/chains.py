@@ -30,7 +30,7 @@ from authoring.cases.sampling.rows_of_engines import (
 from authoring.cases.splitmix import SplitMix64
 from authoring.reordered import with_step_at
 from sampling_ref import PROFILES, Profile
-from sampling_ref.engines.profile import Stage
+from sampling_ref.engines.profile import Stage, holds
 from tokenref.engines.reference_samplers import SamplerSession, SamplerTools
 from tokenref.floats import Type
 from tokenref.judge import judge
@@ -163,7 +163,7 @@ def _filter_parameters(profile: Profile, stage: Stage, shown: Shown) -> dict[str
         both = {**params, **switch}
         if set(switch) - {parameter.name for parameter in profile.parameters}:
             continue
-        if not stage.is_off({**profile.defaults(), **alone(profile.name, **both)}):
+        if not holds(stage.off_if, {**profile.defaults(), **alone(profile.name, **both)}):
             return both
     return None
 

@@ -16,7 +16,8 @@ import msgspec
 from authoring.cases.sampling.chain_draft import ChainTopic, alone, chain_request
 from authoring.cases.sampling.draft import SamplerDraft, gives
 from authoring.cases.sampling.row_draft import Topic
-from tokenref.floats import Floats, Type, grid
+from authoring.grids import grid
+from tokenref.floats import Floats, Type
 from tokenref.verdicts import Exact
 
 CHAINS: Final = ChainTopic(

@@ -30,9 +30,10 @@ from authoring.cases.sampling.draft import (
     told_apart,
 )
 from authoring.cases.sampling.uniform_points import LARGEST, Point, ends_of, is_held, points_at
+from authoring.grids import grid
 from sampling_ref import WEIGHTS
 from sampling_ref.draws.inverse_cdf import inverse_cdf
-from tokenref.floats import Floats, Type, grid, nearest, pack, unpack
+from tokenref.floats import Floats, Type, nearest, pack, unpack
 from tokenref.record import Case
 from tokenref.rules import STANDARD, rule_name
 

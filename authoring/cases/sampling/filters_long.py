@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from authoring.cases.sampling.draft import SamplerDraft
 from authoring.cases.sampling.filter_draft import FilterCase, Row
-from tokenref.floats import Type, grid
+from authoring.grids import grid
+from tokenref.floats import Type
 
 ROWS: Final[dict[str, tuple[int, Type, float, int]]] = {
     "32000-f32": (32_000, "f32", 11.125, 1 << 20),

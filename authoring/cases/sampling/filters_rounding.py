@@ -20,9 +20,10 @@ from authoring.cases.draft import PurposeError
 from authoring.cases.sampling.draft import SamplerDraft
 from authoring.cases.sampling.filter_draft import FilterCase, Row, eighths, logits
 from authoring.cases.splitmix import SplitMix64
+from authoring.grids import grid
 from sampling_ref import PROFILES
 from sampling_ref.numbers.softmax import softmax
-from tokenref.floats import grid, nearest
+from tokenref.floats import nearest
 from tokenref.record import FILTER_OPS
 from tokenref.rounding.margins import UndecidedError, filter_verdict, is_decided, values_of
 from tokenref.verdicts import Either, Set

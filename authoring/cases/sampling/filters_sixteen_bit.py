@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from authoring.cases.sampling.draft import SamplerDraft
 from authoring.cases.sampling.filter_draft import FilterCase, Row, logits
-from tokenref.floats import Type, grid
+from authoring.grids import grid
+from tokenref.floats import Type
 
 VALUES: Final[dict[str, dict[str, Any]]] = {
     "top_k": {"k": 3},

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from authoring.cases.sampling.draft import SamplerDraft
 from authoring.cases.sampling.row_draft import Topic, row_request
 from sampling_ref import PROFILES, Profile
-from sampling_ref.engines.profile import Stage
+from sampling_ref.engines.profile import Stage, holds
 from tokenref.answers import Refused
 from tokenref.engines.reference_samplers import SamplerSession
 
@@ -276,7 +276,7 @@ def shown_in(profile: Profile) -> Iterator[tuple[Stage, Shown, dict[str, Any]]]:
             params = parameters_of(profile, stage, shown)
             if stage.step == "temperature" and not stage.takes:
                 continue
-            if params is None or stage.is_off({**profile.defaults(), **params}):
+            if params is None or holds(stage.off_if, {**profile.defaults(), **params}):
                 params = switched_on(profile, stage, params)
             if params is not None and (stage.step, shown.slug, params) not in seen:
                 seen.append((stage.step, shown.slug, params))
@@ -298,7 +298,7 @@ def switched_on(
     known = {parameter.name for parameter in profile.parameters}
     for switch in switches:
         both = {**(params or {}), **switch}
-        if known.issuperset(both) and not stage.is_off({**profile.defaults(), **both}):
+        if known.issuperset(both) and not holds(stage.off_if, {**profile.defaults(), **both}):
             return both
     return None
 

@@ -12,7 +12,8 @@ from authoring.cases.sampling.draft import SamplerDraft, gives, told_apart
 from authoring.cases.sampling.draws_races import is_clear
 from authoring.cases.sampling.sizes_rows import history_of
 from authoring.cases.splitmix import SplitMix64
-from tokenref.floats import grid, nearest, pack
+from authoring.grids import grid
+from tokenref.floats import nearest, pack
 from tokenref.generators import GENERATORS
 from tokenref.questions.sampling import pack_parameters
 from tokenref.rounding.rows import softmax_verdict

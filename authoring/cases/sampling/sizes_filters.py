@@ -13,7 +13,8 @@ from typing import Any, Final
 from authoring.cases.sampling.chain_draft import ChainTopic, alone, chain_request
 from authoring.cases.sampling.draft import SamplerDraft, told_apart
 from authoring.cases.sampling.filter_draft import FilterCase, Row
-from tokenref.floats import grid, nearest
+from authoring.grids import grid
+from tokenref.floats import nearest
 
 SMALL: Final = (64, 100, 128, 256, 512, 1000, 1024)
 BLOCKS: Final = (*SMALL, 2048, 4096)

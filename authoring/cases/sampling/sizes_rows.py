@@ -13,7 +13,8 @@ import msgspec
 from authoring.cases.sampling.draft import SamplerDraft, told_apart
 from authoring.cases.sampling.row_draft import Topic, in_32_bits, row_request
 from authoring.cases.splitmix import SplitMix64
-from tokenref.floats import Type, grid
+from authoring.grids import grid
+from tokenref.floats import Type
 from tokenref.questions.sampling import pack_parameters
 from tokenref.verdicts import Exact
 

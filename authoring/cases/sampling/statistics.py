@@ -28,10 +28,11 @@ import msgspec
 from authoring.cases.draft import PurposeError
 from authoring.cases.sampling.draft import SamplerDraft, asked_as
 from authoring.cases.sampling.statistics_bins import OTHERS, judged, judged_pairs
+from authoring.grids import grid
 from tokenref.answers import Ok
 from tokenref.engines.reference_laws import law_of_step, rows_of_step, shares_of_row
 from tokenref.engines.reference_samplers import SamplerSession
-from tokenref.floats import grid, pack, unpack
+from tokenref.floats import pack, unpack
 from tokenref.questions.sampling import pack_parameters
 from tokenref.rules import STANDARD, choices_of, rule_name
 from tokenref.verdicts import Seeds

@@ -18,9 +18,10 @@ tokenizers 0.23.3 as measured by `authoring/tables/make_oniguruma_tables.py`.
 """
 
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 
 from bpe_ref.data import table
+from bpe_ref.patterns.cursor import MOST_SETS
 from bpe_ref.patterns.oniguruma.nodes import (
     Atomic,
     Capture,
@@ -33,7 +34,7 @@ from bpe_ref.patterns.oniguruma.nodes import (
     Sequence,
     Text,
 )
-from bpe_ref.patterns.unicode_tables import EVERY_CODE_POINT, CodePoints
+from bpe_ref.patterns.unicode_tables import CODE_POINT_COUNT, EVERY_CODE_POINT, CodePoints
 
 
 @dataclass(frozen=True)
@@ -72,12 +73,13 @@ def set_of(characters: str) -> CodePoints:
     >>> bin(set_of("\x00\x02"))
     '0b101'
     """
-    members = 0
-    for c in set(characters):
-        members |= 1 << ord(c)
-    return members
+    bits = bytearray((max(map(ord, characters), default=0) >> 3) + 1)
+    for code_point in map(ord, characters):
+        bits[code_point >> 3] |= 1 << (code_point & 7)
+    return int.from_bytes(bits, "little")
 
 
+@lru_cache(maxsize=MOST_SETS)
 def fold_bracket(members: CodePoints, *, negated: bool) -> One:
     r"""Return what a class in brackets matches where case does not count.
 
@@ -86,10 +88,10 @@ def fold_bracket(members: CodePoints, *, negated: bool) -> One:
     (True, ())
     """
     folds = _folds()
-    digits = f"{members:b}"[::-1]
+    bits = members.to_bytes(CODE_POINT_COUNT // 8, "little")
 
-    def held(character: str) -> bool:
-        return ord(character) < len(digits) and digits[ord(character)] == "1"
+    def held(character: str) -> int:
+        return bits[ord(character) >> 3] >> (ord(character) & 7) & 1
 
     added = {c for line in set(folds.group.values()) if any(map(held, line)) for c in line}
     also = []

@@ -11,6 +11,7 @@ The fast way
     one may be, each search is a call of its own.
 
 Limits
+    Translations of more than 50,000 characters are left to the machine.
     `re` has no time limit, so it gets only patterns whose attempts are cheap, and texts without
     long runs (`translation.cost`). `regex` gets SECONDS and SECONDS_PER_CHARACTER, the machine
     STEPS and STEPS_PER_CHARACTER. What takes longer is a `PatternError`.
@@ -23,7 +24,7 @@ Source: https://github.com/rust-onig/rust-onig, onig/src/find.rs, and tokenizers
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 
 import regex
 
@@ -45,6 +46,7 @@ STEPS_PER_CHARACTER = 40
 _SHORT_TEXT = 2_000
 _SHORT_RUN = 256
 _HIGHEST = 100
+_LONGEST_SOURCE = 50_000
 
 # Python 3.11.0 to 3.11.4 match possessive groups wrongly (python/cpython#106052).
 _NOT_FOR_RE = re.compile(r"\)(?:[*+?]|\{[0-9,]+\})\+|\(\?>")
@@ -70,10 +72,10 @@ class Oniguruma:
         if self._translation is None:
             return self.spans_by_definition(text)
         standing = self._alphabet.standing(text)
-        if self._is_safe(standing):
+        if self._fast is not None and self._is_safe(standing):
             if self._finds_no_empty:
                 return [match.span() for match in self._fast.finditer(standing)]
-            return self._one_by_one(standing)
+            return _one_by_one(self._fast, standing)
         if not self._finds_no_empty:
             return self.spans_by_definition(text)
         seconds = SECONDS + len(text) * SECONDS_PER_CHARACTER
@@ -96,16 +98,9 @@ class Oniguruma:
             raise self._too_long(len(text)) from None
         return spans
 
-    def _one_by_one(self, standing: str) -> list[tuple[int, int]]:
-        spans: list[tuple[int, int]] = []
-        at = 0
-        while at <= len(standing) and (match := self._fast.search(standing, at)) is not None:
-            at = _after(spans, match.span(), at)
-        return spans
-
     def _is_safe(self, standing: str) -> bool:
         """Tell whether `re` is sure to end soon."""
-        if not self._cost.is_cheap() or self._fast is self._limited:
+        if not self._cost.is_cheap():
             return False
         if len(standing) <= _SHORT_TEXT or not self._cost.sets:
             return True
@@ -131,12 +126,15 @@ class Oniguruma:
 
     @cached_property
     def _alphabet(self) -> Alphabet:
-        return alphabet_of({*_sets(self.node), self.words})
+        same = {id(members): members for members in _sets(self.node)}
+        return alphabet_of({*same.values(), self.words})
 
     @cached_property
     def _narrow(self) -> Node:
         """The pattern over stand-ins."""
-        return with_sets(self.node, cache(self._alphabet.narrowed))
+        sets = {id(members): members for members in _sets(self.node)}
+        narrowed = {key: self._alphabet.narrowed(members) for key, members in sets.items()}
+        return with_sets(self.node, lambda members: narrowed[id(members)])
 
     @cached_property
     def _narrow_words(self) -> CodePoints:
@@ -146,15 +144,16 @@ class Oniguruma:
     def _translation(self) -> str | None:
         if _copies(self.node) > MOST_REPEATS:  # engines would write every copy down
             return None
-        return translate(self._narrow, self._narrow_words)
+        source = translate(self._narrow, self._narrow_words)
+        return None if source is not None and len(source) > _LONGEST_SOURCE else source
 
     @cached_property
     def _cost(self) -> Cost:
         return cost(self._narrow)
 
     @cached_property
-    def _fast(self) -> re.Pattern[str]:
-        return _for_re(self._translation or "") or self._limited
+    def _fast(self) -> re.Pattern[str] | None:
+        return _for_re(self._translation or "")
 
     @cached_property
     def _limited(self) -> "regex.Pattern[str]":
@@ -190,6 +189,14 @@ def compile_oniguruma(source: str) -> Oniguruma:
     raise PatternError(f"pattern {source[:200]!r} cannot be used: {reason}")
 
 
+def _one_by_one(pattern: re.Pattern[str], standing: str) -> list[tuple[int, int]]:
+    spans: list[tuple[int, int]] = []
+    at = 0
+    while at <= len(standing) and (match := pattern.search(standing, at)) is not None:
+        at = _after(spans, match.span(), at)
+    return spans
+
+
 def _after(spans: list[tuple[int, int]], found: tuple[int, int], at: int) -> int:
     """Add what was found from `at` on, if it counts; return where to search next."""
     start, end = found
@@ -208,14 +215,13 @@ def _for_re(source: str) -> re.Pattern[str] | None:
         return None
 
 
-def _sets(node: Node) -> set[CodePoints]:
-    """Return all sets in a node."""
-    found: set[CodePoints] = set()
+def _sets(node: Node) -> Iterator[CodePoints]:
+    """Yield each set in a node, equal ones again."""
     for item in _descendants(node):
         if isinstance(item, One):
-            found.add(item.members)
-            found.update(*item.also)
-    return found
+            yield item.members
+            for string in item.also:
+                yield from string
 
 
 def _letters(node: Node) -> set[str]:
@@ -234,8 +240,8 @@ def _descendants(node: Node) -> Iterator[Node]:
 
 
 def _copies(node: Node) -> int:
-    """Return how often something is repeated at most, quantifiers in each other multiplied."""
-    inner = max(map(_copies, children(node)), default=1)
+    """Return of how many nodes the pattern is made if every copy of a repetition is written."""
+    inner = sum(map(_copies, children(node))) or 1
     return inner * max(1, node.least, node.most or 0) if isinstance(node, Repeat) else inner
 
 

@@ -49,7 +49,7 @@ What is refused although Oniguruma takes it
     C, I and L, `\k` with a level or a relative number, a back reference where case does not
     count, what `may_look` forbids in look-behind, a group without a name beside one with a name
     if it holds a quantifier or ignores case, and what `characters.py` names.
-    Patterns of more than 20,000 characters, nesting deeper than 50.
+    Patterns of more than 10,000 characters, nesting deeper than 50, more than 300 word boundaries.
 
 Source: https://github.com/kkos/oniguruma, doc/RE and src/regparse.c (`prs_exp`), and tokenizers
 0.23.3 as executed.
@@ -88,7 +88,7 @@ MOST_REPEATS = 100_000
 _MOST_DIGITS = 6
 
 _SIGN = re.compile(r"([*+?])([+?]?)")
-_BRACES = re.compile(r"\{(?:([0-9]+)(,?)([0-9]*)|,([0-9]+))\}")
+_BRACES = re.compile(r"\{(?:([0-9]+)(?:(,)([0-9]*))?|,([0-9]+))\}")
 _SIGNS = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 
 _KINDS = {
@@ -207,10 +207,10 @@ def read_reference(cursor: Cursor, *, folded: bool) -> Again | None:
     return Again(numbers)
 
 
-MOST_CHARACTERS = 20_000
+MOST_CHARACTERS = 10_000
 MOST_NESTED = 50
 
-_NEWLINE = 1 << ord("\n")
+_NO_NEWLINE = EVERY_CODE_POINT ^ 1 << ord("\n")
 _NEWLINES = sum(1 << c for c in (0x0A, 0x0B, 0x0C, 0x0D, 0x85, 0x2028, 0x2029))
 _SPACE_BETWEEN = re.compile(r"[ \t\n\r\f]+|#[^\n]*\n?")
 _COMMENT = re.compile(r"\(\?#(?:[^)\\]|\\.)*\)", re.DOTALL)
@@ -343,12 +343,14 @@ def _is_plain_escape(cursor: Cursor) -> bool:
 
 
 def _any(cursor: Cursor, *, but_newline: bool) -> Node:
-    return One(cursor.one_of(EVERY_CODE_POINT ^ (_NEWLINE if but_newline else 0)))
+    return One(cursor.one_of(_NO_NEWLINE if but_newline else EVERY_CODE_POINT))
 
 
 def _escaped(cursor: Cursor, options: frozenset[str]) -> Node:
     """Read what follows a backslash outside of brackets."""
     letter = cursor.peek()
+    if letter in {"b", "B"}:
+        cursor.count_boundary()
     if letter and letter in _PLACES:
         return Place(cursor.take())
     if cursor.accept("K"):

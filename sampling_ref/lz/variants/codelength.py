@@ -22,33 +22,15 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from sampling_ref.lz.changes import Change, Changes
-from sampling_ref.lz.compressor import code_power, literal_power, pair_power
+from sampling_ref.lz.compressor import literal_power, pair_power
 from sampling_ref.lz.matches import Match, match_lengths, window_and_buffer
 from sampling_ref.row import TokenId
-
-
-def codelength_by_definition(
-    history: Sequence[TokenId], size: int, window: int, buffer: int
-) -> Changes:
-    """Return the change that each next token brings, in bits, by compressing for each.
-
-    >>> codelength_by_definition([1, 2, 3, 4, 1, 2, 3], 8, window=4, buffer=3).of(4).power
-    Fraction(1, 3)
-    """
-    before, last = (part[::-1] for part in window_and_buffer(history, window, buffer))
-    without = code_power(last, before, size)
-    powers = {
-        token: Fraction(code_power([token, *last], before, size), 2 * without)
-        for token in dict.fromkeys(before)
-    }
-    by_token = {token: Change(power) for token, power in powers.items()}
-    return Changes(by_token, otherwise=Change(Fraction(size)))
 
 
 def codelength(history: Sequence[TokenId], size: int, window: int, buffer: int) -> Changes:
     """Return the change that each next token brings, in bits.
 
-    Why this is the same answer as `codelength_by_definition`: the longest match of "a b"
+    Why this is the same answer as compressing "a b" for each token a: its longest match
     begins at an occurrence of `a` and goes on with a match of `b`, whose lengths are
     known for every place. What the greedy parse does after it depends on where it ends
     only, so the rest of the buffer is measured once for each end.

@@ -30,6 +30,7 @@ from sampling_ref import (
     sample,
     step,
 )
+from sampling_ref.engines.profile import holds
 from sampling_ref.evaluation import Evaluation, Precision, evaluation
 from sampling_ref.random.mt19937 import mt19937
 from sampling_ref.random.uniforms import libstdcxx_double, libstdcxx_float
@@ -100,7 +101,7 @@ def asked(
 
 
 def acts(stage: str, parameters: dict[str, Any]) -> bool:
-    return not STAGES[stage].is_off(PROFILE.read(parameters))
+    return not holds(STAGES[stage].off_if, PROFILE.read(parameters))
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -9,7 +9,7 @@ import pytest
 from authoring.attestation.pages import numbers_of
 from tokenref.catalogue import open_catalogue
 from tokenref.engines.table import Unavailable, engine
-from tokenref.known import default_path, read_known
+from tokenref.known import read_known
 from tokenref.manifest import manifest_digest
 from tokenref.protocol.answering import answer_requests
 from tokenref.protocol.requests import export, read_requests
@@ -51,7 +51,7 @@ def test_torch_is_right_by_files_in_every_type(dtype: str, least: int, tmp_path:
     responses.write_bytes(b"".join(answer_requests(torch, requests)))
     verdicts = judge_responses(responses, read_requests(requests, catalogue), catalogue)
     assert (verdicts.trouble, verdicts.canaries) == ([], [])
-    results = with_known_results(verdicts.results, "torch", read_known(default_path()))
+    results = with_known_results(verdicts.results, "torch", read_known())
     ended = Counter(result.judgement.status for result in results)
     assert ended["pass"] >= least
     assert set(ended) <= {"pass", "xfail", "unsupported"}

@@ -36,6 +36,7 @@ from sampling_ref import (
     sample,
     step,
 )
+from sampling_ref.engines.profile import holds
 from sampling_ref.random.mt19937 import mt19937
 from sampling_ref.random.uniforms import torch_cpu_double
 from tests.sampling.engines.rounding import TINY, Row, U, assert_same, kept_in, largest, long_row
@@ -352,7 +353,7 @@ def applied(history: Sequence[int], prompt: int, **params: Any) -> list[str]:
 
 def stages_on(**params: Any) -> list[str]:
     parameters = {**PROFILE.defaults(), **params}
-    return [stage.step for stage in PROFILE.stages if not stage.is_off(parameters)]
+    return [stage.step for stage in PROFILE.stages if not holds(stage.off_if, parameters)]
 
 
 @pytest.mark.parametrize("params", OFF, ids=str)

@@ -10,17 +10,18 @@ from zlib import compress
 
 import msgspec
 
+from tokenref.errors import InvalidRunError
+from tokenref.readable import readable_answer, readable_json
 from tokenref.record import Case
 from tokenref.reports import visible
 from tokenref.reports.changes import Change
-from tokenref.reports.readable import readable_answer, readable_json
 from tokenref.reports.results import (
     DIFFERENCES,
+    LOOKS,
     CaseLine,
     EngineEntry,
     EngineLine,
     Results,
-    ResultsError,
     options_again,
 )
 from tokenref.reports.summary import ordered
@@ -91,12 +92,12 @@ def gather(
 ) -> Gathered:
     """Combine files. The shards of an engine become one column.
 
-    Raises `ResultsError` if two files have a result of the same engine for the same case, and if
+    Raises `InvalidRunError` if two files have a result of the same engine for the same case, and if
     there are more results than a browser can load.
     """
     total = sum(results.footer.cases for results in files)
     if total > MOST_LINES:
-        raise ResultsError(
+        raise InvalidRunError(
             f"an HTML report can have at most {MOST_LINES:,} results, got {total:,}: select fewer"
         )
     columns: dict[tuple[str, str], Column] = {}
@@ -109,7 +110,7 @@ def gather(
         for line in results.cases():
             column = here[line.engine]
             if line.id in column.lines:
-                raise ResultsError(
+                raise InvalidRunError(
                     f"{results.path}: {column.label} has a result for {line.id} in another file"
                 )
             column.lines[line.id] = line
@@ -124,16 +125,7 @@ def gather(
 
 
 LETTERS: Final[Mapping[str, str]] = {
-    "pass": "p",
-    "fail": "f",
-    "wrong_error": "w",
-    "crash": "c",
-    "timeout": "t",
-    "xpass": "X",
-    "xfail": "x",
-    "unsupported": "u",
-    "skip": "s",
-    "not_run": "n",
+    **{status: look.letter for status, look in LOOKS.items()},
     "": ".",
 }
 """One letter per status; a case without a result is a dot."""

@@ -9,26 +9,13 @@ from urllib.parse import urlencode
 
 from tokenref.judge import FAILURES
 from tokenref.reports import visible
-from tokenref.reports.results import judged
+from tokenref.reports.results import LOOKS, judged
 
 _BREAKS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=_)")
 """Where a name may wrap on a narrow screen: `Byte|Order`, `top_|k`."""
 
 _LONG: Final = 25
 """A table with more rows than this is long."""
-
-_WORDS: Final[Sequence[tuple[str, str]]] = (
-    ("pass", "pass"),
-    ("fail", "fail"),
-    ("wrong_error", "wrong error"),
-    ("crash", "crash"),
-    ("timeout", "timeout"),
-    ("xpass", "pass unexpectedly"),
-    ("xfail", "differ as known"),
-    ("unsupported", "unsupported"),
-    ("skip", "skipped"),
-    ("not_run", "not run"),
-)
 
 
 def table(
@@ -89,7 +76,9 @@ def _differences(counts: Counter[str]) -> str:
 
 
 def _words(counts: Counter[str]) -> str:
-    return ", ".join(f"{counts[status]:,} {word}" for status, word in _WORDS if counts[status])
+    return ", ".join(
+        f"{counts[status]:,} {look.words}" for status, look in LOOKS.items() if counts[status]
+    )
 
 
 def differences_link(op: str, engine: str, counts: Counter[str]) -> str:

@@ -44,7 +44,7 @@ def html_report(
 
     `catalogue` contains the records. `notes` are sentences for the top of the page, `pages` is the
     address of the folder that contains `docs/`, for links to what records cite. With `changes` the
-    list starts with those. Raises `ResultsError` for more results than a browser can load, and
+    list starts with those. Raises `InvalidRunError` for more results than a browser can load, and
     `ValueError` for an invalid address.
     """
     if not is_address(pages):

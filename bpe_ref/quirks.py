@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Profile:
+class Quirks:
     """The choices. Every field is True for the engine's own way.
 
     >>> STRICT.ids_from_vocabulary
@@ -79,7 +79,7 @@ class Profile:
     and misplaces what vanishes. Else the longest rule at each place, as SentencePiece does."""
 
 
-HUGGING_FACE = Profile("hugging-face", *[True] * 16)
-STRICT = Profile("strict", *[False] * 16)
-PROFILES = {profile.name: profile for profile in (HUGGING_FACE, STRICT)}
-"""The profiles by name."""
+HUGGING_FACE = Quirks("hugging-face", *[True] * 16)
+STRICT = Quirks("strict", *[False] * 16)
+QUIRKS = {quirks.name: quirks for quirks in (HUGGING_FACE, STRICT)}
+"""Both by the name of their profile."""
