@@ -10,7 +10,7 @@ from bpe_ref.registry import REGISTRY
 from tokenref.commands.paths import FILE, must_be_writable, write
 from tokenref.errors import InputError
 from tokenref.files import read_text
-from tokenref.reports import visible
+from tokenref.readable import visible
 from tokenref.subjects import TokenizerSubject
 
 

@@ -11,7 +11,7 @@ from tokenref.commands.paths import FOLDER
 from tokenref.doctor.conversation import Finding
 from tokenref.doctor.walk import examine
 from tokenref.protocol.channel import Patience
-from tokenref.reports import visible
+from tokenref.readable import visible
 from tokenref.skeletons import LANGUAGES, write_skeleton
 
 _MARKS = {"ok": "ok     ", "note": "note   ", "problem": "PROBLEM"}

@@ -17,9 +17,8 @@ from tokenref.fuzzing.comparing import Outcome
 from tokenref.fuzzing.findings import Finding, said
 from tokenref.fuzzing.likely_bugs import LikelyBug, disagreement
 from tokenref.fuzzing.plan import Plan
-from tokenref.readable import readable_json
+from tokenref.readable import readable_json, visible
 from tokenref.record import OPS, canonical_json
-from tokenref.reports import visible
 from tokenref.reports.terminal import (
     count_cell,
     counts_table,

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tokenref.judge import FAILURES
-from tokenref.reports import visible
+from tokenref.readable import visible
 from tokenref.reports.results import Results
 from tokenref.reports.terminal import count_cell, counts_table, print_line
 

@@ -7,8 +7,7 @@ from xml.sax.saxutils import escape
 
 from tokenref.errors import InvalidRunError
 from tokenref.judge import FAILURES
-from tokenref.readable import readable_answer
-from tokenref.reports import visible
+from tokenref.readable import readable_answer, visible
 from tokenref.reports.results import LONGEST_DETAIL, CaseLine, EngineLine, Header, Results
 
 MOST_LINES: Final = 300_000

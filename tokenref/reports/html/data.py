@@ -11,9 +11,8 @@ from zlib import compress
 import msgspec
 
 from tokenref.errors import InvalidRunError
-from tokenref.readable import readable_answer, readable_json
+from tokenref.readable import readable_answer, readable_json, visible
 from tokenref.record import Case
-from tokenref.reports import visible
 from tokenref.reports.changes import Change
 from tokenref.reports.results import (
     DIFFERENCES,

@@ -8,7 +8,7 @@ from typing import Final
 from urllib.parse import urlencode
 
 from tokenref.judge import FAILURES
-from tokenref.reports import visible
+from tokenref.readable import visible
 from tokenref.reports.results import LOOKS, judged
 
 _BREAKS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=_)")
