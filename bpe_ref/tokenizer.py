@@ -403,11 +403,11 @@ class Tokenizer:
         from bpe_ref.cutting import counting
 
         counter, added = self._counter(**how)
-        if type(limit) is int and 0 <= limit < added:
-            return None
-        found = counting.count_till_limit(
-            counter, text, limit - added if type(limit) is int else limit
-        )
+        if type(limit) is int and limit >= 0:  # or else the error shows it as it was given
+            if limit < added:
+                return None
+            limit -= added
+        found = counting.count_till_limit(counter, text, limit)
         return None if found is None else found + added
 
     def growing(self, **how: Unpack[_HowToCount]) -> "AppendCounter":

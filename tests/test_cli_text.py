@@ -37,6 +37,9 @@ def as_json(*arguments: str | Path, stdin: bytes | None = None) -> Any:
     return json.loads(result.stdout)
 
 
+WHOLE = str(Path(__file__).parents[1] / "fixtures" / "tokenizer" / "family_llama2.json")
+
+
 @pytest.fixture(scope="module")
 def pipeline_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("pipeline") / "tokenizer.json"
@@ -129,6 +132,7 @@ def test_audit_takes_a_byte_level_tokenizer_json(pipeline_file: Path) -> None:
         (("decode", "[1"), "ids must be valid JSON"),
         (("decode", "[true]"), "ids must be a list of whole numbers"),
         (("decode", "999999"), "a token id must be that of a token, got 999999"),
+        (("decode", "999999", "--vocabulary", WHOLE), "a token id must be that of a token, got 9"),
         (("decode", "--strict", "195"), "the tokens' bytes must be UTF-8"),
         (("count", "a", "--vocabulary", "nobody"), "there is no file 'nobody'"),
         (("chunks", "a", "--most", "2", "--overlap", "2"), "tokenref: --overlap must be"),

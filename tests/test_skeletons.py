@@ -104,6 +104,19 @@ def engine(
     program.close()
 
 
+def test_a_whole_tokenizer_which_exported_questions_contain_is_answered(
+    engine: ProtocolEngine,
+) -> None:
+    load = {"cmd": "load", "id": "l0", "tokenizer": "sha256:0", "path": "tokenizer.json"}
+    lines = [{"cmd": "hello", "proto": 1}, load, {"cmd": "bye"}]
+    sent = "".join(json.dumps(line) + "\n" for line in lines)
+    said = subprocess.run(
+        command(engine), input=sent.encode(), capture_output=True, check=True, timeout=30
+    )
+    reply = json.loads(said.stdout.splitlines()[1])
+    assert (reply.pop("id"), len(reply)) == ("l0", 1)
+
+
 def command(engine: ProtocolEngine) -> list[str]:
     return shlex.split(engine.again[1])
 

@@ -207,6 +207,13 @@ def test_streams_give_the_text_that_decode_gives_whatever_the_errors(kind: str) 
 
 
 @tokenizers
+def test_a_limit_below_zero_is_refused_as_it_was_given(kind: str) -> None:
+    for limit in (-1, -(10**30), 1.5, None):
+        with pytest.raises(ParameterError, match=rf"limit .* got {str(limit)[:20]}"):
+            loaded(kind).count_till_limit("ab", limit)  # type: ignore[arg-type]
+
+
+@tokenizers
 def test_unknown_ids_are_refused_or_skipped(kind: str) -> None:
     tokenizer = loaded(kind)
     ids = tokenizer.encode("ab")

@@ -254,22 +254,14 @@ def decode(
     """
     tokenizer = _loaded(vocabulary)
     tokens = parsed_ids(" ".join(ids) if ids else Source().text())
-    unknown: Literal["refuse", "skip"] = (
-        "refuse" if isinstance(tokenizer.model, ByteBPE | SentencePieceModel) else "skip"
-    )
     if as_json or strict:
         text = tokenizer.decode(
-            tokens,
-            skip_special_tokens=skip_special,
-            errors="strict" if strict else "replace",
-            unknown_ids=unknown,
+            tokens, skip_special_tokens=skip_special, errors="strict" if strict else "replace"
         )
         if as_json:
             write_lines(json.dumps({"text": text}))
             return
-    write_exactly(
-        tokenizer.decode_bytes(tokens, skip_special_tokens=skip_special, unknown_ids=unknown)
-    )
+    write_exactly(tokenizer.decode_bytes(tokens, skip_special_tokens=skip_special))
     if sys.stdout.isatty() and sys.stderr.isatty():
         click.echo(err=True)  # the prompt of a shell starts on a line of its own
 

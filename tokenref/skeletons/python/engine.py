@@ -56,9 +56,11 @@ def top_k(row: list[float], impossible: float, k: int) -> list[int]:
 # ---- What follows is the protocol. It rarely needs a change. ----
 
 
-def read_vocabulary(path: str) -> dict[str, Any]:
-    """Read a vocabulary file, or say why this engine has none such."""
-    plain = json.loads(Path(path).read_text(encoding="ascii"))
+def read_vocabulary(message: dict[str, Any]) -> dict[str, Any]:
+    """Read the vocabulary file that a message names, or say why this engine has none such."""
+    if "vocab" not in message:
+        raise SkippedError("has no whole tokenizers")
+    plain = json.loads(Path(message["path"]).read_text(encoding="ascii"))
     for name, only in {"rule": "concatenation", "pattern": None, "normalization": None}.items():
         if plain.get(name) != only:
             raise SkippedError(f"has no {name} {plain.get(name)!r}")
@@ -151,8 +153,10 @@ def main() -> None:
             ops = {op: {"profiles": profiles} for op, profiles in PROFILES.items()}
             reply: dict[str, Any] = {"proto": 1, "impl": impl, "ops": ops}
         elif message["cmd"] == "load":
-            outcome = guarded(read_vocabulary, message["path"])
-            vocabularies = {message["vocab"]: outcome.get("ok")}  # only the last one is kept
+            outcome = guarded(read_vocabulary, message)
+            vocabularies = {
+                message.get("vocab", ""): outcome.get("ok")
+            }  # only the last one is kept
             reply = {"id": message["id"], **outcome, **({"ok": {}} if "ok" in outcome else {})}
         else:
             vocabulary = vocabularies.get(message.get("vocab", ""))
