@@ -83,7 +83,7 @@ def mutants(
     The records that fail, and the wrong answers, are written to a file for `tokenref check`,
     which compares an engine's failures with them.
     """
-    from authoring.mutants.gate import run_gate
+    from authoring.mutants.gate import rare_kills, run_gate
     from authoring.mutants.page import mutants_page
     from authoring.mutants.printing import print_gate
     from authoring.mutants.signatures import OTHER_RULES, write_signatures
@@ -92,7 +92,8 @@ def mutants(
         raise InputError("--check compares a page, so it needs --page")
     if page is not None and not only_check:
         must_be_writable(page)
-    report = run_gate(open_catalogue(fixtures), others=OTHER_RULES)
+    rare = rare_kills() if fixtures is None else None
+    report = run_gate(open_catalogue(fixtures), others=OTHER_RULES, rare=rare)
     print_gate(Console(), report)
     is_good = report.ok
     if fixtures is None:

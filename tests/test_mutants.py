@@ -11,14 +11,15 @@ import pytest
 from rich.console import Console
 
 from authoring.cases.draft import Draft, finish
-from authoring.mutants.gate import REQUIRED, GateReport, Trial, run_gate
+from authoring.mutants.gate import REQUIRED, GateReport, RareKill, Trial, rare_kills, run_gate
 from authoring.mutants.mutant import Mutant, Witness, by_name, bytewise, encode, preparing, spelled
 from authoring.mutants.printing import print_gate
 from authoring.mutants.table import MUTANTS
 from bpe_ref import TextRules, Vocabulary
-from tokenref.answers import Answer, Crashed
+from tokenref.answers import Answer, Crashed, Ok, Refused
 from tokenref.catalogue import open_catalogue
 from tokenref.engines.reference import ReferenceEngine
+from tokenref.questions.sampling import pack_parameters
 from tokenref.questions.text import TextInput
 from tokenref.record import Case, make_case
 from tokenref.runner import run_engine
@@ -70,7 +71,11 @@ def replace_ids(out: object) -> object:
 
 
 def answer_of(engine: ReferenceEngine, each: Mutant) -> Answer:
-    return each.witness.ask(replace(engine, with_stages=False))
+    return answer_to(each.witness, engine)
+
+
+def answer_to(witness: Witness, engine: ReferenceEngine) -> Answer:
+    return witness.ask(replace(engine, with_stages=False))
 
 
 def is_the_reference(each: Mutant, witness: Witness) -> bool:
@@ -109,6 +114,20 @@ def test_every_mutant_has_a_slug_and_a_description(name: str) -> None:
     assert each.engine.name == f"mutant {name}"
     assert len(each.description) > 20
     assert each.description.endswith(".")
+
+
+@pytest.mark.parametrize("name", [name for name in MUTANTS if name.startswith("bad-bytes")])
+def test_mutants_of_bad_bytes_do_not_break_where_a_byte_has_no_token(name: str) -> None:
+    answer = encode(spelled("a"), b"a\xff").ask(MUTANTS[name].engine)
+    assert isinstance(answer, Ok | Refused)
+
+
+def test_a_mutant_of_two_steps_is_right_where_one_of_them_is_off() -> None:
+    each = MUTANTS["transformers-top-k-before-repetition-penalty"]
+    request = each.witness.request
+    params = {**request["params"], **pack_parameters({"top_k": 0, "top_p": 0.5})}
+    witness = replace(each.witness, request={**request, "params": params})
+    assert answer_to(witness, each.engine) == answer_to(witness, ReferenceEngine())
 
 
 def test_no_two_mutants_answer_all_witnesses_alike() -> None:
@@ -205,6 +224,33 @@ def test_a_case_that_the_reference_fails_is_trouble() -> None:
         "the reference fails bpe/encode/small/odd: "
     ]
     assert not report.ok
+
+
+def test_a_mutant_that_few_records_kill_needs_an_explanation_that_names_them() -> None:
+    name, killer = "ties-from-the-right", "bpe/encode/small/odd"
+
+    def trouble(**rare: list[str]) -> list[str]:
+        explained = {each: RareKill(records, "") for each, records in rare.items()}
+        fixtures = SmallFixtures(some_cases())
+        return run_gate(fixtures, mutants=only(name), required=1, rare=explained).trouble
+
+    assert trouble(**{name: [killer]}) == []
+    assert trouble() == [f"only {killer} kill {name}: say why in rare_kills.toml"]
+    assert trouble(**{name: ["bpe/encode/small/even"]}) == [
+        f"{name} is killed by {killer}, rare_kills.toml names others"
+    ]
+    assert trouble(**{name: [killer], "other": [killer]}) == [
+        "rare_kills.toml explains other, which is no mutant that few records kill"
+    ]
+
+
+def test_explanations_of_rare_kills_are_short_sentences_in_the_order_of_the_mutants() -> None:
+    rare = rare_kills()
+    assert list(rare) == [name for name in MUTANTS if name in rare]
+    for kill in rare.values():
+        assert kill.why.endswith(".")
+        assert len(kill.why) <= 160
+        assert list(kill.records) == sorted(set(kill.records))
 
 
 def test_no_seeded_bug_makes_a_run_invalid() -> None:

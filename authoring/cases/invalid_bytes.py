@@ -41,6 +41,7 @@ _BYTES: Final = (
     ("two-words", "68656c6c6f20776f726c64ff", "Only the last of two words is taken back"),
     ("space", "6120ff", "A space before the bad byte is taken back"),
     ("spaces", "61202020ff", "Three spaces before the bad byte are taken back together"),
+    ("spaces-word", "2020746fff", "Only a word and the space right before it are taken back"),
     ("tab", "6109ff", "A tab before the bad byte is taken back"),
     ("newline", "610aff", "A line end before the bad byte is taken back"),
     ("newlines", "610a0a0aff", "Three line ends before the bad byte are taken back"),
@@ -76,7 +77,10 @@ _BYTES: Final = (
     ("valid-last", "f48fbfbf", "These bytes are the last code point of all"),
 )
 
-_ELSEWHERE: Final = ("spaces", "newlines", "digits", "first-digits", "nbsp", "latin-1-more", "crlf")
+_ELSEWHERE: Final = (
+    *("spaces", "spaces-word", "newlines", "digits"),
+    *("first-digits", "nbsp", "latin-1-more", "crlf"),
+)
 _COUNTED: Final = ("ff", "spaces", "two-words", "run", "emoji-cut", "valid-two", "middle")
 _PARTS: Final = ("cut-three", "cut-four", "emoji-tail", "swapped", "character-cut", "emoji-cut")
 

@@ -15,7 +15,7 @@ from authoring.mutants.mutant import (
     encode,
     replacing,
 )
-from bpe_ref import DecodingError, TokenId, TokenIdError, Vocabulary
+from bpe_ref import DecodingError, SymbolError, TokenId, TokenIdError, Vocabulary
 from tokenref.answers import Ok, Refused, as_text, request_text
 from tokenref.engines.reference import ReferenceSession, byte_model
 
@@ -95,7 +95,10 @@ def taking_bytes(encode_bytes: Callable[[ReferenceSession, bytes], list[TokenId]
         data = _not_utf8(request) if op in {"encode", "count"} else None
         if data is None:
             return session.answer(op, request)
-        ids = encode_bytes(session, data)
+        try:
+            ids = encode_bytes(session, data)
+        except SymbolError as error:
+            return Refused("MISSING_BYTE", str(error))
         return Ok({"ids": ids} if op == "encode" else {"count": len(ids)})
 
     return handle

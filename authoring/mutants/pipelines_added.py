@@ -67,8 +67,10 @@ def _found(
                 continue
             around = text[max(at - 1, 0) : at] + text[stop : stop + 1]
             if token.single_word and any(map(is_word, around)):
-                at = stop - 1
-                break
+                if right.quirks.rejected_match_hides:
+                    at = stop - 1
+                    break
+                continue
             before, behind = text[done:start], text[stop:]
             left = len(before) - len(before.rstrip(spaces)) if token.lstrip else 0
             more = len(behind) - len(behind.lstrip(spaces)) if token.rstrip else 0
@@ -78,7 +80,7 @@ def _found(
                 Cut(start - left, stop + more, id_) if spaces_in_token else Cut(start, stop, id_)
             )
             done = stop + more
-            at = stop - 1
+            at = (stop if right.quirks.stripped_text_repeats else done) - 1
             break
         at += 1
     if done < len(text):

@@ -31,11 +31,6 @@ def _written(rewrite: Callable[[str], str]) -> Rewriting:
     return Rewriting(lambda text: replace(text, text=rewrite(text.text)))
 
 
-def _lower_with_final_sigma(text: str) -> str:
-    lower = text.lower()
-    return lower if len(lower) == len(text) else "".join(letter.lower()[:1] for letter in text)
-
-
 def _lower_ascii(text: str) -> str:
     return "".join(letter.lower() if letter.isascii() else letter for letter in text)
 
@@ -83,9 +78,9 @@ def tokenize_nfkd_is_nfd(_: NFKD) -> Any:
 
 
 @component("normalizer", Lowercase, tokenizes("normalizer_lowercase", "AΣ"))
-def tokenize_lowercase_final_sigma(_: Lowercase) -> Any:
+def tokenize_lowercase_final_sigma(right: Lowercase) -> Any:
     """A sigma at the end of a word becomes a final sigma, as in Python's str.lower."""
-    return _written(_lower_with_final_sigma)
+    return Rewriting(lambda text: replace(right.normalize(text), text=text.text.lower()))
 
 
 @component("normalizer", Lowercase, tokenizes("normalizer_lowercase", "É"))

@@ -648,6 +648,8 @@ def _older_row(
         given = request["params"]
         if not any(name in given for name in later) or not any(name in given for name in earlier):
             return right
+        if given in (without(request, earlier)["params"], without(request, later)["params"]):
+            return right  # one of the steps is off
         old = _kept(session.answer(op, without(request, earlier)))
         other = _kept(session.answer(op, without(request, later)))
         if old is None or other is None:
