@@ -294,7 +294,7 @@ def test_a_difference_that_is_no_longer_there_is_told(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     entries = [known("heap", "title", "bpe/count/*")]
-    monkeypatch.setattr("authoring.__main__.read_known", lambda _: entries)
+    monkeypatch.setattr("authoring.__main__.read_known", lambda: entries)
     failed = attest(project)
     assert failed.exit_code == 1
     assert "heap: 'bpe/count/*' (title): no case that matches it differs" in failed.stderr

@@ -172,8 +172,8 @@ class EvilEngine:
 
 @pytest.fixture
 def evil_engine(monkeypatch: pytest.MonkeyPatch) -> str:
-    for module in ("check", "exchange"):
-        monkeypatch.setattr(f"tokenref.commands.{module}.engine", lambda _: EvilEngine())
+    monkeypatch.setattr("tokenref.commands.check.engine", lambda _: EvilEngine())
+    monkeypatch.setattr("tokenref.commands.exchange.available", lambda _: EvilEngine())
     monkeypatch.setattr("tokenref.commands.campaigns.open_engine", lambda *_: EvilEngine())
     monkeypatch.setattr("tokenref.fuzzing.campaign.open_engine", lambda *_: EvilEngine())
     return "evil"

@@ -266,7 +266,7 @@ def test_a_token_is_named_by_text_or_bytes(token: Any) -> None:
 @pytest.mark.parametrize("texts", ["abc", b"abc", None, 5])
 def test_a_batch_is_not_one_text(texts: Any) -> None:
     for encode in (TINY.encode_batch, TINY.tokenize_batch):
-        with pytest.raises(ParameterError, match=r"^inputs must be an iterable "):
+        with pytest.raises(ParameterError, match=r"^inputs must be an iterable, "):
             encode(texts)
 
 

@@ -25,7 +25,7 @@ from tokenref.commands.endings import (
     take_closed_streams,
 )
 from tokenref.commands.table import MOVED, CommandTable
-from tokenref.readable import visible
+from tokenref.visible import visible
 
 
 class OneSentence(click.Group):

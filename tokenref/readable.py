@@ -6,6 +6,7 @@ from math import inf, isfinite
 from typing import Any, Final
 
 from tokenref.floats import DIGITS, TYPES, Type, from_digits, to_digits
+from tokenref.visible import short_json
 
 _SHOWN: Final = 16
 """How many numbers of a row are shown."""
@@ -103,29 +104,3 @@ def readable_answer(got: str, widest: int) -> str:
         return readable_json(json.loads(got), widest)
     except (ValueError, RecursionError):
         return got
-
-
-def short_json(value: object, widest: int) -> str:
-    r"""Return a value as JSON with unprintable characters escaped, truncated if it is long.
-
-    >>> short_json({"text": "\u00e9\u2028\n"}, 100), short_json("a" * 20, 8)
-    ('{"text": "é\\u2028\\n"}', '"aaaaaaa ... (22 characters)')
-    """
-    plain = json.dumps(value, ensure_ascii=False, sort_keys=True)
-    shown = visible(plain)
-    return shown if len(shown) <= widest else f"{shown[:widest]} ... ({len(shown)} characters)"
-
-
-def visible(text: str) -> str:
-    r"""Return a text with unprintable characters escaped.
-
-    So a text cannot change the direction of what follows, or break out of its line.
-
-    >>> visible("a\x1b[0m\u202e\ud800 é")
-    'a\\x1b[0m\\u202e\\ud800 é'
-    """
-    return text if text.isprintable() else "".join(map(_show, text))
-
-
-def _show(character: str) -> str:
-    return character if character.isprintable() else character.encode("unicode_escape").decode()

@@ -35,11 +35,11 @@ from tokenref.manifest import manifest_digest
 from tokenref.protocol.channel import Patience
 from tokenref.protocol.engine import ProtocolEngine
 from tokenref.protocol.opening import open_program
-from tokenref.readable import visible
 from tokenref.record import Case, RecordError
 from tokenref.reports.lines import dump_corpus_report, dump_report
 from tokenref.reports.terminal import print_corpus, print_line, print_runs
 from tokenref.runner import Run, run_engine
+from tokenref.visible import visible
 
 
 @click.command()

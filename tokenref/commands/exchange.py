@@ -32,11 +32,11 @@ from tokenref.protocol.batches import Loading
 from tokenref.protocol.requests import export as export_lines
 from tokenref.protocol.requests import read_requests
 from tokenref.protocol.responses import judge_responses
-from tokenref.readable import visible
 from tokenref.record import Case, RecordError, op_of
 from tokenref.reports.lines import dump_report
 from tokenref.reports.terminal import print_runs
 from tokenref.runner import Run, check_judge, conclude, with_known_results
+from tokenref.visible import visible
 
 
 @click.command()

@@ -10,8 +10,8 @@ from bpe_ref.registry import REGISTRY
 from tokenref.commands.paths import FILE, must_be_writable, write
 from tokenref.errors import InputError
 from tokenref.files import read_text
-from tokenref.readable import visible
 from tokenref.subjects import TokenizerSubject
+from tokenref.visible import visible
 
 
 @click.command()

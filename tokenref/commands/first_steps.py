@@ -11,8 +11,8 @@ from tokenref.commands.paths import FOLDER
 from tokenref.doctor.conversation import Finding
 from tokenref.doctor.walk import examine
 from tokenref.protocol.channel import Patience
-from tokenref.readable import visible
 from tokenref.skeletons import LANGUAGES, write_skeleton
+from tokenref.visible import visible
 
 _MARKS = {"ok": "ok     ", "note": "note   ", "problem": "PROBLEM"}
 

@@ -125,7 +125,7 @@ def merge(ctx: click.Context, files: Sequence[Path]) -> None:
     from tokenref.fuzzing.journal import merged, read_journal
     from tokenref.fuzzing.likely_bugs import likely_bugs
     from tokenref.fuzzing.printing import print_bugs, print_summary, sentence_of
-    from tokenref.readable import visible
+    from tokenref.visible import visible
 
     journals = {str(path): read_journal(path) for path in files}
     if len(journals) < len(files):

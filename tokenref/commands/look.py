@@ -23,8 +23,9 @@ from tokenref.commands.text import argument_text
 from tokenref.engines.table import Unavailable, engine, engine_names
 from tokenref.errors import InputError
 from tokenref.manifest import manifest_digest, parse_manifest
-from tokenref.readable import readable_json, visible
+from tokenref.readable import readable_json
 from tokenref.record import Case, canonical_json, op_of
+from tokenref.visible import visible
 
 
 @click.command()

@@ -23,7 +23,7 @@ from tokenref.commands.endings import standard_input, standard_output
 from tokenref.commands.paths import FILE, options_as, progress_bar
 from tokenref.errors import InputError
 from tokenref.files import LARGEST, read_bytes, text_of
-from tokenref.readable import visible
+from tokenref.visible import visible
 
 VOCABULARY: Final = click.option(
     "--vocabulary",

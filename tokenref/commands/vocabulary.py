@@ -24,7 +24,7 @@ from tokenref.commands.paths import (
 )
 from tokenref.commands.text import write_exactly, write_lines
 from tokenref.files import read_text
-from tokenref.readable import visible
+from tokenref.visible import visible
 
 
 @click.group()

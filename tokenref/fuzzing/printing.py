@@ -17,7 +17,7 @@ from tokenref.fuzzing.comparing import Outcome
 from tokenref.fuzzing.findings import Finding, said
 from tokenref.fuzzing.likely_bugs import LikelyBug, disagreement
 from tokenref.fuzzing.plan import Plan
-from tokenref.readable import readable_json, visible
+from tokenref.readable import readable_json
 from tokenref.record import OPS, canonical_json
 from tokenref.reports.terminal import (
     count_cell,
@@ -28,6 +28,7 @@ from tokenref.reports.terminal import (
 )
 from tokenref.rules import choices_of, is_open, points, rule_name, rule_of
 from tokenref.subjects import SAMPLERS
+from tokenref.visible import visible
 
 _WIDEST: Final = 300
 _LONGEST_RECORD: Final = 2000

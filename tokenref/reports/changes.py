@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.text import Text
 
 from tokenref.judge import FAILURES
-from tokenref.readable import visible
 from tokenref.reports.results import Results
 from tokenref.reports.terminal import count_cell, counts_table, print_line
+from tokenref.visible import visible
 
 Kind: TypeAlias = Literal["new failure", "newly passing", "appeared", "disappeared", "other"]
 

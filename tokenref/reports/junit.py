@@ -7,8 +7,9 @@ from xml.sax.saxutils import escape
 
 from tokenref.errors import InvalidRunError
 from tokenref.judge import FAILURES
-from tokenref.readable import readable_answer, visible
+from tokenref.readable import readable_answer
 from tokenref.reports.results import LONGEST_DETAIL, CaseLine, EngineLine, Header, Results
+from tokenref.visible import visible
 
 MOST_LINES: Final = 300_000
 """Maximum number of results in one file, because its readers load all of it."""

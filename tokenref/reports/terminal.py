@@ -13,10 +13,11 @@ from rich.text import Text
 from tokenref.catalogue import Catalogue
 from tokenref.corpus import CorpusResult, Tokens
 from tokenref.judge import FAILURES, Status
-from tokenref.readable import readable_json, visible
+from tokenref.readable import readable_json
 from tokenref.reports.results import LOOKS, CaseLine, Look, judged
 from tokenref.reports.summary import Summary, ordered, summaries_of_runs
 from tokenref.runner import Run
+from tokenref.visible import visible
 
 _WIDEST_QUESTION: Final = 100
 

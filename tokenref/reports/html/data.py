@@ -11,7 +11,7 @@ from zlib import compress
 import msgspec
 
 from tokenref.errors import InvalidRunError
-from tokenref.readable import readable_answer, readable_json, visible
+from tokenref.readable import readable_answer, readable_json
 from tokenref.record import Case
 from tokenref.reports.changes import Change
 from tokenref.reports.results import (
@@ -24,6 +24,7 @@ from tokenref.reports.results import (
     options_again,
 )
 from tokenref.reports.summary import ordered
+from tokenref.visible import visible
 
 MOST_LINES: Final = 300_000
 """Maximum number of case lines in a page, because a browser loads all of them."""

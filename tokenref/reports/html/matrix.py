@@ -8,8 +8,8 @@ from typing import Final
 from urllib.parse import urlencode
 
 from tokenref.judge import FAILURES
-from tokenref.readable import visible
 from tokenref.reports.results import LOOKS, judged
+from tokenref.visible import visible
 
 _BREAKS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=_)")
 """Where a name may wrap on a narrow screen: `Byte|Order`, `top_|k`."""

@@ -13,13 +13,13 @@ from urllib.parse import urlsplit
 
 from tokenref.catalogue import Catalogue
 from tokenref.glossary import FLAGS
-from tokenref.readable import visible
 from tokenref.record import OPERATIONS
 from tokenref.record_files import FixturePath
 from tokenref.reports.changes import Change
 from tokenref.reports.html.data import Column, Gathered, compressed, gather, page_data
 from tokenref.reports.html.matrix import differences_link, failures, table
 from tokenref.reports.results import Results, judged
+from tokenref.visible import visible
 
 _RESOURCES: Final = files("tokenref.reports.html")
 
