@@ -73,7 +73,7 @@ def pieces_of_tiktoken(pattern: str) -> object:
 @pytest.mark.parametrize("kind", [compile_oniguruma, borders_of, Pretokenizer, as_split])
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_pattern_is_read_within_a_second(name: str, kind: Callable[[str], Any]) -> None:
-    seconds = []
+    seconds: list[float] = []
     while not seconds or (seconds[-1] >= 1 and len(seconds) < 3):  # a busy machine is slower
         compile_oniguruma.cache_clear()
         begin = time.process_time()
