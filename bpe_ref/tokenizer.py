@@ -376,7 +376,7 @@ class Tokenizer:
         """
         from bpe_ref.cutting import splitting
 
-        counter, added = self._counter(**how)
+        counter, added = self.framed_counter(**how)
         return splitting.chunks(counter, text, most, overlap, added=added)
 
     def split_at(self, text: str, most: int, **how: Unpack[_HowToCount]) -> int:
@@ -388,7 +388,7 @@ class Tokenizer:
         """
         from bpe_ref.cutting import splitting
 
-        counter, added = self._counter(**how)
+        counter, added = self.framed_counter(**how)
         return splitting.split_at(counter, text, most, added=added)
 
     def count_till_limit(self, text: str, limit: int, **how: Unpack[_HowToCount]) -> int | None:
@@ -402,7 +402,7 @@ class Tokenizer:
         """
         from bpe_ref.cutting import counting
 
-        counter, added = self._counter(**how)
+        counter, added = self.framed_counter(**how)
         if type(limit) is int and limit >= 0:  # or else the error shows it as it was given
             if limit < added:
                 return None
@@ -421,13 +421,18 @@ class Tokenizer:
         """
         from bpe_ref.cutting import growing
 
-        counter, added = self._counter(**how)
+        counter, added = self.framed_counter(**how)
         return growing.AppendCounter(counter, added=added)
 
-    def _counter(
+    def framed_counter(
         self, *, add_special_tokens: bool = True, special: Recognised = "recognise"
     ) -> "tuple[TextCounter, int]":
-        """Return what counts and cuts texts without template, and how many tokens that adds."""
+        """Return what counts and cuts texts without the template, and how many tokens that adds.
+
+        >>> from bpe_ref import load
+        >>> load("tiny").framed_counter()[1]
+        0
+        """
         from bpe_ref.cutting import safe_cuts
 
         frame = self._frames[add_special_tokens]

@@ -648,6 +648,46 @@ def test_a_badge_shows_the_result(tmp_path: Path, engine: str, message: str, col
     assert json.loads(path.read_text()) == shown
 
 
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        (["--cmd", "./missing"], 2),
+        (["--cmd", "true"], 3),
+        (["naive", "--fixtures-digest", "sha256:0"], 3),
+        (["naive", "--id", "nothing"], 3),
+    ],
+)
+def test_an_old_badge_does_not_survive_a_run_that_proves_nothing(
+    tmp_path: Path, options: list[str], code: int
+) -> None:
+    path = tmp_path / "badge.json"
+    tokenref("check", "naive", "--id", EXAMPLE, "--badge", path)
+    assert json.loads(path.read_text())["message"] == "24 passed"
+    assert tokenref("check", *options, "--badge", path).exit_code == code
+    assert json.loads(path.read_text())["message"] == "invalid run"
+
+
+def test_a_list_of_known_differences_for_another_engine_is_pointed_out(tmp_path: Path) -> None:
+    path = tmp_path / "known.toml"
+    entry = KNOWN_ENTRY.format(engine="naiv", case=EXAMPLE)
+    path.write_text(entry)
+    shown = tokenref("check", "naive", "--id", EXAMPLE, "--known", path)
+    assert f"{path} has no entry for naive, only for naiv\n" in shown.output
+    path.write_text(entry + KNOWN_ENTRY.format(engine="naive", case="bpe/encode/other"))
+    shown = tokenref("check", "naive", "--id", EXAMPLE, "--known", path)
+    assert "has no entry" not in shown.output
+
+
+KNOWN_ENTRY = """[[known]]
+title = "differs"
+engine = "{engine}"
+cases = ["{case}"]
+status = "fail"
+reason = "It is an example that differs, for this test."
+link = ""
+"""
+
+
 def test_engines_are_listed_with_their_versions() -> None:
     result = tokenref("engines")
     assert result.exit_code == 0

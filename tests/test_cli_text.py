@@ -118,6 +118,27 @@ def test_chunks_cover_the_text_and_none_is_too_long(
             assert counted == chunk["tokens"] <= 5
 
 
+@pytest.mark.parametrize("template", ["--template", "--no-template"])
+@pytest.mark.parametrize("text", ["to be", "to be or not " * 90_000])
+def test_what_is_counted_and_cut_is_what_encode_prints(
+    template: str, text: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "text.txt"
+    path.write_text(text)
+    ours = ("--file", path, "--vocabulary", WHOLE, template)
+    ids = as_json("encode", *ours)["ids"]
+    assert as_json("count", *ours) == {"count": len(ids)}
+    assert as_json("count", *ours, "--limit", str(len(ids)))["count"] == len(ids)
+    assert as_json("count", *ours, "--limit", str(len(ids) - 1))["count"] is None
+    (whole,) = as_json("chunks", *ours, "--most", str(len(ids)))["chunks"]
+    assert (whole["stop"], whole["tokens"]) == (len(text), len(ids))
+    assert len(as_json("chunks", *ours, "--most", str(len(ids) - 1))["chunks"]) == 2
+
+
+def test_a_dash_is_standard_input() -> None:
+    assert tokenref("count", "--file", "-", stdin=b"to be").stdout == "2\n"
+
+
 def test_audit_takes_a_byte_level_tokenizer_json(pipeline_file: Path) -> None:
     assert "by pair" in tokenref("audit", pipeline_file).output
     assert "by concatenation" in tokenref("audit", "tiny").output
@@ -383,6 +404,24 @@ def test_several_vocabularies_are_audited_with_a_line_each_and_a_total(
     numbers = [list(map(int, line[1:])) for line in lines]
     assert [sum(column) for column in zip(*numbers[:-1], strict=True)] == numbers[-1]
     assert numbers[0][0] == len(vocabulary_of(load("tiny")).tokens)
+
+
+def test_programs_get_all_ids_of_an_audit(tmp_path: Path, model_file: Path) -> None:
+    path = tmp_path / "v.tiktoken"
+    path.write_text("YQ== 0\nYWFh 1\nYWE= 2\nYWJj 5\n")  # a, aaa, aa, abc
+    odd = {
+        "vocabulary": str(path),
+        "tokens": 4,
+        "dead": [5],
+        "improper": [1],
+        "holes": [[3, 4]],
+        "missing_bytes": bytes(byte for byte in range(256) if byte != ord("a")).hex(),
+        "ids_follow_ranks": True,
+    }
+    assert as_json("audit", path) == odd
+    first, second = as_json("audit", path, model_file)["vocabularies"]
+    assert first == odd
+    assert second["missing_bytes"] is None
 
 
 def test_goldens_can_be_made_for_a_whole_tokenizer(tmp_path: Path, pipeline_file: Path) -> None:

@@ -11,7 +11,7 @@ from tokenref.answers import Engine, LoadsProfiles, LoadsTokenizers, Unsupported
 from tokenref.catalogue import Selection as Chosen
 from tokenref.catalogue import open_catalogue
 from tokenref.commands.endings import reached
-from tokenref.commands.paths import output_console
+from tokenref.commands.paths import output_console, progress_bar, shown_in
 from tokenref.diagnosis import length
 from tokenref.errors import InputError
 from tokenref.fuzzing.campaign import (
@@ -131,12 +131,11 @@ def _print_likely_causes(engine: Engine, findings: Iterable[Finding]) -> None:
     """
     ops = sorted({str(finding.record["op"]) for finding in findings})
     catalogue = open_catalogue()
-    run = run_engine(
-        engine,
-        [case for case in catalogue.select(Chosen(ops=ops)) if length(case) <= _LONGEST],
-        catalogue,
-        known=read_known(),
-    )
+    cases = [case for case in catalogue.select(Chosen(ops=ops)) if length(case) <= _LONGEST]
+    with progress_bar() as bar:
+        task = bar.add_task("golden records", total=len(cases))
+        shown = shown_in(bar, task)
+        run = run_engine(engine, cases, catalogue, known=read_known(), progress=shown)
     for each in run.diagnoses:
         where = f"golden records of {', '.join(ops)}"
         print_line(

@@ -2,14 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import Progress, TaskID
 
 from bpe_ref.encoders.table import NOT_BPE
 from tokenref.answers import Engine
@@ -25,12 +23,19 @@ from tokenref.commands.options import (
     patience_options,
     selection_options,
 )
-from tokenref.commands.paths import FILE, must_be_writable, output_console, progress_bar, write
+from tokenref.commands.paths import (
+    FILE,
+    must_be_writable,
+    output_console,
+    progress_bar,
+    shown_in,
+    write,
+)
 from tokenref.commands.report import Wanted, report_options
 from tokenref.corpus import compare_corpus, corpus_exit_code
 from tokenref.engines.table import Unavailable, engine
 from tokenref.errors import InputError
-from tokenref.known import read_known
+from tokenref.known import Known, read_known
 from tokenref.manifest import manifest_digest
 from tokenref.protocol.channel import Patience
 from tokenref.protocol.engine import ProtocolEngine
@@ -94,6 +99,7 @@ def check(
     _refuse_mixtures(options, reports)
     if not engines and not commands:
         raise click.UsageError("Missing argument 'ENGINE...' or option --cmd")
+    reports.begin()
     available, unavailable = _open_engines(ctx, engines, commands, patience)
     if json_path is not None:
         must_be_writable(json_path)
@@ -139,6 +145,7 @@ def check(
     if reports.old is None:
         print_runs(console, runs, unavailable, catalogue, again)
     _print_not_bpe(console, available)
+    _print_not_listed(console, known_path, known, runs)
     if commands:
         console.print(f"\norder: --seed {seed}; time: {patience.sentence()}", highlight=False)
     ctx.exit(code)
@@ -174,14 +181,10 @@ def _run_all(
     with progress_bar() as bar:
         for entry in available:
             task = bar.add_task(escape(visible(entry.name)), total=len(cases))
-            shown = partial(_show_progress, bar, task)
+            shown = shown_in(bar, task)
             runs.append(run_engine(entry, cases, catalogue, progress=shown, **how))
             bar.remove_task(task)
     return runs
-
-
-def _show_progress(bar: Progress, task: TaskID, done: int) -> None:
-    bar.update(task, completed=done)
 
 
 def must_differ(names: Sequence[str]) -> None:
@@ -253,3 +256,15 @@ def _print_not_bpe(console: Console, available: Sequence[Engine]) -> None:
         if entry.name in NOT_BPE:
             said = "is not byte-pair encoding. It is included for comparison and expected to fail"
             console.print(f"\n{entry.name} {said}", style="yellow", soft_wrap=True)
+
+
+def _print_not_listed(
+    console: Console, path: Path | None, known: Sequence[Known], runs: Sequence[Run]
+) -> None:
+    """Print which engines a list of known differences does not mention: names may be misspelt."""
+    listed = list(dict.fromkeys(entry.engine for entry in known))
+    for run in runs:
+        if path is not None and listed and run.engine not in listed:
+            names = ", ".join(map(visible, listed[:5])) + ", ..." * (len(listed) > 5)
+            sentence = f"{path} has no entry for {visible(run.engine)}, only for {names}"
+            print_line(console, sentence, "yellow", above="\n")

@@ -14,7 +14,7 @@ from tokenref.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import Progress, TaskID
 
 FOLDER: Final = click.Path(path_type=Path, file_okay=False)
 FILE: Final = click.Path(path_type=Path, dir_okay=False)
@@ -99,3 +99,14 @@ def progress_bar() -> "Progress":
 
     console = Console(stderr=True)
     return Progress(console=console, transient=True, disable=not console.is_terminal)
+
+
+def shown_in(bar: "Progress", task: "TaskID") -> Callable[[int], None]:
+    """Return what a long function calls with the number of steps that are done.
+
+    >>> with progress_bar() as bar:
+    ...     shown_in(bar, bar.add_task("a test", total=3))(2)
+    >>> bar.tasks[0].completed
+    2
+    """
+    return lambda done: bar.update(task, completed=done)

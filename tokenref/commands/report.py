@@ -38,6 +38,11 @@ class Wanted:
         """
         return self == Wanted()
 
+    def begin(self) -> None:
+        """Write the badge of an invalid run, so that no older one survives if this run fails."""
+        if self.badge is not None:
+            write(badge([], 3), self.badge)
+
     def make(
         self,
         files: Sequence[Results],

@@ -20,7 +20,7 @@ from bpe_ref import ParameterError, Tokenizer, load
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.models.sentencepiece import SentencePieceModel
 from tokenref.commands.endings import standard_input, standard_output
-from tokenref.commands.paths import FILE, options_as, progress_bar
+from tokenref.commands.paths import FILE, options_as, progress_bar, shown_in
 from tokenref.errors import InputError
 from tokenref.files import LARGEST, read_bytes, text_of
 from tokenref.visible import visible
@@ -40,10 +40,16 @@ SPECIAL: Final = click.option(
     help="Whether to recognize special tokens in the text. "
     "By default they are recognized for a tokenizer.json and treated as text otherwise.",
 )
+TEMPLATE: Final = click.option(
+    "--template/--no-template", default=True, help="Add the special tokens of the template."
+)
 
 SMALL: Final = 1 << 20
 """Bytes of the largest text that is counted at once, without a progress bar."""
 
+
+_DASH: Final = Path("-")
+"""Standard input, as in other commands."""
 
 _WIDEST: Final = 30
 """Characters of a name in front of a progress bar."""
@@ -91,6 +97,8 @@ def given_texts(text: Sequence[str], path: Sequence[Path]) -> Sequence[Source]:
         raise InputError("give the text either as an argument or with --file, not both")
     if text:
         return [Source(argument=text[0])]
+    if list(path) == [_DASH]:
+        return [Source()]
     for each in path:
         if not each.exists():  # found before the work on the other files
             raise InputError(f"{each} cannot be read: No such file or directory")
@@ -113,7 +121,11 @@ text_arguments: Final = options_as(
     given_texts,
     text=click.argument("text", nargs=-1),
     path=click.option(
-        "--file", "path", type=FILE, multiple=True, help="Read a text from this file; repeatable."
+        "--file",
+        "path",
+        type=FILE,
+        multiple=True,
+        help="Read a text from this file, or from standard input (-); repeatable.",
     ),
 )
 """Lets a command read its texts from an argument, files, or standard input."""
@@ -150,16 +162,14 @@ def _progress(source: Source, text: str) -> Iterator[Callable[[int], None]]:
 
     with progress_bar() as bar:
         task = bar.add_task(escape(Path(source.name).name[:_WIDEST]), total=len(text))
-        yield lambda done: bar.update(task, completed=done)
+        yield shown_in(bar, task)
 
 
 @click.command()
 @text_arguments
 @VOCABULARY
 @SPECIAL
-@click.option(
-    "--template/--no-template", default=True, help="Add the special tokens of the template."
-)
+@TEMPLATE
 @JSON
 def encode(
     sources: Sequence[Source],
@@ -278,6 +288,8 @@ def parsed_ids(written: str) -> list[int]:
         except (ValueError, RecursionError) as error:
             raise InputError(f"ids must be valid JSON, got {written[:40]!r}: {error}") from None
         rows = given.get("ids") if isinstance(given, dict) else given
+        if isinstance(given, dict) and "files" in given:
+            raise InputError("ids must be those of one text, got those of several files")
         if not isinstance(rows, list) or not all(type(row) is int for row in rows):
             raise InputError(f"ids must be a list of whole numbers, got {written[:40]!r}")
         return rows
@@ -295,6 +307,7 @@ def parsed_ids(written: str) -> list[int]:
 @text_arguments
 @VOCABULARY
 @SPECIAL
+@TEMPLATE
 @click.option(
     "--limit", type=click.IntRange(min=0), help="Stop as soon as a text must have more tokens."
 )
@@ -304,13 +317,14 @@ def count(
     vocabulary: str | None,
     *,
     special: bool | None,
+    template: bool,
     limit: int | None,
     as_json: bool,
 ) -> None:
-    """Print how many tokens TEXT has.
+    """Print how many tokens TEXT has: as many as `encode` prints with the same options.
 
-    Special tokens of a template are not counted. With several files, each line has the name of a
-    file and its count, and the last line has the total. --limit applies to each file.
+    Truncation and padding are left out. With several files, each line has the name of a file and
+    its count, and the last line has the total. --limit applies to each file.
     """
     tokenizer = _loaded(vocabulary).replace(truncation=None, padding=None)
     how = _recognised(tokenizer, vocabulary, special=special)
@@ -318,10 +332,12 @@ def count(
     for source in sources:
         text = source.text()
         if limit is None:
-            counts.append(_counted(tokenizer, source, text, how))
+            counts.append(
+                _counted(tokenizer, source, text, add_special_tokens=template, special=how)
+            )
         else:
             counts.append(
-                tokenizer.count_till_limit(text, limit, add_special_tokens=False, special=how)
+                tokenizer.count_till_limit(text, limit, add_special_tokens=template, special=how)
             )
         if not as_json:
             name = [] if len(sources) == 1 else [source.name]
@@ -338,24 +354,24 @@ def count(
     )
 
 
-def _counted(
-    tokenizer: Tokenizer, source: Source, text: str, how: Literal["recognise", "ordinary"]
-) -> int:
+def _counted(tokenizer: Tokenizer, source: Source, text: str, **how: Any) -> int:
     """Return the number of tokens. A long text is counted in parts, to show how far it is."""
     if len(text) <= SMALL:
-        return tokenizer.count(text, add_special_tokens=False, special=how)
+        return tokenizer.count(text, **how)
     from bpe_ref.cutting.counting import running_counts
 
+    counter, added = tokenizer.framed_counter(**how)
     with _progress(source, text) as show:
-        for stop, counted in running_counts(tokenizer.text_counter(how), text, SMALL):  # noqa: B007
+        for stop, counted in running_counts(counter, text, SMALL):  # noqa: B007
             show(stop)
-    return counted
+    return counted + added
 
 
 @click.command()
 @text_arguments
 @VOCABULARY
 @SPECIAL
+@TEMPLATE
 @click.option(
     "--most", type=click.IntRange(min=1), required=True, help="Maximum number of tokens per chunk."
 )
@@ -368,11 +384,12 @@ def chunks(
     vocabulary: str | None,
     *,
     special: bool | None,
+    template: bool,
     most: int,
     overlap: int,
     as_json: bool,
 ) -> None:
-    """Cut TEXT into chunks of at most --most tokens.
+    """Cut TEXT into chunks of at most --most tokens, those of the template included.
 
     Prints one line per chunk: start and end (in characters), number of tokens, text. With several
     files, each line has the name of a file, its number of chunks and the sum of their tokens, and
@@ -381,14 +398,15 @@ def chunks(
     from bpe_ref.cutting.splitting import each_chunk
 
     tokenizer = _loaded(vocabulary)
-    counter = tokenizer.text_counter(_recognised(tokenizer, vocabulary, special=special))
+    how = _recognised(tokenizer, vocabulary, special=special)
+    counter, added = tokenizer.framed_counter(add_special_tokens=template, special=how)
     rows: list[dict[str, Any]] = []
     total_chunks = total_tokens = 0
     for source in sources:
         text, found = source.text(), []
         try:
             with _progress(source, text) as show:
-                for chunk in each_chunk(counter, text, most, overlap):
+                for chunk in each_chunk(counter, text, most, overlap, added=added):
                     found.append(chunk)
                     show(chunk.stop)
         except ParameterError as error:  # it names the function's parameter, not the option

@@ -1,5 +1,6 @@
 """`tokenref vocabulary` and `tokenref train`: download, examine and train vocabularies."""
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,7 +23,7 @@ from tokenref.commands.paths import (
     progress_bar,
     written,
 )
-from tokenref.commands.text import write_exactly, write_lines
+from tokenref.commands.text import JSON, write_exactly, write_lines
 from tokenref.files import read_text
 from tokenref.visible import visible
 
@@ -49,13 +50,17 @@ def fetch(name: str, folder: Path | None, url: str | None) -> None:
 
 @vocabulary.command("audit")
 @click.argument("names_or_paths", nargs=-1, required=True, metavar="NAME_OR_PATH...")
-def audit_command(names_or_paths: Sequence[str]) -> None:
+@JSON
+def audit_command(names_or_paths: Sequence[str], *, as_json: bool) -> None:
     """Report what is unusual about vocabularies.
 
     Lists dead and improper tokens, holes in the ids, and missing bytes. Several vocabularies get
-    one line each with these numbers, and a total.
+    one line each with these numbers, and a total. --json has all ids.
     """
-    if len(names_or_paths) == 1:
+    if as_json:
+        found = [_audited(name) for name in names_or_paths]
+        write_lines(json.dumps(found[0] if len(found) == 1 else {"vocabularies": found}))
+    elif len(names_or_paths) == 1:
         print_audit(output_console(), load(names_or_paths[0]))
     else:
         _print_audits(names_or_paths)
@@ -92,6 +97,21 @@ def train_command(texts: Sequence[Path], size: int, pattern_of: str, out: Path) 
         write_tiktoken(ranks, out)
     fewer = f", fewer than {size:,} because no pair is left to merge" if len(ranks) < size else ""
     write_lines(f"{visible(str(out))}: {len(ranks):,} tokens{fewer}")
+
+
+def _audited(name: str) -> dict[str, object]:
+    """Return the findings about a vocabulary for programs. A hole is [first id, last id]."""
+    tokenizer = load(name)
+    found = tokenizer.audit()
+    return {
+        "vocabulary": name,
+        "tokens": _number_of_tokens(tokenizer),
+        "dead": found.dead_tokens,
+        "improper": found.improper_tokens,
+        "holes": [[hole.start, hole.stop - 1] for hole in found.holes],
+        "missing_bytes": None if found.missing_bytes is None else found.missing_bytes.hex(),
+        "ids_follow_ranks": found.ids_follow_ranks,
+    }
 
 
 _COLUMNS: Final = ("tokens", "dead", "improper", "holes", "missing bytes")
