@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bpe_ref import ParameterError
 from bpe_ref.added_tokens import AddedToken, AddedTokens, Recognised
-from bpe_ref.cutting import growing
+from bpe_ref.cutting import growing, splitting
 from bpe_ref.cutting.counting import TextIntervalCounter, count_till_limit, safe_cuts
 from bpe_ref.cutting.growing import AppendCounter, PrependCounter
 from bpe_ref.cutting.long_pieces import kinds_of
@@ -45,7 +45,7 @@ from bpe_ref.pre_tokenizers.split_by_pattern import Split
 from bpe_ref.registry import REGISTRY
 from bpe_ref.tokenizer import Tokenizer
 from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE, to_letters
-from tests.cuts import Watched, chunks_by_definition, split_by_definition
+from tests.cuts import Watched, allowed_places, chunks_by_definition, split_by_definition
 from tests.texts import drawn, text_of
 
 WORDS = (
@@ -369,6 +369,12 @@ def counted_from_scratch(kind: str) -> TextCounter:
     return TextCounter(count, counter_for(kind).spans)
 
 
+WITH_WINDOW = (
+    *("mistral", "metaspace", "metaspace, some normalized", "llama2", "llama2, normalized tokens"),
+    *("llama2, some bytes", "gemma", "sentencepiece, all spaces"),
+)
+"""Files whose long words need not be counted at every place."""
+
 texts = text_of(
     *SPECIALS, "<m>", "<n>", " ", "▁", "_", "aaaaaa", "1" * 9, DEAD, "\ud83d\ude00", "\ud83d", "lL"
 )
@@ -378,6 +384,7 @@ texts = text_of(
 def short_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let pieces of five characters count as long, so that short texts have some."""
     monkeypatch.setattr(growing, "LONG", 5)
+    monkeypatch.setattr(splitting, "WORD", 5)
 
 
 # ---- which files are known
@@ -388,6 +395,7 @@ def test_the_census_of_files(kind: str) -> None:
     counter, text = counter_for(kind), "To be, or not to be: that is one question. " * 3
     assert (len(list(safe_cuts(counter, text))) > 20) == (kind not in UNKNOWN)
     assert (counter.longest is None) == (kind in UNBOUNDED)
+    assert (counter.window is not None) == (kind in WITH_WINDOW)
 
 
 def test_with_dropout_no_place_is_safe() -> None:
@@ -540,6 +548,30 @@ def test_cuts_and_chunks_are_those_of_the_definition(
         return
     assert chunks(counter, text, n, overlap) == expected
     assert split_at(counter, text, n) == split_by_definition(scratch, text, n)
+
+
+@pytest.mark.parametrize("kind", WITH_WINDOW)
+@given(
+    runs=st.lists(st.tuples(st.text("ablx 你é1", min_size=1, max_size=9), st.integers(1, 40))),
+    n=st.integers(1, 60),
+)
+@drawn(40)
+def test_long_words_are_cut_as_by_definition(
+    kind: str, runs: list[tuple[str, int]], n: int
+) -> None:
+    scratch, text = counted_from_scratch(kind), "".join(part * times for part, times in runs)
+    places = allowed_places(scratch, text)
+    last = max(place for place in places if scratch.count(text[:place]) <= n)
+    if last or not text:
+        assert split_at(counter_for(kind), text, n) == last
+
+
+@pytest.mark.parametrize("kind", WITH_WINDOW)
+@pytest.mark.parametrize("part", ["x", "ab", "hello"])
+def test_a_long_word_is_counted_a_few_times(kind: str, part: str) -> None:
+    watched, text = Watched(counter_for(kind)), part * 1000
+    assert 200 <= split_at(watched.counter, text, 200) < len(text)
+    assert watched.counted < 40 * len(text)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KNOWN if kind != "pieces removed"])

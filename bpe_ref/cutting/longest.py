@@ -1,4 +1,4 @@
-"""The most characters that a token stands for.
+"""The most characters that a token stands for, and when no longer text can fit.
 
 Definition
     A number m such that no text of more than m * n characters has n tokens.
@@ -18,6 +18,20 @@ Proof
     text has no more characters than its full decomposition, which is also that
     of its composed form, and no character decomposes canonically into more than
     `MOST_DECOMPOSED`.
+
+Windows
+    A number w such that, if w beginnings of a text in a row, each one character
+    longer, have more than n tokens, all longer ones have. None if there may be no
+    such number, or none is known. Added tokens must neither be in the text nor
+    look at what is beside them.
+
+    Let no token have more than w characters. Then of w places in a row one is a
+    border of the encoding of any longer text. What is before a border is encoded
+    as if it were alone: a run of merges inside a stretch whose borders nothing
+    has crossed is the run of that stretch (see `vocabulary.compatibility`). So
+    the longer text has at least as many tokens as the beginning up to there.
+    That needs merges of whole characters, one after the other as they are
+    written, and a pre-tokenizer that never looks ahead.
 """
 
 from typing import Final
@@ -26,7 +40,7 @@ from bpe_ref.components import Model, steps_of
 from bpe_ref.cutting.long_pieces import Components
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import ByteBPE
-from bpe_ref.models.sentencepiece import SentencePieceModel
+from bpe_ref.models.sentencepiece import BYTE_PIECES, SentencePieceModel
 from bpe_ref.normalizers.forms import NFC, NFD, NFKC, NFKD
 from bpe_ref.normalizers.lowercase import Lowercase
 from bpe_ref.normalizers.nfc import PinnedNFC
@@ -67,6 +81,38 @@ def longest_of(tokenizer: Components) -> int | None:
     times = sum(isinstance(step, NFC | NFKC | PinnedNFC) for step in normalizers)
     factor: int = MOST_DECOMPOSED**times
     return factor * max(longest, *map(len, [*added.ids, *added.strings.values(), ""]))
+
+
+def window_of(tokenizer: Components) -> int | None:
+    """Return after how many beginnings that are too long all are, see the module.
+
+    >>> from bpe_ref.tokenizer import Tokenizer
+    >>> window_of(Tokenizer(BPE({"?": 0, "a": 1, "aa": 2}, [("a", "a")], unk_token="?")))
+    2
+    """
+    if any(token.single_word for token in tokenizer.added.tokens.values()):
+        return None
+    steps = [*steps_of(tokenizer.normalizer), *steps_of(tokenizer.pre_tokenizer)]
+    if not all(map(_keeps_characters, steps)) or not _merges_characters(tokenizer.model):
+        return None
+    return longest_of(tokenizer)
+
+
+def _keeps_characters(step: object) -> bool:
+    """Return whether each character stays one, and nothing depends on what follows it."""
+    if isinstance(step, Replace | Split):
+        pattern = step.pattern
+        one = isinstance(pattern, Literal) and len(pattern.text) == 1
+        return one and (len(step.content) == 1 if isinstance(step, Replace) else not step.invert)
+    return isinstance(step, Prepend | SentencePieceNormalizer | Metaspace)
+
+
+def _merges_characters(model: Model) -> bool:
+    """Return whether every piece is merged, from characters or bytes that do not merge."""
+    if isinstance(model, BPE):
+        halves = {half for pair in model.merges for half in pair}
+        return model.always_merges and halves.isdisjoint(BYTE_PIECES)
+    return isinstance(model, SentencePieceModel)
 
 
 def _longest_of_model(model: Model, *, of_bytes: bool) -> int | None:

@@ -36,17 +36,24 @@ Why it may stop before the end of the text
     and c tokens are before `base`, a beginning of more than
     `base + (n - c) * longest` characters has more than n tokens. Without safe
     cuts and without such a bound every place is tried.
+
+    Where a `window` is known (see `longest`), a few places are enough however long
+    the word is: any place that fits, found by halving, and from there on until so
+    many in a row do not fit.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from bpe_ref.cutting.counting import checked_counter, safe_cuts
 from bpe_ref.cutting.growing import AppendCounter, PrependCounter
 from bpe_ref.cutting.safe_cuts import TextCounter
 from bpe_ref.errors import ParameterError
 from bpe_ref.parameters import check_count, check_index, check_text
+
+WORD: Final = 64
+"""Words of no more characters are tried at every place."""
 
 
 class Chunk(NamedTuple):
@@ -175,21 +182,60 @@ class _Cutter:
                 return Chunk(start, cut, counted)
         best = Chunk(start, base, counted)
         after = "" if base == start else self.text[base - 1]
-        growing = AppendCounter(self.counter, after=after)
-        for place in range(base + 1, min(cut, self._bound(base, self.most - counted)) + 1):
-            growing.push(self.text[place - 1])
-            if counted + growing.count <= self.most and not self.forbidden[place]:
-                best = Chunk(start, place, counted + growing.count)
+        last = min(cut, self._bound(base, self.most - counted))
+        for place, more in self._counts(base, last, after, self.most - counted):
+            if counted + more <= self.most and not self.forbidden[place]:
+                best = Chunk(start, place, counted + more)
         if best.stop == start:
             raise self._too_long(start)
         return best
+
+    def _counts(self, base: int, last: int, after: str, most: int) -> Iterator[tuple[int, int]]:
+        """Yield places from `base` to `last` with the tokens up to there, the last that fits too.
+
+        There is a safe cut behind the character `after` at `base`, or `after` is empty.
+        """
+        window = self.counter.window
+        if window is None or last - base <= WORD or self._has_span(base, last):
+            growing = AppendCounter(self.counter, after=after)
+            for place in range(base + 1, last + 1):
+                growing.push(self.text[place - 1])
+                yield place, growing.count
+            return
+
+        def tokens(place: int) -> int:
+            return self.counter.count_after(after, self.text[base:place])
+
+        fits, beyond = base, last + 1
+        while beyond - fits > 1:
+            middle = (fits + beyond) // 2
+            if tokens(middle) <= most:
+                fits = middle
+            else:
+                beyond = middle
+        place = fits
+        while place <= min(last, fits + window):
+            count = tokens(place)
+            if count <= most:
+                fits = place
+                yield place, count
+            place += 1
+
+    def _has_span(self, start: int, stop: int) -> bool:
+        """Return whether something between two places must not be cut."""
+        at = bisect_left(self.spans, (stop, stop))
+        return at > 0 and self.spans[at - 1][1] > start
 
     def starts_before(self, chunk: Chunk, overlap: int) -> list[int]:
         """Return each start inside the chunk from which at most `overlap` tokens remain of it."""
         growing = PrependCounter(self.counter)
         found: list[int] = []
         inside = set(self.cuts[bisect_right(self.cuts, chunk.start) :])
-        for place in range(chunk.stop - 1, chunk.start, -1):
+        longest = self.counter.longest
+        first = (
+            chunk.start if longest is None else max(chunk.start, chunk.stop - overlap * longest - 1)
+        )
+        for place in range(chunk.stop - 1, first, -1):
             growing.push(self.text[place])
             if growing.count > overlap:
                 if place in inside and growing.count_after(self.text[place - 1]) > overlap:
