@@ -71,6 +71,16 @@ def fixtures(ctx: click.Context, folder: Path, *, only_check: bool) -> None:
 
 
 @main.command()
+def findings() -> None:
+    """Run the scripts of docs/findings, and write their page. All engines must be installed."""
+    from authoring.findings_page import FOLDER, findings_page
+
+    page = FOLDER / "README.md"
+    write(findings_page().encode(), page)
+    click.echo(f"{page} is written")
+
+
+@main.command()
 @click.option("--fixtures", type=FOLDER, help="Fixtures other than those of the checkout.")
 @click.option("--page", type=FILE, help="Write the page about mutants here.")
 @click.option("--check", "only_check", is_flag=True, help="Compare the files, write nothing.")

@@ -24,7 +24,7 @@ LLAMA_CPP = Profile(
     name="llama.cpp",
     title="llama.cpp",
     repository="https://github.com/ggml-org/llama.cpp",
-    version="as shipped with llama-cpp-python 0.3.36",
+    version="as shipped with llama-cpp-python 0.3.36 (commit 0c1e5709)",
     parameters=(
         Parameter("logit_bias", {}, "token numbers", "f32", "common/sampling.cpp:325"),
         Parameter(

@@ -1,0 +1,50 @@
+"""The findings with a script: each script still prints what its page says."""
+
+import os
+from importlib.util import find_spec
+from pathlib import Path
+from shutil import which
+
+import pytest
+
+from authoring.findings_page import FOLDER, described, run_script, section, summary
+
+ROOT = Path(__file__).parent.parent
+FINDINGS = described(ROOT / FOLDER)
+PAGE = (ROOT / FOLDER / "README.md").read_text(encoding="utf-8")
+NEEDED = {
+    "run_transformers.py": ["transformers", "torch"],
+    "run_torch.py": ["torch"],
+    "run_llama_cpp.py": ["llama_cpp"],
+    "run_mlx_lm.py": ["mlx_lm"],
+    "run_tokenizers.py": ["bpe_openai", "rs_bpe", "tiktoken"],
+}
+"""The modules that the Python scripts import."""
+
+
+def is_installed(script: str) -> bool:
+    """Return whether the engines of a script are installed."""
+    if script.endswith(".mjs"):
+        return which("node") is not None and "TOKENREF_NODE_MODULES" in os.environ
+    return all(find_spec(module) for module in NEEDED[script])
+
+
+@pytest.mark.parametrize("script", sorted({one["script"] for one in FINDINGS}))
+def test_a_script_of_findings_prints_what_the_page_says(script: str) -> None:
+    if not is_installed(script):
+        pytest.skip("the engine is not installed")
+    outputs = run_script(ROOT / FOLDER / script)
+    described_here = [one for one in FINDINGS if one["script"] == script]
+    assert [one["name"] for one in described_here if one["name"] not in outputs] == []
+    assert len(outputs) == len(described_here)
+    for finding in described_here:
+        assert section(finding, outputs) in PAGE, finding["name"]
+        expected, actual = outputs[finding["name"]]
+        assert expected != actual, finding["name"]
+
+
+def test_the_page_of_findings_counts_them_and_names_every_script() -> None:
+    assert summary(FINDINGS) in PAGE
+    scripts = {path.name for path in (ROOT / FOLDER).glob("run_*")}
+    assert scripts == {one["script"] for one in FINDINGS}
+    assert PAGE.count("\n### ") == len(FINDINGS)
