@@ -16,6 +16,7 @@ from authoring.tokenizer_files import (
     lengths,
     models,
     normalizers,
+    other_models,
     post_processors,
     pre_tokenizers,
 )
@@ -59,6 +60,7 @@ KINDS: Final = (
     ("post-processors", post_processors, "PostProcessor", "post-processors"),
     ("lengths", lengths, "Lengths", "truncation"),
     ("families", families, "WholeTokenizer", "files"),
+    ("other-models", other_models, "ModelFlags", "model"),
 )
 """Kinds of components: topic, tokenizers, flag, and the section with the rules."""
 
