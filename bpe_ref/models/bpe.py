@@ -36,7 +36,7 @@ What the source leaves open
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import Any
 
 from bpe_ref.components import Draw, Token
 from bpe_ref.errors import ParameterError, SymbolError, VocabularyError
@@ -53,11 +53,9 @@ from bpe_ref.models.merging import (
 )
 from bpe_ref.models.partwise import Partwise, merged_ids
 from bpe_ref.models.spelling import Speller
+from bpe_ref.models.word_level import checked_strings
 from bpe_ref.quirks import HUGGING_FACE, Quirks
 from bpe_ref.vocabulary.merges import TokenId
-
-ID_LIMIT: Final = 1 << 32
-"""Ids are below this: the engine keeps them in 32 bits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,23 +98,13 @@ class BPE:
         """Build the tables, so that what is wrong is found at once."""
         if self.dropout is not None and not 0 <= self.dropout <= 1:
             raise VocabularyError(f"dropout must be from 0 to 1, got {self.dropout!r}")
-        if self.vocab and not 0 <= min(self.vocab.values()) <= max(self.vocab.values()) < ID_LIMIT:
-            raise VocabularyError(
-                f"vocab must hold ids from 0 to {ID_LIMIT - 1}, "
-                f"got {min(self.vocab.values())} to {max(self.vocab.values())}"
-            )
-        if len(self.strings) < len(self.vocab):
-            token = next(token for token, id_ in self.vocab.items() if self.strings[id_] != token)
-            raise VocabularyError(
-                f"vocab must give each id to one token, but {self.vocab[token]} "
-                f"to both {token!r:.80} and {self.strings[self.vocab[token]]!r:.80}"
-            )
+        _ = self.strings
         _ = self.ranked
 
     @cached_property
     def strings(self) -> Mapping[TokenId, str]:
         """From id to token."""
-        return {id_: token for token, id_ in self.vocab.items()}
+        return checked_strings(self.vocab)
 
     @cached_property
     def ranked(self) -> RankedMerges:
