@@ -13,8 +13,6 @@ from authoring.cases import sizes_pipelines
 from authoring.cases.draft import Draft, finish
 from authoring.cases.pipelines import drafts
 from authoring.cases.vocabularies import fixture_vocabularies
-from authoring.mutants.gate import run_gate
-from authoring.mutants.table import MUTANTS
 from authoring.tokenizer_files.table import described_tokenizers, fixture_tokenizers
 from bpe_ref.decoders import DECODERS
 from bpe_ref.formats.hugging_face import parse_tokenizer_json
@@ -27,7 +25,7 @@ from tokenref.engines.tokenizers import TokenizersEngine
 from tokenref.judge import judge
 from tokenref.record import PIPELINE_OPS, Case, op_of
 from tokenref.record_files import dump_records
-from tokenref.subjects import TokenizerFile, load_subject
+from tokenref.subjects import load_subject
 from tokenref.verdicts import MustRefuse
 
 SECTIONS = {
@@ -234,31 +232,6 @@ def test_the_library_passes_every_case_of_its_profile() -> None:
                 failed.append(case.id)
     assert failed == []
     assert found["pass"] > 600
-
-
-# ---- mutants
-
-
-def test_no_mutant_of_whole_tokenizers_survives() -> None:
-    by_digest = {file.digest(): file for file in fixture_tokenizers().values()}
-
-    class Fixtures:
-        cases = tuple(case for _, case in cases())
-        canaries: tuple[Case, ...] = ()
-
-        def subject(self, digest: str) -> TokenizerFile:
-            return by_digest[digest]
-
-    mutants = {
-        name: each
-        for name, each in MUTANTS.items()
-        if isinstance(each.witness.vocabulary, TokenizerFile)
-    }
-    assert len(mutants) > 150
-    report = run_gate(Fixtures(), mutants=mutants, required=150)
-    assert report.trouble == []
-    assert [trial.mutant.name for trial in report.with_fate("survived")] == []
-    assert report.ok
 
 
 def test_both_profiles_are_known() -> None:

@@ -35,7 +35,7 @@ What the source leaves open
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from bpe_ref.components import Draw, Token
@@ -220,7 +220,7 @@ class BPE:
     @cached_property
     def partwise(self) -> Partwise:
         """What merges long pieces part by part, if the model `always_merges`."""
-        return Partwise(self._speller, self.ranked, self.borders)
+        return Partwise(partial(merged_ids, self._speller, self.ranked), self.borders)
 
     @cached_property
     def _speller(self) -> Speller:

@@ -70,6 +70,9 @@ from typing import Any, Final, Literal, TypeAlias
 
 from bpe_ref.components import Draw, Token
 from bpe_ref.errors import VocabularyError
+from bpe_ref.models.borders import Borders
+from bpe_ref.models.merging import SHORT
+from bpe_ref.models.partwise import Partwise
 from bpe_ref.models.unigram import UNKNOWN_PENALTY, best_path
 from bpe_ref.normalizers.sentencepiece import NormalizationRules, UserDefined
 from bpe_ref.vocabulary.longest_matches import Searcher, searcher_of
@@ -267,7 +270,14 @@ class SentencePieceModel:
         >>> SentencePieceModel(pieces).ids("aaabc")
         [2, 1, 0]
         """
-        return self._ids_of_symbols(self._symbols(piece))
+        if self.algorithm == "unigram":
+            return self._ids_of_symbols(self._best_path(piece))
+        return self._partwise.ids(piece)
+
+    @cached_property
+    def _partwise(self) -> Partwise:
+        """The quick way to the ids: part by part, with words that are remembered."""
+        return Partwise(lambda part: self._ids_of_symbols(merge(self, part)), self._borders)
 
     def steps(self, piece: str) -> list[list[TokenId]]:
         """Return the ids of a normalized text after each merge of the definition."""
@@ -356,16 +366,29 @@ class SentencePieceModel:
         >>> model.is_border("a", "b"), model.is_border("b", "a")
         (False, True)
         """
-        if left + right in self._joints or self.algorithm == "unigram":
+        if self.algorithm == "unigram" or left + right in self._borders.joints:
             return False
         return self.byte_fallback or any(
             self.id_of_symbol(character) != self.unknown_id for character in (left, right)
         )
 
     @cached_property
-    def _joints(self) -> frozenset[str]:
-        """Every two characters side by side in some piece."""
-        return frozenset(a + b for text in self.ordinary for a, b in pairwise(text))
+    def _borders(self) -> Borders:
+        """Where a text may be cut before it is merged."""
+        kinds = ((text, token, self.pieces[token].kind) for text, token in self.ordinary.items())
+        known = {text: token for text, token, kind in kinds if kind != "unused"}
+        return Borders(known, [*self.ordinary], falls_back=self.byte_fallback)
+
+    @cached_property
+    def finite_scores(self) -> Mapping[str, float] | None:
+        """The score of each string that merging can make; None for one without end, or unused."""
+        scores: dict[str, float] = {}
+        for text, token in self.ordinary.items():
+            piece = self.pieces[token]
+            if piece.kind == "unused" or piece.score == _NEVER:
+                return None
+            scores[text] = piece.score
+        return scores
 
 
 _LARGEST: Final = 2.0**128 - 2.0**104  # the largest 32-bit float, FLT_MAX
@@ -393,6 +416,7 @@ def _check(piece: Piece, token: TokenId) -> None:
 
 
 _NOWHERE = -1
+_NEVER: Final = float("-inf")
 
 
 def merge_naive(model: SentencePieceModel, text: str) -> list[str]:
@@ -444,6 +468,32 @@ def merge_steps(model: SentencePieceModel, text: str) -> Iterator[list[str]]:
         yield whole
 
 
+def merge(model: SentencePieceModel, text: str) -> list[str]:
+    """Return the symbols of a normalized text by the quickest way: for words that is no heap.
+
+    >>> unknown, a, aa = Piece("?", kind="unknown"), Piece("a"), Piece("aa", -1.0)
+    >>> merge(SentencePieceModel([unknown, a, aa]), "aaa")
+    ['aa', 'a']
+    """
+    symbols, mergeable = _symbols(model, text)
+    if model.finite_scores is None or len(symbols) > SHORT or not all(mergeable):
+        return merge_heap(model, text)
+    score_of = model.finite_scores.get
+    scores = [score_of(left + right, _NEVER) for left, right in pairwise(symbols)]
+    while scores:
+        best = max(scores)
+        if best == _NEVER:
+            break
+        at = scores.index(best)
+        symbols[at] += symbols.pop(at + 1)
+        del scores[at]
+        if at < len(scores):
+            scores[at] = score_of(symbols[at] + symbols[at + 1], _NEVER)
+        if at:
+            scores[at - 1] = score_of(symbols[at - 1] + symbols[at], _NEVER)
+    return symbols
+
+
 def merge_heap(model: SentencePieceModel, text: str) -> list[str]:
     """Return the symbols of a normalized text. O(n log n).
 
@@ -492,6 +542,8 @@ def merge_heap(model: SentencePieceModel, text: str) -> list[str]:
 
 def _symbols(model: SentencePieceModel, text: str) -> tuple[list[str], list[bool]]:
     """Return what merging starts with, and whether each symbol may merge."""
+    if not model.user_defined.pieces:
+        return list(text), [True] * len(text)
     symbols: list[str] = []
     mergeable: list[bool] = []
     start = 0
