@@ -7,6 +7,7 @@
 | `scripts.json` | the scripts of `UnicodeScripts` |
 | `oniguruma_properties.json` | Oniguruma's character properties |
 | `oniguruma_foldings.json` | which characters Oniguruma's `(?i)` takes for each other |
+| `llama_cpp.json` | the pre-tokenizers that GGUF files name |
 | `tiny.tiktoken`, `tiny_corpus.txt` | the vocabulary `tiny` and the text it was trained on |
 
 Nothing is copied from the Unicode character database. The scripts in `authoring/tables` ask the
