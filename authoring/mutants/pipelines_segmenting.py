@@ -19,7 +19,7 @@ def _best_path(
 ) -> list[str]:
     """Return the texts of the best path, unknown characters one by one."""
     scores = dict(model.pieces)
-    sums = array(precision, [0.0]) * (len(piece) + 1)
+    sums = array("d", [0.0]) * (len(piece) + 1)
     starts = [-1] * (len(piece) + 1)
     for start in range(len(piece)):
         ends = [end for end in range(start + 1, len(piece) + 1) if piece[start:end] in scores]
@@ -88,12 +88,6 @@ def tokenize_unigram_later_path(right: Unigram) -> Any:
     return _scored(lambda model: model.unknown_score, later=True)(right)
 
 
-@component("model", Unigram, tokenizes("unigram_near_ties", "abc"))
-def tokenize_unigram_32_bits(right: Unigram) -> Any:
-    """Sums of scores are 32-bit floats, as in sentencepiece."""
-    return _scored(lambda model: model.unknown_score, precision="f")(right)
-
-
 @component("model", Unigram, tokenizes("unigram_unknown", "abé"))
 def tokenize_unigram_no_penalty(right: Unigram) -> Any:
     """An unknown character has the lowest score of all tokens, without the penalty of 10."""
@@ -116,7 +110,7 @@ def tokenize_unigram_lowest_of_others(right: Unigram) -> Any:
     return _scored(lambda model: lowest(model) - 10)(right)
 
 
-@component("model", Unigram, tokenizes("unigram", "the other"))
+@component("model", Unigram, tokenizes("unigram", "other"))
 def tokenize_unigram_longest_first(right: Unigram) -> Any:
     """The longest token that fits is taken, from the left, regardless of scores."""
 
@@ -133,7 +127,7 @@ def tokenize_unigram_longest_first(right: Unigram) -> Any:
     return Model(right, rule)
 
 
-@component("model", Unigram, tokenizes("unigram", "the other"))
+@component("model", Unigram, tokenizes("unigram", "other"))
 def tokenize_unigram_fewest_tokens(right: Unigram) -> Any:
     """All tokens count the same, so that the fewest tokens win."""
     return replace(right, pieces=[(text, -1.0) for text, _ in right.pieces])
@@ -175,7 +169,7 @@ def tokenize_unigram_unknown_string(right: Unigram) -> Any:
     return _renamed(right, lambda model, token: replace(token, string=model.strings[token.id]))
 
 
-@component("model", Unigram, tokenizes("unigram_bytes", "é"))
+@component("model", Unigram, tokenizes("unigram_bytes_partial", "é"))
 def tokenize_unigram_no_byte_fallback(right: Unigram) -> Any:
     """Unknown texts never become bytes."""
     return replace(right, byte_fallback=False)
@@ -254,7 +248,7 @@ def _words(right: WordPiece, divide: Callable[[str], list[Token]]) -> Any:
     return Model(right, rule)
 
 
-@component("model", WordPiece, tokenizes("word_piece", "thes"))
+@component("model", WordPiece, tokenizes("word_piece", "ths"))
 def tokenize_word_piece_prefix_forgotten(right: WordPiece) -> Any:
     """Tokens that continue a word are looked up without their prefix."""
 
@@ -265,7 +259,7 @@ def tokenize_word_piece_prefix_forgotten(right: WordPiece) -> Any:
     return _words(right, divide)
 
 
-@component("model", WordPiece, tokenizes("word_piece", "other"))
+@component("model", WordPiece, tokenizes("word_piece", "the"))
 def tokenize_word_piece_shortest_first(right: WordPiece) -> Any:
     """The shortest token that fits is taken."""
 
