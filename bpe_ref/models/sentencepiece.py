@@ -44,11 +44,11 @@ What it leaves open
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from heapq import heappop, heappush
 from itertools import pairwise
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from bpe_ref.components import Draw, Token
 from bpe_ref.errors import VocabularyError
@@ -155,6 +155,10 @@ class SentencePieceModel:
             raise VocabularyError(
                 f"a model with byte_fallback must have 256 byte pieces, it has {len(found)}"
             )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields, without the tables that are made from them."""
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
 
     def id_of(self, text: str) -> TokenId:
         """Return the id of a piece by its string; that of the unknown piece where there is none.
