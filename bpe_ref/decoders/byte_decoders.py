@@ -81,12 +81,14 @@ class ByteFallback:
         chain: list[str] = []
         run = bytearray()
         for token in tokens:
-            byte = self.byte_of(token)
-            if byte is None:
-                chain += [*self._text(bytes(run)), token]
-                run.clear()
-            else:
+            byte = self.byte_of(token) if token[:1] == "<" else None
+            if byte is not None:
                 run.append(byte)
+                continue
+            if run:
+                chain += self._text(bytes(run))
+                run.clear()
+            chain.append(token)
         return chain + self._text(bytes(run))
 
     def byte_of(self, token: str) -> int | None:

@@ -36,6 +36,7 @@ What the source leaves open
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
+from itertools import repeat
 from typing import Any
 
 from bpe_ref.components import Draw, Token
@@ -52,6 +53,7 @@ from bpe_ref.models.merging import (
     ranked_merges,
 )
 from bpe_ref.models.partwise import Partwise, merged_ids
+from bpe_ref.models.piece_cache import LONGEST_PIECE, MOST_PIECES
 from bpe_ref.models.spelling import Speller
 from bpe_ref.models.word_level import checked_strings
 from bpe_ref.quirks import HUGGING_FACE, Quirks
@@ -141,13 +143,50 @@ class BPE:
         >>> BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")], dropout=1.0).tokenize("ab", lambda: 0.5)[0]
         Token(id=0, string='a', start=0, end=1)
         """
+        if self.drops_merges or len(piece) > LONGEST_PIECE:
+            return self._tokens(piece, draw)
+        found = self._pieces.get(piece)
+        if found is None:
+            found = self._tokens(piece, draw)
+            if len(self._pieces) >= MOST_PIECES:
+                self._pieces.clear()
+            self._pieces[piece] = found
+        return found.copy()
+
+    def _tokens(self, piece: str, draw: Draw | None) -> list[Token]:
         strings = self.strings
         tokens: list[Token] = []
         start = 0
-        for token, length in self._merged(piece, draw):
+        for token, length in self._symbols_by_length(piece) or self._merged(piece, draw):
             tokens.append(Token(token, strings[token], start, start + length))
             start += length
         return tokens
+
+    def _symbols_by_length(self, piece: str) -> list[Symbol] | None:
+        """Return the tokens of a long piece the quick way, if they tell what they cover."""
+        if len(piece) <= SHORT or not self.always_merges:
+            return None
+        ids = self.ids(piece)
+        lengths = list(map(self._lengths.get, ids, repeat(0)))
+        if 0 in lengths or sum(lengths) != len(piece.encode()):
+            return None
+        return list(zip(ids, lengths, strict=True))
+
+    @cached_property
+    def _lengths(self) -> Mapping[TokenId, int]:
+        """How many bytes each token covers, but for those that may cover different numbers."""
+        made = set(self.ranked.results)
+        lengths = {id_: len(token.encode()) for token, id_ in self.vocab.items()}
+        if self.byte_fallback:
+            lengths |= {
+                id_: 0 if id_ in made else 1 for id_ in self._speller.byte_tokens if id_ is not None
+            }
+        return lengths | {self.vocab.get(self.unk_token or "", -1): 0}
+
+    @cached_property
+    def _pieces(self) -> dict[str, list[Token]]:
+        """The tokens of short pieces seen before."""
+        return {}
 
     def ids(self, piece: str, draw: Draw | None = None) -> list[TokenId]:
         """Return the ids of the tokens of a piece.

@@ -183,6 +183,10 @@ class SentencePieceModel:
                 f"a model with byte_fallback must have 256 byte pieces, it has {len(found)}"
             )
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields, without the tables that are made from them."""
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
+
     def id_of(self, text: str) -> TokenId:
         """Return the id of a piece by its string; that of the unknown piece where there is none.
 
@@ -308,10 +312,6 @@ class SentencePieceModel:
                 scores[piece.text] = _rounded(_BONUS * (len(piece.text.encode()) - 1))
         unknown = _rounded(min([_LARGEST, *normal]) - UNKNOWN_PENALTY)
         return searcher_of(list(scores)), scores, unknown
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the fields, without the tables that are made from them."""
-        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
 
     def _ids_of_symbols(self, symbols: Iterable[str]) -> list[TokenId]:
         ids: list[TokenId] = []
