@@ -42,19 +42,17 @@ What the source leaves open, and what holds here
     metadata beyond the first 64 MiB.
 """
 
-import json
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from struct import Struct
 from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
-import bpe_ref.data
 from bpe_ref.added_tokens import AddedToken, AddedTokens
 from bpe_ref.components import PreTokenizer
+from bpe_ref.data import document
 from bpe_ref.decoders import ByteFallback, DecoderSequence, Fuse, Replace
 from bpe_ref.decoders import ByteLevel as ByteLevelDecoder
 from bpe_ref.decoders.sentencepiece import SentencePieceDecoder
@@ -291,7 +289,7 @@ class Metadata:
         listed = self.numbers("token_type", len(tokens), 1)
         kinds = [_KINDS.get(int(kind), "normal") for kind in listed]
         known = {text: token for token, text in enumerate(tokens)}
-        named: dict[PieceKind, list[str]] = _data()["kinds"]
+        named: dict[PieceKind, list[str]] = document("llama_cpp")["kinds"]
         for kind, texts in named.items():
             for text in texts:
                 if text in known:
@@ -427,7 +425,7 @@ def pre_tokenizers() -> Mapping[str, tuple[Sequence[str], frozenset[str]]]:
     >>> len(pre_tokenizers()["starcoder"][0]), pre_tokenizers()["tekken"][1] >= {"add_bos"}
     (2, True)
     """
-    content = _data()
+    content = document("llama_cpp")
     patterns = content["patterns"]
     return MappingProxyType(
         {
@@ -435,10 +433,3 @@ def pre_tokenizers() -> Mapping[str, tuple[Sequence[str], frozenset[str]]]:
             for name, (key, *flags) in content["names"].items()
         }
     )
-
-
-@cache
-def _data() -> dict[str, Any]:
-    path = Path(bpe_ref.data.__file__).parent / "llama_cpp.json"
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return content
