@@ -24,7 +24,7 @@ import re
 from typing import Final, Literal, TypeAlias
 
 from bpe_ref.errors import VocabularyFileError
-from bpe_ref.formats.json_nodes import parse_json
+from bpe_ref.formats.json_nodes import Node, parse_json
 
 Format: TypeAlias = Literal[
     "minbpe",
@@ -42,27 +42,36 @@ _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _MESSAGES: Final = frozenset(number << 3 | 2 for number in range(1, 6))
 
 
-def format_of(content: bytes, source: str) -> Format:
-    r"""Return the format of a file's content; `source` names it in errors.
+def format_of(content: bytes | Node, source: str) -> Format:
+    r"""Return the format of a file's content, which may be JSON that is parsed already.
 
-    Raises `VocabularyFileError` for JSON that cannot be read.
+    `source` names it in errors. Raises `VocabularyFileError` for JSON that cannot be read.
 
     >>> format_of(b"minbpe v1\n\n0\n", "x"), format_of(b"YQ== 0\n", "x"), format_of(b"\n\x05", "x")
     ('minbpe', 'tiktoken', 'sentencepiece')
     """
-    if content.startswith(_BYTE_ORDER_MARK):
-        raise VocabularyFileError(f"{source} must not begin with a byte order mark")
-    if content.startswith(b"minbpe v1"):
-        return "minbpe"
-    if content.startswith(b"#version"):
-        return "merges text"
-    if content[:1000].lstrip(b" \t\r\n").startswith((b"{", b"[")):
+    if not isinstance(content, bytes) or is_json(content):
         root = parse_json(content, source).fields()
         if {type(value) for value in root.values()} == {int}:
             return "ids"
         if "model" in root:
             return "tokenizer.json"
         return "tekken" if "config" in root and "vocab" in root else "plain json"
+    if content.startswith(_BYTE_ORDER_MARK):
+        raise VocabularyFileError(f"{source} must not begin with a byte order mark")
+    if content.startswith(b"minbpe v1"):
+        return "minbpe"
+    if content.startswith(b"#version"):
+        return "merges text"
     if _TIKTOKEN.match(content):
         return "tiktoken"
     return "sentencepiece" if content[:1] and content[0] in _MESSAGES else "tiktoken"
+
+
+def is_json(content: bytes) -> bool:
+    """Return whether a file holds JSON.
+
+    >>> is_json(b" {}"), is_json(b"YQ== 0")
+    (True, False)
+    """
+    return content[:1000].lstrip(b" \t\r\n").startswith((b"{", b"["))
