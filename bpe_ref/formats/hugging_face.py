@@ -63,7 +63,9 @@ _LENGTH_LIMIT: Final = 1 << 64
 _TWO: Final = 2
 
 
-def parse_tokenizer_json(data: bytes, source: str, quirks: Quirks = HUGGING_FACE) -> Tokenizer:
+def parse_tokenizer_json(
+    data: bytes | Node, source: str, quirks: Quirks = HUGGING_FACE
+) -> Tokenizer:
     """Return the tokenizer that is the content of a file; `source` names it in errors.
 
     Raises `VocabularyFileError`.

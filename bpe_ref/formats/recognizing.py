@@ -28,7 +28,7 @@ import re
 from typing import Final, Literal, TypeAlias
 
 from bpe_ref.errors import VocabularyFileError
-from bpe_ref.formats.json_nodes import parse_json
+from bpe_ref.formats.json_nodes import Node, parse_json
 
 Format: TypeAlias = Literal[
     "gguf",
@@ -78,14 +78,22 @@ _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _MESSAGES: Final = frozenset(number << 3 | 2 for number in range(1, 6))
 
 
-def format_of(content: bytes, source: str) -> Format:
-    r"""Return the format of a file's content; `source` names it in errors.
+def format_of(content: bytes | Node, source: str) -> Format:
+    r"""Return the format of a file's content, which may be JSON that is parsed already.
 
-    Raises `VocabularyFileError` for JSON that cannot be read, and for a file of another kind.
+    `source` names it in errors. Raises `VocabularyFileError` for JSON that cannot be read, and for
+    a file of another kind.
 
     >>> format_of(b"minbpe v1\n\n0\n", "x"), format_of(b"YQ== 0\n", "x"), format_of(b"\n\x05", "x")
     ('minbpe', 'tiktoken', 'sentencepiece')
     """
+    if not isinstance(content, bytes) or is_json(content):
+        root = parse_json(content, source).fields()
+        if {type(value) for value in root.values()} == {int}:
+            return "ids"
+        if "model" in root:
+            return "tokenizer.json"
+        return "tekken" if "config" in root and "vocab" in root else "plain json"
     if content.startswith(_BYTE_ORDER_MARK):
         raise VocabularyFileError(f"{source} must not begin with a byte order mark")
     if content.startswith(b"GGUF"):
@@ -94,13 +102,6 @@ def format_of(content: bytes, source: str) -> Format:
         return "minbpe"
     if content.startswith(b"#version"):
         return "merges text"
-    if content[:1000].lstrip(b" \t\r\n").startswith((b"{", b"[")):
-        root = parse_json(content, source).fields()
-        if {type(value) for value in root.values()} == {int}:
-            return "ids"
-        if "model" in root:
-            return "tokenizer.json"
-        return "tekken" if "config" in root and "vocab" in root else "plain json"
     if _TIKTOKEN.match(content):
         return "tiktoken"
     other = _other(content)
@@ -123,3 +124,12 @@ def _other(content: bytes) -> str | None:
     if b"\0" in content[:_SHOWN] and content[0] not in _MESSAGES:
         return "a binary file of unknown kind"
     return None
+
+
+def is_json(content: bytes) -> bool:
+    """Return whether a file holds JSON.
+
+    >>> is_json(b" {}"), is_json(b"YQ== 0")
+    (True, False)
+    """
+    return content[:1000].lstrip(b" \t\r\n").startswith((b"{", b"["))
