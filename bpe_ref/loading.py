@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from bpe_ref import finding
+from bpe_ref.decoders import ByteLevel
 from bpe_ref.errors import ParameterError, VocabularyFileError
 from bpe_ref.formats.files import read_unpacked
 from bpe_ref.formats.json_nodes import parse_json
@@ -100,6 +101,10 @@ def _load(path: Path, name: str) -> Tokenizer:
             from bpe_ref.formats.hugging_face import parse_tokenizer_json
 
             return parse_tokenizer_json(content, source).replace(name=name)
+        case "gguf":
+            from bpe_ref.formats.gguf import parse_gguf
+
+            return parse_gguf(data, source).replace(name=name)
         case "sentencepiece":
             from bpe_ref.formats.sentencepiece import parse_sentencepiece, sentencepiece_tokenizer
 
@@ -107,7 +112,11 @@ def _load(path: Path, name: str) -> Tokenizer:
         case "tekken":
             from bpe_ref.formats.tekken import parse_tekken
 
-            vocabulary = parse_tekken(content, source)
+            tekken = tokenizer_of(parse_tekken(content, source), name=name)
+            decoder = ByteLevel(
+                add_prefix_space=False, trim_offsets=False, joins_over_special=False
+            )
+            return tekken.replace(decoder=decoder)
         case "minbpe":
             from bpe_ref.formats.minbpe import parse_minbpe
 

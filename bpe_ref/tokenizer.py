@@ -33,6 +33,7 @@ Where only ids are needed, there is a faster way to them: see `quick_ids`.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from itertools import groupby
 from operator import index
 from typing import (
     TYPE_CHECKING,
@@ -504,6 +505,11 @@ class Tokenizer:
         'to be'
 
         """
+        if skip_special_tokens and self._ends:
+            ends = self._ends
+            runs = groupby(in_order(ids), key=lambda id_: type(id_) is int and id_ in ends)
+            how: _HowToDecode = {"errors": errors, "unknown_ids": unknown_ids}
+            return "".join([self.decode(run, **how) for is_end, run in runs if not is_end])
         if self._contents is not None:
             contents = self._found(self._contents, ids, skip_special_tokens, unknown_ids)
             return bytes_to_text(b"".join(contents), errors)
@@ -583,7 +589,8 @@ class Tokenizer:
         if isinstance(self.model, ByteBPE):
             starts = self.model.vocabulary.remember(continuations)
             hopeless = Hopeless.unless_complete(starts)
-        return Stream(reader(self._contents), Utf8Stream(errors, hopeless))
+        ends = self._ends if skip_special_tokens else frozenset[TokenId]()
+        return Stream(reader(self._contents), Utf8Stream(errors, hopeless), ends)
 
     # ---- tokens
 
@@ -666,7 +673,8 @@ class Tokenizer:
             return self._treatments[special]
         found = treatment_of(special, self.added.special)
         named = {text for one in chosen if not isinstance(one, str) for text in one}
-        for text in sorted(named.intersection(getattr(self.model, "unspellable", ()))):
+        unspellable = set(getattr(self.model, "unspellable", ())) - self.added.ids.keys()
+        for text in sorted(named & unspellable):
             rule = "must not name control tokens, which no text can spell"
             raise ParameterError("special", text, rule)
         if can_be_kept:
@@ -787,6 +795,12 @@ class Tokenizer:
         """The special tokens."""
         added = self.added
         return frozenset(id_ for id_, text in added.strings.items() if added.is_skipped(id_, text))
+
+    @cached_property
+    def _ends(self) -> frozenset[TokenId]:
+        """The special tokens that bytes are not joined over, where these are left out."""
+        joins = getattr(self.decoder, "joins_over_special", True)
+        return frozenset() if joins else self._skipped
 
     @cached_property
     def _added_by_bytes(self) -> Mapping[bytes, TokenId]:

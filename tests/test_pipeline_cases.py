@@ -131,7 +131,9 @@ def test_every_choice_of_a_component_is_made() -> None:
 
 
 def test_every_flag_of_the_model_is_on_somewhere_and_off_elsewhere() -> None:
-    models = [content["model"] for content in files().values()]
+    everywhere = [content["model"] for content in files().values()]
+    assert {model.get("type") for model in everywhere} == {"BPE", "Unigram", "WordPiece", None}
+    models = [model for model in everywhere if "merges" in model]
     for flag in ("fuse_unk", "byte_fallback", "ignore_merges"):
         assert {model[flag] for model in models if flag in model} == {True, False}
     for text in ("unk_token", "continuing_subword_prefix", "end_of_word_suffix"):

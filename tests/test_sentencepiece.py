@@ -76,6 +76,15 @@ def test_ids_pieces_offsets_and_text_are_those_of_the_library(name: str) -> None
     assert sum(telling) > len(telling) / 20
 
 
+def test_large_sums_of_scores_are_subtracted_as_in_the_library() -> None:
+    pieces = [Piece("a", -6.1), Piece("aa", -12.3), Piece("aaa", -18.4), Piece("ab", -9.7)]
+    tokenizer, library = both(a_model([UNKNOWN, *pieces, Piece("▁", -1.0)], {3: 1}))
+    for size in (3_000, 20_000, 40_000):
+        text = "aab" * size + "a" * size
+        assert tokenizer.encode(text) == library.encode(text)
+    assert not tokenizer.text_counter().is_safe_cut("b", "a")
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_any_ids_decode_as_the_library_decodes_them(name: str) -> None:
     tokenizer, library = both(changed(name))

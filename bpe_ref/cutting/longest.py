@@ -113,7 +113,7 @@ def _merges_characters(model: Model) -> bool:
     if isinstance(model, BPE):
         halves = {half for pair in model.merges for half in pair}
         return model.always_merges and halves.isdisjoint(BYTE_PIECES)
-    return isinstance(model, SentencePieceModel)
+    return isinstance(model, SentencePieceModel) and model.algorithm == "bpe"
 
 
 def _longest_of_model(model: Model, *, of_bytes: bool) -> int | None:

@@ -39,6 +39,10 @@ class ByteLevel:
     errors: str = "replace"
     """What becomes of bytes that are not UTF-8. No field of the format: see `with_errors`."""
 
+    joins_over_special: bool = True
+    """Whether bytes on both sides of a special token that is left out can be one character.
+    No field of the format: mistral-common decodes what is between special tokens by itself."""
+
     def __post_init__(self) -> None:
         """Refuse what is not a bool."""
         check_flag("add_prefix_space", self.add_prefix_space)

@@ -42,7 +42,7 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from math import isfinite
+from math import inf, isfinite
 from typing import Any, Final, Literal, NamedTuple
 
 from bpe_ref.components import Draw, Token
@@ -75,6 +75,7 @@ def best_path(
     *,
     has_unknown: bool = True,
     precision: Literal["f", "d"] = "d",
+    most: float = inf,
 ) -> list[Node]:
     """Return the best path: steps 1 and 2.
 
@@ -84,7 +85,8 @@ def best_path(
         score_of: returns the score of a token by its string.
         unknown_score: the score of an unknown character.
         has_unknown: whether there is an unknown token.
-        precision: what sums are rounded to when they are kept: 32-bit or 64-bit floats.
+        precision: what sums are rounded to: 32-bit or 64-bit floats.
+        most: if the sum at a place is beyond this, it is subtracted there and at all places behind.
 
     Raises `SymbolError` if there is no unknown token, but taking a character as unknown is, from
     left to right, the best path so far. A longer token may cover that character in the end.
@@ -98,12 +100,17 @@ def best_path(
     sums = array(precision, [0.0]) * (len(text) + 1)
     starts = [-1] * (len(text) + 1)
     unknown = bytearray(len(text) + 1)
+    reached = 0  # the last place to which a path leads
     for start in range(len(text)):
         here = sums[start]
+        if abs(here) > most:
+            _subtract(sums, (place for place in range(start, reached + 1) if starts[place] >= 0))
+            here = 0.0
         lengths = matches.lengths_at(start)
+        reached = max(reached, start + (lengths[0] if lengths else 1))
         for length in lengths:
             end = start + length
-            total = score_of(text[start:end]) + here
+            total = array(precision, [score_of(text[start:end]) + here])[0]
             if starts[end] < 0 or total > sums[end]:
                 sums[end], starts[end], unknown[end] = total, start, False
         if not lengths or lengths[-1] != 1:
@@ -122,6 +129,14 @@ def best_path(
         path.append(Node(starts[end], end, bool(unknown[end])))
         end = starts[end]
     return path[::-1]
+
+
+def _subtract(sums: "array[float]", places: Iterator[int]) -> None:
+    """Subtract the sum at the first place from those at all places."""
+    first = next(places)
+    offset = sums[first]
+    for place in (first, *places):
+        sums[place] -= offset
 
 
 @dataclass(frozen=True, eq=False)
