@@ -194,9 +194,11 @@ class BPE:
         >>> BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")]).ids("aba")
         [2, 0]
         """
-        if not self.always_merges:
+        if self.drops_merges or self.continuing_subword_prefix or self.end_of_word_suffix:
             return [token for token, _ in self._merged(piece, draw)]
-        if len(piece) <= SHORT:
+        if self.ignore_merges and piece in self.vocab:
+            return [self.vocab[piece]] if piece else []
+        if len(piece) <= LONGEST_PIECE or self.ignore_merges:
             return merged_ids(self._speller, self.ranked, piece)
         return self.partwise.ids(piece)
 

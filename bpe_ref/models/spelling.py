@@ -8,9 +8,10 @@ Definition
 Source, and what it leaves open: see `models.bpe`.
 """
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 
 from bpe_ref.errors import SymbolError
 from bpe_ref.models.merging import Symbol
@@ -69,10 +70,10 @@ class Speller:
         >>> Speller({"a": 0}, byte_fallback=True).always_falls_back([])
         False
         """
-        of_bytes: Container[TokenId | None] = set(self.byte_tokens)
+        of_bytes = set(self.byte_tokens)
         if not self.byte_fallback or None in of_bytes:
             return False
-        return not any(left in of_bytes or right in of_bytes for left, right in merging)
+        return of_bytes.isdisjoint(chain.from_iterable(merging))
 
     @cached_property
     def byte_tokens(self) -> Sequence[TokenId | None]:
