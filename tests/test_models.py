@@ -150,6 +150,16 @@ def test_equal_sums_keep_the_path_whose_last_token_is_longest() -> None:
         assert ours.tokenize("abc").tokens == ("a", "bc") == tuple(theirs.encode("abc").tokens)
 
 
+def test_the_library_reads_some_scores_of_17_digits_one_unit_off() -> None:
+    score = -3.0123284804704786
+    ours, theirs = both({"type": "Unigram", "unk_id": 0, "vocab": [["?", score], ["a", -1.5]]})
+    assert isinstance(ours.model, Unigram)
+    assert [number for _, number in ours.model.pieces] == [score, -1.5]
+    read = [number for _, number in json.loads(theirs.to_str())["model"]["vocab"]]
+    assert read == [-float(30123284804704786) / 1e16, -1.5]
+    assert read[0] != score
+
+
 def test_without_an_unknown_token_a_path_must_not_even_try_an_unknown_character() -> None:
     ours, theirs = both({"type": "Unigram", "unk_id": None, "vocab": [["ab", -100], ["a", 50]]})
     assert seen(theirs, "ab") is None

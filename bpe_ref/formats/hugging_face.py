@@ -29,6 +29,9 @@ Where the engine differs
     Unknown keys of a model and of an added token, and keys that come twice, are
     not seen by the engine; here they are errors, as is everything that is not
     understood. A model without a type that has `unk_id` must be a Unigram model.
+    Of a score with more than 15 digits, the engine divides the digits, rounded to a float, by a
+    power of ten. About an eighth of the scores that need 17 digits are off by one unit in the last
+    place then, and paths with nearly equal sums may be others. Here scores are read exactly.
 """
 
 from collections.abc import Callable, Mapping, Sequence
