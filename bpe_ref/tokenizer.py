@@ -7,7 +7,7 @@
 Definition
     Every component may be missing but the model. Added tokens are cut out, before and after
     normalizing; the pre-tokenizer cuts what is left into pieces, and the model turns these into
-    tokens (`pieces` has the steps). Truncation, the post-processor and padding work on the encoding.
+    tokens (`pieces` has the steps). Truncation, post-processor and padding work on the encoding.
     A word is one piece, or one added token. Offsets are characters of the given text. Text that is
     a list of words becomes tokens word by word.
 
