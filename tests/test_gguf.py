@@ -16,6 +16,7 @@ from bpe_ref.formats import files, gguf
 from bpe_ref.formats.gguf import parse_gguf, pre_tokenizers
 from bpe_ref.formats.recognizing import OTHERS, format_of
 from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE
+from tests.sampling.engines.llama_cpp_vocabularies import unpacked
 from tests.texts import drawn, text_of
 
 llama_cpp = pytest.importorskip("llama_cpp")
@@ -124,6 +125,21 @@ def test_every_name_of_a_pre_tokenizer_loads_here_and_there(tmp_path: Path) -> N
         path.write_bytes(written(**{**GPT2, "pre": name}))
         expected = engine(path).tokenize(sample.encode(), add_bos=True, special=False)
         assert load(path).encode(sample) == expected, name
+
+
+SMALL = ("gpt-2", "falcon", "mpt", "llama-spm", "phi-3", "refact", "starcoder", "deepseek-coder")
+
+
+def test_vocabularies_of_llama_cpp_give_the_ids_that_are_expected_there(tmp_path: Path) -> None:
+    names = tuple(f"{name}.gguf{end}" for name in SMALL for end in ("", ".inp", ".out"))
+    found = unpacked(names, tmp_path)
+    for name in SMALL:
+        tokenizer = load(found[f"{name}.gguf"])
+        texts = found[f"{name}.gguf.inp"].read_bytes().decode().split("\n__ggml_vocab_test__\n")
+        expected = found[f"{name}.gguf.out"].read_text().split("\n")
+        assert len(texts) > 40
+        for one, ids in zip(texts, expected, strict=False):
+            assert tokenizer.encode(one, add_special_tokens=False) == [*map(int, ids.split())], name
 
 
 def test_decoding_gives_the_text_and_names_of_special_tokens_are_known(tmp_path: Path) -> None:
