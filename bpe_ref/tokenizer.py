@@ -5,12 +5,11 @@
     ids  -> strings of tokens -> decoder -> text
 
 Definition
-    Encoding takes these steps; every component may be missing but the model.
-    1. to 5. Added tokens are cut out, before and after normalizing; the pre-tokenizer cuts what
-       is left into pieces, and the model turns these into tokens: see `pieces`.
-    6. Truncation, the post-processor and padding work on the encoding.
+    Every component may be missing but the model. Added tokens are cut out, before and after
+    normalizing; the pre-tokenizer cuts what is left into pieces, and the model turns these into
+    tokens (`pieces` has the steps). Truncation, post-processor and padding work on the encoding.
     A word is one piece, or one added token. Offsets are characters of the given text. Text that is
-    a list of words goes through 1 to 5 word by word.
+    a list of words becomes tokens word by word.
 
     Tokens are decoded by their strings: special ones can be left out, the decoder does the rest.
 
