@@ -212,6 +212,12 @@ def test_what_cannot_be_read_is_said_in_one_sentence(content: bytes, sentence: s
     assert sentence in str(caught.value)
 
 
+def test_a_file_of_very_many_tokens_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gguf, "MOST_TOKENS", 99)
+    with pytest.raises(VocabularyFileError, match="tokens must be at most 99 texts, got 267"):
+        parse_gguf(written(**GPT2), "x")
+
+
 def test_broken_files_give_a_tokenizer_or_one_sentence_in_bounded_time() -> None:
     whole = written(**LLAMA)
     start = time.process_time()

@@ -72,6 +72,9 @@ from bpe_ref.tokenizer import Tokenizer
 
 MAGIC: Final = b"GGUF"
 
+MOST_TOKENS: Final = 1 << 21
+"""The most tokens of a file; the largest known vocabularies have an eighth of them."""
+
 _PREFIX: Final = "tokenizer.ggml."
 _VERSIONS: Final = (2, 3)
 _FLAG: Final = 7
@@ -267,6 +270,8 @@ class Metadata:
         listed: list[str] | None = self.get("tokens", list, None)
         if listed is None:
             self.missing("tokens")
+        if len(listed) > MOST_TOKENS:
+            self.fail("tokens", f"must be at most {MOST_TOKENS} texts", len(listed))
         tokens = [text or f"[EMPTY_{token}]" for token, text in enumerate(listed)]
         first: dict[str, int] = {}
         for token, text in enumerate(tokens):
