@@ -11,14 +11,19 @@ A path may lead to a folder, too. The first file counts that is there, of
 tokenizer.json, tekken.json, tokenizer.model, vocab.json, encoder.json.
 """
 
+import gc
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from bpe_ref import finding
+from bpe_ref.decoders import ByteLevel
 from bpe_ref.errors import ParameterError, VocabularyFileError
 from bpe_ref.formats.files import read_unpacked
-from bpe_ref.formats.recognizing import format_of
+from bpe_ref.formats.json_nodes import parse_json
+from bpe_ref.formats.recognizing import format_of, is_json
 from bpe_ref.registry import REGISTRY
 from bpe_ref.tiny import tiny_vocabulary
 from bpe_ref.tokenizer import Tokenizer, tokenizer_of
@@ -49,9 +54,22 @@ def load(name_or_path: str | os.PathLike[str]) -> Tokenizer:
     path = _path(name_or_path)
     name = str(name_or_path)
     if path is not None:
-        return _load(path, name)
+        with _no_collection():
+            return _load(path, name)
     vocabulary = tiny_vocabulary() if name == _TINY else finding.registered_vocabulary(name)
     return tokenizer_of(vocabulary, name=name)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Within this context, do not search the growing tables for garbage again and again."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _path(name_or_path: str | os.PathLike[str]) -> Path | None:
@@ -75,24 +93,34 @@ def _path(name_or_path: str | os.PathLike[str]) -> Path | None:
 
 def _load(path: Path, name: str) -> Tokenizer:
     """Return the tokenizer in a file; raise `VocabularyFileError`."""
-    content, source = read_unpacked(path), str(path)
+    source = str(path)
+    data = read_unpacked(path)
+    content = parse_json(data, source) if is_json(data) else data
     match format_of(content, source):
         case "tokenizer.json":
             from bpe_ref.formats.hugging_face import parse_tokenizer_json
 
             return parse_tokenizer_json(content, source).replace(name=name)
+        case "gguf":
+            from bpe_ref.formats.gguf import parse_gguf
+
+            return parse_gguf(data, source).replace(name=name)
         case "sentencepiece":
             from bpe_ref.formats.sentencepiece import parse_sentencepiece, sentencepiece_tokenizer
 
-            return sentencepiece_tokenizer(parse_sentencepiece(content, source), name)
+            return sentencepiece_tokenizer(parse_sentencepiece(data, source), name)
         case "tekken":
             from bpe_ref.formats.tekken import parse_tekken
 
-            vocabulary = parse_tekken(content, source)
+            tekken = tokenizer_of(parse_tekken(content, source), name=name)
+            decoder = ByteLevel(
+                add_prefix_space=False, trim_offsets=False, joins_over_special=False
+            )
+            return tekken.replace(decoder=decoder)
         case "minbpe":
             from bpe_ref.formats.minbpe import parse_minbpe
 
-            vocabulary = parse_minbpe(content, source)
+            vocabulary = parse_minbpe(data, source)
         case "plain json":
             from bpe_ref.formats.plain_json import parse_plain_json
 
@@ -100,7 +128,7 @@ def _load(path: Path, name: str) -> Tokenizer:
         case "tiktoken":
             from bpe_ref.formats.tiktoken import parse_tiktoken
 
-            vocabulary = vocabulary_by_concatenation(parse_tiktoken(content, source))
+            vocabulary = vocabulary_by_concatenation(parse_tiktoken(data, source))
         case _:
             vocabulary = _load_pair(path)
     return tokenizer_of(vocabulary, name=name)

@@ -14,8 +14,8 @@ Why this is the same answer
     same text, or else `reads_origins` says so, and this way is not taken.
     *Remembering*: pieces do not influence one another, so what a piece became
     once, it becomes again. With dropout nothing is remembered.
-    *Letters later*: a byte level without prefix space writes each piece by
-    itself, whatever stands around it.
+    *Letters later*: a byte level that is not the only step cuts and writes each
+    piece by itself, whatever stands around it.
     *Cutting once more*: see `borders`. Text that nothing cuts is cut only there,
     and its words are remembered, not the text: see `partwise`.
 """
@@ -39,6 +39,9 @@ from bpe_ref.vocabulary.merges import TokenId
 _Cut: TypeAlias = Callable[[str, bool], list[str]]
 """Cuts a text; the flag tells whether the original begins with it."""
 
+_Finish: TypeAlias = Callable[[str], list[str]]
+"""Cuts a piece once more, whatever stands around it."""
+
 
 class QuickIds:
     """Encodes texts, and remembers pieces.
@@ -59,7 +62,7 @@ class QuickIds:
         self._model: Final = model
         self._added: Final = added
         self._normalize: Final = None if normalizer is None else normalizer.normalize_text
-        self._cut, self._finish = _cutting(pre_tokenizer)
+        self._cut, self._finish, self._cut_on = _cutting(pre_tokenizer)
         merges_letters = isinstance(model, BPE) and model.always_merges
         by_parts = merges_letters and not _cuts(pre_tokenizer)
         self._uncut: Final = model.partwise if by_parts and isinstance(model, BPE) else None
@@ -70,9 +73,8 @@ class QuickIds:
             CharacterBorders(model.borders) if cuts_more and isinstance(model, BPE) else None
         )
         self._added_count: Final = len(added.ids)
-        self.cuts_letters: Final = self._finish is not _in_letters and writes_letters(
-            normalizer, pre_tokenizer
-        )
+        finishes = self._finish is not _unchanged
+        self.cuts_letters: Final = not finishes and writes_letters(normalizer, pre_tokenizer)
         """Whether `pieces` returns byte letters."""
 
     def ids(
@@ -102,7 +104,12 @@ class QuickIds:
         ['aa']
         """
         treatment.check(text)
-        return [piece for pieces, _ in self._parts(text, treatment) for piece in pieces]
+        return [
+            part
+            for pieces, token in self._parts(text, treatment)
+            for piece in pieces
+            for part in (self._cut_on(piece) if token is None else [piece])
+        ]
 
     def _parts(self, text: str, treatment: Treatment) -> Iterator[tuple[list[str], TokenId | None]]:
         """Yield the pieces of each stretch, and each added token with its text."""
@@ -140,7 +147,7 @@ class QuickIds:
             parts = self._characters.cut(piece)
             if len(parts) > 1:
                 return self._cache.encode(parts)
-        return self._model.ids(self._finish(piece), draw)
+        return [token for part in self._finish(piece) for token in self._model.ids(part, draw)]
 
 
 def reads_origins(normalizer: Normalizer | None, pre_tokenizer: PreTokenizer | None) -> bool:
@@ -182,18 +189,22 @@ def _cuts(pre_tokenizer: PreTokenizer | None) -> bool:
     return pre_tokenizer is not None
 
 
-def _cutting(pre_tokenizer: PreTokenizer | None) -> tuple[_Cut, Callable[[str], str]]:
-    """Return how text is cut into pieces, and what then becomes of each piece on its own."""
+def _cutting(pre_tokenizer: PreTokenizer | None) -> tuple[_Cut, _Finish, _Finish]:
+    """Return how text is cut, what then becomes of each piece on its own, and its final pieces.
+
+    What becomes of a piece are the strings that the model gets. Its final pieces are those strings
+    before bytes are written as letters.
+    """
     if pre_tokenizer is None:
-        return _whole, _unchanged
+        return _whole, _unchanged, _unchanged
     *before, last = _steps(pre_tokenizer)
     if not isinstance(last, ByteLevel):
-        return pre_tokenizer.cut_text, _unchanged
+        return pre_tokenizer.cut_text, _unchanged, _unchanged
     if not before:
-        return lambda text, _: last.plain_pieces(text), _in_letters
-    if last.use_regex or last.add_prefix_space:
-        return pre_tokenizer.cut_text, _unchanged
-    return Sequence(before).cut_text, _in_letters
+        return lambda text, _: last.plain_pieces(text), _in_letters, _unchanged
+    if not last.use_regex and not last.add_prefix_space:
+        return Sequence(before).cut_text, _in_letters, _unchanged
+    return Sequence(before).cut_text, last.cut_text, last.plain_pieces
 
 
 def _whole(text: str, at_start: bool) -> list[str]:
@@ -201,12 +212,12 @@ def _whole(text: str, at_start: bool) -> list[str]:
     return [text]
 
 
-def _unchanged(piece: str) -> str:
-    return piece
+def _unchanged(piece: str) -> list[str]:
+    return [piece]
 
 
-def _in_letters(piece: str) -> str:
-    return to_letters(piece.encode())
+def _in_letters(piece: str) -> list[str]:
+    return [to_letters(piece.encode())]
 
 
 def _steps(pre_tokenizer: PreTokenizer) -> list[PreTokenizer]:

@@ -5,12 +5,11 @@
     ids  -> strings of tokens -> decoder -> text
 
 Definition
-    Encoding takes these steps; every component may be missing but the model.
-    1. to 5. Added tokens are cut out, before and after normalizing; the pre-tokenizer cuts what
-       is left into pieces, and the model turns these into tokens: see `pieces`.
-    6. Truncation, the post-processor and padding work on the encoding.
+    Every component may be missing but the model. Added tokens are cut out, before and after
+    normalizing; the pre-tokenizer cuts what is left into pieces, and the model turns these into
+    tokens (`pieces` has the steps). Truncation, post-processor and padding work on the encoding.
     A word is one piece, or one added token. Offsets are characters of the given text. Text that is
-    a list of words goes through 1 to 5 word by word.
+    a list of words becomes tokens word by word.
 
     Tokens are decoded by their strings: special ones can be left out, the decoder does the rest.
 
@@ -33,6 +32,7 @@ Where only ids are needed, there is a faster way to them: see `quick_ids`.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from itertools import groupby
 from operator import index
 from typing import (
     TYPE_CHECKING,
@@ -504,6 +504,11 @@ class Tokenizer:
         'to be'
 
         """
+        if skip_special_tokens and self._ends:
+            ends = self._ends
+            runs = groupby(in_order(ids), key=lambda id_: type(id_) is int and id_ in ends)
+            how: _HowToDecode = {"errors": errors, "unknown_ids": unknown_ids}
+            return "".join([self.decode(run, **how) for is_end, run in runs if not is_end])
         if self._contents is not None:
             contents = self._found(self._contents, ids, skip_special_tokens, unknown_ids)
             return bytes_to_text(b"".join(contents), errors)
@@ -583,7 +588,8 @@ class Tokenizer:
         if isinstance(self.model, ByteBPE):
             starts = self.model.vocabulary.remember(continuations)
             hopeless = Hopeless.unless_complete(starts)
-        return Stream(reader(self._contents), Utf8Stream(errors, hopeless))
+        ends = self._ends if skip_special_tokens else frozenset[TokenId]()
+        return Stream(reader(self._contents), Utf8Stream(errors, hopeless), ends)
 
     # ---- tokens
 
@@ -666,7 +672,8 @@ class Tokenizer:
             return self._treatments[special]
         found = treatment_of(special, self.added.special)
         named = {text for one in chosen if not isinstance(one, str) for text in one}
-        for text in sorted(named.intersection(getattr(self.model, "unspellable", ()))):
+        unspellable = set(getattr(self.model, "unspellable", ())) - self.added.ids.keys()
+        for text in sorted(named & unspellable):
             rule = "must not name control tokens, which no text can spell"
             raise ParameterError("special", text, rule)
         if can_be_kept:
@@ -787,6 +794,12 @@ class Tokenizer:
         """The special tokens."""
         added = self.added
         return frozenset(id_ for id_, text in added.strings.items() if added.is_skipped(id_, text))
+
+    @cached_property
+    def _ends(self) -> frozenset[TokenId]:
+        """The special tokens that bytes are not joined over, where these are left out."""
+        joins = getattr(self.decoder, "joins_over_special", True)
+        return frozenset() if joins else self._skipped
 
     @cached_property
     def _added_by_bytes(self) -> Mapping[bytes, TokenId]:

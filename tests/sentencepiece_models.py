@@ -53,6 +53,13 @@ TRAINED: Final[Mapping[str, Mapping[str, Any]]] = {
         "eos_piece": "[E]",
         "unk_surface": "▁U",
     },
+    "unigram": {"model_type": "unigram", "vocab_size": 1450},
+    "unigram, byte fallback, user-defined": {
+        "model_type": "unigram",
+        "vocab_size": 1450,
+        "byte_fallback": True,
+        "user_defined_symbols": USER_DEFINED,
+    },
 }
 
 
@@ -154,6 +161,8 @@ def changed(name: str) -> bytes:
             return with_pieces("like Llama", tied)
         case "ties and unused":
             return with_pieces("plain", lambda at, piece: unused(at, tied(at, piece)))
+        case "unigram, ties and unused":
+            return with_pieces("unigram", lambda at, piece: unused(at, tied(at, piece)))
         case "denormalized":
             rules = dict(normalizer_of(trained("nfkc_cf")))
             return trained("identity") + a_field(5, message({**rules, 3: 0, 4: 0, 5: 0}))
@@ -177,6 +186,7 @@ CHANGED: Final = (
     "unused, byte fallback",
     "ties",
     "ties and unused",
+    "unigram, ties and unused",
     "denormalized",
     "denormalized with spaces",
 )

@@ -119,10 +119,11 @@ def test_chunks_cover_the_text_and_none_is_too_long(
 
 
 @pytest.mark.parametrize("template", ["--template", "--no-template"])
-@pytest.mark.parametrize("text", ["to be", "to be or not " * 90_000])
+@pytest.mark.parametrize("text", ["to be", "to be or not " * 90])
 def test_what_is_counted_and_cut_is_what_encode_prints(
-    template: str, text: str, tmp_path: Path
+    template: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("tokenref.commands.text.SMALL", 500)
     path = tmp_path / "text.txt"
     path.write_text(text)
     ours = ("--file", path, "--vocabulary", WHOLE, template)

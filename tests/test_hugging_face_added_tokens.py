@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer as EngineTokenizer
 from tokenizers import normalizers
 
-from bpe_ref.added_tokens import AddedToken, AddedTokens, AddedVocabulary, longest_matches
-from bpe_ref.added_tokens.longest_matches import ByAutomaton, ByLength, Searcher, searcher_of
+from bpe_ref.added_tokens import AddedToken, AddedTokens, AddedVocabulary
 from bpe_ref.aligned_text import AlignedText
 from bpe_ref.errors import SpecialTokenError, VocabularyError
 from bpe_ref.models.bpe import BPE
 from bpe_ref.quirks import HUGGING_FACE, STRICT, Quirks
 from bpe_ref.tokenizer import Tokenizer
+from bpe_ref.vocabulary import longest_matches
+from bpe_ref.vocabulary.longest_matches import ByAutomaton, ByLength, Searcher, searcher_of
 from tests.engine_encodings import FAILED, engine_answer, our_answer
 from tests.synthetic_tokenizers import FLAGS, Document, added, document, engine, trained_model
 from tests.texts import drawn, text_of

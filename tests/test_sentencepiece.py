@@ -14,6 +14,7 @@ from bpe_ref.models.sentencepiece import (
     Piece,
     PieceKind,
     SentencePieceModel,
+    merge,
     merge_heap,
     merge_naive,
 )
@@ -73,6 +74,15 @@ def test_ids_pieces_offsets_and_text_are_those_of_the_library(name: str) -> None
 
     check()
     assert sum(telling) > len(telling) / 20
+
+
+def test_large_sums_of_scores_are_subtracted_as_in_the_library() -> None:
+    pieces = [Piece("a", -6.1), Piece("aa", -12.3), Piece("aaa", -18.4), Piece("ab", -9.7)]
+    tokenizer, library = both(a_model([UNKNOWN, *pieces, Piece("▁", -1.0)], {3: 1}))
+    for size in (3_000, 20_000, 40_000):
+        text = "aab" * size + "a" * size
+        assert tokenizer.encode(text) == library.encode(text)
+    assert not tokenizer.text_counter().is_safe_cut("b", "a")
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -149,7 +159,7 @@ def test_the_heap_merges_as_the_definition_does(text: str, name: str) -> None:
     written = normalized(tokenizer, text)
     model = tokenizer.model
     assert isinstance(model, SentencePieceModel)
-    assert merge_heap(model, written) == merge_naive(model, written)
+    assert merge_heap(model, written) == merge_naive(model, written) == merge(model, written)
 
 
 @st.composite
@@ -159,7 +169,7 @@ def small_models(draw: st.DrawFn) -> bytes:
     kinds: st.SearchStrategy[PieceKind] = st.sampled_from(
         ["normal"] * 6 + ["unused"] * 3 + ["user-defined", "control"]
     )
-    scores = st.sampled_from([0.0, -1.0, -2.0, -3.0, 1.5])
+    scores = st.sampled_from([0.0, -1.0, -2.0, -3.0, 1.5, float("-inf")])
     pieces = [Piece(word, draw(scores), draw(kinds)) for word in words]
     byte_fallback = draw(st.booleans())
     listed = [UNKNOWN, *(BYTES if byte_fallback else []), *pieces]
@@ -169,7 +179,7 @@ def small_models(draw: st.DrawFn) -> bytes:
 
 
 @drawn(500)
-@given(small_models(), st.lists(st.text("aab ▁c", max_size=12), min_size=1, max_size=3), st.data())
+@given(small_models(), st.lists(st.text("aab ▁c", max_size=40), min_size=1, max_size=3), st.data())
 def test_small_models_with_every_kind_of_piece_are_encoded_as_in_the_library(
     data: bytes, texts: list[str], source: st.DataObject
 ) -> None:
@@ -178,7 +188,9 @@ def test_small_models_with_every_kind_of_piece_are_encoded_as_in_the_library(
     assert isinstance(model, SentencePieceModel)
     for text in texts:
         written = normalized(tokenizer, text)
-        assert merge_naive(model, written) == merge_heap(model, written)
+        merged = merge_naive(model, written)
+        assert merged == merge_heap(model, written) == merge(model, written)
+        assert model.ids(written) == [token.id for token in model.tokenize(written)]
         check_text(tokenizer, library, text)
     some_ids = st.lists(st.integers(0, library.get_piece_size() - 1), max_size=6)
     ids = source.draw(some_ids)

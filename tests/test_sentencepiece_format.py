@@ -30,9 +30,8 @@ TINY: Final = a_model([UNKNOWN, Piece("a"), Piece("aa", -1.0)])
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"", "example must be a model of type BPE, it is a unigram model"),
-        (a_field(2, a_field(3, 1)), "it is a unigram model"),
-        (a_field(2, a_field(3, 3)), "it is a word model"),
+        (b"", "example: a model must have one unknown piece, it has 0"),
+        (a_field(2, a_field(3, 3)), "example must be of type BPE or unigram, it is a word model"),
         (a_field(2, a_field(3, 4)), "it is a character model"),
         (TINY[:5], "example, byte 1: field 1 must have 14 bytes, there are 3 left"),
         (b"\xff" * 20, "example, byte 0: a variable-length number has more than ten bytes"),
@@ -48,6 +47,7 @@ TINY: Final = a_model([UNKNOWN, Piece("a"), Piece("aa", -1.0)])
         (a_model([UNKNOWN, *BYTES[1:]], {35: 1}), "must have 256 byte pieces, it has 255"),
         (a_model([UNKNOWN, Piece("x", kind="byte")], {35: 1}), "must be a byte from <0x00>"),
         (a_model([UNKNOWN, Piece("a", float("nan"))]), "the score of piece 1 must be a number"),
+        (a_model([UNKNOWN, Piece("a", float("inf"))], {3: 1}), "piece 1 must be finite, got inf"),
         (a_model([UNKNOWN, Piece("a\0b")]), "piece 1 must not hold U\\+0000"),
         (a_field(1, a_field(1, b"\xff")), "example: piece 0 must be UTF-8, but its byte 0"),
         (a_model([UNKNOWN], normalizer={2: b"abc"}), "example: .*precompiled_charsmap"),

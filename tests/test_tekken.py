@@ -9,7 +9,7 @@ import pytest
 import tiktoken
 from hypothesis import given
 
-from bpe_ref import VocabularyFileError, load, tokenizer_of
+from bpe_ref import DecodingError, TokenIdError, VocabularyFileError, load, tokenizer_of
 from bpe_ref.formats.tekken import OLD_SPECIAL_TOKENS, parse_tekken
 from bpe_ref.tiny import tiny_vocabulary
 from bpe_ref.vocabulary import Vocabulary
@@ -66,6 +66,24 @@ def test_an_id_is_a_rank_behind_the_special_tokens() -> None:
     assert vocabulary.special_tokens["</s>"] == 2
     assert tokenizer_of(vocabulary).encode("ab", special="ordinary") == [266]
     assert (vocabulary.text.pattern, vocabulary.text.whole_piece) == (PATTERN, True)
+
+
+def test_bytes_are_not_joined_over_a_special_token_that_is_left_out(tmp_path: Path) -> None:
+    """mistral-common decodes the runs between special tokens one by one."""
+    path = tmp_path / "tekken.json"
+    path.write_text(json.dumps(SMALL))
+    tokenizer = load(path)
+    count = len(tokenizer.added.tokens)
+    ids = [count + 0xC3, 0, count + 0xA9, count + 0xC3, count + 0xA9]
+    assert tokenizer.decode(ids, skip_special_tokens=True) == "\ufffd\ufffdé"
+    assert tokenizer.decode(ids, skip_special_tokens=True, errors="ignore") == "é"
+    assert tokenizer.decode_bytes(ids, skip_special_tokens=True) == b"\xc3\xa9\xc3\xa9"
+    stream = tokenizer.stream(skip_special_tokens=True)
+    assert [stream.push(token) for token in ids] == ["", "\ufffd", "\ufffd", "", "é"]
+    with pytest.raises(DecodingError):
+        tokenizer.decode(ids, skip_special_tokens=True, errors="strict")
+    with pytest.raises(TokenIdError):
+        tokenizer.decode([0, [0]], skip_special_tokens=True)  # type: ignore[list-item]
 
 
 def test_special_tokens_that_are_not_listed_have_names_made_for_them() -> None:

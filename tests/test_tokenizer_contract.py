@@ -49,7 +49,7 @@ from tests.test_minbpe_format import small
 from tests.test_tekken import SMALL as TEKKEN
 from tests.texts import drawn, text_of
 
-LLAMA: Final = {
+LLAMA: Final[dict[str, Any]] = {
     "added_tokens": [
         {
             "id": 3,
@@ -118,6 +118,9 @@ def written() -> dict[str, str]:
     write_merges_text(small(), folder / "merges.txt", folder / "vocab.json")
     write_tokenizer_json(vocabulary_of(load("tiny")), folder / "bytes.json")
     (folder / "llama.json").write_text(json.dumps(LLAMA))
+    scores = [[token, -2.0 * len(token)] for token in LLAMA["model"]["vocab"]]
+    unigram = {"type": "Unigram", "unk_id": 0, "vocab": scores, "byte_fallback": True}
+    (folder / "unigram.json").write_text(json.dumps({**LLAMA, "model": unigram}))
     pieces = [UNKNOWN, Piece("<s>", kind="control"), *BYTES]
     pieces += [Piece(text, -float(n)) for n, text in enumerate(["▁", "a", "b", "ab", "▁ab"])]
     pieces += [Piece("<|x|>", kind="user-defined")]

@@ -1,6 +1,6 @@
 """What makes a vocabulary, what it refuses and in which words, and what its digest covers."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import FrozenInstanceError
 from typing import Any
 
@@ -25,7 +25,7 @@ def joined(ranks: Mapping[Any, Any] = TOKENS, **rest: Any) -> Build:  # bad on p
 
 def listed(
     ids: Mapping[Any, Any] = TOKENS,
-    merges: Sequence[tuple[bytes, bytes]] = ((b"a", b"b"),),
+    merges: Any = ((b"a", b"b"),),
     **rest: Any,  # bad on purpose
 ) -> Build:
     return lambda: vocabulary_by_pair(ids, merges, **rest)
@@ -92,6 +92,12 @@ def listed(
             listed({b"a": 0, b"aa": 1}, [(b"", b"a")]),
             "merge 0 must join two tokens into a third, but b'' is not a token",
         ),
+        (listed({b"a": 0}, 5), "merges must be pairs of bytes, got 5"),
+        (listed({b"a": 0}, [5]), "merge 0 must be a pair of bytes, got 5"),
+        (listed({b"a": 0}, [(b"a",)]), "merge 0 must be a pair of bytes, got (b'a',)"),
+        (joined(special_tokens=[1]), "special_tokens must be a mapping of texts to ids, got [1]"),
+        (listed(special_tokens=5), "special_tokens must be a mapping of texts to ids, got 5"),
+        (joined(text="[ab]"), "text must be TextRules or None, got '[ab]'"),
         (
             joined(special_tokens={"": 9}),
             "a special token must be non-empty text without surrogates, got ''",

@@ -16,6 +16,7 @@ from authoring.tokenizer_files import (
     lengths,
     models,
     normalizers,
+    other_models,
     post_processors,
     pre_tokenizers,
 )
@@ -59,6 +60,7 @@ KINDS: Final = (
     ("post-processors", post_processors, "PostProcessor", "post-processors"),
     ("lengths", lengths, "Lengths", "truncation"),
     ("families", families, "WholeTokenizer", "files"),
+    ("other-models", other_models, "ModelFlags", "model"),
 )
 """Kinds of components: topic, tokenizers, flag, and the section with the rules."""
 
@@ -91,7 +93,13 @@ def drafts() -> Iterator[Draft]:
         found: Counter[str] = Counter()
         texts = texts_for(topic.replace("-", "_"))
         for tokenizer in module.tokenizers():
-            yield from _of_tokenizer(topic, tokenizer, texts, [flag], anchor, found)
+            own = [asked for asked in texts if asked.slug == tokenizer.name.replace("_", "-")]
+            yield from _of_tokenizer(topic, tokenizer, own or texts, [flag], anchor, found)
+
+
+def _slug(name: str, slug: str) -> str:
+    """Return the slug of a case: both, or the name alone if the text is the tokenizer's own."""
+    return name if slug == name else f"{name}-{slug}"
 
 
 def request_of(asked: Asked) -> TokenizeInput:
@@ -142,7 +150,7 @@ def _of_tokenizer(
         yield blaming(
             "tokenize",
             topic,
-            f"{tokenizer.name.replace('_', '-')}-{asked.slug}",
+            _slug(tokenizer.name.replace("_", "-"), asked.slug),
             tokenizer.name,
             request,
             f"{tokenizer.about}: {asked.what}.",

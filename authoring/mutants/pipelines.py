@@ -21,6 +21,7 @@ from authoring.mutants.mutant import (
 from authoring.tokenizer_files.table import fixture_tokenizers, token_ids
 from bpe_ref.added_tokens import AddedToken, AddedVocabulary, Cut
 from bpe_ref.aligned_text import AlignedText
+from bpe_ref.components import Model as AnyModel
 from bpe_ref.components import Token
 from bpe_ref.decoders import DecoderSequence
 from bpe_ref.encoding import Encoding
@@ -109,8 +110,8 @@ class Processing:
 class Model:
     """A model that follows a rule about pieces."""
 
-    right: BPE
-    rule: Callable[[BPE, str], list[Token]]
+    right: AnyModel
+    rule: Callable[[Any, str], list[Token]]
     borders: None = None
     """Not needed where offsets are wanted."""
 

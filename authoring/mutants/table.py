@@ -18,6 +18,7 @@ from authoring.mutants import (
     pipelines_decoding,
     pipelines_model,
     pipelines_normalizers,
+    pipelines_segmenting,
     pipelines_sizes,
     pipelines_streams,
     sampling_chains,
@@ -38,6 +39,7 @@ MODULES: Final = (
     *(merging, vocabularies, cutting, special, decoding, growing, parts, streams, calls, sizes),
     *(pipelines_model, pipelines_added, pipelines_normalizers, pipelines_cutting),
     *(pipelines_after, pipelines_decoding, pipelines_streams, pipelines_sizes),
+    pipelines_segmenting,
     *(sampling_filters, sampling_rows, sampling_draws, sampling_chains, sampling_own_numbers),
     sampling_sizes,
 )

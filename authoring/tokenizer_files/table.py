@@ -12,6 +12,7 @@ from authoring.tokenizer_files import (
     lengths,
     models,
     normalizers,
+    other_models,
     post_processors,
     pre_tokenizers,
 )
@@ -29,6 +30,7 @@ KINDS: Final = (
     decoders,
     lengths,
     families,
+    other_models,
 )
 """The modules that have tokenizers. New ones are added at the end."""
 

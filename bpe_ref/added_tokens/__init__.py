@@ -53,12 +53,12 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from bpe_ref.added_tokens.longest_matches import searcher_of
 from bpe_ref.aligned_text import AlignedText
 from bpe_ref.components import Normalizer
 from bpe_ref.errors import ParameterError, SpecialTokenError, VocabularyError
 from bpe_ref.patterns.unicode_tables import TABLES, to_ranges
 from bpe_ref.quirks import HUGGING_FACE, Quirks
+from bpe_ref.vocabulary.longest_matches import searcher_of
 from bpe_ref.vocabulary.merges import TokenId
 
 MOST_REPEATED: Final = 1 << 24

@@ -41,6 +41,7 @@ from bpe_ref.cutting.long_pieces import Components
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.models.sentencepiece import BYTE_PIECES, SentencePieceModel
+from bpe_ref.models.unigram import Unigram
 from bpe_ref.normalizers.forms import NFC, NFD, NFKC, NFKD
 from bpe_ref.normalizers.lowercase import Lowercase
 from bpe_ref.normalizers.nfc import PinnedNFC
@@ -112,7 +113,7 @@ def _merges_characters(model: Model) -> bool:
     if isinstance(model, BPE):
         halves = {half for pair in model.merges for half in pair}
         return model.always_merges and halves.isdisjoint(BYTE_PIECES)
-    return isinstance(model, SentencePieceModel)
+    return isinstance(model, SentencePieceModel) and model.algorithm == "bpe"
 
 
 def _longest_of_model(model: Model, *, of_bytes: bool) -> int | None:
@@ -121,6 +122,8 @@ def _longest_of_model(model: Model, *, of_bytes: bool) -> int | None:
         return max(map(len, model.vocabulary.tokens.values()), default=1)
     if isinstance(model, SentencePieceModel):
         return max(len(piece.text) for piece in model.pieces) if model.byte_fallback else None
+    if isinstance(model, Unigram):
+        return max(map(len, model.vocab), default=1) if model.gives_a_token else None
     if not isinstance(model, BPE) or model.drops_merges:
         return None
     if model.continuing_subword_prefix or model.end_of_word_suffix:

@@ -27,7 +27,7 @@ How it is found
     | `Lowercase`, byte levels | everywhere: each character changes by itself |
     | SentencePiece's normalizer | not behind spaces, nor where a rule has both characters |
     | `Metaspace` | before a space, if it splits |
-    | models | where no token contains both characters side by side |
+    | BPE and Unigram | where no token contains both characters side by side |
 
 Added tokens
     They must not reach over the place, now or later. So wherever some added

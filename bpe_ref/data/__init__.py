@@ -7,6 +7,7 @@
 | `scripts.json` | the scripts of `UnicodeScripts` |
 | `oniguruma_properties.json` | Oniguruma's character properties |
 | `oniguruma_foldings.json` | which characters Oniguruma's `(?i)` takes for each other |
+| `llama_cpp.json` | the pre-tokenizers that GGUF files name; tokens of another kind than they say |
 | `tiny.tiktoken`, `tiny_corpus.txt` | the vocabulary `tiny` and the text it was trained on |
 
 Nothing is copied from the Unicode character database. The scripts in `authoring/tables` ask the
@@ -16,6 +17,7 @@ engines about every code point and write their answers. Each table names its ori
 import json
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 
 @cache
@@ -25,5 +27,16 @@ def table(name: str) -> dict[str, str]:
     >>> table("unicode")["WHITE_SPACE"][:16]
     '9-D 20 85 A0 168'
     """
+    return {key: " ".join(lines) for key, lines in document(name)["entries"].items()}
+
+
+@cache
+def document(name: str) -> dict[str, Any]:
+    """Return the content of a JSON file.
+
+    >>> sorted(document("llama_cpp"))
+    ['kinds', 'names', 'origin', 'patterns']
+    """
     content = (Path(__file__).parent / f"{name}.json").read_text(encoding="utf-8")
-    return {key: " ".join(lines) for key, lines in json.loads(content)["entries"].items()}
+    found: dict[str, Any] = json.loads(content)
+    return found

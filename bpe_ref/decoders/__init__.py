@@ -152,6 +152,8 @@ class Replace:
 
     def decode_chain(self, tokens: Sequence[str]) -> list[str]:
         """Return the new list."""
+        if isinstance(self.pattern, Literal) and 0 < len(self.pattern.text) >= len(self.content):
+            return [token.replace(self.pattern.text, self.content) for token in tokens]
         return list(map(self._replace, tokens))
 
     def _replace(self, token: str) -> str:

@@ -39,6 +39,10 @@ class ByteLevel:
     errors: str = "replace"
     """What becomes of bytes that are not UTF-8. No field of the format: see `with_errors`."""
 
+    joins_over_special: bool = True
+    """Whether bytes on both sides of a special token that is left out can be one character.
+    No field of the format: mistral-common decodes what is between special tokens by itself."""
+
     def __post_init__(self) -> None:
         """Refuse what is not a bool."""
         check_flag("add_prefix_space", self.add_prefix_space)
@@ -77,12 +81,14 @@ class ByteFallback:
         chain: list[str] = []
         run = bytearray()
         for token in tokens:
-            byte = self.byte_of(token)
-            if byte is None:
-                chain += [*self._text(bytes(run)), token]
-                run.clear()
-            else:
+            byte = self.byte_of(token) if token[:1] == "<" else None
+            if byte is not None:
                 run.append(byte)
+                continue
+            if run:
+                chain += self._text(bytes(run))
+                run.clear()
+            chain.append(token)
         return chain + self._text(bytes(run))
 
     def byte_of(self, token: str) -> int | None:

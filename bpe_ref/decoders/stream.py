@@ -40,7 +40,7 @@ Printing as a runner does it
     'öwen'
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Final, Protocol, TypeVar
 
 from bpe_ref.decoders.utf8_stream import length_from, may_follow, never
@@ -71,10 +71,19 @@ class Stream:
     ('a', '', '€', '', '\ufffd')
     """
 
-    def __init__(self, read: Callable[[TokenId], _Content | None], sink: Sink[_Content]) -> None:
-        """Start empty. `read` returns what a token is to `sink`, or None if it is skipped."""
+    def __init__(
+        self,
+        read: Callable[[TokenId], _Content | None],
+        sink: Sink[_Content],
+        ends: Container[TokenId] = (),
+    ) -> None:
+        """Start empty. `read` returns what a token is to `sink`, or None if it is skipped.
+
+        Skipped tokens in `ends` end what is before them, as `finish` does.
+        """
         self._read: Final = read
         self._sink: Final = sink
+        self._ends: Final = ends
 
     def push(self, token: TokenId) -> str:
         """Return the text that is certain now and was not before; often "".
@@ -83,7 +92,9 @@ class Stream:
         cannot decode it. The stream is then as it was before.
         """
         content = self._read(token)
-        return "" if content is None else self._sink.push(content)
+        if content is None:
+            return self._sink.finish() if token in self._ends else ""
+        return self._sink.push(content)
 
     def extend(self, tokens: Iterable[TokenId]) -> str:
         """Push several tokens; return the text of all. An error keeps those before it."""

@@ -15,13 +15,15 @@ MAXIMUM_SIZE: Final = 64 * 2**20
 """The most bytes that a vocabulary file may have, packed or unpacked."""
 
 _GZIP_MAGIC: Final = b"\x1f\x8b"
+_BEGINS_WITH_ALL: Final = b"GGUF"
+"""How a file begins that has gigabytes, but all about its tokenizer at the beginning."""
 
 
 def read_unpacked(path: str | os.PathLike[str]) -> bytes:
     """Return what a vocabulary file holds, unpacked if it is gzip.
 
-    Reads no more than `MAXIMUM_SIZE` bytes and unpacks no more. Raises
-    `VocabularyFileError`.
+    Reads no more than `MAXIMUM_SIZE` bytes and unpacks no more. Of a GGUF file that has more,
+    it returns the beginning. Raises `VocabularyFileError`.
 
     >>> read_unpacked(".")
     Traceback (most recent call last):
@@ -36,7 +38,10 @@ def read_unpacked(path: str | os.PathLike[str]) -> bytes:
     try:
         with Path(path).open("rb") as file:
             too_large = os.fstat(file.fileno()).st_size > MAXIMUM_SIZE
-            content = b"" if too_large else file.read(MAXIMUM_SIZE + 1)
+            content = file.read(len(_BEGINS_WITH_ALL))
+            if content == _BEGINS_WITH_ALL:  # the rest are weights
+                return content + file.read(MAXIMUM_SIZE - len(content))
+            content = b"" if too_large else content + file.read(MAXIMUM_SIZE + 1 - len(content))
     except OSError as error:
         raise VocabularyFileError(f"{path} cannot be read: {error.strerror}") from error
     except ValueError as error:  # a path with a NUL in it

@@ -6,12 +6,19 @@ Definition
     `model`. All may be missing but the model. What they hold is described where
     it is read, here and in `hugging_face_components`.
 
-    A model has a `vocab`, from token to id, and `merges`: pairs of tokens
-    `["a", "b"]`, or all of them texts `"a b"`, as files had it before 2024. Its
-    other fields may be missing or null, and so may be its "type", which is "BPE".
+    A model has a "type" and a `vocab`. The types and their other fields:
 
-Source: tokenizer/serialization.rs, models/bpe/serialization.rs and
-models/mod.rs of Hugging Face tokenizers 0.23.3.
+    BPE        `merges`: pairs of tokens `["a", "b"]`, or all of them texts `"a b"`, as files
+               had it before 2024. All other fields may be missing or null.
+    WordPiece  `unk_token`, `continuing_subword_prefix`, `max_input_chars_per_word`
+    WordLevel  `unk_token`
+    Unigram    `unk_id` and `byte_fallback`, which may be missing. Its `vocab` is a list of
+               tokens with their scores; that of the others leads from token to id.
+
+    Without a "type", a model is the first of these types of which it has all required fields.
+
+Source: tokenizer/serialization.rs, models/*/serialization.rs and models/mod.rs of Hugging Face
+tokenizers 0.23.3.
 
 What the source leaves open
     *Merges as text* that start with `#version`: see
@@ -21,17 +28,25 @@ What the source leaves open
 Where the engine differs
     Unknown keys of a model and of an added token, and keys that come twice, are
     not seen by the engine; here they are errors, as is everything that is not
-    understood. Other models than BPE are refused by name.
+    understood. A model without a type that has `unk_id` must be a Unigram model.
+    Of a score with more than 15 digits, the engine divides the digits, rounded to a float, by a
+    power of ten. About an eighth of the scores that need 17 digits are off by one unit in the last
+    place then, and paths with nearly equal sums may be others. Here scores are read exactly.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 from bpe_ref.added_tokens import AddedToken, AddedTokens
+from bpe_ref.components import Model
 from bpe_ref.errors import BpeError, VocabularyFileError
 from bpe_ref.formats.hugging_face_components import read_component
 from bpe_ref.formats.json_nodes import Node, parse_json
-from bpe_ref.models.bpe import BPE, ID_LIMIT
+from bpe_ref.models.bpe import BPE
+from bpe_ref.models.unigram import Unigram
+from bpe_ref.models.word_level import ID_LIMIT, WordLevel
+from bpe_ref.models.word_piece import WordPiece
 from bpe_ref.post_processors.padding import Padding
 from bpe_ref.post_processors.truncation import DIRECTIONS, STRATEGIES, Truncation
 from bpe_ref.quirks import HUGGING_FACE, Quirks
@@ -48,10 +63,12 @@ _MODEL_TEXTS: Final = ("unk_token", "continuing_subword_prefix", "end_of_word_su
 _MODEL_FLAGS: Final = ("fuse_unk", "byte_fallback", "ignore_merges")
 _TOKEN_FLAGS: Final = ("single_word", "lstrip", "rstrip", "normalized", "special")
 _LENGTH_LIMIT: Final = 1 << 64
-_PARTS_OF_A_MERGE: Final = 2
+_TWO: Final = 2
 
 
-def parse_tokenizer_json(data: bytes, source: str, quirks: Quirks = HUGGING_FACE) -> Tokenizer:
+def parse_tokenizer_json(
+    data: bytes | Node, source: str, quirks: Quirks = HUGGING_FACE
+) -> Tokenizer:
     """Return the tokenizer that is the content of a file; `source` names it in errors.
 
     Raises `VocabularyFileError`.
@@ -86,12 +103,30 @@ def parse_tokenizer_json(data: bytes, source: str, quirks: Quirks = HUGGING_FACE
         raise VocabularyFileError(f"{source}: added_tokens: {error}") from None
 
 
-def _model(node: Node, quirks: Quirks) -> BPE:
+def _model(node: Node, quirks: Quirks) -> Model:
     """Return the model."""
-    if node.fields().get("type", "BPE") != "BPE":
-        node.field("type").fail("must be BPE, the only model that this package has")
-    if "type" not in node.value and ("unk_id" in node.value or "merges" not in node.value):
-        node.fail("must be a BPE model, with vocab and merges")
+    name = _model_type(node)
+    try:
+        return _MODELS[name](node, quirks)
+    except VocabularyFileError:
+        raise
+    except BpeError as error:
+        raise VocabularyFileError(f"{node.source}: model.{error}") from None
+
+
+def _model_type(node: Node) -> str:
+    """Return the type of a model, recognised by its fields if it has no "type"."""
+    given = node.fields()
+    if "type" in given:
+        return node.field("type").choice(tuple(_MODELS))
+    known_by = _KNOWN_BY if "unk_id" not in given else {"Unigram": _KNOWN_BY["Unigram"]}
+    for name, required in known_by.items():
+        if required <= given.keys():
+            return name
+    return node.fail(f"must have the key 'type', one of {', '.join(_MODELS)}")
+
+
+def _bpe(node: Node, quirks: Quirks) -> BPE:
     node.only({"vocab", "merges"}, {"type", "dropout", *_MODEL_TEXTS, *_MODEL_FLAGS})
     options: dict[str, Any] = {}
     for key in (*_MODEL_TEXTS, *_MODEL_FLAGS, "dropout"):
@@ -102,17 +137,63 @@ def _model(node: Node, quirks: Quirks) -> BPE:
             options[key] = entry.text()
         else:
             options[key] = entry.number() if key == "dropout" else entry.flag()
-    try:
-        return BPE(
-            _vocab(node.field("vocab")),
-            _merges(node.field("merges"), quirks),
-            quirks=quirks,
-            **options,
-        )
-    except VocabularyFileError:
-        raise
-    except BpeError as error:
-        raise VocabularyFileError(f"{node.source}: model.{error}") from None
+    vocab, merges = _vocab(node.field("vocab")), _merges(node.field("merges"), quirks)
+    return BPE(vocab, merges, quirks=quirks, **options)
+
+
+def _word_piece(node: Node, _: Quirks) -> WordPiece:
+    node.only({"vocab", *_KNOWN_BY["WordPiece"]}, {"type"})
+    return WordPiece(
+        _vocab(node.field("vocab")),
+        node.field("unk_token").text(),
+        node.field("continuing_subword_prefix").text(),
+        node.field("max_input_chars_per_word").whole(_LENGTH_LIMIT),
+    )
+
+
+def _word_level(node: Node, _: Quirks) -> WordLevel:
+    node.only({"vocab", "unk_token"}, {"type"})
+    return WordLevel(_vocab(node.field("vocab")), node.field("unk_token").text())
+
+
+def _unigram(node: Node, _: Quirks) -> Unigram:
+    node.only({"vocab"}, {"type", "unk_id", "byte_fallback"})
+    known = node.value.get("unk_id") is not None
+    return Unigram(
+        [_scored(entry) for entry in node.field("vocab").elements()],
+        node.field("unk_id").whole(_LENGTH_LIMIT) if known else None,
+        node.field("byte_fallback").flag() if "byte_fallback" in node.value else False,
+    )
+
+
+def _scored(node: Node) -> tuple[str, float]:
+    """Return a token and its score."""
+    if not isinstance(node.value, list) or len(node.value) != _TWO:
+        node.fail("must be a token and its score")
+    text, score = node.value
+    if isinstance(text, str) and type(score) is float:
+        return text, score
+    token, number = node.elements()
+    return token.text(), number.number()
+
+
+_MODELS: Final[Mapping[str, Callable[[Node, Quirks], Model]]] = MappingProxyType(
+    {"BPE": _bpe, "WordPiece": _word_piece, "WordLevel": _word_level, "Unigram": _unigram}
+)
+"""How the model of each type is read."""
+
+_KNOWN_BY: Final[Mapping[str, set[str]]] = MappingProxyType(
+    {
+        "BPE": {"vocab", "merges"},
+        "WordPiece": {
+            *("vocab", "unk_token"),
+            *("continuing_subword_prefix", "max_input_chars_per_word"),
+        },
+        "WordLevel": {"vocab", "unk_token"},
+        "Unigram": {"vocab"},
+    }
+)
+"""The fields by which a model without a type is recognised, in the order of trying."""
 
 
 def _vocab(node: Node) -> dict[str, int]:
@@ -133,7 +214,7 @@ def _merges(node: Node, quirks: Quirks) -> Sequence[tuple[str, str]]:
         return _merges_of_text(node, quirks)
     pairs = [tuple(pair) if type(pair) is list else () for pair in merges]
     for number, pair in enumerate(pairs):
-        if len(pair) != _PARTS_OF_A_MERGE or not (type(pair[0]) is type(pair[1]) is str):
+        if len(pair) != _TWO or not (type(pair[0]) is type(pair[1]) is str):
             node.elements()[number].fail("must be a pair of tokens")
     return pairs
 
@@ -147,7 +228,7 @@ def _merges_of_text(node: Node, quirks: Quirks) -> Sequence[tuple[str, str]]:
         if line.startswith("#version") and quirks.version_lines_dropped:
             continue
         pair = tuple(line.split(" "))
-        if len(pair) != _PARTS_OF_A_MERGE:
+        if len(pair) != _TWO:
             node.elements()[number].fail("must be two tokens with one space between them")
         pairs.append(pair)
     return pairs

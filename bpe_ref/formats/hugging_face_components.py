@@ -49,7 +49,7 @@ KINDS: Final[Mapping[str, Mapping[str, type]]] = MappingProxyType(
 )
 """The classes of each kind of component by type name; the kind is the file's key for it."""
 
-_NOT_IN_FILES: Final = frozenset({"quirks", "errors"})
+_NOT_IN_FILES: Final = frozenset({"quirks", "errors", "joins_over_special"})
 """Fields of components that say how an engine reads them, and are no part of the format."""
 
 _LISTS: Final = MappingProxyType(

@@ -9,8 +9,12 @@ import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from bpe_ref.components import Model
 from bpe_ref.errors import VocabularyError
 from bpe_ref.models.bpe import BPE
+from bpe_ref.models.unigram import Unigram
+from bpe_ref.models.word_level import WordLevel
+from bpe_ref.models.word_piece import WordPiece
 from bpe_ref.tokenizer import Tokenizer
 
 if TYPE_CHECKING:  # loaded when they are needed
@@ -33,11 +37,6 @@ def dump_tokenizer_json(tokenizer: Tokenizer) -> bytes:
     from bpe_ref.formats.hugging_face import VERSION
     from bpe_ref.formats.hugging_face_components import write_component
 
-    if not isinstance(tokenizer.model, BPE):
-        raise VocabularyError(
-            "a tokenizer.json must have a BPE model over characters, "
-            f"got {type(tokenizer.model).__name__}; `write_tokenizer_json` writes a vocabulary"
-        )
     sections: dict[str, Any] = {
         "version": VERSION,
         "truncation": _truncation(tokenizer.truncation),
@@ -67,14 +66,27 @@ def _fields(value: object, names: Iterable[str]) -> dict[str, Any]:
     return {name: getattr(value, name) for name in names}
 
 
-def _model(model: BPE) -> dict[str, Any]:
-    return {
-        "type": "BPE",
-        **_fields(model, ("dropout", "unk_token", "continuing_subword_prefix")),
-        **_fields(model, ("end_of_word_suffix", "fuse_unk", "byte_fallback", "ignore_merges")),
-        "vocab": dict(model.vocab),
-        "merges": [list(pair) for pair in model.merges],
-    }
+def _model(model: Model) -> dict[str, Any]:
+    content: dict[str, Any] = {"type": type(model).__name__}
+    match model:
+        case BPE():
+            names = ("dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix")
+            flags = ("fuse_unk", "byte_fallback", "ignore_merges")
+            content |= {**_fields(model, names), **_fields(model, flags)}
+            return {**content, "vocab": dict(model.vocab), "merges": list(map(list, model.merges))}
+        case WordPiece(unk_token=unknown):
+            inner = _fields(model, ("continuing_subword_prefix", "max_input_chars_per_word"))
+            return {**content, "unk_token": unknown, **inner, "vocab": dict(model.vocab)}
+        case WordLevel(unk_token=unknown):
+            return {**content, "vocab": dict(model.vocab), "unk_token": unknown}
+        case Unigram(unk_id=unknown):
+            pieces = [[text, score] for text, score in model.pieces]
+            content |= {"unk_id": unknown, "vocab": pieces}
+            return {**content, "byte_fallback": model.byte_fallback}
+    raise VocabularyError(
+        "a tokenizer.json must have a BPE, WordPiece, WordLevel or Unigram model over characters, "
+        f"got {type(model).__name__}; `write_tokenizer_json` writes a vocabulary"
+    )
 
 
 def _added_tokens(tokenizer: Tokenizer) -> list[dict[str, Any]]:

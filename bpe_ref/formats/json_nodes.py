@@ -125,8 +125,8 @@ class Node:
             )
 
 
-def parse_json(data: bytes, source: str) -> Node:
-    r"""Return the value of a JSON file. Raises `VocabularyFileError`.
+def parse_json(data: bytes | Node, source: str) -> Node:
+    r"""Return the value of a JSON file, which may be parsed already. Raises `VocabularyFileError`.
 
     As in RFC 8259, text is UTF-8 without surrogates, numbers are finite; and no key comes twice.
 
@@ -134,6 +134,8 @@ def parse_json(data: bytes, source: str) -> Node:
     Traceback (most recent call last):
     bpe_ref.errors.VocabularyFileError: x.json: not JSON that can be used: NaN is no number
     """
+    if isinstance(data, Node):
+        return data
     try:
         value = json.loads(
             data.decode(), object_pairs_hook=_without_duplicates, parse_constant=_refuse_constant

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bpe_ref.errors import VocabularyError, VocabularyFileError
-from bpe_ref.formats.json_nodes import parse_json
+from bpe_ref.formats.json_nodes import Node, parse_json
 from bpe_ref.vocabulary import (
     DEFAULT_TABLES,
     TextRules,
@@ -94,7 +94,7 @@ def dump_plain_json(named: NamedVocabulary) -> bytes:
     return ("{\n" + ",\n".join(lines) + "\n}\n").encode("ascii")
 
 
-def parse_plain_json(data: bytes, source: str) -> NamedVocabulary:
+def parse_plain_json(data: bytes | Node, source: str) -> NamedVocabulary:
     """Return the vocabulary of such a file; `source` names it in errors.
 
     Raises `VocabularyFileError` for what is not such a file, or has another

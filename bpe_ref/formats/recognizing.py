@@ -4,6 +4,7 @@
 `.model` is minbpe's too; four formats are called `something.json`.
 
 Definition
+    GGUF               begins with `GGUF`
     minbpe             begins with the line `minbpe v1`
     merges text        begins with `#version`
     JSON               begins with `{` or `[`, after white space; and by its keys
@@ -13,7 +14,10 @@ Definition
         plain JSON         anything else
     tiktoken           the first line that is not empty is base64, a space, digits
     SentencePiece      begins with a field 1 to 5 of bytes, as Protocol Buffers write it
-    tiktoken           anything else, so that its reader says what is wrong
+    tiktoken           any other text, so that its reader says what is wrong
+
+    Files of other kinds that lie beside tokenizers, such as a pickle or a PNG, are recognised by
+    how they begin, and refused by name.
 
     The order matters: a tiktoken file may begin with an empty line, whose byte is
     the first one of most SentencePiece files; and `model`, `config` and `vocab` are
@@ -24,9 +28,10 @@ import re
 from typing import Final, Literal, TypeAlias
 
 from bpe_ref.errors import VocabularyFileError
-from bpe_ref.formats.json_nodes import parse_json
+from bpe_ref.formats.json_nodes import Node, parse_json
 
 Format: TypeAlias = Literal[
+    "gguf",
     "minbpe",
     "merges text",
     "tokenizer.json",
@@ -37,32 +42,94 @@ Format: TypeAlias = Literal[
     "sentencepiece",
 ]
 
+OTHERS: Final = (
+    (0, b"PK\x03\x04", "a zip archive, such as a checkpoint of PyTorch"),
+    *((0, bytes([0x80, protocol]), "a pickle of Python") for protocol in range(2, 6)),
+    (8, b'{"', "a safetensors file, which holds weights"),
+    (0, b"lmgg", "a file of llama.cpp from before GGUF"),
+    (0, b"tjgg", "a file of llama.cpp from before GGUF"),
+    (0, b"fmgg", "a file of llama.cpp from before GGUF"),
+    (0, b"\x89PNG", "a PNG image"),
+    (0, b"\xff\xd8\xff", "a JPEG image"),
+    (0, b"%PDF", "a PDF document"),
+    (0, b"\x89HDF", "an HDF5 file"),
+    (0, b"\x93NUMPY", "an array of NumPy"),
+    (0, b"\x7fELF", "a program or library"),
+    (0, b"MZ", "a program or library"),
+    (0, b"BZh", "an archive of bzip2"),
+    (0, b"\xfd7zXZ", "an archive of xz"),
+    (0, b"(\xb5/\xfd", "an archive of Zstandard"),
+    (0, b"7z\xbc\xaf", "an archive of 7-Zip"),
+    (257, b"ustar", "a tar archive"),
+    (0, b"PAR1", "a Parquet file"),
+    (0, b"ARROW1", "an Arrow file"),
+    (0, b"SQLite format 3", "a database of SQLite"),
+    (4, b"TFL3", "a model of TensorFlow Lite"),
+    (0, b"<!DOCTYPE", "a page of HTML"),
+    (0, b"<html", "a page of HTML"),
+    (0, b"version https://git-lfs", "a pointer of Git LFS, whose file was not downloaded"),
+)
+"""What files of other kinds hold at a place, and what they are."""
+
+_ONNX: Final = re.compile(rb"\x08[\x01-\x20](?:\x12|\x3a|\x1a|\x42)")
+_SHOWN: Final = 1000  # bytes by which text is told from anything else
 _TIKTOKEN: Final = re.compile(rb"[\r\n]*+[A-Za-z0-9+/]*+={0,2}+ [0-9]++[\r\n]")
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _MESSAGES: Final = frozenset(number << 3 | 2 for number in range(1, 6))
 
 
-def format_of(content: bytes, source: str) -> Format:
-    r"""Return the format of a file's content; `source` names it in errors.
+def format_of(content: bytes | Node, source: str) -> Format:
+    r"""Return the format of a file's content, which may be JSON that is parsed already.
 
-    Raises `VocabularyFileError` for JSON that cannot be read.
+    `source` names it in errors. Raises `VocabularyFileError` for JSON that cannot be read, and for
+    a file of another kind.
 
     >>> format_of(b"minbpe v1\n\n0\n", "x"), format_of(b"YQ== 0\n", "x"), format_of(b"\n\x05", "x")
     ('minbpe', 'tiktoken', 'sentencepiece')
     """
-    if content.startswith(_BYTE_ORDER_MARK):
-        raise VocabularyFileError(f"{source} must not begin with a byte order mark")
-    if content.startswith(b"minbpe v1"):
-        return "minbpe"
-    if content.startswith(b"#version"):
-        return "merges text"
-    if content[:1000].lstrip(b" \t\r\n").startswith((b"{", b"[")):
+    if not isinstance(content, bytes) or is_json(content):
         root = parse_json(content, source).fields()
         if {type(value) for value in root.values()} == {int}:
             return "ids"
         if "model" in root:
             return "tokenizer.json"
         return "tekken" if "config" in root and "vocab" in root else "plain json"
+    if content.startswith(_BYTE_ORDER_MARK):
+        raise VocabularyFileError(f"{source} must not begin with a byte order mark")
+    if content.startswith(b"GGUF"):
+        return "gguf"
+    if content.startswith(b"minbpe v1"):
+        return "minbpe"
+    if content.startswith(b"#version"):
+        return "merges text"
     if _TIKTOKEN.match(content):
         return "tiktoken"
+    other = _other(content)
+    if other is not None:
+        raise VocabularyFileError(f"{source} must be a tokenizer file, it is {other}")
     return "sentencepiece" if content[:1] and content[0] in _MESSAGES else "tiktoken"
+
+
+def _other(content: bytes) -> str | None:
+    """Return what a file of another kind is, if it is one.
+
+    >>> _other(b"%PDF-1.7"), _other(b"YQ== 0")
+    ('a PDF document', None)
+    """
+    for place, magic, what in OTHERS:
+        if content.startswith(magic, place):
+            return what
+    if _ONNX.match(content):
+        return "a model of ONNX"
+    if b"\0" in content[:_SHOWN] and content[0] not in _MESSAGES:
+        return "a binary file of unknown kind"
+    return None
+
+
+def is_json(content: bytes) -> bool:
+    """Return whether a file holds JSON.
+
+    >>> is_json(b" {}"), is_json(b"YQ== 0")
+    (True, False)
+    """
+    return content[:1000].lstrip(b" \t\r\n").startswith((b"{", b"["))

@@ -1,4 +1,4 @@
-"""SentencePiece's `.model` files, of type BPE: a `ModelProto` in Protocol Buffers.
+"""SentencePiece's `.model` files, of type BPE or unigram: a `ModelProto` in Protocol Buffers.
 
 What is read
     The pieces (string, score, type), of `trainer_spec` the model type, byte
@@ -9,8 +9,8 @@ What is read
 Source: src/sentencepiece_model.proto of google/sentencepiece; the wheel 0.2.3.
 
 What the source leaves open, and what holds here
-    *Other types.* A unigram, word or character model is refused by its name. A
-    file without a type is a unigram model: that is the field's default.
+    *Other types.* A word or character model is refused by its name. A file without
+    a type is a unigram model: that is the field's default.
     *Fields that come twice.* The last one counts; of messages within the
     message all fields count, each by this rule. So says Protocol Buffers.
     *A field with another wire type than it should have* is an unknown field,
@@ -24,7 +24,7 @@ What the source leaves open, and what holds here
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Literal
 
 from bpe_ref.decoders.sentencepiece import SentencePieceDecoder
 from bpe_ref.errors import VocabularyError, VocabularyFileError
@@ -52,7 +52,6 @@ _KINDS: Final[Mapping[int, PieceKind]] = {
     6: "byte",
 }
 _MODEL_TYPES: Final = {1: "unigram", 2: "BPE", 3: "word", 4: "character"}
-_BPE: Final = 2
 
 _TRAINER_FIELDS: Final = {
     3: ("model_type", NUMBER),
@@ -79,9 +78,9 @@ def parse_sentencepiece(data: bytes, source: str) -> SentencePieceModel:
     >>> data = b"\n\x05\n\x01?\x18\x02\n\x03\n\x01a\x12\x02\x18\x02"
     >>> [(piece.text, piece.kind) for piece in parse_sentencepiece(data, "example").pieces]
     [('?', 'unknown'), ('a', 'normal')]
-    >>> parse_sentencepiece(b"\x12\x02\x18\x01", "example")
+    >>> parse_sentencepiece(b"\x12\x02\x18\x03", "example")
     Traceback (most recent call last):
-    bpe_ref.errors.VocabularyFileError: example must be a model of type BPE, it is a unigram model
+    bpe_ref.errors.VocabularyFileError: example must be of type BPE or unigram, it is a word model
     """
     pieces: list[Piece] = []
     trainer = _Settings()
@@ -98,7 +97,7 @@ def parse_sentencepiece(data: bytes, source: str) -> SentencePieceModel:
             normalizer = normalizer.with_message(data, found, source, _NORMALIZER_FIELDS)
         elif found.number == _DENORMALIZER:
             denormalizer = denormalizer.with_message(data, found, source, _NORMALIZER_FIELDS)
-    _check_type(trainer, source)
+    algorithm = _algorithm(trainer, source)
     try:
         return SentencePieceModel(
             pieces,
@@ -111,6 +110,7 @@ def parse_sentencepiece(data: bytes, source: str) -> SentencePieceModel:
                 trainer.text("eos_piece", "", source) or "</s>",
                 trainer.text("pad_piece", "", source) or "<pad>",
             ),
+            algorithm,
         )
     except VocabularyFileError:
         raise
@@ -218,10 +218,11 @@ def _text(content: bytes, place: str) -> str:
         ) from None
 
 
-def _check_type(trainer: _Settings, source: str) -> None:
-    """Raise `VocabularyFileError` unless the model is of type BPE."""
-    kind = _as_int32(trainer.numbers.get("model_type", 1))
-    if kind != _BPE:
-        raise VocabularyFileError(
-            f"{source} must be a model of type BPE, it is a {_MODEL_TYPES[kind]} model"
-        )
+def _algorithm(trainer: _Settings, source: str) -> Literal["bpe", "unigram"]:
+    """Return how the model works; raise `VocabularyFileError` unless it is BPE or unigram."""
+    kind = _MODEL_TYPES[_as_int32(trainer.numbers.get("model_type", 1))]
+    if kind == "BPE":
+        return "bpe"
+    if kind == "unigram":
+        return "unigram"
+    raise VocabularyFileError(f"{source} must be of type BPE or unigram, it is a {kind} model")

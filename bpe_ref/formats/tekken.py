@@ -64,7 +64,7 @@ _CONFIG_KEYS: Final = {"pattern", "default_vocab_size", "default_num_special_tok
 _TOKEN_KEYS: Final = {"rank", "token_bytes", "token_str"}
 
 
-def parse_tekken(data: bytes, source: str) -> Vocabulary:
+def parse_tekken(data: bytes | Node, source: str) -> Vocabulary:
     """Return the vocabulary in the content of a `tekken.json`; `source` names it in errors.
 
     Raises `VocabularyFileError`.

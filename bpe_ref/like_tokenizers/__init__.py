@@ -1,4 +1,4 @@
-"""A facade shaped like the Python package `tokenizers` 0.23.3, for BPE.
+"""A facade shaped like the Python package `tokenizers` 0.23.3.
 
 Change `import tokenizers` to `import bpe_ref.like_tokenizers as tokenizers`, and the reference
 stands in the place of the library: `Tokenizer`, `Encoding`, `AddedToken`, `Regex`, and the
@@ -10,8 +10,8 @@ Where it differs
     - Unknown keyword arguments are errors; the library prints a line and goes on.
     - Components are frozen, and have the methods of the reference: `normalize_text`, `cut_text`,
       `decode_chain`, `process_encodings`.
-    - Not there: training, other models than BPE, the `async` methods, `from_pretrained` (which
-      needs a network), the ready-made `implementations`, `NormalizedString` and
+    - Not there: training, sampling from a Unigram model, the `async` methods, `from_pretrained`
+      (which needs a network), the ready-made `implementations`, `NormalizedString` and
       `PreTokenizedString`, components written in Python, numpy arrays of other kinds of strings.
 """
 

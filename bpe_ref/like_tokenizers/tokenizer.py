@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from bpe_ref import added_tokens, encoding, tokenizer
 from bpe_ref.components import Decoder, Normalizer, PreTokenizer
@@ -20,6 +20,9 @@ from bpe_ref.like_tokenizers.encodings import SIDES, Encoding, side
 from bpe_ref.like_tokenizers.inputs import Text, as_batch, as_id, as_ids, as_pair, as_text
 from bpe_ref.like_tokenizers.tokens import AddedToken
 from bpe_ref.models.bpe import BPE
+from bpe_ref.models.unigram import Unigram
+from bpe_ref.models.word_level import WordLevel
+from bpe_ref.models.word_piece import WordPiece
 from bpe_ref.post_processors import PostProcessor, process
 from bpe_ref.post_processors.padding import Padding
 from bpe_ref.post_processors.truncation import Truncation
@@ -32,6 +35,8 @@ STRATEGIES = {
 }
 """The strategies' names in Python, and in files."""
 
+_Model: TypeAlias = BPE | Unigram | WordLevel | WordPiece
+
 
 class Tokenizer:
     """A tokenizer; its constructor takes a model, `from_file` and the like take all of it.
@@ -41,9 +46,11 @@ class Tokenizer:
     (['ab', 'a'], 'ab a')
     """
 
-    def __init__(self, model: BPE) -> None:
-        if not isinstance(model, BPE):
-            raise ParameterError("model", model, "must be a BPE model")
+    def __init__(self, model: _Model) -> None:
+        if not isinstance(model, _Model):
+            raise ParameterError(
+                "model", model, "must be a BPE, Unigram, WordLevel or WordPiece model"
+            )
         self._encode_special_tokens = False
         self._set(tokenizer.Tokenizer(model))
 
@@ -360,14 +367,14 @@ class Tokenizer:
     # ---- components
 
     @property
-    def model(self) -> BPE:
+    def model(self) -> _Model:
         """The model."""
         model = self._plain.model
-        assert isinstance(model, BPE)  # noqa: S101 -- no other model gets in
+        assert isinstance(model, _Model)  # noqa: S101 -- no other model gets in
         return model
 
     @model.setter
-    def model(self, model: BPE) -> None:
+    def model(self, model: _Model) -> None:
         if model is None:
             raise ParameterError("model", model, "must be a model")
         _component("model", model, "ids")

@@ -67,7 +67,7 @@ class Borders:
     ) -> None:
         """Take the vocabulary, and the tokens that merges make."""
         self.known = None if falls_back else {token for token in vocab if len(token) == 1}
-        self.joints = {token[at : at + 2] for token in made for at in range(len(token) - 1)}
+        self.joints = set(chain.from_iterable(map(add, token, token[1:]) for token in made))
         firsts = Counter(token[0] for token in made)
         self.letter = max(firsts, key=firsts.__getitem__, default="")
         befores = {joint[0] for joint in self.joints if joint[1] == self.letter}

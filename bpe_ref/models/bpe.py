@@ -35,8 +35,9 @@ What the source leaves open
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
-from typing import Any, Final
+from functools import cached_property, partial
+from itertools import repeat
+from typing import Any
 
 from bpe_ref.components import Draw, Token
 from bpe_ref.errors import ParameterError, SymbolError, VocabularyError
@@ -52,12 +53,11 @@ from bpe_ref.models.merging import (
     ranked_merges,
 )
 from bpe_ref.models.partwise import Partwise, merged_ids
+from bpe_ref.models.piece_cache import LONGEST_PIECE, MOST_PIECES
 from bpe_ref.models.spelling import Speller
+from bpe_ref.models.word_level import checked_strings
 from bpe_ref.quirks import HUGGING_FACE, Quirks
 from bpe_ref.vocabulary.merges import TokenId
-
-ID_LIMIT: Final = 1 << 32
-"""Ids are below this: the engine keeps them in 32 bits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,23 +100,13 @@ class BPE:
         """Build the tables, so that what is wrong is found at once."""
         if self.dropout is not None and not 0 <= self.dropout <= 1:
             raise VocabularyError(f"dropout must be from 0 to 1, got {self.dropout!r}")
-        if self.vocab and not 0 <= min(self.vocab.values()) <= max(self.vocab.values()) < ID_LIMIT:
-            raise VocabularyError(
-                f"vocab must hold ids from 0 to {ID_LIMIT - 1}, "
-                f"got {min(self.vocab.values())} to {max(self.vocab.values())}"
-            )
-        if len(self.strings) < len(self.vocab):
-            token = next(token for token, id_ in self.vocab.items() if self.strings[id_] != token)
-            raise VocabularyError(
-                f"vocab must give each id to one token, but {self.vocab[token]} "
-                f"to both {token!r:.80} and {self.strings[self.vocab[token]]!r:.80}"
-            )
+        _ = self.strings
         _ = self.ranked
 
     @cached_property
     def strings(self) -> Mapping[TokenId, str]:
         """From id to token."""
-        return {id_: token for token, id_ in self.vocab.items()}
+        return checked_strings(self.vocab)
 
     @cached_property
     def ranked(self) -> RankedMerges:
@@ -153,13 +143,50 @@ class BPE:
         >>> BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")], dropout=1.0).tokenize("ab", lambda: 0.5)[0]
         Token(id=0, string='a', start=0, end=1)
         """
+        if self.drops_merges or len(piece) > LONGEST_PIECE:
+            return self._tokens(piece, draw)
+        found = self._pieces.get(piece)
+        if found is None:
+            found = self._tokens(piece, draw)
+            if len(self._pieces) >= MOST_PIECES:
+                self._pieces.clear()
+            self._pieces[piece] = found
+        return found.copy()
+
+    def _tokens(self, piece: str, draw: Draw | None) -> list[Token]:
         strings = self.strings
         tokens: list[Token] = []
         start = 0
-        for token, length in self._merged(piece, draw):
+        for token, length in self._symbols_by_length(piece) or self._merged(piece, draw):
             tokens.append(Token(token, strings[token], start, start + length))
             start += length
         return tokens
+
+    def _symbols_by_length(self, piece: str) -> list[Symbol] | None:
+        """Return the tokens of a long piece the quick way, if they tell what they cover."""
+        if len(piece) <= SHORT or not self.always_merges:
+            return None
+        ids = self.ids(piece)
+        lengths = list(map(self._lengths.get, ids, repeat(0)))
+        if 0 in lengths or sum(lengths) != len(piece.encode()):
+            return None
+        return list(zip(ids, lengths, strict=True))
+
+    @cached_property
+    def _lengths(self) -> Mapping[TokenId, int]:
+        """How many bytes each token covers, but for those that may cover different numbers."""
+        made = set(self.ranked.results)
+        lengths = {id_: len(token.encode()) for token, id_ in self.vocab.items()}
+        if self.byte_fallback:
+            lengths |= {
+                id_: 0 if id_ in made else 1 for id_ in self._speller.byte_tokens if id_ is not None
+            }
+        return lengths | {self.vocab.get(self.unk_token or "", -1): 0}
+
+    @cached_property
+    def _pieces(self) -> dict[str, list[Token]]:
+        """The tokens of short pieces seen before."""
+        return {}
 
     def ids(self, piece: str, draw: Draw | None = None) -> list[TokenId]:
         """Return the ids of the tokens of a piece.
@@ -167,9 +194,11 @@ class BPE:
         >>> BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")]).ids("aba")
         [2, 0]
         """
-        if not self.always_merges:
+        if self.drops_merges or self.continuing_subword_prefix or self.end_of_word_suffix:
             return [token for token, _ in self._merged(piece, draw)]
-        if len(piece) <= SHORT:
+        if self.ignore_merges and piece in self.vocab:
+            return [self.vocab[piece]] if piece else []
+        if len(piece) <= LONGEST_PIECE or self.ignore_merges:
             return merged_ids(self._speller, self.ranked, piece)
         return self.partwise.ids(piece)
 
@@ -232,7 +261,7 @@ class BPE:
     @cached_property
     def partwise(self) -> Partwise:
         """What merges long pieces part by part, if the model `always_merges`."""
-        return Partwise(self._speller, self.ranked, self.borders)
+        return Partwise(partial(merged_ids, self._speller, self.ranked), self.borders)
 
     @cached_property
     def _speller(self) -> Speller:

@@ -31,7 +31,7 @@ Why the fast ways are the same answer
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import Final, TypeAlias
 
 from bpe_ref.components import Draw
@@ -162,7 +162,7 @@ def merge_short(
     [2, 1]
     """
     rank_of, results = merges.ranks.get, merges.results
-    ranks = [rank_of(pair, _NEVER) for pair in pairwise(tokens)]
+    ranks = list(map(rank_of, pairwise(tokens), repeat(_NEVER)))
     while ranks:
         lowest = min(ranks)
         if lowest == _NEVER:

@@ -1,7 +1,7 @@
 """The ids of pieces, merged part by part where no merge crosses, and remembered.
 
-Definition: those of `BPE.tokenize_by_definition`, where symbols are characters
-wherever they stand, without `ignore_merges` and without dropout.
+Definition: those of the model, where symbols are characters wherever they stand,
+no piece is taken whole, and nothing is drawn.
 
 The quick way
     A piece of up to `SHORT` letters is merged as it is. A longer one may be a
@@ -15,6 +15,7 @@ Why this is the same answer: no merge crosses a border (see `borders`), so the
 ids of a piece are those of its parts, in order, wherever it is cut at borders.
 """
 
+from collections.abc import Callable
 from itertools import chain
 from typing import Final
 
@@ -31,18 +32,19 @@ _LONGEST_PART: Final = 2 * LONGEST_PIECE  # rules drawn with hyphens are as long
 class Partwise:
     """Encodes pieces part by part.
 
+    >>> from functools import partial
     >>> from bpe_ref.models.merging import ranked_merges
     >>> vocab = {"a": 0, "b": 1, "ab": 2}
     >>> merges = ranked_merges(vocab, [("a", "b")])
-    >>> partwise = Partwise(Speller(vocab), merges, Borders(vocab, ["ab"], falls_back=False))
+    >>> merge = partial(merged_ids, Speller(vocab), merges)
+    >>> partwise = Partwise(merge, Borders(vocab, ["ab"], falls_back=False))
     >>> partwise.ids("ab" * 60) == [2] * 60
     True
     """
 
-    def __init__(self, speller: Speller, merges: RankedMerges, borders: Borders) -> None:
-        """Start with nothing seen."""
-        self._speller: Final = speller
-        self._merges: Final = merges
+    def __init__(self, merge: Callable[[str], list[TokenId]], borders: Borders) -> None:
+        """Start with nothing seen; `merge` returns the ids of a part in one go."""
+        self._merge: Final = merge
         self._borders: Final = borders
         self._heads: Final = PieceCache(self._word)
         self._words: Final = PieceCache(lambda tail: self._word(borders.letter + tail))
@@ -58,7 +60,7 @@ class Partwise:
     def _word(self, word: str) -> list[TokenId]:
         """Return the ids of a word, which may still be long."""
         if len(word) <= _WHOLE:
-            return merged_ids(self._speller, self._merges, word)
+            return self._merge(word)
         parts = self._borders.cut_by_kind(word)
         return self._parts.encode(parts) if len(parts) > 1 else self._part(word)
 
@@ -70,7 +72,7 @@ class Partwise:
             parts = self._borders.cut(part)
             if len(parts) > 1:
                 return self._parts.encode(parts)
-        return merged_ids(self._speller, self._merges, part)
+        return self._merge(part)
 
 
 def merged_ids(speller: Speller, merges: RankedMerges, part: str) -> list[TokenId]:

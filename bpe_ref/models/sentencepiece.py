@@ -1,4 +1,4 @@
-"""A SentencePiece model of type BPE: its pieces, and what the file says about text.
+"""A SentencePiece model of type BPE or unigram: its pieces, and what the file says about text.
 
 Definition
     A *piece* is a string with a score and a kind; its id is its place in the
@@ -18,11 +18,12 @@ What the source leaves open
     *Control, unknown and byte pieces* are never found in text, whatever their
     strings are; ordinary text cannot become `<s>`.
     *Scores* that are no number order nothing; they are refused here. The
-    library takes them.
+    library takes them, unless the model is a unigram one. Infinite scores are
+    refused there, too.
     *More than 64 user-defined pieces of which each is a prefix of the next*:
     the library sees the 64 shortest. Here all of them are seen.
 
-Merging
+Merging (`algorithm` "bpe")
     The symbols are the user-defined pieces, the longest wherever one starts,
     and between them single characters. Of all adjacent symbols that are not
     user-defined and that, joined, are a normal, user-defined or unused piece,
@@ -41,18 +42,40 @@ What it leaves open
     is the run of that stretch alone (`compatibility` has the argument), so
     two symbols that make up the stretch are always the same two.
     *An unused piece of one character* was never proposed: it is unknown.
+
+The best path (`algorithm` "unigram")
+    A text is divided into normal and user-defined pieces, and into unknown characters where no
+    such piece is that one character, so that the sum of scores is largest: see `models.unigram`.
+    A normal piece has its own score, an unknown character the lowest score of all normal pieces
+    minus 10, and a user-defined piece of n bytes 0.1 * (n - 1).
+
+Source of that: `Model::EncodeOptimized` in src/unigram_model.cc of the sdist 0.2.3; the wheel
+0.2.3 as executed.
+
+What it leaves open
+    *Rounding*: scores and sums are 32-bit floats. A sum beyond 100,000 is subtracted from itself
+    and from all sums behind it. So nothing is known about how the sums of two parts add up, and
+    no place is a border.
+    *User-defined pieces* are not always found, unlike with BPE: only if their score wins.
 """
 
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from heapq import heappop, heappush
 from itertools import pairwise
-from typing import Final, Literal, TypeAlias
+from math import isinf
+from typing import Any, Final, Literal, TypeAlias
 
 from bpe_ref.components import Draw, Token
 from bpe_ref.errors import VocabularyError
+from bpe_ref.models.borders import Borders
+from bpe_ref.models.merging import SHORT
+from bpe_ref.models.partwise import Partwise
+from bpe_ref.models.unigram import UNKNOWN_PENALTY, best_path
 from bpe_ref.normalizers.sentencepiece import NormalizationRules, UserDefined
+from bpe_ref.vocabulary.longest_matches import Searcher, searcher_of
 from bpe_ref.vocabulary.merges import TokenId
 
 PieceKind: TypeAlias = Literal["normal", "unknown", "control", "user-defined", "unused", "byte"]
@@ -108,6 +131,9 @@ class SentencePieceModel:
 
     special: SpecialPieces = SpecialPieces()
 
+    algorithm: Literal["bpe", "unigram"] = "bpe"
+    """How a text becomes pieces: by merging, or by the best path."""
+
     ids_by_string: Mapping[str, TokenId] = field(init=False, repr=False)
     """The ids of all pieces by their strings; no two pieces have the same."""
 
@@ -124,6 +150,10 @@ class SentencePieceModel:
         ids: dict[str, TokenId] = {}
         for token, piece in enumerate(self.pieces):
             _check(piece, token)
+            if self.algorithm == "unigram" and isinf(piece.score):
+                raise VocabularyError(
+                    f"the score of piece {token} must be finite, got {piece.score}"
+                )
             if piece.text in ids:
                 raise VocabularyError(
                     f"piece {token} must have a string of its own, "
@@ -152,6 +182,10 @@ class SentencePieceModel:
             raise VocabularyError(
                 f"a model with byte_fallback must have 256 byte pieces, it has {len(found)}"
             )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields, without the tables that are made from them."""
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
 
     def id_of(self, text: str) -> TokenId:
         """Return the id of a piece by its string; that of the unknown piece where there is none.
@@ -192,7 +226,9 @@ class SentencePieceModel:
 
     @property
     def ranks_of_tokens(self) -> Mapping[TokenId, float]:
-        """From each token that merging can make to its score, negative."""
+        """From each token that merging can make to its score, negative; none without merging."""
+        if self.algorithm == "unigram":
+            return {}
         return {
             token: -self.pieces[token].score
             for string, token in self.ordinary.items()
@@ -214,7 +250,7 @@ class SentencePieceModel:
         tokens: list[Token] = []
         start = 0
         waiting: Token | None = None  # an unknown token that may still grow
-        for symbol in merge_heap(self, piece):
+        for symbol in self._symbols(piece):
             token = self.id_of_symbol(symbol)
             end = start + len(symbol.encode())
             if token == self.unknown_id and not self.byte_fallback:
@@ -238,11 +274,44 @@ class SentencePieceModel:
         >>> SentencePieceModel(pieces).ids("aaabc")
         [2, 1, 0]
         """
-        return self._ids_of_symbols(merge_heap(self, piece))
+        if self.algorithm == "unigram":
+            return self._ids_of_symbols(self._best_path(piece))
+        return self._partwise.ids(piece)
+
+    @cached_property
+    def _partwise(self) -> Partwise:
+        """The quick way to the ids: part by part, with words that are remembered."""
+        return Partwise(lambda part: self._ids_of_symbols(merge(self, part)), self._borders)
 
     def steps(self, piece: str) -> list[list[TokenId]]:
         """Return the ids of a normalized text after each merge of the definition."""
+        if self.algorithm == "unigram":
+            return [self.ids(piece)]
         return list(map(self._ids_of_symbols, merge_steps(self, piece)))
+
+    def _symbols(self, piece: str) -> list[str]:
+        return merge_heap(self, piece) if self.algorithm == "bpe" else self._best_path(piece)
+
+    def _best_path(self, piece: str) -> list[str]:
+        """Return the symbols of a normalized text, unknown characters one by one."""
+        searcher, scores, unknown = self._path_tables
+        path = best_path(
+            piece, searcher, scores.__getitem__, unknown, precision="f", most=_MOST_SUM
+        )
+        return [piece[start:end] for start, end, _ in path]
+
+    @cached_property
+    def _path_tables(self) -> tuple[Searcher, Mapping[str, float], float]:
+        """What finds pieces, their scores on a path, and the score of an unknown character."""
+        normal = [piece.score for piece in self.pieces if piece.kind == "normal"]
+        scores: dict[str, float] = {}
+        for piece in self.pieces:
+            if piece.kind == "normal":
+                scores[piece.text] = piece.score
+            elif piece.kind == "user-defined":
+                scores[piece.text] = _rounded(_BONUS * (len(piece.text.encode()) - 1))
+        unknown = _rounded(min([_LARGEST, *normal]) - UNKNOWN_PENALTY)
+        return searcher_of(list(scores)), scores, unknown
 
     def _ids_of_symbols(self, symbols: Iterable[str]) -> list[TokenId]:
         ids: list[TokenId] = []
@@ -297,16 +366,39 @@ class SentencePieceModel:
         >>> model.is_border("a", "b"), model.is_border("b", "a")
         (False, True)
         """
-        if left + right in self._joints:
+        if self.algorithm == "unigram" or left + right in self._borders.joints:
             return False
         return self.byte_fallback or any(
             self.id_of_symbol(character) != self.unknown_id for character in (left, right)
         )
 
     @cached_property
-    def _joints(self) -> frozenset[str]:
-        """Every two characters side by side in some piece."""
-        return frozenset(a + b for text in self.ordinary for a, b in pairwise(text))
+    def _borders(self) -> Borders:
+        """Where a text may be cut before it is merged."""
+        kinds = ((text, token, self.pieces[token].kind) for text, token in self.ordinary.items())
+        known = {text: token for text, token, kind in kinds if kind != "unused"}
+        return Borders(known, [*self.ordinary], falls_back=self.byte_fallback)
+
+    @cached_property
+    def finite_scores(self) -> Mapping[str, float] | None:
+        """The score of each string that merging can make; None for one without end, or unused."""
+        scores: dict[str, float] = {}
+        for text, token in self.ordinary.items():
+            piece = self.pieces[token]
+            if piece.kind == "unused" or piece.score == _NEVER:
+                return None
+            scores[text] = piece.score
+        return scores
+
+
+_LARGEST: Final = 2.0**128 - 2.0**104  # the largest 32-bit float, FLT_MAX
+_MOST_SUM: Final = 100_000.0
+_BONUS: Final = 0.1  # for each byte of a user-defined piece but the first
+
+
+def _rounded(number: float) -> float:
+    """Return the nearest 32-bit float."""
+    return array("f", [number])[0]
 
 
 def _check(piece: Piece, token: TokenId) -> None:
@@ -324,6 +416,7 @@ def _check(piece: Piece, token: TokenId) -> None:
 
 
 _NOWHERE = -1
+_NEVER: Final = float("-inf")
 
 
 def merge_naive(model: SentencePieceModel, text: str) -> list[str]:
@@ -375,6 +468,32 @@ def merge_steps(model: SentencePieceModel, text: str) -> Iterator[list[str]]:
         yield whole
 
 
+def merge(model: SentencePieceModel, text: str) -> list[str]:
+    """Return the symbols of a normalized text by the quickest way: for words that is no heap.
+
+    >>> unknown, a, aa = Piece("?", kind="unknown"), Piece("a"), Piece("aa", -1.0)
+    >>> merge(SentencePieceModel([unknown, a, aa]), "aaa")
+    ['aa', 'a']
+    """
+    symbols, mergeable = _symbols(model, text)
+    if model.finite_scores is None or len(symbols) > SHORT or not all(mergeable):
+        return merge_heap(model, text)
+    score_of = model.finite_scores.get
+    scores = [score_of(left + right, _NEVER) for left, right in pairwise(symbols)]
+    while scores:
+        best = max(scores)
+        if best == _NEVER:
+            break
+        at = scores.index(best)
+        symbols[at] += symbols.pop(at + 1)
+        del scores[at]
+        if at < len(scores):
+            scores[at] = score_of(symbols[at] + symbols[at + 1], _NEVER)
+        if at:
+            scores[at - 1] = score_of(symbols[at - 1] + symbols[at], _NEVER)
+    return symbols
+
+
 def merge_heap(model: SentencePieceModel, text: str) -> list[str]:
     """Return the symbols of a normalized text. O(n log n).
 
@@ -423,6 +542,8 @@ def merge_heap(model: SentencePieceModel, text: str) -> list[str]:
 
 def _symbols(model: SentencePieceModel, text: str) -> tuple[list[str], list[bool]]:
     """Return what merging starts with, and whether each symbol may merge."""
+    if not model.user_defined.pieces:
+        return list(text), [True] * len(text)
     symbols: list[str] = []
     mergeable: list[bool] = []
     start = 0

@@ -8,9 +8,10 @@ Definition
 Source, and what it leaves open: see `models.bpe`.
 """
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 
 from bpe_ref.errors import SymbolError
 from bpe_ref.models.merging import Symbol
@@ -69,13 +70,13 @@ class Speller:
         >>> Speller({"a": 0}, byte_fallback=True).always_falls_back([])
         False
         """
-        byte_tokens: Container[TokenId | None] = set(self._byte_tokens)
-        if not self.byte_fallback or None in byte_tokens:
+        of_bytes = set(self.byte_tokens)
+        if not self.byte_fallback or None in of_bytes:
             return False
-        return not any(left in byte_tokens or right in byte_tokens for left, right in merging)
+        return of_bytes.isdisjoint(chain.from_iterable(merging))
 
     @cached_property
-    def _byte_tokens(self) -> Sequence[TokenId | None]:
+    def byte_tokens(self) -> Sequence[TokenId | None]:
         """The token of each byte."""
         return [self.vocab.get(f"<0x{byte:02X}>") for byte in range(256)]
 
@@ -83,7 +84,7 @@ class Speller:
         """Return the tokens of the bytes of a text that is no token, if there are all of them."""
         if not self.byte_fallback:
             return None
-        tokens = [self._byte_tokens[byte] for byte in text.encode()]
+        tokens = [self.byte_tokens[byte] for byte in text.encode()]
         found = [(token, 1) for token in tokens if token is not None]
         return found if len(found) == len(tokens) else None
 

@@ -95,8 +95,8 @@ class Replace:
 
     @property
     def may_insert_first(self) -> bool:
-        """Whether the first character can come to stand for nothing."""
-        if isinstance(self.pattern, Literal) and self.pattern.text:
+        """Whether the first character can come to stand for nothing: if a match may be empty."""
+        if pattern_borders(self.pattern) is not None:
             return False
         return self.quirks.insertions_may_stand_for_nothing
 

@@ -116,8 +116,13 @@ class SentencePieceNormalizer:
         return AlignedText(changed.text, spans, text.start, text.end)
 
     def normalize_text(self, text: str) -> str:
-        """Return the text only."""
-        return normalize(self.rules, text, self.user_defined).text
+        """Return the text only; where only spaces are added and escaped, at once."""
+        rules = self.rules
+        if rules.charsmap or rules.remove_extra_whitespaces or self.user_defined.pieces or not text:
+            return normalize(rules, text, self.user_defined).text
+        if rules.add_dummy_prefix:
+            text = f"{text} " if rules.space_behind else f" {text}"
+        return text.replace(" ", SPACE_SYMBOL) if rules.escape_whitespaces else text
 
     def meeting(self, left: str, right: str) -> Meeting | None:
         """Return what the two characters may become; see `components.Meeting`.

@@ -19,10 +19,10 @@ Why that suffices
     look at: so there is an edge wherever they look at y. (`$` looks at any character.) From the
     place on, the search goes on as it begins in y. Look-behind and `^` see no more than l.
 
-    Text without a match: if l or r is a match by itself, whatever else there is, then one of them
-    is in a match, and what is not matched ends at the place or begins there.
+    Text without a match must not reach over the place either. If l alone, or r alone, always
+    matches, then that character is in a match, so unmatched text ends or begins at the place.
 
-What is in the way of nothing
+Conditions that change nothing
     In `\s*[\r\n]+|\s+(?!\S)` a line end before y would be an exception. But at a run of white
     space that ends with a line end, the first alternative matches all of it, so the second one is
     never tried. In `\s++$|\s*[\r\n]` both match all of it. `_shadowed` looks for these two forms.

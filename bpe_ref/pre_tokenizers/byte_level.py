@@ -27,7 +27,7 @@ Where the engine differs
 """
 
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise, repeat
 from typing import Final
 
 from bpe_ref.aligned_text import AlignedText, Change
@@ -123,8 +123,14 @@ def write_letters(pieces: list[str]) -> list[str]:
 
 def _in_letters(text: AlignedText) -> AlignedText:
     """Return the text with each character written as the letters of its bytes."""
-    changes: list[Change] = []
-    for character in text.text:
-        letters = to_letters(character.encode())
-        changes += [(letter, int(number > 0)) for number, letter in enumerate(letters)]
-    return text.transform(changes)
+    if text.starts_with_insertion:  # the engine has rules of its own
+        changes: list[Change] = []
+        for character in text.text:
+            letters = to_letters(character.encode())
+            changes += [(letter, int(number > 0)) for number, letter in enumerate(letters)]
+        return text.transform(changes)
+    spans = text.spans
+    if not text.text.isascii():
+        lengths = (len(character.encode()) for character in text.text)
+        spans = tuple(chain.from_iterable(map(repeat, spans, lengths)))
+    return AlignedText(to_letters(text.text.encode()), spans, text.start, text.end)

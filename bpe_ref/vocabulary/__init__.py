@@ -225,7 +225,7 @@ def vocabulary_by_concatenation(
         ranks=dict(zip(numbers, map(ranks.__getitem__, id_of), strict=True)),
     )
     tokens = dict(zip(numbers, id_of, strict=True))
-    return Vocabulary(tokens, rule, text or TextRules(), dict(special_tokens or {}))
+    return Vocabulary(tokens, rule, *_rest(text, special_tokens))
 
 
 def vocabulary_by_pair(
@@ -247,8 +247,17 @@ def vocabulary_by_pair(
     _check_tokens(ids)
     listed: list[Pair] = []
     table: dict[Pair, Merge] = {}
-    for rank, (left, right) in enumerate(merges):
-        for part in (left, right, left + right):
+    if not isinstance(merges, Iterable):
+        raise VocabularyError(f"merges must be pairs of bytes, got {shown(merges)}")
+    for rank, pair in enumerate(merges):
+        try:
+            left, right = pair
+            parts = (left, right, left + right)
+        except (TypeError, ValueError):
+            raise VocabularyError(
+                f"merge {rank} must be a pair of bytes, got {shown(pair)}"
+            ) from None
+        for part in parts:
             if part not in ids:
                 raise VocabularyError(
                     f"merge {rank} must join two tokens into a third, but {part!r} is not a token"
@@ -256,9 +265,7 @@ def vocabulary_by_pair(
         listed.append((ids[left], ids[right]))
         table[listed[-1]] = Merge(rank, ids[left + right])
     tokens = {token: content for content, token in ids.items()}
-    return Vocabulary(
-        tokens, ByPair(listed, table), text or TextRules(), dict(special_tokens or {})
-    )
+    return Vocabulary(tokens, ByPair(listed, table), *_rest(text, special_tokens))
 
 
 def canonical_lines(vocabulary: Vocabulary) -> Iterable[str]:
@@ -300,6 +307,19 @@ def _digest(vocabulary: Vocabulary) -> str:
         hasher.update(line.encode())
         hasher.update(b"\n")
     return f"sha256:{hasher.hexdigest()}"
+
+
+def _rest(
+    text: TextRules | None, special_tokens: Mapping[str, TokenId] | None
+) -> tuple[TextRules, dict[str, TokenId]]:
+    """Return the text rules and special tokens; raise `VocabularyError` for anything else."""
+    if not isinstance(text, TextRules | None):
+        raise VocabularyError(f"text must be TextRules or None, got {shown(text)}")
+    if not isinstance(special_tokens, Mapping | None):
+        raise VocabularyError(
+            f"special_tokens must be a mapping of texts to ids, got {shown(special_tokens)}"
+        )
+    return text or TextRules(), dict(special_tokens or {})
 
 
 def _check_tokens(ids: Mapping[bytes, TokenId]) -> None:

@@ -3,8 +3,8 @@
 Leviathan et al. 2023, section 2.3 (https://arxiv.org/abs/2211.17192); Chen et al. 2023,
 theorem 1 (https://arxiv.org/abs/2302.01318). The rule:
 
-    Take from each token's target share what the draft offered of it, nothing less than
-    zero, and scale what is left to sum to one. A draw from this row replaces the draft.
+    Subtract the draft's share of each token from the target's, but not below zero, and
+    scale what is left to sum to one. A draw from this row replaces the draft.
 
 Why this makes the output follow the target
     A token comes out by acceptance with probability q(x) min(1, p(x) / q(x)), which is

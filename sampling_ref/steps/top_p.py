@@ -13,8 +13,8 @@ Boundary
     upwards and keep where the sum is above 1 - p.
     "exceed": up to the token at which the sum is strictly greater than p. Programs that
     keep a token while the sum before it is at most p do the same, and programs that walk
-    upwards and keep where the sum is at least 1 - p. Where the sum meets p exactly, one
-    token more than "reach".
+    upwards and keep where the sum is at least 1 - p. Where the sum meets p exactly, this
+    keeps one token more than "reach".
     "within": while the sum is at most p. The token that carries the sum across p is lost,
     so that usually less than p is kept; `least` keeps the first one nevertheless.
     "fitting": the tokens are taken as they stand, not sorted. While more than one is held

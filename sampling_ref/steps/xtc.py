@@ -108,7 +108,7 @@ def xtc(
 STEP = rule_step(
     xtc,
     (
-        "keeps only the least probable of the tokens above {threshold}, with probability "
+        "removes all tokens of at least {threshold} but the least probable one, with probability "
         "{probability}"
     ),
 )

@@ -321,10 +321,11 @@ def count(
     limit: int | None,
     as_json: bool,
 ) -> None:
-    """Print how many tokens TEXT has: as many as `encode` prints with the same options.
+    """Print how many tokens TEXT has.
 
-    Truncation and padding are left out. With several files, each line has the name of a file and
-    its count, and the last line has the total. --limit applies to each file.
+    That is how many `encode` prints with the same options, without truncation and padding. With
+    several files, each line has the name of a file and its count, and the last line has the total.
+    --limit applies to each file.
     """
     tokenizer = _loaded(vocabulary).replace(truncation=None, padding=None)
     how = _recognised(tokenizer, vocabulary, special=special)
@@ -389,11 +390,11 @@ def chunks(
     overlap: int,
     as_json: bool,
 ) -> None:
-    """Cut TEXT into chunks of at most --most tokens, those of the template included.
+    """Cut TEXT into chunks of at most --most tokens.
 
-    Prints one line per chunk: start and end (in characters), number of tokens, text. With several
-    files, each line has the name of a file, its number of chunks and the sum of their tokens, and
-    the last line has the totals; --json has all chunks.
+    Special tokens of a template count. Prints one line per chunk: start and end (in characters),
+    number of tokens, text. With several files, each line has the name of a file, its number of
+    chunks and the sum of their tokens, and the last line has the totals; --json has all chunks.
     """
     from bpe_ref.cutting.splitting import each_chunk
 

@@ -107,7 +107,7 @@ _CHUNK: Final = 2**16
 
 
 class StartError(InputError):
-    """A program that cannot be started."""
+    """A program that cannot be started: bad input, so the exit code is 2."""
 
 
 class ChannelError(Exception):

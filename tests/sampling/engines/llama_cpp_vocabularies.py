@@ -15,18 +15,22 @@ COMMAND = f"pip download --no-deps --no-binary :all: --dest .wheels llama-cpp-py
 
 
 def unpacked(names: tuple[str, ...], folder: Path) -> dict[str, Path]:
-    """Unpack vocabulary files into a folder; without the source, skip the test that asks."""
+    """Unpack vocabulary files into a folder; without the source, skip the test that asks.
+
+    A name may go on with what follows `.gguf`: "gpt-2.gguf.inp" are the texts of gpt-2.
+    """
     source = Path(os.environ.get("TOKENREF_WHEELS", FOLDER)) / f"llama_cpp_python-{VERSION}.tar.gz"
     if not source.exists():
         pytest.skip(f"no source of llama-cpp-python {VERSION}; this fetches it: {COMMAND}")
-    missing = {f"models/ggml-vocab-{name}.gguf": name for name in names}
+    files = {name: name if ".gguf" in name else f"{name}.gguf" for name in names}
+    missing = {f"models/ggml-vocab-{file}": name for name, file in files.items()}
     found: dict[str, Path] = {}
     with tarfile.open(source) as archive:
         for member in archive:
             name = missing.pop("/".join(Path(member.name).parts[-2:]), None)
             content = archive.extractfile(member) if name else None
             if name and content:
-                found[name] = folder / f"{name}.gguf"
+                found[name] = folder / files[name]
                 found[name].write_bytes(content.read())
             if not missing:
                 return found

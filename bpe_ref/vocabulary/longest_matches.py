@@ -71,7 +71,7 @@ def searcher_of(entries: Sequence[str]) -> Searcher:
     letters = sum(map(len, entries))
     if letters > MOST_LETTERS:
         raise VocabularyError(
-            f"added tokens as long as these must have at most {MOST_LETTERS} characters together, "
+            f"tokens as long as these must have at most {MOST_LETTERS} characters together, "
             f"got {letters}"
         )
     return ByAutomaton(entries)

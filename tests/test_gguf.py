@@ -1,0 +1,253 @@
+"""GGUF files: what is read is what llama.cpp reads, and what cannot be read is named."""
+
+import struct
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bpe_ref import VocabularyFileError, load
+from bpe_ref.formats import files, gguf
+from bpe_ref.formats.gguf import parse_gguf, pre_tokenizers
+from bpe_ref.formats.recognizing import OTHERS, format_of
+from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE
+from tests.sampling.engines.llama_cpp_vocabularies import unpacked
+from tests.texts import drawn, text_of
+
+llama_cpp = pytest.importorskip("llama_cpp")
+
+U32, I32, F32, FLAG, TEXT, LIST = 4, 5, 6, 7, 8, 9
+
+
+def text(content: str | bytes) -> bytes:
+    data = content.encode() if isinstance(content, str) else content
+    return struct.pack("<Q", len(data)) + data
+
+
+def value(content: Any, kind: int | None = None) -> bytes:
+    """Return a value with its type before it."""
+    match content:
+        case bool():
+            return struct.pack("<IB", FLAG, content)
+        case int():
+            return struct.pack("<II", kind or U32, content)
+        case str():
+            return struct.pack("<I", TEXT) + text(content)
+    items = list(content)
+    if items and isinstance(items[0], str):
+        return struct.pack("<IIQ", LIST, TEXT, len(items)) + b"".join(map(text, items))
+    inner, form = (F32, "f") if items and isinstance(items[0], float) else (I32, "i")
+    return struct.pack(f"<IIQ{len(items)}{form}", LIST, inner, len(items), *items)
+
+
+def a_file(keys: Iterable[tuple[str, bytes]], version: int = 3) -> bytes:
+    listed = list(keys)
+    head = b"GGUF" + struct.pack("<IQQ", version, 0, len(listed))
+    return head + b"".join(text(key) + content for key, content in listed)
+
+
+def written(**fields: Any) -> bytes:
+    """Return a file with these keys about its tokenizer."""
+    return a_file(
+        [
+            ("general.architecture", value("llama")),
+            *((f"tokenizer.ggml.{key}", value(content)) for key, content in fields.items()),
+        ]
+    )
+
+
+MERGES = ["h e", "l l", "Ġ t", "Ġt he", "1 2", "he ll", "Ġ a", "Ã ©"]
+TOKENS = [*LETTER_OF_BYTE, *(merge.replace(" ", "") for merge in MERGES), "<s>", "</s>", "<u>"]
+BOS = TOKENS.index("<s>")
+KINDS = [1] * BOS + [3, 3, 4]
+GPT2: dict[str, Any] = {
+    "model": "gpt2",
+    "pre": "llama-bpe",
+    "tokens": TOKENS,
+    "token_type": KINDS,
+    "merges": MERGES,
+    "bos_token_id": BOS,
+    "eos_token_id": BOS + 1,
+}
+PIECES = [
+    *("<unk>", "<s>", "</s>"),
+    *(f"<0x{byte:02X}>" for byte in range(256)),
+    *("▁", "t", "h", "e", "a", "l", "▁t", "he", "▁the", "ll", "é", "<u>"),
+]
+LLAMA: dict[str, Any] = {
+    "model": "llama",
+    "tokens": PIECES,
+    "token_type": [2, 3, 3, *[6] * 256, *[1] * (len(PIECES) - 260), 4],
+    "scores": [0.0] * 259 + [-float(place) for place in range(len(PIECES) - 259)],
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+}
+TEXTS = text_of("<s>", "</s>", "<u>", "the", " the", "hell", longest=8)
+
+
+def engine(path: Path) -> Any:
+    return llama_cpp.Llama(str(path), vocab_only=True, verbose=False)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        GPT2,
+        {**GPT2, "add_bos_token": False, "add_eos_token": True},
+        LLAMA,
+        {**LLAMA, "add_space_prefix": False, "add_bos_token": False, "add_eos_token": True},
+    ],
+)
+def test_ids_are_those_of_llama_cpp(tmp_path: Path, fields: dict[str, Any]) -> None:
+    path = tmp_path / "x.gguf"
+    path.write_bytes(written(**fields))
+    ours, theirs = load(path), engine(path)
+
+    @drawn(150)
+    @given(TEXTS.map(lambda one: one.replace("\0", "")), st.booleans(), st.booleans())
+    def check(one: str, special: bool, frame: bool) -> None:
+        expected = theirs.tokenize(one.encode(), add_bos=frame, special=special)
+        how: Any = "recognise" if special else "ordinary"
+        assert ours.encode(one, add_special_tokens=frame, special=how) == expected
+
+    check()
+
+
+def test_every_name_of_a_pre_tokenizer_loads_here_and_there(tmp_path: Path) -> None:
+    path = tmp_path / "x.gguf"
+    sample = "The 12345 don't, été\n\n  x 你好! HELLO_world"
+    for name in sorted(pre_tokenizers()):
+        path.write_bytes(written(**{**GPT2, "pre": name}))
+        expected = engine(path).tokenize(sample.encode(), add_bos=True, special=False)
+        assert load(path).encode(sample) == expected, name
+
+
+SMALL = ("gpt-2", "falcon", "mpt", "llama-spm", "phi-3", "refact", "starcoder", "deepseek-coder")
+
+
+def test_vocabularies_of_llama_cpp_give_the_ids_that_are_expected_there(tmp_path: Path) -> None:
+    names = tuple(f"{name}.gguf{end}" for name in SMALL for end in ("", ".inp", ".out"))
+    found = unpacked(names, tmp_path)
+    for name in SMALL:
+        tokenizer = load(found[f"{name}.gguf"])
+        texts = found[f"{name}.gguf.inp"].read_bytes().decode().split("\n__ggml_vocab_test__\n")
+        expected = found[f"{name}.gguf.out"].read_text().split("\n")
+        assert len(texts) > 40
+        for one, ids in zip(texts, expected, strict=False):
+            assert tokenizer.encode(one, add_special_tokens=False) == [*map(int, ids.split())], name
+
+
+def test_decoding_gives_the_text_and_names_of_special_tokens_are_known(tmp_path: Path) -> None:
+    for fields, ids in ((GPT2, [BOS]), (LLAMA, [1])):
+        tokenizer = parse_gguf(written(**fields), "x.gguf")
+        assert tokenizer.encode("the<s>", add_special_tokens=False)[-1:] == ids
+        assert tokenizer.decode(tokenizer.encode("the hell é"), skip_special_tokens=True) == (
+            "the hell é"
+        )
+        assert tokenizer.encode("<s>", special=["<s>"]) == [*ids, *ids]
+
+
+def test_a_file_of_gigabytes_is_read_at_its_beginning_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = written(**LLAMA)
+    path = tmp_path / "x.gguf"
+    path.write_bytes(content + bytes(1 << 20))
+    monkeypatch.setattr(files, "MAXIMUM_SIZE", len(content))
+    assert load(path).encode("the") == [1, PIECES.index("▁the")]
+    monkeypatch.setattr(files, "MAXIMUM_SIZE", len(content) - 1)
+    with pytest.raises(VocabularyFileError, match="bytes must follow, but"):
+        load(path)
+
+
+REFUSED: list[tuple[bytes, str]] = [
+    (written(), "x must have the key tokenizer.ggml.model, it has none"),
+    (written(model=3), "x: tokenizer.ggml.model must be text, got 3"),
+    (written(model="bert"), "tokenizer.ggml.model must be one of gpt2, gemma4, llama, got 'bert'"),
+    (
+        written(**{**GPT2, "pre": "my-own"}),
+        "pre must be the name of a pre-tokenizer that is known ",
+    ),
+    (
+        written(**{**GPT2, "pre": "kimi-k2"}),
+        "must be a pre-tokenizer that is a pattern, and not co",
+    ),
+    (written(model="gpt2"), "x must have the key tokenizer.ggml.tokens, it has none"),
+    (
+        written(model="llama", tokens=["a", "a"]),
+        "tokens must be different, but 0 and 1 are, got 'a",
+    ),
+    (written(**{**GPT2, "merges": ["ab"]}), "merges[0] must be two tokens and a space, got 'ab'"),
+    (written(**{**GPT2, "merges": ["a Z?"]}), "x: merges[0] must be of tokens and make a token"),
+    (written(**{**GPT2, "token_type": [1]}), f"must be a list of {len(TOKENS)} numbers, one for "),
+    (written(**{**GPT2, "bos_token_id": 999}), "bos_token_id must be the id of a token, below 267"),
+    (written(**{**GPT2, "add_bos_token": 1}), "add_bos_token must be true or false, got 1"),
+    (written(model="llama", tokens=["a"]), "x: a model must have one unknown piece, it has 0"),
+    (a_file([], version=1), "x must be a GGUF file of version 2 or 3, it is of version 1"),
+    (b"GGUF" + bytes([0, 0, 0, 3]), "it is written for a big-endian machine"),
+    (a_file([("a", b"\x0d\0\0\0")]), "the type of a value must be from 0 to 12, got 13"),
+    (
+        a_file([("a", struct.pack("<IIQ", LIST, LIST, 1))]),
+        "a list must be of numbers or texts, got",
+    ),
+    (
+        b"GGUF" + struct.pack("<IQQ", 3, 0, 2**64 - 1),
+        "8 bytes must follow, but 0 are left of the 24",
+    ),
+    (a_file([("a", struct.pack("<IIQ", LIST, TEXT, 2**64 - 1))]), "8 bytes must follow, but 0 are"),
+    (a_file([("a", struct.pack("<IIQ", LIST, F32, 2**62))]), "bytes must follow, but 0 are left"),
+    (b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + text(b"\xff"), "text must be UTF-8, but its byte 0"),
+]
+
+
+@pytest.mark.parametrize(("content", "sentence"), REFUSED)
+def test_what_cannot_be_read_is_said_in_one_sentence(content: bytes, sentence: str) -> None:
+    with pytest.raises(VocabularyFileError) as caught:
+        parse_gguf(content, "x")
+    assert sentence in str(caught.value)
+
+
+def test_a_file_of_very_many_tokens_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gguf, "MOST_TOKENS", 99)
+    with pytest.raises(VocabularyFileError, match="tokens must be at most 99 texts, got 267"):
+        parse_gguf(written(**GPT2), "x")
+
+
+def test_broken_files_give_a_tokenizer_or_one_sentence_in_bounded_time() -> None:
+    whole = written(**LLAMA)
+    start = time.process_time()
+
+    @drawn(300)
+    @given(st.integers(0, len(whole) - 1), st.binary(min_size=1, max_size=9), st.booleans())
+    def check(at: int, change: bytes, cut: bool) -> None:
+        content = whole[:at] if cut else whole[:at] + change + whole[at + len(change) :]
+        if content.startswith(b"GGUF"):
+            with suppress(VocabularyFileError):
+                parse_gguf(content, "x")
+
+    check()
+    assert time.process_time() - start < 20
+
+
+@pytest.mark.parametrize(("place", "magic", "what"), OTHERS)
+def test_files_of_other_kinds_are_named(place: int, magic: bytes, what: str) -> None:
+    content = (b"\x10" * place + magic).ljust(300, b"\0")
+    with pytest.raises(VocabularyFileError, match="x must be a tokenizer file, it is") as caught:
+        format_of(content, "x")
+    assert str(caught.value).endswith(what)
+
+
+def test_models_of_onnx_and_binary_files_are_named() -> None:
+    for content, what in (
+        (b"\x08\x08\x12\x07pytorch", "a model of ONNX"),
+        (b"\x01\x02\0\x03", "a binary file of unknown kind"),
+    ):
+        with pytest.raises(VocabularyFileError, match=what):
+            format_of(content, "x")
+    assert gguf.MAGIC == b"GGUF"
+    assert format_of(written(), "x") == "gguf"
