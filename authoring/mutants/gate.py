@@ -2,7 +2,8 @@
 
 A mutant is *killed* by a case if its answer does not pass. A mutant that no case kills
 *survives*: a real engine with the same mistake would pass too. A mutant that more than a quarter
-of its cases kill is *too crude*: any test at all would find it, so it does not count.
+of the cases on subjects of its kind kill is *too crude*: any test would find it, so it does not
+count.
 
 Only final answers are compared, not stages, because engines need not report them. Mutants of
 vocabularies get cases about vocabularies, those of whole tokenizers cases about these. Texts of
@@ -45,7 +46,7 @@ REQUIRED: Final = 35
 """How many mutants must be killed without being too crude."""
 
 LARGEST_SHARE: Final = 0.25
-"""The share of its cases that may kill a mutant before it is too crude to count."""
+"""The share of the cases on subjects of its kind that may kill a mutant that is not too crude."""
 
 LONGEST: Final = 70_000
 """Bytes of the longest text that mutants get."""
