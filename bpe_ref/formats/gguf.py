@@ -19,8 +19,7 @@ How text is tokenized
     each stretch between them gets a space in front, unless `add_space_prefix` is false. For
     "gpt2", each pattern of the pre-tokenizer cuts the pieces of the one before. If the name of
     the model contains phi-3, all these tokens but `<unk>`, `<s>` and `<|endoftext|>` take the
-    white space behind them. For "gemma4", spaces become `▁`, lines are cut from line ends, and
-    line ends that are together a token are that token.
+    white space behind them. For "gemma4", spaces become `▁`, and lines are cut from line ends.
 
 Source: docs/gguf.md of ggml-org/ggml; src/llama-vocab.cpp of llama.cpp, as vendored by the sdist of
 llama-cpp-python 0.3.36.
@@ -33,6 +32,8 @@ What the source leaves open, and what holds here
     *Control tokens* come from no text once they are cut out. llama.cpp merges ordinary text into
     `<s>` if there are tokens to make it of.
     *Empty tokens* are called `[EMPTY_7]` by their ids, as there.
+    *Line ends of "gemma4"* merge. There, several that are together a token are taken whole; no text
+    was found for which that is another answer.
     *Tokens of certain names*, such as `<|im_end|>`, are control tokens, and a few are user-defined
     ones, whatever the file says, as there.
     *Unused tokens* are made like normal ones, as there.
