@@ -30,7 +30,16 @@ def whole_vocabulary() -> tuple[str, str]:
     return "[[-1.0, -2.0]]", outcome(lambda: sample_utils.apply_top_k(row, 2).tolist())
 
 
-FINDINGS = [context_of_zero, min_p_zero, whole_vocabulary]
+def penalty_nan() -> tuple[str, str]:
+    found = outcome(lambda: sample_utils.make_repetition_penalty(float("nan")))
+    return "ValueError", "accepted" if found.startswith("<function") else found
+
+
+def penalty_text() -> tuple[str, str]:
+    return "ValueError", outcome(lambda: sample_utils.make_repetition_penalty("1")).split(":")[0]
+
+
+FINDINGS = [context_of_zero, min_p_zero, whole_vocabulary, penalty_nan, penalty_text]
 
 if __name__ == "__main__":
     for finding in FINDINGS:
