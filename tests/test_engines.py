@@ -39,7 +39,7 @@ from tokenref.engines.tiktoken import which
 from tokenref.errors import InputError
 
 REAL = ("tiktoken", "tokenizers", "bpe-openai", "rs-bpe")
-SAMPLERS = ("transformers", "llama.cpp", "torch", "numpy")
+SAMPLERS = ("transformers", "llama.cpp", "torch", "numpy", "mlx-lm")
 BYTES = {bytes([byte]): byte for byte in range(256)}
 
 ATOMS = (

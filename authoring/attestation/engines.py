@@ -14,7 +14,7 @@ TOKENIZERS: Final = (
     *("tiktoken", "tokenizers", "bpe-openai", "rs-bpe"),
     *("gpt-tokenizer", "js-tiktoken"),
 )
-SAMPLERS: Final = ("transformers", "llama.cpp", "torch", "numpy")
+SAMPLERS: Final = ("transformers", "llama.cpp", "torch", "numpy", "mlx-lm")
 REAL_ENGINES: Final = (*TOKENIZERS, *SAMPLERS)
 """Every engine that is shipped, in the order of the pages."""
 

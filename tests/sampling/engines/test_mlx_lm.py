@@ -11,12 +11,10 @@ engine's answer must lie between.
 """
 
 from dataclasses import dataclass
-from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from importlib.util import find_spec
 from inspect import signature
 from itertools import combinations, pairwise
 from math import inf, log
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
@@ -46,25 +44,9 @@ from tests.sampling.engines.rounding import (
 )
 from tests.sampling.rows import histories, rows, shares
 from tests.texts import CAMPAIGN, drawn
+from tokenref.engines.mlx_lm_samplers import sample_utils
 
 # ----------------------------------------------------------------------- running the engine
-
-
-def sample_utils() -> ModuleType:
-    """Return the engine's module that samples; its package would import a whole model."""
-    package = find_spec("mlx_lm")
-    assert package is not None
-    assert package.origin is not None
-    path = Path(package.origin).parent / "sample_utils.py"
-    found = spec_from_file_location("sample_utils_of_mlx_lm", path)
-    assert found is not None
-    assert found.loader is not None
-    module = module_from_spec(found)
-    mx.set_default_device(mx.cpu)
-    mx.disable_compile()
-    found.loader.exec_module(module)
-    return module
-
 
 ENGINE = sample_utils()
 

@@ -97,7 +97,7 @@ def test_own_rules_are_those_of_the_profiles() -> None:
             assert own.names == dict(stage.takes)
 
 
-@pytest.mark.parametrize("name", ["transformers", "llama.cpp", "torch", "numpy"])
+@pytest.mark.parametrize("name", ["transformers", "llama.cpp", "torch", "numpy", "mlx-lm"])
 def test_an_engine_that_samples_has_no_tokenizer_and_not_every_profile(name: str) -> None:
     found = engine(name)
     assert not isinstance(found, Unavailable)
