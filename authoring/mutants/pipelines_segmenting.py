@@ -94,7 +94,7 @@ def tokenize_unigram_no_penalty(right: Unigram) -> Any:
     return _scored(lambda model: model.unknown_score + 10)(right)
 
 
-@component("model", Unigram, tokenizes("unigram_unknown", "abé"))
+@component("model", Unigram, tokenizes("unigram_unknown", "éa"))
 def tokenize_unigram_unknown_tokens_score(right: Unigram) -> Any:
     """An unknown character has the score of the unknown token."""
     return _scored(lambda model: model.pieces[model.unk_id or 0][1])(right)
@@ -315,7 +315,7 @@ def tokenize_word_piece_limit_off_by_one(right: WordPiece) -> Any:
     return replace(right, max_input_chars_per_word=right.max_input_chars_per_word - 1)
 
 
-@component("model", WordPiece, tokenizes("word_piece_limit", "aaaaaa"))
+@component("model", WordPiece, tokenizes("word_piece_limit", "éééééé"))
 def tokenize_word_piece_limit_one_more(right: WordPiece) -> Any:
     """A word of one character more than `max_input_chars_per_word` is still divided."""
     return replace(right, max_input_chars_per_word=right.max_input_chars_per_word + 1)
