@@ -9,15 +9,24 @@ the classes.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import product
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from bpe_ref.aligned_text import AlignedText
 from bpe_ref.vocabulary.merges import TokenId
 
 Draw: TypeAlias = Callable[[], float]
 """Returns the next number of a random stream, each from 0 up to and without 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class WithoutTables:
+    """Is pickled and copied as its fields, without the tables that are made from them later."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields."""
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
 
 
 class Normalizer(Protocol):

@@ -30,7 +30,7 @@ Where only ids are needed, there is a faster way to them: see `quick_ids`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
 from operator import index
@@ -55,7 +55,7 @@ from bpe_ref.added_tokens import (
     Treatment,
     treatment_of,
 )
-from bpe_ref.components import Decoder, Draw, Model, Normalizer, PreTokenizer
+from bpe_ref.components import Decoder, Draw, Model, Normalizer, PreTokenizer, WithoutTables
 from bpe_ref.decoders import ByteLevel, DecoderSequence, decode_tokens, with_errors
 from bpe_ref.decoders.stream import Hopeless, Stream, continuations
 from bpe_ref.decoders.to_bytes import bytes_to_text, in_order
@@ -128,7 +128,7 @@ class TracedPiece(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Tokenizer:
+class Tokenizer(WithoutTables):
     """A tokenizer. It is pickled and copied as its components, without caches.
 
     Attributes:
@@ -167,10 +167,6 @@ class Tokenizer:
     def __repr__(self) -> str:
         """Return the name and the number of tokens."""
         return f"<Tokenizer {self.name or 'unnamed'}, {len(self.model.vocab)} tokens>"
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the components, without caches."""
-        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
 
     def replace(self, **components: Any) -> "Tokenizer":
         """Return the tokenizer with other components.

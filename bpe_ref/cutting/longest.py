@@ -34,6 +34,7 @@ Windows
     written, and a pre-tokenizer that never looks ahead.
 """
 
+from itertools import chain
 from typing import Final
 
 from bpe_ref.components import Model, steps_of
@@ -84,19 +85,17 @@ def longest_of(tokenizer: Components) -> int | None:
     return factor * max(longest, *map(len, [*added.ids, *added.strings.values(), ""]))
 
 
-def window_of(tokenizer: Components) -> int | None:
-    """Return after how many beginnings that are too long all are, see the module.
+def ends_after_longest(tokenizer: Components) -> bool:
+    """Return whether `longest_of`, if it is known, is also a window, see the module.
 
     >>> from bpe_ref.tokenizer import Tokenizer
-    >>> window_of(Tokenizer(BPE({"?": 0, "a": 1, "aa": 2}, [("a", "a")], unk_token="?")))
-    2
+    >>> ends_after_longest(Tokenizer(BPE({"a": 1, "aa": 2}, [("a", "a")])))
+    True
     """
     if any(token.single_word for token in tokenizer.added.tokens.values()):
-        return None
+        return False
     steps = [*steps_of(tokenizer.normalizer), *steps_of(tokenizer.pre_tokenizer)]
-    if not all(map(_keeps_characters, steps)) or not _merges_characters(tokenizer.model):
-        return None
-    return longest_of(tokenizer)
+    return all(map(_keeps_characters, steps)) and _merges_characters(tokenizer.model)
 
 
 def _keeps_characters(step: object) -> bool:
@@ -111,8 +110,9 @@ def _keeps_characters(step: object) -> bool:
 def _merges_characters(model: Model) -> bool:
     """Return whether every piece is merged, from characters or bytes that do not merge."""
     if isinstance(model, BPE):
-        halves = {half for pair in model.merges for half in pair}
-        return model.always_merges and halves.isdisjoint(BYTE_PIECES)
+        return model.always_merges and set(BYTE_PIECES).isdisjoint(
+            chain.from_iterable(model.merges)
+        )
     return isinstance(model, SentencePieceModel) and model.algorithm == "bpe"
 
 

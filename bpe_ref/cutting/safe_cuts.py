@@ -66,7 +66,7 @@ from typing import Final, Protocol, TypeAlias
 from bpe_ref.added_tokens import AddedToken, Recognised, Treatment
 from bpe_ref.components import meet
 from bpe_ref.cutting.long_pieces import Components, LongPieces, long_pieces_of
-from bpe_ref.cutting.longest import longest_of, window_of
+from bpe_ref.cutting.longest import ends_after_longest, longest_of
 from bpe_ref.given_text import any_surrogate, places_in, without_surrogates
 from bpe_ref.patterns.unicode_tables import TABLES
 from bpe_ref.pieces import encode_pieces, pieces_of
@@ -116,14 +116,19 @@ class TextCounter:
     longest: int | None = None
     """The most characters that a token stands for; None if that is not known."""
 
-    window: int | None = None
-    """After so many beginnings with too many tokens all have too many; None if not known."""
+    find_end: Callable[[], bool] = lambda: False
+    """Returns whether `longest` beginnings in a row that are too long show that all others are."""
 
     find_long_pieces: Callable[[], LongPieces | None] = _nothing
     """Returns what is known about long pieces, if anything."""
 
     _kinds: dict[str, int] = field(default_factory=dict, init=False, repr=False)
     _single: dict[str, int] = field(default_factory=dict, init=False, repr=False)
+
+    @cached_property
+    def window(self) -> int | None:
+        """If so many beginnings in a row have too many tokens, all longer ones have; or None."""
+        return self.longest if self.longest and self.find_end() else None
 
     @cached_property
     def long_pieces(self) -> LongPieces | None:
@@ -207,7 +212,7 @@ def counter_of(tokenizer: Countable, special: Recognised = "recognise") -> TextC
         spans,
         _never if tokenizer.model.drops_merges else _Rule(tokenizer).kind,
         longest_of(tokenizer),
-        window_of(tokenizer),
+        lambda: ends_after_longest(tokenizer),
         lambda: long_pieces_of(tokenizer, treatment, count, spans),
     )
 

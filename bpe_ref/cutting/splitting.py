@@ -231,11 +231,8 @@ class _Cutter:
         growing = PrependCounter(self.counter)
         found: list[int] = []
         inside = set(self.cuts[bisect_right(self.cuts, chunk.start) :])
-        longest = self.counter.longest
-        first = (
-            chunk.start if longest is None else max(chunk.start, chunk.stop - overlap * longest - 1)
-        )
-        for place in range(chunk.stop - 1, first, -1):
+        reach = overlap * (self.counter.longest or len(self.text))
+        for place in range(chunk.stop - 1, max(chunk.start, chunk.stop - reach - 1), -1):
             growing.push(self.text[place])
             if growing.count > overlap:
                 if place in inside and growing.count_after(self.text[place - 1]) > overlap:

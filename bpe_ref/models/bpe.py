@@ -34,12 +34,11 @@ What the source leaves open
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import repeat
-from typing import Any
 
-from bpe_ref.components import Draw, Token
+from bpe_ref.components import Draw, Token, WithoutTables
 from bpe_ref.errors import ParameterError, SymbolError, VocabularyError
 from bpe_ref.models.borders import Borders
 from bpe_ref.models.merging import (
@@ -61,7 +60,7 @@ from bpe_ref.vocabulary.merges import TokenId
 
 
 @dataclass(frozen=True, eq=False)
-class BPE:
+class BPE(WithoutTables):
     """The model of a tokenizer, as its file describes it.
 
     Attributes:
@@ -233,10 +232,6 @@ class BPE:
             return [[self.vocab[piece]]]
         states = merge_steps(self.ranked, self.symbols(piece))
         return [[token for token, _ in state] for state in states]
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the fields, without the tables that are made from them."""
-        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
 
     def _merged(self, piece: str, draw: Draw | None) -> list[Symbol]:
         drops = self.drops_merges

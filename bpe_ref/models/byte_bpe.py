@@ -19,11 +19,11 @@ Which encoder
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, Literal, Protocol, TypeAlias
+from typing import Final, Literal, Protocol, TypeAlias
 
-from bpe_ref.components import Draw, Model, Token
+from bpe_ref.components import Draw, Model, Token, WithoutTables
 from bpe_ref.encoders.backtracking import encode_backtracking
 from bpe_ref.encoders.scan import encode_scan
 from bpe_ref.errors import ParameterError
@@ -57,7 +57,7 @@ def encode_quickly(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[T
 
 
 @dataclass(frozen=True, eq=False)
-class ByteBPE:
+class ByteBPE(WithoutTables):
     """Merges the bytes of a piece.
 
     Attributes:
@@ -77,10 +77,6 @@ class ByteBPE:
     encode_symbols: EncodeSymbols = encode_quickly
 
     drops_merges = False
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the fields, without the tables that are made from them."""
-        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
 
     @cached_property
     def vocab(self) -> Mapping[str, TokenId]:

@@ -61,14 +61,14 @@ What it leaves open
 
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import heappop, heappush
 from itertools import pairwise
 from math import isinf
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
-from bpe_ref.components import Draw, Token
+from bpe_ref.components import Draw, Token, WithoutTables
 from bpe_ref.errors import VocabularyError
 from bpe_ref.models.borders import Borders
 from bpe_ref.models.merging import SHORT
@@ -109,7 +109,7 @@ class SpecialPieces:
 
 
 @dataclass(frozen=True, eq=False)
-class SentencePieceModel:
+class SentencePieceModel(WithoutTables):
     """The pieces and the rules. Raises `VocabularyError` for what makes no model.
 
     >>> pieces = [Piece("<unk>", kind="unknown"), Piece("a"), Piece("aa", -1.0)]
@@ -182,10 +182,6 @@ class SentencePieceModel:
             raise VocabularyError(
                 f"a model with byte_fallback must have 256 byte pieces, it has {len(found)}"
             )
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the fields, without the tables that are made from them."""
-        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
 
     def id_of(self, text: str) -> TokenId:
         """Return the id of a piece by its string; that of the unknown piece where there is none.

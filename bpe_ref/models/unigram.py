@@ -38,14 +38,14 @@ one character; see `vocabulary.longest_matches`.
 
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from math import inf, isfinite
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
-from bpe_ref.components import Draw, Token
+from bpe_ref.components import Draw, Token, WithoutTables
 from bpe_ref.errors import SymbolError, VocabularyError
 from bpe_ref.vocabulary.longest_matches import Searcher, searcher_of
 from bpe_ref.vocabulary.merges import TokenId
@@ -54,7 +54,7 @@ UNKNOWN_PENALTY: Final = 10.0
 """An unknown character has the lowest score minus this."""
 
 LONGEST_EXACT: Final = 1 << 24
-"""Borders are known only if the sums of pieces of up to so many characters are exact."""
+"""Borders are known only if the sums are exact for all pieces of at most this many characters."""
 
 _BITS: Final = 53  # of a float's precision
 
@@ -140,7 +140,7 @@ def _subtract(sums: "array[float]", places: Iterator[int]) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Unigram:
+class Unigram(WithoutTables):
     """The model of a tokenizer, as its file describes it.
 
     Attributes:
@@ -181,10 +181,6 @@ class Unigram:
                 f"got {self.unk_id}"
             )
         _ = self._searcher
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the fields, without the tables that are made from them."""
-        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
 
     @cached_property
     def vocab(self) -> Mapping[str, TokenId]:

@@ -13,11 +13,11 @@ What the source leaves open
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
-from bpe_ref.components import Draw, Token
+from bpe_ref.components import Draw, Token, WithoutTables
 from bpe_ref.errors import SymbolError, VocabularyError
 from bpe_ref.vocabulary.merges import TokenId
 
@@ -61,7 +61,7 @@ def unknown_token(vocab: Mapping[str, TokenId], unk_token: str, word: str) -> To
 
 
 @dataclass(frozen=True, eq=False)
-class WordLevel:
+class WordLevel(WithoutTables):
     """The model of a tokenizer, as its file describes it.
 
     Attributes:
@@ -84,10 +84,6 @@ class WordLevel:
     def __post_init__(self) -> None:
         """Build the table, so that what is wrong is found at once."""
         _ = self.strings
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the fields, without the table that is made from them."""
-        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
 
     @cached_property
     def strings(self) -> Mapping[TokenId, str]:

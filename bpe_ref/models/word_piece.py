@@ -20,18 +20,17 @@ What the source leaves open
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
-from bpe_ref.components import Draw, Token
+from bpe_ref.components import Draw, Token, WithoutTables
 from bpe_ref.models.word_level import checked_strings, unknown_token
 from bpe_ref.vocabulary.longest_matches import Searcher, searcher_of
 from bpe_ref.vocabulary.merges import TokenId
 
 
 @dataclass(frozen=True, eq=False)
-class WordPiece:
+class WordPiece(WithoutTables):
     """The model of a tokenizer, as its file describes it.
 
     Attributes:
@@ -60,10 +59,6 @@ class WordPiece:
     def __post_init__(self) -> None:
         """Build the tables, so that what is wrong is found at once."""
         _ = self.strings, self._first, self._inner
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the fields, without the tables that are made from them."""
-        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
 
     @cached_property
     def strings(self) -> Mapping[TokenId, str]:
