@@ -24,7 +24,7 @@ from tokenref.record import make_case
 from tokenref.subjects import TokenizerFile
 from tokenref.verdicts import Exact
 
-NAMES = ("kitoken",)
+NAMES = ("kitoken", "tokie")
 BYTES = {bytes([byte]): byte for byte in range(256)}
 SPACED = vocabulary_by_concatenation(
     BYTES | {b"th": 256, b"the": 257, b" the": 258, "é".encode(): 259},
@@ -196,7 +196,7 @@ def test_exceptions_keep_their_names_across_the_process() -> None:
 
 def test_a_panic_while_a_file_is_opened_is_a_crash_and_an_exception_is_not() -> None:
     session = LETTERS.load(vocabulary_of_two({"panic": 5}), "two")
-    request = {"text": "a", "allowed": "all", "disallowed": []}
+    request = {"text": "a panic", "allowed": "all", "disallowed": []}
     with pytest.raises(CrashError, match="at the file"):
         session.answer("special", request)
     file = LETTERS.load_tokenizer(b"{}", "empty", "hugging-face")
@@ -248,9 +248,9 @@ def test_special_tokens_that_a_file_cannot_express_are_unsupported() -> None:
         request = {"text": text, "allowed": "all", "disallowed": disallowed}
         return session.answer("special", request)
 
-    assert special("a", [], s=4) == Ok({"ids": [97]})
+    assert special("a", [], s=4, t=4) == Ok({"ids": [97]})
     assert special("as", ["s"], s=4) == Unsupported("cannot disallow special tokens")
-    assert special("a", [], s=4, t=4) == Unsupported("cannot give two special tokens the same id")
+    assert special("st", [], s=4, t=4) == Unsupported("cannot give two special tokens the same id")
     assert special("a", [], a=4) == Unsupported("cannot distinguish 'a' from an ordinary token")
 
 

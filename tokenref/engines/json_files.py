@@ -51,6 +51,9 @@ class JsonEngine:
     refusals: Mapping[str, ErrorCode] = MappingProxyType({})
     """How the message of an exception begins that refuses the input."""
 
+    longest: int | None = None
+    """Maximum length of a text in characters, for an engine that needs quadratic time."""
+
     def __init__(self, version: str) -> None:
         self.version = version
 
@@ -148,6 +151,11 @@ class VocabularySession:
         text = as_text(request_text(request))
         if text is None:
             return Unsupported("accepts only text")
+        longest = self.engine.longest
+        if longest is not None and len(text) > longest:
+            return Unsupported(
+                f"is not run on texts of more than {longest} characters (quadratic time)"
+            )
         allowed = frozenset[str]()
         if op == "special":
             specials = frozenset(self.vocabulary.special_tokens)
@@ -156,7 +164,7 @@ class VocabularySession:
             disallowed = specials - allowed if every else frozenset(request["disallowed"])
             if any(content in text for content in disallowed):
                 return Unsupported("cannot disallow special tokens")
-            allowed &= specials
+            allowed &= specials if any(content in text for content in allowed) else frozenset()
         tokenizer = self.tokenizer(allowed)
         if isinstance(tokenizer, Unsupported):
             return tokenizer

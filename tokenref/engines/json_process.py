@@ -55,6 +55,7 @@ class Isolated(JsonEngine):
         super().__init__(engine.version)
         self.name = engine.name
         self.refusals = engine.refusals
+        self.longest = engine.longest
         self._adapter = f"{type(engine).__module__}:{type(engine).__qualname__}"
         self._process: subprocess.Popen[bytes] | None = None
         self._errors: IO[bytes] = TemporaryFile()  # noqa: SIM115 - open as long as this object

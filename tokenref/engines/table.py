@@ -30,6 +30,7 @@ _TOKENIZERS: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
         "bpe-openai": ("bpe_openai._bindings", "bpe-openai", "bpe_openai:BpeOpenaiEngine"),
         "rs-bpe": ("rs_bpe.bpe", "rs-bpe", "rs_bpe:RsBpeEngine"),
         "kitoken": ("kitoken", "kitoken", "kitoken:KitokenEngine"),
+        "tokie": ("tokie", "tokie", "tokie:TokieEngine"),
     }
 )
 """Maps an engine to the required module, its package, and the class of its adapter."""
