@@ -13,6 +13,7 @@ from bpe_ref.patterns.pretokenizer import Pretokenizer
 from bpe_ref.registry import REGISTRY
 from tests.strategies import examples
 from tokenref.answers import Declared, Engine, LoadsTokenizers, Ok, Refused, Unsupported
+from tokenref.catalogue import open_catalogue
 from tokenref.engines import json_process
 from tokenref.engines.json_files import CrashError, JsonEngine, without_possessive
 from tokenref.engines.json_process import Isolated, ProcessEndedError, TimedOutError
@@ -21,10 +22,11 @@ from tokenref.judge import judge
 from tokenref.known import read_known
 from tokenref.questions.text import TokenizeInput, TokenizeOutput
 from tokenref.record import make_case
+from tokenref.runner import run_engine
 from tokenref.subjects import TokenizerFile
 from tokenref.verdicts import Exact
 
-NAMES = ("kitoken", "tokie")
+NAMES = ("kitoken", "tokie", "splintr-rs")
 BYTES = {bytes([byte]): byte for byte in range(256)}
 SPACED = vocabulary_by_concatenation(
     BYTES | {b"th": 256, b"the": 257, b" the": 258, "é".encode(): 259},
@@ -284,3 +286,12 @@ def test_of_declared_fields_only_these_are_judged() -> None:
     assert (passed.status, passed.remark) == ("pass", "only ids")
     assert judge(case, Ok({"ids": [0, 1]}), file, declared).status == "fail"
     assert judge(case, Ok({}), file, declared).status == "fail"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_canary_about_another_field_than_the_ids_does_not_pass(name: str) -> None:
+    catalogue = open_catalogue()
+    canaries = [case for case in catalogue.canaries if case.id.startswith("canary/tokenize/")]
+    run = run_engine(installed(name), canaries, catalogue)
+    assert run.count("fail") == 0
+    assert not [line for line in run.trouble if "self-check" in line]

@@ -31,6 +31,7 @@ _TOKENIZERS: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
         "rs-bpe": ("rs_bpe.bpe", "rs-bpe", "rs_bpe:RsBpeEngine"),
         "kitoken": ("kitoken", "kitoken", "kitoken:KitokenEngine"),
         "tokie": ("tokie", "tokie", "tokie:TokieEngine"),
+        "splintr-rs": ("splintr", "splintr-rs", "splintr:SplintrEngine"),
     }
 )
 """Maps an engine to the required module, its package, and the class of its adapter."""
