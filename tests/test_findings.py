@@ -18,6 +18,7 @@ NEEDED = {
     "run_llama_cpp.py": ["llama_cpp"],
     "run_kitoken.py": ["kitoken"],
     "run_mlx_lm.py": ["mlx_lm"],
+    "run_fastokens.py": ["fastokens"],
     "run_splintr.py": ["splintr"],
     "run_tokie.py": ["tokie"],
     "run_tokenizers.py": ["bpe_openai", "rs_bpe", "tiktoken"],

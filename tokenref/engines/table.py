@@ -32,6 +32,7 @@ _TOKENIZERS: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
         "kitoken": ("kitoken", "kitoken", "kitoken:KitokenEngine"),
         "tokie": ("tokie", "tokie", "tokie:TokieEngine"),
         "splintr-rs": ("splintr", "splintr-rs", "splintr:SplintrEngine"),
+        "fastokens": ("fastokens", "fastokens", "fastokens:FastokensEngine"),
     }
 )
 """Maps an engine to the required module, its package, and the class of its adapter."""
