@@ -30,6 +30,7 @@ from tests.strategies import (
     vocabularies_by_concatenation,
     vocabularies_by_pair,
 )
+from tests.test_json_engines import NAMES as JSON_ENGINES
 from tokenref.answers import Answer, Engine, Ok, Refused, Session, Unsupported
 from tokenref.engines import table
 from tokenref.engines.node_packages import NODE_PACKAGES
@@ -115,7 +116,14 @@ def why_not(name: str, vocabulary: Vocabulary) -> str:
 
 
 def test_every_name_makes_an_engine_of_that_name() -> None:
-    assert engine_names() == (*REAL, "reference", *NODE_PACKAGES, *SAMPLERS, *ENCODERS)
+    assert engine_names() == (
+        *REAL,
+        *JSON_ENGINES,
+        "reference",
+        *NODE_PACKAGES,
+        *SAMPLERS,
+        *ENCODERS,
+    )
     for name in engine_names():
         found = engine(name)
         assert found.name == name
@@ -127,7 +135,7 @@ def test_an_unknown_name_is_an_error_that_lists_the_known_ones() -> None:
         engine("bpe")
 
 
-@pytest.mark.parametrize("name", REAL)
+@pytest.mark.parametrize("name", [*REAL, *JSON_ENGINES])
 def test_an_engine_that_is_not_installed_is_unavailable(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

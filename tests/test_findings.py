@@ -16,7 +16,11 @@ NEEDED = {
     "run_transformers.py": ["transformers", "torch"],
     "run_torch.py": ["torch"],
     "run_llama_cpp.py": ["llama_cpp"],
+    "run_kitoken.py": ["kitoken"],
     "run_mlx_lm.py": ["mlx_lm"],
+    "run_fastokens.py": ["fastokens"],
+    "run_splintr.py": ["splintr"],
+    "run_tokie.py": ["tokie"],
     "run_tokenizers.py": ["bpe_openai", "rs_bpe", "tiktoken"],
 }
 """The modules that the Python scripts import."""

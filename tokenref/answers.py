@@ -120,6 +120,9 @@ class Declared:
     stages: Sequence[str] = ()
     """The stages that its answers contain, which are judged too."""
 
+    fields: Sequence[str] | None = None
+    """The fields that its answers contain, if not all: the others are not judged."""
+
 
 UNDECLARED: Final = Declared()
 

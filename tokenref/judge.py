@@ -22,6 +22,7 @@ from tokenref.answers import (
     Unsupported,
     why_none,
 )
+from tokenref.catalogue import CANARY
 from tokenref.judging_samplers import compare
 from tokenref.readable import readable
 from tokenref.record import Case
@@ -72,7 +73,8 @@ def judge(
 
     `declared` is what the engine declared about its arithmetic and its ties (see
     `judging_samplers`), and about its stages: an answer that passes fails if it lacks a declared
-    stage that the record has. A record of a long text has none.
+    stage that the record has. A record of a long text has none. If it declared fields, only these
+    are compared, but those of a canary all are: a wrong answer must not pass.
 
     >>> from bpe_ref import vocabulary_by_concatenation
     >>> from tokenref.answers import Ok
@@ -104,8 +106,16 @@ def judge(
         judgement = Judgement(status, found.detail, found.remark, found.ulp)
     else:
         expected = _plain(msgspec.to_builtins(case.out))
+        remark = ""
+        if declared.fields is not None and not case.id.startswith(CANARY):
+            expected = {key: expected[key] for key in declared.fields}
+            remark = f"only {', '.join(declared.fields)}"
         difference = _difference(expected, answer.out, subject)
-        judgement = PASS if difference is None else Judgement("fail", difference)
+        judgement = (
+            Judgement("pass", remark=remark)
+            if difference is None
+            else Judgement("fail", difference)
+        )
     missing = _missing_stage(case, answer.out, declared) if judgement.status == "pass" else ""
     if missing:
         return Judgement("fail", f"stage {missing}: declared in hello but missing in the answer")

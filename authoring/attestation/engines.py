@@ -11,7 +11,16 @@ from tokenref.reports.results import DIFFERENCES
 from tokenref.runner import Run
 
 TOKENIZERS: Final = (
-    *("tiktoken", "tokenizers", "bpe-openai", "rs-bpe"),
+    *(
+        "tiktoken",
+        "tokenizers",
+        "bpe-openai",
+        "rs-bpe",
+        "kitoken",
+        "tokie",
+        "splintr-rs",
+        "fastokens",
+    ),
     *("gpt-tokenizer", "js-tiktoken"),
 )
 SAMPLERS: Final = ("transformers", "llama.cpp", "torch", "numpy", "mlx-lm")

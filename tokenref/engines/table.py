@@ -29,6 +29,10 @@ _TOKENIZERS: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
         "tokenizers": ("tokenizers", "tokenizers", "tokenizers:TokenizersEngine"),
         "bpe-openai": ("bpe_openai._bindings", "bpe-openai", "bpe_openai:BpeOpenaiEngine"),
         "rs-bpe": ("rs_bpe.bpe", "rs-bpe", "rs_bpe:RsBpeEngine"),
+        "kitoken": ("kitoken", "kitoken", "kitoken:KitokenEngine"),
+        "tokie": ("tokie", "tokie", "tokie:TokieEngine"),
+        "splintr-rs": ("splintr", "splintr-rs", "splintr:SplintrEngine"),
+        "fastokens": ("fastokens", "fastokens", "fastokens:FastokensEngine"),
     }
 )
 """Maps an engine to the required module, its package, and the class of its adapter."""
@@ -60,7 +64,7 @@ def engine_names() -> tuple[str, ...]:
     """Return the names of all engines: the real ones, the reference, its encoders.
 
     >>> engine_names()[:5]
-    ('tiktoken', 'tokenizers', 'bpe-openai', 'rs-bpe', 'reference')
+    ('tiktoken', 'tokenizers', 'bpe-openai', 'rs-bpe', 'kitoken')
     """
     return (*_TOKENIZERS, "reference", *NODE_PACKAGES, *_SAMPLERS, *ENCODERS)
 
@@ -94,10 +98,7 @@ def engine(name: str) -> Engine | Unavailable:
             missing = missing_device()
             if missing:
                 return Unavailable(name, missing)
-        place, _, adapted = adapter.partition(":")
-        found = getattr(import_module(f"tokenref.engines.{place}"), adapted)
-        installed = version(package)
-        return found(installed) if name in _TOKENIZERS else Sampling(name, installed, found)
+        return _adapted(name, adapter, version(package))
     except ModuleNotFoundError as error:
         reason = f"cannot be imported: ModuleNotFoundError: {error}; pip install {package}"
         return Unavailable(name, reason)
@@ -105,6 +106,17 @@ def engine(name: str) -> Engine | Unavailable:
         raise
     except BaseException as error:  # noqa: BLE001 - compiled modules raise anything when they break
         return Unavailable(name, f"cannot be imported: {type(error).__name__}: {error}")
+
+
+def _adapted(name: str, adapter: str, installed: str) -> Engine:
+    """Return the engine of an adapter, with the version that is installed."""
+    place, _, adapted = adapter.partition(":")
+    found = getattr(import_module(f"tokenref.engines.{place}"), adapted)
+    if name in _SAMPLERS:
+        return Sampling(name, installed, found)
+    from tokenref.engines.json_process import isolated
+
+    return isolated(found(installed))
 
 
 def available(name: str) -> Engine:

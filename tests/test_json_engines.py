@@ -1,0 +1,297 @@
+"""The engines that read a tokenizer.json, each in a process of its own."""
+
+import os
+import time
+from types import MappingProxyType
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bpe_ref import TextRules, Vocabulary, tokenizer_of, vocabulary_by_concatenation
+from bpe_ref.patterns.pretokenizer import Pretokenizer
+from bpe_ref.registry import REGISTRY
+from tests.strategies import examples
+from tokenref.answers import Declared, Engine, LoadsTokenizers, Ok, Refused, Unsupported
+from tokenref.catalogue import open_catalogue
+from tokenref.engines import json_process
+from tokenref.engines.json_files import CrashError, JsonEngine, without_possessive
+from tokenref.engines.json_process import Isolated, ProcessEndedError, TimedOutError
+from tokenref.engines.table import Unavailable, engine
+from tokenref.judge import judge
+from tokenref.known import read_known
+from tokenref.questions.text import TokenizeInput, TokenizeOutput
+from tokenref.record import make_case
+from tokenref.runner import run_engine
+from tokenref.subjects import TokenizerFile
+from tokenref.verdicts import Exact
+
+NAMES = ("kitoken", "tokie", "splintr-rs", "fastokens")
+BYTES = {bytes([byte]): byte for byte in range(256)}
+SPACED = vocabulary_by_concatenation(
+    BYTES | {b"th": 256, b"the": 257, b" the": 258, "é".encode(): 259},
+    text=TextRules(REGISTRY["o200k_base"].pattern, whole_piece=True),
+    special_tokens={"<s>": 260},
+)
+FILE = b"""{"version": "1.0", "added_tokens": [], "normalizer": null, "pre_tokenizer": null,
+"post_processor": null, "decoder": null, "model": {"type": "BPE", "merges": [["a", "b"]],
+"vocab": {"a": 0, "b": 1, "ab": 2}}}"""
+
+
+def installed(name: str) -> Engine:
+    found = engine(name)
+    if isinstance(found, Unavailable):
+        pytest.skip(f"{name} {found.reason}")
+    return found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_makes_the_tokens_of_the_reference(name: str) -> None:
+    session, tokenizer = installed(name).load(SPACED, "spaced"), tokenizer_of(SPACED)
+    assert not isinstance(session, Unsupported)
+
+    @examples(100)
+    @given(st.lists(st.sampled_from(["the", " the", "é", "x", "12", "<s>", "!"])).map("".join))
+    def check(text: str) -> None:
+        ids = tokenizer.encode(text, special="ordinary")
+        assert session.answer("encode", {"text": text}) == Ok({"ids": ids})
+        assert session.answer("count", {"text": text}) == Ok({"count": len(ids)})
+        assert session.answer("decode", {"ids": ids}) == Ok({"bytes": text.encode().hex()})
+        found = tokenizer.encode(text, special="recognise")
+        request = {"text": text, "allowed": "all", "disallowed": []}
+        assert session.answer("special", request) == Ok({"ids": found})
+
+    check()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_answers_the_ids_of_a_file(name: str) -> None:
+    found = installed(name)
+    assert isinstance(found, LoadsTokenizers)
+    session = found.load_tokenizer(FILE, "file", "hugging-face")
+    assert not isinstance(session, Unsupported)
+    request = {"text": "bab", "add_special_tokens": False}
+    assert session.answer("tokenize", request) == Ok({"ids": [1, 2]})
+    decoded = session.answer("detokenize", {"ids": [1], "skip_special_tokens": False})
+    assert decoded == Ok({"text": "b"})
+    assert isinstance(session.answer("detokenize_stream", {}), Unsupported)
+    assert isinstance(found.load_tokenizer(FILE, "file", "strict"), Unsupported)
+    broken = found.load_tokenizer(b"{}", "broken", "hugging-face")
+    assert not isinstance(broken, Unsupported)
+    answer = broken.answer("tokenize", request)
+    assert isinstance(answer, Unsupported)
+    assert answer.reason.startswith("cannot load it: ")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_known_difference_of_it_has_a_reason_and_a_link(name: str) -> None:
+    entries = [entry for entry in read_known() if entry.engine == name]
+    assert entries
+    assert len({entry.title for entry in entries}) == len(entries)
+
+
+def test_kitoken_refuses_an_unknown_id() -> None:
+    session = installed("kitoken").load(SPACED, "spaced")
+    assert not isinstance(session, Unsupported)
+    answer = session.answer("decode", {"ids": [300]})
+    assert isinstance(answer, Refused)
+    assert answer.code == "UNKNOWN_ID"
+    strict = session.answer("decode", {"ids": [255], "errors": "strict"})
+    assert isinstance(strict, Refused)
+    assert strict.code == "INVALID_UTF8"
+    replaced = session.answer("decode", {"ids": [255], "errors": "replace"})
+    assert replaced == Ok({"text": "\ufffd"})
+
+
+# ---- what they share
+
+
+@pytest.mark.parametrize("name", ["gpt2", "r50k_base", "cl100k_base", "o200k_base", "voyage3_base"])
+def test_a_published_pattern_cuts_the_same_without_possessive_quantifiers(name: str) -> None:
+    pattern = REGISTRY[name].pattern
+    assert pattern is not None
+    possessive, greedy = Pretokenizer(pattern), Pretokenizer(without_possessive(pattern))
+    atoms = ["'s", "'T", "a", "Ab", "1", "2345", " ", "  ", "\n", "\r\n", "!", "?!", "é", "e\u0301"]
+
+    @examples(300)
+    @given(st.text(max_size=12) | st.lists(st.sampled_from(atoms)).map("".join))
+    def check(text: str) -> None:
+        assert greedy.pieces(text) == possessive.pieces(text)
+
+    check()
+
+
+def vocabulary_of_two(
+    specials: dict[str, int] | None = None, *, normalization: str | None = None
+) -> Vocabulary:
+    rules = TextRules(normalization=normalization)
+    return vocabulary_by_concatenation(
+        {b"a": 0, b"b": 1}, text=rules, special_tokens=specials or {}
+    )
+
+
+class Letters(JsonEngine):
+    """An engine for tests, which does as the text says."""
+
+    name = "letters"
+    refusals = MappingProxyType({"no letter": "MISSING_BYTE"})
+
+    def open(self, content: bytes) -> object:
+        if b"normalizer" not in content:
+            raise ValueError("no normalizer\nsecond line")
+        if b'"panic"' in content:
+            raise SystemExit("at the file")
+        return content
+
+    def encode(self, tokenizer: object, text: str, *, added: bool) -> list[int]:
+        if text == "abort":
+            os.write(2, b"stack overflow\nnote: more\n")
+            os.abort()
+        if text == "hang":
+            time.sleep(600)
+        if text == "panic":
+            raise SystemExit("panicked")
+        if text == "print":
+            print("no result")  # noqa: T201 - what engines print must not be read as a result
+        if "x" in text:
+            raise ValueError("no letter x")
+        if "y" in text:
+            raise KeyError("y")
+        return list(text.encode())
+
+    def decode(self, tokenizer: object, ids: list[int], *, skip: bool) -> str | None:
+        return None if ids == [255] else bytes(ids).decode("utf-8", "replace")
+
+
+LETTERS = Isolated(Letters("1.0"))
+
+
+def test_a_process_that_ends_is_a_crash_and_is_started_again() -> None:
+    session = LETTERS.load(vocabulary_of_two(), "two")
+    assert session.answer("encode", {"text": "ab"}) == Ok({"ids": [97, 98]})
+    with pytest.raises(ProcessEndedError, match=r"exit status -6: stack overflow$"):
+        session.answer("encode", {"text": "abort"})
+    assert session.answer("count", {"text": "print"}) == Ok({"count": 5})
+
+
+def test_an_engine_that_does_not_return_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = LETTERS.load(vocabulary_of_two(), "two")
+    assert session.answer("encode", {"text": "a"}) == Ok({"ids": [97]})
+    with monkeypatch.context() as patched:
+        patched.setattr(json_process, "_LONGEST", 0.2)
+        with pytest.raises(TimedOutError, match=r"did not return in 0\.2 seconds"):
+            session.answer("encode", {"text": "hang"})
+    assert session.answer("encode", {"text": "a"}) == Ok({"ids": [97]})
+
+
+def test_exceptions_keep_their_names_across_the_process() -> None:
+    session = LETTERS.load(vocabulary_of_two(), "two")
+    with pytest.raises(CrashError, match="panicked") as panic:
+        session.answer("encode", {"text": "panic"})
+    assert type(panic.value).__name__ == "SystemExit"
+    refused = session.answer("encode", {"text": "x"})
+    assert refused == Refused("MISSING_BYTE", "no letter x")
+    with pytest.raises(Exception, match="y") as other:
+        session.answer("encode", {"text": "y"})
+    assert type(other.value).__name__ == "KeyError"
+
+
+def test_a_panic_while_a_file_is_opened_is_a_crash_and_an_exception_is_not() -> None:
+    session = LETTERS.load(vocabulary_of_two({"panic": 5}), "two")
+    request = {"text": "a panic", "allowed": "all", "disallowed": []}
+    with pytest.raises(CrashError, match="at the file"):
+        session.answer("special", request)
+    file = LETTERS.load_tokenizer(b"{}", "empty", "hugging-face")
+    assert not isinstance(file, Unsupported)
+    answer = file.answer("tokenize", {"text": "a", "add_special_tokens": True})
+    assert answer == Unsupported("cannot load it: no normalizer")
+
+
+def test_only_a_few_tokenizers_are_kept_open_and_each_is_opened_again() -> None:
+    sessions = [LETTERS.load(vocabulary_of_two(), str(number)) for number in range(6)]
+    for session in [*sessions, *sessions]:
+        assert session.answer("count", {"text": "ab"}) == Ok({"count": 2})
+
+
+def test_decoding_text_says_what_it_cannot_tell() -> None:
+    session = LETTERS.load(vocabulary_of_two(), "two")
+    unsupported = Unsupported("only decodes with replacement")
+    assert session.answer("decode", {"ids": [255]}) == unsupported
+    assert session.answer("decode", {"ids": [254]}) == unsupported
+    assert session.answer("decode", {"ids": [97]}) == Ok({"bytes": "61"})
+    replaced = session.answer("decode", {"ids": [254], "errors": "replace"})
+    assert replaced == Ok({"text": "\ufffd"})
+    refused = session.answer("decode", {"ids": [255], "errors": "strict"})
+    assert refused == Refused("INVALID_UTF8", "decode returned None")
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "request_", "reason"),
+    [
+        (vocabulary_of_two(), {"bytes": "ff"}, "accepts only text"),
+        (vocabulary_of_two(normalization="nfc"), {"text": "a"}, ""),
+        (
+            vocabulary_by_concatenation({b"a": 1 << 32}),
+            {"text": "a"},
+            "ids must be at most 2^32-1 in a tokenizer.json, got 4294967296",
+        ),
+    ],
+)
+def test_what_a_file_cannot_express_is_unsupported(
+    vocabulary: Vocabulary, request_: dict[str, str], reason: str
+) -> None:
+    answer = LETTERS.load(vocabulary, "under test").answer("encode", request_)
+    assert answer == (Unsupported(reason) if reason else Ok({"ids": [97]}))
+
+
+def test_special_tokens_that_a_file_cannot_express_are_unsupported() -> None:
+    def special(text: str, disallowed: str | list[str], **specials: int) -> object:
+        session = LETTERS.load(vocabulary_of_two(specials), "two")
+        request = {"text": text, "allowed": "all", "disallowed": disallowed}
+        return session.answer("special", request)
+
+    assert special("a", [], s=4, t=4) == Ok({"ids": [97]})
+    assert special("as", ["s"], s=4) == Unsupported("cannot disallow special tokens")
+    assert special("st", [], s=4, t=4) == Unsupported("cannot give two special tokens the same id")
+    assert special("a", [], a=4) == Unsupported("cannot distinguish 'a' from an ordinary token")
+
+
+def test_of_declared_fields_only_these_are_judged() -> None:
+    file = TokenizerFile("file", FILE)
+    out = TokenizeOutput(
+        ids=[2],
+        tokens=["ab"],
+        offsets=[(0, 2)],
+        type_ids=[0],
+        words=[0],
+        special_tokens_mask=[0],
+        attention_mask=[1],
+        overflowing=[],
+    )
+    case = make_case(
+        "tokenize",
+        id="bpe/tokenize/topic/ids",
+        profile="hugging-face",
+        vocab=file.digest(),
+        why="An answer with only the ids.",
+        flags=[],
+        spec="docs/tokenizers.md#model",
+        verdict=Exact(),
+        input=TokenizeInput(text="ab", add_special_tokens=False),
+        out=out,
+    )
+    declared = Declared(fields=("ids",))
+    assert judge(case, Ok({"ids": [2]}), file).status == "fail"
+    passed = judge(case, Ok({"ids": [2]}), file, declared)
+    assert (passed.status, passed.remark) == ("pass", "only ids")
+    assert judge(case, Ok({"ids": [0, 1]}), file, declared).status == "fail"
+    assert judge(case, Ok({}), file, declared).status == "fail"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_canary_about_another_field_than_the_ids_does_not_pass(name: str) -> None:
+    catalogue = open_catalogue()
+    canaries = [case for case in catalogue.canaries if case.id.startswith("canary/tokenize/")]
+    run = run_engine(installed(name), canaries, catalogue)
+    assert run.count("fail") == 0
+    assert not [line for line in run.trouble if "self-check" in line]

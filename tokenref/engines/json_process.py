@@ -1,0 +1,172 @@
+"""An engine that reads a tokenizer.json, in a process of its own.
+
+Some of these engines end their process: a stack that overflows cannot be caught. So this module
+also runs as a program (`python -m tokenref.engines.json_process MODULE:CLASS`), which `Isolated`
+starts, and starts again after a crash. It reads calls from standard input and writes what they
+return, in the format of pickle. Only this program and its parent share these pipes.
+"""
+
+import os
+import pickle
+import select
+import subprocess
+import sys
+from importlib import import_module
+from itertools import count
+from tempfile import TemporaryFile
+from typing import IO, Any, Final, cast
+from weakref import finalize
+
+from tokenref.answers import Engine, Unsupported
+from tokenref.engines.json_files import CrashError, JsonEngine
+
+_KEPT: Final = 4
+"""How many tokenizers the process keeps open."""
+
+_LONGEST: Final = 60.0
+"""How many seconds a call may take."""
+
+_LOG: Final = 2000
+"""How many bytes of the engine's standard error are read after a crash."""
+
+
+class ProcessEndedError(CrashError):
+    """The engine ended its process."""
+
+
+class TimedOutError(CrashError):
+    """The engine did not return in time, and was killed."""
+
+
+def isolated(engine: Engine) -> Engine:
+    """Return the engine, in a process of its own if it reads a tokenizer.json.
+
+    >>> from tokenref.engines.reference import ReferenceEngine
+    >>> isolated(ReferenceEngine()).name
+    'reference'
+    """
+    return Isolated(engine) if isinstance(engine, JsonEngine) else engine
+
+
+class Isolated(JsonEngine):
+    """An engine in a process that is started when it is first used, and ends with this one."""
+
+    def __init__(self, engine: JsonEngine) -> None:
+        super().__init__(engine.version)
+        self.name = engine.name
+        self.refusals = engine.refusals
+        self.longest = engine.longest
+        self._adapter = f"{type(engine).__module__}:{type(engine).__qualname__}"
+        self._process: subprocess.Popen[bytes] | None = None
+        self._errors: IO[bytes] = TemporaryFile()  # noqa: SIM115 - open as long as this object
+        self._keys = count()
+        self._open: list[int] = []
+        finalize(self, self._errors.close)
+
+    def open(self, content: bytes) -> "tuple[int, bytes]":
+        """Return the content with a key, once the engine has read it."""
+        tokenizer = next(self._keys), content
+        self._call(tokenizer, "open")
+        return tokenizer
+
+    def encode(self, tokenizer: Any, text: str, *, added: bool) -> list[int] | Unsupported:
+        """Return the ids of a text."""
+        ids: list[int] | Unsupported = self._call(tokenizer, "encode", text, added=added)
+        return ids
+
+    def encode_pair(
+        self, tokenizer: Any, text: str, pair: str, *, added: bool
+    ) -> list[int] | Unsupported:
+        """Return the ids of a pair of texts."""
+        ids: list[int] | Unsupported
+        ids = self._call(tokenizer, "encode_pair", text, pair, added=added)
+        return ids
+
+    def decode(
+        self, tokenizer: Any, ids: list[int], *, skip: bool
+    ) -> bytes | str | Unsupported | None:
+        """Return the text of tokens or its bytes."""
+        found: bytes | str | Unsupported | None = self._call(tokenizer, "decode", ids, skip=skip)
+        return found
+
+    def _call(self, tokenizer: "tuple[int, bytes]", method: str, *given: Any, **named: bool) -> Any:
+        """Call a method, and raise what it raises."""
+        process = self._process or self._started()
+        key, content = tokenizer
+        is_new = key not in self._open
+        self._open = [*self._open[-_KEPT + 1 :], key] if is_new else self._open
+        call = self._open, key, content if is_new else None, method, given, named
+        calls, results = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
+        try:
+            pickle.dump(call, calls)
+            calls.flush()
+            if not select.select([results], [], [], _LONGEST)[0]:
+                self._process = None
+                _end(process)
+                raise TimedOutError(f"the engine did not return in {_LONGEST:g} seconds")
+            raised, is_panic, found = pickle.load(results)  # noqa: S301 - from our own program
+        except (BrokenPipeError, EOFError, pickle.UnpicklingError):
+            self._process = None
+            _end(process)
+            raise ProcessEndedError(
+                f"the engine ended its process with exit status {process.returncode}: {self._log()}"
+            ) from None
+        if raised:  # under its own name, which is reported
+            raise type(raised, (CrashError if is_panic else Exception,), {})(found)
+        return found
+
+    def _started(self) -> "subprocess.Popen[bytes]":
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "tokenref.engines.json_process", self._adapter],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            env=os.environ | {"RUST_BACKTRACE": "0"},
+        )
+        self._open = []
+        finalize(self, _end, self._process)
+        return self._process
+
+    def _log(self) -> str:
+        """Return the last line that the process wrote to standard error."""
+        self._errors.seek(-min(_LOG, self._errors.seek(0, os.SEEK_END)), os.SEEK_END)
+        lines = self._errors.read().decode(errors="replace").splitlines()
+        told = [line for line in lines if line.strip() and not line.startswith("note:")]
+        return told[-1] if told else "no message"
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """End a process."""
+    process.kill()
+    process.communicate()
+
+
+def main() -> None:
+    """Answer calls until the input ends."""
+    module, _, adapter = sys.argv[1].partition(":")
+    engine: JsonEngine = getattr(import_module(module), adapter)("")
+    calls, results = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what the engine prints is no result
+    tokenizers: dict[int, Any] = {}
+    while True:
+        try:
+            kept, key, content, method, given, named = pickle.load(calls)  # noqa: S301 - ours
+        except EOFError:
+            return
+        tokenizers = {each: tokenizers[each] for each in kept if each in tokenizers}
+        try:
+            if key not in tokenizers:
+                tokenizers[key] = engine.open(content)
+            returned = None
+            if method != "open":
+                returned = getattr(engine, method)(tokenizers[key], *given, **named)
+            answer: tuple[str, bool, Any] = "", False, returned
+        except BaseException as error:  # noqa: BLE001 - a Rust panic is a BaseException
+            is_panic = not isinstance(error, Exception)
+            answer = type(error).__name__, is_panic, str(error)[:_LOG]
+        pickle.dump(answer, results)
+        results.flush()
+
+
+if __name__ == "__main__":
+    main()

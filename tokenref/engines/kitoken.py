@@ -1,0 +1,40 @@
+"""kitoken as an engine: https://github.com/Systemcluster/kitoken.
+
+It reads a tokenizer.json, and decodes to bytes. It never adds the special tokens of a template. An
+unknown id is a `ValueError` with a message of its own.
+"""
+
+from types import MappingProxyType
+from typing import Any
+
+from tokenref.answers import Unsupported
+from tokenref.engines.json_files import JsonEngine
+
+
+class KitokenEngine(JsonEngine):
+    """kitoken with any vocabulary that it can express.
+
+    >>> KitokenEngine("0.11.1").load_tokenizer(b"{}", "empty", "strict")
+    Unsupported(reason='only reads a tokenizer.json in its own way')
+    """
+
+    name = "kitoken"
+    refusals = MappingProxyType({"invalid token": "UNKNOWN_ID"})
+
+    def open(self, content: bytes) -> Any:
+        """Return kitoken's tokenizer."""
+        from kitoken import Kitoken
+
+        return Kitoken.from_tokenizers(content)
+
+    def encode(self, tokenizer: Any, text: str, *, added: bool) -> list[int] | Unsupported:
+        """Return the ids of a text."""
+        if added:
+            return Unsupported("does not add the special tokens of a template")
+        ids: list[int] = tokenizer.encode(text, True)  # special tokens are found
+        return ids
+
+    def decode(self, tokenizer: Any, ids: list[int], *, skip: bool) -> bytes:
+        """Return the bytes."""
+        content: bytes = tokenizer.decode(ids, not skip)
+        return content

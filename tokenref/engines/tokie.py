@@ -1,0 +1,50 @@
+"""tokie as an engine: https://github.com/chonkie-inc/tokie.
+
+It reads a tokenizer.json from a file only. Special tokens of the file are found, and decoding never
+omits them. The bytes are those of `decode_bytes`. A long piece takes quadratic time, so long texts
+are not run.
+"""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from tokenref.answers import Unsupported
+from tokenref.engines.json_files import JsonEngine
+
+
+class TokieEngine(JsonEngine):
+    """tokie with any vocabulary that it can express.
+
+    >>> TokieEngine("0.1.4").load_tokenizer(b"{}", "empty", "strict")
+    Unsupported(reason='only reads a tokenizer.json in its own way')
+    """
+
+    name = "tokie"
+    longest = 30_000
+
+    def open(self, content: bytes) -> Any:
+        """Return tokie's tokenizer."""
+        from tokie import Tokenizer
+
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "tokenizer.json"
+            path.write_bytes(content)
+            return Tokenizer.from_json(str(path))
+
+    def encode(self, tokenizer: Any, text: str, *, added: bool) -> list[int]:
+        """Return the ids of a text."""
+        ids: list[int] = tokenizer.encode(text, add_special_tokens=added).ids
+        return ids
+
+    def encode_pair(self, tokenizer: Any, text: str, pair: str, *, added: bool) -> list[int]:
+        """Return the ids of a pair of texts."""
+        ids: list[int] = tokenizer.encode_pair(text, pair, add_special_tokens=added).ids
+        return ids
+
+    def decode(self, tokenizer: Any, ids: list[int], *, skip: bool) -> bytes | Unsupported:
+        """Return the bytes."""
+        if skip:
+            return Unsupported("does not omit special tokens")
+        content: bytes = tokenizer.decode_bytes(ids)
+        return content
