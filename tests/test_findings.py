@@ -18,6 +18,8 @@ NEEDED = {
     "run_llama_cpp.py": ["llama_cpp"],
     "run_kitoken.py": ["kitoken"],
     "run_mlx_lm.py": ["mlx_lm"],
+    "run_iree.py": ["iree"],
+    "run_gigatoken.py": ["gigatoken"],
     "run_fastokens.py": ["fastokens"],
     "run_splintr.py": ["splintr"],
     "run_tokie.py": ["tokie"],

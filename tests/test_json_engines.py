@@ -26,7 +26,7 @@ from tokenref.runner import run_engine
 from tokenref.subjects import TokenizerFile
 from tokenref.verdicts import Exact
 
-NAMES = ("kitoken", "tokie", "splintr-rs", "fastokens")
+NAMES = ("kitoken", "tokie", "splintr-rs", "fastokens", "gigatoken", "iree-tokenizer")
 BYTES = {bytes([byte]): byte for byte in range(256)}
 SPACED = vocabulary_by_concatenation(
     BYTES | {b"th": 256, b"the": 257, b" the": 258, "é".encode(): 259},
@@ -34,7 +34,8 @@ SPACED = vocabulary_by_concatenation(
     special_tokens={"<s>": 260},
 )
 FILE = b"""{"version": "1.0", "added_tokens": [], "normalizer": null, "pre_tokenizer": null,
-"post_processor": null, "decoder": null, "model": {"type": "BPE", "merges": [["a", "b"]],
+"post_processor": null, "decoder": {"type": "ByteFallback"},
+"model": {"type": "BPE", "merges": [["a", "b"]],
 "vocab": {"a": 0, "b": 1, "ab": 2}}}"""
 
 
@@ -45,7 +46,7 @@ def installed(name: str) -> Engine:
     return found
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "iree-tokenizer"])
 def test_it_makes_the_tokens_of_the_reference(name: str) -> None:
     session, tokenizer = installed(name).load(SPACED, "spaced"), tokenizer_of(SPACED)
     assert not isinstance(session, Unsupported)
@@ -64,7 +65,7 @@ def test_it_makes_the_tokens_of_the_reference(name: str) -> None:
     check()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "gigatoken"])
 def test_it_answers_the_ids_of_a_file(name: str) -> None:
     found = installed(name)
     assert isinstance(found, LoadsTokenizers)
@@ -101,6 +102,35 @@ def test_kitoken_refuses_an_unknown_id() -> None:
     assert strict.code == "INVALID_UTF8"
     replaced = session.answer("decode", {"ids": [255], "errors": "replace"})
     assert replaced == Ok({"text": "\ufffd"})
+
+
+def test_gigatoken_reads_the_pattern_of_cl100k_base_by_its_name() -> None:
+    text = TextRules(REGISTRY["cl100k_base"].pattern, whole_piece=True)
+    ranks = BYTES | {b"th": 256, b"the": 257}
+    vocabulary = vocabulary_by_concatenation(ranks, text=text, special_tokens={"<s>": 300})
+    session = installed("gigatoken").load(vocabulary, "cl100k")
+    assert not isinstance(session, Unsupported)
+    assert session.answer("encode", {"text": "the 1234"}) == Ok({"ids": [257, 32, 49, 50, 51, 52]})
+    request = {"text": "th<s>", "allowed": "all", "disallowed": []}
+    assert session.answer("special", request) == Ok({"ids": [256, 300]})
+
+
+def test_gigatoken_is_not_run_with_ids_that_would_fill_the_memory() -> None:
+    text = TextRules(REGISTRY["o200k_base"].pattern)
+    vocabulary = vocabulary_by_concatenation(BYTES | {b"ab": 1 << 31}, text=text)
+    session = installed("gigatoken").load(vocabulary, "high")
+    assert not isinstance(session, Unsupported)
+    answer = session.answer("encode", {"text": "ab"})
+    assert isinstance(answer, Unsupported)
+    assert "is not run with ids beyond 16,777,216" in answer.reason
+
+
+def test_iree_tokenizer_makes_the_tokens_of_short_words() -> None:
+    session, tokenizer = installed("iree-tokenizer").load(SPACED, "spaced"), tokenizer_of(SPACED)
+    assert not isinstance(session, Unsupported)
+    for text in ("the", "x the", "the12", "theé"):
+        ids = tokenizer.encode(text, special="ordinary")
+        assert session.answer("encode", {"text": text}) == Ok({"ids": ids})
 
 
 # ---- what they share

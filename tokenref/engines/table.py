@@ -33,6 +33,12 @@ _TOKENIZERS: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
         "tokie": ("tokie", "tokie", "tokie:TokieEngine"),
         "splintr-rs": ("splintr", "splintr-rs", "splintr:SplintrEngine"),
         "fastokens": ("fastokens", "fastokens", "fastokens:FastokensEngine"),
+        "gigatoken": ("gigatoken", "gigatoken", "gigatoken:GigatokenEngine"),
+        "iree-tokenizer": (
+            "iree.tokenizer",
+            "iree-tokenizer",
+            "iree_tokenizer:IreeTokenizerEngine",
+        ),
     }
 )
 """Maps an engine to the required module, its package, and the class of its adapter."""

@@ -1,0 +1,74 @@
+"""gigatoken as an engine: https://github.com/marcelroed/gigatoken.
+
+It reads a tokenizer.json with one of the patterns that it knows. The one of cl100k_base has a name,
+"gpt4": such a vocabulary is written in the format of tiktoken. Special tokens of the file are
+found. Templates need `as_hf()`, which has the interface of transformers. Decoding returns bytes.
+"""
+
+import json
+from base64 import b64encode
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from bpe_ref.registry import REGISTRY
+from bpe_ref.vocabulary.byte_alphabet import BYTE_OF_LETTER
+from tokenref.answers import Unsupported
+from tokenref.engines.json_files import JsonEngine, without_possessive
+
+_HIGHEST: Final = 1 << 24
+_GPT4: Final = without_possessive(str(REGISTRY["cl100k_base"].pattern))
+
+
+class GigatokenEngine(JsonEngine):
+    """gigatoken with any vocabulary that it can express.
+
+    >>> GigatokenEngine("0.10.0").load_tokenizer(b"{}", "empty", "strict")
+    Unsupported(reason='only reads a tokenizer.json in its own way')
+    """
+
+    name = "gigatoken"
+
+    def open(self, content: bytes) -> Any:
+        """Return gigatoken's tokenizer."""
+        from gigatoken import Tokenizer
+
+        described = json.loads(content)
+        vocab = described["model"].get("vocab")
+        if isinstance(vocab, dict) and max(vocab.values(), default=0) >= _HIGHEST:
+            raise ValueError(f"is not run with ids beyond {_HIGHEST:,}: it has a row for each")
+        steps = (described.get("pre_tokenizer") or {}).get("pretokenizers") or [{}]
+        pattern = (steps[0].get("pattern") or {}).get("Regex")
+        if pattern != _GPT4 or described["normalizer"] is not None:
+            return Tokenizer.from_json(content)
+        specials = {added["content"]: added["id"] for added in described["added_tokens"]}
+        ranks = described["model"]["vocab"].items()
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "vocabulary.tiktoken"
+            path.write_text(
+                "".join(f"{_base64(word)} {rank}\n" for word, rank in ranks if word not in specials)
+            )
+            return Tokenizer.from_tiktoken(path, "gpt4", specials)
+
+    def encode(self, tokenizer: Any, text: str, *, added: bool) -> list[int] | Unsupported:
+        """Return the ids of a text."""
+        if not added:
+            ids: list[int] = tokenizer.encode(text).tolist()
+            return ids
+        try:
+            ids = tokenizer.as_hf().encode(text, add_special_tokens=True)
+        except ValueError as error:
+            return Unsupported(str(error))
+        return ids
+
+    def decode(self, tokenizer: Any, ids: list[int], *, skip: bool) -> bytes | str:
+        """Return the bytes, or the text without special tokens."""
+        if skip:
+            text: str = tokenizer.as_hf().decode(ids, skip_special_tokens=True)
+            return text
+        content: bytes = tokenizer.decode(ids)
+        return content
+
+
+def _base64(word: str) -> str:
+    return b64encode(bytes(map(BYTE_OF_LETTER.__getitem__, word))).decode()

@@ -1,0 +1,35 @@
+"""iree-tokenizer as an engine: https://github.com/iree-org/iree-tokenizer-py.
+
+It reads a tokenizer.json; special tokens of the file are found. `decode` returns text with U+FFFD
+for invalid UTF-8. Pairs of texts are unsupported.
+"""
+
+from typing import Any
+
+from tokenref.engines.json_files import JsonEngine
+
+
+class IreeTokenizerEngine(JsonEngine):
+    """iree-tokenizer with any vocabulary that it can express.
+
+    >>> IreeTokenizerEngine("0.3.0").load_tokenizer(b"{}", "empty", "strict")
+    Unsupported(reason='only reads a tokenizer.json in its own way')
+    """
+
+    name = "iree-tokenizer"
+
+    def open(self, content: bytes) -> Any:
+        """Return IREE's tokenizer."""
+        from iree.tokenizer import Tokenizer
+
+        return Tokenizer.from_buffer(content)
+
+    def encode(self, tokenizer: Any, text: str, *, added: bool) -> list[int]:
+        """Return the ids of a text."""
+        ids: list[int] = tokenizer.encode(text, add_special_tokens=added)
+        return ids
+
+    def decode(self, tokenizer: Any, ids: list[int], *, skip: bool) -> str:
+        """Return the text."""
+        text: str = tokenizer.decode(ids, skip_special_tokens=skip)
+        return text
