@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 from hashlib import sha256
 from itertools import islice
-from math import inf, isinf, isnan, ldexp, nan
+from math import copysign, inf, isinf, isnan, ldexp, nan
 from typing import Annotated, Any, Final, Literal, TypeAlias, get_args
 
 import msgspec
@@ -210,14 +210,10 @@ def grid_digits(
     Number i of the grid is k * 2**-s, where s is the type's number in `SHIFTS`
     and k is SplitMix64's output i for the seed, modulo `span`. `puts` replace some of the numbers.
     """
-    shift = SHIFTS[dtype]
-    digits = {k: to_digits([ldexp(k, -shift)], dtype) for k in range(min(span, 1 << 8))}
-    made = []
-    for word in islice(splitmix64(int(seed, 16)), n):
-        k = word % span
-        if k not in digits:
-            digits[k] = to_digits([ldexp(k, -shift)], dtype)
-        made.append(digits[k])
+    shift, width = SHIFTS[dtype], DIGITS[dtype]
+    words = islice(splitmix64(int(seed, 16)), n)
+    whole = to_digits([ldexp(word % span, -shift) for word in words], dtype)
+    made = [whole[at : at + width] for at in range(0, len(whole), width)] if puts else [whole]
     for place, number in puts:
         made[place] = number
     return "".join(made)
@@ -229,8 +225,15 @@ def nearest(value: float | Fraction, dtype: Type) -> float:
     >>> nearest(Fraction(1, 3), "f16"), nearest(1e39, "f32"), nearest(1.00390625, "bf16")
     (0.333251953125, inf, 1.0)
     """
-    if isinstance(value, float) and (isnan(value) or value in (inf, -inf) or value == 0):
-        return value
+    if isinstance(value, float):
+        if value == 0 or isnan(value) or isinf(value) or dtype == "f64":
+            return value
+        if dtype != "bf16":  # struct rounds in the same way
+            letter = f">{_FORMATS[dtype]}"
+            try:
+                return float(struct.unpack(letter, struct.pack(letter, value))[0])
+            except OverflowError:
+                return copysign(inf, value)
     exact = Fraction(value)
     precision, least, largest = _SHAPES[dtype]
     size = abs(exact)

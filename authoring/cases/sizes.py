@@ -287,6 +287,14 @@ def _tokens() -> Iterator[Draft]:
 # ---- many tokens
 
 
+_PACKED_PAIRS: Final = (
+    ("packed-pair", "bc", "The id 2**32 carries into the left half of a packed pair."),
+    ("packed-pairs", "abcbc", "b and c look like a pair only if packed."),
+    ("packed-after-c", "cabbc", "A large id as the left and as the right one of a pair."),
+)
+"""Slugs and texts of pairs of ids that do not fit into 64 bits together, and why they are here."""
+
+
 def _ids() -> Iterator[Draft]:
     named = vocabulary_named("readme")
     model = byte_model(tokenizer_of(named))
@@ -323,6 +331,9 @@ def _ids() -> Iterator[Draft]:
                 f"{len(wrong):,} tokens that are right up to the last ones, {says}.",
                 "Canonical",
             )
+    for slug, letters, says in _PACKED_PAIRS:
+        pair = TextInput(text=letters)
+        yield _case("encode", slug, "pair_ids_beyond_u32", pair, says, "ByPair", "HighRank")
     order = vocabulary_named("byte_order")
     for size in (64, 100, 256, 1024):
         data = ("\u4f60\u00e9\u00e9" * (size // 7 + 1)).encode()

@@ -78,7 +78,7 @@ def _line_ends() -> Iterator[Draft]:
                     slug + told.replace("_", "-"),
                     vocabulary,
                     text,
-                    f"{text!a}, as a text of white space and line ends",
+                    f"{text!a}, white space and line ends",
                     ("LineEnd", "WhiteSpace", *(["PatternVariant"] if told else [])),
                 )
 

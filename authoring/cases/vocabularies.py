@@ -345,6 +345,10 @@ def _pairs() -> dict[str, tuple[str, Vocabulary]]:
             "By pair, merges of hashes, which a reader of merge files may take for comments.",
             _paired("# v ## #v ##v", "#+# #+v ##+v"),
         ),
+        "pair_ids_beyond_u32": (
+            "By pair, with an id beyond 32 bits: b and c have the packed key of a and b.",
+            vocabulary_by_pair({b"b": 0, b"a": 1, b"c": 1 << 32, b"ab": 2}, [(b"a", b"b")]),
+        ),
         "pair_no_merges": (
             "By pair with an empty list: tokens of two letters exist, but nothing makes them.",
             _paired("a b ab", ""),

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, wraps
 from heapq import heapify, heappop, heappush
+from itertools import product
 from struct import pack, unpack
 from typing import Final, TypeAlias
 
@@ -23,7 +24,14 @@ from authoring.mutants.mutant import (
     replacing,
     spelled,
 )
-from bpe_ref import ENCODERS, TextRules, TokenId, Vocabulary, vocabulary_by_concatenation
+from bpe_ref import (
+    ENCODERS,
+    TextRules,
+    TokenId,
+    Vocabulary,
+    vocabulary_by_concatenation,
+    vocabulary_by_pair,
+)
 from bpe_ref.vocabulary.compatibility import build_derivations
 from bpe_ref.vocabulary.merges import ByConcatenation, ByPair, Merge
 
@@ -330,6 +338,27 @@ def duplicate_merge_first_wins(vocabulary: Vocabulary) -> Vocabulary:
     for rank, pair in enumerate(rule.merges):
         first.setdefault(pair, Merge(rank, rule.table[pair].result))
     return replace(vocabulary, rule=replace(rule, table=first))
+
+
+@preparing(
+    encode(vocabulary_by_pair({b"b": 0, b"a": 1, b"c": 1 << 32, b"ab": 2}, [(b"a", b"b")]), "bc"),
+    encode_symbols=_HEAP,
+)
+def pairs_packed_into_64_bits(vocabulary: Vocabulary) -> Vocabulary:
+    """The key of a pair is the left id shifted by 32 bits and the right one, so that pairs with
+    larger ids share a key with others.
+    """
+    rule, ids = vocabulary.rule, vocabulary.tokens
+    if not isinstance(rule, ByPair) or max(ids) < 1 << 32:
+        return vocabulary
+
+    def packed(pair: tuple[TokenId, TokenId]) -> int:
+        return (pair[0] << 32 | pair[1]) & (1 << 64) - 1
+
+    merges = {packed(pair): merge for pair, merge in rule.table.items()}
+    every = product(ids, repeat=2)
+    table = {pair: merges[packed(pair)] for pair in every if packed(pair) in merges}
+    return replace(vocabulary, rule=replace(rule, table=table))
 
 
 @replacing("encode_symbols", encode(spelled("a aa aaa aaaa"), "aaaaa"))

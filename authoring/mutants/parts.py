@@ -351,6 +351,24 @@ def chunks_overlap_in_characters(
     return found
 
 
+@replacing_tool("chunks", chunked(spelled("a b c ab bc"), "aabcc", 3, 1))
+def chunks_overlap_by_tokens(
+    tokenizer: Tokenizer, text: str, most: int, overlap: int
+) -> list[tuple[int, int]]:
+    """The overlap is the last tokens of the chunk before, not the longest end that has so many
+    tokens by itself.
+    """
+    found: list[tuple[int, int]] = []
+    start = end = 0
+    while end < len(text):
+        end = start + tokenizer.split_at(text[start:], most)
+        found.append((start, end))
+        ids = tokenizer.encode(text[start:end])
+        again = tokenizer.decode_bytes(ids[len(ids) - overlap :] if overlap else [])
+        start = max(start + 1, end - len(again.decode("utf-8", "ignore")))
+    return found
+
+
 @replacing_tool("chunks", chunked(spelled("a b"), "aba", 2))
 def chunks_last_dropped(
     tokenizer: Tokenizer, text: str, most: int, overlap: int

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import accumulate
-from math import exp, fsum, inf, isqrt, log
+from math import copysign, exp, fsum, inf, isqrt, log
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -90,6 +90,16 @@ def filtering(
 
 
 # ---- top-p
+
+
+@filtering("top_p", [1.0, 0.0], p=0.5, least=2)
+def top_p_fills_up_with_nothing(right: Right, row: Row, values: Values) -> Kept:
+    """Where fewer tokens than the least have weight, tokens without weight are kept."""
+    kept = right(row, **values)
+    lacking = values.get("least", 1) - len(kept)
+    shares = weights(row)
+    others = [token for token, share in enumerate(shares) if share == 0 and token not in kept]
+    return kept | frozenset(others[: max(lacking, 0)])
 
 
 def _share_of(kept: Kept, shares: Row) -> Fraction:
@@ -280,6 +290,16 @@ def top_k_drops_the_equals_of_the_kth(right: Right, row: Row, values: Values) ->
 def top_k_takes_the_other_equals(right: Right, row: Row, values: Values) -> Kept:
     """Among equals at the cut, those at the other end of the row are kept."""
     return _other_equals(right, row, values)
+
+
+@filtering("top_k", [-0.0, 0.0], kind="logits", k=1)
+def top_k_sorts_zeros_by_sign(right: Right, row: Row, values: Values) -> Kept:
+    """Of two equal zeros the positive one is larger, as in a radix sort of the bits."""
+    kept = right(row, **values)
+    zeros = [token for token, number in enumerate(row) if number == 0]
+    count = len(kept.intersection(zeros))
+    by_sign = sorted(zeros, key=lambda token: copysign(1, row[token]) < 0)
+    return kept.difference(zeros) | frozenset(by_sign[:count])
 
 
 @filtering("top_k", [0.5, 0.5], k=1)

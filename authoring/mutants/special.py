@@ -4,8 +4,16 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
-from authoring.mutants.mutant import RIGHT, Witness, answering, bytewise, encode, replacing
-from bpe_ref import Vocabulary
+from authoring.mutants.mutant import (
+    RIGHT,
+    Witness,
+    answering,
+    bytewise,
+    encode,
+    replacing,
+    replacing_tool,
+)
+from bpe_ref import Special, TokenId, Tokenizer, Vocabulary
 from tokenref.answers import Ok, Refused
 from tokenref.engines.reference import ReferenceSession
 
@@ -54,6 +62,33 @@ def special_one_after_the_other(text: str, allowed: frozenset[str]) -> Stretches
             finer += [(part, special) for part in parts] + [(last, end)]
         stretches = finer
     yield from stretches
+
+
+@replacing_tool(
+    "special",
+    Witness(
+        bytewise(special_tokens={"<x>": 256, "<x><y>": 257}),
+        "special",
+        {"text": "<x><y>", "allowed": ["<x>"], "disallowed": []},
+    ),
+)
+def special_hidden_by_a_longer_one(
+    tokenizer: Tokenizer, text: str, special: Special
+) -> list[TokenId]:
+    """The longest special token at a place is found first and only then checked, so that one which
+    is not allowed hides a shorter one which is.
+    """
+    treatment = tokenizer.treatment(special)
+    RIGHT.refuse_special(text, treatment.refused)
+    ids = tokenizer.added.ids
+    found: list[TokenId] = []
+    start = 0
+    for match in re.finditer(_any_of(frozenset(ids)), text) if ids else ():
+        if match.group() not in treatment.ordinary:
+            found += tokenizer.encode(text[start : match.start()], special="ordinary")
+            found.append(ids[match.group()])
+            start = match.end()
+    return found + tokenizer.encode(text[start:], special="ordinary")
 
 
 @replacing("split_special", _ask("<x>"))

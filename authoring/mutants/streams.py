@@ -147,6 +147,21 @@ def stream_stalls(data: bytes, text: str) -> str:
     return text
 
 
+@streaming(streamed(_BYTES, 0xE0, 0x80, 0x61))
+def stream_waits_by_length_only(data: bytes, text: str) -> str:
+    """Any continuation byte may follow the first byte of a character, also after E0, ED, F0 and F4,
+    so that U+FFFD comes late.
+    """
+    for size in range(1, min(3, len(data)) + 1):
+        first = data[-size]
+        if first >= 0xC0:
+            is_open = 0xC2 <= first <= 0xF4 and size < 2 + (first >= 0xE0) + (first >= 0xF0)
+            return data[:-size].decode("utf-8", "replace") if is_open else text
+        if first < 0x80:
+            break
+    return text
+
+
 @streaming(streamed(_BYTES, 0x61, 0x20))
 def stream_never(_data: bytes, _text: str) -> str:
     """Everything is emitted at the end."""
