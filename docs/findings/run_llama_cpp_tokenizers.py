@@ -15,7 +15,7 @@ LETTERS = {byte: chr(byte) for byte in SHOWN} | {
 }
 
 
-@llama.llama_log_callback
+@llama.llama_log_callback  # type: ignore[untyped-decorator]  # of ctypes
 def quiet(level: int, text: bytes, data: object) -> None:
     """Print nothing."""
 

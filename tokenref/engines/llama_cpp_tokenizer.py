@@ -64,7 +64,7 @@ def _types() -> Mapping[tuple[str, ...], list[str]]:
 def _canonical(pattern: str) -> str:
     r"""Return a pattern as llama.cpp writes it. What no pattern matches is a piece there.
 
-    >>> _canonical(r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|\s+(?!\S)|\s+")[-19:]
+    >>> _canonical(r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|\s+(?!\S)|\s+")[-18:]
     "]|'[dD])|\\s+(?!\\S)"
     """
     return pattern.replace(_ANY_CASE, _BOTH_CASES).removesuffix(r"|\s+")
