@@ -39,7 +39,7 @@ from tokenref.engines.table import Unavailable, engine, engine_names
 from tokenref.engines.tiktoken import which
 from tokenref.errors import InputError
 
-REAL = ("tiktoken", "tokenizers", "bpe-openai", "rs-bpe")
+REAL = ("tiktoken", "tokenizers", "bpe-openai", "rs-bpe", "wordchipper")
 SAMPLERS = ("transformers", "llama.cpp", "torch", "numpy", "mlx-lm")
 BYTES = {bytes([byte]): byte for byte in range(256)}
 
@@ -230,7 +230,7 @@ def test_real_engines_find_the_special_tokens_of_the_reference(
     check()
 
 
-@pytest.mark.parametrize("name", ["tiktoken", "bpe-openai"])
+@pytest.mark.parametrize("name", ["tiktoken", "bpe-openai", "wordchipper"])
 def test_disallowed_special_text_is_refused(name: str) -> None:
     under_test, _ = real_session(name, "cl100k_base")
     request = {"text": "a<|endoftext|>", "allowed": [], "disallowed": "all"}
@@ -241,7 +241,7 @@ def test_disallowed_special_text_is_refused(name: str) -> None:
     assert isinstance(plain, Ok)
 
 
-@pytest.mark.parametrize("name", ["tiktoken", "bpe-openai"])
+@pytest.mark.parametrize("name", ["tiktoken", "bpe-openai", "wordchipper"])
 def test_an_unknown_id_is_refused(name: str) -> None:
     under_test, _ = real_session(name, "cl100k_base")
     for token in (100256, 100277):
@@ -250,7 +250,7 @@ def test_an_unknown_id_is_refused(name: str) -> None:
         assert answer.code == "UNKNOWN_ID"
 
 
-@pytest.mark.parametrize("name", ["tiktoken", "bpe-openai", "rs-bpe"])
+@pytest.mark.parametrize("name", ["tiktoken", "bpe-openai", "rs-bpe", "wordchipper"])
 def test_bytes_that_are_not_text_are_refused_where_text_is_wanted_strictly(name: str) -> None:
     under_test, tokenizer = real_session(name, "cl100k_base")
     ids = [tokenizer.token_to_id(b"\xff")]
@@ -303,6 +303,7 @@ def test_engines_with_fixed_vocabularies_recognize_these_by_content() -> None:
     other = vocabulary_by_concatenation(swapped, text=known.text)
     assert which(other, ["cl100k_base"]) is None
     assert why_not("rs-bpe", other) == "has only cl100k_base, o200k_base"
+    assert why_not("wordchipper", other) == "has only cl100k_base, o200k_base, p50k_base, r50k_base"
 
 
 @pytest.mark.parametrize("name", REAL)

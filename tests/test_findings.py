@@ -18,6 +18,7 @@ NEEDED = {
     "run_llama_cpp.py": ["llama_cpp"],
     "run_kitoken.py": ["kitoken"],
     "run_mlx_lm.py": ["mlx_lm"],
+    "run_wordchipper.py": ["bpe_openai", "wordchipper"],
     "run_iree.py": ["iree"],
     "run_gigatoken.py": ["gigatoken"],
     "run_fastokens.py": ["fastokens"],

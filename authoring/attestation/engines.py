@@ -11,8 +11,8 @@ from tokenref.reports.results import DIFFERENCES
 from tokenref.runner import Run
 
 TOKENIZERS: Final = (
-    *("tiktoken", "tokenizers", "bpe-openai", "rs-bpe", "kitoken", "tokie", "splintr-rs"),
-    *("fastokens", "gigatoken", "iree-tokenizer"),
+    *("tiktoken", "tokenizers", "bpe-openai", "rs-bpe", "wordchipper", "kitoken", "tokie"),
+    *("splintr-rs", "fastokens", "gigatoken", "iree-tokenizer"),
     *("gpt-tokenizer", "js-tiktoken"),
 )
 SAMPLERS: Final = ("transformers", "llama.cpp", "torch", "numpy", "mlx-lm")

@@ -72,6 +72,13 @@ def no_decoder() -> tuple[str, str]:
     return "'a b'", text([0, 1], ["a", "b"])
 
 
+def stripped_decoder() -> tuple[str, str]:
+    replace = {"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "}
+    strip = {"type": "Strip", "content": " ", "start": 1, "stop": 0}
+    part = {"type": "Sequence", "decoders": [replace, {"type": "Fuse"}, strip]}
+    return "'a a'", text([0, 0], ["\u2581a"], decoder=part)
+
+
 def truncation() -> tuple[str, str]:
     part = {"direction": "Right", "max_length": 2, "strategy": "LongestFirst", "stride": 0}
     return "[0, 0]", ids("aaa", ["a"], [], truncation=part)
@@ -146,6 +153,7 @@ FINDINGS = [
     character_of_two_tokens,
     half_a_character,
     no_decoder,
+    stripped_decoder,
     truncation,
     padding,
     single_word,

@@ -21,17 +21,22 @@ def outcome(action: Callable[[], object]) -> str:
         return type(error).__name__
 
 
-def ids(
-    text: str, tokens: object, merges: list[list[str]], *, added: bool = False, **parts: object
-) -> str:
-    """Return the ids of a text. Tokens are words in the order of their ids, or numbered."""
+def opened(tokens: object, merges: list[list[str]], **parts: object) -> Tokenizer:
+    """Return a tokenizer. Tokens are words in the order of their ids, or numbered."""
     vocab = tokens if isinstance(tokens, dict) else {word: i for i, word in enumerate(tokens)}
     model = {"type": "BPE", "vocab": vocab, "merges": merges, **parts.pop("model", {})}
     content = {"version": "1.0", "added_tokens": [], "model": model, **parts}
     with TemporaryDirectory() as folder:
         path = Path(folder) / "tokenizer.json"
         path.write_text(json.dumps(content))
-        return outcome(lambda: Tokenizer.from_json(str(path)).encode(text, added).ids)
+        return Tokenizer.from_json(str(path))
+
+
+def ids(
+    text: str, tokens: object, merges: list[list[str]], *, added: bool = False, **parts: object
+) -> str:
+    """Return the ids of a text."""
+    return outcome(lambda: opened(tokens, merges, **parts).encode(text, added).ids)
 
 
 def merges_not_listed() -> tuple[str, str]:
@@ -127,6 +132,18 @@ def byte_fallback() -> tuple[str, str]:
     return "[1, 2]", ids("é", words, [], model={"byte_fallback": True})
 
 
+def decoded_special_token() -> tuple[str, str]:
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    token = {**flags, "id": 1, "content": "<s>", "special": True}
+    made = opened(["a"], [], added_tokens=[token], pre_tokenizer=BYTE_LEVEL, decoder=BYTE_LEVEL)
+    return "'<s>'", outcome(lambda: made.decode([1]))
+
+
+def decoded_bytes() -> tuple[str, str]:
+    made = opened(["a", "<0xC3>", "<0xA9>"], [], decoder={"type": "ByteFallback"})
+    return "'\u00e9'", outcome(lambda: made.decode([1, 2]))
+
+
 def contraction_after_tab() -> tuple[str, str]:
     words = ["s", "'", "\u0109", "'s"]  # a tab is spelled with U+0109
     parts = {"pre_tokenizer": BYTE_LEVEL, "decoder": BYTE_LEVEL}
@@ -151,6 +168,8 @@ FINDINGS = [
     truncation,
     suffix,
     byte_fallback,
+    decoded_special_token,
+    decoded_bytes,
     contraction_after_tab,
 ]
 

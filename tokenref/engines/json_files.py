@@ -80,6 +80,12 @@ class JsonEngine:
         """
         raise NotImplementedError
 
+    def text(
+        self, tokenizer: Any, ids: list[int], *, skip: bool
+    ) -> bytes | str | Unsupported | None:
+        """Return the text of a whole tokenizer's tokens, or its bytes."""
+        return self.decode(tokenizer, ids, skip=skip)
+
     def load(self, vocabulary: Vocabulary, name: str) -> "VocabularySession":
         """Return a session, which opens the file of the vocabulary when it is first asked."""
         return VocabularySession(self, vocabulary)
@@ -261,11 +267,11 @@ class FileSession:
                     ids = self.engine.encode(self.tokenizer, text, added=added)
                 return ids if isinstance(ids, Unsupported) else Ok({"ids": ids})
             skip = request["skip_special_tokens"]
-            found = self.engine.decode(self.tokenizer, request["ids"], skip=skip)
+            found = self.engine.text(self.tokenizer, request["ids"], skip=skip)
         except Exception as error:  # noqa: BLE001 - each engine has exceptions of its own
             return self.engine.refused(error)
         if found is None:
-            return Unsupported("returns no text for invalid UTF-8")
+            return Unsupported("returned no text")
         if isinstance(found, bytes):
             found = found.decode("utf-8", "replace")
         return found if isinstance(found, Unsupported) else Ok({"text": found})

@@ -89,6 +89,13 @@ class Isolated(JsonEngine):
         found: bytes | str | Unsupported | None = self._call(tokenizer, "decode", ids, skip=skip)
         return found
 
+    def text(
+        self, tokenizer: Any, ids: list[int], *, skip: bool
+    ) -> bytes | str | Unsupported | None:
+        """Return the text of a whole tokenizer's tokens, or its bytes."""
+        found: bytes | str | Unsupported | None = self._call(tokenizer, "text", ids, skip=skip)
+        return found
+
     def _call(self, tokenizer: "tuple[int, bytes]", method: str, *given: Any, **named: bool) -> Any:
         """Call a method, and raise what it raises."""
         process = self._process or self._started()

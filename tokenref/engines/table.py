@@ -29,6 +29,7 @@ _TOKENIZERS: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
         "tokenizers": ("tokenizers", "tokenizers", "tokenizers:TokenizersEngine"),
         "bpe-openai": ("bpe_openai._bindings", "bpe-openai", "bpe_openai:BpeOpenaiEngine"),
         "rs-bpe": ("rs_bpe.bpe", "rs-bpe", "rs_bpe:RsBpeEngine"),
+        "wordchipper": ("wordchipper", "wordchipper", "wordchipper:WordchipperEngine"),
         "kitoken": ("kitoken", "kitoken", "kitoken:KitokenEngine"),
         "tokie": ("tokie", "tokie", "tokie:TokieEngine"),
         "splintr-rs": ("splintr", "splintr-rs", "splintr:SplintrEngine"),
@@ -70,7 +71,7 @@ def engine_names() -> tuple[str, ...]:
     """Return the names of all engines: the real ones, the reference, its encoders.
 
     >>> engine_names()[:5]
-    ('tiktoken', 'tokenizers', 'bpe-openai', 'rs-bpe', 'kitoken')
+    ('tiktoken', 'tokenizers', 'bpe-openai', 'rs-bpe', 'wordchipper')
     """
     return (*_TOKENIZERS, "reference", *NODE_PACKAGES, *_SAMPLERS, *ENCODERS)
 

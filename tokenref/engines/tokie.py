@@ -1,8 +1,8 @@
 """tokie as an engine: https://github.com/chonkie-inc/tokie.
 
 It reads a tokenizer.json from a file only. Special tokens of the file are found, and decoding never
-omits them. The bytes are those of `decode_bytes`. A long piece takes quadratic time, so long texts
-are not run.
+omits them. The tokens of a vocabulary are decoded by `decode_bytes`, those of a file by `decode`. A
+long piece takes quadratic time, so long texts are not run.
 """
 
 from pathlib import Path
@@ -42,9 +42,14 @@ class TokieEngine(JsonEngine):
         ids: list[int] = tokenizer.encode_pair(text, pair, add_special_tokens=added).ids
         return ids
 
-    def decode(self, tokenizer: Any, ids: list[int], *, skip: bool) -> bytes | Unsupported:
+    def decode(self, tokenizer: Any, ids: list[int], *, skip: bool) -> bytes:
         """Return the bytes."""
-        if skip:
-            return Unsupported("does not omit special tokens")
         content: bytes = tokenizer.decode_bytes(ids)
         return content
+
+    def text(self, tokenizer: Any, ids: list[int], *, skip: bool) -> str | Unsupported | None:
+        """Return the text."""
+        if skip:
+            return Unsupported("does not omit special tokens")
+        text: str | None = tokenizer.decode(ids)
+        return text
