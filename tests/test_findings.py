@@ -16,6 +16,7 @@ NEEDED = {
     "run_transformers.py": ["transformers", "torch"],
     "run_torch.py": ["torch"],
     "run_llama_cpp.py": ["llama_cpp"],
+    "run_llama_cpp_tokenizers.py": ["llama_cpp"],
     "run_kitoken.py": ["kitoken"],
     "run_mlx_lm.py": ["mlx_lm"],
     "run_wordchipper.py": ["bpe_openai", "wordchipper"],

@@ -1,5 +1,6 @@
 """The engines that read a tokenizer.json, each in a process of its own."""
 
+import json
 import os
 import time
 from types import MappingProxyType
@@ -11,10 +12,11 @@ from hypothesis import strategies as st
 from bpe_ref import TextRules, Vocabulary, tokenizer_of, vocabulary_by_concatenation
 from bpe_ref.patterns.pretokenizer import Pretokenizer
 from bpe_ref.registry import REGISTRY
+from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE
 from tests.strategies import examples
 from tokenref.answers import Declared, Engine, LoadsTokenizers, Ok, Refused, Unsupported
 from tokenref.catalogue import open_catalogue
-from tokenref.engines import json_process
+from tokenref.engines import json_process, llama_cpp_tokenizer
 from tokenref.engines.json_files import CrashError, JsonEngine, without_possessive
 from tokenref.engines.json_process import Isolated, ProcessEndedError, TimedOutError
 from tokenref.engines.table import Unavailable, engine
@@ -46,7 +48,9 @@ def installed(name: str) -> Engine:
     return found
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "iree-tokenizer"])
+@pytest.mark.parametrize(
+    "name", ["llama.cpp", *(name for name in NAMES if name != "iree-tokenizer")]
+)
 def test_it_makes_the_tokens_of_the_reference(name: str) -> None:
     session, tokenizer = installed(name).load(SPACED, "spaced"), tokenizer_of(SPACED)
     assert not isinstance(session, Unsupported)
@@ -84,7 +88,7 @@ def test_it_answers_the_ids_of_a_file(name: str) -> None:
     assert answer.reason.startswith("cannot load it: ")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, "llama.cpp"])
 def test_every_known_difference_of_it_has_a_reason_and_a_link(name: str) -> None:
     entries = [entry for entry in read_known() if entry.engine == name]
     assert entries
@@ -131,6 +135,61 @@ def test_iree_tokenizer_makes_the_tokens_of_short_words() -> None:
     for text in ("the", "x the", "the12", "theé"):
         ids = tokenizer.encode(text, special="ordinary")
         assert session.answer("encode", {"text": text}) == Ok({"ids": ids})
+
+
+FRAMED = """{"added_tokens": [{"id": 300, "content": "<s>", "special": true}], "normalizer": null,
+"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false}, "decoder": {"type": "ByteLevel"},
+"post_processor": {"type": "TemplateProcessing", "special_tokens": {"<s>": {"ids": [300]}},
+"single": [{"SpecialToken": {"id": "<s>"}}, {"Sequence": {"id": "A"}}]},
+"model": {"type": "BPE", "merges": MERGES, "vocab": VOCAB}}"""
+
+
+def framed(*merges: str, **changes: object) -> bytes:
+    vocab = {letter: byte for byte, letter in enumerate(LETTER_OF_BYTE)}
+    for merge in merges:
+        vocab[merge.replace(" ", "")] = 290 + len(vocab)
+    text = FRAMED.replace("VOCAB", json.dumps(vocab)).replace("MERGES", json.dumps(merges))
+    return json.dumps(json.loads(text) | changes).encode()
+
+
+def test_llama_cpp_reads_a_file_as_a_vocabulary_of_its_own() -> None:
+    found = installed("llama.cpp")
+    assert isinstance(found, LoadsTokenizers)
+    session = found.load_tokenizer(framed("t h", "th e"), "framed", "hugging-face")
+    assert not isinstance(session, Unsupported)
+    tokenized = session.answer("tokenize", {"text": "the<s>", "add_special_tokens": True})
+    assert tokenized == Ok({"ids": [300, 547, 300]})
+    request = {"ids": [300, 547, 33], "skip_special_tokens": True}
+    assert session.answer("detokenize", request) == Ok({"text": "the" + chr(33)})
+    with pytest.raises(Exception, match="the process ends for the id 548"):
+        session.answer("detokenize", {"ids": [548], "skip_special_tokens": True})
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (framed(pre_tokenizer=None), "has no such pre-tokenizer"),
+        (framed(normalizer={"type": "NFC"}), "has no normalizer for bytes"),
+        (framed(post_processor={"type": "BertProcessing"}), "has no such post-processor"),
+        (FILE, "has no such pre-tokenizer"),
+    ],
+)
+def test_llama_cpp_does_not_answer_for_files_that_it_cannot_express(
+    content: bytes, reason: str
+) -> None:
+    found = installed("llama.cpp")
+    assert isinstance(found, LoadsTokenizers)
+    session = found.load_tokenizer(content, "other", "hugging-face")
+    assert not isinstance(session, Unsupported)
+    answer = session.answer("tokenize", {"text": "a", "add_special_tokens": False})
+    assert answer == Unsupported(f"cannot load it: {reason}")
+
+
+def test_every_expression_that_llama_cpp_replaces_is_known_by_its_type() -> None:
+    for published, name in llama_cpp_tokenizer._PUBLISHED.items():
+        types = llama_cpp_tokenizer._types()
+        canonical = tuple(map(llama_cpp_tokenizer._canonical, published))
+        assert types[canonical][0] == name
 
 
 # ---- what they share
@@ -318,7 +377,7 @@ def test_of_declared_fields_only_these_are_judged() -> None:
     assert judge(case, Ok({}), file, declared).status == "fail"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, "llama.cpp"])
 def test_a_canary_about_another_field_than_the_ids_does_not_pass(name: str) -> None:
     catalogue = open_catalogue()
     canaries = [case for case in catalogue.canaries if case.id.startswith("canary/tokenize/")]

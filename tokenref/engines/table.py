@@ -119,11 +119,13 @@ def _adapted(name: str, adapter: str, installed: str) -> Engine:
     """Return the engine of an adapter, with the version that is installed."""
     place, _, adapted = adapter.partition(":")
     found = getattr(import_module(f"tokenref.engines.{place}"), adapted)
-    if name in _SAMPLERS:
-        return Sampling(name, installed, found)
     from tokenref.engines.json_process import isolated
 
-    return isolated(found(installed))
+    if name == "llama.cpp":
+        from tokenref.engines.llama_cpp_tokenizer import LlamaCppTokenizers
+
+        return Tokenizing(name, installed, found, isolated(LlamaCppTokenizers(installed)))
+    return Sampling(name, installed, found) if name in _SAMPLERS else isolated(found(installed))
 
 
 def available(name: str) -> Engine:
@@ -160,7 +162,7 @@ class Sampling:
     session: Any
     """The class of its sessions; its `profiles` are the engine's own and the rules of its steps."""
 
-    def load(self, vocabulary: Vocabulary, name: str) -> Unsupported:
+    def load(self, vocabulary: Vocabulary, name: str) -> Session | Unsupported:
         """Return that there is no tokenizer."""
         return Unsupported("has no tokenizer, only samplers")
 
@@ -173,6 +175,23 @@ class Sampling:
         if self.name in profiles:
             return Unsupported(f"implements the profile {self.name}, not {profile}")
         return Unsupported(f"does not implement the profile {profile}")
+
+
+@dataclass(frozen=True)
+class Tokenizing(Sampling):
+    """An engine that has samplers, and a tokenizer that reads a tokenizer.json."""
+
+    tokenizer: Any
+
+    def load(self, vocabulary: Vocabulary, name: str) -> Session | Unsupported:
+        """Load a vocabulary."""
+        found: Session | Unsupported = self.tokenizer.load(vocabulary, name)
+        return found
+
+    def load_tokenizer(self, content: bytes, name: str, profile: str) -> Session | Unsupported:
+        """Load a tokenizer.json."""
+        found: Session | Unsupported = self.tokenizer.load_tokenizer(content, name, profile)
+        return found
 
 
 @dataclass(frozen=True)
