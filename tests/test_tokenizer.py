@@ -363,4 +363,17 @@ def test_a_name_that_nobody_knows_is_one_sentence() -> None:
 
 def test_loading_tiny_by_name_is_the_embedded_vocabulary() -> None:
     assert vocabulary_of(load("tiny")).digest() == tiny_vocabulary().digest()
-    assert repr(load("tiny")) == "<Tokenizer tiny, 2000 tokens>"
+    assert repr(load("tiny")) == "<Tokenizer tiny, 2004 tokens, 4 of them special>"
+
+
+def test_special_tokens_are_those_that_decoding_skips() -> None:
+    assert list(TINY.special_tokens) == SPECIALS
+    skipped = [string for string, id_ in TINY.vocab.items() if is_skipped(id_)]
+    assert sorted(skipped) == sorted(SPECIALS)
+    assert (
+        repr(TINY) == f"<Tokenizer tiny, {len(TINY.vocab)} tokens, {len(skipped)} of them special>"
+    )
+
+
+def is_skipped(token: int) -> bool:
+    return TINY.decode_bytes([token], skip_special_tokens=True) == b""

