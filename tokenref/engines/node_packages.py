@@ -22,9 +22,12 @@ from tokenref.protocol.engine import ProtocolEngine
 from tokenref.protocol.opening import open_program
 
 NODE_PACKAGES: Final[Mapping[str, str]] = MappingProxyType(
-    {"gpt-tokenizer": "4.0.0", "js-tiktoken": "1.0.21"}
+    {"gpt-tokenizer": "4.0.0", "js-tiktoken": "1.0.21", "tiktoken-wasm": "1.0.22"}
 )
-"""Each package, and the version that the known differences refer to."""
+"""Each engine, and the version of its package that the known differences refer to."""
+
+_PACKAGES: Final = MappingProxyType({"tiktoken-wasm": "tiktoken"})
+"""Packages with another name than the engine, because a package of Python has it."""
 
 FOLDER_VARIABLE: Final = "TOKENREF_NODE_MODULES"
 
@@ -55,13 +58,13 @@ def node_package(name: str) -> "NodePackage | str":
     """
     if shutil.which("node") is None:
         return "node is not installed"
-    folder = modules_folder()
+    folder, package = modules_folder(), _PACKAGES.get(name, name)
     try:
-        described = json.loads((folder / name / "package.json").read_bytes())
+        described = json.loads((folder / package / "package.json").read_bytes())
         return NodePackage(name, str(described["version"]))
     except (OSError, ValueError, KeyError, TypeError):
         return (
-            f"{folder} has no package {name}: npm install {name}@{NODE_PACKAGES[name]}, and set "
+            f"{folder} has no package {package}: npm install {package}@{NODE_PACKAGES[name]}, and set "
             f"{FOLDER_VARIABLE} to the node_modules folder that has it"
         )
 
