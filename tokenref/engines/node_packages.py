@@ -17,16 +17,25 @@ from typing import Final
 
 from bpe_ref import Vocabulary
 from tokenref.answers import Session, Unsupported
+from tokenref.engines.json_files import JsonEngine
+from tokenref.engines.json_process import Isolated
 from tokenref.protocol.channel import Patience
 from tokenref.protocol.engine import ProtocolEngine
 from tokenref.protocol.opening import open_program
 
 NODE_PACKAGES: Final[Mapping[str, str]] = MappingProxyType(
-    {"gpt-tokenizer": "4.0.0", "js-tiktoken": "1.0.21", "tiktoken-wasm": "1.0.22"}
+    {
+        "gpt-tokenizer": "4.0.0",
+        "js-tiktoken": "1.0.21",
+        "tiktoken-wasm": "1.0.22",
+        "tokenizers-js": "0.2.0",
+    }
 )
 """Each engine, and the version of its package that the known differences refer to."""
 
-_PACKAGES: Final = MappingProxyType({"tiktoken-wasm": "tiktoken"})
+_PACKAGES: Final = MappingProxyType(
+    {"tiktoken-wasm": "tiktoken", "tokenizers-js": "@huggingface/tokenizers"}
+)
 """Packages with another name than the engine, because a package of Python has it."""
 
 FOLDER_VARIABLE: Final = "TOKENREF_NODE_MODULES"
@@ -50,7 +59,7 @@ def node_command(name: str) -> str:
     return shlex.join(["node", str(program), str(modules_folder())])
 
 
-def node_package(name: str) -> "NodePackage | str":
+def node_package(name: str) -> "NodePackage | JsonEngine | str":
     """Return a package as an engine, or a sentence why it is not available.
 
     >>> isinstance(node_package("js-tiktoken"), NodePackage | str)
@@ -61,12 +70,17 @@ def node_package(name: str) -> "NodePackage | str":
     folder, package = modules_folder(), _PACKAGES.get(name, name)
     try:
         described = json.loads((folder / package / "package.json").read_bytes())
-        return NodePackage(name, str(described["version"]))
+        version = str(described["version"])
     except (OSError, ValueError, KeyError, TypeError):
         return (
-            f"{folder} has no package {package}: npm install {package}@{NODE_PACKAGES[name]}, and set "
-            f"{FOLDER_VARIABLE} to the node_modules folder that has it"
+            f"{folder} has no package {package}: npm install {package}@{NODE_PACKAGES[name]}, "
+            f"and set {FOLDER_VARIABLE} to the node_modules folder that has it"
         )
+    if name == "tokenizers-js":
+        from tokenref.engines.tokenizers_js import TokenizersJsEngine
+
+        return Isolated(TokenizersJsEngine(version))
+    return NodePackage(name, version)
 
 
 class NodePackage:
