@@ -64,8 +64,8 @@ def node_package(name: str) -> "NodePackage | str":
         return NodePackage(name, str(described["version"]))
     except (OSError, ValueError, KeyError, TypeError):
         return (
-            f"{folder} has no package {package}: npm install {package}@{NODE_PACKAGES[name]}, and set "
-            f"{FOLDER_VARIABLE} to the node_modules folder that has it"
+            f"{folder} has no package {package}: npm install {package}@{NODE_PACKAGES[name]}, "
+            f"and set {FOLDER_VARIABLE} to the node_modules folder that has it"
         )
 
 
