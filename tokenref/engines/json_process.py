@@ -3,11 +3,11 @@
 Some of these engines end their process: a stack that overflows cannot be caught. So this module
 also runs as a program (`python -m tokenref.engines.json_process MODULE:CLASS`), which `Isolated`
 starts, and starts again after a crash. It reads calls from standard input and writes what they
-return, in the format of pickle. Only this program and its parent share these pipes.
+return, a line of JSON each.
 """
 
+import json
 import os
-import pickle
 import select
 import subprocess
 import sys
@@ -102,17 +102,18 @@ class Isolated(JsonEngine):
         key, content = tokenizer
         is_new = key not in self._open
         self._open = [*self._open[-_KEPT + 1 :], key] if is_new else self._open
-        call = self._open, key, content if is_new else None, method, given, named
+        file = content.decode("latin-1") if is_new else None  # whatever bytes it has
+        call = json.dumps([self._open, key, file, method, given, named])
         calls, results = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
         try:
-            pickle.dump(call, calls)
+            calls.write(call.encode() + b"\n")
             calls.flush()
             if not select.select([results], [], [], _LONGEST)[0]:
                 self._process = None
                 _end(process)
                 raise TimedOutError(f"the engine did not return in {_LONGEST:g} seconds")
-            raised, is_panic, found = pickle.load(results)  # noqa: S301 - from our own program
-        except (BrokenPipeError, EOFError, pickle.UnpicklingError):
+            raised, is_panic, found = json.loads(results.readline())
+        except (BrokenPipeError, ValueError):
             self._process = None
             _end(process)
             raise ProcessEndedError(
@@ -120,7 +121,7 @@ class Isolated(JsonEngine):
             ) from None
         if raised:  # under its own name, which is reported
             raise type(raised, (CrashError if is_panic else Exception,), {})(found)
-        return found
+        return _returned(found)
 
     def _started(self) -> "subprocess.Popen[bytes]":
         self._process = subprocess.Popen(
@@ -148,6 +149,23 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
     process.communicate()
 
 
+def _plain(returned: Any) -> Any:
+    """Return what a method returned, as JSON can have it.
+
+    >>> [_returned(_plain(each)) for each in ([1, 2], "a", b"a", None, Unsupported("no"))]
+    [[1, 2], 'a', b'a', None, Unsupported(reason='no')]
+    """
+    if isinstance(returned, bytes):
+        return {"bytes": returned.hex()}
+    return {"unsupported": returned.reason} if isinstance(returned, Unsupported) else returned
+
+
+def _returned(plain: Any) -> Any:
+    if not isinstance(plain, dict):
+        return plain
+    return bytes.fromhex(plain["bytes"]) if "bytes" in plain else Unsupported(plain["unsupported"])
+
+
 def main() -> None:
     """Answer calls until the input ends."""
     module, _, adapter = sys.argv[1].partition(":")
@@ -155,23 +173,20 @@ def main() -> None:
     calls, results = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what the engine prints is no result
     tokenizers: dict[int, Any] = {}
-    while True:
-        try:
-            kept, key, content, method, given, named = pickle.load(calls)  # noqa: S301 - ours
-        except EOFError:
-            return
+    for line in calls:
+        kept, key, content, method, given, named = json.loads(line)
         tokenizers = {each: tokenizers[each] for each in kept if each in tokenizers}
         try:
             if key not in tokenizers:
-                tokenizers[key] = engine.open(content)
+                tokenizers[key] = engine.open(content.encode("latin-1"))
             returned = None
             if method != "open":
                 returned = getattr(engine, method)(tokenizers[key], *given, **named)
-            answer: tuple[str, bool, Any] = "", False, returned
+            answer: tuple[str, bool, Any] = "", False, _plain(returned)
         except BaseException as error:  # noqa: BLE001 - a Rust panic is a BaseException
             is_panic = not isinstance(error, Exception)
             answer = type(error).__name__, is_panic, str(error)[:_LOG]
-        pickle.dump(answer, results)
+        results.write(json.dumps(answer).encode() + b"\n")
         results.flush()
 
 
