@@ -28,7 +28,10 @@ from tokenref.runner import run_engine
 from tokenref.subjects import TokenizerFile
 from tokenref.verdicts import Exact
 
-NAMES = ("kitoken", "tokie", "splintr-rs", "fastokens", "gigatoken", "iree-tokenizer")
+NAMES = (
+    *("kitoken", "tokie", "splintr-rs", "fastokens", "gigatoken", "iree-tokenizer"),
+    "tokenizers-js",
+)
 BYTES = {bytes([byte]): byte for byte in range(256)}
 SPACED = vocabulary_by_concatenation(
     BYTES | {b"th": 256, b"the": 257, b" the": 258, "é".encode(): 259},

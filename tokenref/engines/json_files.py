@@ -54,6 +54,9 @@ class JsonEngine:
     longest: int | None = None
     """Maximum length of a text in characters, for an engine that needs quadratic time."""
 
+    ends_lines = False
+    """Whether `$` in a pattern means the end of a line, as in Oniguruma."""
+
     def __init__(self, version: str) -> None:
         self.version = version
 
@@ -230,9 +233,10 @@ class VocabularySession:
             for name, token in sorted(specials.items(), key=lambda item: item[1])
         ]
         model = content["model"] | {"vocab": vocab | specials}
-        return self.engine.opened(
-            json.dumps(content | {"added_tokens": added, "model": model}).encode()
-        )
+        file = json.dumps(content | {"added_tokens": added, "model": model})
+        if self.engine.ends_lines and self.vocabulary.text.pattern in _PUBLISHED:
+            file = file.replace("+$|", r"+\\z|")
+        return self.engine.opened(file.encode())
 
 
 @dataclass(frozen=True, eq=False)

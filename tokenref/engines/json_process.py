@@ -56,6 +56,7 @@ class Isolated(JsonEngine):
         self.name = engine.name
         self.refusals = engine.refusals
         self.longest = engine.longest
+        self.ends_lines = engine.ends_lines
         self._adapter = f"{type(engine).__module__}:{type(engine).__qualname__}"
         self._process: subprocess.Popen[bytes] | None = None
         self._errors: IO[bytes] = TemporaryFile()  # noqa: SIM115 - open as long as this object

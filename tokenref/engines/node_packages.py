@@ -13,15 +13,17 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from bpe_ref import Vocabulary
 from tokenref.answers import Session, Unsupported
-from tokenref.engines.json_files import JsonEngine
 from tokenref.engines.json_process import Isolated
 from tokenref.protocol.channel import Patience
 from tokenref.protocol.engine import ProtocolEngine
 from tokenref.protocol.opening import open_program
+
+if TYPE_CHECKING:
+    from tokenref.engines.json_files import JsonEngine
 
 NODE_PACKAGES: Final[Mapping[str, str]] = MappingProxyType(
     {

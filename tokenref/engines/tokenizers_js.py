@@ -1,10 +1,11 @@
 """@huggingface/tokenizers, of npm, as an engine: https://github.com/huggingface/tokenizers.js.
 
-It reads a tokenizer.json in JavaScript. Transformers.js uses it, so what it answers is what programs
-in a browser get. Node runs it, in `tokenref/node_engines/tokenizers_js.mjs`.
+It reads a tokenizer.json in JavaScript. Transformers.js uses it, so what it answers is what
+programs in a browser get. Node runs it, in `tokenref/node_engines/tokenizers_js.mjs`.
 """
 
 import json
+import shutil
 import subprocess
 from functools import cached_property
 from itertools import count
@@ -26,6 +27,7 @@ class TokenizersJsEngine(JsonEngine):
     """
 
     name = "tokenizers-js"
+    ends_lines = True
 
     def __init__(self, version: str) -> None:
         super().__init__(version)
@@ -72,7 +74,7 @@ class TokenizersJsEngine(JsonEngine):
 
         program = Path(__file__).parent.parent / "node_engines" / "tokenizers_js.mjs"
         return subprocess.Popen(
-            ["node", str(program), str(modules_folder())],
+            [shutil.which("node") or "node", str(program), str(modules_folder())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
