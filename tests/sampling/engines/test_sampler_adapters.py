@@ -97,14 +97,19 @@ def test_own_rules_are_those_of_the_profiles() -> None:
             assert own.names == dict(stage.takes)
 
 
-@pytest.mark.parametrize("name", ["transformers", "llama.cpp", "torch", "numpy", "mlx-lm"])
-def test_an_engine_that_samples_has_no_tokenizer_and_not_every_profile(name: str) -> None:
+@pytest.mark.parametrize("name", ["transformers", "torch", "numpy", "mlx-lm"])
+def test_an_engine_that_only_samples_has_no_tokenizer(name: str) -> None:
     found = engine(name)
-    assert not isinstance(found, Unavailable)
     assert isinstance(found, LoadsProfiles)
     assert found.load(vocabulary_by_pair({b"a": 0}, []), "a") == Unsupported(
         "has no tokenizer, only samplers"
     )
+
+
+@pytest.mark.parametrize("name", ["transformers", "llama.cpp", "torch", "numpy", "mlx-lm"])
+def test_an_engine_that_samples_has_not_every_profile(name: str) -> None:
+    found = engine(name)
+    assert isinstance(found, LoadsProfiles)
     assert isinstance(found.load_profile("exllamav3"), Unsupported)
 
 
