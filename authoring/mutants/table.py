@@ -25,6 +25,7 @@ from authoring.mutants import (
     sampling_controls,
     sampling_draws,
     sampling_filters,
+    sampling_long,
     sampling_own_numbers,
     sampling_rows,
     sampling_sizes,
@@ -41,7 +42,7 @@ MODULES: Final = (
     *(pipelines_after, pipelines_decoding, pipelines_streams, pipelines_sizes),
     pipelines_segmenting,
     *(sampling_filters, sampling_rows, sampling_draws, sampling_chains, sampling_own_numbers),
-    sampling_sizes,
+    *(sampling_sizes, sampling_long),
 )
 """The modules that define mutants, in the order in which the page lists them."""
 

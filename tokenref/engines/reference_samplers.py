@@ -64,6 +64,13 @@ _FILTERS: Final[Mapping[str, FilterFunction]] = MappingProxyType(
 )
 
 
+def _rounded(values: Sequence[Any], dtype: Type) -> list[float]:
+    """Return the nearest numbers of a type; of equal fractions, one is rounded."""
+    exact = {value for value in values if not isinstance(value, float)}
+    found = {value: nearest(value, dtype) for value in exact}
+    return [nearest(value, dtype) if isinstance(value, float) else found[value] for value in values]
+
+
 @dataclass(frozen=True)
 class SamplerTools:
     """The functions that the reference samples with. A mutant replaces some of them."""
@@ -80,9 +87,7 @@ class SamplerTools:
     )
     """The functions that answer draws, random words, uniforms and speculative decoding."""
 
-    rounded: Callable[[Sequence[Any], Type], list[float]] = lambda values, dtype: [
-        nearest(value, dtype) for value in values
-    ]
+    rounded: Callable[[Sequence[Any], Type], list[float]] = _rounded
     """How numbers are rounded to a type."""
 
 
@@ -238,9 +243,15 @@ class SamplerSession:
         """
         given, dtype = unpack(logits), type_of(logits)
         row: list[Any] = [-inf] * len(given)
+        scaled: dict[Any, Any] = {}  # a long row may have few different logits
         for token, logit in zip(candidates.tokens, candidates.logits, strict=True):
-            exact = logit if logit in (inf, -inf) else Fraction(logit) * candidates.factor
-            row[token] = exact
+            if candidates.factor == 1 and isinstance(logit, float) and logit:
+                row[token] = logit
+                continue
+            if logit not in scaled:
+                finite = logit not in {inf, -inf}
+                scaled[logit] = Fraction(logit) * candidates.factor if finite else logit
+            exact = row[token] = scaled[logit]
             if exact == 0:
                 has_sign = isinstance(logit, Fraction) and given[token] == 0
                 row[token] = given[token] if has_sign else float(logit)
