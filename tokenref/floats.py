@@ -200,6 +200,17 @@ def unpack(plain: Mapping[str, Any]) -> list[float]:
     return msgspec.convert(plain, Floats).values()
 
 
+def cut_floats(plain: Mapping[str, Any], size: int) -> dict[str, str]:
+    """Return the first numbers of a `Floats` given as plain data.
+
+    >>> cut_floats({"f16": "3c0038003400"}, 2)
+    {'f16': '3c003800'}
+    """
+    dtype = type_of(plain)
+    digits = plain[dtype] if dtype in plain else msgspec.convert(plain, Floats).digits()
+    return {dtype: digits[: size * DIGITS[dtype]]}
+
+
 def type_of(plain: Mapping[str, Any]) -> Type:
     """Return the type of a `Floats` given as plain data.
 

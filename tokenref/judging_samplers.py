@@ -12,8 +12,19 @@ from typing import Any
 import msgspec
 
 from tokenref.answers import Declared
-from tokenref.floats import DIGITS, TYPES, Floats, Type, from_digits, type_of, units_apart, unpack
+from tokenref.floats import (
+    DIGITS,
+    TYPES,
+    Floats,
+    Type,
+    cut_floats,
+    from_digits,
+    type_of,
+    units_apart,
+    unpack,
+)
 from tokenref.judging_own_draws import are_ids, compare_own_draws, ids, short
+from tokenref.questions.sampling import BatchInput
 from tokenref.record import Case, RecordError, op_of
 from tokenref.verdicts import Close, Either, Row, Rows, Seeds, Set, Stat, Survey
 
@@ -50,11 +61,8 @@ def compare(case: Case, got: Mapping[str, Any], declared: Declared) -> Differenc
         )
     if isinstance(verdict, Either):
         return _compare_alternatives(verdict, got, declared)
-    if isinstance(verdict, Row):
-        row = case.input.target if op_of(case) == "residual" else case.input.logits
-        return _compare_row(verdict, row, got)
-    if isinstance(verdict, Rows):
-        return _compare_rows(verdict, case.input.rows, got)
+    if isinstance(verdict, Row | Rows):
+        return _compare_long(case, verdict, got)
     expected = msgspec.to_builtins(case.out)
     if op_of(case) == "chain":
         stage = _stage_difference(expected.pop("stages", None), got.get("stages"))
@@ -103,6 +111,13 @@ def row_of(verdict: Row, question: Floats) -> dict[str, Any]:
     return {verdict.part: {question.type: "".join(row)}}
 
 
+def _compare_long(case: Case, verdict: Row | Rows, got: Mapping[str, Any]) -> Difference:
+    if isinstance(verdict, Rows):
+        return _compare_rows(verdict, case.input, got)
+    is_residual = op_of(case) == "residual"
+    return _compare_row(verdict, case.input.target if is_residual else case.input.logits, got)
+
+
 def _compare_row(verdict: Row, row: Floats, got: Mapping[str, Any]) -> Difference:
     close = None
     if verdict.ulp is not msgspec.UNSET:
@@ -110,18 +125,28 @@ def _compare_row(verdict: Row, row: Floats, got: Mapping[str, Any]) -> Differenc
     return _compare_values(row_of(verdict, row), got, close)
 
 
-def _compare_rows(
-    verdict: Rows, questions: Sequence[Mapping[str, Any]], got: Mapping[str, Any]
-) -> Difference:
+def _compare_rows(verdict: Rows, batch: BatchInput, got: Mapping[str, Any]) -> Difference:
+    """Compare the rows of a batch, each with its verdict; those of later calls are equal."""
+    calls = 1 if batch.calls is msgspec.UNSET else batch.calls
+    verdicts = verdict.rows * calls
     answers = got.get("rows")
-    if not isinstance(answers, list) or len(answers) != len(verdict.rows):
-        return Difference(f"rows: expected {len(verdict.rows)} answers, got {short(answers)}")
+    if not isinstance(answers, list) or len(answers) != len(verdicts):
+        return Difference(f"rows: expected {len(verdicts)} answers, got {short(answers)}")
+    first = len(batch.rows)
+    for number, answer in enumerate(answers):
+        if answer != answers[number % first]:
+            call = number // first + 1
+            return Difference(f"row {number % first}: call {call} must have the bits of the first")
     largest = 0
     for number, (each, asked, answer) in enumerate(
-        zip(verdict.rows, questions, answers, strict=True)
+        zip(verdicts, batch.rows * calls, answers, strict=True)
     ):
-        logits = msgspec.convert(asked["logits"], Floats)
-        difference = _compare_row(each, logits, answer)
+        if not isinstance(answer, Mapping):
+            return Difference(f"row {number}: expected an answer, got {short(answer)}")
+        logits = asked["logits"]
+        if batch.vocab_size is not msgspec.UNSET:
+            logits = cut_floats(logits, batch.vocab_size)
+        difference = _compare_row(each, msgspec.convert(logits, Floats), answer)
         if difference.detail:
             return replace(difference, detail=f"row {number}: {difference.detail}")
         largest = max(largest, difference.ulp or 0)

@@ -1,6 +1,7 @@
 """Mutants of samplers that are right about rows of some hundred tokens, not about a vocabulary."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from math import exp, fsum, inf, log
 from typing import Any, Final
 
@@ -9,6 +10,7 @@ import msgspec
 from authoring.grids import grid
 from authoring.mutants.samplers import (
     Request,
+    SamplerHandler,
     answering,
     other_answer,
     other_parameters,
@@ -207,3 +209,120 @@ def residual_of_whole_blocks(out: dict[str, Any], request: Request) -> Mapping[s
 def recovered_token_in_16_bits(out: dict[str, Any], request: Request) -> Mapping[str, Any]:
     """The token that takes the place of a rejected one is kept in 16 bits."""
     return {**out, "tokens": [token & 0xFFFF for token in out["tokens"]]}
+
+
+# ---- batches
+
+
+def _greedy_batch(rows: Sequence[Sequence[float]], **about: Any) -> dict[str, Any]:
+    return {"op": "greedy", "rows": [{"logits": pack(row)} for row in rows], **about}
+
+
+_DIFFERENT: Final = [[float(token == number % 7) for token in range(7)] for number in range(300)]
+
+
+def other_rows(change: Callable[[list[Any], Request], Sequence[Any]]) -> SamplerHandler:
+    """Change the answers of a batch's rows, knowing the batch."""
+
+    @wraps(change)
+    def changed(out: dict[str, Any], request: Request) -> Mapping[str, Any]:
+        return {"rows": list(change(list(out["rows"]), request))}
+
+    return other_answer(changed)
+
+
+@answering("batch", _greedy_batch(_DIFFERENT))
+@other_rows
+def row_number_in_a_byte(rows: list[Any], request: Request) -> Sequence[Any]:
+    """The number of a row is kept in a byte."""
+    return [rows[number & 0xFF] for number in range(len(rows))]
+
+
+@answering("batch", _greedy_batch(_DIFFERENT))
+@other_rows
+def batches_of_128(rows: list[Any], request: Request) -> Sequence[Any]:
+    """A batch has at most 128 rows, and the buffer of the others holds the answer of the first."""
+    return [*rows[:128], *[rows[0]] * len(rows[128:])]
+
+
+@answering("batch", _greedy_batch(_DIFFERENT[:33]))
+@other_rows
+def warps_of_32_rows(rows: list[Any], request: Request) -> Sequence[Any]:
+    """A warp takes 32 rows, and the rows behind the last whole warp get those of the first."""
+    whole = len(rows) // 32 * 32
+    return [*rows[:whole], *rows[: len(rows) - whole]] if whole else rows
+
+
+@answering("batch", _greedy_batch([[0.0, 1.0, 2.0]], vocab_size=2))
+@other_question
+def padding_is_a_token(request: dict[str, Any]) -> Mapping[str, Any]:
+    """The size of the vocabulary is ignored, the padding is part of the row."""
+    if "vocab_size" not in request or any(map(_has_no_law, request["rows"])):
+        return {}
+    return {"vocab_size": _size(request["rows"][0])}
+
+
+def _size(row: Request) -> int:
+    return len(unpack(row["probs" if "probs" in row else "logits"]))
+
+
+def _has_no_law(row: Request) -> bool:
+    numbers = unpack(row["probs" if "probs" in row else "logits"])
+    return any(number != number or number == inf for number in numbers)  # noqa: PLR0124
+
+
+@answering("batch", _greedy_batch([[0.0, 1.0, 2.0]], vocab_size=2))
+@other_question
+def padding_of_up_to_64_is_a_token(request: dict[str, Any]) -> Mapping[str, Any]:
+    """A vocabulary's size is rounded up to a multiple of 64, and the rest counts."""
+    if "vocab_size" not in request or any(map(_has_no_law, request["rows"])):
+        return {}
+    return {"vocab_size": min(-(-request["vocab_size"] // 64) * 64, _size(request["rows"][0]))}
+
+
+@answering("batch", _greedy_batch(_DIFFERENT[:3], layout={"stride": 8, "order": [1, 2, 0]}))
+@other_rows
+def order_of_rows_in_memory(rows: list[Any], request: Request) -> Sequence[Any]:
+    """Answers are returned in the order in which rows lie in memory."""
+    if "layout" not in request:
+        return rows
+    order = request["layout"]["order"]
+    return [rows[order.index(number)] for number in range(len(rows))]
+
+
+@answering("batch", _greedy_batch(_DIFFERENT[:3], layout={"stride": 14, "order": [0, 1, 2]}))
+@other_rows
+def rows_lie_close_together(rows: list[Any], request: Request) -> Sequence[Any]:
+    """Rows are read one behind the other, whatever their distance: the second one is garbage."""
+    far = "layout" in request and request["layout"]["stride"] > _size(request["rows"][0])
+    return [rows[0]] * len(rows) if far else rows
+
+
+@answering("batch", {**_greedy_batch([[0.0, 1.0]]), "op": "softmax", "calls": 2})
+@other_rows
+def second_call_in_another_order(rows: list[Any], request: Request) -> Sequence[Any]:
+    """Atomic additions make other last bits in the second call."""
+    half = len(request["rows"])
+    if len(rows) == half:
+        return rows
+    return [*rows[:half], *[_one_bit_off(row) for row in rows[half:]]]
+
+
+def _one_bit_off(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    ((name, numbers),) = row.items()
+    ((dtype, digits),) = numbers.items()
+    return {name: {dtype: f"{digits[:7]}{int(digits[7], 16) ^ 1:x}{digits[8:]}"}}
+
+
+@answering(
+    "batch",
+    {"op": "frequency_penalty", "rows": [_asked(4, [2], penalty=1.0), _asked(4, penalty=1.0)]},
+)
+@other_question
+def empty_history_is_that_of_the_row_before(request: dict[str, Any]) -> Mapping[str, Any]:
+    """The buffer of a row with an empty history still has the history of the row before."""
+    rows = list(request["rows"])
+    for number, row in enumerate(rows[1:], start=1):
+        if row.get("history") == []:
+            rows[number] = {**row, "history": rows[number - 1]["history"]}
+    return {"rows": rows}

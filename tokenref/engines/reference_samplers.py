@@ -35,7 +35,7 @@ from sampling_ref.row import Candidates
 from sampling_ref.steps.greedy import greedy_token
 from tokenref.answers import Answer, Ok, Refused, Unsupported
 from tokenref.engines.reference_draws import DRAWS
-from tokenref.floats import Type, nearest, pack, type_of, unpack
+from tokenref.floats import Type, cut_floats, nearest, pack, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.record import FILTER_OPS, OWN_DRAW_OPS, ROW_OPS
 from tokenref.rules import Choices, choices_of
@@ -137,12 +137,21 @@ class SamplerSession:
 
     def _batch(self, request: Request) -> Answer:
         answers = []
-        for row in request["rows"]:
-            answer = self.answer(request["op"], row)
+        known: dict[str, Answer] = {}  # large batches repeat their rows
+        for number, row in enumerate(request["rows"]):
+            key = repr(row)
+            if key not in known:
+                try:
+                    known[key] = self.answer(request["op"], _without_padding(row, request))
+                except ParameterError as error:
+                    known[key] = Refused("INVALID_PARAMETER", str(error))
+            answer = known[key]
+            if isinstance(answer, Refused):
+                return Refused(answer.code, f"row {number}: {answer.message}")
             if not isinstance(answer, Ok):
                 return answer
             answers.append(dict(answer.out))
-        return Ok({"rows": answers})
+        return Ok({"rows": answers * request.get("calls", 1)})
 
     # ---- rules, apart from any engine
 
@@ -258,6 +267,16 @@ class SamplerSession:
                 if op == "smoothing":
                     row[token] = -0.0
         return {"logits": pack(self.tools.rounded(row, dtype), dtype)}
+
+
+def _without_padding(row: Request, batch: Request) -> Request:
+    """Return the question about a row of a batch, cut to the batch's `vocab_size`."""
+    if "vocab_size" not in batch:
+        return row
+    return {
+        name: cut_floats(part, batch["vocab_size"]) if name in {"probs", "logits"} else part
+        for name, part in row.items()
+    }
 
 
 def evaluation_of(

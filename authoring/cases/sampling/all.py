@@ -7,6 +7,7 @@ from typing import Final
 from authoring.cases.sampling import (
     adaptive,
     batches,
+    batches_long,
     chains,
     chains_in_order,
     chains_long,
@@ -97,6 +98,7 @@ TOPICS: Final[tuple[ModuleType, ...]] = (
     sizes_rows,
     sizes_draws,
     rows_long,
+    batches_long,
 )
 """The modules that have cases. New ones are added at the end."""
 

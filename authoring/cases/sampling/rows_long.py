@@ -32,6 +32,9 @@ SMALL: Final = (257, 1025, 2049, 4097)
 SIZES: Final = (*SMALL, 32_000, (1 << 16) + 1, 128_256)
 MORE_SIZES: Final = (255, 256, 1024, *SIZES, (1 << 15) + 1, (1 << 17) + 1, 262_144)
 
+_FEW: Final = 32
+"""Up to so many numbers that change are listed with their places."""
+
 _MOST: Final = 512
 """A verdict that needs more numbers than this does not tell an answer shortly."""
 
@@ -80,6 +83,13 @@ def told(
             [digits[at : at + width] for at in range(0, len(digits), width)]
             for digits in (asked.digits(), answer.out[part][asked.type])
         )
+        places_changed = [
+            (place, after)
+            for place, (before, after) in enumerate(zip(given, got, strict=True))
+            if before != after
+        ]
+        if len(places_changed) <= _FEW:
+            return Row(part=part, changed=places_changed, ulp=ulp, floor=floor)
         ways: dict[str, Counter[str]] = defaultdict(Counter)
         for before, after in zip(given, got, strict=True):
             ways[before][after] += 1
@@ -155,7 +165,7 @@ def drafts() -> Iterator[SamplerDraft]:
             yield _change(4097, op, slug, params, flag, dtype)
     for size in (257, 4097, (1 << 16) + 1):
         yield _residual(size)
-    for size in (257, 4097, (1 << 16) + 1, 128_256):
+    for size in (257, 4097, (1 << 16) + 1, 70_000, 128_256):
         yield _speculation(size)
 
 
