@@ -204,9 +204,14 @@ _SHARES: Final[tuple[tuple[str, Part, Callable[[Sequence[float]], int]], ...]] =
 
 
 def _padding(size: int, whole: int) -> Iterator[SamplerDraft]:
+    for slug, beyond in (("heavy", (9.0, 5.0, 7.0)), ("garbage", (nan, inf, -inf))):
+        yield from _padded(slug, size, whole, beyond)
+
+
+def _padded(slug: str, size: int, whole: int, padding: Sequence[float]) -> Iterator[SamplerDraft]:
     at = places(size)
     rows = []
-    for number, beyond in enumerate((9.0, nan, inf)):
+    for number, beyond in enumerate(padding):
         put = {
             at[-1 - number]: 3.0,
             size: beyond,
@@ -224,7 +229,7 @@ def _padding(size: int, whole: int) -> Iterator[SamplerDraft]:
         ("draw", [{**row, "uniforms": pack([u], "f64")} for row, u in zip(rows, (0.0, 0.5, 1 - 2.0**-20), strict=True)], None),
     ):  # fmt: skip
         yield _case(
-            f"{size}-of-{whole}", op, asked, f"{says}: {tail}", verdict,
+            f"{slug}-{size}-of-{whole}", op, asked, f"{says}, {slug} behind it: {tail}", verdict,
             flags=_flags(whole, "BatchPadding"), vocab_size=size,
         )  # fmt: skip
 
