@@ -43,10 +43,10 @@ OVER_THE_PROTOCOL = sorted(NODE_PACKAGES.keys() - {"tokenizers-js"})
 @pytest.fixture(scope="module", params=OVER_THE_PROTOCOL)
 def package(request: pytest.FixtureRequest) -> NodePackage:
     found = node_package(request.param)
-    if not isinstance(found, NodePackage):
+    if isinstance(found, str):
         if os.environ.get("TOKENREF_ALL_ENGINES"):
-            pytest.fail(str(found))
-        pytest.skip(str(found))
+            pytest.fail(found)
+        pytest.skip(found)
     return found
 
 

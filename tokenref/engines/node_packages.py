@@ -13,17 +13,13 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from bpe_ref import Vocabulary
 from tokenref.answers import Session, Unsupported
-from tokenref.engines.json_process import Isolated
 from tokenref.protocol.channel import Patience
 from tokenref.protocol.engine import ProtocolEngine
 from tokenref.protocol.opening import open_program
-
-if TYPE_CHECKING:
-    from tokenref.engines.json_files import JsonEngine
 
 NODE_PACKAGES: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -61,7 +57,7 @@ def node_command(name: str) -> str:
     return shlex.join(["node", str(program), str(modules_folder())])
 
 
-def node_package(name: str) -> "NodePackage | JsonEngine | str":
+def node_package(name: str) -> "NodePackage | str":
     """Return a package as an engine, or a sentence why it is not available.
 
     >>> isinstance(node_package("js-tiktoken"), NodePackage | str)
@@ -72,17 +68,12 @@ def node_package(name: str) -> "NodePackage | JsonEngine | str":
     folder, package = modules_folder(), _PACKAGES.get(name, name)
     try:
         described = json.loads((folder / package / "package.json").read_bytes())
-        version = str(described["version"])
+        return NodePackage(name, str(described["version"]))
     except (OSError, ValueError, KeyError, TypeError):
         return (
             f"{folder} has no package {package}: npm install {package}@{NODE_PACKAGES[name]}, "
             f"and set {FOLDER_VARIABLE} to the node_modules folder that has it"
         )
-    if name == "tokenizers-js":
-        from tokenref.engines.tokenizers_js import TokenizersJsEngine
-
-        return Isolated(TokenizersJsEngine(version))
-    return NodePackage(name, version)
 
 
 class NodePackage:

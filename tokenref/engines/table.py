@@ -91,7 +91,11 @@ def engine(name: str) -> Engine | Unavailable:
         return open_function(name)
     if name in NODE_PACKAGES:
         found = node_package(name)
-        return Unavailable(name, found) if isinstance(found, str) else found
+        if isinstance(found, str):
+            return Unavailable(name, found)
+        if name == "tokenizers-js":
+            return _adapted(name, "tokenizers_js:TokenizersJsEngine", found.version)
+        return found
     if name not in _TOKENIZERS and name not in _SAMPLERS:
         raise InputError(f"an engine must be one of {', '.join(engine_names())}, got {name!r}")
     module, package, adapter = _TOKENIZERS.get(name) or _SAMPLERS[name]
