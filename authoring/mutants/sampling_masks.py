@@ -370,7 +370,7 @@ def masks_of_one_word_each(masks: list[Params]) -> Sequence[Params]:
 # ---- before and after filters
 
 
-_ORDERED = {
+_ORDERED: dict[str, Any] = {
     "logits": pack([3.0, 2.0, 1.0]),
     "history": [],
     "prompt_length": 0,

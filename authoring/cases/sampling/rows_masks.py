@@ -205,9 +205,9 @@ def _sizes() -> Iterator[SamplerDraft]:
         refuses("INVALID_PARAMETER"), verdict=Exact(),
     )  # fmt: skip
     one = words_of([5, 40, 70], 96)
-    for slug, words in (("in-order", one), ("reversed", one[::-1])):
+    for slug, ordered in (("in-order", one), ("reversed", one[::-1])):
         yield SIZES.case(
-            "token_mask", f"three-words-{slug}", "standard", row_request([1.0] * 96, words=words),
+            "token_mask", f"three-words-{slug}", "standard", row_request([1.0] * 96, words=ordered),
             f"Three words, each with another bit ({slug.replace('-', ' ')}): the first word has the first 32 tokens.",
         )  # fmt: skip
     yield SIZES.case(
