@@ -51,7 +51,7 @@ def compare(case: Case, got: Mapping[str, Any], declared: Declared) -> Differenc
     if isinstance(verdict, Either):
         return _compare_alternatives(verdict, got, declared)
     expected = msgspec.to_builtins(case.out)
-    if op_of(case) == "chain":
+    if op_of(case) in {"chain", "steps"}:
         stage = _stage_difference(expected.pop("stages", None), got.get("stages"))
         if stage:
             return Difference(stage)

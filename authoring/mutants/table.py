@@ -25,6 +25,7 @@ from authoring.mutants import (
     sampling_controls,
     sampling_draws,
     sampling_filters,
+    sampling_masks,
     sampling_own_numbers,
     sampling_rows,
     sampling_sizes,
@@ -42,6 +43,7 @@ MODULES: Final = (
     pipelines_segmenting,
     *(sampling_filters, sampling_rows, sampling_draws, sampling_chains, sampling_own_numbers),
     sampling_sizes,
+    sampling_masks,
 )
 """The modules that define mutants, in the order in which the page lists them."""
 

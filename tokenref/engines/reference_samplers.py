@@ -27,12 +27,13 @@ from sampling_ref import (
     UnknownNameError,
     Use,
 )
-from sampling_ref.evaluation import Evaluation, Run, chain, evaluation
+from sampling_ref.evaluation import Evaluation, chain, evaluation
 from sampling_ref.numbers.protocol import Numbers
 from sampling_ref.numbers.softmax import log_softmax, softmax
 from sampling_ref.random.sources import read_uniforms
 from sampling_ref.row import Candidates
 from sampling_ref.steps.greedy import greedy_token
+from sampling_ref.tracing import Applied
 from tokenref.answers import Answer, Ok, Refused, Unsupported
 from tokenref.engines.reference_draws import DRAWS
 from tokenref.floats import Type, nearest, pack, type_of, unpack
@@ -132,8 +133,10 @@ class SamplerSession:
 
     def _batch(self, request: Request) -> Answer:
         answers = []
-        for row in request["rows"]:
+        for number, row in enumerate(request["rows"]):
             answer = self.answer(request["op"], row)
+            if isinstance(answer, Refused):
+                return Refused(answer.code, f"row {number}: {answer.message}")
             if not isinstance(answer, Ok):
                 return answer
             answers.append(dict(answer.out))
@@ -146,6 +149,8 @@ class SamplerSession:
             return self._filtered(op, choices, request)
         if op in ROW_OPS:
             return self._row_by_rule(op, choices, request)
+        if op == "steps":
+            return self._steps(request)
         logits = unpack(request["logits"])
         dtype = type_of(request["logits"])
         if op == "softmax":
@@ -177,6 +182,19 @@ class SamplerSession:
         )
         return self._logits(op, trace.steps[-1].after, request["logits"])
 
+    def _steps(self, request: Request) -> Mapping[str, Any]:
+        trace = chain(
+            [
+                Use(each["step"], **with_functions(unpack_parameters(each["params"])))
+                for each in request["steps"]
+            ],
+            unpack(request["logits"]),
+            request["history"],
+            prompt_length=request["prompt_length"],
+            uniforms=unpack(request["uniforms"]) if "uniforms" in request else (),
+        )
+        return _chain(trace.steps[-1].after, trace.steps)
+
     # ---- real engines
 
     def _answer_of_engine(self, op: str, request: Request) -> Answer:
@@ -190,7 +208,8 @@ class SamplerSession:
         }
         evaluated = evaluation_of(self.tools.profiles[self.profile], request, state=state)
         if op == "chain":
-            return Ok(_chain(evaluated.run()))
+            run = evaluated.run()
+            return Ok(_chain(run.candidates, run.applied))
         if op == "distribution":
             probs = evaluated.probabilities(evaluated.run().candidates)
             dtype = type_of(request["logits"])
@@ -288,9 +307,9 @@ def with_functions(parameters: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _chain(run: Run) -> Mapping[str, Any]:
-    stages = [{"step": applied.step, "keep": _kept(applied.after)} for applied in run.applied]
-    return {"keep": _kept(run.candidates), "stages": stages}
+def _chain(left: Candidates, applied: Sequence[Applied]) -> Mapping[str, Any]:
+    stages = [{"step": each.step, "keep": _kept(each.after)} for each in applied]
+    return {"keep": _kept(left), "stages": stages}
 
 
 def _kept(candidates: Candidates) -> list[int]:

@@ -95,12 +95,7 @@ def engine(name: str) -> Engine | Unavailable:
     if name.startswith("py:"):
         return open_function(name)
     if name in NODE_PACKAGES:
-        found = node_package(name)
-        if isinstance(found, str):
-            return Unavailable(name, found)
-        if name == "tokenizers-js":
-            return _adapted(name, "tokenizers_js:TokenizersJsEngine", found.version)
-        return found
+        return _of_node(name)
     if name not in _TOKENIZERS and name not in _SAMPLERS:
         raise InputError(f"an engine must be one of {', '.join(engine_names())}, got {name!r}")
     module, package, adapter = _TOKENIZERS.get(name) or _SAMPLERS[name]
@@ -122,6 +117,16 @@ def engine(name: str) -> Engine | Unavailable:
         raise
     except BaseException as error:  # noqa: BLE001 - compiled modules raise anything when they break
         return Unavailable(name, f"cannot be imported: {type(error).__name__}: {error}")
+
+
+def _of_node(name: str) -> Engine | Unavailable:
+    """Return an engine that is an npm package."""
+    found = node_package(name)
+    if isinstance(found, str):
+        return Unavailable(name, found)
+    if name == "tokenizers-js":
+        return _adapted(name, "tokenizers_js:TokenizersJsEngine", found.version)
+    return found
 
 
 def _adapted(name: str, adapter: str, installed: str) -> Engine:

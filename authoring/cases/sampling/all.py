@@ -31,6 +31,7 @@ from authoring.cases.sampling import (
     rows_biases,
     rows_dry,
     rows_lengths,
+    rows_masks,
     rows_of_engines,
     rows_penalties,
     rows_refused,
@@ -95,6 +96,7 @@ TOPICS: Final[tuple[ModuleType, ...]] = (
     sizes_filters,
     sizes_rows,
     sizes_draws,
+    rows_masks,
 )
 """The modules that have cases. New ones are added at the end."""
 
