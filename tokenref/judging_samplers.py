@@ -64,7 +64,7 @@ def compare(case: Case, got: Mapping[str, Any], declared: Declared) -> Differenc
     if isinstance(verdict, Row | Rows):
         return _compare_long(case, verdict, got)
     expected = msgspec.to_builtins(case.out)
-    if op_of(case) == "chain":
+    if op_of(case) in {"chain", "steps"}:
         stage = _stage_difference(expected.pop("stages", None), got.get("stages"))
         if stage:
             return Difference(stage)

@@ -35,6 +35,7 @@ RACES: Final = ("gumbel max", "exponential race")
 OTHER_POINTS: Final[Mapping[str, Mapping[str, tuple[Any, ...]]]] = MappingProxyType(
     {
         "softmax": {},
+        "steps": {},
         "draw": {
             "method": ("inverse cdf", *RACES, "torch race", "torch walk"),
             "boundary": ("exceed", "reach"),

@@ -233,13 +233,6 @@ def other_rows(change: Callable[[list[Any], Request], Sequence[Any]]) -> Sampler
 
 @answering("batch", _greedy_batch(_DIFFERENT))
 @other_rows
-def row_number_in_a_byte(rows: list[Any], request: Request) -> Sequence[Any]:
-    """The number of a row is kept in a byte."""
-    return [rows[number & 0xFF] for number in range(len(rows))]
-
-
-@answering("batch", _greedy_batch(_DIFFERENT))
-@other_rows
 def batches_of_128(rows: list[Any], request: Request) -> Sequence[Any]:
     """A batch has at most 128 rows, and the buffer of the others holds the answer of the first."""
     return [*rows[:128], *[rows[0]] * len(rows[128:])]

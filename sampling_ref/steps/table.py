@@ -12,7 +12,7 @@ RULES = (
     *("decaying_penalties", "encoder_repetition", "no_repeat_ngram", "encoder_no_repeat_ngram"),
     *("dry", "dry_nearby", "dry_longest", "lz", "logit_bias", "sequence_bias", "bad_words"),
     *("min_length", "min_new_tokens", "forced_bos", "forced_eos", "suppress", "begin_suppress"),
-    *("remove_invalid_values", "exponential_decay_length", "allowed_tokens"),
+    *("remove_invalid_values", "exponential_decay_length", "allowed_tokens", "token_mask"),
     *("prefix_allowed_tokens", "temperature", "dynamic_temperature", "smoothing", "greedy"),
     *("logprobs", "top_k", "top_p", "min_p", "typical", "epsilon", "eta", "top_n_sigma", "top_a"),
     *("top_h", "tail_free", "xtc", "mirostat_1", "mirostat_2", "adaptive_p"),

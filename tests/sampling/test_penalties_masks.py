@@ -2,10 +2,15 @@
 
 from fractions import Fraction
 from math import inf, nan
+from typing import Any
 
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from authoring.cases.sampling.row_draft import row_request
+from sampling_ref import RowError, SamplingError
 from sampling_ref.steps.allowed_tokens import allowed_tokens
 from sampling_ref.steps.begin_suppress import begin_suppress
 from sampling_ref.steps.encoder_repetition import encoder_repetition
@@ -19,8 +24,11 @@ from sampling_ref.steps.prefix_allowed_tokens import prefix_allowed_tokens
 from sampling_ref.steps.remove_invalid_values import LARGEST_BINARY32, remove_invalid_values
 from sampling_ref.steps.repetition_penalty import repetition_penalty
 from sampling_ref.steps.suppress import suppress
+from sampling_ref.steps.token_mask import token_mask
 from tests.sampling.rows import rows
 from tests.texts import drawn
+from tokenref.answers import Refused
+from tokenref.engines.reference_samplers import SamplerSession
 
 ROW = [1.0, -2.0, 0.5]
 LENGTHS = st.integers(0, 5)
@@ -176,3 +184,76 @@ def test_invalid_numbers_are_replaced() -> None:
         1.5,
     ]
     assert remove_invalid_values([-inf, -inf], [], largest=8) == [-8, -8]
+
+
+# ---- token masks
+
+
+@drawn(120)
+@given(st.data())
+def test_words_booleans_and_ids_say_the_same_and_padding_is_never_kept(data: st.DataObject) -> None:
+    length = data.draw(st.integers(1, 70))
+    size = data.draw(st.integers(1, length))
+    row = data.draw(
+        st.lists(st.sampled_from([0.5, -0.0, -inf, 3.0]), min_size=length, max_size=length)
+    )
+    allowed = data.draw(st.sets(st.integers(0, size - 1)))
+    beyond = data.draw(st.sets(st.integers(size, size + 31)))  # bits that belong to no token
+    count = data.draw(st.integers(-(-size // 32), -(-length // 32)))
+    low, high = [0] * count, [0] * count
+    for token in allowed | {token for token in beyond if token < 32 * count}:
+        low[token // 32] |= 1 << token % 32
+        high[token // 32] |= 1 << 31 - token % 32
+    forms: list[dict[str, Any]] = [
+        {"words": low},
+        {"words": high, "bits": "high first"},
+        {"words": {place: word for place, word in enumerate(low) if word}},
+        {"booleans": [token in allowed for token in range(size)]},
+        {"booleans": dict.fromkeys(allowed, True)},
+        {"tokens": allowed},
+    ]
+    expected = [logit if token in allowed else -inf for token, logit in enumerate(row)]
+    for form in forms:
+        if max(expected) == -inf:
+            with pytest.raises(RowError, match=r"^the mask leaves no token of the row possible$"):
+                token_mask(row, [], **form, vocab_size=size)
+        else:
+            masked = token_mask(row, [], **form, vocab_size=size)
+            assert list(map(repr, masked)) == list(map(repr, expected))  # with signs of zeros
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"words": []}, "len(words) must be 1 for this row, got 0"),
+        ({"words": [0, 0, 0]}, "len(words) must be 1 for this row, got 3"),
+        ({"words": [2**32]}, "words[0] must be a word of 32 bits, got 4294967296"),
+        ({"words": [1.0]}, "words[0] must be a word of 32 bits, got 1.0"),
+        ({"words": {1: 1}}, "a place in words must be from 0 to 0, got 1"),
+        ({"words": "1"}, "words must be a list, or a map from places to values, got '1'"),
+        ({"booleans": [True]}, "len(booleans) must be 3 for this row, got 1"),
+        ({"booleans": [True], "vocab_size": 2}, "must be from 2 to 3 for this row, got 1"),
+        ({"booleans": [True, 1, True]}, "booleans[1] must be true or false, got 1"),
+        ({"tokens": [3]}, "tokens[0] must be a token id below 3, got 3"),
+        ({"tokens": [2], "vocab_size": 2}, "tokens[0] must be a token id below 2, got 2"),
+        ({"words": [1], "tokens": [0]}, "tokens must not be given beside words, got [0]"),
+        ({"bits": "little"}, "bits must be one of low first, high first, got 'little'"),
+        ({"vocab_size": 4}, "vocab_size must be a whole number from 1 to 3, got 4"),
+    ],
+)  # fmt: skip
+def test_a_mask_that_does_not_fit_is_one_sentence(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(SamplingError) as raised:
+        token_mask(ROW, [], **given)
+    assert says in str(raised.value)
+
+
+def test_masks_of_numpy_are_read_as_lists() -> None:
+    words, booleans = np.array([5], np.uint32), np.array([True, False, True])
+    assert token_mask(ROW, [], words) == token_mask(ROW, [], booleans=booleans) == [1.0, -inf, 0.5]
+
+
+def test_the_refusal_of_a_batch_names_the_row() -> None:
+    rows = [row_request(ROW, **params) for params in ({"words": [1]}, {}, {"words": [8]})]
+    answer = SamplerSession("standard").answer("batch", {"op": "token_mask", "rows": rows})
+    says = "row 2: the mask leaves no token of the row possible"
+    assert answer == Refused("INVALID_ROW", says)

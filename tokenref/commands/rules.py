@@ -75,6 +75,7 @@ DEFINED_IN: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
         "softmax": ("numbers", "softmax"),
         "logprobs": ("numbers", "softmax"),
+        "steps": ("steps", "step"),
         "mirostat_1": ("steps", "mirostat_1 mirostat"),
         "mirostat_2": ("steps", "mirostat_2 mirostat"),
         "draw": (

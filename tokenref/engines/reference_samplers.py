@@ -27,12 +27,13 @@ from sampling_ref import (
     UnknownNameError,
     Use,
 )
-from sampling_ref.evaluation import Evaluation, Run, chain, evaluation
+from sampling_ref.evaluation import Evaluation, chain, evaluation
 from sampling_ref.numbers.protocol import Numbers
 from sampling_ref.numbers.softmax import log_softmax, softmax
 from sampling_ref.random.sources import read_uniforms
 from sampling_ref.row import Candidates
 from sampling_ref.steps.greedy import greedy_token
+from sampling_ref.tracing import Applied
 from tokenref.answers import Answer, Ok, Refused, Unsupported
 from tokenref.engines.reference_draws import DRAWS
 from tokenref.floats import Type, cut_floats, nearest, pack, type_of, unpack
@@ -160,6 +161,8 @@ class SamplerSession:
             return self._filtered(op, choices, request)
         if op in ROW_OPS:
             return self._row_by_rule(op, choices, request)
+        if op == "steps":
+            return self._steps(request)
         logits = unpack(request["logits"])
         dtype = type_of(request["logits"])
         if op == "softmax":
@@ -191,6 +194,19 @@ class SamplerSession:
         )
         return self._logits(op, trace.steps[-1].after, request["logits"])
 
+    def _steps(self, request: Request) -> Mapping[str, Any]:
+        trace = chain(
+            [
+                Use(each["step"], **with_functions(unpack_parameters(each["params"])))
+                for each in request["steps"]
+            ],
+            unpack(request["logits"]),
+            request["history"],
+            prompt_length=request["prompt_length"],
+            uniforms=unpack(request["uniforms"]) if "uniforms" in request else (),
+        )
+        return _chain(trace.steps[-1].after, trace.steps)
+
     # ---- real engines
 
     def _answer_of_engine(self, op: str, request: Request) -> Answer:
@@ -204,7 +220,8 @@ class SamplerSession:
         }
         evaluated = evaluation_of(self.tools.profiles[self.profile], request, state=state)
         if op == "chain":
-            return Ok(_chain(evaluated.run()))
+            run = evaluated.run()
+            return Ok(_chain(run.candidates, run.applied))
         if op == "distribution":
             probs = evaluated.probabilities(evaluated.run().candidates)
             dtype = type_of(request["logits"])
@@ -273,10 +290,11 @@ def _without_padding(row: Request, batch: Request) -> Request:
     """Return the question about a row of a batch, cut to the batch's `vocab_size`."""
     if "vocab_size" not in batch:
         return row
-    return {
-        name: cut_floats(part, batch["vocab_size"]) if name in {"probs", "logits"} else part
-        for name, part in row.items()
-    }
+    size = batch["vocab_size"]
+    cut = {name: cut_floats(row[name], size) for name in ("probs", "logits") if name in row}
+    if any(len(unpack(part)) < size for part in cut.values()):
+        raise ParameterError("vocab_size", size, "must be at most the length of the row")
+    return {**row, **cut}
 
 
 def evaluation_of(
@@ -318,9 +336,9 @@ def with_functions(parameters: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _chain(run: Run) -> Mapping[str, Any]:
-    stages = [{"step": applied.step, "keep": _kept(applied.after)} for applied in run.applied]
-    return {"keep": _kept(run.candidates), "stages": stages}
+def _chain(left: Candidates, applied: Sequence[Applied]) -> Mapping[str, Any]:
+    stages = [{"step": each.step, "keep": _kept(each.after)} for each in applied]
+    return {"keep": _kept(left), "stages": stages}
 
 
 def _kept(candidates: Candidates) -> list[int]:

@@ -115,6 +115,23 @@ class ChainOutput(Strict, frozen=True, kw_only=True):
     stages: list[StageOutput] | UnsetType = UNSET
 
 
+class StepOfSteps(Strict, frozen=True, kw_only=True):
+    """A step, with its parameters and its choices at open points, all by name."""
+
+    step: str
+    params: Parameters
+
+
+class StepsInput(Strict, frozen=True, kw_only=True):
+    """A row of logits, the tokens so far, and steps to apply in this order."""
+
+    logits: Floats
+    history: list[int]
+    prompt_length: Count
+    steps: Annotated[list[StepOfSteps], Meta(min_length=1)]
+    uniforms: Floats | UnsetType = UNSET
+
+
 class TokenOutput(Strict, frozen=True, kw_only=True):
     """The chosen token."""
 

@@ -31,6 +31,8 @@ def step_parameters(op: str, row: Sequence[float]) -> st.SearchStrategy[dict[str
     >>> find(step_parameters("top_p", [0.5, 0.5]), lambda drawn: drawn["p"] > 0.5)["p"] > 0.5
     True
     """
+    if op == "token_mask":
+        return _masks(len(row))
     required: dict[str, Values] = {}
     optional: dict[str, Values] = {}
     for name, default in STEPS[op].parameters.items():
@@ -41,6 +43,32 @@ def step_parameters(op: str, row: Sequence[float]) -> st.SearchStrategy[dict[str
         if values is not None:
             (required if type(default) is object else optional)[name] = values
     return st.fixed_dictionaries(required, optional=optional)
+
+
+def _masks(size: int) -> Values:
+    """Return a strategy for masks of a row in all forms, some of them too short or too long."""
+    count = -(-size // 32)
+    words = st.integers(1, 2**32 - 1) | st.just(2**32 - 1)
+    token = st.integers(0, max(size - 1, 0))
+    right: list[dict[str, Values]] = [
+        {},
+        {"words": st.lists(words, min_size=count, max_size=count)},
+        {"words": st.dictionaries(st.integers(0, max(count - 1, 0)), words, min_size=1)},
+        {"booleans": st.lists(st.booleans(), min_size=size, max_size=size)},
+        {"tokens": st.lists(token, min_size=1, max_size=4)},
+    ]
+    wrong: list[dict[str, Values]] = [
+        {"words": st.lists(words, max_size=count + 1)},
+        {"booleans": st.lists(st.booleans(), min_size=max(size - 1, 0), max_size=size + 1)},
+        {"tokens": st.lists(st.integers(0, size), max_size=4)},
+    ]
+    optional = {
+        "bits": st.sampled_from(["low first", "high first"]),
+        "vocab_size": st.integers(max(size - 2, 1), max(size, 1)),
+    }
+    return mostly(st.sampled_from(right), st.sampled_from(wrong), 16).flatmap(
+        lambda form: st.fixed_dictionaries(form, optional=optional)
+    )
 
 
 def _of_row(op: str, name: str, row: Sequence[float]) -> Values | None:

@@ -33,6 +33,7 @@ from authoring.cases.sampling import (
     rows_dry,
     rows_lengths,
     rows_long,
+    rows_masks,
     rows_of_engines,
     rows_penalties,
     rows_refused,
@@ -99,6 +100,7 @@ TOPICS: Final[tuple[ModuleType, ...]] = (
     sizes_draws,
     rows_long,
     batches_long,
+    rows_masks,
 )
 """The modules that have cases. New ones are added at the end."""
 

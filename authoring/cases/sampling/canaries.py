@@ -290,6 +290,8 @@ def _drafts() -> list[tuple[SamplerDraft, Change, str]]:
         ("temperature", "beyond", everywhere, thirds, moved("logits", 0), "A number is far beyond what is allowed."),
         ("temperature", "twice", everywhere, thirds, put("logits", 2, 0.5), "The temperature was applied twice."),
         ("logit_bias", "clamped", everywhere, row_request([1.0, 0.0], biases={0: 100.0}), put("logits", 0, 100.0), "The bias took the logit's place."),
+        ("token_mask", "one-too-many", everywhere, row_request([1.0, 2.0, 3.0], words=[0b101]), put("logits", 1, 2.0), "A masked token is possible."),
+        ("token_mask", "padding", everywhere, row_request([1.0, 2.0, 3.0], vocab_size=2), put("logits", 2, 3.0), "The padding is possible."),
         ("min_length", "late", everywhere, row_request([1.0, 0.0], [1, 1], length=2, ends=0), put("logits", 0, -inf), "The end is forbidden for one token too long."),
         ("softmax", "beyond", everywhere, softmax, moved("probs", 1), "A probability is far beyond what is allowed."),
         ("softmax", "nan", everywhere, softmax, put("probs", 0, float("nan")), "A probability is NaN."),
