@@ -15,7 +15,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampling_ref import (PROFILES, STEPS, WEIGHTS, ParameterError, RowError, distribution, explain, sample, step,)
+from sampling_ref import (
+    PROFILES,
+    STEPS,
+    WEIGHTS,
+    ParameterError,
+    RowError,
+    distribution,
+    explain,
+    sample,
+    step,
+)
 from sampling_ref.engines.draws import draw, walk
 from sampling_ref.engines.llama_cpp_order import LLAMA_32
 from sampling_ref.engines.profile import Profile, Stage
