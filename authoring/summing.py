@@ -38,16 +38,12 @@ def forwards(weights: Sequence[float]) -> float:
 
 def tree(weights: Sequence[float]) -> float:
     """Return the sum of the sums of both halves, as a reduction adds them."""
+    pack, unpack = _F32.pack, _F32.unpack
     row = list(weights)
     while len(row) > 1:
-        if len(row) % 2:
-            row.append(0.0)
-        row = list(
-            _F32.iter_unpack(
-                b"".join(map(_F32.pack, map(sum, zip(row[::2], row[1::2], strict=True))))
-            )
-        )
-        row = [number for (number,) in row]
+        row += [0.0] * (len(row) % 2)
+        pairs = zip(row[::2], row[1::2], strict=True)
+        row = [unpack(pack(left + right))[0] for left, right in pairs]
     return row[0]
 
 

@@ -10,6 +10,7 @@ from math import inf, nan
 from typing import Any, Final
 
 import msgspec
+from msgspec import UNSET
 
 from authoring.cases.sampling.draft import SamplerDraft, VerdictOfAnswer
 from authoring.cases.sampling.filters_long import long_row as heavy_row
@@ -22,7 +23,7 @@ from tokenref.catalogue import LARGE
 from tokenref.floats import Floats, cut_floats, pack
 from tokenref.questions.sampling import pack_parameters
 from tokenref.rules import STANDARD
-from tokenref.verdicts import Exact, Rows, Verdict
+from tokenref.verdicts import Exact, Row, Rows, Verdict
 
 SPEC: Final = "docs/sampling.md#batches"
 SMALL: Final = 4097
@@ -41,7 +42,8 @@ def told_rows(part: Part, units: Callable[[Sequence[float]], int] | None = None)
     """Return a function that tells the answers of a batch by how they differ from its rows."""
 
     def verdict(question: Mapping[str, Any], answer: Ok) -> Rows:
-        rows, known = [], {}
+        rows: list[Row] = []
+        known: dict[str, Row] = {}
         answers = answer.out["rows"][: len(question["rows"])]
         for row, out in zip(question["rows"], answers, strict=True):
             key = repr(row)
@@ -49,8 +51,8 @@ def told_rows(part: Part, units: Callable[[Sequence[float]], int] | None = None)
                 size = question.get("vocab_size", 1 << 20)
                 logits = cut_floats(row["logits"], size)
                 asked = msgspec.convert(logits, Floats)
-                ulp = {} if units is None else {"ulp": units(asked.values())}
-                known[key] = told(part, **ulp)({"logits": logits}, Ok(out))
+                ulp = UNSET if units is None else units(asked.values())
+                known[key] = told(part, ulp)({"logits": logits}, Ok(out))
             rows.append(known[key])
         return Rows(rows=rows)
 
@@ -129,12 +131,11 @@ def _flags(size: int, *flags: str) -> tuple[str, ...]:
 
 def _heavy(number: int, size: int) -> dict[str, Any]:
     """Return one of three rows whose cuts are far from every boundary."""
-    if size == SMALL:
-        at = places(size)[number % 3 :: 3]
-        logits = grid(number % 3, size, span=1 << 20, put={at[0]: 14.0, at[-1]: 13.0, at[1]: 12.0})
-    else:
-        logits = heavy_row("32000-f32" if size == 32_000 else "128256-f32").numbers
-    return {"logits": msgspec.to_builtins(logits)}
+    if size != SMALL:
+        return heavy_row("32000-f32" if size == 32_000 else "128256-f32").plain()
+    at = places(size)[number % 3 :: 3]
+    put = {at[0]: 14.0, at[-1]: 13.0, at[1]: 12.0}
+    return {"logits": msgspec.to_builtins(grid(number % 3, size, span=1 << 20, put=put))}
 
 
 def _long_rows(count: int, size: int) -> Iterator[SamplerDraft]:

@@ -6,7 +6,7 @@ verdict `row`), and yet every entry of it is judged.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from math import inf, log
 from typing import Any, Final, Literal
 
@@ -14,7 +14,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from authoring.cases.draft import PurposeError
-from authoring.cases.sampling.draft import SamplerDraft, VerdictOfAnswer
+from authoring.cases.sampling.draft import SamplerDraft
 from authoring.cases.sampling.row_draft import Topic, in_32_bits
 from authoring.grids import grid
 from authoring.summing import BLOCK, lightest_block, logprobs_units, softmax_units
@@ -72,7 +72,7 @@ def long_row(size: int, dtype: Type = "f32", *, impossible: bool = False) -> Flo
 
 def told(
     part: Part, ulp: int | UnsetType = UNSET, floor: Floats | UnsetType = UNSET
-) -> VerdictOfAnswer:
+) -> Callable[[Mapping[str, Any], Ok], Row]:
     """Return a function that tells an answer by how it differs from the question's row."""
 
     def verdict(question: Mapping[str, Any], answer: Ok) -> Row:
