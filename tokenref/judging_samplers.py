@@ -68,6 +68,8 @@ def compare(case: Case, got: Mapping[str, Any], declared: Declared) -> Differenc
         stage = _stage_difference(expected.pop("stages", None), got.get("stages"))
         if stage:
             return Difference(stage)
+        if "token" in expected and "keep" not in got:  # a fused kernel only returns the token
+            del expected["keep"]
     return _compare_values(expected, got, verdict if isinstance(verdict, Close) else None)
 
 

@@ -154,7 +154,7 @@ _SAMPLER_TYPES: Final[Mapping[str, tuple[type[Struct], type[Struct]]]] = {
     "logprobs": (rows.LogitsInput, rows.LogprobsOutput),
     "greedy": (rows.LogitsInput, rows.TokenOutput),
     "chain": (rows.ChainInput, rows.ChainOutput),
-    "steps": (rows.StepsInput, rows.ChainOutput),
+    "steps": (rows.StepsInput, rows.StepsOutput),
     "distribution": (rows.ChainInput, rows.ProbsOutput),
     "sample": (rows.ChainInput, rows.TokenOutput),
     "draw": (rows.DrawInput, rows.DrawOutput),

@@ -17,12 +17,26 @@ from authoring.mutants.samplers import (
     other_question,
     other_row,
 )
+from tokenref.answers import Answer, Ok
+from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import pack, type_of, unpack
 from tokenref.questions.sampling import pack_parameters
+from tokenref.record import FILTER_OPS
 
 SHARES: Final = ("softmax", "logprobs")
 CHANGED: Final = ("temperature", "repetition_penalty", "penalties", "logit_bias")
 _BEYOND: Final = 65_536
+
+
+def wraps_steps(change: Callable[[SamplerSession, Request], Answer]) -> SamplerHandler:
+    """Answer `steps` in another way; what cannot be answered so is answered rightly."""
+
+    @wraps(change)
+    def handle(session: SamplerSession, op: str, request: Request) -> Answer:
+        wrong = change(session, request)
+        return wrong if isinstance(wrong, Ok) else session.answer(op, request)
+
+    return handle
 
 
 def _row(size: int, **put: float) -> dict[str, Any]:
@@ -319,3 +333,114 @@ def empty_history_is_that_of_the_row_before(request: dict[str, Any]) -> Mapping[
         if row.get("history") == []:
             rows[number] = {**row, "history": rows[number - 1]["history"]}
     return {"rows": rows}
+
+
+# ---- fused steps
+
+_TWO_STEPS: Final = [
+    {"step": "top_k", "params": {"k": 2}},
+    {"step": "top_p", "params": pack_parameters({"p": 0.75})},
+]
+_FUSED: Final[dict[str, Any]] = {
+    "logits": pack([3.0, 2.0, 2.5, 1.5]),
+    "history": [],
+    "prompt_length": 0,
+    "steps": _TWO_STEPS,
+}
+_DRAWN: Final = {**_FUSED, "steps": _TWO_STEPS[:1], "draw": pack([0.875], "f64")}
+
+
+def _with(request: Request, steps: Sequence[Any], **other: Any) -> dict[str, Any]:
+    return {**request, "steps": list(steps), **other}
+
+
+def _first(steps: Sequence[Any], name: str) -> list[Any]:
+    """Return steps with those of a name in front."""
+    return sorted(steps, key=lambda each: each["step"] != name)
+
+
+@answering("steps", _FUSED)
+@wraps_steps
+def top_p_shares_out_the_whole_row(session: SamplerSession, request: Request) -> Answer:
+    """Top-p takes shares of the whole row, also behind top-k, as a joint kernel computes them."""
+    alone = _with(request, [each for each in request["steps"] if each["step"] == "top_p"])
+    return _both(session, request, alone)
+
+
+@answering("steps", {**_FUSED, "steps": [_TWO_STEPS[1], {"step": "top_k", "params": {"k": 1}}]})
+@wraps_steps
+def only_the_last_filter(session: SamplerSession, request: Request) -> Answer:
+    """Each filter starts from the whole row, and the last one overwrites what others removed."""
+    return session.answer("steps", _with(request, request["steps"][-1:]))
+
+
+@answering(
+    "steps",
+    _with(
+        _FUSED,
+        [
+            {"step": "temperature", "params": pack_parameters({"temperature": 4.0})},
+            {"step": "min_p", "params": pack_parameters({"m": 0.75})},
+        ],
+    ),
+)
+@wraps_steps
+def min_p_in_front_of_all(session: SamplerSession, request: Request) -> Answer:
+    """Min-p compares the logits before they are divided by the temperature."""
+    return session.answer("steps", _with(request, _first(request["steps"], "min_p")))
+
+
+@answering("steps", _DRAWN)
+@wraps_steps
+def draw_from_the_whole_row(session: SamplerSession, request: Request) -> Answer:
+    """The random number is a share of the whole row; behind its end the last token is drawn."""
+    right = session.answer("steps", request)
+    changes = [each for each in request["steps"] if each["step"] not in FILTER_OPS]
+    keeping = {"step": "top_k", "params": {"k": 1 << 20}}
+    whole = session.answer("steps", _with(request, [*changes, keeping]))
+    if not isinstance(right, Ok) or not isinstance(whole, Ok) or "token" not in right.out:
+        return right
+    token, keep = whole.out["token"], right.out["keep"]
+    return Ok({**right.out, "token": token if token in keep else keep[-1]})
+
+
+@answering("steps", {**_DRAWN, "draw": pack([0.125], "f64"), **_row(4, _3=2.0)})
+@wraps_steps
+def draw_in_falling_order(session: SamplerSession, request: Request) -> Answer:
+    """The draw walks from the most probable token down, as top-p left them."""
+    right = session.answer("steps", request)
+    if not isinstance(right, Ok) or "token" not in right.out:
+        return right
+    (number,) = unpack(request["draw"])
+    mirrored = session.answer("steps", {**request, "draw": pack([1 - number or 0.5], "f64")})
+    return Ok({**right.out, "token": mirrored.out["token"]}) if isinstance(mirrored, Ok) else right
+
+
+@answering(
+    "steps",
+    _with(
+        _FUSED,
+        [
+            {"step": "frequency_penalty", "params": pack_parameters({"penalty": 1.0})},
+            {"step": "temperature", "params": pack_parameters({"temperature": 0.25})},
+            {"step": "top_p", "params": pack_parameters({"p": 0.75})},
+        ],
+        history=[0],
+    ),
+)
+@wraps_steps
+def temperature_before_the_penalties(session: SamplerSession, request: Request) -> Answer:
+    """The temperature is applied with the scaling of the logits, before all penalties."""
+    return session.answer("steps", _with(request, _first(request["steps"], "temperature")))
+
+
+def _both(session: SamplerSession, request: Request, alone: Request) -> Answer:
+    right, other = session.answer("steps", request), session.answer("steps", alone)
+    if not isinstance(right, Ok) or not isinstance(other, Ok) or not alone["steps"]:
+        return right
+    without = [each for each in request["steps"] if each["step"] != "top_p"]
+    rest = session.answer("steps", _with(request, without)) if without else right
+    assert isinstance(rest, Ok)  # noqa: S101 - the whole question was answered
+    keep = [token for token in rest.out["keep"] if token in set(other.out["keep"])]
+    token = {"token": right.out["token"]} if "token" in right.out else {}
+    return Ok({"keep": keep or right.out["keep"], **token})

@@ -27,6 +27,7 @@ from sampling_ref import (
     UnknownNameError,
     Use,
 )
+from sampling_ref.draws.inverse_cdf import inverse_cdf
 from sampling_ref.evaluation import Evaluation, chain, evaluation
 from sampling_ref.numbers.protocol import Numbers
 from sampling_ref.numbers.softmax import log_softmax, softmax
@@ -205,7 +206,13 @@ class SamplerSession:
             prompt_length=request["prompt_length"],
             uniforms=unpack(request["uniforms"]) if "uniforms" in request else (),
         )
-        return _chain(trace.steps[-1].after, trace.steps)
+        after = trace.steps[-1].after
+        out = _chain(after, trace.steps)
+        if "draw" not in request:
+            return out
+        by_id = sorted(range(len(after.tokens)), key=after.tokens.__getitem__)
+        (number,) = read_uniforms(unpack(request["draw"]), 1)
+        return {**out, "token": inverse_cdf(after.at(by_id), number)}
 
     # ---- real engines
 

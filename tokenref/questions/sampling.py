@@ -130,6 +130,14 @@ class StepsInput(Strict, frozen=True, kw_only=True):
     prompt_length: Count
     steps: Annotated[list[StepOfSteps], Meta(min_length=1)]
     uniforms: Floats | UnsetType = UNSET
+    draw: Floats | UnsetType = UNSET
+    """One number: draw a token from what is left, by the standard rule of `draw`."""
+
+
+class StepsOutput(ChainOutput, frozen=True, kw_only=True):
+    """The tokens left, and the token drawn from them if the question has a number to draw with."""
+
+    token: Id | UnsetType = UNSET
 
 
 class TokenOutput(Strict, frozen=True, kw_only=True):

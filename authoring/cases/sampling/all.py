@@ -27,6 +27,7 @@ from authoring.cases.sampling import (
     filters_rows,
     filters_sixteen_bit,
     filters_ties,
+    fused,
     random_numbers,
     random_streams,
     rows_biases,
@@ -101,6 +102,7 @@ TOPICS: Final[tuple[ModuleType, ...]] = (
     rows_long,
     batches_long,
     rows_masks,
+    fused,
 )
 """The modules that have cases. New ones are added at the end."""
 
