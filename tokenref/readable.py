@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from math import inf, isfinite
 from typing import Any, Final
 
-from tokenref.floats import DIGITS, TYPES, Type, from_digits, to_digits
+from tokenref.floats import DIGITS, TYPES, Type, from_digits, to_digits, type_of
 from tokenref.visible import short_json
 
 _SHOWN: Final = 16
@@ -47,6 +47,25 @@ def readable(value: Any) -> Any:
         ]
         return {**value, "put": put}
     return {key: readable(entry) for key, entry in value.items()}
+
+
+def readable_verdict(verdict: Mapping[str, Any], question: Mapping[str, Any]) -> Any:
+    """Return a verdict with floats in decimal; those of a long row are of its question's type.
+
+    >>> verdict = {"kind": "row", "part": "probs", "changed": [[3, "3c00"]]}
+    >>> readable_verdict(verdict, {"logits": {"f16": "3c00"}})["changed"]
+    [[3, 1.0]]
+    """
+    row = question.get("logits", question.get("target"))
+    if verdict.get("kind") != "row" or not isinstance(row, dict):
+        return readable(verdict)
+    dtype = type_of(row)
+    changed = [[place, *_shown(number, dtype)] for place, number in verdict["changed"]]
+    values = [
+        [*_shown(before, dtype), *_shown(after, dtype)]
+        for before, after in verdict.get("values", [])
+    ]
+    return {**verdict, "changed": changed} | ({"values": values} if values else {})
 
 
 def _are_digits(digits: object, each: int) -> bool:

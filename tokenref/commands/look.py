@@ -23,9 +23,9 @@ from tokenref.commands.text import argument_text
 from tokenref.engines.table import Unavailable, engine, engine_names
 from tokenref.errors import InputError
 from tokenref.manifest import manifest_digest, parse_manifest
-from tokenref.readable import readable_json
+from tokenref.readable import readable_json, readable_verdict
 from tokenref.record import Case, canonical_json, op_of
-from tokenref.visible import visible
+from tokenref.visible import short_json, visible
 
 
 @click.command()
@@ -148,7 +148,7 @@ def print_case(console: Console, case: Case, vocabulary: str) -> None:
         ("of", f"{vocabulary} ({case.vocab})" if case.vocab else vocabulary),
         ("in", readable_json(content["in"], _WIDEST)),
         ("out", readable_json(content["out"], _WIDEST) if content["out"] is not None else "none"),
-        ("verdict", readable_json(content["verdict"], _WIDEST)),
+        ("verdict", short_json(readable_verdict(content["verdict"], content["in"]), _WIDEST)),
         ("flags", ", ".join(case.flags) or "none"),
         (
             "rules",
