@@ -25,6 +25,7 @@ NEEDED = {
     "run_fastokens.py": ["fastokens"],
     "run_splintr.py": ["splintr"],
     "run_tokie.py": ["tokie"],
+    "run_mistral_common.py": ["mistral_common"],
     "run_tokenizers.py": ["bpe_openai", "rs_bpe", "tiktoken"],
 }
 """The modules that the Python scripts import."""

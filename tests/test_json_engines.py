@@ -1,4 +1,4 @@
-"""The engines that read a tokenizer.json, each in a process of its own."""
+"""The engines that read a tokenizer.json, each in a process of its own, or other files."""
 
 import json
 import os
@@ -29,6 +29,7 @@ from tokenref.subjects import TokenizerFile
 from tokenref.verdicts import Exact
 
 NAMES = ("kitoken", "tokie", "splintr-rs", "fastokens", "gigatoken", "iree-tokenizer")
+OTHER_FILES = ("mistral-common",)
 WITH_NODE = (*NAMES, "tokenizers-js")
 BYTES = {bytes([byte]): byte for byte in range(256)}
 SPACED = vocabulary_by_concatenation(
@@ -90,7 +91,7 @@ def test_it_answers_the_ids_of_a_file(name: str) -> None:
     assert answer.reason.startswith("cannot load it: ")
 
 
-@pytest.mark.parametrize("name", [*WITH_NODE, "llama.cpp"])
+@pytest.mark.parametrize("name", [*WITH_NODE, "llama.cpp", *OTHER_FILES])
 def test_every_known_difference_of_it_has_a_reason_and_a_link(name: str) -> None:
     entries = [entry for entry in read_known() if entry.engine == name]
     assert entries
@@ -192,6 +193,28 @@ def test_every_expression_that_llama_cpp_replaces_is_known_by_its_type() -> None
         types = llama_cpp_tokenizer._types()
         canonical = tuple(map(llama_cpp_tokenizer._canonical, published))
         assert types[canonical][0] == name
+
+
+def test_mistral_common_answers_with_the_ids_of_the_vocabulary() -> None:
+    ranks = {b"ab": 0, b"th": 300, b"the": 2} | {bytes([byte]): 258 - byte for byte in range(256)}
+    ids = {word: 1000 - rank for word, rank in ranks.items()}
+    text = TextRules(REGISTRY["o200k_base"].pattern, whole_piece=True)
+    specials = {"<s>": 7, "<t>": 2000}
+    vocabulary = vocabulary_by_concatenation(ranks, ids=ids, text=text, special_tokens=specials)
+    session = installed("mistral-common").load(vocabulary, "moved")
+    assert not isinstance(session, Unsupported)
+    made = [ids[b"th"], ids[b" "], ids[b"the"], ids[b"ab"], ids[b"a"]]
+    assert session.answer("encode", {"text": "th theaba"}) == Ok({"ids": made})
+    assert session.answer("count", {"text": "th theaba"}) == Ok({"count": 5})
+    assert session.answer("decode", {"ids": [2000, *made]}) == Ok({"bytes": b"<t>th theaba".hex()})
+    replaced = session.answer("decode", {"ids": [7, ids[b"\xff"]], "errors": "replace"})
+    assert replaced == Ok({"text": "<s>\ufffd"})
+    for unknown in (0, 258, 1999):
+        refused = session.answer("decode", {"ids": [unknown]})
+        assert isinstance(refused, Refused)
+        assert refused.code == "UNKNOWN_ID"
+    special = {"text": "a<s>", "allowed": "all", "disallowed": []}
+    assert session.answer("special", special) == Unsupported("finds no special tokens in a text")
 
 
 # ---- what they share

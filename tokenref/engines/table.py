@@ -40,6 +40,11 @@ _TOKENIZERS: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
             "iree-tokenizer",
             "iree_tokenizer:IreeTokenizerEngine",
         ),
+        "mistral-common": (
+            "mistral_common.tokens.tokenizers.tekken",
+            "mistral-common",
+            "mistral_common:MistralCommonEngine",
+        ),
     }
 )
 """Maps an engine to the required module, its package, and the class of its adapter."""

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tiktoken import Encoding
 
 
-_ONE_PIECE: Final = "(?s:.+)"
+ONE_PIECE: Final = "(?s:.+)"
 _TABLES: Final = "unicode-16.0"
 _IDS: Final = 1 << 32
 
@@ -52,26 +52,26 @@ class TiktokenEngine:
 
     def load(self, vocabulary: Vocabulary, name: str) -> "TiktokenSession | Unsupported":
         """Load a vocabulary, or return why that is impossible."""
-        reason = _why_not(vocabulary)
+        reason = why_not(vocabulary)
         if reason is not None:
             return Unsupported(reason)
         from tiktoken import Encoding
 
         encoding = Encoding(
             name,
-            pat_str=vocabulary.text.pattern or _ONE_PIECE,
+            pat_str=vocabulary.text.pattern or ONE_PIECE,
             mergeable_ranks={content: token for token, content in vocabulary.tokens.items()},
             special_tokens=dict(vocabulary.special_tokens),
         )
         return TiktokenSession(encoding, one_piece=vocabulary.text.pattern is None)
 
 
-def _why_not(vocabulary: Vocabulary) -> str | None:
+def why_not(vocabulary: Vocabulary, *, needs_ranks: bool = True) -> str | None:
     """Return why tiktoken cannot express a vocabulary, or None if it can."""
     rule, text = vocabulary.rule, vocabulary.text
     if not isinstance(rule, ByConcatenation):
         return "only merges by concatenation"
-    if any(rank != token for token, rank in rule.ranks.items()):
+    if needs_ranks and any(rank != token for token, rank in rule.ranks.items()):
         return "has no ids other than the ranks"
     if max([*vocabulary.tokens, *vocabulary.special_bytes]) >= _IDS:
         return "only has 32-bit ids"
