@@ -2,6 +2,7 @@
 
 import re
 from itertools import product
+from math import inf
 from string import punctuation
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from authoring.cases.sampling.row_draft import row_request
 from bpe_ref import ParameterError, PatternError, TokenIdError, load, vocabulary_by_concatenation
 from bpe_ref.grammar import (
     DEEPEST,
@@ -20,6 +22,10 @@ from bpe_ref.grammar import (
 )
 from bpe_ref.vocabulary import Vocabulary
 from tests.texts import drawn
+from tokenref.answers import Unsupported
+from tokenref.engines import table
+from tokenref.engines.reference import ReferenceEngine
+from tokenref.floats import unpack
 
 LETTERS = ("a", "b", "\u00e9", "\u4f60", ".", "\U0001f600")
 
@@ -290,3 +296,34 @@ def test_the_tokens_of_a_text_are_allowed_one_after_the_other(pattern: str, text
         assert token in matcher.allowed()
         matcher.accept(token)
     assert matcher.may_end
+
+
+# ---- engines
+
+
+@pytest.mark.parametrize("name", ["llguidance", "xgrammar", "outlines-core"])
+def test_an_engine_answers_about_grammars_and_bitmasks_only(name: str) -> None:
+    engine: Any = table.engine(name)
+    if isinstance(engine, table.Unavailable):
+        pytest.skip(engine.reason)
+    session, right = engine.load(VOCABULARY, ""), ReferenceEngine().load(VOCABULARY, "")
+    calls = [{"accept": SPELLED.index(b"\xc3")}, {"rollback": 1}, {"accept": 0}]
+    request = {"pattern": "(a|\u00e9|\u00ea)b?", "calls": calls}
+    assert session.answer("grammar_mask", request) == right.answer("grammar_mask", request)
+    for wrong in ({"pattern": "(a", "calls": []}, {"pattern": "a", "calls": [{"accept": 1}]}):
+        assert session.answer("grammar_mask", wrong).code == "INVALID_PARAMETER"
+    unknown = {"pattern": "a", "calls": [{"accept": 999}]}
+    assert session.answer("grammar_mask", unknown).code == "UNKNOWN_ID"
+    assert session.answer("encode", {"text": "a"}) == Unsupported("only has grammars")
+    large = vocabulary_by_concatenation({b"a": 1 << 32})
+    assert isinstance(engine.load(large, ""), Unsupported)
+    masks = engine.load_profile("standard")
+    if name == "outlines-core":
+        assert masks == Unsupported("has no samplers, only bitmasks")
+        return
+    row = row_request([float(n) for n in range(40)], words=[1 << 31 | 2, 1 << 7])
+    kept = [1, 31, 39]
+    answer = masks.answer("token_mask", row).out["logits"]
+    assert [token for token, logit in enumerate(unpack(answer)) if logit != -inf] == kept
+    assert isinstance(masks.answer("token_mask", row_request([1.0], tokens=[0])), Unsupported)
+    assert isinstance(masks.answer("top_k", {}), Unsupported)

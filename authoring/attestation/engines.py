@@ -14,6 +14,7 @@ TOKENIZERS: Final = (
     *("tiktoken", "tokenizers", "bpe-openai", "rs-bpe", "wordchipper", "kitoken", "tokie"),
     *("splintr-rs", "fastokens", "gigatoken", "iree-tokenizer", "mistral-common"),
     *("gpt-tokenizer", "js-tiktoken", "tiktoken-wasm", "tokenizers-js"),
+    *("llguidance", "xgrammar", "outlines-core"),
 )
 SAMPLERS: Final = ("transformers", "llama.cpp", "torch", "numpy", "mlx-lm")
 REAL_ENGINES: Final = (*TOKENIZERS, *SAMPLERS)

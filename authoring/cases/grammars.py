@@ -5,7 +5,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 
-from authoring.cases.blame import blaming
+from authoring.cases.blame import blamed, finds
 from authoring.cases.draft import Draft, refuses
 from authoring.cases.vocabularies import vocabulary_named
 from bpe_ref import Vocabulary
@@ -152,9 +152,9 @@ REFUSED: Final[Sequence[tuple[str, str, str, Sequence[Call], Sequence[int], str,
     ("special-token", "specials_prefix", ".*", [], [1000], "INVALID_PARAMETER", "A special token is accepted where its text would fit."),
     ("back-too-far", "readme", "a*", [b"a", 2], [], "INVALID_PARAMETER", "Two tokens are taken back where there is only one."),
     ("back-a-negative-number", "readme", "a*", [b"a", -1], [], "INVALID_PARAMETER", "A negative number of tokens is taken back."),
-    ("not-closed", "readme", "(a", [], [], "INVALID_PARAMETER", "A group is not closed."),
+    ("not-closed", "readme", "(a", [], [], "INVALID_PARAMETER", "A group in the pattern is not closed."),
     ("nothing-to-repeat", "readme", "*a", [], [], "INVALID_PARAMETER", "There is nothing to repeat."),
-    ("empty-set", "readme", "[]", [], [], "INVALID_PARAMETER", "A set has no characters."),
+    ("empty-set", "readme", "[]", [], [], "INVALID_PARAMETER", "A set in the pattern has no characters."),
     ("range-backwards", "readme", "[b-a]", [], [], "INVALID_PARAMETER", "A range ends before it begins."),
     ("bounds-backwards", "readme", "a{3,2}", [], [], "INVALID_PARAMETER", "At most is less than at least."),
     ("matches-nothing", "readme", NOTHING, [], [], "INVALID_PARAMETER", "The pattern matches no text at all."),
@@ -177,7 +177,17 @@ def drafts() -> Iterator[Draft]:
     for topic, (rows, flags) in FLAGS.items():
         for slug, vocabulary, pattern, calls, why in rows:
             asked = question(vocabulary_named(vocabulary), pattern, calls)
-            yield blaming("grammar_mask", topic, slug, vocabulary, asked, why, flags, spec=SPEC)
+            yield Draft(
+                op="grammar_mask",
+                topic=topic,
+                slug=slug,
+                vocabulary=vocabulary,
+                request=asked,
+                why=why,
+                flags=flags,
+                spec=SPEC,
+                purposes=finds("grammar_mask", blamed("grammar_mask", vocabulary, asked)),
+            )
     for slug, vocabulary, pattern, calls, ids, code, why in REFUSED:
         asked = question(vocabulary_named(vocabulary), pattern, calls)
         more = [GrammarCall(accept=id_) for id_ in ids]

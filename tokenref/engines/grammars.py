@@ -124,13 +124,13 @@ class MaskSession:
             return Unsupported("has no samplers, only bitmasks")
         params, dtype = request["params"], type_of(request["logits"])
         words, size = params.get("words"), params.get("vocab_size")
-        if not isinstance(words, list) or params.get("bits", "low first") != "low first":
+        if params.keys() - {"words", "vocab_size"} or not isinstance(words, list):
             return Unsupported("has bitmasks of words, lowest bit first")
-        if dtype != "f32" or not all(0 <= word < 1 << 32 for word in words):
-            return Unsupported("has rows of 32 bits, and words of 32 bits")
+        if dtype not in ("f32", "f16") or not all(0 <= word < 1 << 32 for word in words):
+            return Unsupported("is asked about rows of 32 and 16 bits, and words of 32 bits")
         import numpy as np
 
-        row = np.array([unpack(request["logits"])], np.float32)
+        row = np.array([unpack(request["logits"])], np.float32 if dtype == "f32" else np.float16)
         if len(words) * 32 < (size or row.shape[1]):
             return Unsupported("reads what is behind a mask that is too short")
         if not np.isfinite(row[row != -inf]).all() or not 0 < (size or 1) <= row.shape[1]:
@@ -142,6 +142,29 @@ class MaskSession:
 # ---- llguidance
 
 
+class _Tokens:
+    """The tokens as llguidance reads them, with one more that ends a text."""
+
+    bos_token_id = None
+
+    def __init__(self, tokens: Sequence[bytes]) -> None:
+        self.tokens, self.eos_token_id = [*tokens, b"</s>"], len(tokens)
+        self.special_token_ids = [self.eos_token_id]
+        self.ids = {data: token for token, data in enumerate(tokens)}
+
+    def __call__(self, text: bytes) -> list[int]:
+        """Return tokens of a text that the grammar forces, the longest first."""
+        found, at = [], 0
+        while at < len(text):
+            sizes = range(len(text) - at, 0, -1)
+            size = next((size for size in sizes if text[at : at + size] in self.ids), 0)
+            if not size:
+                break
+            found.append(self.ids[text[at : at + size]])
+            at += size
+        return found
+
+
 class LLGuidanceMatcher(Matcher):
     """llguidance's `LLMatcher`."""
 
@@ -149,15 +172,7 @@ class LLGuidanceMatcher(Matcher):
         """Start with no tokens."""
         from llguidance import LLMatcher, LLTokenizer, TokenizerWrapper
 
-        class Tokens:
-            bos_token_id, eos_token_id = None, len(tokens)
-            special_token_ids = (len(tokens),)
-
-            def __call__(self, text: bytes) -> list[int]:
-                return []  # it only cuts texts for tokens that are forced
-
-        Tokens.tokens = [*tokens, b"</s>"]  # type: ignore[attr-defined]
-        tokenizer = LLTokenizer(TokenizerWrapper(Tokens()))
+        tokenizer = LLTokenizer(TokenizerWrapper(_Tokens(tokens)))
         grammar = LLMatcher.grammar_from_regex(pattern)
         self.matcher, self.size = LLMatcher(tokenizer, grammar, log_level=0), len(tokens)
         self._check()
@@ -194,7 +209,7 @@ class LLGuidanceEngine(GrammarEngine):
         """Apply a bitmask in place."""
         from llguidance.numpy import apply_token_bitmask_inplace
 
-        apply_token_bitmask_inplace(row[:, :size], words[:, : -(-size // 32)])
+        apply_token_bitmask_inplace(row, words[:, : -(-size // 32)])
 
 
 # ---- xgrammar
