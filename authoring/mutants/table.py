@@ -26,6 +26,7 @@ from authoring.mutants import (
     sampling_controls,
     sampling_draws,
     sampling_filters,
+    sampling_long,
     sampling_masks,
     sampling_own_numbers,
     sampling_rows,
@@ -44,8 +45,7 @@ MODULES: Final = (
     *(pipelines_after, pipelines_decoding, pipelines_streams, pipelines_sizes),
     pipelines_segmenting,
     *(sampling_filters, sampling_rows, sampling_draws, sampling_chains, sampling_own_numbers),
-    sampling_sizes,
-    sampling_masks,
+    *(sampling_sizes, sampling_long, sampling_masks),
 )
 """The modules that define mutants, in the order in which the page lists them."""
 

@@ -40,6 +40,7 @@ _TOKENIZERS: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
             "iree-tokenizer",
             "iree_tokenizer:IreeTokenizerEngine",
         ),
+        "sentencepiece": ("sentencepiece", "sentencepiece", "sentencepiece:SentencepieceEngine"),
         "mistral-common": (
             "mistral_common.tokens.tokenizers.tekken",
             "mistral-common",
