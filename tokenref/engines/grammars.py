@@ -62,7 +62,7 @@ class GrammarSession:
         if op != "grammar_mask":
             return Unsupported("only has grammars")
         ids = self.vocabulary.tokens
-        tokens = [ids.get(token, b"") for token in range(max(ids) + 1)]
+        tokens = [ids.get(token, b"") for token in range(max(ids, default=-1) + 1)]
         masks = []
         try:
             matcher = self.matcher(tokens, ids, request["pattern"])
@@ -97,7 +97,7 @@ class GrammarEngine:
 
     def load(self, vocabulary: Vocabulary, name: str) -> GrammarSession | Unsupported:
         """Load a vocabulary."""
-        if max(vocabulary.tokens) >= LARGEST:
+        if max(vocabulary.tokens, default=0) >= LARGEST:
             return Unsupported("has a bit for every id, and ids are too large")
         return GrammarSession(vocabulary, self.matcher)
 
