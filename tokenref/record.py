@@ -114,6 +114,7 @@ _TOKENIZER_TYPES: Final[Mapping[str, tuple[type[Struct], type[Struct]]]] = {
     "chunks": (text.ChunksInput, text.ChunksOutput),
     "completions": (text.CompletionsInput, text.CompletionsOutput),
     "canonical": (text.CanonicalInput, text.CanonicalOutput),
+    "grammar_mask": (calls.GrammarMaskInput, calls.GrammarMaskOutput),
     "session": (calls.SessionInput, calls.SessionOutput),
     "tokenize": (text.TokenizeInput, text.TokenizeOutput),
     "detokenize": (text.DetokenizeInput, text.DetokenizeOutput),

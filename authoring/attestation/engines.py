@@ -15,6 +15,7 @@ TOKENIZERS: Final = (
     *("splintr-rs", "fastokens", "gigatoken", "iree-tokenizer", "mistral-common", "sentencepiece"),
     "onnxruntime-extensions",
     *("gpt-tokenizer", "js-tiktoken", "tiktoken-wasm", "tokenizers-js"),
+    *("llguidance", "xgrammar", "outlines-core"),
 )
 SAMPLERS: Final = ("transformers", "llama.cpp", "torch", "numpy", "mlx-lm")
 REAL_ENGINES: Final = (*TOKENIZERS, *SAMPLERS)

@@ -9,6 +9,7 @@ from authoring.mutants import (
     calls,
     cutting,
     decoding,
+    grammars,
     growing,
     merging,
     parts,
@@ -39,6 +40,7 @@ from authoring.mutants.mutant import Mutant, by_name, declared
 
 MODULES: Final = (
     *(merging, vocabularies, cutting, special, decoding, growing, parts, streams, calls, sizes),
+    grammars,
     *(pipelines_model, pipelines_added, pipelines_normalizers, pipelines_cutting),
     *(pipelines_after, pipelines_decoding, pipelines_streams, pipelines_sizes),
     pipelines_segmenting,
