@@ -10,6 +10,7 @@ run is invalid.
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -187,8 +188,11 @@ def _right_answer(case: Case, subject: Subject) -> Answer:
 def conclude(run: Run, known: Sequence[Known], *, complete: bool) -> None:
     """Add what is only known when all cases have a result: no cases run, stale entries."""
     if not run.results or run.count("unsupported", "skip", "not_run") == len(run.results):
+        details = Counter(each.judgement.detail for each in run.results if each.judgement.detail)
+        usual = "".join(f"; most often: {detail}" for detail, _ in details.most_common(1))
         run.trouble.append(
             "no cases were run: all are unsupported, skipped, or lack their vocabulary or answer"
+            f"{usual}"
         )
     if complete:
         statuses = {result.case.id: result.judgement.status for result in run.results}
