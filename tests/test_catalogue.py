@@ -11,7 +11,7 @@ import pytest
 
 from tests.small_fixtures import checkout_fixtures
 from tests.test_cases import PAGES, sections
-from tokenref.catalogue import Selection, open_catalogue
+from tokenref.catalogue import LARGE, Selection, open_catalogue
 from tokenref.errors import InvalidRunError
 from tokenref.goldens import OPTIONAL, golden, right_answer
 from tokenref.manifest import MANIFEST, read_manifest
@@ -191,10 +191,23 @@ def test_records_with_a_flag_can_be_left_out() -> None:
     catalogue = open_catalogue()
     kept = catalogue.select(Selection(without_flags=(OPTIONAL,)))
     dropped = catalogue.select(Selection(flags=(OPTIONAL,)))
-    assert len(kept) + len(dropped) == len(catalogue.cases)
+    assert len(kept) + len(dropped) == len(catalogue.select(Selection()))
     assert not any(OPTIONAL in case.flags for case in kept)
     with pytest.raises(InvalidRunError, match="unknown flag 'Optimal'; did you mean Optional"):
         catalogue.select(Selection(without_flags=("Optimal",)))
+
+
+def test_large_records_are_selected_on_demand_by_flag_or_by_name() -> None:
+    catalogue = open_catalogue()
+    large = {case.id for case in catalogue.cases if LARGE in case.flags}
+    assert large
+    assert not large & {case.id for case in catalogue.select(Selection())}
+    assert not large & {case.id for case in catalogue.select(Selection(ops=("softmax",)))}
+    for all_of_them in (Selection(large=True), Selection(flags=(LARGE,))):
+        assert large <= {case.id for case in catalogue.select(all_of_them)}
+    one = min(large)
+    assert [case.id for case in catalogue.select(Selection(ids=(one,)))] == [one]
+    assert Selection(ops=("top_k",), large=True).options() == "--op top_k --large"
 
 
 def test_each_part_of_a_selection_narrows_it() -> None:
@@ -202,7 +215,8 @@ def test_each_part_of_a_selection_narrows_it() -> None:
     everything = catalogue.select(Selection())
     ops = catalogue.select(Selection(ops=("count",)))
     both = catalogue.select(Selection(ops=("count",), vocabularies=("tiny",)))
-    assert len(everything) == len(catalogue.cases) > len(ops) > len(both) > 0
+    small = [case for case in catalogue.cases if LARGE not in case.flags]
+    assert len(everything) == len(small) > len(ops) > len(both) > 0
     flag = both[0].flags[0]
     assert all(flag in case.flags for case in catalogue.select(Selection(flags=(flag,))))
 

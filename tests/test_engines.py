@@ -40,6 +40,8 @@ from tokenref.engines.tiktoken import which
 from tokenref.errors import InputError
 
 REAL = ("tiktoken", "tokenizers", "bpe-openai", "rs-bpe", "wordchipper")
+FILES = ("sentencepiece", "mistral-common")
+GRAMMARS = ("llguidance", "xgrammar", "outlines-core")
 SAMPLERS = ("transformers", "llama.cpp", "torch", "numpy", "mlx-lm")
 BYTES = {bytes([byte]): byte for byte in range(256)}
 
@@ -119,6 +121,8 @@ def test_every_name_makes_an_engine_of_that_name() -> None:
     assert engine_names() == (
         *REAL,
         *JSON_ENGINES,
+        *FILES,
+        *GRAMMARS,
         "reference",
         *NODE_PACKAGES,
         *SAMPLERS,
@@ -135,7 +139,7 @@ def test_an_unknown_name_is_an_error_that_lists_the_known_ones() -> None:
         engine("bpe")
 
 
-@pytest.mark.parametrize("name", [*REAL, *JSON_ENGINES])
+@pytest.mark.parametrize("name", [*REAL, *JSON_ENGINES, *GRAMMARS])
 def test_an_engine_that_is_not_installed_is_unavailable(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,7 +29,7 @@ from tokenref.subjects import TokenizerFile
 from tokenref.verdicts import Exact
 
 NAMES = ("kitoken", "tokie", "splintr-rs", "fastokens", "gigatoken", "iree-tokenizer")
-OTHER_FILES = ("mistral-common",)
+OTHER_FILES = ("mistral-common", "sentencepiece")
 WITH_NODE = (*NAMES, "tokenizers-js")
 BYTES = {bytes([byte]): byte for byte in range(256)}
 SPACED = vocabulary_by_concatenation(
@@ -215,6 +215,59 @@ def test_mistral_common_answers_with_the_ids_of_the_vocabulary() -> None:
         assert refused.code == "UNKNOWN_ID"
     special = {"text": "a<s>", "allowed": "all", "disallowed": []}
     assert session.answer("special", special) == Unsupported("finds no special tokens in a text")
+
+
+def test_sentencepiece_makes_the_tokens_of_the_reference() -> None:
+    ranks = {b"the": 5, b"th": 1, b" the": 9, b"!!": 2} | {
+        bytes([byte]): byte + 10 for byte in range(256)
+    }
+    vocabulary = vocabulary_by_concatenation(ranks, special_tokens={"<s>": 7, "!e": 3000})
+    session, tokenizer = (
+        installed("sentencepiece").load(vocabulary, "moved"),
+        tokenizer_of(vocabulary),
+    )
+    assert not isinstance(session, Unsupported)
+
+    @examples(100)
+    @given(st.lists(st.sampled_from(["the", " ", "é", "\0", "▁", "<s>", "!", "e"])).map("".join))
+    def check(text: str) -> None:
+        ids = tokenizer.encode(text, special="ordinary")
+        assert session.answer("encode", {"text": text}) == Ok({"ids": ids})
+        assert session.answer("count", {"text": text}) == Ok({"count": len(ids)})
+        assert session.answer("decode", {"ids": ids}) == Ok({"bytes": text.encode().hex()})
+        found = tokenizer.encode(text, special="recognise")
+        request = {"text": text, "allowed": "all", "disallowed": []}
+        assert session.answer("special", request) == Ok({"ids": found})
+
+    check()
+
+
+@pytest.mark.parametrize(
+    ("ranks", "rules", "reason"),
+    [
+        ({b"a": 0}, TextRules("a"), "has no patterns"),
+        (BYTES | {"ß".encode(): 256}, TextRules(), "merges characters, not bytes"),
+        ({b"a": 0, b"\xff": 1}, TextRules(), "has tokens for all bytes, or for none"),
+    ],
+)
+def test_sentencepiece_does_not_answer_for_vocabularies_that_it_cannot_express(
+    ranks: dict[bytes, int], rules: TextRules, reason: str
+) -> None:
+    vocabulary = vocabulary_by_concatenation(ranks, text=rules)
+    assert installed("sentencepiece").load(vocabulary, "other") == Unsupported(reason)
+
+
+def test_the_unknown_piece_of_sentencepiece_is_a_refusal() -> None:
+    session = installed("sentencepiece").load(vocabulary_by_concatenation({b"a": 5}), "one")
+    assert not isinstance(session, Unsupported)
+    refused = [
+        session.answer("count", {"text": "aba"}),
+        session.answer("decode", {"ids": [0]}),
+        session.answer("decode", {"ids": [-1]}),
+    ]
+    assert all(isinstance(answer, Refused) for answer in refused)
+    codes = [answer.code for answer in refused if isinstance(answer, Refused)]
+    assert codes == ["MISSING_BYTE", "UNKNOWN_ID", "UNKNOWN_ID"]
 
 
 # ---- what they share

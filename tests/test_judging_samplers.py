@@ -8,10 +8,11 @@ import msgspec
 import pytest
 
 from tokenref.answers import UNDECLARED, Declared, Ok
+from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import floats, pack
 from tokenref.judge import Judgement, judge
 from tokenref.questions.sampling import pack_parameters
-from tokenref.record import OPERATIONS, Case, answer_type, make_case
+from tokenref.record import OPERATIONS, Case, RecordError, answer_type, make_case
 from tokenref.subjects import SAMPLERS
 from tokenref.verdicts import (
     Alternative,
@@ -19,6 +20,8 @@ from tokenref.verdicts import (
     Either,
     Exact,
     MustRefuse,
+    Row,
+    Rows,
     Set,
     Stat,
     Survey,
@@ -261,3 +264,91 @@ def test_an_answer_that_should_be_a_refusal_is_shown_with_numbers_not_bits() -> 
     case = case_of("softmax", {"logits": pack([-inf])}, None, MustRefuse(codes=["INVALID_ROW"]))
     detail = judged(case, {"probs": pack([0.5])}).detail
     assert detail == "expected INVALID_ROW, got an answer: probs {'f32': [0.5]}"
+
+
+# ---- long rows
+
+
+def halved(verdict: Row) -> Case:
+    request = {"logits": pack([1.0, 2.0, 1.0, 4.0]), "history": [], "prompt_length": 0}
+    return case_of("temperature", {**request, "params": {"temperature": 2}}, None, verdict)
+
+
+def hexed(value: float) -> str:
+    return pack([value])["f32"]
+
+
+def test_a_row_is_told_by_values_and_by_places() -> None:
+    values = [(hexed(1.0), hexed(0.5)), (hexed(2.0), hexed(1.0)), (hexed(4.0), hexed(2.0))]
+    for verdict in (
+        Row(part="logits", changed=[], values=values),
+        Row(
+            part="logits", changed=[(3, hexed(2.0))], values=[*values[:2], (hexed(4.0), hexed(9.0))]
+        ),
+        Row(
+            part="logits",
+            changed=[(0, hexed(0.5)), (1, hexed(1.0)), (2, hexed(0.5)), (3, hexed(2.0))],
+        ),
+    ):
+        case = halved(verdict)
+        assert passes(case, {"logits": pack([0.5, 1.0, 0.5, 2.0])})
+        for wrong in ([0.5, 1.0, 0.5, 4.0], [0.5, 1.0, 0.5], [0.5, 1.0, 0.5, 2.0 + 2.0**-22]):
+            assert not passes(case, {"logits": pack(wrong)})
+    unchanged = halved(Row(part="logits", changed=[]))
+    assert passes(unchanged, {"logits": pack([1.0, 2.0, 1.0, 4.0])})
+    assert judged(unchanged, {"logits": pack([1.0, 2.0, 1.5, 4.0])}).detail == (
+        "logits[2]: expected 1.0, got 1.5 (4194304 units in the last place)"
+    )
+
+
+def test_a_row_may_be_off_by_units() -> None:
+    case = halved(Row(part="logits", changed=[], ulp=2))
+    assert passes(case, {"logits": pack([1.0, 2.0, 1.0 + 2.0**-22, 4.0])})
+    assert not passes(case, {"logits": pack([1.0, 2.0, 1.0 + 2.0**-21, 4.0])})
+
+
+def test_a_verdict_that_does_not_fit_its_question_is_an_error_of_the_record() -> None:
+    answer = {"logits": pack([1.0, 2.0, 1.0, 4.0])}
+    with pytest.raises(RecordError, match="changes number 4 of a row of 4"):
+        judged(halved(Row(part="logits", changed=[(4, hexed(1.0))])), answer)
+    with pytest.raises(RecordError, match="a number for each of the question"):
+        judged(halved(Row(part="logits", changed=[], values=[(hexed(1.0), hexed(1.0))])), answer)
+
+
+def test_rows_of_a_batch_are_told_one_by_one_and_every_call_has_the_bits_of_the_first() -> None:
+    rows = [{"logits": pack([0.0, 0.0, 9.0])}, {"logits": pack([1.0, 1.0, 9.0])}]
+    verdict = Row(part="probs", changed=[(0, hexed(0.5)), (1, hexed(0.5))], ulp=2)
+    batch = {"op": "softmax", "rows": rows, "vocab_size": 2, "calls": 2}
+    case = case_of("batch", batch, None, Rows(rows=[verdict, verdict]))
+    right, near = {"probs": pack([0.5, 0.5])}, {"probs": pack([0.5, 0.5 + 2.0**-24])}
+    assert passes(case, {"rows": [right] * 4})
+    assert passes(case, {"rows": [right, near, right, near]})
+    assert (
+        "row 1: call 2 must have the bits of the first"
+        in judged(case, {"rows": [right, near, right, right]}).detail
+    )
+    assert "row 1: " in judged(case, {"rows": [right, {"probs": pack([0.5, 0.75])}] * 2}).detail
+    for wrong in ([right] * 2, [right, right, right, 5], 5, [right, right, right, {}]):
+        assert not passes(case, {"rows": wrong})
+
+
+@pytest.mark.parametrize(
+    ("about", "says"),
+    [
+        ({"vocab_size": 4}, "row 0: vocab_size must be at most the length of the row, got 4"),
+        ({"vocab_size": 1}, ""),
+        ({"layout": {"stride": 3, "order": [0, 1]}}, ""),
+    ],
+)
+def test_a_batch_whose_sizes_do_not_match_names_the_row(about: dict[str, Any], says: str) -> None:
+    rows = [{"logits": pack([0.0, 1.0, 9.0])}, {"logits": pack([1.0, 0.0, 9.0])}]
+    answer = SamplerSession("standard").answer("batch", {"op": "greedy", "rows": rows, **about})
+    assert getattr(answer, "message", "") == says
+
+
+@pytest.mark.parametrize("order", [[0], [0, 0], [0, 2], [0, 1, 2]])
+def test_a_layout_has_one_place_for_each_row(order: list[int]) -> None:
+    rows = [{"logits": pack([0.0])}] * 2
+    batch = {"op": "greedy", "rows": rows, "layout": {"stride": 1, "order": order}}
+    with pytest.raises(msgspec.ValidationError, match="`order` must have each number below"):
+        msgspec.convert(batch, OPERATIONS["batch"].question)

@@ -40,6 +40,9 @@ from tokenref.subjects import (
 from tokenref.verdicts import Either, Set
 
 CANARY: Final = "canary/"
+LARGE: Final = "Large"
+"""The flag of cases that take long."""
+
 """The beginning of the ids of canaries."""
 
 
@@ -123,6 +126,8 @@ class Selection:
     """Cases with one of these flags are left out."""
 
     profiles: Sequence[str] = ()
+    large: bool = False
+    """Whether cases with the flag `Large` are run too. Without it, only those named in full are."""
 
     def options(self) -> str:
         """Return the selection as options of the command.
@@ -130,9 +135,8 @@ class Selection:
         >>> Selection(ops=("encode",), flags=("LongRun",)).options()
         '--op encode --flag LongRun'
         """
-        return " ".join(
-            f"--{name} {value}" for name, values in self.named().items() for value in values
-        )
+        parts = [f"--{name} {value}" for name, values in self.named().items() for value in values]
+        return " ".join([*parts, *["--large"] * self.large])
 
     def named(self) -> dict[str, Sequence[str]]:
         """Return the parts by the names of the command's options."""
@@ -248,9 +252,19 @@ class Catalogue:
             and (not selection.ops or op_of(case) in selection.ops)
             and (not selection.flags or not set(selection.flags).isdisjoint(case.flags))
             and set(selection.without_flags).isdisjoint(case.flags)
+            and (selection.large or not is_large(case) or _is_named(case, selection))
             and (not selection.profiles or case.profile in selection.profiles)
             and (not selection.vocabularies or self.name(case.vocab) in selection.vocabularies)
         )
+
+
+def is_large(case: Case) -> bool:
+    """Return whether a case takes long, and so is only run on demand."""
+    return LARGE in case.flags
+
+
+def _is_named(case: Case, selection: Selection) -> bool:
+    return case.id in selection.ids or LARGE in selection.flags
 
 
 def open_catalogue(folder: FixturePath | None = None, digest: str | None = None) -> Catalogue:

@@ -102,8 +102,16 @@ class Floats(Strict, frozen=True, kw_only=True):
         >>> Floats(f32="3f000000bf800000").values()
         [0.5, -1.0]
         """
+        return from_digits(self.digits(), self.type)
+
+    def digits(self) -> str:
+        """Return the digits of the numbers. Raises `FloatsError` as `values` does.
+
+        >>> Floats(f32="3f000000bf800000").digits()
+        '3f000000bf800000'
+        """
         if self.gen is UNSET:
-            return from_digits(getattr(self, self.type), self.type)
+            return str(getattr(self, self.type))
         assert isinstance(self.seed, str)  # noqa: S101 - checked on construction, as the next ones
         assert isinstance(self.n, int)  # noqa: S101
         assert isinstance(self.span, int)  # noqa: S101
@@ -115,7 +123,7 @@ class Floats(Strict, frozen=True, kw_only=True):
         digits = grid_digits(self.seed, self.n, self.span, self.type, puts)
         if sha256(bytes.fromhex(digits)).hexdigest() != self.sha256:
             raise FloatsError(f"the row of the recipe {self.seed} must have its sha256")
-        return from_digits(digits, self.type)
+        return digits
 
 
 def to_digits(values: Sequence[float], dtype: Type) -> str:
@@ -190,6 +198,17 @@ def unpack(plain: Mapping[str, Any]) -> list[float]:
         if name in plain and len(plain) == 1:
             return from_digits(plain[name], name)
     return msgspec.convert(plain, Floats).values()
+
+
+def cut_floats(plain: Mapping[str, Any], size: int) -> dict[str, str]:
+    """Return the first numbers of a `Floats` given as plain data.
+
+    >>> cut_floats({"f16": "3c0038003400"}, 2)
+    {'f16': '3c003800'}
+    """
+    dtype = type_of(plain)
+    digits = plain[dtype] if dtype in plain else msgspec.convert(plain, Floats).digits()
+    return {dtype: digits[: size * DIGITS[dtype]]}
 
 
 def type_of(plain: Mapping[str, Any]) -> Type:

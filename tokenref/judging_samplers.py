@@ -5,17 +5,28 @@ if the verdict is exact, within a number of units in the last place if it is clo
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
 import msgspec
 
 from tokenref.answers import Declared
-from tokenref.floats import DIGITS, TYPES, Type, from_digits, type_of, units_apart, unpack
+from tokenref.floats import (
+    DIGITS,
+    TYPES,
+    Floats,
+    Type,
+    cut_floats,
+    from_digits,
+    type_of,
+    units_apart,
+    unpack,
+)
 from tokenref.judging_own_draws import are_ids, compare_own_draws, ids, short
-from tokenref.record import Case, op_of
-from tokenref.verdicts import Close, Either, Seeds, Set, Stat, Survey
+from tokenref.questions.sampling import BatchInput
+from tokenref.record import Case, RecordError, op_of
+from tokenref.verdicts import Close, Either, Row, Rows, Seeds, Set, Stat, Survey
 
 
 @dataclass(frozen=True)
@@ -50,6 +61,8 @@ def compare(case: Case, got: Mapping[str, Any], declared: Declared) -> Differenc
         )
     if isinstance(verdict, Either):
         return _compare_alternatives(verdict, got, declared)
+    if isinstance(verdict, Row | Rows):
+        return _compare_long(case, verdict, got)
     expected = msgspec.to_builtins(case.out)
     if op_of(case) in {"chain", "steps"}:
         stage = _stage_difference(expected.pop("stages", None), got.get("stages"))
@@ -70,6 +83,74 @@ def _compare_alternatives(
             return Difference(remark=each.label)
         differences.append(f"not {each.label} ({difference.detail})")
     return Difference("; ".join(differences))
+
+
+# ---- long rows
+
+
+def row_of(verdict: Row, question: Floats) -> dict[str, Any]:
+    """Return the answer that a verdict about a long row describes.
+
+    Raises `RecordError` if the verdict does not fit the question.
+
+    >>> verdict = Row(part="probs", changed=[(1, "4000")], values=[("3c00", "3800")])
+    >>> row_of(verdict, Floats(f16="3c003c003c00"))
+    {'probs': {'f16': '380040003800'}}
+    """
+    digits, width = question.digits(), DIGITS[question.type]
+    row = [digits[at : at + width] for at in range(0, len(digits), width)]
+    if verdict.values is not msgspec.UNSET:
+        values = dict(verdict.values)
+        row = [values.get(each, "") for each in row]
+    for place, number in verdict.changed:
+        if place >= len(row):
+            raise RecordError(f"a verdict changes number {place} of a row of {len(row)}")
+        row[place] = number
+    if any(len(each) != width for each in row):
+        raise RecordError("a verdict about a row must have a number for each of the question")
+    return {verdict.part: {question.type: "".join(row)}}
+
+
+def _compare_long(case: Case, verdict: Row | Rows, got: Mapping[str, Any]) -> Difference:
+    if isinstance(verdict, Rows):
+        return _compare_rows(verdict, case.input, got)
+    is_residual = op_of(case) == "residual"
+    return _compare_row(verdict, case.input.target if is_residual else case.input.logits, got)
+
+
+def _compare_row(verdict: Row, row: Floats, got: Mapping[str, Any]) -> Difference:
+    close = None
+    if verdict.ulp is not msgspec.UNSET:
+        close = Close(ulp=verdict.ulp, floor=verdict.floor)
+    return _compare_values(row_of(verdict, row), got, close)
+
+
+def _compare_rows(verdict: Rows, batch: BatchInput, got: Mapping[str, Any]) -> Difference:
+    """Compare the rows of a batch, each with its verdict; those of later calls are equal."""
+    calls = 1 if batch.calls is msgspec.UNSET else batch.calls
+    verdicts = verdict.rows * calls
+    answers = got.get("rows")
+    if not isinstance(answers, list) or len(answers) != len(verdicts):
+        return Difference(f"rows: expected {len(verdicts)} answers, got {short(answers)}")
+    first = len(batch.rows)
+    for number, answer in enumerate(answers):
+        if answer != answers[number % first]:
+            call = number // first + 1
+            return Difference(f"row {number % first}: call {call} must have the bits of the first")
+    largest = 0
+    for number, (each, asked, answer) in enumerate(
+        zip(verdicts, batch.rows * calls, answers, strict=True)
+    ):
+        if not isinstance(answer, Mapping):
+            return Difference(f"row {number}: expected an answer, got {short(answer)}")
+        logits = asked["logits"]
+        if batch.vocab_size is not msgspec.UNSET:
+            logits = cut_floats(logits, batch.vocab_size)
+        difference = _compare_row(each, msgspec.convert(logits, Floats), answer)
+        if difference.detail:
+            return replace(difference, detail=f"row {number}: {difference.detail}")
+        largest = max(largest, difference.ulp or 0)
+    return Difference(ulp=largest)
 
 
 # ---- sets of kept tokens
@@ -210,7 +291,7 @@ def _compare_floats(
     if left[0] != left[1]:  # rows that lack different tokens are compared as ids
         return None, f", tokens above -inf: {_value_difference(*left)}"
     for place, (first, second) in enumerate(zip(want, have, strict=True)):
-        distance = units_apart(first, second, dtype)
+        distance = 0 if first == second != 0 else units_apart(first, second, dtype)
         if distance == 0:
             continue
         if floor and first != 0 and abs(first) <= floor and abs(second) <= floor:

@@ -22,7 +22,7 @@ from tokenref.floats import Strict
 from tokenref.questions import sampling as rows
 from tokenref.questions import sequences as calls
 from tokenref.questions import text
-from tokenref.verdicts import Exact, MustRefuse, Seeds, Stat, Survey, Verdict
+from tokenref.verdicts import Exact, MustRefuse, Row, Rows, Seeds, Stat, Survey, Verdict
 
 FORMAT: Final = 1
 
@@ -114,6 +114,7 @@ _TOKENIZER_TYPES: Final[Mapping[str, tuple[type[Struct], type[Struct]]]] = {
     "chunks": (text.ChunksInput, text.ChunksOutput),
     "completions": (text.CompletionsInput, text.CompletionsOutput),
     "canonical": (text.CanonicalInput, text.CanonicalOutput),
+    "grammar_mask": (calls.GrammarMaskInput, calls.GrammarMaskOutput),
     "session": (calls.SessionInput, calls.SessionOutput),
     "tokenize": (text.TokenizeInput, text.TokenizeOutput),
     "detokenize": (text.DetokenizeInput, text.DetokenizeOutput),
@@ -248,7 +249,7 @@ def has_answer(verdict: Verdict) -> bool:
     >>> has_answer(Exact()), has_answer(MustRefuse(codes=["INVALID_ROW"]))
     (True, False)
     """
-    return not isinstance(verdict, MustRefuse | Stat | Seeds | Survey)
+    return not isinstance(verdict, MustRefuse | Row | Rows | Stat | Seeds | Survey)
 
 
 def make_case(op: str, **parts: Any) -> Case:

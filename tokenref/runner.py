@@ -133,7 +133,9 @@ def run_engine(
         run.incidents = list(engine.incidents)
         run.again = list(engine.again)
         run.restarts = engine.restarts
-    conclude(run, known, complete=complete)
+    if complete:
+        find_stale(run, known, catalogue)
+    conclude(run)
     return run
 
 
@@ -185,8 +187,15 @@ def _right_answer(case: Case, subject: Subject) -> Answer:
     return answer_question(session, op_of(case), request)
 
 
-def conclude(run: Run, known: Sequence[Known], *, complete: bool) -> None:
-    """Add what is only known when all cases have a result: no cases run, stale entries."""
+def find_stale(run: Run, known: Sequence[Known], catalogue: Catalogue) -> None:
+    """Add the known differences that a run of all cases, perhaps without large ones, disproves."""
+    not_run = {case.id: "not_run" for case in catalogue.cases}
+    statuses = {result.case.id: str(result.judgement.status) for result in run.results}
+    run.stale = stale_globs(known, run.engine, not_run | statuses)
+
+
+def conclude(run: Run) -> None:
+    """Add what is only known when all cases have a result: whether any was run."""
     if not run.results or run.count("unsupported", "skip", "not_run") == len(run.results):
         details = Counter(each.judgement.detail for each in run.results if each.judgement.detail)
         usual = "".join(f"; most often: {detail}" for detail, _ in details.most_common(1))
@@ -194,9 +203,6 @@ def conclude(run: Run, known: Sequence[Known], *, complete: bool) -> None:
             "no cases were run: all are unsupported, skipped, or lack their vocabulary or answer"
             f"{usual}"
         )
-    if complete:
-        statuses = {result.case.id: result.judgement.status for result in run.results}
-        run.stale = stale_globs(known, run.engine, statuses)
 
 
 def with_known_results(

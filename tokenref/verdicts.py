@@ -4,6 +4,8 @@ exact, error     this answer; or the input is refused, with one of these codes
 either     one of several complete answers, each with the arithmetic that produces it
 set     which tokens must be kept, which may be, and how many
 close     numbers within some units in the last place
+row     a row as long as that of the question, told by where and how it differs from it
+rows     a batch of such rows
 stat     many draws against a distribution
 seeds     rows with the same seed draw the same tokens, all others different ones
 """
@@ -12,7 +14,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType
 
-from tokenref.floats import Count, Floats, Id, Strict
+from tokenref.floats import Count, Floats, Hex, Id, Strict
 
 TokenizerErrorCode: TypeAlias = Literal[
     "MISSING_BYTE",
@@ -79,6 +81,29 @@ class Close(Strict, frozen=True, kw_only=True, tag_field="kind", tag="close"):
     floor: Floats | UnsetType = UNSET
 
 
+class Row(Strict, frozen=True, kw_only=True, tag_field="kind", tag="row"):
+    """A row as long as the question's, told by how it differs from it.
+
+    A number of the answer has the digits that `changed` lists for its index; otherwise those that
+    `values` has beside the digits of the number of the question; without `values`, the same digits
+    as the number of the question. With `ulp` and `floor` it may be off as in `close`.
+    """
+
+    part: Literal["logits", "probs", "logprobs"]
+    """The part of the answer. The question's row is `logits`, for `residual` it is `target`."""
+
+    changed: list[tuple[Count, Hex]]
+    values: list[tuple[Hex, Hex]] | UnsetType = UNSET
+    ulp: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
+    floor: Floats | UnsetType = UNSET
+
+
+class Rows(Strict, frozen=True, kw_only=True, tag_field="kind", tag="rows"):
+    """A batch whose answers are rows, each judged like `row`."""
+
+    rows: Annotated[list[Row], Meta(min_length=1)]
+
+
 class Stat(Strict, frozen=True, kw_only=True, tag_field="kind", tag="stat"):
     """Counts of many draws must fit a distribution: a pooled G test, and two simple tests."""
 
@@ -132,4 +157,4 @@ class Survey(Strict, frozen=True, kw_only=True, tag_field="kind", tag="survey"):
     """No answer is expected: it is only recorded."""
 
 
-Verdict: TypeAlias = Exact | MustRefuse | Either | Set | Close | Stat | Seeds | Survey
+Verdict: TypeAlias = Exact | MustRefuse | Either | Set | Close | Row | Rows | Stat | Seeds | Survey

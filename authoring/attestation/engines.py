@@ -12,8 +12,9 @@ from tokenref.runner import Run
 
 TOKENIZERS: Final = (
     *("tiktoken", "tokenizers", "bpe-openai", "rs-bpe", "wordchipper", "kitoken", "tokie"),
-    *("splintr-rs", "fastokens", "gigatoken", "iree-tokenizer", "mistral-common"),
+    *("splintr-rs", "fastokens", "gigatoken", "iree-tokenizer", "mistral-common", "sentencepiece"),
     *("gpt-tokenizer", "js-tiktoken", "tiktoken-wasm", "tokenizers-js"),
+    *("llguidance", "xgrammar", "outlines-core"),
 )
 SAMPLERS: Final = ("transformers", "llama.cpp", "torch", "numpy", "mlx-lm")
 REAL_ENGINES: Final = (*TOKENIZERS, *SAMPLERS)

@@ -210,9 +210,9 @@ def _cells(run: Run, wanted: Callable[[Case], bool]) -> str:
 
 
 def _in_short(run: Run, wanted: Callable[[Case], bool]) -> str:
-    """Return these numbers in one cell, without the records that are not tested."""
+    """Return these numbers in one cell, empty if no record is tested."""
     total, agree, known, _ = _counts(run, wanted)
-    return f"{agree:,} + {known:,} of {total:,}" if total else ""
+    return f"{agree:,} + {known:,} of {total:,}" if agree or known else ""
 
 
 ON_DEVICES: Final = ("torch", "transformers")

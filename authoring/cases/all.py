@@ -9,6 +9,7 @@ from authoring.cases import (
     cutting,
     decoding,
     examples,
+    grammars,
     growing,
     invalid_bytes,
     long_texts,
@@ -49,6 +50,7 @@ TOPICS = (
     beside_special,
     pairs,
     sizes_pipelines,
+    grammars,
 )
 """The modules that have cases. New ones are added at the end."""
 

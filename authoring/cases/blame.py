@@ -50,7 +50,7 @@ def blamed(op: str, vocabulary: str, request: Struct) -> list[str]:
     )
 
 
-PREFIXES = {"intervals": "interval"}
+PREFIXES = {"intervals": "interval", "grammar_mask": "grammar"}
 """What the names of an operation's mutants begin with, if not with its own."""
 
 

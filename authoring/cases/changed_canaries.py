@@ -16,6 +16,8 @@ from tokenref.questions.sequences import (
     CallsInput,
     DecodeCall,
     EagerInput,
+    GrammarCall,
+    GrammarMaskInput,
     SessionInput,
     StreamInput,
 )
@@ -206,6 +208,23 @@ def _of_vocabularies() -> Iterator[_Changed]:
         "Canonical tokens are reported as not canonical.",
     )
 
+    asked = GrammarMaskInput(pattern="ab", calls=[GrammarCall(accept=0)])
+    yield _Changed(
+        "stale",
+        "grammar_mask",
+        "readme",
+        asked,
+        lambda out: {"masks": [out.masks[0]] * 2},
+        "The mask of before the token is returned again.",
+    )
+    yield _Changed(
+        "end-too-early",
+        "grammar_mask",
+        "readme",
+        asked,
+        lambda out: {"masks": [msgspec.structs.replace(each, end=True) for each in out.masks]},
+        "The text may end before it is complete.",
+    )
     half = DecodeCall(input=DecodeInput(ids=[0xF0, 0x9F], errors="replace"))
     letter = DecodeCall(input=DecodeInput(ids=[97], errors="replace"))
     yield _Changed(

@@ -35,6 +35,7 @@ from authoring.mutants.mutant import Mutant
 from authoring.mutants.own_numbers import OwnNumbersEngine
 from authoring.mutants.table import CONTROLS, MUTANTS
 from tokenref.answers import Answer, Crashed, Session, Unsupported, request_text
+from tokenref.catalogue import is_large
 from tokenref.diagnosis import Result, result_of
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.judge import FAILURES, judge
@@ -310,9 +311,12 @@ class _Question:
     @property
     def is_long(self) -> bool:
         """Whether only mutants that hardly anything shorter kills are asked this."""
-        return (self.case.vocab is not None and _length(self.request) > SHORT) or any(
-            isinstance(self.request.get(name), dict) and "gen" in self.request[name]
-            for name in ("probs", "logits")
+        if self.case.vocab is not None:
+            return _length(self.request) > SHORT
+        return is_large(self.case) or any(
+            isinstance(part, dict) and "gen" in part
+            for name in ("probs", "logits", "target")
+            for part in _parts(self.request.get(name))
         )
 
     @property
@@ -339,6 +343,11 @@ def _questions(cases: Iterable[Case], fixtures: Fixtures) -> tuple[list[_Questio
                 continue
             questions.append(_Question(case, subject, op_of(case), request))
     return questions, [f"{len(ids)} cases: {reason}" for reason, ids in missing.items()]
+
+
+def _parts(value: Any) -> Sequence[Any]:
+    """Return the rows of a part of a question, which may be one row or a list of them."""
+    return value if isinstance(value, list) else [value]
 
 
 def _loaded_together(question: _Question) -> tuple[str, str]:

@@ -387,6 +387,7 @@ OPS_OF_TOOLS: Final = {
     "decode_bytes": ["decode"],
     "bytes_to_text": ["decode"],
     "is_canonical": ["canonical"],
+    "matcher": ["grammar_mask"],
 }
 """The operations that use a tool, unless it has the operation's name."""
 

@@ -416,3 +416,75 @@ def mask_is_forgotten_in_a_chain(out: dict[str, Any], request: Request) -> Mappi
         return out
     answer = SamplerSession("standard").answer("steps", {**request, "steps": steps})
     return {"keep": answer.out["keep"]} if isinstance(answer, Ok) else out
+
+
+# ---- long rows
+
+
+def _far(**params: Any) -> dict[str, Any]:
+    """Return a question about a row of more than 2**16 tokens."""
+    row = pack([0.0] * 65_600)
+    step = {"step": "token_mask", "params": pack_parameters(params)}
+    return {"logits": row, "history": [], "prompt_length": 0, "steps": [step]}
+
+
+def _each_mask(change: Callable[[Params], Mapping[str, Any]]) -> SamplerHandler:
+    """Return the handler that changes the parameters of the masks among steps."""
+
+    @wraps(change)
+    def handle(session: SamplerSession, op: str, request: Request) -> Answer:
+        right = session.answer(op, request)
+        if not isinstance(right, Ok):
+            return right
+        steps = []
+        for each in request["steps"]:
+            given = unpack_parameters(each["params"])
+            more = change(given) if each["step"] == "token_mask" else {}
+            steps.append({**each, "params": pack_parameters({**given, **more})})
+        changed = session.answer(op, {**request, "steps": steps})
+        return changed if isinstance(changed, Ok) else right
+
+    return handle
+
+
+def _placed(given: Params) -> dict[int, int]:
+    """Return the words of a mask by their places."""
+    words = given.get("words")
+    return dict(enumerate(words)) if isinstance(words, list) else dict(words or {})
+
+
+@answering("steps", _far(tokens=[3, 65_540]))
+@_each_mask
+def mask_ids_in_16_bits(given: Params) -> Mapping[str, Any]:
+    """Allowed ids are kept in 16 bits."""
+    tokens = given.get("tokens")
+    return {"tokens": sorted({t & 0xFFFF for t in tokens})} if isinstance(tokens, list) else {}
+
+
+@answering("steps", _far(words={0: 1, 2049: 1}))
+@_each_mask
+def mask_of_the_first_65536(given: Params) -> Mapping[str, Any]:
+    """The place of a bit is a number of 16 bits, so later words fall on the first ones."""
+    found: dict[int, int] = {}
+    for place, word in _placed(given).items():
+        found[place & 0x7FF] = found.get(place & 0x7FF, 0) | word
+    return {"words": found} if "words" in given else {}
+
+
+@answering("steps", _far(words={0: 1, 1000: 1}))
+@_each_mask
+def mask_of_one_block(given: Params) -> Mapping[str, Any]:
+    """A block of 1,024 threads reads its own word of the first 32 only."""
+    if "words" not in given or "vocab_size" in given:
+        return {}
+    return {"words": {place: word for place, word in _placed(given).items() if place < 32}}
+
+
+@answering("steps", _far(words={0: 1, 2049: 1}))
+@_each_mask
+def mask_loses_its_last_word(given: Params) -> Mapping[str, Any]:
+    """The number of words is rounded down."""
+    placed = _placed(given)
+    if "words" not in given or "vocab_size" in given or len(placed) < 2:
+        return {}
+    return {"words": {place: word for place, word in placed.items() if place < max(placed)}}

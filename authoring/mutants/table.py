@@ -9,6 +9,7 @@ from authoring.mutants import (
     calls,
     cutting,
     decoding,
+    grammars,
     growing,
     merging,
     parts,
@@ -25,6 +26,7 @@ from authoring.mutants import (
     sampling_controls,
     sampling_draws,
     sampling_filters,
+    sampling_long,
     sampling_masks,
     sampling_own_numbers,
     sampling_rows,
@@ -38,12 +40,12 @@ from authoring.mutants.mutant import Mutant, by_name, declared
 
 MODULES: Final = (
     *(merging, vocabularies, cutting, special, decoding, growing, parts, streams, calls, sizes),
+    grammars,
     *(pipelines_model, pipelines_added, pipelines_normalizers, pipelines_cutting),
     *(pipelines_after, pipelines_decoding, pipelines_streams, pipelines_sizes),
     pipelines_segmenting,
     *(sampling_filters, sampling_rows, sampling_draws, sampling_chains, sampling_own_numbers),
-    sampling_sizes,
-    sampling_masks,
+    *(sampling_sizes, sampling_long, sampling_masks),
 )
 """The modules that define mutants, in the order in which the page lists them."""
 

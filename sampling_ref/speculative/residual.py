@@ -49,10 +49,13 @@ IfEqual: TypeAlias = Literal["error", "target"]
 
 def subtract(p: list[Fraction], q: list[Fraction], if_equal: IfEqual) -> list[Fraction]:
     """Return the residual of two rows that each sum to one; nothing is checked."""
-    missing = [max(mine - offered, Fraction(0)) for mine, offered in zip(p, q, strict=True)]
-    total = sum(missing)
+    zero = Fraction(0)
+    missing = [
+        mine - offered if mine > offered else zero for mine, offered in zip(p, q, strict=True)
+    ]
+    total = sum(part for part in missing if part)
     if total:
-        return [part / total for part in missing]
+        return [part / total if part else zero for part in missing]
     if if_equal == "target":
         return p
     raise RowError("target and draft are equal, so nothing is ever rejected")

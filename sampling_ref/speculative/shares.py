@@ -27,9 +27,10 @@ def read_shares(weights: Any, name: str = "weights") -> list[Fraction]:
     >>> read_shares([3.0, 0.0, 1.0])
     [Fraction(3, 4), Fraction(0, 1), Fraction(1, 4)]
     """
-    exact = [Fraction(weight) for weight in read_weights(weights, name)]
-    total = sum(exact)
-    return exact if total == 1 else [weight / total for weight in exact]
+    zero = Fraction(0)  # one for all, because most tokens of a long row may have no weight
+    exact = [Fraction(weight) if weight else zero for weight in read_weights(weights, name)]
+    total = sum(weight for weight in exact if weight)
+    return exact if total == 1 else [weight / total if weight else zero for weight in exact]
 
 
 def read_two_shares(target: Any, draft: Any) -> tuple[list[Fraction], list[Fraction]]:

@@ -248,7 +248,8 @@ def test_a_mask_that_does_not_fit_is_one_sentence(given: dict[str, Any], says: s
 
 
 def test_masks_of_numpy_are_read_as_lists() -> None:
-    words, booleans = np.array([5], np.uint32), np.array([True, False, True])
+    words: Any = np.array([5], np.uint32)
+    booleans: Any = np.array([True, False, True])
     assert token_mask(ROW, [], words) == token_mask(ROW, [], booleans=booleans) == [1.0, -inf, 0.5]
 
 

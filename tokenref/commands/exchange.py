@@ -11,7 +11,7 @@ import click
 from rich.markup import escape
 
 from bpe_ref.formats.files import replacing
-from tokenref.catalogue import LARGEST_BATCH, Catalogue, Selection, open_catalogue
+from tokenref.catalogue import LARGEST_BATCH, Catalogue, Selection, is_large, open_catalogue
 from tokenref.commands.endings import reached, standard_output
 from tokenref.commands.options import FIXTURES, JSON_LINES, KNOWN, ORDER, selection_options
 from tokenref.commands.paths import (
@@ -35,7 +35,7 @@ from tokenref.protocol.responses import judge_responses
 from tokenref.record import Case, RecordError, op_of
 from tokenref.reports.lines import dump_report
 from tokenref.reports.terminal import print_runs
-from tokenref.runner import Run, check_judge, conclude, with_known_results
+from tokenref.runner import Run, check_judge, conclude, find_stale, with_known_results
 from tokenref.visible import visible
 
 
@@ -151,7 +151,10 @@ def judge(
     run.again, run.command = ["--folder", "again"], "export"  # nothing says which program it was
     run.results = with_known_results(results, run.engine, known)
     run.trouble = [*trouble, *found.trouble]
-    conclude(run, known, complete=len(found.results) == len(catalogue.cases))
+    judged = {result.case.id for result in found.results}
+    if all(is_large(case) or case.id in judged for case in catalogue.cases):
+        find_stale(run, known, catalogue)
+    conclude(run)
     about: dict[str, object] = {"fixtures": digest, "seed": questions.seed}
     about["fixtures_version"] = catalogue.manifest.version
     if fixtures is not None:

@@ -97,6 +97,9 @@ def selection_options(verb: str) -> Decorator:
             multiple=True,
             help=f"{only} cases of this profile, the name of a rule or an engine.",
         ),
+        large=click.option(
+            "--large", is_flag=True, help=f"{verb} also the cases that take long (flag Large)."
+        ),
     )
 
 

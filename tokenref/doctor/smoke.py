@@ -6,9 +6,9 @@ from typing import Final
 
 import msgspec
 
-from tokenref.catalogue import Catalogue
+from tokenref.catalogue import Catalogue, is_large
 from tokenref.record import Case, canonical_json, op_of
-from tokenref.verdicts import MustRefuse, Seeds, Stat, Survey
+from tokenref.verdicts import MustRefuse, Row, Rows, Seeds, Stat, Survey
 
 _SHORT: Final = 100
 """Maximum length of a short question, in characters. Very short ones reveal few mistakes."""
@@ -17,7 +17,7 @@ SMOKE_CASES: Final = 3
 """How many records with an answer are tried per operation."""
 
 
-_NO_ONE_ANSWER: Final = (MustRefuse, Seeds, Stat, Survey)
+_NO_ONE_ANSWER: Final = (MustRefuse, Row, Rows, Seeds, Stat, Survey)
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def trials(catalogue: Catalogue, op: str, profiles: Sequence[str]) -> Iterator[T
     """
     groups: dict[tuple[str, str | None], list[Case]] = {}
     for case in catalogue.cases:
-        if op_of(case) == op and case.profile in profiles:
+        if op_of(case) == op and case.profile in profiles and not is_large(case):
             groups.setdefault((case.profile, case.vocab), []).append(case)
     found = []
     for (profile, vocab), cases in groups.items():

@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 from bpe_ref import (
     DecodingError,
     ParameterError,
+    PatternError,
     Special,
     SpecialTokenError,
     SymbolError,
@@ -144,8 +145,9 @@ class ReferenceSession:
             return Refused("INVALID_UTF8", str(error))
         except SpecialTokenError as error:
             return Refused("DISALLOWED_SPECIAL", str(error))
-        except ParameterError as error:  # a limit that even one token would exceed
-            return Refused("TOO_LONG", str(error))
+        except (ParameterError, PatternError) as error:
+            # of a text, a limit that even one token would exceed
+            return Refused("INVALID_PARAMETER" if op == "grammar_mask" else "TOO_LONG", str(error))
 
     def pieces(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Answer `pieces`."""

@@ -4,7 +4,7 @@
 a wrong one, as it does with the components of a tokenizer.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -19,6 +19,7 @@ from bpe_ref import (
 )
 from bpe_ref.decoders.offsets import decode_with_offsets
 from bpe_ref.decoders.to_bytes import bytes_to_text, decode_bytes
+from bpe_ref.grammar import Grammar, GrammarMatcher
 from bpe_ref.growing.counting import IntervalCounter
 from bpe_ref.growing.eager import EagerEncoder
 from bpe_ref.growing.encoders import AppendEncoder, PrependEncoder
@@ -52,6 +53,11 @@ def special(tokenizer: Tokenizer, text: str, special: Special) -> list[TokenId]:
     return tokenizer.encode(text, special=special)
 
 
+def matcher(pattern: str, vocabulary: Vocabulary) -> Any:
+    """Return a matcher of a pattern, which has accepted no tokens."""
+    return GrammarMatcher(Grammar(pattern), vocabulary)
+
+
 @dataclass(frozen=True)
 class Tools:
     """The functions that the reference answers with.
@@ -74,6 +80,7 @@ class Tools:
     offsets: Callable[[Vocabulary, Sequence[TokenId]], tuple[str, list[int]]] = decode_with_offsets
     completions: Callable[[Tokenizer, str, bool], Completions] = completions
     is_canonical: Callable[[Vocabulary, Sequence[TokenId]], bool] = is_canonical
+    matcher: Callable[[str, Vocabulary], Any] = matcher
 
 
 def answer_part(  # noqa: C901, PLR0911 - one case for each operation
@@ -110,16 +117,44 @@ def answer_part(  # noqa: C901, PLR0911 - one case for each operation
         case "completions":
             stable, found = tools.completions(tokenizer, request["text"], request["complete"])
             return {"stable": stable, "completions": [list(tokens) for tokens in sorted(found)]}
+        case "grammar_mask":
+            return _grammar_masks(tools.matcher(request["pattern"], vocabulary), request)
     return {"canonical": tools.is_canonical(vocabulary, request["ids"])}
 
 
 PARTS: Final = frozenset(
     {
         *("append", "prepend", "eager", "intervals", "limit", "split", "chunks", "stream"),
-        *("offsets", "completions", "canonical"),
+        *("offsets", "completions", "canonical", "grammar_mask"),
     }
 )
 """The operations that are answered here."""
+
+
+def _grammar_masks(matcher: Any, request: Request) -> dict[str, Any]:
+    masks = [{"allowed": id_ranges(matcher.allowed()), "end": matcher.may_end}]
+    for call in request["calls"]:
+        if "accept" in call:
+            matcher.accept(call["accept"])
+        else:
+            matcher.rollback(call["rollback"])
+        masks.append({"allowed": id_ranges(matcher.allowed()), "end": matcher.may_end})
+    return {"masks": masks}
+
+
+def id_ranges(ids: Iterable[TokenId]) -> list[list[TokenId]]:
+    """Return ascending ids as ranges, first and last included.
+
+    >>> id_ranges([0, 1, 2, 7, 9, 10])
+    [[0, 2], [7, 7], [9, 10]]
+    """
+    ranges: list[list[TokenId]] = []
+    for token in ids:
+        if ranges and ranges[-1][1] == token - 1:
+            ranges[-1][1] = token
+        else:
+            ranges.append([token, token])
+    return ranges
 
 
 def _grow(encoder: Any, request: Request) -> dict[str, Any]:

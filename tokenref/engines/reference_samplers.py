@@ -36,7 +36,7 @@ from sampling_ref.steps.greedy import greedy_token
 from sampling_ref.tracing import Applied
 from tokenref.answers import Answer, Ok, Refused, Unsupported
 from tokenref.engines.reference_draws import DRAWS
-from tokenref.floats import Type, nearest, pack, type_of, unpack
+from tokenref.floats import Type, cut_floats, nearest, pack, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.record import FILTER_OPS, OWN_DRAW_OPS, ROW_OPS
 from tokenref.rules import Choices, choices_of
@@ -65,6 +65,13 @@ _FILTERS: Final[Mapping[str, FilterFunction]] = MappingProxyType(
 )
 
 
+def _rounded(values: Sequence[Any], dtype: Type) -> list[float]:
+    """Return the nearest numbers of a type; of equal fractions, one is rounded."""
+    exact = {value for value in values if not isinstance(value, float)}
+    found = {value: nearest(value, dtype) for value in exact}
+    return [nearest(value, dtype) if isinstance(value, float) else found[value] for value in values]
+
+
 @dataclass(frozen=True)
 class SamplerTools:
     """The functions that the reference samples with. A mutant replaces some of them."""
@@ -81,9 +88,7 @@ class SamplerTools:
     )
     """The functions that answer draws, random words, uniforms and speculative decoding."""
 
-    rounded: Callable[[Sequence[Any], Type], list[float]] = lambda values, dtype: [
-        nearest(value, dtype) for value in values
-    ]
+    rounded: Callable[[Sequence[Any], Type], list[float]] = _rounded
     """How numbers are rounded to a type."""
 
 
@@ -133,14 +138,21 @@ class SamplerSession:
 
     def _batch(self, request: Request) -> Answer:
         answers = []
+        known: dict[str, Answer] = {}  # large batches repeat their rows
         for number, row in enumerate(request["rows"]):
-            answer = self.answer(request["op"], row)
+            key = repr(row)
+            if key not in known:
+                try:
+                    known[key] = self.answer(request["op"], _without_padding(row, request))
+                except ParameterError as error:
+                    known[key] = Refused("INVALID_PARAMETER", str(error))
+            answer = known[key]
             if isinstance(answer, Refused):
                 return Refused(answer.code, f"row {number}: {answer.message}")
             if not isinstance(answer, Ok):
                 return answer
             answers.append(dict(answer.out))
-        return Ok({"rows": answers})
+        return Ok({"rows": answers * request.get("calls", 1)})
 
     # ---- rules, apart from any engine
 
@@ -257,15 +269,32 @@ class SamplerSession:
         """
         given, dtype = unpack(logits), type_of(logits)
         row: list[Any] = [-inf] * len(given)
+        scaled: dict[Any, Any] = {}  # a long row may have few different logits
         for token, logit in zip(candidates.tokens, candidates.logits, strict=True):
-            exact = logit if logit in (inf, -inf) else Fraction(logit) * candidates.factor
-            row[token] = exact
+            if candidates.factor == 1 and isinstance(logit, float) and logit:
+                row[token] = logit
+                continue
+            if logit not in scaled:
+                finite = logit not in {inf, -inf}
+                scaled[logit] = Fraction(logit) * candidates.factor if finite else logit
+            exact = row[token] = scaled[logit]
             if exact == 0:
                 has_sign = isinstance(logit, Fraction) and given[token] == 0
                 row[token] = given[token] if has_sign else float(logit)
                 if op == "smoothing":
                     row[token] = -0.0
         return {"logits": pack(self.tools.rounded(row, dtype), dtype)}
+
+
+def _without_padding(row: Request, batch: Request) -> Request:
+    """Return the question about a row of a batch, cut to the batch's `vocab_size`."""
+    if "vocab_size" not in batch:
+        return row
+    size = batch["vocab_size"]
+    cut = {name: cut_floats(row[name], size) for name in ("probs", "logits") if name in row}
+    if any(len(unpack(part)) < size for part in cut.values()):
+        raise ParameterError("vocab_size", size, "must be at most the length of the row")
+    return {**row, **cut}
 
 
 def evaluation_of(

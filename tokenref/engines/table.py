@@ -42,11 +42,15 @@ _TOKENIZERS: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
             "iree-tokenizer",
             "iree_tokenizer:IreeTokenizerEngine",
         ),
+        "sentencepiece": ("sentencepiece", "sentencepiece", "sentencepiece:SentencepieceEngine"),
         "mistral-common": (
             "mistral_common.tokens.tokenizers.tekken",
             "mistral-common",
             "mistral_common:MistralCommonEngine",
         ),
+        "llguidance": ("llguidance", "llguidance", "grammars:LLGuidanceEngine"),
+        "xgrammar": ("xgrammar", "xgrammar", "grammars:XGrammarEngine"),
+        "outlines-core": ("outlines_core", "outlines-core", "grammars:OutlinesCoreEngine"),
     }
 )
 """Maps an engine to the required module, its package, and the class of its adapter."""

@@ -181,6 +181,22 @@ def to_tensor(rows: Sequence[Mapping[str, Any]], dtype: Type | None = None) -> "
     return tensor if dtype is None else tensor.to(_types()[dtype])
 
 
+def laid_out(rows: "torch.Tensor", layout: Mapping[str, Any] | None) -> "torch.Tensor":
+    """Return the rows in the order and with the distances in memory that a question asks for.
+
+    What lies between them is NaN.
+    """
+    if layout is None:
+        return rows
+    import torch
+
+    count, size = rows.shape
+    stride = max(layout["stride"], size)
+    memory = torch.full((count, stride), torch.nan, dtype=rows.dtype, device=rows.device)
+    memory[layout["order"], :size] = rows
+    return memory[:, :size]
+
+
 def to_floats(row: "torch.Tensor", dtype: Type) -> dict[str, str]:
     """Return a one-dimensional row in the form of a record, in the given type."""
     import torch

@@ -23,18 +23,20 @@ from tokenref.engines.torch_draws import (
     device_name,
     drawn,
     generator_of,
+    laid_out,
     refused,
     refused_as_empty,
     to_floats,
     to_tensor,
 )
-from tokenref.floats import pack, type_of, unpack
+from tokenref.floats import LONGEST, cut_floats, pack, type_of, unpack
 from tokenref.rules import STANDARD, rule_name
 
 RACE: Final = rule_name("draw", method="torch race")
 WALK: Final = rule_name("draw", method="torch walk")
 GENERATOR: Final = "mt19937"
 SEED: Final = 0
+_OF_LOGITS: Final = frozenset({"softmax", "logprobs", "greedy"})
 
 
 _UNIFORMS: Final[Mapping[str, tuple[str, int]]] = {
@@ -53,7 +55,9 @@ class TorchSession:
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
         """Answer a request."""
-        if self.profile == STANDARD and op in {"softmax", "logprobs", "greedy"}:
+        if self.profile == STANDARD and op == "batch":
+            return _batch(request)
+        if self.profile == STANDARD and op in _OF_LOGITS:
             try:
                 return Ok(_of_logits(op, request["logits"]))
             except IndexError as error:
@@ -77,6 +81,30 @@ def _of_logits(op: str, logits: Mapping[str, Any]) -> dict[str, Any]:
     if op == "logprobs":
         return {"logprobs": to_floats(row.log_softmax(dim=-1), dtype)}
     return {"token": int(row.argmax())}
+
+
+def _batch(request: Mapping[str, Any]) -> Answer:
+    """Answer the rows of a batch with one call, laid out in memory as the question says."""
+    op, given = request["op"], [row.get("logits") for row in request["rows"]]
+    if op not in _OF_LOGITS or None in given:
+        return Unsupported(f"cannot process batches of {op}, or of probabilities")
+    rows = [cut_floats(logits, request.get("vocab_size", LONGEST)) for logits in given]
+    dtype = type_of(rows[0])
+    if any(len(row.get(dtype, "")) != len(rows[0][dtype]) for row in rows):
+        return Unsupported("needs one type and one length for all rows of a batch")
+    layout = request.get("layout")
+    tensor = laid_out(to_tensor(rows), layout)
+    order = [*range(len(rows))] if layout is None else layout["order"]
+    answers: list[dict[str, Any]] = []
+    for _ in range(request.get("calls", 1)):
+        if op == "greedy":
+            tokens = tensor.argmax(dim=-1).tolist()
+            answers += [{"token": tokens[place]} for place in order]
+            continue
+        name = "probs" if op == "softmax" else op
+        out = tensor.softmax(dim=-1) if op == "softmax" else tensor.log_softmax(dim=-1)
+        answers += [{name: to_floats(out[place], dtype)} for place in order]
+    return Ok({"rows": answers})
 
 
 def _stat(op: str, request: Mapping[str, Any]) -> Answer:

@@ -25,6 +25,7 @@ _SPECS: Final = {
     "docs/cutting.md#cutting": "limit split chunks",
     "docs/cutting.md#completions": "completions",
     "docs/cutting.md#canonical": "canonical",
+    "docs/sampling.md#grammar-masks": "grammar_mask",
     "docs/tokenizers.md#pipeline": "tokenize",
     "docs/tokenizers.md#decoders": "detokenize",
     "docs/sampling.md#chains": "chain distribution sample sequence",

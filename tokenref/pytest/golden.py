@@ -18,7 +18,7 @@ import msgspec
 import pytest
 
 from tokenref.answers import Ok, Refused
-from tokenref.catalogue import Catalogue, open_catalogue
+from tokenref.catalogue import LARGE, Catalogue, is_large, open_catalogue
 from tokenref.floats import TYPES, FloatsError, Type, pack, type_of, unpack
 from tokenref.judge import judge
 from tokenref.protocol.channel import StartError
@@ -290,6 +290,7 @@ def cases(
         and (refused is None or isinstance(case.verdict, MustRefuse) is refused)
         and all(not wanted or set(wanted) & set(case.flags) for wanted in (flags, SELECTED.flags))
         and not isinstance(fixtures.subject(case.vocab), str)
+        and (not is_large(case) or LARGE in {*flags, *SELECTED.flags} or case.id == ids)
     ]
     if not chosen:
         asked = {"op": " ".join(ops), "profile": profile, "flags": " ".join(flags), "ids": ids}

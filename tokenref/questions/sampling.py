@@ -230,11 +230,34 @@ class ResidualInput(Strict, frozen=True, kw_only=True):
     params: Parameters
 
 
+class Layout(Strict, frozen=True, kw_only=True):
+    """How the rows of a batch lie in memory. It changes no answer."""
+
+    stride: Annotated[int, Meta(ge=1)]
+    """Numbers from the beginning of one row to that of the next; what is between is garbage."""
+
+    order: list[Count]
+    """For each row, its place in memory."""
+
+
 class BatchInput(Strict, frozen=True, kw_only=True):
     """Questions of one operation in one call, each with its own parameters."""
 
     op: str
     rows: Annotated[list[dict[str, Any]], Meta(min_length=1)]
+    vocab_size: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
+    """The numbers of each row from this index on are padding: each answer is as if they did not
+    exist, and they may be anything, also NaN."""
+
+    layout: Layout | UnsetType = UNSET
+    calls: Annotated[int, Meta(ge=2, le=16)] | UnsetType = UNSET
+    """Ask for the whole batch this many times; the answer has the rows of all calls in order.
+    Equal questions must have equal bits in every call."""
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` if the layout has not one place for each row."""
+        if self.layout is not UNSET and sorted(self.layout.order) != [*range(len(self.rows))]:
+            raise ValueError("`order` must have each number below the number of rows once")
 
 
 class BatchOutput(Strict, frozen=True, kw_only=True):

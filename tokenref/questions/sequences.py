@@ -68,6 +68,36 @@ class StreamOutput(Strict, frozen=True, kw_only=True):
     tail: str
 
 
+class GrammarCall(OneOf, frozen=True, kw_only=True):
+    """One call on a matcher: either `accept` a token, or `rollback` the last tokens."""
+
+    one_of = ("accept", "rollback")
+    accept: int | UnsetType = UNSET
+    rollback: int | UnsetType = UNSET
+
+
+class GrammarMaskInput(Strict, frozen=True, kw_only=True):
+    """A pattern that the whole text must match, and calls on a new matcher, in order."""
+
+    pattern: str
+    calls: list[GrammarCall]
+
+
+class GrammarMask(Strict, frozen=True, kw_only=True):
+    """The tokens that may follow, and whether the text may end."""
+
+    allowed: list[tuple[Id, Id]]
+    """Their ids as ranges, first and last included, ascending, as few as possible."""
+
+    end: bool
+
+
+class GrammarMaskOutput(Strict, frozen=True, kw_only=True):
+    """The mask before the first call, and after each."""
+
+    masks: list[GrammarMask]
+
+
 class _TextCall(Strict, frozen=True, kw_only=True, tag_field="op"):
     input: TextInput = msgspec.field(name="in")
 

@@ -5,12 +5,14 @@ ids, empty ranges, calls that undo a push, limits that are met exactly.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from string import punctuation
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias, TypeVar
 
 from hypothesis import strategies as st
 
 from bpe_ref import BpeError, Vocabulary, tokenizer_of
+from bpe_ref.grammar import Grammar, GrammarMatcher
 from bpe_ref.models.byte_bpe import encode_bytes
 from tokenref.strategies.texts import long_runs, mostly, texts
 from tokenref.strategies.vocabularies import words_of
@@ -265,6 +267,42 @@ def _session(vocabulary: Vocabulary) -> st.SearchStrategy[Request]:
     return st.lists(text, min_size=1, max_size=2).flatmap(several)
 
 
+@st.composite
+def _grammar_masks(draw: st.DrawFn, vocabulary: Vocabulary) -> Request:
+    """Draw a pattern of characters of the vocabulary, and calls that mostly are allowed."""
+    texts = (data.decode("utf-8", "ignore") for data in vocabulary.tokens.values())
+    letters = sorted({letter for text in texts for letter in text} - {"<", ">"})[:40] or ["a"]
+    escaped = [f"\\{letter}" if letter in punctuation else letter for letter in letters]
+    part = st.sampled_from([*escaped, "."])
+    patterns = st.recursive(
+        part,
+        lambda inner: st.one_of(
+            st.lists(inner, max_size=3).map("".join),
+            st.lists(inner, min_size=2, max_size=3).map(lambda parts: f"({'|'.join(parts)})"),
+            st.tuples(inner, st.sampled_from("*+?")).map(lambda pair: f"({pair[0]}){pair[1]}"),
+            st.tuples(inner, st.sampled_from(["{2}", "{0,2}", "{1,}"])).map(
+                lambda pair: f"({pair[0]}){pair[1]}"
+            ),
+        ),
+        max_leaves=6,
+    )
+    pattern = draw(patterns)
+    matcher, calls, accepted = GrammarMatcher(Grammar(pattern), vocabulary), list[Request](), 0
+    for _ in range(draw(st.integers(0, 4))):
+        allowed = matcher.allowed()
+        if accepted and (not allowed or draw(st.integers(0, 3)) == 0):
+            count = draw(st.integers(1, accepted))
+            matcher.rollback(count)
+            calls.append({"rollback": count})
+            accepted -= count
+        elif allowed:
+            token = draw(st.sampled_from(allowed))
+            matcher.accept(token)
+            calls.append({"accept": token})
+            accepted += 1
+    return {"pattern": pattern, "calls": calls}
+
+
 VOCABULARY_QUESTIONS: Final[Mapping[str, Callable[[Vocabulary], st.SearchStrategy[Request]]]] = (
     MappingProxyType(
         {
@@ -292,13 +330,16 @@ VOCABULARY_QUESTIONS: Final[Mapping[str, Callable[[Vocabulary], st.SearchStrateg
                 {"text": texts_of(vocabulary, 3), "complete": st.booleans()}
             ),
             "canonical": _canonical,
+            "grammar_mask": _grammar_masks,
             "session": _session,
         }
     )
 )
 """The strategy for the questions of each operation, given a vocabulary."""
 
-_OF_PIECES: Final = frozenset({"append", "prepend", "eager", "intervals", "canonical"})
+_OF_PIECES: Final = frozenset(
+    {"append", "prepend", "eager", "intervals", "canonical", "grammar_mask"}
+)
 """Operations that treat a text as one piece and ignore the vocabulary's pattern."""
 
 

@@ -7,6 +7,7 @@ from typing import Final
 from authoring.cases.sampling import (
     adaptive,
     batches,
+    batches_long,
     chains,
     chains_in_order,
     chains_long,
@@ -31,6 +32,7 @@ from authoring.cases.sampling import (
     rows_biases,
     rows_dry,
     rows_lengths,
+    rows_long,
     rows_masks,
     rows_of_engines,
     rows_penalties,
@@ -96,6 +98,8 @@ TOPICS: Final[tuple[ModuleType, ...]] = (
     sizes_filters,
     sizes_rows,
     sizes_draws,
+    rows_long,
+    batches_long,
     rows_masks,
 )
 """The modules that have cases. New ones are added at the end."""

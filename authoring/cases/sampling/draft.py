@@ -19,9 +19,11 @@ from tokenref.goldens import GoldensError, golden, right_answer
 from tokenref.judge import judge
 from tokenref.record import OPERATIONS, Case
 from tokenref.subjects import SAMPLERS
-from tokenref.verdicts import Either, Exact, MustRefuse, Seeds, Stat, Survey, Verdict
+from tokenref.verdicts import Either, Exact, MustRefuse, Row, Rows, Seeds, Stat, Survey, Verdict
 
 SamplerPurpose: TypeAlias = Callable[[Case], None]
+
+VerdictOfAnswer: TypeAlias = Callable[[Mapping[str, Any], Ok], Verdict]
 
 DEFAULT_SPEC: Final = "docs/sampling.md"
 
@@ -43,7 +45,9 @@ class SamplerDraft:
 
     why: str
     flags: Sequence[str]
-    verdict: Verdict = field(default_factory=Exact)
+    verdict: Verdict | VerdictOfAnswer = field(default_factory=Exact)
+    """How an answer is judged, or a function that tells it from the question and the answer."""
+
     spec: str = DEFAULT_SPEC
     purposes: Sequence[SamplerPurpose] = ()
 
@@ -61,11 +65,18 @@ def finish_sampler(draft: SamplerDraft) -> Case:
     op, verdict = draft.op, draft.verdict
     question = msgspec.to_builtins(msgspec.convert(dict(draft.request), OPERATIONS[op].question))
     right = None if isinstance(verdict, Seeds | Stat | Survey) else _right(draft, question)
+    if callable(verdict):
+        assert isinstance(right, Ok)  # noqa: S101 - only an exact record may be refused
+        verdict = verdict(question, right)
     case = golden(
         op,
         SAMPLERS,
         question,
-        Ok(verdict.alternatives[0].out) if isinstance(verdict, Either) else right,
+        Ok(verdict.alternatives[0].out)
+        if isinstance(verdict, Either)
+        else None
+        if isinstance(verdict, Row | Rows)
+        else right,
         id=draft.id,
         profile=draft.profile,
         why=draft.why,

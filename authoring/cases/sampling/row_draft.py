@@ -5,7 +5,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from authoring.cases.sampling.draft import SamplerDraft, SamplerPurpose, differs_from, gives
+from authoring.cases.sampling.draft import (
+    SamplerDraft,
+    SamplerPurpose,
+    VerdictOfAnswer,
+    differs_from,
+    gives,
+)
 from tokenref.floats import Type, nearest, pack
 from tokenref.questions.sampling import pack_parameters
 from tokenref.rounding.rows import row_verdict
@@ -68,7 +74,7 @@ class Topic:
         why: str,
         *purposes: SamplerPurpose,
         flags: Sequence[str] = (),
-        verdict: Verdict | None = None,
+        verdict: Verdict | VerdictOfAnswer | None = None,
         spec: str = "",
     ) -> SamplerDraft:
         """Return a case; without a verdict of its own it is judged as closely as can be."""

@@ -12,6 +12,7 @@ from authoring.cases.draft import PurposeError
 from authoring.cases.sampling.batches import own
 from authoring.cases.sampling.draft import SamplerDraft, SamplerPurpose, gives, refuses
 from authoring.cases.sampling.row_draft import Row, Topic, row_request, tabled
+from authoring.grids import grid
 from tokenref.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import pack
@@ -138,6 +139,7 @@ def drafts() -> Iterator[SamplerDraft]:
     yield from _sizes()
     yield from _batches()
     yield from _orders()
+    yield from _long_rows()
 
 
 def words_of(tokens: Sequence[int], size: int, *, high_first: bool = False) -> list[int]:
@@ -380,26 +382,27 @@ def _orders() -> Iterator[SamplerDraft]:
 
 def _chained(
     slug: str,
-    row: Sequence[float],
+    row: Sequence[float] | Mapping[str, Any],
     steps: Sequence[tuple[str, Mapping[str, Any]]],
     why: str,
     *purposes: SamplerPurpose,
     history: Sequence[int] = (),
-    flags: Sequence[str] = (),
+    flags: Sequence[str] = ("MaskOrder",),
+    topic: str = "masks",
 ) -> SamplerDraft:
     return SamplerDraft(
         op="steps",
-        topic="masks",
+        topic=topic,
         slug=slug,
         profile="standard",
         request={
-            "logits": pack(row),
+            "logits": dict(row) if isinstance(row, Mapping) else pack(row),
             "history": list(history),
             "prompt_length": 0,
             "steps": [{"step": name, "params": pack_parameters(params)} for name, params in steps],
         },
         why=why,
-        flags=sorted({*flags, "MaskOrder", "TokenMask"}),
+        flags=sorted({*flags, "TokenMask"}),
         spec=SPEC,
         purposes=purposes or (other_order_differs,),
     )
@@ -411,3 +414,45 @@ def other_order_differs(case: Case) -> None:
     other = SamplerSession("standard").answer("steps", {**asked, "steps": asked["steps"][::-1]})
     if isinstance(other, Ok) and other.out["keep"] == msgspec.to_builtins(case.out)["keep"]:
         raise PurposeError(f"{case.id}: the order of the steps must decide")
+
+
+# ---- long rows
+
+
+def _long_rows() -> Iterator[SamplerDraft]:
+    """Yield masks of long rows, which keep a few tokens at the edges of words and blocks."""
+    sizes = [edge + step for edge in (1 << 10, 1 << 15, 1 << 16) for step in (-1, 0, 1)]
+    for size in (*sizes, 128_256):
+        row = msgspec.to_builtins(grid(size, size, span=1 << 10, put={0: -inf}))
+        half = size // 2
+        kept = sorted({0, 1, 31, 32, half - 1, half, size - 33, size - 2, size - 1})
+        low = {place: word for place, word in enumerate(words_of(kept, size)) if word}
+        mirrored = words_of(kept, size, high_first=True)
+        high = {place: word for place, word in enumerate(mirrored) if word}
+        padded = size - 5
+        beyond = {**low, (size - 1) // 32: ALL, padded // 32: ALL}
+        asked: tuple[tuple[str, Mapping[str, Any], str], ...] = (
+            ("low", {"words": low}, "by words, lowest bit first"),
+            ("high", {"words": high, "bits": HIGH}, "by words, highest bit first"),
+            ("tokens", {"tokens": kept[::-1]}, "by a list of ids that fall"),
+            ("padded", {"words": beyond, "vocab_size": padded}, "by words, and the last five entries are padding"),
+        )  # fmt: skip
+        for slug, params, form in asked:
+            if slug in {"low", "padded"} or size in {1025, (1 << 16) + 1, 128_256}:
+                yield _chained(
+                    f"row-{size}-{slug}", row, [("token_mask", params)],
+                    f"A few of {size:,} tokens are allowed, at the edges of words and blocks, {form}.",
+                    _keeps([token for token in kept if 0 < token < (padded if slug == "padded" else size)]),
+                    topic="masks_long", flags=("BitMask", *(["PaddedMask"] if slug == "padded" else [])),
+                )  # fmt: skip
+
+
+def _keeps(tokens: Sequence[int]) -> SamplerPurpose:
+    """Return the purpose "these tokens are kept", perhaps among others."""
+
+    def check(case: Case) -> None:
+        lost = set(tokens) - set(case.out.keep)
+        if lost:
+            raise PurposeError(f"{case.id}: must keep {sorted(lost)}, too")
+
+    return check

@@ -100,7 +100,7 @@ def test_own_rules_are_those_of_the_profiles() -> None:
 @pytest.mark.parametrize("name", ["transformers", "torch", "numpy", "mlx-lm"])
 def test_an_engine_that_only_samples_has_no_tokenizer(name: str) -> None:
     found = engine(name)
-    assert isinstance(found, LoadsProfiles)
+    assert not isinstance(found, Unavailable)
     assert found.load(vocabulary_by_pair({b"a": 0}, []), "a") == Unsupported(
         "has no tokenizer, only samplers"
     )

@@ -1,0 +1,321 @@
+"""Mutants of samplers that are right about rows of some hundred tokens, not about a vocabulary."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from math import exp, fsum, inf, log
+from typing import Any, Final
+
+import msgspec
+
+from authoring.grids import grid
+from authoring.mutants.samplers import (
+    Request,
+    SamplerHandler,
+    answering,
+    other_answer,
+    other_parameters,
+    other_question,
+    other_row,
+)
+from tokenref.floats import pack, type_of, unpack
+from tokenref.questions.sampling import pack_parameters
+
+SHARES: Final = ("softmax", "logprobs")
+CHANGED: Final = ("temperature", "repetition_penalty", "penalties", "logit_bias")
+_BEYOND: Final = 65_536
+
+
+def _row(size: int, **put: float) -> dict[str, Any]:
+    at = {int(place[1:]): number for place, number in put.items()}
+    return {"logits": msgspec.to_builtins(grid(1, size, span=8, put=at))}
+
+
+def _asked(size: int, history: Sequence[int] = (), **params: Any) -> dict[str, Any]:
+    row = _row(size, **{f"_{size - 1}": 2.0})
+    packed = pack_parameters(params)
+    return {**row, "history": list(history), "prompt_length": 0, "params": packed}
+
+
+# ---- sums over a row
+
+
+def _summing(row: Sequence[float], summed: Sequence[float], out: Sequence[float]) -> list[float]:
+    """Return probabilities, or their logarithms, by the sum of other logits than the row's."""
+    largest = max(row)
+    total = fsum(exp(logit - largest) for logit in summed)
+    if not total:
+        return list(out)
+    if max(out) > 0:
+        return [exp(logit - largest) / total for logit in row]
+    return [logit - largest - log(total) for logit in row]
+
+
+def _padded(row: Sequence[float], size: int, last: float) -> list[float]:
+    return [*row, *[last] * (-len(row) % size)]
+
+
+@answering(SHARES, _row(257, _256=1.0))
+@other_row
+def sum_of_whole_blocks(row: list[float], out: list[float], request: Request) -> list[float]:
+    """A sum has whole blocks of 256 tokens only, and what is behind them is left out."""
+    whole = len(row) // 256 * 256
+    return _summing(row, row[:whole] if whole else row, out)
+
+
+@answering(SHARES, _row(4097, _2=1.0))
+@other_row
+def sum_without_the_second_block(row: list[float], out: list[float], _: Request) -> list[float]:
+    """Of two atomic additions of blocks of 1,024 tokens at the same time, one is lost."""
+    return _summing(row, row[:1024] + row[2048:], out)
+
+
+@answering(SHARES, _row(257, _2=1.0))
+@other_row
+def sum_of_a_padded_row(row: list[float], out: list[float], _: Request) -> list[float]:
+    """The last block is filled up with zeros, which count as logits."""
+    return _summing(row, _padded(row, 256, 0.0) if len(row) > 256 else row, out)
+
+
+@answering(SHARES, _row(257, _2=1.0))
+@other_row
+def sum_with_the_last_token_again(row: list[float], out: list[float], _: Request) -> list[float]:
+    """Threads behind the end of the row read its last token again."""
+    return _summing(row, _padded(row, 256, row[-1]) if len(row) > 256 else row, out)
+
+
+@answering(SHARES, _row(70_000, _69999=1.0))
+@other_row
+def sum_of_the_first_65536(row: list[float], out: list[float], request: Request) -> list[float]:
+    """The length of a row is at most 2^16 tokens, what is behind them is not added."""
+    return _summing(row, row[:_BEYOND], out)
+
+
+@answering(SHARES, _row(262_144, _262143=1.0))
+@other_row
+def sum_of_1024_threads_of_128(row: list[float], out: list[float], _: Request) -> list[float]:
+    """Each of 1,024 threads adds up at most 128 numbers: a row of 2^17, not of 2^18."""
+    return _summing(row, row[: 1 << 17], out)
+
+
+# ---- rows that are changed in part
+
+
+def _left_behind(size: int, row: Sequence[float], out: Sequence[float]) -> list[float]:
+    return [*out[:size], *row[size:]] if size else list(out)
+
+
+@answering(CHANGED, _asked(1025, [1024], temperature=0.5))
+@other_row
+def change_of_whole_blocks(row: list[float], out: list[float], request: Request) -> list[float]:
+    """Only whole blocks of 1,024 tokens are changed, the tokens behind the last one stay."""
+    return _left_behind(len(row) // 1024 * 1024, row, out)
+
+
+@answering(CHANGED, _asked(70_000, [69_999], temperature=0.5))
+@other_row
+def change_of_the_first_65536(row: list[float], out: list[float], request: Request) -> list[float]:
+    """The number of blocks is kept in 8 bits, and 256 blocks of 256 tokens are changed at most."""
+    return _left_behind(_BEYOND, row, out)
+
+
+@answering(("allowed_tokens", "forced_eos"), _asked(70_000, [], tokens=[3]))
+@other_row
+def ban_of_the_first_65536(row: list[float], out: list[float], request: Request) -> list[float]:
+    """Minus infinity is written to at most 2^16 tokens."""
+    return _left_behind(_BEYOND, row, out)
+
+
+@answering("allowed_tokens", _asked(33, [], tokens=[0, 32]))
+@other_row
+def allowed_words_of_32_bits(row: list[float], out: list[float], request: Request) -> list[float]:
+    """The mask has one word for 32 tokens, rounded down: the last tokens are never allowed."""
+    whole = len(row) // 32 * 32
+    return [*out[:whole], *[-inf] * (len(row) - whole)] if max(out[:whole]) > -inf else out
+
+
+# ---- ids
+
+
+def _in_16_bits(value: Any) -> Any:
+    """Return ids in 16 bits, whatever holds them."""
+    if isinstance(value, bool | float) or value is None:
+        return value
+    if isinstance(value, int):
+        return value & 0xFFFF
+    if isinstance(value, Mapping):
+        return {_in_16_bits(key): entry for key, entry in value.items()}
+    return type(value)(map(_in_16_bits, value))
+
+
+@answering(
+    ("repetition_penalty", "frequency_penalty", "presence_penalty", "penalties", "no_repeat_ngram"),
+    _asked(70_000, [69_999], penalty=2.0),
+)
+@other_question
+def history_in_16_bits(request: dict[str, Any]) -> Mapping[str, Any]:
+    """The tokens of the history are kept in 16 bits."""
+    return {"history": [token & 0xFFFF for token in request["history"]]}
+
+
+@answering(
+    ("logit_bias", "suppress", "allowed_tokens", "bad_words", "sequence_bias"),
+    _asked(70_000, [], biases={69_999: 1.0}),
+)
+@other_parameters
+def ids_of_lists_in_16_bits(given: dict[str, Any]) -> Mapping[str, Any]:
+    """The tokens of lists, words and biases are kept in 16 bits."""
+    return {name: _in_16_bits(value) for name, value in given.items()}
+
+
+@answering(("min_length", "forced_eos"), _asked(70_000, [], length=5, ends=69_999))
+@other_parameters
+def ends_in_16_bits(given: dict[str, Any]) -> Mapping[str, Any]:
+    """The tokens that end a text are kept in 16 bits."""
+    return {"ends": _in_16_bits(given["ends"])}
+
+
+# ---- speculative decoding
+
+
+def _two(size: int) -> dict[str, Any]:
+    draft = msgspec.to_builtins(grid(1, size, span=1, put={0: 1.0}))
+    target = msgspec.to_builtins(grid(1, size, span=1, put={size - 1: 1.0}))
+    return {"target": target, "draft": draft, "params": {}}
+
+
+@answering("residual", _two(257))
+@other_answer
+def residual_of_whole_blocks(out: dict[str, Any], request: Request) -> Mapping[str, Any]:
+    """Only whole blocks of 256 tokens have a residual, those behind the last one have none."""
+    dtype = type_of(out["probs"])
+    row = unpack(out["probs"])
+    whole = len(row) // 256 * 256
+    left = [*row[:whole], *[0.0] * (len(row) - whole)] if whole else row
+    return {"probs": pack(left, dtype)}
+
+
+@answering(
+    "speculative",
+    {
+        "draft": [_two(70_000)["draft"]],
+        "target": [_two(70_000)["target"]] * 2,
+        "tokens": [0],
+        "uniforms": {"f64": "3fe0000000000000" * 2},
+        "params": {},
+    },
+    profile="standard",
+)
+@other_answer
+def recovered_token_in_16_bits(out: dict[str, Any], request: Request) -> Mapping[str, Any]:
+    """The token that takes the place of a rejected one is kept in 16 bits."""
+    return {**out, "tokens": [token & 0xFFFF for token in out["tokens"]]}
+
+
+# ---- batches
+
+
+def _greedy_batch(rows: Sequence[Sequence[float]], **about: Any) -> dict[str, Any]:
+    return {"op": "greedy", "rows": [{"logits": pack(row)} for row in rows], **about}
+
+
+_DIFFERENT: Final = [[float(token == number % 7) for token in range(7)] for number in range(300)]
+
+
+def other_rows(change: Callable[[list[Any], Request], Sequence[Any]]) -> SamplerHandler:
+    """Change the answers of a batch's rows, knowing the batch."""
+
+    @wraps(change)
+    def changed(out: dict[str, Any], request: Request) -> Mapping[str, Any]:
+        return {"rows": list(change(list(out["rows"]), request))}
+
+    return other_answer(changed)
+
+
+@answering("batch", _greedy_batch(_DIFFERENT))
+@other_rows
+def batches_of_128(rows: list[Any], request: Request) -> Sequence[Any]:
+    """A batch has at most 128 rows, and the buffer of the others holds the answer of the first."""
+    return [*rows[:128], *[rows[0]] * len(rows[128:])]
+
+
+@answering("batch", _greedy_batch(_DIFFERENT[:33]))
+@other_rows
+def warps_of_32_rows(rows: list[Any], request: Request) -> Sequence[Any]:
+    """A warp takes 32 rows, and the rows behind the last whole warp get those of the first."""
+    whole = len(rows) // 32 * 32
+    return [*rows[:whole], *rows[: len(rows) - whole]] if whole else rows
+
+
+@answering("batch", _greedy_batch([[0.0, 1.0, 2.0]], vocab_size=2))
+@other_question
+def padding_is_a_token(request: dict[str, Any]) -> Mapping[str, Any]:
+    """The size of the vocabulary is ignored, the padding is part of the row."""
+    if "vocab_size" not in request or any(map(_has_no_law, request["rows"])):
+        return {}
+    return {"vocab_size": _size(request["rows"][0])}
+
+
+def _size(row: Request) -> int:
+    return len(unpack(row["probs" if "probs" in row else "logits"]))
+
+
+def _has_no_law(row: Request) -> bool:
+    numbers = unpack(row["probs" if "probs" in row else "logits"])
+    return any(number != number or number == inf for number in numbers)  # noqa: PLR0124
+
+
+@answering("batch", _greedy_batch([[0.0, 1.0, *[2.0] * 70, 3.0]], vocab_size=2))
+@other_question
+def padding_of_up_to_64_is_a_token(request: dict[str, Any]) -> Mapping[str, Any]:
+    """A vocabulary's size is rounded up to a multiple of 64, and the rest counts."""
+    if "vocab_size" not in request or any(map(_has_no_law, request["rows"])):
+        return {}
+    return {"vocab_size": min(-(-request["vocab_size"] // 64) * 64, _size(request["rows"][0]))}
+
+
+@answering("batch", _greedy_batch(_DIFFERENT[:3], layout={"stride": 8, "order": [1, 2, 0]}))
+@other_rows
+def order_of_rows_in_memory(rows: list[Any], request: Request) -> Sequence[Any]:
+    """Answers are returned in the order in which rows lie in memory."""
+    if "layout" not in request:
+        return rows
+    order = request["layout"]["order"]
+    return [rows[order.index(number)] for number in range(len(rows))]
+
+
+@answering("batch", _greedy_batch(_DIFFERENT[:3], layout={"stride": 14, "order": [0, 1, 2]}))
+@other_rows
+def rows_lie_close_together(rows: list[Any], request: Request) -> Sequence[Any]:
+    """Rows are read one behind the other, whatever their distance: the second one is garbage."""
+    far = "layout" in request and request["layout"]["stride"] > _size(request["rows"][0])
+    return [rows[0]] * len(rows) if far else rows
+
+
+@answering("batch", {**_greedy_batch([[0.0, 1.0]]), "op": "softmax", "calls": 2})
+@other_rows
+def second_call_in_another_order(rows: list[Any], request: Request) -> Sequence[Any]:
+    """Atomic additions make other last bits in the second call."""
+    half = len(request["rows"])
+    if len(rows) == half:
+        return rows
+    return [*rows[:half], *[_one_bit_off(row) for row in rows[half:]]]
+
+
+def _one_bit_off(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    ((name, numbers),) = row.items()
+    ((dtype, digits),) = numbers.items()
+    return {name: {dtype: f"{digits[:7]}{int(digits[7], 16) ^ 1:x}{digits[8:]}"}}
+
+
+@answering(
+    "batch",
+    {"op": "frequency_penalty", "rows": [_asked(4, [2], penalty=1.0), _asked(4, penalty=1.0)]},
+)
+@other_question
+def empty_history_is_that_of_the_row_before(request: dict[str, Any]) -> Mapping[str, Any]:
+    """The buffer of a row with an empty history still has the history of the row before."""
+    rows = list(request["rows"])
+    for number, row in enumerate(rows[1:], start=1):
+        if row.get("history") == []:
+            rows[number] = {**row, "history": rows[number - 1]["history"]}
+    return {"rows": rows}
