@@ -23,8 +23,11 @@ from sampling_ref import (
     RowError,
     distribution,
     explain,
+    min_p,
     sample,
     step,
+    top_n_sigma,
+    top_p,
 )
 from sampling_ref.engines.draws import draw, walk
 from sampling_ref.engines.llama_cpp_order import LLAMA_32
@@ -38,7 +41,6 @@ from sampling_ref.numbers.torch32 import TORCH32
 from sampling_ref.random.sources import Given, read_uniforms
 from sampling_ref.row import Candidates, ReadRow, all_candidates
 from sampling_ref.steps.step import Situation
-from tests.sampling.filtering import min_p, top_n_sigma, top_p
 from tests.sampling.rows import histories, rows, shares
 from tests.texts import drawn
 
