@@ -26,6 +26,7 @@ NEEDED = {
     "run_splintr.py": ["splintr"],
     "run_tokie.py": ["tokie"],
     "run_mistral_common.py": ["mistral_common"],
+    "run_onnxruntime_extensions.py": ["onnxruntime_extensions"],
     "run_sentencepiece.py": ["sentencepiece"],
     "run_tokenizers.py": ["bpe_openai", "rs_bpe", "tiktoken"],
 }

@@ -14,9 +14,9 @@ from bpe_ref.patterns.pretokenizer import Pretokenizer
 from bpe_ref.registry import REGISTRY
 from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE
 from tests.strategies import examples
-from tokenref.answers import Declared, Engine, LoadsTokenizers, Ok, Refused, Unsupported
+from tokenref.answers import Declared, Engine, LoadsTokenizers, Ok, Refused, Session, Unsupported
 from tokenref.catalogue import open_catalogue
-from tokenref.engines import json_process, llama_cpp_tokenizer
+from tokenref.engines import json_process, llama_cpp_tokenizer, onnxruntime_extensions
 from tokenref.engines.json_files import CrashError, JsonEngine, without_possessive
 from tokenref.engines.json_process import Isolated, ProcessEndedError, TimedOutError
 from tokenref.engines.table import Unavailable, engine
@@ -30,6 +30,7 @@ from tokenref.verdicts import Exact
 
 NAMES = ("kitoken", "tokie", "splintr-rs", "fastokens", "gigatoken", "iree-tokenizer")
 OTHER_FILES = ("mistral-common", "sentencepiece")
+BYTE_LEVEL = "onnxruntime-extensions"
 WITH_NODE = (*NAMES, "tokenizers-js")
 BYTES = {bytes([byte]): byte for byte in range(256)}
 SPACED = vocabulary_by_concatenation(
@@ -51,7 +52,7 @@ def installed(name: str) -> Engine:
 
 
 @pytest.mark.parametrize(
-    "name", ["llama.cpp", *(name for name in WITH_NODE if name != "iree-tokenizer")]
+    "name", ["llama.cpp", BYTE_LEVEL, *(name for name in WITH_NODE if name != "iree-tokenizer")]
 )
 def test_it_makes_the_tokens_of_the_reference(name: str) -> None:
     session, tokenizer = installed(name).load(SPACED, "spaced"), tokenizer_of(SPACED)
@@ -63,7 +64,7 @@ def test_it_makes_the_tokens_of_the_reference(name: str) -> None:
         ids = tokenizer.encode(text, special="ordinary")
         assert session.answer("encode", {"text": text}) == Ok({"ids": ids})
         assert session.answer("count", {"text": text}) == Ok({"count": len(ids)})
-        if ids or name != "tokenizers-js":  # it refuses no ids: a known difference
+        if ids or name not in {"tokenizers-js", BYTE_LEVEL}:  # no ids: a known difference
             assert session.answer("decode", {"ids": ids}) == Ok({"bytes": text.encode().hex()})
         found = tokenizer.encode(text, special="recognise")
         request = {"text": text, "allowed": "all", "disallowed": []}
@@ -91,7 +92,7 @@ def test_it_answers_the_ids_of_a_file(name: str) -> None:
     assert answer.reason.startswith("cannot load it: ")
 
 
-@pytest.mark.parametrize("name", [*WITH_NODE, "llama.cpp", *OTHER_FILES])
+@pytest.mark.parametrize("name", [*WITH_NODE, "llama.cpp", BYTE_LEVEL, *OTHER_FILES])
 def test_every_known_difference_of_it_has_a_reason_and_a_link(name: str) -> None:
     entries = [entry for entry in read_known() if entry.engine == name]
     assert entries
@@ -153,6 +154,14 @@ def framed(*merges: str, **changes: object) -> bytes:
         vocab[merge.replace(" ", "")] = 290 + len(vocab)
     text = FRAMED.replace("VOCAB", json.dumps(vocab)).replace("MERGES", json.dumps(merges))
     return json.dumps(json.loads(text) | changes).encode()
+
+
+def session_of_file(name: str, content: bytes) -> Session:
+    found = installed(name)
+    assert isinstance(found, LoadsTokenizers)
+    session = found.load_tokenizer(content, "file", "hugging-face")
+    assert not isinstance(session, Unsupported)
+    return session
 
 
 def test_llama_cpp_reads_a_file_as_a_vocabulary_of_its_own() -> None:
@@ -270,6 +279,31 @@ def test_the_unknown_piece_of_sentencepiece_is_a_refusal() -> None:
     assert codes == ["MISSING_BYTE", "UNKNOWN_ID", "UNKNOWN_ID"]
 
 
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"decoder": None}, "is only asked about byte-level files"),
+        ({"model": {"type": "BPE", "vocab": {"a": 1}, "merges": []}}, "is not run with ids beyond"),
+        ({"pre_tokenizer": {"type": "Other"}}, "Failed to create tokenizer"),
+    ],
+)
+def test_onnxruntime_extensions_is_not_asked_about_some_files(
+    changes: dict[str, object], reason: str
+) -> None:
+    session = session_of_file(BYTE_LEVEL, framed(**changes))
+    answer = session.answer("tokenize", {"text": "a", "add_special_tokens": False})
+    assert isinstance(answer, Unsupported)
+    assert reason in answer.reason
+
+
+def test_onnxruntime_extensions_adds_no_special_tokens() -> None:
+    session = session_of_file(BYTE_LEVEL, framed(added_tokens=[]))
+    template = session.answer("tokenize", {"text": "th", "add_special_tokens": True})
+    assert template == Unsupported("only adds the special tokens of tokenizer_config.json")
+    plain = session.answer("tokenize", {"text": "th", "add_special_tokens": False})
+    assert plain == Ok({"ids": [116, 104]})
+
+
 # ---- what they share
 
 
@@ -284,6 +318,19 @@ def test_a_published_pattern_cuts_the_same_without_possessive_quantifiers(name: 
     @given(st.text(max_size=12) | st.lists(st.sampled_from(atoms)).map("".join))
     def check(text: str) -> None:
         assert greedy.pieces(text) == possessive.pieces(text)
+
+    check()
+
+
+def test_the_expression_of_gpt_2_cuts_as_that_of_r50k_base() -> None:
+    published = REGISTRY["r50k_base"].pattern
+    assert published is not None
+    newer, older = Pretokenizer(published), Pretokenizer(json.loads(onnxruntime_extensions._GPT2))
+
+    @examples(300)
+    @given(st.text(max_size=12) | st.text("'stre \n\r1a!", max_size=12))
+    def check(text: str) -> None:
+        assert newer.pieces(text) == older.pieces(text)
 
     check()
 
@@ -455,7 +502,7 @@ def test_of_declared_fields_only_these_are_judged() -> None:
     assert judge(case, Ok({}), file, declared).status == "fail"
 
 
-@pytest.mark.parametrize("name", [*WITH_NODE, "llama.cpp"])
+@pytest.mark.parametrize("name", [*WITH_NODE, "llama.cpp", BYTE_LEVEL])
 def test_a_canary_about_another_field_than_the_ids_does_not_pass(name: str) -> None:
     catalogue = open_catalogue()
     canaries = [case for case in catalogue.canaries if case.id.startswith("canary/tokenize/")]

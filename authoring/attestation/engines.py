@@ -13,6 +13,7 @@ from tokenref.runner import Run
 TOKENIZERS: Final = (
     *("tiktoken", "tokenizers", "bpe-openai", "rs-bpe", "wordchipper", "kitoken", "tokie"),
     *("splintr-rs", "fastokens", "gigatoken", "iree-tokenizer", "mistral-common", "sentencepiece"),
+    "onnxruntime-extensions",
     *("gpt-tokenizer", "js-tiktoken", "tiktoken-wasm", "tokenizers-js"),
     *("llguidance", "xgrammar", "outlines-core"),
 )

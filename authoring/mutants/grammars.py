@@ -99,7 +99,7 @@ def grammar_only_whole_characters(pattern: str, vocabulary: Vocabulary) -> Gramm
     return Wrong(pattern, vocabulary)
 
 
-@matching(asked("ad|ab", 0))
+@matching(asked("cd"))
 def grammar_looks_for_tokens_of_the_rest(pattern: str, vocabulary: Vocabulary) -> GrammarMatcher:
     """A token is only allowed if more tokens can complete the text."""
 

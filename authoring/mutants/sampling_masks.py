@@ -74,7 +74,7 @@ def _each_row(row: SamplerHandler) -> SamplerHandler:
 # ---- which bit is whose
 
 
-@mask(_asked(words=[0b0010]))
+@mask(_asked(words=[0x80000002]))
 def mask_bits_in_the_other_order(given: Params) -> Mapping[str, Any]:
     """The lowest bit is taken for the highest, and the highest for the lowest."""
     return {"bits": "low first" if given.get("bits") == "high first" else "high first"}
@@ -126,7 +126,7 @@ def mask_drops_the_last_partial_word(given: Params) -> Mapping[str, Any]:
     return {} if words is None or len(words) < 2 else {"words": [*words[:-1], 0]}
 
 
-@mask(row_request(_FORTY, words=[1, 1]))
+@mask(row_request(_FORTY, words=[1, 2]))
 def mask_of_one_word(given: Params) -> Mapping[str, Any]:
     """Only the first word is read, and used for all tokens."""
     words = _words(given)
@@ -471,7 +471,7 @@ def mask_of_the_first_65536(given: Params) -> Mapping[str, Any]:
     return {"words": found} if "words" in given else {}
 
 
-@answering("steps", _far(words={0: 1, 1000: 1}))
+@answering("steps", _far(words={0: 1, 40: 1, 1000: 1}))
 @_each_mask
 def mask_of_one_block(given: Params) -> Mapping[str, Any]:
     """A block of 1,024 threads reads its own word of the first 32 only."""

@@ -43,6 +43,11 @@ _TOKENIZERS: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
             "iree_tokenizer:IreeTokenizerEngine",
         ),
         "sentencepiece": ("sentencepiece", "sentencepiece", "sentencepiece:SentencepieceEngine"),
+        "onnxruntime-extensions": (
+            "onnxruntime_extensions.pp_api",
+            "onnxruntime-extensions",
+            "onnxruntime_extensions:OnnxruntimeExtensionsEngine",
+        ),
         "mistral-common": (
             "mistral_common.tokens.tokenizers.tekken",
             "mistral-common",
