@@ -14,7 +14,7 @@ tokenizer.json, tekken.json, tokenizer.model, vocab.json, encoder.json.
 import gc
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -31,6 +31,7 @@ from bpe_ref.vocabulary import Vocabulary, vocabulary_by_concatenation
 
 _TINY: Final = "tiny"
 _FILES: Final = ("tokenizer.json", "tekken.json", "tokenizer.model", "vocab.json", "encoder.json")
+_ENDINGS: Final = ("tokenizer.json", "tekken.json", ".model", "vocab.json", ".tiktoken", ".gguf")
 _BESIDE: Final = {
     "merges.txt": "vocab.json",
     "vocab.json": "merges.txt",
@@ -87,8 +88,18 @@ def _path(name_or_path: str | os.PathLike[str]) -> Path | None:
     if _is_folder(path):
         raise VocabularyFileError(
             f"{path} must hold one of {', '.join(_FILES)}, it is a folder without any"
+            f"{_instead(path)}"
         )
     return path
+
+
+def _instead(folder: Path) -> str:
+    """Return the end of the sentence: a file in the folder that can be given by its own name."""
+    with suppress(OSError):
+        for file in sorted(folder.iterdir()):
+            if file.name.removesuffix(".gz").endswith(_ENDINGS) and file.is_file():
+                return f"; to load {file.name}, give its path: {file}"
+    return ""
 
 
 def _load(path: Path, name: str) -> Tokenizer:

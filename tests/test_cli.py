@@ -1,5 +1,6 @@
 """The command does what it says, and bad input of any kind ends in one sentence."""
 
+import gzip
 import json
 import os
 import re
@@ -8,7 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -284,6 +285,7 @@ def test_a_vocabulary_that_is_not_found_is_counted_and_never_passes(
     assert result.exit_code == 3
     assert "not run" in result.output
     assert "no cases were run" in result.output
+    assert "most often: vocabulary cl100k_base was found nowhere" in result.output
     assert "cases were not run: vocabulary cl100k_base was found nowhere" in result.output
 
 
@@ -649,22 +651,90 @@ def test_a_badge_shows_the_result(tmp_path: Path, engine: str, message: str, col
 
 
 @pytest.mark.parametrize(
-    ("options", "code"),
+    ("options", "code", "why"),
     [
-        (["--cmd", "./missing"], 2),
-        (["--cmd", "true"], 3),
-        (["naive", "--fixtures-digest", "sha256:0"], 3),
-        (["naive", "--id", "nothing"], 3),
+        (["--cmd", "./missing"], 2, "'./missing' cannot be started: No such file or directory"),
+        (["--cmd", "true"], 3, "--cmd true: no answer to hello: it ended with exit status 0"),
+        (["naive", "--fixtures-digest", "sha256:0"], 3, "the fixtures "),
+        (["naive", "--id", "nothing"], 3, "the selection matches none of the "),
+        (["naive", "--op", "top_p"], 3, "no cases were run: "),
     ],
 )
-def test_an_old_badge_does_not_survive_a_run_that_proves_nothing(
-    tmp_path: Path, options: list[str], code: int
+def test_an_old_badge_does_not_survive_a_run_that_proves_nothing_and_the_new_one_says_why(
+    tmp_path: Path, options: list[str], code: int, why: str
 ) -> None:
     path = tmp_path / "badge.json"
     tokenref("check", "naive", "--id", EXAMPLE, "--badge", path)
     assert json.loads(path.read_text())["message"] == "24 passed"
     assert tokenref("check", *options, "--badge", path).exit_code == code
-    assert json.loads(path.read_text())["message"] == "invalid run"
+    message = json.loads(path.read_text())["message"]
+    assert message.startswith(f"invalid run: {why}")
+    assert len(message) < 100
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("naive", "naive\x80", "known.toml: not a list of known differences: it is not UTF-8"),
+        (
+            "[[known]]",
+            "known = []\n[more]",
+            "it must contain [[known]] entries only, or known = []",
+        ),
+        ('"differs"', '"no"', "entry 1: title must be a text of at least 3 characters, got 'no'"),
+        ('"fail"', '"failed"', "status must be fail, wrong_error, crash or timeout, got 'failed'"),
+        (
+            "cases =",
+            "case =",
+            "the keys are title, engine, cases, status, reason, link, got 'case'",
+        ),
+        ('["*"]', '"*"', "cases must be a list of one or more ids, which may contain * and ?"),
+        (
+            "It is an example that differs, for this test.",
+            "It is.",
+            "entry 1: reason must be a text of at least 20 characters, got 'It is.'",
+        ),
+        ('status = "fail"\n', "", "status is missing; it must be fail, wrong_error, crash or"),
+    ],
+)
+def test_a_mistake_in_a_list_of_known_differences_is_named_with_its_rule(
+    tmp_path: Path, old: str, new: str, sentence: str
+) -> None:
+    path = tmp_path / "known.toml"
+    entry = KNOWN_ENTRY.format(engine="naive", case="*")
+    path.write_bytes(entry.replace(old, new).encode("latin-1"))
+    shown = tokenref("check", "naive", "--id", EXAMPLE, "--known", path)
+    assert shown.exit_code == 3
+    assert sentence in shown.output
+
+
+def test_a_list_of_known_differences_may_have_no_link_and_lines_of_windows(tmp_path: Path) -> None:
+    path = tmp_path / "known.toml"
+    entry = KNOWN_ENTRY.format(engine="greedy", case="bpe/encode/examples/e13-*")
+    path.write_bytes(entry.replace('link = ""\n', "").replace("\n", "\r\n").encode())
+    only = ("--id", "bpe/encode/examples/e13-*")
+    assert tokenref("check", "greedy", *only, "--known", path).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda _: b"", "own.jsonl: the file is empty"),
+        (gzip.compress, "own.jsonl: the file is compressed; decompress it with gunzip first"),
+        (lambda data: data.replace(b"\n", b"\r\n"), "lines must end with a line feed only"),
+    ],
+)
+def test_a_record_file_that_was_converted_or_is_empty_says_so(
+    tmp_path: Path, change: Callable[[bytes], bytes], sentence: str
+) -> None:
+    path = tmp_path / "own.jsonl"
+    (tmp_path / "a.txt").write_text("to be\n")
+    filled = ("--vocabulary", "tiny", "--texts", tmp_path / "a.txt", "--out", path)
+    assert tokenref("fill", *filled).exit_code == 0
+    path.write_bytes(change(path.read_bytes()))
+    shown = tokenref("check", "naive", "--records", path, "--vocabulary", "tiny")
+    assert shown.exit_code == 3
+    assert sentence in shown.output
 
 
 def test_a_list_of_known_differences_for_another_engine_is_pointed_out(tmp_path: Path) -> None:
@@ -686,6 +756,62 @@ status = "fail"
 reason = "It is an example that differs, for this test."
 link = ""
 """
+
+
+def hanging(folder: Path) -> Path:
+    """Return a program that answers hello and nothing else."""
+    program = folder / "hangs"
+    ops = {"top_k": {"profiles": ["standard"]}}
+    hello = json.dumps({"proto": 1, "impl": {"name": "hangs", "version": "1"}, "ops": ops})
+    program.write_text(f"#!/bin/sh\nread line\necho '{hello}'\nexec sleep 100\n")
+    program.chmod(0o755)
+    return program
+
+
+def test_that_an_engine_hangs_is_printed_at_once(tmp_path: Path) -> None:
+    limits = ["--timeout", "0.2", "--op", "top_k"]
+    command = ["check", "--cmd", str(hanging(tmp_path)), *limits]
+    running = subprocess.Popen(
+        [sys.executable, "-m", "tokenref", *command], stderr=subprocess.PIPE, text=True
+    )
+    assert running.stderr is not None
+    line = running.stderr.readline()
+    assert line.startswith("tokenref: hangs: it did not answer within ")
+    assert line.endswith(" seconds; it is ended and started again, at most 20 times\n")
+    assert running.poll() is None
+    running.terminate()
+    running.communicate()
+
+
+def test_a_command_that_waits_for_a_program_says_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("tokenref.commands.paths.SLOW", 0.05)
+    for command in ("check", "doctor"):
+        shown = tokenref(command, "--cmd", "sleep 100", "--timeout-to-start", "1")
+        waiting = "tokenref: waiting for an answer of sleep 100; it has 1 seconds to answer hello"
+        assert shown.stderr.startswith(waiting)
+    quick = tokenref("check", "--cmd", "true")
+    assert "waiting" not in quick.stderr
+
+
+def test_a_program_in_the_place_of_an_engine_or_without_its_folder_is_explained(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    hanging(tmp_path)
+    (tmp_path / "source").write_text("")
+    (tmp_path / "folder").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for arguments, sentence in {
+        ("./hangs",): "got './hangs'; to test a program, use --cmd\n",
+        ("hangs",): "got 'hangs'; to test a program, use --cmd\n",
+        ("--cmd", "hangs"): "No such file or directory; for the file in this folder, write ./hangs",
+        ("--cmd", "./source"): "Permission denied; the file is not executable",
+        ("--cmd", "./folder"): "Permission denied: it is a folder",
+    }.items():
+        shown = tokenref("check", *arguments)
+        assert shown.exit_code == 2
+        assert sentence in shown.output
 
 
 def test_engines_are_listed_with_their_versions() -> None:

@@ -388,6 +388,18 @@ def test_long_files_are_counted_in_parts_with_a_progress_bar(
         assert total["tokens"] >= 2 * found
 
 
+def test_the_progress_of_a_run_is_shown_on_a_terminal() -> None:
+    terminal, inner = os.openpty()
+    program = [sys.executable, "-m", "tokenref", "check", "naive", "--op", "encode"]
+    running = subprocess.Popen(
+        [*program, "--vocabulary", "tiny"], stdout=subprocess.DEVNULL, stderr=inner
+    )
+    os.close(inner)
+    shown = b"".join(_written_to(terminal)).decode()
+    assert running.wait() == 0
+    assert re.search(r"[1-9]\d?%", shown)
+
+
 def _written_to(terminal: int) -> Iterator[bytes]:
     with contextlib.suppress(OSError):  # Linux's way to say that nobody writes any more
         while data := os.read(terminal, 1 << 16):

@@ -56,6 +56,19 @@ def all_of(finding: Finding) -> str:
     return f"{finding.text}\n{finding.wrote}\n{finding.right}\n{finding.hint}"
 
 
+def test_a_program_that_hangs_after_hello_is_not_told_to_flush(tmp_path: Path) -> None:
+    program = tmp_path / "hangs"
+    ops = '{"top_k":{"profiles":["standard"]}}'
+    hello = f'{{"proto":1,"impl":{{"name":"hangs","version":"1"}},"ops":{ops}}}'
+    program.write_text(f"#!/bin/sh\nread line\necho '{hello}'\nread line\nexec sleep 100\n")
+    program.chmod(0o755)
+    found = examine(str(program), catalogue(), Patience(per_batch=0.5, per_case=0, to_start=60))
+    (said,) = [each for each in found if each.about == "top_k"]
+    assert said.text == "it did not answer run within 0.5 seconds"
+    assert said.hint.startswith("it answered what came before, so this question takes too long")
+    assert said.wrote == ""
+
+
 def test_a_likely_cause_is_named() -> None:
     said = [each.text for each in findings("missing dropped") if each.about == "likely cause"]
     assert any("the seeded bug missing-byte-dropped" in sentence for sentence in said), said

@@ -1,5 +1,6 @@
 """Shrinking ends: by time, by Ctrl-C, by a count. What was reached is kept, and gone on with."""
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future
@@ -338,6 +339,22 @@ def test_an_unfinished_finding_about_nothing_is_one_sentence() -> None:
     journal.findings[old.sum] = broken
     with pytest.raises(InputError, match="cannot be loaded"):
         list(made_smaller(journal, Comparer(Wrong()), Limits()))
+
+
+def test_a_program_that_hangs_is_not_asked_all_golden_records_to_find_the_cause(
+    tmp_path: Path,
+) -> None:
+    starts, program = tmp_path / "starts", tmp_path / "hangs"
+    ops = {"top_k": {"profiles": ["standard"]}}
+    hello = json.dumps({"proto": 1, "impl": {"name": "hangs", "version": "1"}, "ops": ops})
+    program.write_text(f"#!/bin/sh\necho >> {starts}\nread line\necho '{hello}'\nexec sleep 100\n")
+    program.chmod(0o755)
+    limits = ["--seed", "1", "--seconds", "0.1", "--shrink-seconds", "0", "--timeout", "0.1"]
+    found = CliRunner().invoke(main, ["fuzz", "--cmd", str(program), "--op", "top_k", *limits])
+    assert found.exit_code == 1, found.output
+    assert "timeout: it did not answer within * seconds" in found.output
+    assert "golden records" not in found.output
+    assert len(starts.read_text()) < 40  # there are 125 golden records
 
 
 def test_asking_one_question_again_is_limited_too() -> None:

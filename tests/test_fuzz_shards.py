@@ -167,16 +167,18 @@ def test_a_regression_file_brings_its_vocabularies_along(found: Path, tmp_path: 
         open_regressions(out)
 
 
-def test_a_second_finding_is_added_and_the_same_one_is_refused(found: Path, tmp_path: Path) -> None:
+def test_a_second_finding_is_added_and_the_same_one_only_once(found: Path, tmp_path: Path) -> None:
     out = tmp_path / "2026.jsonl"
     findings = list(read_journal(found).findings.values())
     for finding in findings[:2]:
         command("promote", found, "--id", finding.record["id"], "--why", WHY, "--out", out)
     assert len(read_records(out)) == 2
     before = out.read_bytes()
-    again = command("promote", found, "--id", findings[0].record["id"], "--why", WHY, "--out", out)
-    assert again.exit_code == 2
-    assert "already has this case" in again.output
+    first = findings[0].record["id"]
+    again = command("promote", found, "--id", first, "--why", WHY, "--out", out)
+    assert again.exit_code == 0
+    said = f"already in {out}, and left as they are: {first}; nothing was added\n"
+    assert again.output == said
     assert out.read_bytes() == before
 
 

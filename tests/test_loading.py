@@ -103,6 +103,16 @@ def test_whole_tokenizers_are_loaded_as_such(tmp_path: Path) -> None:
 SMALL_IDS = tokenizer_of(SMALL).encode("ab")
 
 
+def test_a_folder_with_a_file_of_another_name_says_how_to_load_it(tmp_path: Path) -> None:
+    with pytest.raises(VocabularyFileError, match=r"without any$"):
+        load(tmp_path)
+    file = tmp_path / "tokenizer.json.gz"
+    file.write_bytes(b"")
+    with pytest.raises(VocabularyFileError) as caught:
+        load(tmp_path)
+    assert str(caught.value).endswith(f"; to load tokenizer.json.gz, give its path: {file}")
+
+
 def test_a_folder_is_looked_through(tmp_path: Path) -> None:
     (tmp_path / "tokenizer.model").write_bytes(a_model([UNKNOWN, Piece("▁a")]))
     assert isinstance(load(tmp_path).model, SentencePieceModel)

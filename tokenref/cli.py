@@ -23,6 +23,7 @@ from tokenref.commands.endings import (
     reader_is_gone,
     sentence_of,
     take_closed_streams,
+    tell_error,
 )
 from tokenref.commands.table import MOVED, CommandTable
 from tokenref.visible import visible
@@ -71,11 +72,13 @@ class OneSentence(click.Group):
         except (click.exceptions.Exit, click.Abort):
             raise
         except click.ClickException as error:
+            tell_error(ctx, error.format_message())
             return ctx.exit(_shown(error))
         except KeyboardInterrupt:
             code, sentence = 130, "interrupted"  # click would end with 1
         except BaseException as error:  # noqa: BLE001 - a Rust panic is a BaseException
             code, sentence = _ended_by(error, ctx)
+        tell_error(ctx, sentence)
         _say(sentence)
         return ctx.exit(code)
 

@@ -9,14 +9,14 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta, Struct
 
 from tokenref.judge import Judgement
 from tokenref.record import RecordError, Why
-from tokenref.record_files import read_file
+from tokenref.record_files import GZIP, read_file
 
 
 class Known(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -31,7 +31,7 @@ class Known(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     status: Literal["fail", "wrong_error", "crash", "timeout"]
     reason: Why
-    link: str
+    link: str = ""
 
     def covers(self, engine: str, case_id: str) -> bool:
         """Return whether this entry applies to an engine and a case.
@@ -44,22 +44,53 @@ class Known(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return self.engine == engine and any(fnmatchcase(case_id, glob) for glob in self.cases)
 
 
-class _File(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    known: list[Known]
-
-
 def read_known(path: Path | None = None) -> list[Known]:
     """Read a list of known differences, by default that of the package. Raises `RecordError`."""
     path = path or Path(__file__).parent / "known.toml"
     data = read_file(path)
+    where = f"{path}: not a list of known differences"
     try:
         content = tomllib.loads(data.decode("utf-8"))
-        return msgspec.convert(content, type=_File).known
     except RecursionError:
         raise RecordError(f"{path}: nested too deeply for a list of known differences") from None
-    except (ValueError, msgspec.ValidationError) as error:
-        reason = "a number is too long" if "int_max_str_digits" in str(error) else error
-        raise RecordError(f"{path}: not a list of known differences: {reason}") from None
+    except UnicodeDecodeError:
+        reason = "compressed, not a text" if data.startswith(GZIP) else "not UTF-8"
+        raise RecordError(f"{where}: it is {reason}") from None
+    except ValueError as error:
+        reason = "a number is too long" if "int_max_str_digits" in str(error) else str(error)
+        raise RecordError(f"{where}: {reason}") from None
+    entries = content.get("known")
+    if not isinstance(entries, list) or len(content) > 1:
+        raise RecordError(f"{where}: it must contain [[known]] entries only, or known = []")
+    return [_entry(entry, f"{path}, entry {place}") for place, entry in enumerate(entries, 1)]
+
+
+_RULES: Final = {
+    "title": "a text of at least 3 characters",
+    "engine": "the name of an engine",
+    "cases": "a list of one or more ids, which may contain * and ?",
+    "status": "fail, wrong_error, crash or timeout",
+    "reason": "a text of at least 20 characters",
+    "link": "a text",
+}
+"""What each key of an entry must be, for people."""
+
+
+def _entry(entry: object, place: str) -> Known:
+    """Return one entry of the list. Raises `RecordError`, which names the key and its rule."""
+    if not isinstance(entry, dict):
+        raise RecordError(f"{place}: it must have the keys {', '.join(_RULES)}, got {entry!r:.80}")
+    for key in [*entry.keys() - _RULES.keys()][:1]:
+        raise RecordError(f"{place}: the keys are {', '.join(_RULES)}, got {key!r:.80}")
+    for key, rule in _RULES.items():
+        kind = Known.__annotations__[key]
+        if key not in entry and key != "link":
+            raise RecordError(f"{place}: {key} is missing; it must be {rule}")
+        try:
+            msgspec.convert(entry.get(key, ""), type=kind)
+        except msgspec.ValidationError:
+            raise RecordError(f"{place}: {key} must be {rule}, got {entry[key]!r:.80}") from None
+    return msgspec.convert(entry, type=Known)
 
 
 def stale_globs(known: Sequence[Known], engine: str, statuses: Mapping[str, str]) -> list[str]:

@@ -27,6 +27,9 @@ from tokenref.record import (
 REGRESS: Final = "regress"
 """The folder of regression files in the fixtures, and the topic of their records."""
 
+GZIP: Final = b"\x1f\x8b"
+"""The first bytes of a file that is compressed with gzip."""
+
 LARGEST: Final = 2**28
 """Maximum size of a file that is read as a whole, in bytes."""
 
@@ -62,6 +65,15 @@ def parse_records(data: bytes, source: str, *, file: str | None = None) -> list[
     Traceback (most recent call last):
     tokenref.record.RecordError: cases.jsonl, line 1: the file is truncated, ...
     """
+    if not data:
+        raise RecordError(f"{source}: the file is empty")
+    if data.startswith(GZIP):
+        raise RecordError(f"{source}: the file is compressed; decompress it with gunzip first")
+    if data.split(b"\n", 1)[0].endswith(b"\r"):
+        raise RecordError(
+            f"{source}: lines must end with a line feed only, not with carriage return and line "
+            "feed. If git converts the file, write `*.jsonl -text` to .gitattributes"
+        )
     if not data.endswith(b"\n"):
         last = data.count(b"\n") + 1
         raise RecordError(f"{source}, line {last}: the file is truncated, its last line has no end")

@@ -10,6 +10,7 @@ run is invalid.
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -196,8 +197,11 @@ def find_stale(run: Run, known: Sequence[Known], catalogue: Catalogue) -> None:
 def conclude(run: Run) -> None:
     """Add what is only known when all cases have a result: whether any was run."""
     if not run.results or run.count("unsupported", "skip", "not_run") == len(run.results):
+        details = Counter(each.judgement.detail for each in run.results if each.judgement.detail)
+        usual = "".join(f"; most often: {detail}" for detail, _ in details.most_common(1))
         run.trouble.append(
             "no cases were run: all are unsupported, skipped, or lack their vocabulary or answer"
+            f"{usual}"
         )
 
 

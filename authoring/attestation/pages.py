@@ -67,6 +67,8 @@ _HEAD = """\
 This page lists all known differences between real engines and the golden records, from
 `tokenref/known.toml`. The list is strict: if a listed record passes, the run fails, so an
 entry cannot outlive its difference. Written by `python -m authoring attest`.
+
+The list for your own engine [has the same rules](ci.md#list-what-your-engine-does-differently).
 """
 
 
@@ -154,7 +156,7 @@ def with_part(name: str, page: str, start: str, lines: Sequence[str]) -> str:
 
 
 VOCABULARIES: Final = ("cl100k_base", "o200k_base")
-"""The vocabularies that have a row of their own."""
+"""The vocabularies that have a column of their own."""
 
 TABLES_MARK: Final = "<!-- what real engines say: written by `python -m authoring attest` -->"
 
@@ -174,9 +176,10 @@ def with_tables(readme: str, runs: Sequence[Run], catalogue: Catalogue) -> str:
 def _tables(runs: Sequence[Run], catalogue: Catalogue) -> list[str]:
     names = [name for name, _ in _COUNTED]
     numbers = " ---: |" * (len(names) + 1)
+    columns = [*names, *(f"`{name}`" for name in VOCABULARIES)]
     tokenizers = [
-        f"| tokenizer | vocabulary | records | {' | '.join(names)} |",
-        f"| --- | --- |{numbers}",
+        f"| tokenizer | records | {' | '.join(columns)} |",
+        f"| --- |{numbers}{' ---: |' * len(VOCABULARIES)}",
     ]
     samplers = [f"| sampler | records | {' | '.join(names)} |", f"| --- |{numbers}"]
     for run in runs:
@@ -184,10 +187,9 @@ def _tables(runs: Sequence[Run], catalogue: Catalogue) -> list[str]:
         if run.engine in SAMPLERS:
             samplers.append(f"| {label} | {_cells(run, lambda case: case.vocab is None)} |")
             continue
-        for name in VOCABULARIES:
-            cells = _cells(run, _of_vocabulary(catalogue, name))
-            tokenizers.append(f"| {label} | `{name}` | {cells} |")
-        tokenizers.append(f"| {label} | all | {_cells(run, lambda case: case.vocab is not None)} |")
+        cells = [_cells(run, lambda case: case.vocab is not None)]
+        cells += [_in_short(run, _of_vocabulary(catalogue, name)) for name in VOCABULARIES]
+        tokenizers.append(f"| {label} | {' | '.join(cells)} |")
     return [*tokenizers, "", *samplers, ""]
 
 
@@ -195,11 +197,22 @@ def _of_vocabulary(catalogue: Catalogue, name: str) -> Callable[[Case], bool]:
     return lambda case: case.vocab is not None and catalogue.name(case.vocab) == name
 
 
-def _cells(run: Run, wanted: Callable[[Case], bool]) -> str:
-    """Return the number of such records, and how many ended how; nothing for none."""
+def _counts(run: Run, wanted: Callable[[Case], bool]) -> list[int]:
+    """Return the number of such records, and how many ended how."""
     statuses = [result.judgement.status for result in run.results if wanted(result.case)]
     counts = [sum(status in ended for status in statuses) for _, ended in _COUNTED]
-    return " | ".join(f"{count:,}" if count else "" for count in (len(statuses), *counts))
+    return [len(statuses), *counts]
+
+
+def _cells(run: Run, wanted: Callable[[Case], bool]) -> str:
+    """Return a cell for each of these numbers, empty for 0."""
+    return " | ".join(f"{count:,}" if count else "" for count in _counts(run, wanted))
+
+
+def _in_short(run: Run, wanted: Callable[[Case], bool]) -> str:
+    """Return these numbers in one cell, empty if no record is tested."""
+    total, agree, known, _ = _counts(run, wanted)
+    return f"{agree:,} + {known:,} of {total:,}" if agree or known else ""
 
 
 ON_DEVICES: Final = ("torch", "transformers")

@@ -3,7 +3,7 @@
 import secrets
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -113,7 +113,7 @@ def campaign(
         if executor is not None:
             executor.shutdown(wait=not interrupted)
     if journal.findings and not interrupted:
-        _print_likely_causes(engine, journal.findings.values())
+        _print_likely_causes(engine, journal.findings.values(), wanted.patience.restarts)
     if journal.findings:
         return FAILURES
     if interrupted:
@@ -124,12 +124,19 @@ def campaign(
     return CLEAN if compared and not run.trouble else NOTHING_COMPARED
 
 
-def _print_likely_causes(engine: Engine, findings: Iterable[Finding]) -> None:
+def _print_likely_causes(engine: Engine, findings: Iterable[Finding], restarts: int) -> None:
     """Ask golden records of the operations that fail, and print what explains their failures.
 
-    The causes are known by the records that they fail, not by random questions.
+    The causes are known by the wrong answers to records, not by random questions. So an operation
+    in which the engine only died or was late is left out, and the engine may be restarted as often
+    as in a run of the records.
     """
-    ops = sorted({str(finding.record["op"]) for finding in findings})
+    answered = [finding for finding in findings if finding.status in {"fail", "wrong_error"}]
+    ops = sorted({str(finding.record["op"]) for finding in answered})
+    if not ops:
+        return
+    if isinstance(engine, ProtocolEngine):
+        engine.patience = replace(engine.patience, restarts=engine.restarts + restarts)
     catalogue = open_catalogue()
     cases = [case for case in catalogue.select(Chosen(ops=ops)) if length(case) <= _LONGEST]
     with progress_bar() as bar:

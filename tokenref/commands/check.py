@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from tokenref.commands.paths import (
     must_be_writable,
     output_console,
     progress_bar,
+    said_if_slow,
     shown_in,
     write,
 )
@@ -176,7 +178,8 @@ def _open_engines(
             if isinstance(entry, ProtocolEngine):
                 ctx.call_on_close(entry.close)
     for command in dict.fromkeys(commands):
-        program = open_program(command, patience)
+        with said_if_slow(patience.waiting(command)):
+            program = open_program(command, patience)
         ctx.call_on_close(program.close)
         available.append(program)
     must_differ([entry.name for entry in available])
@@ -192,9 +195,16 @@ def _run_all(
         for entry in available:
             task = bar.add_task(escape(visible(entry.name)), total=len(cases))
             shown = shown_in(bar, task)
+            if isinstance(entry, ProtocolEngine):
+                entry.when_late = partial(_print_late, bar.console, entry.name)
             runs.append(run_engine(entry, cases, catalogue, progress=shown, **how))
             bar.remove_task(task)
     return runs
+
+
+def _print_late(console: Console, name: str, sentence: str) -> None:
+    """Print at once that an engine is late: the results follow much later."""
+    print_line(console, f"tokenref: {name}: {sentence}", "yellow")
 
 
 def must_differ(names: Sequence[str]) -> None:

@@ -19,7 +19,7 @@ import errno
 import os
 import select
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Timer
 from typing import BinaryIO, Final
@@ -137,6 +137,22 @@ def reached(code: int) -> None:
     Until then it is 0: what the reader wanted, it has read.
     """
     click.get_current_context().find_root().meta[_REACHED] = code
+
+
+_TO_TELL: Final = "tokenref.to_tell"
+
+
+def on_error(tell: Callable[[str], None]) -> None:
+    """Set what is called with the sentence if an error ends the command from now on."""
+    click.get_current_context().find_root().meta[_TO_TELL] = tell
+
+
+def tell_error(context: click.Context, sentence: str) -> None:
+    """Call what `on_error` has set, if anything. It cannot make the error worse."""
+    tell: Callable[[str], None] | None = context.find_root().meta.get(_TO_TELL)
+    if tell is not None:
+        with suppress(InputError, OSError):
+            tell(sentence)
 
 
 def code_without_reader(context: click.Context) -> int:

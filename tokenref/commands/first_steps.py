@@ -7,7 +7,7 @@ import click
 
 from tokenref.catalogue import open_catalogue
 from tokenref.commands.options import PROGRAM_HELP, patience_options
-from tokenref.commands.paths import FOLDER
+from tokenref.commands.paths import FOLDER, said_if_slow
 from tokenref.doctor.conversation import Finding
 from tokenref.doctor.walk import examine
 from tokenref.protocol.channel import Patience
@@ -24,7 +24,12 @@ _MARKS = {"ok": "ok     ", "note": "note   ", "problem": "PROBLEM"}
 def doctor(ctx: click.Context, command: str, patience: Patience) -> None:
     """Test your program step by step and explain each mistake."""
     problems = 0
-    for finding in examine(command, open_catalogue(), patience):
+    findings = examine(command, open_catalogue(), patience)
+    while True:
+        with said_if_slow(patience.waiting(command)):
+            finding = next(findings, None)
+        if finding is None:
+            break
         click.echo(as_text(finding))
         problems += finding.kind == "problem"
     quoted = f"--cmd {quote(command)}"

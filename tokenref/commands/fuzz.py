@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +11,9 @@ from tokenref.commands.options import KNOWN, OPERATION, number_of_seconds, patie
 from tokenref.commands.paths import FILE, FOLDER, output_console, write
 from tokenref.errors import InputError
 from tokenref.fuzzing.plan import SECONDS
+
+if TYPE_CHECKING:
+    from tokenref.fuzzing.promoting import Promoted
 
 
 @click.command()
@@ -182,7 +185,8 @@ def promote(
     """Turn the findings of a campaign into golden records.
 
     FINDINGS is the --state file of `tokenref fuzz`. Of findings that are likely the same bug, only
-    the simplest is promoted. The reference computes the answers again.
+    the simplest is promoted. The reference computes the answers again. What is already there stays
+    as it is, so the command can be repeated.
 
     --out writes your own file of records. Vocabularies that are not part of the fixtures are
     written to the folder vocab next to it. Run it with `tokenref check ENGINE --records FILE`.
@@ -221,9 +225,18 @@ def promote(
         write(content, path)
     for case in result.cases:
         click.echo(case.id)
+    _print_present(result, out or fixtures)
     if selected > len(chosen):
         click.echo(
             f"{selected - len(chosen):,} more findings are likely the same bugs; "
             "--all promotes them too",
             err=True,
         )
+
+
+def _print_present(result: "Promoted", where: Path | None) -> None:
+    """Print which records were already there, so that promoting them again changed nothing."""
+    if result.present:
+        few = ", ".join(result.present[:3]) + ", ..." * (len(result.present) > 3)
+        nothing = "" if result.cases else "; nothing was added"
+        click.echo(f"already in {where}, and left as they are: {few}{nothing}", err=True)

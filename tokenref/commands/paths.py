@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
+from threading import Timer
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 
 from tokenref.errors import InputError
+from tokenref.visible import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -87,8 +89,12 @@ def output_console() -> "Console":
     return console
 
 
-def progress_bar() -> "Progress":
-    """Return a progress bar that disappears at the end. It is only shown on a terminal.
+@contextmanager
+def progress_bar() -> Iterator["Progress"]:
+    """Show a progress bar that disappears at the end, on terminals only.
+
+    It writes to a copy of standard error, because what engines write there is kept out of sight.
+    Its console can print sentences meanwhile, whether or not it is a terminal.
 
     >>> with progress_bar() as bar:
     ...     bar.add_task("a test", total=1)
@@ -97,8 +103,26 @@ def progress_bar() -> "Progress":
     from rich.console import Console
     from rich.progress import Progress
 
-    console = Console(stderr=True)
-    return Progress(console=console, transient=True, disable=not console.is_terminal)
+    with os.fdopen(os.dup(2), "w", encoding="utf-8", errors="replace") as file:
+        console = Console(file=file, soft_wrap=True)
+        with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+            yield bar
+
+
+SLOW: Final = 5.0
+"""Seconds after which a command that waits for a program says so."""
+
+
+@contextmanager
+def said_if_slow(sentence: str) -> Iterator[None]:
+    """Print a sentence to standard error if this context takes more than a few seconds."""
+    timer = Timer(SLOW, lambda: click.echo(f"tokenref: {visible(sentence)}", err=True))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def shown_in(bar: "Progress", task: "TaskID") -> Callable[[int], None]:

@@ -9,6 +9,7 @@ from typing import Final
 import click
 
 from tokenref.catalogue import Catalogue, open_catalogue
+from tokenref.commands.endings import on_error
 from tokenref.commands.options import FIXTURES
 from tokenref.commands.paths import FILE, must_be_writable, options_as, output_console, write
 from tokenref.errors import InputError
@@ -39,9 +40,13 @@ class Wanted:
         return self == Wanted()
 
     def begin(self) -> None:
-        """Write the badge of an invalid run, so that no older one survives if this run fails."""
-        if self.badge is not None:
-            write(badge([], 3), self.badge)
+        """Write the badge of an invalid run, so that no older one survives if this run fails.
+
+        If an error ends the command, the badge shows its beginning.
+        """
+        if (path := self.badge) is not None:
+            write(badge([], 3, "it did not finish"), path)
+            on_error(lambda sentence: write(badge([], 3, sentence), path))
 
     def make(
         self,
@@ -156,6 +161,7 @@ def report(
 
     if pages is not None and not is_address(pages):
         raise InputError(f"--pages must be a path or an http(s) address, got {pages!r}")
+    reports.begin()
     files = [read_results(path) for path in dict.fromkeys(results)]
     catalogue = open_catalogue(fixtures)
     changed = reports.make(files, catalogue, _about_records(files, catalogue), pages)

@@ -57,7 +57,9 @@ def fetch(name: str, folder: Path | None, url: str | None) -> None:
 @click.argument("names_or_paths", nargs=-1, required=True, metavar="NAME_OR_PATH...")
 @JSON
 def audit_command(names_or_paths: Sequence[str], *, as_json: bool) -> None:
-    """Report what is unusual about vocabularies.
+    """Report what is unusual about vocabularies; no text is read.
+
+    `tokenref audit` and `tokenref vocabulary audit` are the same command.
 
     Lists dead and improper tokens, holes in the ids, and missing bytes. Several vocabularies get
     one line each with these numbers, and a total. --json has all ids.

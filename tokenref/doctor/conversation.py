@@ -88,6 +88,8 @@ class Conversation:
         self._process = Process(arguments)
         self._ids = count()
         self._said: list[bytes] = []
+        self._heard = 0
+        """How many lines it has written."""
 
     def hello(self) -> HelloAnswer:
         """Send hello and return the answer. Raises `StopError`."""
@@ -161,13 +163,15 @@ class Conversation:
         sent = b"".join(msgspec.json.encode(message) + b"\n" for message in messages)
         self._said.append(sent)
         try:
-            return self._process.exchange(sent, len(messages), seconds)
+            lines = self._process.exchange(sent, len(messages), seconds)
         except LateError:
             self._process.end()
             raise StopError(self._about_silence(about, str(messages[0]["cmd"]), seconds)) from None
         except ChannelError as error:
             self._process.end()
             raise StopError(self._about_death(about, str(messages[0]["cmd"]), str(error))) from None
+        self._heard += len(lines)
+        return lines
 
     def _about_silence(self, about: str, cmd: str, seconds: float) -> Finding:
         """Explain a missing answer, using what the program writes once its input is closed."""
@@ -177,6 +181,10 @@ class Conversation:
             advice = (
                 "read standard input line by line, and answer each line before reading the next"
             )
+            advice += self._last_words()
+            return Finding("problem", about, said, right=EXAMPLES[cmd], hint=advice)
+        if late.endswith(b"\n") and late.count(b"\n") <= self._heard:
+            advice = "it answered what came before, so this question takes too long or never ends"
             advice += self._last_words()
             return Finding("problem", about, said, right=EXAMPLES[cmd], hint=advice)
         if not late.endswith(b"\n") and late.count(b"\n") < len(self._said):

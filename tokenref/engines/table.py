@@ -1,10 +1,12 @@
 """All engines by name. A real engine is only imported when it is used."""
 
+import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -106,7 +108,10 @@ def engine(name: str) -> Engine | Unavailable:
     if name in NODE_PACKAGES:
         return _of_node(name)
     if name not in _TOKENIZERS and name not in _SAMPLERS:
-        raise InputError(f"an engine must be one of {', '.join(engine_names())}, got {name!r}")
+        is_file = os.sep in name or Path(name).is_file()
+        hint = "; to test a program, use --cmd" if is_file else ""
+        names = ", ".join(engine_names())
+        raise InputError(f"an engine must be one of {names}, got {name!r}{hint}")
     module, package, adapter = _TOKENIZERS.get(name) or _SAMPLERS[name]
     try:
         with warnings.catch_warnings():

@@ -167,6 +167,11 @@ def print_summary(
     if any(each.get("known") for each in counts.values()):
         said = "known: failures like those of known differences (docs/differences.md); --all"
         print_line(console, f"{said} shows them too", "dim", above="\n")
+    if any(each.get("failed") for each in counts.values()):
+        said = "failed: questions. Of each 16, the first of each kind was shrunk to a finding"
+        print_line(
+            console, f"{said}; findings that look alike are one likely bug", "dim", above="\n"
+        )
     print_line(console, f"{found}; {sentence}", above="\n")
 
 

@@ -61,6 +61,9 @@ class Promoted:
     subjects: Mapping[str, TokenizerSubject]
     """The vocabularies and tokenizers that were not available before, by name."""
 
+    present: Sequence[str] = ()
+    """The ids of the records that were there before, so that nothing was added."""
+
 
 @dataclass(frozen=True)
 class Target:
@@ -97,10 +100,10 @@ def promoted(
     slug: str | None = None,
     flags: Sequence[str] = (),
 ) -> Promoted:
-    """Return the regression file with these findings added.
+    """Return the regression file with these findings added, unless they are already there.
 
-    Raises `InputError` if `why` is too short, or if a finding is already there or cannot be
-    answered by the reference.
+    Raises `InputError` if `why` is too short, if no finding is given, if another record has the id
+    of one, or if the reference cannot answer it.
     """
     if len(why.strip()) < _SHORTEST_WHY:
         raise InputError(f"--why must have at least {_SHORTEST_WHY} characters, got {why!r}")
@@ -108,6 +111,7 @@ def promoted(
         raise InputError(f"--slug must consist of a-z, 0-9, _, . and -, got {slug!r}")
     sums = {case.sum: case.id for case in [*target.present, *target.elsewhere]}
     added: list[Case] = []
+    present: list[str] = []
     files: dict[Path, bytes] = {}
     subjects: dict[str, TokenizerSubject] = {}
     for finding in findings:
@@ -115,7 +119,8 @@ def promoted(
         case = answered_anew(question, finding.record["id"], slug=slug or "", why=why.strip())
         case = with_optional(msgspec.structs.replace(case, flags=sorted(set(flags)) or case.flags))
         if case.sum in sums:
-            raise InputError(f"{target.out} already has this case as {sums[case.sum]}")
+            present.append(sums[case.sum])
+            continue
         if case.id in sums.values():
             raise InputError(f"{target.out} has another case with the id {case.id}")
         sums[case.sum] = case.id
@@ -125,11 +130,13 @@ def promoted(
             subjects[name] = question.subject
             if content is not None:
                 files[_path(name, question.subject, target)] = content
-    if not added:
+    if not added and not present:
         raise InputError("no findings are selected")
+    if not added:
+        return Promoted([], {}, {}, present)
     content = dump_records(target.header, [*target.present, *added])
     parse_records(content, str(target.out), file=None if target.has is None else target.header)
-    return Promoted(added, {**files, target.out: content}, subjects)
+    return Promoted(added, {**files, target.out: content}, subjects, present)
 
 
 def _kept(finding: Finding, subject: Subject, target: Target) -> tuple[str, bytes | None]:
@@ -192,6 +199,8 @@ def promoted_to_fixtures(
     has = frozenset(entry.digest for entry in manifest.subjects)
     target = Target(folder / file, file, present, elsewhere, has)
     result = promoted(findings, why, target, slug=slug, flags=flags)
+    if not result.cases:
+        return result
     try:
         check_budget([*catalogue.cases, *result.cases])
     except BudgetError as error:
@@ -226,7 +235,7 @@ def promoted_to_fixtures(
     )
     check_together([*catalogue.cases, *catalogue.canaries, *result.cases], manifest)
     whole = {**result.files, folder / MANIFEST: dump_manifest(manifest)}
-    return Promoted(result.cases, whole, result.subjects)
+    return Promoted(result.cases, whole, result.subjects, result.present)
 
 
 def open_regressions(path: Path) -> Catalogue:

@@ -74,6 +74,13 @@ class Patience:
             f"{self.to_start:g} s to start or load; at most {self.restarts} restarts"
         )
 
+    def waiting(self, command: str) -> str:
+        """Return a sentence for people who wait for a program."""
+        return (
+            f"waiting for an answer of {command}; it has {self.to_start:g} seconds to answer hello "
+            "(--timeout-to-start)"
+        )
+
     def options(self) -> list[str]:
         """Return the options of the command that set these limits.
 
@@ -146,7 +153,8 @@ class Process:
             )
         except (OSError, ValueError) as error:  # a ValueError is a NUL in an argument
             reason = (error.strerror if isinstance(error, OSError) else None) or error
-            raise StartError(f"{arguments[0]!r} cannot be started: {reason}") from None
+            hint = _about_start(arguments[0])
+            raise StartError(f"{arguments[0]!r} cannot be started: {reason}{hint}") from None
         self._input, self._output, self._errors = map(
             _pipe, (self._process.stdin, self._process.stdout, self._process.stderr)
         )
@@ -313,6 +321,19 @@ class Process:
             if not started:
                 return
             started = _started_by(self._process.pid, self._mark)
+
+
+def _about_start(program: str) -> str:
+    """Return the end of a sentence: what to change so that a program can be started."""
+    path = Path(program)
+    with suppress(OSError, ValueError):
+        if path.is_dir():
+            return ": it is a folder"
+        if path.is_file() and path.name == program:
+            return f"; for the file in this folder, write ./{program}"
+        if path.is_file() and not os.access(path, os.X_OK):
+            return "; the file is not executable"
+    return ""
 
 
 _MARK: Final = "TOKENREF_STARTED"

@@ -54,6 +54,9 @@ class ProtocolEngine:
         """Failures that no single question caused."""
 
         self.restarts = 0
+        self.when_late: Callable[[str], None] | None = None
+        """Called with a sentence when the program is late for the first time."""
+
         self._start = start
         self._channel: Channel | None = None
         self._ids = count()
@@ -250,6 +253,10 @@ class ProtocolEngine:
         self._channel.end()
         log, self._channel, self._loaded = self._channel.log, None, None
         self.restarts += 1
+        if self.when_late is not None and isinstance(error, LateError):
+            most = self.patience.restarts
+            self.when_late(f"{error}; it is ended and started again, at most {most} times")
+            self.when_late = None
         if self.restarts > self.patience.restarts:
             self._give_up(f"it failed again after {self.patience.restarts} restarts")
         kind = TimedOut if isinstance(error, LateError) else Crashed

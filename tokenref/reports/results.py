@@ -19,6 +19,7 @@ from tokenref.errors import InvalidRunError
 from tokenref.files import lines_of
 from tokenref.judge import FAILURES, Status
 from tokenref.record import canonical_json
+from tokenref.visible import visible
 
 FORMAT: Final = 2
 
@@ -303,20 +304,32 @@ def read_results(path: Path) -> Results:
     raise InvalidRunError(f"{path}: there is no footer: the run did not finish")
 
 
-def badge(files: Sequence[Results], code: int) -> bytes:
+def badge(files: Sequence[Results], code: int, why: str = "") -> bytes:
     r"""Return a badge in the JSON of shields.io's endpoint badges. `code` is the exit code.
+
+    `why` is the reason of an invalid run, by default the first that the results contain.
 
     >>> badge([], 3)
     b'{"color":"lightgrey","label":"tokenref","message":"invalid run","schemaVersion":1}\n'
+    >>> msgspec.json.decode(badge([], 3, "known.toml: cannot be read"))["message"]
+    'invalid run: known.toml: cannot be read'
     """
+    lines = [line for results in files for line in results.engines.values()]
+    reason = visible(why or next((each for line in lines for each in line.trouble), ""))
+    cut = reason if len(reason) <= _WIDEST_BADGE else f"{reason[:_WIDEST_BADGE]}..."
+    invalid = f"invalid run: {cut}" if reason else "invalid run"
     counts = sum((Counter(results.footer.statuses) for results in files), Counter[str]())
     passed, failed = counts["pass"], sum(counts[status] for status in FAILURES)
     message, color = {
         0: (f"{passed:,} passed", "brightgreen"),
         1: (f"{failed:,} failed" if failed else "failed", "red"),
-    }.get(code, ("invalid run", "lightgrey"))
+    }.get(code, (invalid, "lightgrey"))
     shown = {"schemaVersion": 1, "label": "tokenref", "message": message, "color": color}
     return canonical_json(shown) + b"\n"
+
+
+_WIDEST_BADGE: Final = 80
+"""Maximum length of the reason on a badge, in characters."""
 
 
 def _compare(
