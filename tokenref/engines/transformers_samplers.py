@@ -43,7 +43,7 @@ from tokenref.engines.transformers_steps import (
     prepare,
     steps,
 )
-from tokenref.floats import type_of, unpack
+from tokenref.floats import LONGEST, cut_floats, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import NotExpressibleError
 
@@ -212,7 +212,10 @@ class TransformersSession:
             return Unsupported("needs one type for all rows of a batch")
         if len({len(unpack(row["logits"])) for row in rows}) > 1:
             return Unsupported("needs one vocabulary for all rows of a batch")
-        return Ok({"rows": self._one_step(op, rows)})
+        size = request.get("vocab_size", LONGEST)
+        cut = [{**row, "logits": cut_floats(row["logits"], size)} for row in rows]
+        calls = [self._one_step(op, cut) for _ in range(request.get("calls", 1))]
+        return Ok({"rows": [row for answers in calls for row in answers]})
 
     def _sequence(self, request: Mapping[str, Any]) -> Answer:
         """Answer calls in order. Each time the engine gets all accepted tokens."""
