@@ -43,7 +43,7 @@ from tokenref.engines.transformers_steps import (
     prepare,
     steps,
 )
-from tokenref.floats import LONGEST, cut_floats, type_of, unpack
+from tokenref.floats import cut_floats, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import NotExpressibleError
 
@@ -198,6 +198,9 @@ class TransformersSession:
     def _batch(self, request: Mapping[str, Any]) -> Answer:
         """Answer the rows of a batch with one call, if the engine supports that."""
         op, rows = request["op"], request["rows"]
+        if "vocab_size" in request and not any("probs" in row for row in rows):
+            size = request["vocab_size"]
+            rows = [{**row, "logits": cut_floats(row["logits"], size)} for row in rows]
         if op not in _ONE:
             return Unsupported(f"cannot process batches of {op}")
         shared = [
@@ -212,10 +215,8 @@ class TransformersSession:
             return Unsupported("needs one type for all rows of a batch")
         if len({len(unpack(row["logits"])) for row in rows}) > 1:
             return Unsupported("needs one vocabulary for all rows of a batch")
-        size = request.get("vocab_size", LONGEST)
-        cut = [{**row, "logits": cut_floats(row["logits"], size)} for row in rows]
-        calls = [self._one_step(op, cut) for _ in range(request.get("calls", 1))]
-        return Ok({"rows": [row for answers in calls for row in answers]})
+        calls = request.get("calls", 1)
+        return Ok({"rows": [each for _ in range(calls) for each in self._one_step(op, rows)]})
 
     def _sequence(self, request: Mapping[str, Any]) -> Answer:
         """Answer calls in order. Each time the engine gets all accepted tokens."""
