@@ -34,7 +34,7 @@ from bpe_ref.vocabulary.merges import Pair, TokenId
 _PARTS = 2  # of a merge
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Audit:
     """The findings. Every sequence of ids is in rising order.
 
@@ -42,6 +42,8 @@ class Audit:
     >>> found = audit(vocabulary_by_concatenation({b"a": 0, b"aaa": 1, b"aa": 2, b"abc": 5}))
     >>> found.improper_tokens, found.dead_tokens, found.holes
     ((1,), (5,), (range(3, 5),))
+    >>> found
+    <Audit: 2 merged, 1 dead, 1 improper tokens; 2 ids in holes; 255 missing bytes>
     """
 
     splits: Mapping[TokenId, Pair]
@@ -55,6 +57,15 @@ class Audit:
 
     ids_follow_ranks: bool
     """Whether ids and ranks put the tokens in the same order (by concatenation)."""
+
+    def __repr__(self) -> str:
+        """Return the numbers of what was found, not the tens of thousands of ids."""
+        missing = "" if self.missing_bytes is None else f"; {len(self.missing_bytes)} missing bytes"
+        return (
+            f"<Audit: {len(self.splits)} merged, {len(self.dead_tokens)} dead, "
+            f"{len(self.improper_tokens)} improper tokens; "
+            f"{sum(map(len, self.holes))} ids in holes{missing}>"
+        )
 
     @property
     def is_orderly(self) -> bool:

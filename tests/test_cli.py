@@ -285,7 +285,7 @@ def test_a_vocabulary_that_is_not_found_is_counted_and_never_passes(
     assert result.exit_code == 3
     assert "not run" in result.output
     assert "no cases were run" in result.output
-    assert "most often: vocabulary cl100k_base was found nowhere" in result.output
+    assert "no cases were run: vocabulary cl100k_base was found nowhere (" in result.output
     assert "cases were not run: vocabulary cl100k_base was found nowhere" in result.output
 
 

@@ -582,6 +582,18 @@ def test_a_program_is_asked_over_the_protocol(tmp_path: Path) -> None:
     finding = next(iter(read_journal(state).findings.values()))
     assert len(json.dumps(finding.record["in"])) < 40
 
+    assert "no longer failing" not in run("--cmd", command, *asked, *patiently).output
+    program.write_text(_PROGRAM.replace("reversed(ids)", "ids"))
+    fixed = run("--cmd", command, *asked, *patiently)
+    assert fixed.exit_code == 1
+    assert "no longer failing: bpe/decode/regress/" in fixed.output
+    assert f"delete {state} or name another file" in fixed.output.replace("\n", " ")
+
+    lacking = run("--cmd", command, "--op", "top_k", "--seconds", "60")
+    assert lacking.exit_code == 3
+    sentence = "nothing can be compared: backwards does not declare top_k, only decode"
+    assert sentence in lacking.output
+
 
 _PROGRAM = r"""
 import json, sys

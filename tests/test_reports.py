@@ -119,6 +119,10 @@ OTHERWISE = line("one", "bpe/count/topic/a", "fail")
         ),
         ([{"kind": "header", "format": 1}], "line 1: the format must be 2, got 1"),
         (
+            [{"kind": "header", "format": 1, "file": "a.jsonl", "cases": 1}],
+            "line 1: the format must be 2, got 1: it is a file of records, not of results",
+        ),
+        (
             [{"kind": "header", "format": 1, "text": {}}],
             "line 1: the results of a text (--corpus), not of records",
         ),

@@ -198,11 +198,10 @@ def conclude(run: Run) -> None:
     """Add what is only known when all cases have a result: whether any was run."""
     if not run.results or run.count("unsupported", "skip", "not_run") == len(run.results):
         details = Counter(each.judgement.detail for each in run.results if each.judgement.detail)
-        usual = "".join(f"; most often: {detail}" for detail, _ in details.most_common(1))
-        run.trouble.append(
-            "no cases were run: all are unsupported, skipped, or lack their vocabulary or answer"
-            f"{usual}"
-        )
+        reason = "all are unsupported, skipped, or lack their vocabulary or answer"
+        for detail, count in details.most_common(1):
+            reason = f"{detail} ({count:,} of {len(run.results):,})"
+        run.trouble.append(f"no cases were run: {reason}")
 
 
 def with_known_results(

@@ -13,12 +13,13 @@ from tokenref.catalogue import open_catalogue
 from tokenref.commands.endings import reached
 from tokenref.commands.paths import output_console, progress_bar, shown_in
 from tokenref.diagnosis import length
-from tokenref.errors import InputError
+from tokenref.errors import InputError, InvalidRunError
 from tokenref.fuzzing.campaign import (
     COMMAND,
     Done,
     executor_named,
     made_smaller,
+    no_longer_failing,
     open_engine,
     run_campaign,
 )
@@ -93,6 +94,13 @@ def campaign(
     until = None if seconds is None else time.time() + seconds + shrink_seconds
     limits = Limits(seconds=shrink_seconds, until=until)
     try:
+        if gone := no_longer_failing(journal, Comparer(engine, wanted.ignored, plan.known)):
+            print_line(
+                output_console(),
+                f"no longer failing: {', '.join(gone)}. If you have changed the engine, delete "
+                f"{wanted.state} or name another file: a campaign is about one engine",
+                "yellow",
+            )
         if any(finding.unfinished for finding in journal.findings.values()):
             run.take_smaller(
                 made_smaller(journal, Comparer(engine, wanted.ignored, plan.known), limits)
@@ -187,6 +195,11 @@ def plan_for(wanted: Wanted, engine: Engine) -> Plan:
         subjects=list(wanted.subjects),
     )
     _must_fit(selection)
+    if isinstance(engine, ProtocolEngine) and engine.hello.ops.keys().isdisjoint(selection.ops):
+        raise InvalidRunError(
+            f"nothing can be compared: {engine.name} does not declare {', '.join(selection.ops)}, "
+            f"only {', '.join(engine.hello.ops)}"
+        )
     seed = wanted.seed
     state = wanted.state
     if seed is None and state is not None and state.exists() and state.stat().st_size:

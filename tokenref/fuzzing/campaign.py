@@ -31,7 +31,7 @@ from tokenref.fuzzing.comparing import Comparer
 from tokenref.fuzzing.drawn_questions import questions_of
 from tokenref.fuzzing.findings import Finding, finding_of, question_of
 from tokenref.fuzzing.journal import Group, Journal, summed
-from tokenref.fuzzing.likely_bugs import keys_of
+from tokenref.fuzzing.likely_bugs import keys_of, likely_bugs
 from tokenref.fuzzing.plan import GROUP, Limits, Plan
 from tokenref.fuzzing.shrinking import shrunk
 from tokenref.known import Known
@@ -265,6 +265,22 @@ def made_smaller(journal: Journal, comparer: Comparer, limits: Limits) -> Iterat
         yield msgspec.structs.replace(smaller, asked=finding.asked, replaces=replaces)
         if found.was_interrupted:
             raise KeyboardInterrupt
+
+
+def no_longer_failing(journal: Journal, comparer: Comparer) -> list[str]:
+    """Return the likely bugs of a journal, by their ids, whose simplest question does not fail now.
+
+    Failures that are intermittent, or that were not shrunk completely, are not asked again.
+    """
+    found = []
+    for bug in likely_bugs(journal.findings.values()):
+        if bug.first.now_and_then or bug.first.unfinished:
+            continue
+        with quiet_standard_error():
+            (outcome,) = comparer.compare([question_of(bug.first)])
+        if outcome.fate == "same":
+            found.append(str(bug.first.record["id"]))
+    return found
 
 
 def executor_named(name: str) -> Executor:

@@ -244,6 +244,8 @@ class _Start(msgspec.Struct):
     kind: str = ""
     format: int = 0
     text: object = None
+    file: object = None
+    """The name of a file of records."""
 
 
 @dataclass(frozen=True)
@@ -385,4 +387,5 @@ def _check_start(where: str, start: _Start) -> None:
         raise InvalidRunError(f"{where}: the results of a text (--corpus), not of records")
     if start.format != FORMAT:
         hint = ": written by a newer tokenref" if start.format > FORMAT else ""
+        hint = ": it is a file of records, not of results" if start.file is not None else hint
         raise InvalidRunError(f"{where}: the format must be {FORMAT}, got {start.format}{hint}")

@@ -243,6 +243,14 @@ def test_rows_of_a_batch_get_the_answers_that_they_get_alone(hugging: Transforme
     assert isinstance(hugging.answer("batch", {"op": "chain", "rows": asked}), Unsupported)
 
 
+def test_a_batch_is_asked_several_times_without_its_padding(hugging: TransformersSession) -> None:
+    padded = question([1.0, 3.0, 2.0, 9.0], dtype="f64", top_p=0.6)
+    plain = question([1.0, 3.0, 2.0], dtype="f64", top_p=0.6)
+    batch = {"op": "top_p", "rows": [padded, padded], "vocab_size": 3, "calls": 2}
+    alone = out(hugging.answer("top_p", plain))
+    assert out(hugging.answer("batch", batch))["rows"] == [alone] * 4
+
+
 def test_a_sequence_of_calls_is_that_of_a_sampler(hugging: TransformersSession) -> None:
     random = random_of(5)
     params: dict[str, Any] = {"repetition_penalty": 1.5, "no_repeat_ngram_size": 4}
