@@ -26,7 +26,7 @@ from tokenref.reports.results import (
 from tokenref.reports.summary import ordered
 from tokenref.visible import visible
 
-MOST_LINES: Final = 300_000
+MOST_LINES: Final = 500_000
 """Maximum number of case lines in a page, because a browser loads all of them."""
 
 
