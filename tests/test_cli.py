@@ -783,6 +783,18 @@ def test_that_an_engine_hangs_is_printed_at_once(tmp_path: Path) -> None:
     running.communicate()
 
 
+def test_a_program_that_is_started_again_is_sent_to_the_doctor(tmp_path: Path) -> None:
+    program = hanging(tmp_path)
+    program.write_text(program.read_text().replace("exec sleep 100", "exit 1"))
+    asked = ("--id", "sampling/top_k/rows/far-apart", "--timeout", "9")
+    shown = tokenref("check", "--cmd", program, *asked)
+    assert "hangs was started again, " in shown.output
+    assert (
+        f" times in all. To find out why: tokenref doctor --cmd {program} --timeout 9\n"
+        in shown.output
+    )
+
+
 def test_a_command_that_waits_for_a_program_says_so(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -791,6 +803,9 @@ def test_a_command_that_waits_for_a_program_says_so(
         shown = tokenref(command, "--cmd", "sleep 100", "--timeout-to-start", "1")
         waiting = "tokenref: waiting for an answer of sleep 100; it has 1 seconds to answer hello"
         assert shown.stderr.startswith(waiting)
+        assert command == "doctor" or shown.stderr.endswith(
+            "; explained by: tokenref doctor --cmd 'sleep 100'\n"
+        )
     quick = tokenref("check", "--cmd", "true")
     assert "waiting" not in quick.stderr
 

@@ -94,6 +94,7 @@ def test_what_is_allowed_is_no_mistake(mistake: str) -> None:
         ("empty", "an empty line is not an answer"),
         ("two", "more than one answer"),
         ("not UTF-8", "it is not UTF-8"),
+        ("not UTF-8", "write UTF-8, or ASCII with escapes such as"),
         ("echo", "do not echo it"),
         ("array", "one JSON object"),
         ("no impl", 'the answer has no "impl", which is required'),

@@ -1,5 +1,6 @@
 """`tokenref check`: run engines through records, or through a text."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -156,8 +157,7 @@ def check(
     reached(code)
     if reports.old is None:
         print_runs(console, runs, unavailable, catalogue, again)
-    _print_not_bpe(console, available)
-    _print_not_listed(console, known_path, known, runs)
+    _print_notes(console, available, known_path, known, runs)
     if commands:
         console.print(f"\norder: --seed {seed}; time: {patience.sentence()}", highlight=False)
     ctx.exit(code)
@@ -278,6 +278,19 @@ def _own_catalogue(records: Path, vocabularies: Sequence[str]) -> Catalogue:
         raise RecordError(f"{error}: give its location with --vocabulary") from None
 
 
+def _print_notes(
+    console: Console,
+    available: Sequence[Engine],
+    path: Path | None,
+    known: Sequence[Known],
+    runs: Sequence[Run],
+) -> None:
+    """Print what is worth knowing about the engines and is no result."""
+    _print_not_bpe(console, available)
+    _print_not_listed(console, path, known, runs)
+    _print_restarted(console, runs)
+
+
 def _print_not_bpe(console: Console, available: Sequence[Engine]) -> None:
     """Print which engines are not byte-pair encoders and are only compared."""
     for entry in available:
@@ -296,3 +309,12 @@ def _print_not_listed(
             names = ", ".join(map(visible, listed[:5])) + ", ..." * (len(listed) > 5)
             sentence = f"{path} has no entry for {visible(run.engine)}, only for {names}"
             print_line(console, sentence, "yellow", above="\n")
+
+
+def _print_restarted(console: Console, runs: Sequence[Run]) -> None:
+    """Print which programs died or were late, and the command that explains such mistakes."""
+    for run in runs:
+        if run.restarts and "--cmd" in run.again:
+            doctor = shlex.join(["tokenref", "doctor", *run.again])
+            sentence = f"{visible(run.engine)} was started again, {run.restarts} times in all"
+            print_line(console, f"{sentence}. To find out why: {doctor}", "yellow", above="\n")

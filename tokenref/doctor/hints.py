@@ -29,6 +29,8 @@ def hint(line: bytes, cmd: str) -> str:
     'results must be a list, and each result must have its key as "k"'
     """
     text = line.decode("utf-8", "replace").strip("\r\n ")
+    if "\ufffd" in text and not _is_utf8(line):
+        return "write UTF-8, or ASCII with escapes such as \\u00e9"
     value = _parsed(text)
     if value is _NO_JSON:
         return _about_text(text)
@@ -41,6 +43,14 @@ def hint(line: bytes, cmd: str) -> str:
     if cmd == "run":
         return _about_run(value)
     return ""
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def hint_on_answer(out: Any) -> str:

@@ -102,4 +102,5 @@ def _greeted(
     try:
         return ProtocolEngine(start, patience, again)
     except (ChannelError, LateError, ProtocolError) as error:
-        raise GreetingError(f"{' '.join(again)}: no answer to hello: {error}") from None
+        more = f"; explained by: tokenref doctor {shlex.join(again)}" if again[0] == "--cmd" else ""
+        raise GreetingError(f"{' '.join(again)}: no answer to hello: {error}{more}") from None
