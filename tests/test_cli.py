@@ -285,8 +285,8 @@ def test_a_vocabulary_that_is_not_found_is_counted_and_never_passes(
     assert result.exit_code == 3
     assert "not run" in result.output
     assert "no cases were run" in result.output
-    assert "no cases were run: vocabulary cl100k_base was found nowhere (" in result.output
-    assert "cases were not run: vocabulary cl100k_base was found nowhere" in result.output
+    assert "no cases were run: vocabulary cl100k_base was found nowhere: " in result.output
+    assert "145 cases were not run: vocabulary cl100k_base was found nowhere" in result.output
 
 
 def test_goldens_for_a_vocabulary_and_texts_of_ones_own(tmp_path: Path, mine: Path) -> None:
@@ -295,7 +295,7 @@ def test_goldens_for_a_vocabulary_and_texts_of_ones_own(tmp_path: Path, mine: Pa
     result = tokenref("fill", "--vocabulary", mine, "--texts", texts, "--out", out)
     assert result.exit_code == 0, result.output
     beside = tmp_path / "My goldens.v1.vocabulary.json"
-    assert f"{out}: 4 cases, 1 duplicates omitted" in result.output
+    assert f"{out}: 4 cases, 1 duplicate omitted" in result.output
     assert f"{beside}: the vocabulary" in result.output
     cases = parse_records(out.read_bytes(), "goldens.jsonl")
     tokenizer = load(mine)
@@ -386,7 +386,8 @@ def test_engines_are_judged_by_records_of_ones_own(tmp_path: Path, mine: Path) -
     lone = out.rename(tmp_path / "lone.jsonl")
     lost = tokenref("check", "heap", "--records", lone)
     assert lost.exit_code == 3
-    assert "give its location with --vocabulary" in lost.output
+    assert "give its location with --vocabulary, or put the file that `fill` wrote" in lost.output
+    assert ".vocabulary.json or " in lost.output
     out = lone.rename(out)
     other = tokenref("check", "heap", "--records", out, "--vocabulary", "tiny")
     assert other.exit_code == 2

@@ -40,7 +40,7 @@ from tokenref.engines.tiktoken import which
 from tokenref.errors import InputError
 
 REAL = ("tiktoken", "tokenizers", "bpe-openai", "rs-bpe", "wordchipper")
-FILES = ("sentencepiece", "mistral-common")
+FILES = ("sentencepiece", "onnxruntime-extensions", "mistral-common")
 GRAMMARS = ("llguidance", "xgrammar", "outlines-core")
 SAMPLERS = ("transformers", "llama.cpp", "torch", "numpy", "mlx-lm")
 BYTES = {bytes([byte]): byte for byte in range(256)}

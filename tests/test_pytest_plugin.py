@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from sampling_ref import PROFILES, step
+from tokenref.answers import Ok
+from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import unpack
 from tokenref.pytest import (
     NoCasesError,
@@ -64,12 +66,14 @@ def kept_by(engine: str, row: list[float], params: dict[str, Any]) -> list[int]:
 
 def _answers(case: Any) -> list[dict[str, Any]]:
     """Return the right answers to a batch, with numbers as floats."""
+    answer = SamplerSession(case.profile).answer("batch", case.request)
+    assert isinstance(answer, Ok)
     return [
         {
             name: list(unpack(value)) if isinstance(value, dict) else value
-            for name, value in answer.items()
+            for name, value in row.items()
         }
-        for answer in case.record.out.rows
+        for row in answer.out["rows"]
     ]
 
 
@@ -345,11 +349,15 @@ def test_batches_have_floats_and_are_judged_row_by_row() -> None:
     assert len(batches) > 50
     for case in batches:
         for row in case.rows:
-            numbers = row.get("probs", row.get("logits"))
+            numbers = [number for name in ("probs", "logits") for number in row.get(name, ())]
+            assert numbers or case.request["op"] == "speculative"
             assert all(type(number) is float for number in numbers)
-            assert not any(isinstance(value, dict) for value in row["params"].values() if value)
+            params = row.get("params", {})
+            dicts = [value for value in params.values() if isinstance(value, dict)]
+            assert all(type(token) is int for value in dicts for token in value)
         case.check(rows=_answers(case))
     case = next(each for each in batches if each.request["op"] == "top_k" and len(each.rows) > 1)
+    assert "vocab_size" not in case.request
     keeps = [answer["keep"] for answer in case.record.out.rows]
     case.check(rows=keeps)
     case.check(
@@ -360,6 +368,32 @@ def test_batches_have_floats_and_are_judged_row_by_row() -> None:
     )
     assert "rows: expected" in says(case.check, rows=keeps[1:])
     assert "rows[0]: the result must be ids" in says(case.check, rows=[None, *keeps[1:]])
+
+
+PADDED_TOP_K = "sampling/batch/long/top-k-heavy-4000-of-4097"
+
+
+def test_a_padded_batch_is_answered_with_masks_as_long_as_its_vocabulary() -> None:
+    (case,) = cases("batch", ids=PADDED_TOP_K)[0].values
+    size = case.request["vocab_size"]
+    keeps = [answer["keep"] for answer in case.record.out.rows]
+    case.check(rows=[[token in keep for token in range(size)] for keep in keeps])
+    assert f"the mask must have {size} entries like the question, got {size + 1}" in says(
+        case.check, rows=[[token in keep for token in range(size + 1)] for keep in keeps]
+    )
+
+
+def test_a_batch_that_is_asked_twice_has_an_entry_for_each_row_of_each_call() -> None:
+    twice = [
+        each.values[0]
+        for each in cases("batch", refused=False)
+        if each.values[0].request.get("calls") == 2
+    ]
+    assert twice
+    for case in twice:
+        answers = _answers(case)
+        case.check(rows=answers)
+        assert f"expected {len(answers)} rows" in says(case.check, rows=answers[: len(case.rows)])
 
 
 def test_numbers_within_calls_and_states_are_floats() -> None:

@@ -196,8 +196,10 @@ def test_an_id_that_comes_twice_is_refused_with_both_lines() -> None:
 
 def test_a_file_that_is_cut_off_is_refused_wherever_the_cut_is() -> None:
     data = dump_records("x.jsonl", EVERY_OP)
-    for cut in range(len(data)):
-        with pytest.raises(RecordError, match=r"^x.jsonl, line \d+: "):
+    with pytest.raises(RecordError, match=r"^x\.jsonl: the file is empty$"):
+        parse_records(b"", "x.jsonl")
+    for cut in range(1, len(data)):
+        with pytest.raises(RecordError, match=r"^x\.jsonl, line \d+: "):
             parse_records(data[:cut], "x.jsonl")
 
 

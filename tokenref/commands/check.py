@@ -275,7 +275,11 @@ def _own_catalogue(records: Path, vocabularies: Sequence[str]) -> Catalogue:
     try:
         return open_goldens(records, str(subject)) if subject else open_regressions(records)
     except UnknownSubjectError as error:
-        raise RecordError(f"{error}: give its location with --vocabulary") from None
+        kinds = (f"{records.stem}.{kind}.json" for kind in ("vocabulary", "tokenizer"))
+        raise RecordError(
+            f"{error}: give its location with --vocabulary, or put the file that `fill` wrote next "
+            f"to the records there again ({' or '.join(kinds)})"
+        ) from None
 
 
 def _print_notes(

@@ -53,7 +53,9 @@ def fill(vocabulary: str, texts: Path, out: Path) -> None:
         write(data, out)
     else:
         _write_both(data, out, _content(subject, name, out), beside)
-    click.echo(f"{visible(str(out))}: {count:,} cases, {len(lines) - count:,} duplicates omitted")
+    again = len(lines) - count
+    cases = f"{count:,} case{'s' * (count != 1)}, {again:,} duplicate{'s' * (again != 1)} omitted"
+    click.echo(f"{visible(str(out))}: {cases}")
     if beside is not None:
         click.echo(f"{visible(str(beside))}: the {kind}")
 

@@ -27,7 +27,7 @@ from tokenref.questions.sampling import unpack_parameters
 from tokenref.readable import readable_json
 from tokenref.record import OPS, Case, op_of
 from tokenref.runner import Sessions
-from tokenref.verdicts import ErrorCode, MustRefuse
+from tokenref.verdicts import ErrorCode, MustRefuse, Rows, Verdict
 
 
 def plain(value: Any) -> Any:
@@ -141,7 +141,8 @@ class Golden:
 
         The parts have the names of the record's `out`: `keep`, `logits`, `probs`, `token`, `ids`.
         Kept tokens may be ids in any order, a mask, or the row that is left. `rows`, the answer to
-        a batch, has one entry for each row: what `keep` or `logits` may be, or a dict of parts.
+        a batch, has one entry for each row of each call: what `keep` or `logits` may be, or a dict
+        of parts. Masks and rows end where the padding of the batch begins (`vocab_size`).
 
         >>> case = cases("count", ids="bpe/count/texts/*")[0].values[0]
         >>> case.check(count=-1)  # doctest: +ELLIPSIS
@@ -149,9 +150,10 @@ class Golden:
         AssertionError: bpe/count/texts/...: count: expected ..., got -1. ...
         """
         __tracebackhide__ = True
-        right = msgspec.to_builtins(self.record.out)
+        request = self.request
+        right = msgspec.to_builtins(self.record.out) or _like(self.record.verdict, request)
         try:
-            self._judge(Ok(_packed(plain(answer), right or {}, self.request)))
+            self._judge(Ok(_packed(plain(answer), right, request)))
         except AnswerError as error:
             raise AssertionError(f"{self.id}: {error}") from None
 
@@ -209,6 +211,14 @@ def _unpacked(value: Any, name: str = "") -> Any:
     return {key: _unpacked(entry, key) for key, entry in value.items()}
 
 
+def _like(verdict: Verdict, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parts of the answer to a batch of long rows, of which a record has no copy."""
+    if not isinstance(verdict, Rows):
+        return {}
+    rows = zip(verdict.rows, request["rows"], strict=True)
+    return {"rows": [{row.part: asked["logits"]} for row, asked in rows] * request.get("calls", 1)}
+
+
 def _packed(
     answer: Mapping[str, Any], right: Mapping[str, Any], request: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -218,17 +228,19 @@ def _packed(
         expected = right.get(name)
         row = next((request[name] for name in ("probs", "logits") if name in request), None)
         if name == "keep" and row is not None:
-            packed[name] = kept_tokens(value, unpack(row), logits="logits" in request)
+            numbers = unpack(row)[: request.get("vocab_size")]
+            packed[name] = kept_tokens(value, numbers, logits="logits" in request)
         elif name == "rows" and "rows" in request and isinstance(value, list):
-            packed[name] = _packed_rows(value, expected or [], request["rows"])
+            padding = {"vocab_size": request["vocab_size"]} if "vocab_size" in request else {}
+            rows = [{**row, **padding} for row in request["rows"]] * request.get("calls", 1)
+            packed[name] = _packed_rows(value, expected or [], rows)
         elif isinstance(value, dict):
             given = expected if isinstance(expected, dict) else {}
             packed[name] = _packed(value, given, {})
         elif name in {*_NUMBERS, "mu", "past"}:
             dtype = type_of(expected or row or {})
-            numbers = value if isinstance(value, list) else [value]
             try:
-                packed[name] = pack(numbers, dtype)
+                packed[name] = pack(value if isinstance(value, list) else [value], dtype)
             except (FloatsError, TypeError) as error:
                 raise AnswerError(f"{name}: {error}") from None
         else:
@@ -245,8 +257,10 @@ def _packed_rows(
     packed = []
     for place, (answer, request) in enumerate(zip(answers, requests, strict=True)):
         expected = right[place] if right else {}
-        (part,) = [name for name in expected if name != "stages"] or ["keep"]
-        parts = answer if isinstance(answer, dict) else {part: answer}
+        names = [name for name in expected if name != "stages"] or ["keep"]
+        if not isinstance(answer, dict) and len(names) > 1:
+            raise AnswerError(f"rows[{place}] must be a dict with {', '.join(names)}")
+        parts = answer if isinstance(answer, dict) else {names[0]: answer}
         try:
             packed.append(_packed(parts, expected, request))
         except AnswerError as error:

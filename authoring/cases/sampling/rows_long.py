@@ -185,8 +185,8 @@ def _shares(size: int, dtype: Type) -> Iterator[SamplerDraft]:
             f"{size}-{dtype}",
             "standard",
             {"logits": msgspec.to_builtins(row)},
-            f"{size:,} tokens in {dtype}, heavy ones at the edges of blocks and at the end: the sum "
-            "is that of all of them.",
+            f"{op.capitalize()} of {size:,} tokens in {dtype}, heavy ones at the edges of blocks and at "
+            "the end: the sum is that of all of them.",
             flags=("MinusInfinity", *["SixteenBit"] * (dtype != "f32")),
             verdict=told(part_, units, floor),
         )
@@ -205,8 +205,8 @@ def _change(
             "prompt_length": 2,
             "params": pack_parameters(in_32_bits(params)),
         },
-        f"{size:,} tokens in {dtype}: the tokens of the history and of the parameters stand at the "
-        "edges of blocks and at the end.",
+        f"The step {op} on {size:,} tokens in {dtype}: the tokens of the history and of the "
+        "parameters stand at the edges of blocks and at the end.",
         verdict=told("logits"),
     )
 
