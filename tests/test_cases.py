@@ -19,6 +19,7 @@ from authoring.cases.vocabularies import REAL_NAMES, fixture_vocabularies, vocab
 from authoring.tokenizer_files.table import fixture_tokenizers
 from bpe_ref import UnknownVocabularyError, load, vocabulary_of
 from bpe_ref.formats.plain_json import dump_plain_json
+from tests.drafted import cases_of
 from tokenref.answers import TEXT_OPS, Unsupported
 from tokenref.catalogue import open_catalogue
 from tokenref.engines.reference import ReferenceEngine
@@ -77,19 +78,18 @@ def drafts() -> tuple[Draft, ...]:
 
 @cache
 def shipped_cases() -> tuple[Case, ...]:
-    return tuple(
-        finish(draft, subject_named(draft.vocabulary))
-        for draft in drafts()
-        if draft.vocabulary not in REAL_NAMES
-    )
+    return cases_of(draft for draft in drafts() if draft.vocabulary not in REAL_NAMES)
 
 
 def subject_named(name: str) -> TokenizerSubject:
     return fixture_tokenizers().get(name) or vocabulary_named(name)
 
 
-def test_every_case_does_what_its_why_claims() -> None:
+def test_a_sample_of_the_cases_is_as_the_fixtures_have_it_and_does_what_its_why_claims() -> None:
     assert len(shipped_cases()) > 2500
+    shipped = [draft for draft in drafts() if draft.vocabulary not in REAL_NAMES]
+    for draft, case in [*zip(shipped, shipped_cases(), strict=True)][::25]:
+        assert finish(draft, subject_named(draft.vocabulary)).sum == case.sum
 
 
 @pytest.mark.parametrize("name", REAL_NAMES)

@@ -56,7 +56,10 @@ def all_of(finding: Finding) -> str:
     return f"{finding.text}\n{finding.wrote}\n{finding.right}\n{finding.hint}"
 
 
-def test_a_program_that_hangs_after_hello_is_not_told_to_flush(tmp_path: Path) -> None:
+def test_a_program_that_hangs_after_hello_is_not_told_to_flush(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(channel, "GRACE", 0.5)  # this one never ends
     program = tmp_path / "hangs"
     ops = '{"top_k":{"profiles":["standard"]}}'
     hello = f'{{"proto":1,"impl":{{"name":"hangs","version":"1"}},"ops":{ops}}}'

@@ -13,11 +13,11 @@ import pytest
 
 from authoring.cases.sampling import statistics
 from authoring.cases.sampling.canaries import own_draw_canaries
-from authoring.cases.sampling.draft import finish_sampler
 from authoring.cases.sampling.statistics_bins import EXPECTED, MOST, SURE, judged, judged_pairs
 from authoring.mutants import sampling_own_numbers
 from authoring.mutants.mutant import Mutant, declared
 from authoring.mutants.own_numbers import OwnNumbersEngine
+from tests.drafted import cases_of
 from tokenref.answers import Answer, LoadsProfiles, Ok, Refused, Unsupported
 from tokenref.catalogue import open_catalogue
 from tokenref.engines.reference_laws import law_of_step, rows_of_step, shares_of_row
@@ -63,12 +63,12 @@ KILLED_BY: Mapping[str, set[str]] = {
 @cache
 def cases() -> tuple[Case, ...]:
     """Return the cases of batches and of several draws in one step."""
-    return tuple(finish_sampler(draft) for draft in statistics.drafts() if draft.op != "stat")
+    return cases_of(draft for draft in statistics.drafts() if draft.op != "stat")
 
 
 @cache
 def single_draws() -> tuple[Case, ...]:
-    return tuple(finish_sampler(draft) for draft in statistics.drafts() if draft.op == "stat")
+    return cases_of(draft for draft in statistics.drafts() if draft.op == "stat")
 
 
 def slug(case: Case) -> str:

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from authoring.cases import sizes_pipelines
-from authoring.cases.draft import Draft, finish
+from authoring.cases.draft import Draft
 from authoring.cases.pipelines import drafts
 from authoring.cases.vocabularies import fixture_vocabularies
 from authoring.tokenizer_files.table import described_tokenizers, fixture_tokenizers
@@ -20,6 +20,7 @@ from bpe_ref.normalizers.table import NORMALIZERS
 from bpe_ref.post_processors import POST_PROCESSORS
 from bpe_ref.pre_tokenizers.table import PRE_TOKENIZERS
 from bpe_ref.quirks import QUIRKS
+from tests.drafted import cases_of
 from tokenref.answers import Unsupported, guarded, quiet_standard_error
 from tokenref.engines.tokenizers import TokenizersEngine
 from tokenref.judge import judge
@@ -60,10 +61,8 @@ def pipeline_drafts() -> tuple[Draft, ...]:
 
 @cache
 def cases() -> tuple[tuple[str, Case], ...]:
-    named = fixture_tokenizers()
-    return tuple(
-        (draft.vocabulary, finish(draft, named[draft.vocabulary])) for draft in pipeline_drafts()
-    )
+    drafts = pipeline_drafts()
+    return tuple(zip((draft.vocabulary for draft in drafts), cases_of(drafts), strict=True))
 
 
 def components(part: Any) -> Iterator[Any]:

@@ -23,6 +23,7 @@ from authoring.cases.sampling.draft import finish_sampler
 from authoring.cases.sampling.filter_draft import FilterCase, Row, beside, eighths, logits
 from sampling_ref import PROFILES, STEPS
 from sampling_ref.numbers.binary32 import Binary32, to_binary32
+from tests.drafted import cases_of
 from tests.test_cases import sections
 from tokenref.answers import Answer, Ok, Refused
 from tokenref.catalogue import BudgetError, check_budget
@@ -62,8 +63,8 @@ HALVES = [0.5, 0.25, 0.125, 0.125]
 
 @cache
 def short_cases() -> tuple[Case, ...]:
-    """Return every case but those with long rows, which `fill` makes."""
-    return tuple(finish_sampler(draft) for topic in SHORT_TOPICS for draft in topic.drafts())
+    """Return every case but those with long rows."""
+    return cases_of(draft for topic in SHORT_TOPICS for draft in topic.drafts())
 
 
 def plain(case: Case) -> dict[str, Any]:

@@ -7,7 +7,7 @@ if the verdict is exact, within a number of units in the last place if it is clo
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -108,7 +108,7 @@ def row_of(verdict: Row, question: Floats) -> dict[str, Any]:
         if place >= len(row):
             raise RecordError(f"a verdict changes number {place} of a row of {len(row)}")
         row[place] = number
-    if any(len(each) != width for each in row):
+    if {*map(len, row)} - {width}:
         raise RecordError("a verdict about a row must have a number for each of the question")
     return {verdict.part: {question.type: "".join(row)}}
 
@@ -307,6 +307,9 @@ def _compare_floats(
     return largest, ""
 
 
+_HEX: Final = frozenset("0123456789abcdef")
+
+
 def _not_numbers(got: Any, dtype: Type) -> str:
     """Return why a value is not a list of numbers of this type, or an empty string."""
     if not isinstance(got, Mapping) or len(got) != 1 or dtype not in got:
@@ -314,7 +317,7 @@ def _not_numbers(got: Any, dtype: Type) -> str:
     digits = got[dtype]
     if not isinstance(digits, str) or len(digits) % DIGITS[dtype]:
         return f"expected {DIGITS[dtype]} digits for each {dtype}, got {short(digits)}"
-    if any(letter not in "0123456789abcdef" for letter in digits):
+    if not _HEX.issuperset(digits):
         return f"expected lower-case hexadecimal digits, got {short(digits)}"
     return ""
 

@@ -347,7 +347,7 @@ _FUSED: Final[dict[str, Any]] = {
     "prompt_length": 0,
     "steps": _TWO_STEPS,
 }
-_DRAWN: Final = {**_FUSED, "steps": _TWO_STEPS[:1], "draw": pack([0.875], "f64")}
+_DRAWN: Final = {**_FUSED, "steps": _TWO_STEPS[:1], "draw": pack([0.5], "f64")}
 
 
 def _with(request: Request, steps: Sequence[Any], **other: Any) -> dict[str, Any]:
@@ -404,7 +404,7 @@ def draw_from_the_whole_row(session: SamplerSession, request: Request) -> Answer
     return Ok({**right.out, "token": token if token in keep else keep[-1]})
 
 
-@answering("steps", {**_DRAWN, "draw": pack([0.125], "f64"), **_row(4, _3=2.0)})
+@answering("steps", {**_DRAWN, "draw": pack([0.0625], "f64"), **_row(4, _3=2.0)})
 @wraps_steps
 def draw_in_falling_order(session: SamplerSession, request: Request) -> Answer:
     """The draw walks from the most probable token down, as top-p left them."""

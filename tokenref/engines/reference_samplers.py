@@ -67,10 +67,12 @@ _FILTERS: Final[Mapping[str, FilterFunction]] = MappingProxyType(
 
 
 def _rounded(values: Sequence[Any], dtype: Type) -> list[float]:
-    """Return the nearest numbers of a type; of equal fractions, one is rounded."""
-    exact = {value for value in values if not isinstance(value, float)}
-    found = {value: nearest(value, dtype) for value in exact}
-    return [nearest(value, dtype) if isinstance(value, float) else found[value] for value in values]
+    """Return the nearest numbers of a type; of equal numbers, one is rounded."""
+    found = {value: nearest(value, dtype) for value in {*values}}
+    return [
+        found[value] if value or not isinstance(value, float) else value  # a zero keeps its sign
+        for value in values
+    ]
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ the records are the same bytes on every machine.
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate
-from math import inf
 from operator import add
 from typing import Final
 
@@ -148,7 +148,7 @@ ARITHMETICS: Final = {
             lambda numbers: list(accumulate(numbers))[-1],
             lambda numbers: list(accumulate(numbers)),
             rounded=list,
-            exponentials=_each(lambda number: 0.0 if number == -inf else rounded_exp(number)),
+            exponentials=_each(lru_cache(1 << 18)(rounded_exp)),
             logarithms=_each(rounded_log),
         ),
         Arithmetic(
