@@ -19,6 +19,7 @@ from tokenref.floats import (
     Type,
     cut_floats,
     from_digits,
+    to_digits,
     type_of,
     units_apart,
     unpack,
@@ -281,30 +282,39 @@ def _compare_floats(
         return None, f": {wrong}"
     if got[dtype] == expected[dtype]:
         return 0, ""
-    want, have = from_digits(expected[dtype], dtype), from_digits(got[dtype], dtype)
+    width = DIGITS[dtype]
+    want, have = (
+        [digits[at : at + width] for at in range(0, len(digits), width)]
+        for digits in (expected[dtype], got[dtype])
+    )
     if len(want) != len(have):
         return None, f": expected {len(want)} numbers, got {len(have)}"
     allowed = close.ulp if close is not None else 0
-    floor = 0.0
-    if close is not None and close.floor is not msgspec.UNSET:
-        floor = close.floor.values()[0]
     largest = 0
-    left = [[token for token, each in enumerate(row) if each != -inf] for row in (want, have)]
+    gone = to_digits([-inf], dtype)
+    left = [[token for token, each in enumerate(row) if each != gone] for row in (want, have)]
     if left[0] != left[1]:  # rows that lack different tokens are compared as ids
         return None, f", tokens above -inf: {_value_difference(*left)}"
-    for place, (first, second) in enumerate(zip(want, have, strict=True)):
-        distance = 0 if first == second != 0 else units_apart(first, second, dtype)
-        if distance == 0:
-            continue
-        if floor and first != 0 and abs(first) <= floor and abs(second) <= floor:
-            continue
+    for pair in dict.fromkeys(zip(want, have, strict=True)):  # a long row has few different ones
+        (first,), (second,) = (from_digits(each, dtype) for each in pair)
+        distance = _distance(first, second, dtype, close)
         if distance > allowed:
+            place = [*zip(want, have, strict=True)].index(pair)
             apart = "of another kind" if distance == inf else f"{distance} units in the last place"
             return None if distance == inf else int(distance), (
                 f"[{place}]: expected {first!r}, got {second!r} ({apart})"
             )
         largest = max(largest, int(distance))
     return largest, ""
+
+
+def _distance(first: float, second: float, dtype: Type, close: Close | None) -> float:
+    """Return the distance of two numbers in units; below the floor all but zero are equal."""
+    if close is not None and close.floor is not msgspec.UNSET:
+        (floor,) = close.floor.values()
+        if first != 0 and abs(first) <= floor and abs(second) <= floor:
+            return 0
+    return units_apart(first, second, dtype)
 
 
 _HEX: Final = frozenset("0123456789abcdef")
