@@ -210,6 +210,26 @@ def test_large_records_are_selected_on_demand_by_flag_or_by_name() -> None:
     assert Selection(ops=("top_k",), large=True).options() == "--op top_k --large"
 
 
+def test_questions_with_more_rows_in_one_call_are_left_out() -> None:
+    """Those are batches, and draws of many rows at once; several rows to accept drafts are one."""
+    catalogue = open_catalogue()
+    everything = catalogue.select(Selection(large=True))
+    few = catalogue.select(Selection(large=True, rows_at_most=8))
+    kept = {case.id for case in few}
+    left_out = {op_of(case) for case in everything if case.id not in kept}
+    assert left_out == {"batch", "stat_batch"}
+    assert "sampling/batch/long/greedy-apart" in kept  # eight
+    assert "sampling/batch/rules/standard-top_k-9-rows" not in kept
+    one = catalogue.select(Selection(large=True, rows_at_most=1))
+    assert all(len(case.input.rows) == 1 for case in one if op_of(case) == "batch")
+    assert {op_of(case) for case in everything} - {op_of(case) for case in one} == {
+        "stat_batch",
+        "seeds",
+    }
+    assert not Selection(rows_at_most=8).is_everything
+    assert Selection(rows_at_most=8).options() == "--rows-at-most 8"
+
+
 def test_each_part_of_a_selection_narrows_it() -> None:
     catalogue = open_catalogue()
     everything = catalogue.select(Selection())

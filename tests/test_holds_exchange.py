@@ -10,12 +10,19 @@ from typing import Any, Final
 
 import pytest
 from click.testing import CliRunner, Result
+from msgspec import convert
 
 from tests.children import ROOT
 from tests.small_fixtures import small_fixtures
+from tokenref.catalogue import open_catalogue
 from tokenref.cli import main
 from tokenref.engines.table import engine
+from tokenref.floats import Floats
+from tokenref.judging_samplers import row_of
 from tokenref.protocol.answering import answer_requests
+from tokenref.questions.sampling import BatchInput
+from tokenref.record import Case
+from tokenref.verdicts import Rows
 
 MEBIBYTE: Final = 2**20
 Message = dict[str, Any]
@@ -222,7 +229,12 @@ def judged_by_a_child(folder: Path, fixtures: Path, repeat: int) -> tuple[float,
                 check=False,
             )
         assert done.returncode == 0
-    judging = [*tokenref, "judge", str(requests), str(responses), "--fixtures", str(fixtures)]
+    return memory_of_judging(requests, responses, "--fixtures", str(fixtures))
+
+
+def memory_of_judging(requests: Path, responses: Path, *options: str) -> tuple[float, int]:
+    """Return the largest number of mebibytes that judging needed, and its exit code."""
+    judging = [sys.executable, "-m", "tokenref", "judge", str(requests), str(responses), *options]
     # A child's peak begins with that of the process that starts it: so a small one does.
     started = [sys.executable, "-c", _STARTS_AND_MEASURES, *judging]
     done = subprocess.run(started, stdout=subprocess.PIPE, cwd=ROOT, check=True)
@@ -252,6 +264,50 @@ def test_the_memory_for_judging_does_not_grow_with_the_number_of_answers(tmp_pat
     assert (tmp_path / "responses.jsonl").stat().st_size > 20 * times  # they are there
     assert many < 300
     assert many - few < 8 + 16 * times * 80 / MEBIBYTE, (few, many)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="nobody says what a child needed")
+def test_batches_of_the_longest_rows_are_judged_within_300_mebibytes(tmp_path: Path) -> None:
+    """Right or wrong, no answer is kept, and no digit takes more than its letter."""
+    right, wrong = (
+        open_catalogue().records[f"sampling/batch/long/{op}-128256-twice"]
+        for op in ("softmax", "logprobs")
+    )
+    answers = ((right, right_rows(right)), (wrong, right_rows(wrong, last="7f7fffff")))
+    requests, responses = tmp_path / "requests.jsonl", tmp_path / "responses.jsonl"
+    requests.write_text(tokenref("export", "--id", right.id, "--id", wrong.id).stdout)
+    impl = {"name": "kernels", "version": "1"}
+    hello = {"proto": 1, "impl": impl, "ops": {"batch": {"profiles": ["standard"]}}}
+    with responses.open("w") as file:
+        file.write(json.dumps(hello) + "\n")
+        for message in map(json.loads, requests.read_text().splitlines()):
+            if message["cmd"] == "run":
+                asked = {case["k"]: convert(case["in"], BatchInput) for case in message["cases"]}
+                results = [
+                    {"k": key, "ok": out}
+                    for key, question in asked.items()
+                    for case, out in answers
+                    if case.input == question
+                ]
+                results = results or [{"k": key, "skip": {"reason": "no"}} for key in asked]
+                file.write(json.dumps({"id": message["id"], "results": results}) + "\n")
+    assert responses.stat().st_size > 30 * MEBIBYTE
+    mebibytes, code = memory_of_judging(requests, responses)
+    assert code == 1
+    assert mebibytes < 220  # it was 286
+
+
+def right_rows(case: Case, last: str | None = None) -> Message:
+    """Return the answer to a batch of long rows, optionally with another number at the end."""
+    assert isinstance(case.verdict, Rows)
+    rows = [
+        row_of(verdict, convert(asked["logits"], Floats))
+        for verdict, asked in zip(case.verdict.rows, case.input.rows, strict=True)
+    ]
+    if last is not None:
+        ((_, numbers),) = rows[-1].items()
+        numbers["f32"] = numbers["f32"][: -len(last)] + last
+    return {"rows": rows * case.input.calls}
 
 
 HOSTILE: Final = """

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from contextlib import ExitStack
 from pathlib import Path
+from threading import Timer
 
 import click
 import pytest
@@ -152,10 +153,14 @@ def test_a_command_that_waits_is_interrupted_in_the_same_way(
 
         def reader_waits() -> bool:
             try:  # a reader, also one that is about to open it, is what makes this possible
-                end = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+                number = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
             except OSError:
                 return False
-            opened.callback(os.close, end)
+            end = opened.enter_context(os.fdopen(number, "wb", buffering=0))
+            # A signal that comes just before Python reads is seen when reading ends.
+            late = Timer(10, end.close)
+            opened.callback(late.cancel)
+            late.start()
             return True
 
         ended = children.run(

@@ -357,6 +357,23 @@ def test_without_a_folder_paths_are_those_of_the_fixtures(catalogue: Catalogue) 
     assert (catalogue.folder / load["path"]).is_file()
 
 
+def test_no_question_has_more_rows_in_one_call_than_the_option_allows() -> None:
+    """Not even a canary's."""
+    rows: dict[str, set[int]] = {"batch": set(), "stat_batch": set()}
+    for most in ("2", "40"):
+        result = tokenref("export", "--op", "batch", "--op", "stat_batch", "--rows-at-most", most)
+        assert result.exit_code == 0, result.output
+        for message in map(json.loads, result.stdout.splitlines()):
+            for case in message.get("cases", []):
+                asked = case["in"]["rows"]
+                rows[message["op"]].add(asked if message["op"] == "stat_batch" else len(asked))
+        assert max(rows["batch"] | rows["stat_batch"]) <= int(most)
+    assert (max(rows["batch"]), max(rows["stat_batch"])) == (33, 33)
+    none = tokenref("export", "--op", "stat_batch", "--rows-at-most", "1")
+    assert "matches none of the" in none.stderr
+    assert "--op stat_batch --rows-at-most 1" in none.stderr
+
+
 def test_a_file_that_cannot_be_read_is_said_in_a_sentence(exported: Path, tmp_path: Path) -> None:
     result = tokenref("judge", tmp_path / "none", exported / "responses.jsonl")
     assert (result.exit_code, result.output) == (

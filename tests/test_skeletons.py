@@ -18,6 +18,7 @@ from authoring.grids import grid
 from sampling_ref import EXACT, WEIGHTS, top_k
 from sampling_ref.errors import ParameterError, RowError
 from tests.small_fixtures import checkout_fixtures
+from tokenref import skeletons
 from tokenref.answers import Answer, Crashed, Ok, Refused, Skipped
 from tokenref.catalogue import Catalogue, Selection, open_catalogue
 from tokenref.cli import main
@@ -40,6 +41,7 @@ PROGRAMS = {
     "go": "go",
     "python": sys.executable,
     "js": "node",
+    "cuda": "c++",
 }
 
 # Code that breaks at the text "boom", put into the example that authors replace.
@@ -82,6 +84,10 @@ def catalogue() -> Catalogue:
     return open_catalogue()
 
 
+with_encode = pytest.mark.parametrize("engine", sorted(BOOM), indirect=True, scope="module")
+"""Runs a test with the engines that have a tokenizer."""
+
+
 @pytest.fixture(scope="module", params=sorted(LANGUAGES))
 def engine(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
@@ -92,9 +98,10 @@ def engine(
         pytest.skip(f"{PROGRAMS[language]} is not installed")
     folder = tmp_path_factory.mktemp(language)
     write_skeleton(language, folder)
-    name, after, code = BOOM[language]
-    source = folder / name
-    source.write_text(source.read_text().replace(after, f"{after}\n{code}", 1))
+    if language in BOOM:
+        name, after, code = BOOM[language]
+        source = folder / name
+        source.write_text(source.read_text().replace(after, f"{after}\n{code}", 1))
     for build in LANGUAGES[language].build:
         subprocess.run(shlex.split(build), cwd=folder, check=True)
     words = shlex.split(LANGUAGES[language].run.replace("python3", sys.executable))
@@ -104,6 +111,7 @@ def engine(
     program.close()
 
 
+@with_encode
 def test_a_whole_tokenizer_which_exported_questions_contain_is_answered(
     engine: ProtocolEngine,
 ) -> None:
@@ -139,9 +147,10 @@ def test_it_passes_every_record_that_it_does_not_skip(engine: ProtocolEngine) ->
 def test_the_doctor_finds_nothing(engine: ProtocolEngine) -> None:
     found = list(examine(engine.again[1], catalogue(), CALM))
     assert {each.kind for each in found} <= {"ok", "note"}, found
-    assert any(each.about == "encode" and each.kind == "ok" for each in found)
+    assert any(each.about == "top_k" and each.kind == "ok" for each in found)
 
 
+@with_encode
 def test_what_breaks_in_ones_own_code_is_a_crash_of_that_case(engine: ProtocolEngine) -> None:
     for _ in range(3):
         assert isinstance(ask(engine, "byte_order", {"text": "boom"}), Crashed)
@@ -149,6 +158,7 @@ def test_what_breaks_in_ones_own_code_is_a_crash_of_that_case(engine: ProtocolEn
     assert engine.restarts == 0
 
 
+@with_encode
 def test_long_texts_are_skipped_and_not_built(engine: ProtocolEngine) -> None:
     recipe = {"before": "", "unit": "61", "times": 10**9, "after": ""}
     assert isinstance(ask(engine, "byte_order", {"recipe": recipe}), Skipped)
@@ -158,6 +168,7 @@ def test_long_texts_are_skipped_and_not_built(engine: ProtocolEngine) -> None:
     assert isinstance(ask(engine, "byte_order", {"recipe": recipe}), Skipped)
 
 
+@with_encode
 def test_json_is_read_however_it_is_spelled(engine: ProtocolEngine) -> None:
     """Escapes, surrogate pairs, spaces, unknown members, and bytes as they are."""
     entry = next(e for e in catalogue().manifest.vocabularies if e.name == "byte_order")
@@ -283,7 +294,7 @@ def test_init_writes_the_files_and_says_what_to_do_next(language: str, tmp_path:
     result = CliRunner().invoke(main, ["init", "--lang", language, str(folder)])
     assert result.exit_code == 0, result.output
     written = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
-    assert written == set(LANGUAGES[language].files)
+    assert written == set(LANGUAGES[language].sources)
     for line in LANGUAGES[language].build:
         assert f"  {line}\n" in result.output
         assert f"    {line}\n" in (folder / "README.md").read_text()
@@ -320,3 +331,92 @@ def test_init_writes_all_or_nothing(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be written"):
         write_skeleton("rust", tmp_path / "new")
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["src"]
+
+
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the engine of kernels, compiled as C++ by the command of its page, with warnings."""
+    if shutil.which("c++") is None:
+        pytest.skip("c++ is not installed")
+    folder = tmp_path_factory.mktemp("kernels")
+    write_skeleton("cuda", folder)
+    (build,) = LANGUAGES["cuda"].build
+    words = shlex.split(build.replace("-O2", "-O2 -Wall -Wextra -Wconversion -Werror"))
+    subprocess.run(words, cwd=folder, check=True)
+    return folder / "engine"
+
+
+def answered(program: Path, op: str, question: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a program answers to one question, without its key."""
+    run = {"cmd": "run", "id": "b0", "op": op, "profile": "standard"}
+    lines = [run | {"cases": [{"k": "0", "in": question}]}, {"cmd": "bye"}]
+    sent = "".join(json.dumps(line) + "\n" for line in lines).encode()
+    done = subprocess.run([program], input=sent, capture_output=True, check=True, timeout=60)
+    (result,) = json.loads(done.stdout)["results"]
+    assert result.pop("k") == "0"
+    return dict(result)
+
+
+def test_kernels_check_the_digest_of_a_recipe(kernels: Path) -> None:
+    row = grid(7, 3000, span=100)
+    plain = {"gen": row.gen, "seed": row.seed, "n": row.n, "span": row.span, "dtype": "f32"}
+    assert "ok" in answered(kernels, "greedy", {"logits": plain | {"sha256": row.sha256}})
+    wrong = answered(kernels, "greedy", {"logits": plain | {"sha256": "0" * 64}})
+    assert wrong == {"crash": {"msg": "a row made from its recipe has the wrong digest"}}
+
+
+def test_kernels_name_the_row_that_they_refuse(kernels: Path) -> None:
+    rows = [{"logits": pack(row, "f32"), "params": {"k": 2}} for row in ([1.0, 2.0], [1.0, nan])]
+    refused = answered(kernels, "batch", {"op": "top_k", "rows": rows})
+    assert refused["err"]["code"] == "INVALID_ROW"
+    assert refused["err"]["msg"].startswith("row 1: ")
+    rows[1]["params"] = {"k": 0}
+    refused = answered(kernels, "batch", {"op": "top_k", "rows": rows})
+    assert refused["err"]["code"] == "INVALID_PARAMETER"
+    assert refused["err"]["msg"].startswith("row 1: ")
+
+
+def test_kernels_skip_what_they_do_not_have(kernels: Path) -> None:
+    row = {"logits": pack([1.0, 2.0], "f32"), "params": {}}
+    assert answered(kernels, "top_a", row) == {"skip": {"reason": "has no operation top_a"}}
+    batch = answered(kernels, "batch", {"op": "top_a", "rows": [row]})
+    assert batch == {"skip": {"reason": "has no operation top_a"}}
+    mixed = [row, {"logits": pack([1.0], "f16"), "params": {}}]
+    batch = answered(kernels, "batch", {"op": "softmax", "rows": mixed})
+    assert batch == {"skip": {"reason": "has rows of one kind in a batch"}}
+    walked = row | {"params": {"p": pack([0.5], "f32"), "walked": "upwards"}}
+    assert answered(kernels, "top_p", walked) == {"skip": {"reason": "has no parameter walked"}}
+
+
+def test_what_a_kernel_leaves_out_is_noticed_even_where_it_would_be_right(tmp_path: Path) -> None:
+    """Garbage is in the answers before a launch, so that a lost block never looks right."""
+    write_skeleton("cuda", tmp_path)
+    source = tmp_path / "kernel.cu"
+    text = source.read_text()
+    assert text.count("r < batch.rows; r++) answer_row(batch, r);") == 1
+    lost = "r + 1 < batch.rows; r++) answer_row(batch, r);"
+    source.write_text(text.replace("r < batch.rows; r++) answer_row(batch, r);", lost))
+    (build,) = LANGUAGES["cuda"].build
+    subprocess.run(shlex.split(build.replace("-O2", "-O0")), cwd=tmp_path, check=True)
+    row = {"probs": pack([0.5, 0.5], "f32"), "params": {"k": 1}}
+    batch = answered(tmp_path / "engine", "batch", {"op": "top_k", "rows": [row, row]})
+    assert batch == {"crash": {"msg": "row 1: the kernel did not answer"}}
+
+
+def test_kernels_compile_with_nvcc_without_a_warning(tmp_path: Path) -> None:
+    """Without a GPU, the program says so in its answer."""
+    if shutil.which("nvcc") is None:
+        pytest.skip("nvcc is not installed")
+    write_skeleton("cuda", tmp_path)
+    (build,) = (line.strip() for line in readme("cuda") if line.startswith("    nvcc "))
+    warnings = "-Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror"
+    subprocess.run(shlex.split(f"{build} {warnings}"), cwd=tmp_path, check=True)
+    row = {"logits": pack([1.0, 2.0], "f32")}
+    got = answered(tmp_path / "engine", "greedy", row)
+    assert got == {"ok": {"token": 1}} or got["crash"]["msg"].startswith("CUDA: ")
+
+
+def readme(language: str) -> list[str]:
+    """Return the lines of a skeleton's page."""
+    folder = Path(skeletons.__file__).parent / LANGUAGES[language].folder
+    return (folder / "README.md").read_text("utf-8").splitlines()

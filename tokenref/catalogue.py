@@ -27,6 +27,7 @@ from tokenref.manifest import (
     parse_manifest,
     read_manifest,
 )
+from tokenref.questions.sampling import BatchInput, BatchStatInput, SeedsInput
 from tokenref.record import ROW_OPS, Case, RecordError, op_of
 from tokenref.record_files import REGRESS, FixturePath, read_file, read_records
 from tokenref.subjects import (
@@ -129,6 +130,9 @@ class Selection:
     large: bool = False
     """Whether cases with the flag `Large` are run too. Without it, only those named in full are."""
 
+    rows_at_most: int | None = None
+    """Cases with more rows in one call are left out; None is no limit."""
+
     def options(self) -> str:
         """Return the selection as options of the command.
 
@@ -147,6 +151,7 @@ class Selection:
             "vocabulary": self.vocabularies,
             "without-flag": self.without_flags,
             "profile": self.profiles,
+            "rows-at-most": () if self.rows_at_most is None else (str(self.rows_at_most),),
         }
 
     @property
@@ -253,6 +258,7 @@ class Catalogue:
             and (not selection.flags or not set(selection.flags).isdisjoint(case.flags))
             and set(selection.without_flags).isdisjoint(case.flags)
             and (selection.large or not is_large(case) or _is_named(case, selection))
+            and (selection.rows_at_most is None or rows_of(case) <= selection.rows_at_most)
             and (not selection.profiles or case.profile in selection.profiles)
             and (not selection.vocabularies or self.name(case.vocab) in selection.vocabularies)
         )
@@ -261,6 +267,22 @@ class Catalogue:
 def is_large(case: Case) -> bool:
     """Return whether a case takes long, and so is only run on demand."""
     return LARGE in case.flags
+
+
+def rows_of(case: Case) -> int:
+    """Return how many rows a program has to answer together, in one call.
+
+    >>> rows_of(open_catalogue().records["sampling/batch/long/greedy-512-rows"])
+    512
+    """
+    match case.input:
+        case BatchInput(rows=rows):
+            return len(rows)
+        case BatchStatInput(rows=copies):
+            return copies
+        case SeedsInput(batches=batches):
+            return max(map(len, batches))
+    return 1
 
 
 def _is_named(case: Case, selection: Selection) -> bool:
@@ -359,7 +381,9 @@ def check_together(cases: Iterable[Case], manifest: Manifest) -> None:
 ONE_IN: Final = 20
 """At most one in this many records of an operation may have several right answers."""
 
-CALCULATE: Final = frozenset({*ROW_OPS, "softmax", "logprobs", "distribution", "residual"})
+CALCULATE: Final = frozenset(
+    {*ROW_OPS, "softmax", "logprobs", "top_logprobs", "prompt_logprobs", "distribution", "residual"}
+)
 """Operations that return calculated numbers and decide nothing."""
 
 

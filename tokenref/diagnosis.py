@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
+from sys import intern
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -134,7 +135,7 @@ def _rounded(value: Any) -> Any:
     if len(value) == 1:
         ((key, digits),) = value.items()
         if key in TYPES and isinstance(digits, str) and len(digits) % DIGITS[key] == 0:
-            return [f"{number:.3g}" for number in from_digits(digits, key)]
+            return [intern(f"{number:.3g}") for number in from_digits(digits, key)]
     return {key: _rounded(entry) for key, entry in value.items()}
 
 

@@ -32,6 +32,14 @@ Count: TypeAlias = Annotated[int, Meta(ge=0)]
 """A number of tokens, characters or bytes."""
 
 
+Digits: TypeAlias = Annotated[str, Meta(extra_json_schema={"pattern": "^([0-9a-f]{2})*$"})]
+"""The same, checked by `Floats`: on long rows, a regular expression takes a hundred megabytes."""
+
+
+LETTERS: Final = frozenset("0123456789abcdef")
+"""The digits that `Digits` may have."""
+
+
 class Strict(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A structure without unknown fields."""
 
@@ -60,10 +68,10 @@ class FloatsError(ValueError):
 class Floats(Strict, frozen=True, kw_only=True):
     """Numbers of one type: either digits under the type's name, or a recipe."""
 
-    f64: Hex | UnsetType = UNSET
-    f32: Hex | UnsetType = UNSET
-    f16: Hex | UnsetType = UNSET
-    bf16: Hex | UnsetType = UNSET
+    f64: Digits | UnsetType = UNSET
+    f32: Digits | UnsetType = UNSET
+    f16: Digits | UnsetType = UNSET
+    bf16: Digits | UnsetType = UNSET
     gen: Literal["grid.v1"] | UnsetType = UNSET
     seed: Annotated[str, Meta(pattern="^0x[0-9a-f]{1,16}$")] | UnsetType = UNSET
     n: Annotated[int, Meta(ge=1, le=LONGEST)] | UnsetType = UNSET
@@ -86,7 +94,10 @@ class Floats(Strict, frozen=True, kw_only=True):
             return
         if len(given) != 1 or recipe.count(UNSET) != len(recipe) or self.put is not UNSET:
             raise ValueError(f"must have exactly one of {', '.join(TYPES)} and gen")
-        if len(getattr(self, given[0])) % DIGITS[given[0]]:
+        digits = getattr(self, given[0])
+        if not LETTERS.issuperset(digits):
+            raise ValueError(f"{given[0]} must have lower-case hexadecimal digits")
+        if len(digits) % DIGITS[given[0]]:
             raise ValueError(f"{given[0]} must have {DIGITS[given[0]]} digits for each number")
 
     @property

@@ -7,13 +7,14 @@ if the verdict is exact, within a number of units in the last place if it is clo
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from tokenref.answers import Declared
 from tokenref.floats import (
     DIGITS,
+    LETTERS,
     TYPES,
     Floats,
     Type,
@@ -109,7 +110,7 @@ def row_of(verdict: Row, question: Floats) -> dict[str, Any]:
         if place >= len(row):
             raise RecordError(f"a verdict changes number {place} of a row of {len(row)}")
         row[place] = number
-    if {*map(len, row)} - {width}:
+    if not {width}.issuperset(map(len, row)):
         raise RecordError("a verdict about a row must have a number for each of the question")
     return {verdict.part: {question.type: "".join(row)}}
 
@@ -317,9 +318,6 @@ def _distance(first: float, second: float, dtype: Type, close: Close | None) -> 
     return units_apart(first, second, dtype)
 
 
-_HEX: Final = frozenset("0123456789abcdef")
-
-
 def _not_numbers(got: Any, dtype: Type) -> str:
     """Return why a value is not a list of numbers of this type, or an empty string."""
     if not isinstance(got, Mapping) or len(got) != 1 or dtype not in got:
@@ -327,7 +325,7 @@ def _not_numbers(got: Any, dtype: Type) -> str:
     digits = got[dtype]
     if not isinstance(digits, str) or len(digits) % DIGITS[dtype]:
         return f"expected {DIGITS[dtype]} digits for each {dtype}, got {short(digits)}"
-    if not _HEX.issuperset(digits):
+    if not LETTERS.issuperset(digits):
         return f"expected lower-case hexadecimal digits, got {short(digits)}"
     return ""
 

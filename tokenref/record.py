@@ -163,6 +163,8 @@ _SAMPLER_TYPES: Final[Mapping[str, tuple[type[Struct], type[Struct]]]] = {
     "uniforms": (rows.WordsInput, rows.UniformsOutput),
     "speculative": (rows.SpeculativeInput, rows.SpeculativeOutput),
     "residual": (rows.ResidualInput, rows.ProbsOutput),
+    "top_logprobs": (rows.TopLogprobsInput, rows.TopLogprobsOutput),
+    "prompt_logprobs": (rows.PromptLogprobsInput, rows.PromptLogprobsOutput),
     "batch": (rows.BatchInput, rows.BatchOutput),
     "sequence": (rows.SequenceInput, rows.SequenceOutput),
     "stat": (rows.StatInput, rows.StatOutput),

@@ -16,6 +16,7 @@ from itertools import product
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
+from sampling_ref.draws.reported import PLACED, RANKS, TIES
 from sampling_ref.steps.table import STEPS
 from tokenref.generators import CONVERSIONS, GENERATORS
 
@@ -31,6 +32,8 @@ NAMED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 
 RACES: Final = ("gumbel max", "exponential race")
 """The drawing methods with noise for each token."""
+
+_REPORTED: Final = {"placed": PLACED, "rank": RANKS, "ties": TIES}
 
 OTHER_POINTS: Final[Mapping[str, Mapping[str, tuple[Any, ...]]]] = MappingProxyType(
     {
@@ -49,6 +52,8 @@ OTHER_POINTS: Final[Mapping[str, Mapping[str, tuple[Any, ...]]]] = MappingProxyT
             "if_equal": ("error", "target"),
         },
         "residual": {"if_equal": ("error", "target")},
+        "top_logprobs": {"of": ("raw", "processed"), **_REPORTED},
+        "prompt_logprobs": _REPORTED,
         "mirostat_1": {
             "whole": ("floor", "nearest and one"),
             "flat": ("limit", "one"),

@@ -19,7 +19,7 @@ from authoring.mutants.samplers import (
 )
 from tokenref.answers import Answer, Ok
 from tokenref.engines.reference_samplers import SamplerSession
-from tokenref.floats import pack, type_of, unpack
+from tokenref.floats import Type, from_digits, nearest, pack, to_digits, type_of, unpack
 from tokenref.questions.sampling import pack_parameters
 from tokenref.record import FILTER_OPS
 
@@ -303,6 +303,108 @@ def rows_lie_close_together(rows: list[Any], request: Request) -> Sequence[Any]:
     """Rows are read one behind the other, whatever their distance: the second one is garbage."""
     far = "layout" in request and request["layout"]["stride"] > _size(request["rows"][0])
     return [rows[0]] * len(rows) if far else rows
+
+
+def _cut(*rows: Sequence[float], **about: Any) -> dict[str, Any]:
+    """Return a batch of top-k whose rows have k = 1, 2, ..."""
+    asked = [
+        {"logits": pack(row), "params": {"k": number}} for number, row in enumerate(rows, start=1)
+    ]
+    return {"op": "top_k", "rows": asked, **about}
+
+
+@answering("batch", _cut([1.0, 2.0], [2.0, 1.0], layout={"stride": 2, "order": [1, 0]}))
+@other_question
+def parameters_by_the_place_in_memory(request: dict[str, Any]) -> Mapping[str, Any]:
+    """A row's parameters and random numbers are looked up by its place in memory."""
+    rows = request["rows"]
+    order = request["layout"]["order"] if "layout" in request else range(len(rows))
+    own = ("params", "uniforms", "history")
+    return {
+        "rows": [
+            {name: (rows[place] if name in own else row)[name] for name in row}
+            for row, place in zip(rows, order, strict=True)
+        ]
+    }
+
+
+@answering("batch", _cut([0.0, 1.0, 2.0], vocab_size=2) | {"op": "min_p"} | {"rows": [
+    {"logits": pack([0.0, 1.0, 2.0]), "params": pack_parameters({"m": 0.5})}
+]})  # fmt: skip
+@other_question
+def padding_is_a_token_of_filters(request: dict[str, Any]) -> Mapping[str, Any]:
+    """Top-p and min-p, and logarithms, ignore the size of the vocabulary."""
+    given = request["op"] in {"top_p", "min_p", "logprobs"} and "vocab_size" in request
+    if not given or any(map(_has_no_law, request["rows"])):
+        return {}
+    return {"vocab_size": _size(request["rows"][0])}
+
+
+def _with_late_nan(size: int) -> dict[str, Any]:
+    row = pack([0.0] * (size - 1) + [float("nan")])
+    return {"op": "softmax", "rows": [{"logits": row}]}
+
+
+@answering("batch", _with_late_nan(257))
+def nan_behind_256(session: SamplerSession, op: str, request: Request) -> Answer:
+    """Only the first 256 numbers of a row are searched for NaN."""
+    right = session.answer(op, request)
+    if isinstance(right, Ok) or "vocab_size" in request:
+        return right
+    rows = []
+    for row in request["rows"]:
+        name = "probs" if "probs" in row else "logits"
+        numbers = unpack(row[name])
+        ends = [0.0 if number != number else number for number in numbers[256:]]  # noqa: PLR0124
+        rows.append({**row, name: pack([*numbers[:256], *ends], type_of(row[name]))})
+    return session.answer(op, {**request, "rows": rows})
+
+
+@answering("top_k", {"logits": {"f32": "3f8000003f800001"}, "params": {"k": 1}})
+@other_question
+def select_by_24_bits(request: dict[str, Any]) -> Mapping[str, Any]:
+    """A radix select looks at the upper 24 bits of each number."""
+    if "f32" not in request.get("logits", {}):
+        return {}
+    digits = request["logits"]["f32"]
+    kept = [digits[at : at + 6] + "00" for at in range(0, len(digits), 8)]
+    plain = all(number == number and number != inf for number in unpack(request["logits"]))  # noqa: PLR0124
+    return {"logits": {"f32": "".join(kept)}} if plain else {}
+
+
+def _rounded_otherwise(dtype: Type, change: Callable[[float, float], float]) -> SamplerHandler:
+    """Answer by 64 bits, rounded by `change`: of a number, and of the nearest of the type."""
+
+    def handle(session: SamplerSession, op: str, request: Request) -> Answer:
+        right = session.answer(op, request)
+        if not isinstance(right, Ok) or type_of(request["logits"]) != dtype:
+            return right
+        wide = session.answer(op, {**request, "logits": pack(unpack(request["logits"]), "f64")})
+        assert isinstance(wide, Ok)  # noqa: S101 - the same numbers
+        exact, near = unpack(wide.out["logits"]), unpack(right.out["logits"])
+        pairs = zip(exact, near, strict=True)
+        return Ok({"logits": pack([change(a, b) for a, b in pairs], dtype)})
+
+    return handle
+
+
+@answering("temperature", {**_asked(3, temperature=3.0), "logits": {"bf16": "3f80"}})
+def bf16_is_cut_off(session: SamplerSession, op: str, request: Request) -> Answer:
+    """A number becomes a bfloat16 by leaving out its lower 16 bits."""
+
+    def cut(exact: float, near: float) -> float:
+        upper = to_digits([nearest(exact, "f32")], "f32")[:4]
+        return near if exact == near else from_digits(upper, "bf16")[0]
+
+    return _rounded_otherwise("bf16", cut)(session, op, request)
+
+
+@answering("temperature", {**_asked(3, temperature=2.0), "logits": {"f16": "0003"}})
+def f16_is_flushed(session: SamplerSession, op: str, request: Request) -> Answer:
+    """Subnormal answers in binary16 become zero."""
+    return _rounded_otherwise("f16", lambda _, near: near if abs(near) >= 2.0**-14 else near * 0.0)(
+        session, op, request
+    )
 
 
 @answering("batch", {**_greedy_batch([[0.0, 1.0]]), "op": "softmax", "calls": 2})

@@ -29,6 +29,7 @@ from authoring.mutants import (
     sampling_long,
     sampling_masks,
     sampling_own_numbers,
+    sampling_reports,
     sampling_rows,
     sampling_sizes,
     sizes,
@@ -45,7 +46,7 @@ MODULES: Final = (
     *(pipelines_after, pipelines_decoding, pipelines_streams, pipelines_sizes),
     pipelines_segmenting,
     *(sampling_filters, sampling_rows, sampling_draws, sampling_chains, sampling_own_numbers),
-    *(sampling_sizes, sampling_long, sampling_masks),
+    *(sampling_sizes, sampling_long, sampling_masks, sampling_reports),
 )
 """The modules that define mutants, in the order in which the page lists them."""
 

@@ -226,7 +226,11 @@ def _refuse_mixtures(options: Mapping[str, Sequence[str]], reports: Wanted) -> N
             raise click.UsageError("--corpus has no report except --json")
         _only(options, "corpus", [])
     elif "records" in options:
-        _only(options, "records", ["id", "op", "flag", "without-flag", "profile", "known"])
+        _only(
+            options,
+            "records",
+            ["id", "op", "flag", "without-flag", "profile", "rows-at-most", "known"],
+        )
 
 
 def _only(options: Mapping[str, Sequence[str]], mode: str, others: Sequence[str]) -> None:

@@ -5,13 +5,21 @@ For programs on machines without tokenref, such as a device, a phone or a cluste
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 
 import click
 from rich.markup import escape
 
 from bpe_ref.formats.files import replacing
-from tokenref.catalogue import LARGEST_BATCH, Catalogue, Selection, is_large, open_catalogue
+from tokenref.catalogue import (
+    LARGEST_BATCH,
+    Catalogue,
+    Selection,
+    is_large,
+    open_catalogue,
+    rows_of,
+)
 from tokenref.commands.endings import reached, standard_output
 from tokenref.commands.options import FIXTURES, JSON_LINES, KNOWN, ORDER, selection_options
 from tokenref.commands.paths import (
@@ -78,6 +86,8 @@ def export(
         cd there && ./engine < requests.jsonl > responses.jsonl
         tokenref judge requests.jsonl responses.jsonl
 
+    If your program has no room for large batches, --rows-at-most leaves them out.
+
     Without --folder the requests go to standard output, and paths of vocabularies are relative to
     the fixtures.
     """  # noqa: D301 - a mark of click
@@ -86,7 +96,12 @@ def export(
     cases = _present(cases, catalogue, shipped=folder is None)
     digest = manifest_digest(catalogue.manifest)
     needed = {(op_of(case), case.vocab) for case in cases}
-    canaries = [each for each in catalogue.canaries if (op_of(each), each.vocab) in needed]
+    most = selection.rows_at_most or inf
+    canaries = [
+        each
+        for each in catalogue.canaries
+        if (op_of(each), each.vocab) in needed and rows_of(each) <= most
+    ]
     catalogue = replace(catalogue, canaries=canaries)
     if not cases:
         raise InvalidRunError(

@@ -97,6 +97,12 @@ def selection_options(verb: str) -> Decorator:
             multiple=True,
             help=f"{only} cases of this profile, the name of a rule or an engine.",
         ),
+        rows_at_most=click.option(
+            "--rows-at-most",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help=f"{verb} no cases with more than N rows in one call.",
+        ),
         large=click.option(
             "--large", is_flag=True, help=f"{verb} also the cases that take long (flag Large)."
         ),

@@ -95,6 +95,8 @@ DEFINED_IN: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
             "shares acceptance residual chain block tree target_only typical",
         ),
         "residual": ("speculative", "shares residual"),
+        "top_logprobs": ("draws", "reported"),
+        "prompt_logprobs": ("draws", "reported"),
     }
 )
 """The modules of `sampling_ref` that define operations, if that is not just the step's own."""

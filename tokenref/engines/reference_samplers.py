@@ -5,7 +5,7 @@ Decisions are exact: numbers are rounded once, to the type of the question, when
 the answer is written down.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import inf
@@ -28,6 +28,7 @@ from sampling_ref import (
     Use,
 )
 from sampling_ref.draws.inverse_cdf import inverse_cdf
+from sampling_ref.draws.reported import Report, reported, reported_of_prompt
 from sampling_ref.evaluation import Evaluation, chain, evaluation
 from sampling_ref.numbers.protocol import Numbers
 from sampling_ref.numbers.softmax import log_softmax, softmax
@@ -166,6 +167,13 @@ class SamplerSession:
             return self._row_by_rule(op, choices, request)
         if op == "steps":
             return self._steps(request)
+        if op == "prompt_logprobs":
+            given = [unpack(row) for row in request["rows"]]
+            reports = reported_of_prompt(given, request["tokens"], request["n"], **choices)
+            pairs = zip([None, *request["rows"]], reports, strict=False)
+            return {"rows": [each and self._report(each, row) for row, each in pairs]}
+        if op == "top_logprobs":
+            return self._top_logprobs(choices, request)
         logits = unpack(request["logits"])
         dtype = type_of(request["logits"])
         if op == "softmax":
@@ -197,12 +205,20 @@ class SamplerSession:
         )
         return self._logits(op, trace.steps[-1].after, request["logits"])
 
+    def _top_logprobs(self, choices: Choices, request: Request) -> Mapping[str, Any]:
+        own = {point: choice for point, choice in choices.items() if point != "of"}
+        row = reported_row(choices, request)
+        return self._report(reported(row, request["token"], request["n"], **own), request["logits"])
+
+    def _report(self, report: Report, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a report in the type of its row."""
+        dtype = type_of(row)
+        logprobs = pack(self.tools.rounded(report.logprobs, dtype), dtype)
+        return {"tokens": [*report.tokens], "logprobs": logprobs, "rank": report.rank}
+
     def _steps(self, request: Request) -> Mapping[str, Any]:
         trace = chain(
-            [
-                Use(each["step"], **with_functions(unpack_parameters(each["params"])))
-                for each in request["steps"]
-            ],
+            _uses(request["steps"]),
             unpack(request["logits"]),
             request["history"],
             prompt_length=request["prompt_length"],
@@ -293,6 +309,21 @@ class SamplerSession:
                 if op == "smoothing":
                     row[token] = -0.0
         return {"logits": pack(self.tools.rounded(row, dtype), dtype)}
+
+
+def _uses(steps: Iterable[Mapping[str, Any]]) -> list[Use]:
+    """Return the steps of a question with their parameters."""
+    return [
+        Use(each["step"], **with_functions(unpack_parameters(each["params"]))) for each in steps
+    ]
+
+
+def reported_row(choices: Choices, request: Request) -> list[float]:
+    """Return the row of which log-probabilities are reported: as it came, or after the steps."""
+    logits = unpack(request["logits"])
+    if choices.get("of") != "processed" or not request["steps"]:
+        return logits
+    return chain(_uses(request["steps"]), logits).row
 
 
 def _without_padding(row: Request, batch: Request) -> Request:

@@ -68,7 +68,7 @@ class _Tally:
         self.catalogue = catalogue
         self.hello = hello
         self.answered = bytearray(len(questions.of_key))
-        self.worst: dict[str, tuple[Judgement, Answer]] = {}
+        self.worst: dict[str, CaseResult] = {}  # which has no long answers
         self.problems: list[str] = []
         self.problem_count = 0
         self.unloaded: dict[str, Answer] = {}
@@ -100,8 +100,8 @@ class _Tally:
         declared = ability.declared() if ability else Declared()
         judgement = judge(case, answer, SAMPLERS, declared)
         before = self.worst.get(case.id)
-        if before is None or _RANK[judgement.status] < _RANK[before[0].status]:
-            self.worst[case.id] = (judgement, answer)
+        if before is None or _RANK[judgement.status] < _RANK[before.status]:
+            self.worst[case.id] = _case_result(self.catalogue, case, judgement, answer)
 
 
 def judge_responses(path: Path, questions: Questions, catalogue: Catalogue) -> Verdicts:
@@ -182,16 +182,15 @@ def _conclude(tally: _Tally) -> Verdicts:
             instead = _instead(tally, case)
             if instead is None and lacking[number]:
                 tally.note(case, NotAsked("no answer"))
-            judgement, answer = (
+            result = (
                 tally.worst[case.id]
                 if instead is None
-                else (judge(case, instead, SAMPLERS), instead)
+                else result_of(case, instead, judge(case, instead, SAMPLERS))
             )
-            if case.id in canaries:
-                if judgement.status == "pass":
-                    found.canaries.append(result_of(case, answer, judgement))
-                continue
-            found.results.append(_case_result(tally, case, judgement, answer))
+            if case.id not in canaries:
+                found.results.append(result)
+            elif result.status == "pass":
+                found.canaries.append(result)
     found.trouble += tally.problems
     if tally.problem_count > len(tally.problems):
         found.trouble.append(f"and {tally.problem_count - len(tally.problems):,} more wrong lines")
@@ -211,10 +210,12 @@ def _instead(tally: _Tally, case: Case) -> Answer | None:
     return tally.unloaded.get(case.vocab) if case.vocab is not None else None
 
 
-def _case_result(tally: _Tally, case: Case, judgement: Judgement, answer: Answer) -> CaseResult:
+def _case_result(
+    catalogue: Catalogue, case: Case, judgement: Judgement, answer: Answer
+) -> CaseResult:
     """Return the result of a case. If ids differ, the detail shows their bytes."""
     if judgement.status in FAILURES and isinstance(answer, Ok) and case.vocab is not None:
-        subject = tally.catalogue.subject(case.vocab)
+        subject = catalogue.subject(case.vocab)
         if isinstance(subject, Vocabulary):
             detailed = judge(case, answer, subject)
             judgement = detailed if detailed.status != "pass" else judgement

@@ -248,6 +248,39 @@ class Layout(Strict, frozen=True, kw_only=True):
     """For each row, its place in memory."""
 
 
+class TopLogprobsInput(Strict, frozen=True, kw_only=True):
+    """A row of logits, the token that was drawn, and how many of the best tokens to report."""
+
+    logits: Floats
+    steps: list[StepOfSteps]
+    """What the engine does to the row before it draws. Only by `of.processed` it counts."""
+
+    token: int
+    n: int
+
+
+class TopLogprobsOutput(Strict, frozen=True, kw_only=True):
+    """The tokens that are reported, the log-probability of each, and the drawn token's rank."""
+
+    tokens: list[Id]
+    logprobs: Floats
+    rank: Count
+
+
+class PromptLogprobsInput(Strict, frozen=True, kw_only=True):
+    """A prompt, the row of logits behind each of its tokens, and how many tokens to report."""
+
+    rows: list[Floats]
+    tokens: list[int]
+    n: int
+
+
+class PromptLogprobsOutput(Strict, frozen=True, kw_only=True):
+    """What is reported of each token of the prompt; null for the first one."""
+
+    rows: list[TopLogprobsOutput | None]
+
+
 class BatchInput(Strict, frozen=True, kw_only=True):
     """Questions of one operation in one call, each with its own parameters."""
 

@@ -26,7 +26,7 @@ from sampling_ref.random.sources import Given
 from sampling_ref.row import Candidates, ReadRow, all_candidates
 from sampling_ref.steps.step import Situation
 from tokenref.answers import Ok
-from tokenref.engines.reference_samplers import SamplerSession, with_functions
+from tokenref.engines.reference_samplers import SamplerSession, reported_row, with_functions
 from tokenref.floats import Type, floats, nearest, pack, type_of, units_apart, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rounding.margins import UndecidedError
@@ -150,6 +150,23 @@ def softmax_verdict(op: str, logits: dict[str, str], dtype: Type) -> Verdict:
     if not any(0 < abs(number) <= floor for number in right):
         return Close(ulp=apart + 1)
     return Close(ulp=apart + 1, floor=floats([floor], "f64" if floor < 2.0**-149 else "f32"))
+
+
+def report_verdict(op: str, profile: str, request: Mapping[str, Any]) -> Verdict:
+    """Return how far reported log-probabilities may be off. Raises `UndecidedError`.
+
+    >>> request = {"logits": {"f32": "0000000000000000"}, "steps": [], "token": 0, "n": 1}
+    >>> report_verdict("top_logprobs", "standard", request)
+    Close(ulp=1, floor=UNSET)
+    """
+    if op == "prompt_logprobs":
+        rows = request["rows"][: len(request["tokens"]) - 1]
+    else:
+        row = reported_row(choices_of(op, profile) or {}, request)
+        rows = [pack(row, type_of(request["logits"]))]
+    verdicts = [softmax_verdict("logprobs", row, type_of(row)) for row in rows]
+    close = [verdict for verdict in verdicts if isinstance(verdict, Close)]
+    return max(close, key=lambda verdict: verdict.ulp) if close else Exact()
 
 
 LOG2_E: Final = 1.4426950408889634

@@ -22,7 +22,7 @@ from tokenref.record import ADAPTIVE_OPS, FILTER_OPS, ROW_OPS
 from tokenref.rounding.adaptive import adaptive_verdict
 from tokenref.rounding.chains import prove_decided, shares_verdict
 from tokenref.rounding.margins import UndecidedError, filter_verdict
-from tokenref.rounding.rows import row_verdict, softmax_verdict
+from tokenref.rounding.rows import report_verdict, row_verdict, softmax_verdict
 from tokenref.rules import RACE_PROFILES, choices_of
 from tokenref.verdicts import Close, Exact, Verdict
 
@@ -56,8 +56,8 @@ def _verdict(op: str, profile: str, request: Mapping[str, Any], right: Answer) -
         return filter_verdict(op, profile, request)
     if op in ROW_OPS:
         return row_verdict(op, profile, request)
-    if op in {"softmax", "logprobs"}:
-        return _looser(softmax_verdict(op, request["logits"], type_of(request["logits"])))
+    if op in {"softmax", "logprobs", "top_logprobs", "prompt_logprobs"}:
+        return _looser(_of_logarithms(op, profile, request))
     if op == "batch":
         return _of_rows(profile, request, right)
     if op in {"chain", "distribution", "sample"}:
@@ -69,6 +69,12 @@ def _verdict(op: str, profile: str, request: Mapping[str, Any], right: Answer) -
     if op == "draw" and profile in RACE_PROFILES and isinstance(right, Ok):
         prove_race(profile, request, right.out)
     return CLOSE if op == "residual" else Exact()
+
+
+def _of_logarithms(op: str, profile: str, request: Mapping[str, Any]) -> Verdict:
+    if op in {"softmax", "logprobs"}:
+        return softmax_verdict(op, request["logits"], type_of(request["logits"]))
+    return report_verdict(op, profile, request)
 
 
 def _looser(verdict: Verdict) -> Verdict:

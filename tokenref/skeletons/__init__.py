@@ -1,7 +1,7 @@
 """Small engines that speak the protocol, one per language, as a starting point for your code.
 
 They are in the folders next to this file, complete and ready to run, and use only the standard
-library of their language.
+library of their language. The one for `cuda` is for kernels of samplers, and has no tokenizer.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,6 +24,15 @@ class Skeleton:
 
     run: str
     """The command that runs it, in its folder."""
+
+    shared: Sequence[str] = ()
+    """Files of other skeletons that it needs too, as paths in the folder of all skeletons."""
+
+    @property
+    def sources(self) -> Mapping[str, str]:
+        """The path of each file in the folder of all skeletons, by its path in the new folder."""
+        own = {name: f"{self.folder}/{name}" for name in self.files}
+        return own | {path.rpartition("/")[2]: path for path in self.shared}
 
 
 LANGUAGES: Final[Mapping[str, Skeleton]] = MappingProxyType(
@@ -51,6 +60,13 @@ LANGUAGES: Final[Mapping[str, Skeleton]] = MappingProxyType(
         ),
         "python": Skeleton("python", ("README.md", "engine.py"), (), "python3 engine.py"),
         "js": Skeleton("js", ("README.md", "engine.mjs"), (), "node engine.mjs"),
+        "cuda": Skeleton(
+            "cuda",
+            ("README.md", "kernel.cu", "sha256.hpp"),
+            ("c++ -x c++ -std=c++17 -O2 -o engine kernel.cu",),
+            "./engine",
+            shared=("cpp/json.hpp",),
+        ),
     }
 )
 """The languages, and the files of each."""
@@ -63,19 +79,20 @@ def write_skeleton(language: str, folder: Path) -> list[Path]:
     file is overwritten.
     """
     skeleton = LANGUAGES[language]
-    wanted = [folder / name for name in skeleton.files]
+    sources = skeleton.sources
+    wanted = [folder / name for name in sources]
     for path in wanted:
         if path.exists() or path.is_symlink():
             raise InputError(f"{path} already exists and is not overwritten")
-    source = Path(__file__).parent / skeleton.folder
+    home = Path(__file__).parent
     made: list[Path] = []
     try:
         for parent in sorted({path.parent for path in wanted}):
             _make_folder(parent, made)
-        for name, path in zip(skeleton.files, wanted, strict=True):
+        for name, path in zip(sources.values(), wanted, strict=True):
             with path.open("xb") as file:  # which fails if the file was created meanwhile
                 made.append(path)
-                file.write((source / name).read_bytes())
+                file.write((home / name).read_bytes())
     except BaseException as error:
         for path in reversed(made):
             path.rmdir() if path.is_dir() else path.unlink()

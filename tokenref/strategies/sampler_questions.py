@@ -110,6 +110,26 @@ def _logits_alone(draw: st.DrawFn, _: str) -> Request:
 
 
 @st.composite
+def _top_logprobs(draw: st.DrawFn, _: str) -> Request:
+    row, packed = _logits(draw)
+    return {
+        "logits": packed,
+        "steps": [],
+        "token": draw(st.integers(0, len(row) - 1)),
+        "n": draw(st.integers(0, len(row) + 1)),
+    }
+
+
+@st.composite
+def _prompt_logprobs(draw: st.DrawFn, _: str) -> Request:
+    size = draw(st.integers(2, 5))
+    tokens = draw(st.lists(st.integers(0, size - 1), min_size=1, max_size=5))
+    row = st.lists(st.integers(-16, 16), min_size=size, max_size=size)
+    rows = [pack([number / 4 for number in draw(row)]) for _ in tokens]
+    return {"rows": rows, "tokens": tokens, "n": draw(st.integers(0, size + 1))}
+
+
+@st.composite
 def _draw(draw: st.DrawFn, profile: str) -> Request:
     if profile in RACE_PROFILES:
         return draw(races(profile))
@@ -210,6 +230,8 @@ SAMPLER_QUESTIONS: Final[Mapping[str, Callable[[str], Drawn]]] = MappingProxyTyp
         **{op: partial(_filtered, op) for op in FILTER_OPS},
         **{op: partial(_row, op) for op in ROW_OPS if op not in _FUNCTIONS},
         **dict.fromkeys(("softmax", "logprobs", "greedy"), _logits_alone),
+        "top_logprobs": _top_logprobs,
+        "prompt_logprobs": _prompt_logprobs,
         "mirostat_1": lambda _: mirostat("mirostat_1"),
         "mirostat_2": lambda _: mirostat("mirostat_2"),
         "adaptive_p": lambda _: adaptive_p(),

@@ -30,6 +30,7 @@ from authoring.cases.sampling import (
     fused,
     random_numbers,
     random_streams,
+    reports,
     rows_biases,
     rows_dry,
     rows_lengths,
@@ -103,6 +104,7 @@ TOPICS: Final[tuple[ModuleType, ...]] = (
     batches_long,
     rows_masks,
     fused,
+    reports,
 )
 """The modules that have cases. New ones are added at the end."""
 

@@ -5,6 +5,7 @@ once. A row that gets its neighbour's row, parameter, history or place answers o
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from math import inf, nan
 from typing import Any, Final
@@ -12,7 +13,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 
-from authoring.cases.sampling.draft import SamplerDraft, VerdictOfAnswer
+from authoring.cases.sampling.draft import SamplerDraft, VerdictOfAnswer, refuses
 from authoring.cases.sampling.filters_long import long_row as heavy_row
 from authoring.cases.sampling.rows_long import Part, long_row, places, told
 from authoring.cases.splitmix import SplitMix64
@@ -89,6 +90,8 @@ def drafts() -> Iterator[SamplerDraft]:
     for size, whole in PADDED:
         yield from _padding(size, whole)
     yield from _layouts()
+    yield from _mixed()
+    yield _late_nan()
 
 
 # ---- many rows
@@ -257,3 +260,67 @@ def _layouts() -> Iterator[SamplerDraft]:
             told_rows("probs", partial(softmax_units, dtype="f32")), flags=["BatchLayout"],
             layout=layout,
         )  # fmt: skip
+
+
+PLACES: Final = {"stride": 7, "order": [2, 0, 3, 1]}
+
+
+def _mixed() -> Iterator[SamplerDraft]:
+    """Yield small batches whose rows are padded and lie in another order than their parameters."""
+    says = "Four rows in another order in memory, with padding that would be the best token"
+    beyond: dict[str, Any] = {"vocab_size": 4, "layout": PLACES}
+    asked: tuple[tuple[str, list[dict[str, Any]], VerdictOfAnswer | None], ...] = (
+        ("top_k", [{"k": k} for k in (1, 2, 3, 1)], None),
+        ("top_p", [{"p": p} for p in (0.25, 0.75, 0.875, 0.5)], None),
+        ("min_p", [{"m": m} for m in (0.75, 0.375, 0.0625, 0.1875)], None),
+        ("temperature", [{"temperature": t} for t in (0.5, 1.0, 2.0, 4.0)], None),
+        ("logprobs", [{}] * 4, told_rows("logprobs", partial(logprobs_units, dtype="f32"))),
+    )
+    for op, parameters, verdict in asked:
+        rows: list[dict[str, Any]] = []
+        for number, given in enumerate(parameters):
+            row: dict[str, Any] = {"logits": pack(_apart(number))}
+            if op == "temperature":
+                row |= {"history": [], "prompt_length": 0}
+            rows.append(row | ({"params": pack_parameters(given)} if given else {}))
+        yield _case(
+            "mixed-and-padded", op, rows, f"{says}: each row has its own answer to {op}.",
+            verdict, flags=["BatchLayout", "BatchPadding"], **beyond,
+        )  # fmt: skip
+    drawn = [
+        {"logits": pack(_apart(number)), "uniforms": pack([u], "f64")}
+        for number, u in enumerate((0.125, 0.875, 0.5, 0.96875))
+    ]
+    yield _case(
+        "mixed-and-padded", "draw", drawn, f"{says}: each row has its own random number.",
+        flags=["BatchLayout", "BatchPadding"], **beyond,
+    )  # fmt: skip
+    masked = [
+        {
+            "logits": pack(_apart(number)),
+            "history": [],
+            "prompt_length": 0,
+            "params": {"words": [word]} if word else {},
+        }
+        for number, word in enumerate((0b0101, 0b0110, 0, 0b1001))
+    ]
+    yield _case(
+        "mixed", "token_mask", masked,
+        "Four rows in another order in memory, masks in the order of the rows, one without a mask.",
+        flags=["BatchLayout", "TokenMask"], layout=PLACES,
+    )  # fmt: skip
+
+
+def _apart(number: int) -> list[float]:
+    """Return one of four rows of four tokens, each with another order, and of padding."""
+    row = [3.0, 1.0, -0.5, -3.0]
+    return [*row[number:], *row[:number], 9.0, 5.0]
+
+
+def _late_nan() -> SamplerDraft:
+    rows = [_only(n, places(SMALL)[n], SMALL) for n in range(3)]
+    rows[2]["logits"] = msgspec.to_builtins(grid(2, SMALL, span=8, put={SMALL - 1: nan}))
+    return replace(
+        _case("nan-at-the-end", "softmax", rows, "The last of 3 * 4,097 numbers is NaN: the batch is refused."),
+        purposes=[refuses("INVALID_ROW")],
+    )  # fmt: skip

@@ -215,6 +215,15 @@ def _extreme() -> Iterator[FilterCase]:
         "and keeps the lowest ids.",
         "Subnormal",
     )
+    yield _case(
+        "top_k",
+        "neighbours",
+        logits(8.0, 8.0 + 2.0**-20, 8.0 - 2.0**-21, 8.0 + 2.0**-19),
+        {"k": 2},
+        "Neighbours in 32 bits: a search for the threshold that looks at 16 or 24 of the bits takes "
+        "them for equal, and keeps the lowest ids.",
+        "Ties",
+    )
     for op, params in LOGIT_PARAMS.items():
         yield _case(
             op,

@@ -12,8 +12,10 @@ from authoring.cases.draft import PurposeError
 from authoring.cases.sampling.batches import own
 from authoring.cases.sampling.draft import SamplerDraft, SamplerPurpose, gives, refuses
 from authoring.cases.sampling.row_draft import Row, Topic, row_request, tabled
+from authoring.cases.sampling.rows_long import told
 from authoring.grids import grid
 from tokenref.answers import Ok
+from tokenref.catalogue import LARGE
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import pack
 from tokenref.questions.sampling import pack_parameters
@@ -421,6 +423,16 @@ def other_order_differs(case: Case) -> None:
 
 def _long_rows() -> Iterator[SamplerDraft]:
     """Yield masks of long rows, which keep a few tokens at the edges of words and blocks."""
+    size = 128_256
+    kept = [0, 31, (1 << 13) - 1, 1 << 13, (1 << 15) - 1, 1 << 15, (1 << 16) - 1, 1 << 16, size - 1]
+    words = {place: word for place, word in enumerate(words_of(kept, size)) if word}
+    logits = msgspec.to_builtins(grid(size, size, span=4))
+    yield SIZES.case(
+        "token_mask", f"long-{size}", "standard",
+        {"logits": logits, "history": [], "prompt_length": 0, "params": pack_parameters({"words": words})},
+        f"A few of {size:,} tokens are allowed, at the edges of words, of blocks, and of words of 8 and 16 bits.",
+        verdict=told("logits"), flags=("LongRow", LARGE), spec="docs/sampling.md#long-rows",
+    )  # fmt: skip
     sizes = [edge + step for edge in (1 << 10, 1 << 15, 1 << 16) for step in (-1, 0, 1)]
     for size in (*sizes, 128_256):
         row = msgspec.to_builtins(grid(size, size, span=1 << 10, put={0: -inf}))

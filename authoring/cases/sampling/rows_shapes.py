@@ -7,7 +7,10 @@ from math import inf
 from typing import Final
 
 from authoring.cases.sampling.draft import SamplerDraft
-from authoring.cases.sampling.row_draft import Row, Topic, tabled
+from authoring.cases.sampling.row_draft import Row, Topic, becomes, row_request, tabled
+from tokenref.floats import Type
+from tokenref.rules import STANDARD
+from tokenref.verdicts import Exact
 
 PLAIN: Final = Topic("temperature", ("Temperature",), "docs/engines.md#temperature")
 DYNAMIC: Final = Topic(
@@ -107,6 +110,14 @@ SMOOTHS: Final = (
         "Two largest logits stay equal after smoothing."),
 )  # fmt: skip
 
+SIXTEEN: Final[tuple[tuple[Type, str, float, list[float], list[float], str], ...]] = (
+    ("f16", "f16-ties", 2.0, [2.0**-24 * k for k in (1, 3, 5, -7, -1)], [2.0**-24 * k for k in (0, 2, 2, -4, -0.0)],
+     "Halves of the smallest numbers of binary16, exact in 32 bits: each tie becomes the even neighbour, and none is flushed."),
+    ("bf16", "bf16-thirds", 3.0, [1.0, 2.0, 5.0, -4.0], [171 / 512, 171 / 256, 213 / 128, -171 / 128],
+     "Thirds in bfloat16 are far from ties: 32 bits cut off instead of rounded give smaller numbers."),
+)  # fmt: skip
+"""Rows of 16 bits whose answers no rounding in 32 bits can change."""
+
 TABLES: Final = (
     ("temperature", PLAIN, PLAINS),
     ("dynamic_temperature", DYNAMIC, DYNAMICS),
@@ -118,3 +129,8 @@ def drafts() -> Iterator[SamplerDraft]:
     """Yield the cases."""
     for op, topic, rows in TABLES:
         yield from tabled(op, topic, rows)
+    for dtype, slug, divisor, row, answer, why in SIXTEEN:
+        yield PLAIN.case(
+            "temperature", slug, STANDARD, row_request(row, dtype=dtype, temperature=divisor), why,
+            becomes(*answer, dtype=dtype), flags=("SixteenBit",), verdict=Exact(),
+        )  # fmt: skip

@@ -15,7 +15,7 @@ import os
 import sys
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -48,6 +48,7 @@ VLLM = (
     "vllm.v1.sample.logits_processor.state",
     "vllm.model_executor.layers.utils",
     "vllm.sampling_params",
+    "vllm.logprobs",
 )
 SGLANG = (
     "sglang.srt.environ",
@@ -190,7 +191,7 @@ def _false(*_: object, **__: object) -> bool:
 def vllm() -> SimpleNamespace:
     """Return vLLM's modules that sample, by the last part of their names."""
     given: dict[str, Mapping[str, object]] = {}
-    hook = FromWheel(wheel("vllm"), VLLM, given)
+    hook = FromWheel(wheel("vllm"), (*VLLM, "vllm.v1.sample.ops.logprobs"), given)
 
     class ValidationError(ValueError):
         def __init__(self, message: str, **_: object) -> None:
@@ -209,6 +210,7 @@ def vllm() -> SimpleNamespace:
 
     # A platform that has no kernels of its own: torch samples.
     names = ("is_cpu", "is_cuda", "is_xpu", "is_cuda_alike", "is_rocm")
+    platform = SimpleNamespace(**dict.fromkeys(names, _false), simple_compile_backend="eager")
     envs = {"VLLM_BATCH_INVARIANT": False, "VLLM_MAX_N_SEQUENCES": 16384}
     penalties = ("apply_repetition_penalties", "apply_repetition_penalties_torch")
     given |= {
@@ -218,7 +220,8 @@ def vllm() -> SimpleNamespace:
         "vllm.config.model": {
             "PROCESSED_LOGPROBS_MODES": ("processed_logits", "processed_logprobs")
         },
-        "vllm.platforms": {"current_platform": SimpleNamespace(**dict.fromkeys(names, _false))},
+        "vllm.platforms": {"current_platform": platform},
+        "vllm.utils.gpu_sync_debug": {"gpu_sync_allowed": lambda **_: nullcontext()},
         "vllm.triton_utils": {"HAS_TRITON": False},
         "vllm.utils.torch_utils": {
             "PIN_MEMORY": False,
