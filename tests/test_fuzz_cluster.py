@@ -1,6 +1,8 @@
 """A campaign on a cluster, started as docs/fuzzing.md shows, on real schedulers and workers."""
 
+import contextlib
 import os
+import random
 import re
 import shlex
 import signal
@@ -34,13 +36,31 @@ def folder(tmp_path: Path) -> Path:
 
 
 def at_port(folder: Path, text: str) -> str:
-    """Return a text with a port that is free instead of the usual one."""
+    """Return a text with a port that is free instead of the usual one.
+
+    It lies below 32,768, where no system takes the ports of connections from: a free one above
+    might be taken by a worker of the other test before the scheduler listens there.
+    """
     kept = folder / "port"
-    if not kept.exists():
-        with socket.socket() as one:
-            one.bind(("127.0.0.1", 0))
-            kept.write_text(str(one.getsockname()[1]), encoding="ascii")
+    while not kept.exists():
+        port = random.randrange(20_000, 32_000)
+        with socket.socket() as one, contextlib.suppress(OSError):
+            one.bind(("127.0.0.1", port))
+            kept.write_text(str(port), encoding="ascii")
     return text.replace("8786", kept.read_text(encoding="ascii"))
+
+
+def wait_for_scheduler(folder: Path, process: subprocess.Popen[bytes]) -> None:
+    """Wait until connections are accepted, as somebody does who reads what the scheduler prints."""
+    port = int((folder / "port").read_text(encoding="ascii"))
+    end = time.monotonic() + 120
+    while True:
+        log = (folder / "scheduler.log").read_text(encoding="utf-8")
+        assert process.poll() is None, log
+        assert time.monotonic() < end, log
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return
+        time.sleep(0.05)
 
 
 def typed(folder: Path, beginning: str) -> list[str]:
@@ -67,18 +87,21 @@ def killed(process: subprocess.Popen[bytes]) -> None:
 def cluster(folder: Path) -> Iterator[list[subprocess.Popen[bytes]]]:
     """Start a scheduler and two workers."""
     processes = [started(folder, typed(folder, "dask scheduler "), "scheduler.log")]
-    worker = typed(folder, "dask worker ")
-    processes += [started(folder, worker, f"worker{number}.log") for number in range(2)]
-    yield processes
-    for process in processes:
-        killed(process)
+    try:
+        wait_for_scheduler(folder, processes[0])
+        worker = typed(folder, "dask worker ")
+        processes += [started(folder, worker, f"worker{number}.log") for number in range(2)]
+        yield processes
+    finally:
+        for process in processes:
+            killed(process)
 
 
 def wait_for_groups(state: Path, count: int, process: subprocess.Popen[bytes]) -> None:
     end = time.monotonic() + 120
     while not state.exists() or state.read_bytes().count(b"\n") < count:
         assert time.monotonic() < end, "the campaign does not go on"
-        assert process.poll() is None, "the campaign has ended"
+        assert process.poll() is None, (state.parent / "campaign.log").read_text(encoding="utf-8")
         time.sleep(0.05)
 
 

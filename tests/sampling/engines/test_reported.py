@@ -5,9 +5,12 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
+
+pytest.importorskip("torch", reason="the engine needs PyTorch")
+
+import torch
 
 from sampling_ref import chain, logprobs
 from sampling_ref.draws.reported import reported
