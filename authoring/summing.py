@@ -7,21 +7,18 @@ a block of the row must be farther away than that.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from math import ceil, exp, fsum, log, ulp
+from math import exp, fsum
 from random import Random
 from struct import Struct
 from types import MappingProxyType
 from typing import Final
 
 from tokenref.floats import Type
+from tokenref.judging_samplers import logprobs_units, probs_units
 
 _F32: Final = Struct("f")
 BLOCK: Final = 256
 """A program that leaves out this many entries must be found, except in 16 bits."""
-
-_OTHER: Final = 8
-"""Units for an exponential, its argument, and a division or a reciprocal and a product."""
-
 
 def forwards(weights: Sequence[float]) -> float:
     """Return the sum, one number after another, rounded to 32 bits each time.
@@ -120,20 +117,13 @@ def softmax_units(row: Sequence[float], dtype: Type) -> int:
     """
     if dtype != "f32":  # computed in 32 bits, and rounded to fewer
         return 2
-    return ceil(2 * apart(row) * 2**24) + _OTHER
+    return probs_units(2 * apart(row))
 
 
-def logprobs_units(row: Sequence[float], dtype: Type) -> int:
-    """Return by how many units the logarithm of a probability may be off.
+def row_logprobs_units(row: Sequence[float], dtype: Type) -> int:
+    """Return by how many units the logarithm of a probability may be off, from the orders.
 
-    The logarithm of the sum is off by the sum's relative distance, whatever the token. A unit is
-    that of the logarithm nearest to zero.
+    >>> row_logprobs_units([0.0] * 1000, "bf16")
+    2
     """
-    if dtype != "f32":
-        return 2
-    possible = [logit for logit in row if logit > float("-inf")]
-    largest = max(possible)
-    of_sum = log(fsum(weights_of(row)))
-    unit = ulp(min(abs(logit - largest - of_sum) for logit in possible)) * 2**29
-    rounding = ulp(max(abs(largest) + of_sum, largest - min(possible) + of_sum)) * 2**29
-    return ceil((2 * apart(row) + 3 * rounding) / unit) + 2
+    return logprobs_units(row, 2 * apart(row)) if dtype == "f32" else 2

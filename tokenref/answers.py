@@ -15,9 +15,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Annotated, Any, Final, Protocol, TypeAlias, TypeVar, runtime_checkable
+
+from msgspec import UNSET, Meta, UnsetType
 
 from bpe_ref import Vocabulary
+from tokenref.floats import LONGEST, Strict
 from tokenref.verdicts import ErrorCode
 
 TEXT_OPS: Final = ("pieces", "encode", "count", "special", "decode")
@@ -107,12 +110,45 @@ class AnswersMany(Protocol):
         """Answer requests of one operation, in order: as many answers as requests."""
 
 
+class PartialSums(Strict, frozen=True, kw_only=True):
+    """How a kernel adds up a row in 32 bits: partial sums, which are then added in any order.
+
+    Either their `number` is fixed, as with one for each thread, or the `size` of each, as with
+    blocks. One after another is a single partial sum.
+    """
+
+    number: Annotated[int, Meta(ge=1, le=LONGEST)] | UnsetType = UNSET
+    size: Annotated[int, Meta(ge=1, le=LONGEST)] | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        """Check that one of the two is there."""
+        if (self.number is UNSET) == (self.size is UNSET):
+            raise ValueError("partial sums have either a number or a size")
+
+    def additions(self, length: int) -> int:
+        """Return through how many additions a number of a row of this length goes at most.
+
+        >>> PartialSums(size=256).additions(1000), PartialSums(number=32).additions(1000)
+        (258, 62)
+        >>> PartialSums(number=1).additions(1000), PartialSums(size=1).additions(1000)
+        (999, 999)
+        """
+        if self.size is not UNSET:
+            size = min(self.size, length)
+            number = -(-length // size)
+        else:
+            assert self.number is not UNSET  # noqa: S101 - one of the two is there
+            number = min(self.number, length)
+            size = -(-length // number)
+        return size - 1 + number - 1
+
+
 @dataclass(frozen=True)
 class Declared:
     """What an engine declares about one operation."""
 
-    arithmetic: str | None = None
-    """The label of the arithmetic of its sums, such as `f32.scan`."""
+    arithmetic: str | PartialSums | None = None
+    """The label of the arithmetic of its sums, such as `f32.scan`, or how they are added up."""
 
     tie: str | None = None
     """The label of its rule for ties, such as `lowest-id`."""

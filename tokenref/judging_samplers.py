@@ -4,14 +4,15 @@ Tokens are always compared exactly. Numbers are compared in the type of the ques
 if the verdict is exact, within a number of units in the last place if it is close.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import inf
-from typing import Any
+from math import ceil, exp, fsum, inf, log, ulp
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from tokenref.answers import Declared
+from tokenref.answers import Declared, PartialSums
 from tokenref.floats import (
     DIGITS,
     LETTERS,
@@ -64,7 +65,7 @@ def compare(case: Case, got: Mapping[str, Any], declared: Declared) -> Differenc
     if isinstance(verdict, Either):
         return _compare_alternatives(verdict, got, declared)
     if isinstance(verdict, Row | Rows):
-        return _compare_long(case, verdict, got)
+        return _compare_long(case, verdict, got, declared.arithmetic)
     expected = msgspec.to_builtins(case.out)
     if op_of(case) in {"chain", "steps"}:
         stage = _stage_difference(expected.pop("stages", None), got.get("stages"))
@@ -115,21 +116,84 @@ def row_of(verdict: Row, question: Floats) -> dict[str, Any]:
     return {verdict.part: {question.type: "".join(row)}}
 
 
-def _compare_long(case: Case, verdict: Row | Rows, got: Mapping[str, Any]) -> Difference:
+_Sums: TypeAlias = str | PartialSums | None
+
+_OTHER: Final = 8
+"""Units for an exponential, its argument, and a division or a reciprocal and a product."""
+
+
+def probs_units(apart: float) -> int:
+    """Return by how many units in 32 bits a probability may be off, if a row's sum is.
+
+    `apart` is the largest relative distance of the sum from the exact one.
+
+    >>> probs_units(0.0), probs_units(2.0**-20)
+    (8, 24)
+    """
+    return ceil(apart * 2**24) + _OTHER
+
+
+def logprobs_units(row: Sequence[float], apart: float) -> int:
+    """Return by how many units in 32 bits the logarithm of a probability of a row may be off.
+
+    The logarithm of the sum is off by the sum's relative distance `apart`, whatever the token. A
+    unit is that of the logarithm nearest to zero.
+
+    >>> logprobs_units([0.0, 0.0], 0.0), logprobs_units([0.0, 0.0], 2.0**-20)
+    (5, 21)
+    """
+    counts = Counter(row)
+    counts.pop(-inf, None)
+    largest = max(counts)
+    of_sum = log(fsum(count * exp(logit - largest) for logit, count in counts.items()))
+    unit = ulp(min(abs(logit - largest - of_sum) for logit in counts)) * 2**29
+    rounding = ulp(max(abs(largest) + of_sum, largest - min(counts) + of_sum)) * 2**29
+    return ceil((apart + 3 * rounding) / unit) + 2
+
+
+def sum_apart(sums: PartialSums, length: int) -> float:
+    """Return the largest relative error of a sum in 32 bits of numbers that are not negative.
+
+    Each number goes through a limited number of additions, each of which is off by 2**-24 at most.
+
+    >>> sum_apart(PartialSums(size=1), 2) == 2**-24 / (1 - 2**-24)
+    True
+    """
+    additions = sums.additions(length) * 2.0**-24
+    return additions / (1 - additions)
+
+
+def _compare_long(
+    case: Case, verdict: Row | Rows, got: Mapping[str, Any], sums: _Sums
+) -> Difference:
     if isinstance(verdict, Rows):
-        return _compare_rows(verdict, case.input, got)
+        return _compare_rows(verdict, case.input, got, sums)
     is_residual = op_of(case) == "residual"
-    return _compare_row(verdict, case.input.target if is_residual else case.input.logits, got)
+    row = case.input.target if is_residual else case.input.logits
+    return _compare_row(verdict, row, got, sums)
 
 
-def _compare_row(verdict: Row, row: Floats, got: Mapping[str, Any]) -> Difference:
+def _compare_row(verdict: Row, row: Floats, got: Mapping[str, Any], sums: _Sums) -> Difference:
     close = None
     if verdict.ulp is not msgspec.UNSET:
-        close = Close(ulp=verdict.ulp, floor=verdict.floor)
+        close = Close(ulp=_units(verdict, row, sums) or verdict.ulp, floor=verdict.floor)
     return _compare_values(row_of(verdict, row), got, close)
 
 
-def _compare_rows(verdict: Rows, batch: BatchInput, got: Mapping[str, Any]) -> Difference:
+def _units(verdict: Row, row: Floats, sums: _Sums) -> int | None:
+    """Return the limit that follows from declared partial sums, if they matter for this row."""
+    if not isinstance(sums, PartialSums) or row.type != "f32":
+        return None
+    values = row.values()
+    apart = sum_apart(sums, len(values))
+    if verdict.part == "probs":
+        return probs_units(apart)
+    return logprobs_units(values, apart) if verdict.part == "logprobs" else None
+
+
+def _compare_rows(
+    verdict: Rows, batch: BatchInput, got: Mapping[str, Any], sums: _Sums
+) -> Difference:
     """Compare the rows of a batch, each with its verdict; those of later calls are equal."""
     calls = 1 if batch.calls is msgspec.UNSET else batch.calls
     verdicts = verdict.rows * calls
@@ -150,7 +214,7 @@ def _compare_rows(verdict: Rows, batch: BatchInput, got: Mapping[str, Any]) -> D
         logits = asked["logits"]
         if batch.vocab_size is not msgspec.UNSET:
             logits = cut_floats(logits, batch.vocab_size)
-        difference = _compare_row(each, msgspec.convert(logits, Floats), answer)
+        difference = _compare_row(each, msgspec.convert(logits, Floats), answer, sums)
         if difference.detail:
             return replace(difference, detail=f"row {number}: {difference.detail}")
         largest = max(largest, difference.ulp or 0)

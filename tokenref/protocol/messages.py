@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from tokenref.answers import Declared
+from tokenref.answers import Declared, PartialSums
 from tokenref.floats import Strict
 from tokenref.questions import OneOf
 from tokenref.record import Digest
@@ -103,8 +103,9 @@ class Ability(Strict, frozen=True, kw_only=True):
     stages: list[str] = []  # noqa: RUF012 - msgspec copies it
     """The stages that its answers contain. They are judged too."""
 
-    accum: str | UnsetType = UNSET
-    """The arithmetic it uses for sums. It selects one of several correct answers."""
+    accum: str | PartialSums | UnsetType = UNSET
+    """The arithmetic it uses for sums: a label, which selects one of several correct answers, or
+    how many partial sums of which size it adds up, which bounds the rounding of long rows."""
 
     tie: str | UnsetType = UNSET
     """Its rule for ties. It selects one of several correct answers."""

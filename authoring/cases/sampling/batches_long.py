@@ -18,7 +18,7 @@ from authoring.cases.sampling.filters_long import long_row as heavy_row
 from authoring.cases.sampling.rows_long import Part, long_row, places, told
 from authoring.cases.splitmix import SplitMix64
 from authoring.grids import grid
-from authoring.summing import logprobs_units, softmax_units
+from authoring.summing import row_logprobs_units, softmax_units
 from tokenref.answers import Ok
 from tokenref.catalogue import LARGE
 from tokenref.floats import Floats, cut_floats, pack
@@ -200,7 +200,7 @@ def _only(number: int, place: int, size: int) -> dict[str, Any]:
 
 _SHARES: Final[tuple[tuple[str, Part, Callable[[Sequence[float]], int]], ...]] = (
     ("softmax", "probs", partial(softmax_units, dtype="f32")),
-    ("logprobs", "logprobs", partial(logprobs_units, dtype="f32")),
+    ("logprobs", "logprobs", partial(row_logprobs_units, dtype="f32")),
 )
 
 
@@ -274,7 +274,7 @@ def _mixed() -> Iterator[SamplerDraft]:
         ("top_p", [{"p": p} for p in (0.25, 0.75, 0.875, 0.5)], None),
         ("min_p", [{"m": m} for m in (0.75, 0.375, 0.0625, 0.1875)], None),
         ("temperature", [{"temperature": t} for t in (0.5, 1.0, 2.0, 4.0)], None),
-        ("logprobs", [{}] * 4, told_rows("logprobs", partial(logprobs_units, dtype="f32"))),
+        ("logprobs", [{}] * 4, told_rows("logprobs", partial(row_logprobs_units, dtype="f32"))),
     )
     for op, parameters, verdict in asked:
         rows: list[dict[str, Any]] = []

@@ -15,7 +15,7 @@ import msgspec
 from authoring.cases.sampling.draft import SamplerDraft, refuses, told_apart
 from authoring.cases.sampling.rows_long import places
 from authoring.grids import grid
-from authoring.summing import logprobs_units
+from authoring.summing import row_logprobs_units
 from tokenref.catalogue import LARGE
 from tokenref.floats import Type, pack
 from tokenref.questions.sampling import pack_parameters
@@ -157,7 +157,7 @@ def _long() -> Iterator[SamplerDraft]:
         at = [place for place in places(size) if place != 1]
         put = {place: 1 + number / 4 for number, place in enumerate(at)}
         row = grid(size, size, span=1, put={**put, 1: -2.0})
-        verdict = Close(ulp=max(logprobs_units(row.values(), "f32"), 4))
+        verdict = Close(ulp=max(row_logprobs_units(row.values(), "f32"), 4))
         flags = ["TokenRank", "LongRow", *[LARGE] * (size > 4097)]
         for slug, token, rank, which in (
             ("worst", 1, size, "least probable"),

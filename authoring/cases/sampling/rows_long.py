@@ -17,7 +17,7 @@ from authoring.cases.draft import PurposeError
 from authoring.cases.sampling.draft import SamplerDraft
 from authoring.cases.sampling.row_draft import Topic, in_32_bits
 from authoring.grids import grid
-from authoring.summing import BLOCK, lightest_block, logprobs_units, softmax_units
+from authoring.summing import BLOCK, lightest_block, row_logprobs_units, softmax_units
 from tokenref.answers import Ok
 from tokenref.catalogue import LARGE
 from tokenref.floats import DIGITS, Floats, Type, floats, nearest, pack
@@ -175,7 +175,7 @@ def _shares(size: int, dtype: Type) -> Iterator[SamplerDraft]:
     floor = floats([SMALLEST_NORMAL[dtype]], "f32") if dtype == "f16" else UNSET
     for op, part, units in (
         ("softmax", "probs", softmax_units(values, dtype)),
-        ("logprobs", "logprobs", logprobs_units(values, dtype)),
+        ("logprobs", "logprobs", row_logprobs_units(values, dtype)),
     ):
         if dtype == "f32" and size > BLOCK and lightest_block(values) < 4 * units * 2.0**-23:
             raise PurposeError(f"{op} of {size} must tell a row without {BLOCK} of its tokens")
