@@ -20,6 +20,7 @@ _F32: Final = Struct("f")
 BLOCK: Final = 256
 """A program that leaves out this many entries must be found, except in 16 bits."""
 
+
 def forwards(weights: Sequence[float]) -> float:
     """Return the sum, one number after another, rounded to 32 bits each time.
 

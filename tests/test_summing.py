@@ -6,7 +6,7 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import UNSET, ValidationError, convert
+from msgspec import ValidationError, convert
 
 from authoring.cases.sampling.rows_long import long_row
 from authoring.summing import BLOCK, ORDERS, softmax_units, weights_of
@@ -18,7 +18,6 @@ from tokenref.judging_samplers import sum_apart
 from tokenref.protocol.messages import HelloAnswer
 from tokenref.record import Case
 from tokenref.subjects import SAMPLERS
-
 
 DECLARED = {
     "one after another": PartialSums(number=1),

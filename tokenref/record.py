@@ -162,6 +162,7 @@ _SAMPLER_TYPES: Final[Mapping[str, tuple[type[Struct], type[Struct]]]] = {
     "random_words": (rows.RandomWordsInput, rows.WordsOutput),
     "uniforms": (rows.WordsInput, rows.UniformsOutput),
     "speculative": (rows.SpeculativeInput, rows.SpeculativeOutput),
+    "speculative_steps": (rows.SpeculativeStepsInput, rows.SpeculativeOutput),
     "residual": (rows.ResidualInput, rows.ProbsOutput),
     "top_logprobs": (rows.TopLogprobsInput, rows.TopLogprobsOutput),
     "prompt_logprobs": (rows.PromptLogprobsInput, rows.PromptLogprobsOutput),

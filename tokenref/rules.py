@@ -51,6 +51,7 @@ OTHER_POINTS: Final[Mapping[str, Mapping[str, tuple[Any, ...]]]] = MappingProxyT
             "undrafted": ("by ratio", "reject", "accept"),
             "if_equal": ("error", "target"),
         },
+        "speculative_steps": {"method": ("chain", "matching")},
         "residual": {"if_equal": ("error", "target")},
         "top_logprobs": {"of": ("raw", "processed"), **_REPORTED},
         "prompt_logprobs": _REPORTED,

@@ -32,6 +32,7 @@ from authoring.mutants import (
     sampling_reports,
     sampling_rows,
     sampling_sizes,
+    sampling_speculative,
     sizes,
     special,
     streams,
@@ -46,7 +47,7 @@ MODULES: Final = (
     *(pipelines_after, pipelines_decoding, pipelines_streams, pipelines_sizes),
     pipelines_segmenting,
     *(sampling_filters, sampling_rows, sampling_draws, sampling_chains, sampling_own_numbers),
-    *(sampling_sizes, sampling_long, sampling_masks, sampling_reports),
+    *(sampling_sizes, sampling_long, sampling_masks, sampling_reports, sampling_speculative),
 )
 """The modules that define mutants, in the order in which the page lists them."""
 

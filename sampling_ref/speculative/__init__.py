@@ -7,7 +7,7 @@ shares          a row as exact shares of its total; the token at a point of them
 acceptance      accept or reject one draft
 residual        what is left of the target when a draft is rejected; a mixture as the target
 chain           several drafts in a row, up to the first rejection; the bonus token; draws
-                from the target, compared with the drafts
+                from the target, compared with the drafts; penalties and masks in the loop
 block           the same drafts judged together: accepts more of them
 tree            several drafts for one place, and trees of them
 target_only     a tree judged by the target alone (SGLang)
@@ -24,6 +24,7 @@ from sampling_ref.speculative.block import verify_block as verify_block
 from sampling_ref.speculative.chain import Verified as Verified
 from sampling_ref.speculative.chain import chain_breakpoints as chain_breakpoints
 from sampling_ref.speculative.chain import matching_breakpoints as matching_breakpoints
+from sampling_ref.speculative.chain import processed_targets as processed_targets
 from sampling_ref.speculative.chain import verify_by_matching as verify_by_matching
 from sampling_ref.speculative.chain import verify_chain as verify_chain
 from sampling_ref.speculative.law import law_of as law_of

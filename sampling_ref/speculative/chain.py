@@ -34,11 +34,20 @@ which is less than speculative sampling accepts, unless the drafter is certain.
 Random numbers
     One for each place up to the first that differs, and in any case as many as there are
     drafts, plus one.
+
+Penalties and masks in the loop (`processed_targets`): the target's row at a place is the one
+from which it would draw there without drafts, so every step must see the drafts before it.
+
+A step sees the history and the drafts before its place: not those after it, and not the token
+that replaces a rejected draft, behind which nothing is drawn. The bonus row sees all drafts. The
+draft row stays the law that the token was drawn from.
 """
 
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from sampling_ref.numbers.softmax import softmax
 from sampling_ref.parameters import read_choice
 from sampling_ref.row import TokenId
 from sampling_ref.speculative.acceptance import Equality, Undrafted, accepts, read_rule
@@ -121,6 +130,33 @@ def verify_by_matching(targets: Any, tokens: Any, uniforms: Any) -> Verified:
         if drawn[-1] != guess:
             break
     return Verified(tuple(drawn), len(drawn) - 1)
+
+
+def processed_targets(
+    logits: Sequence[Any],
+    tokens: Sequence[TokenId],
+    process: Callable[[Any, list[TokenId]], Sequence[float]],
+    history: Sequence[TokenId] = (),
+) -> list[list[float]]:
+    """Return the target's probabilities at each place, after what an engine does to its rows.
+
+    `logits` are the target's rows at the place of each drafted token, and one for the bonus.
+    `process` takes a row and all tokens before its place, and returns the changed row.
+    Probabilities are those of `softmax`, rounded once each. Behind a draft that is impossible
+    after `process`, rows are not processed: no token is drawn there, and a mask that follows a
+    grammar has no state for it.
+
+    >>> def ban_the_last(row, history):
+    ...     return [float("-inf") if token in history[-1:] else x for token, x in enumerate(row)]
+    >>> processed_targets([[0.0, 0.0, 0.0]] * 3, [1, 2], ban_the_last, history=[0])
+    [[0.0, 0.5, 0.5], [0.5, 0.0, 0.5], [0.5, 0.5, 0.0]]
+    """
+    found: list[list[float]] = []
+    possible = True
+    for place, row in enumerate(logits):
+        found.append(softmax(process(row, [*history, *tokens[:place]]) if possible else row))
+        possible = possible and (place >= len(tokens) or found[place][tokens[place]] > 0)
+    return found
 
 
 def matching_breakpoints(targets: Any, tokens: Any) -> list[list[Fraction]]:

@@ -94,6 +94,7 @@ DEFINED_IN: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
             "speculative",
             "shares acceptance residual chain block tree target_only typical",
         ),
+        "speculative_steps": ("speculative", "chain"),
         "residual": ("speculative", "shares residual"),
         "top_logprobs": ("draws", "reported"),
         "prompt_logprobs": ("draws", "reported"),

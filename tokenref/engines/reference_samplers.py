@@ -32,8 +32,10 @@ from sampling_ref.draws.reported import Report, reported, reported_of_prompt
 from sampling_ref.evaluation import Evaluation, chain, evaluation
 from sampling_ref.numbers.protocol import Numbers
 from sampling_ref.numbers.softmax import log_softmax, softmax
+from sampling_ref.parameters import read_history
 from sampling_ref.random.sources import read_uniforms
 from sampling_ref.row import Candidates
+from sampling_ref.speculative.chain import processed_targets
 from sampling_ref.steps.greedy import greedy_token
 from sampling_ref.tracing import Applied
 from tokenref.answers import Answer, Ok, Refused, Unsupported
@@ -165,15 +167,14 @@ class SamplerSession:
             return self._filtered(op, choices, request)
         if op in ROW_OPS:
             return self._row_by_rule(op, choices, request)
-        if op == "steps":
-            return self._steps(request)
-        if op == "prompt_logprobs":
-            given = [unpack(row) for row in request["rows"]]
-            reports = reported_of_prompt(given, request["tokens"], request["n"], **choices)
-            pairs = zip([None, *request["rows"]], reports, strict=False)
-            return {"rows": [each and self._report(each, row) for row, each in pairs]}
-        if op == "top_logprobs":
-            return self._top_logprobs(choices, request)
+        by_name: Mapping[str, Callable[[Choices, Request], Mapping[str, Any]]] = {
+            "steps": self._steps,
+            "speculative_steps": self._speculative_steps,
+            "top_logprobs": self._top_logprobs,
+            "prompt_logprobs": self._prompt_logprobs,
+        }
+        if op in by_name:
+            return by_name[op](choices, request)
         logits = unpack(request["logits"])
         dtype = type_of(request["logits"])
         if op == "softmax":
@@ -210,15 +211,36 @@ class SamplerSession:
         row = reported_row(choices, request)
         return self._report(reported(row, request["token"], request["n"], **own), request["logits"])
 
+    def _prompt_logprobs(self, choices: Choices, request: Request) -> Mapping[str, Any]:
+        given = [unpack(row) for row in request["rows"]]
+        reports = reported_of_prompt(given, request["tokens"], request["n"], **choices)
+        pairs = zip([None, *request["rows"]], reports, strict=False)
+        return {"rows": [each and self._report(each, row) for row, each in pairs]}
+
     def _report(self, report: Report, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return a report in the type of its row."""
         dtype = type_of(row)
         logprobs = pack(self.tools.rounded(report.logprobs, dtype), dtype)
         return {"tokens": [*report.tokens], "logprobs": logprobs, "rank": report.rank}
 
-    def _steps(self, request: Request) -> Mapping[str, Any]:
+    def _speculative_steps(self, choices: Choices, request: Request) -> Mapping[str, Any]:
+        """Answer as `speculative` does for the target's rows after the steps."""
+        uses, prompt_length = uses_of(request["steps"]), request["prompt_length"]
+        size = min((len(unpack(row)) for row in request["target"]), default=0)
+        tokens = read_history(request["tokens"], size, "tokens")
+        rows = processed_targets(
+            [unpack(row) for row in request["target"]],
+            tokens,
+            lambda row, seen: chain(uses, row, seen, prompt_length=prompt_length).row,
+            request["history"],
+        )
+        targets = [pack(row, "f64") for row in rows]
+        asked = {name: request[name] for name in ("draft", "tokens", "uniforms")}
+        return self.tools.draws["speculative"](choices, {**asked, "target": targets, "params": {}})
+
+    def _steps(self, choices: Choices, request: Request) -> Mapping[str, Any]:
         trace = chain(
-            _uses(request["steps"]),
+            uses_of(request["steps"]),
             unpack(request["logits"]),
             request["history"],
             prompt_length=request["prompt_length"],
@@ -311,7 +333,7 @@ class SamplerSession:
         return {"logits": pack(self.tools.rounded(row, dtype), dtype)}
 
 
-def _uses(steps: Iterable[Mapping[str, Any]]) -> list[Use]:
+def uses_of(steps: Iterable[Mapping[str, Any]]) -> list[Use]:
     """Return the steps of a question with their parameters."""
     return [
         Use(each["step"], **with_functions(unpack_parameters(each["params"]))) for each in steps
@@ -323,7 +345,7 @@ def reported_row(choices: Choices, request: Request) -> list[float]:
     logits = unpack(request["logits"])
     if choices.get("of") != "processed" or not request["steps"]:
         return logits
-    return chain(_uses(request["steps"]), logits).row
+    return chain(uses_of(request["steps"]), logits).row
 
 
 def _without_padding(row: Request, batch: Request) -> Request:

@@ -31,6 +31,7 @@ _SPECS: Final = {
     "docs/sampling.md#chains": "chain distribution sample sequence",
     "docs/sampling.md#random-numbers-and-draws": "draw random_words uniforms",
     "docs/sampling.md#speculative-decoding": "speculative residual",
+    "docs/sampling.md#processors-in-the-loop": "speculative_steps",
     "docs/sampling.md#reported-log-probabilities": "top_logprobs prompt_logprobs",
     "docs/sampling.md#the-steps": " ".join(STEPS),
 }

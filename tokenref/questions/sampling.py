@@ -230,6 +230,25 @@ class SpeculativeOutput(Strict, frozen=True, kw_only=True):
     tokens: list[Id]
 
 
+class SpeculativeStepsInput(Strict, frozen=True, kw_only=True):
+    """Drafted tokens, the target's rows as they came, and the steps that it draws after."""
+
+    target: list[Floats]
+    """The target's logits at the place of each drafted token, and after the last one."""
+
+    draft: list[Floats]
+    """The row of weights that each drafted token was drawn from; empty for `matching`."""
+
+    tokens: list[int]
+    history: list[int]
+    prompt_length: Count
+    steps: Annotated[list[StepOfSteps], Meta(min_length=1)]
+    """Applied to each row of the target, with the drafted tokens before it as history."""
+
+    uniforms: Floats
+    """One number per drafted token, then one for the token at the end."""
+
+
 class ResidualInput(Strict, frozen=True, kw_only=True):
     """A row of the target and a row of the draft."""
 

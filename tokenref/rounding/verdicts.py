@@ -17,7 +17,8 @@ from math import inf, log, log1p
 from typing import Any, Final, NamedTuple
 
 from tokenref.answers import Answer, Ok
-from tokenref.floats import type_of, unpack
+from tokenref.engines.reference_samplers import SamplerSession
+from tokenref.floats import pack, type_of, unpack
 from tokenref.record import ADAPTIVE_OPS, FILTER_OPS, ROW_OPS
 from tokenref.rounding.adaptive import adaptive_verdict
 from tokenref.rounding.chains import prove_decided, shares_verdict
@@ -68,7 +69,24 @@ def _verdict(op: str, profile: str, request: Mapping[str, Any], right: Answer) -
         return adaptive_verdict(op, profile, request, right.out)
     if op == "draw" and profile in RACE_PROFILES and isinstance(right, Ok):
         prove_race(profile, request, right.out)
+    if op == "speculative_steps":
+        prove_steady(profile, request, right)
     return CLOSE if op == "residual" else Exact()
+
+
+def prove_steady(profile: str, request: Mapping[str, Any], right: Answer) -> None:
+    """Raise `UndecidedError` if a random number 2**-8 less or more changes what comes out.
+
+    Probabilities after a softmax are irrational, so no number may be near to one of them.
+    """
+    session = SamplerSession(profile)
+    numbers = unpack(request["uniforms"])
+    for place, number in enumerate(numbers):
+        for moved in (number - 2.0**-8, number + 2.0**-8):
+            given = [*numbers[:place], min(max(moved, 0.0), 1 - 2.0**-24), *numbers[place + 1 :]]
+            asked = {**request, "uniforms": pack(given, "f64")}
+            if session.answer("speculative_steps", asked) != right:
+                raise UndecidedError(f"random number {place} is too near to where tokens change")
 
 
 def _of_logarithms(op: str, profile: str, request: Mapping[str, Any]) -> Verdict:

@@ -9,7 +9,7 @@ probabilities and surprises are exact, so a random number may lie exactly at a b
 state may be missing. The other rows have a few plain logits, mostly with numbers between borders.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from math import inf
 from typing import Any, Final, TypeAlias
@@ -50,6 +50,46 @@ def speculative(draw: st.DrawFn) -> Request:
         "tokens": tokens,
         "uniforms": pack([*numbers, draw(uniforms(targets[-1]))]),
         "params": {},
+    }
+
+
+_LOOP: Final[Mapping[str, Mapping[str, Any]]] = {
+    "temperature": {"temperature": 0.5},
+    "frequency_penalty": {"penalty": 1.0},
+    "presence_penalty": {"penalty": 1.5},
+    "repetition_penalty": {"penalty": 2.0},
+    "no_repeat_ngram": {"ngram_size": 2},
+    "bad_words": {"words": [[0, 1], [1, 1]]},
+    "top_k": {"k": 2},
+}
+"""Steps between a target's row and the draw from it."""
+
+
+@st.composite
+def speculative_steps(draw: st.DrawFn, profile: str) -> Request:
+    """Draw a question about drafts whose target draws after steps.
+
+    >>> from hypothesis import find
+    >>> find(speculative_steps("standard"), lambda request: request["tokens"])["tokens"]
+    [0]
+    """
+    size, count = draw(st.integers(2, 4)), draw(st.integers(0, 3))
+    tokens = st.lists(st.integers(0, size - 1), max_size=4)
+    logit = st.lists(st.integers(-4, 4), min_size=size, max_size=size, unique=True)
+    offered = st.permutations([*(2.0 ** -min(n, size - 1) for n in range(1, size + 1))])
+    matching = choices_of("speculative_steps", profile) == {"method": "matching"}
+    history = draw(tokens)
+    names = draw(st.lists(st.sampled_from([*_LOOP]), min_size=1, max_size=2, unique=True))
+    numbers = st.integers(0, 15).map(lambda number: number / 16 + 1 / 32)
+    drafted = st.integers(0, size - 1)
+    return {
+        "target": [pack([number / 2 for number in draw(logit)]) for _ in range(count + 1)],
+        "draft": [pack(draw(offered)) for _ in range(0 if matching else count)],
+        "tokens": draw(st.lists(drafted, min_size=count, max_size=count)),
+        "history": history,
+        "prompt_length": draw(st.integers(0, len(history))),
+        "steps": [{"step": name, "params": pack_parameters(_LOOP[name])} for name in names],
+        "uniforms": pack(draw(st.lists(numbers, min_size=count + 1, max_size=count + 1))),
     }
 
 

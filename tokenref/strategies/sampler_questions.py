@@ -26,6 +26,7 @@ from tokenref.strategies.draw_questions import (
     random_words,
     residual,
     speculative,
+    speculative_steps,
     uniforms_of_words,
 )
 from tokenref.strategies.parameters import profile_parameters, step_parameters
@@ -239,6 +240,7 @@ SAMPLER_QUESTIONS: Final[Mapping[str, Callable[[str], Drawn]]] = MappingProxyTyp
         "random_words": random_words,
         "uniforms": uniforms_of_words,
         "speculative": lambda _: speculative(),
+        "speculative_steps": speculative_steps,
         "residual": lambda _: residual(),
         "batch": _batch,
         "chain": chains,
