@@ -11,9 +11,11 @@ from itertools import permutations, product
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from sampling_ref import RowError, Use, chain
+from sampling_ref.numbers.softmax import softmax
 from sampling_ref.row import Row
 from sampling_ref.speculative import (
     Verified,
@@ -24,6 +26,7 @@ from sampling_ref.speculative import (
     law_of,
     matching_breakpoints,
     output_law,
+    processed_targets,
     residual,
     target_law,
     target_only_breakpoints,
@@ -79,6 +82,45 @@ def test_a_chain_of_drafts_follows_the_target(length: int, data: st.DataObject) 
 def test_a_chain_of_three_drafts_follows_the_target(models: tuple[Model, Model, int]) -> None:
     target, draft, _ = models
     assert output_law(target, draft, 3, verify_chain, chain_breakpoints) == target_law(target, 4)
+
+
+LOOP = {
+    "frequency_penalty": Use("frequency_penalty", penalty=1.5),
+    "no_repeat_ngram": Use("no_repeat_ngram", ngram_size=2),
+    "bad_words": Use("bad_words", words=[[0, 1], [1, 0, 0]]),
+    "top_k": Use("top_k", k=2),
+}
+
+
+@pytest.mark.parametrize("name", LOOP)
+@given(model_pairs(2), st.data())
+@drawn(20)
+def test_with_steps_in_the_loop_drafts_follow_what_is_drawn_one_by_one(
+    name: str, models: tuple[Model, Model, int], data: st.DataObject
+) -> None:
+    """The target draws after steps that see all tokens before; so must it judge the drafts."""
+    _, draft, size = models
+    assume(size > 1)
+    row = st.lists(st.integers(-4, 4).map(lambda k: k / 2), min_size=size, max_size=size)
+    beginnings = [each for n in range(3) for each in product(range(size), repeat=n)]
+    raw = {each: data.draw(row) for each in beginnings}
+    history = data.draw(st.lists(st.integers(0, size - 1), max_size=3))
+
+    def process(logits: Row, seen: Tokens) -> list[float]:
+        return chain([LOOP[name]], logits, seen).row
+
+    try:
+        one_by_one = {each: softmax(process(raw[each], [*history, *each])) for each in beginnings}
+    except RowError:  # nothing was left of a row
+        return
+
+    def verify(_targets: Rows, drafts: Rows, tokens: Tokens, uniforms: Uniforms) -> Verified:
+        rows = [raw[tuple(tokens[:place])] for place in range(len(tokens) + 1)]
+        targets = processed_targets(rows, tokens, process, history)
+        return verify_chain(targets, drafts, tokens, uniforms, if_equal="target")
+
+    law = output_law(one_by_one.__getitem__, draft, 2, verify, chain_breakpoints)
+    assert law == target_law(one_by_one.__getitem__, 3)
 
 
 @pytest.mark.parametrize("length", [1, 2])

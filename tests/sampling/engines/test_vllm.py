@@ -9,7 +9,7 @@ chain our own answer is asked twice more then, with every threshold moved by the
 rounding error, and the engine's answer must lie between.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from math import inf, log
 from types import SimpleNamespace
@@ -59,6 +59,16 @@ class Drawn:
     token: int
 
 
+@dataclass(frozen=True)
+class Requested:
+    """A request of a batch: its tokens, its parameters, and the drafts of this step."""
+
+    prompt: list[int]
+    output: list[int]
+    params: dict[str, Any]
+    drafts: list[int] = field(default_factory=list)
+
+
 def settings(params: dict[str, Any]) -> Any:
     """Return the engine's own parameters; those that the engine wants otherwise are left out."""
     given = {name: value for name, value in params.items() if name != "bad_words"}
@@ -71,9 +81,14 @@ def metadata(
     size: int, prompt: list[int], output: list[int], params: dict[str, Any], seed: int = 0
 ) -> Any:
     """Fill the tensors of a batch of one request, as the engine's input batch does."""
-    own = settings(params)
+    return metadata_of(size, [Requested(prompt, output, params)], seed)
+
+
+def metadata_of(size: int, requests: list[Requested], seed: int = 0) -> Any:
+    """Fill the tensors of a batch of requests; all have penalties if one has."""
+    every = [settings(request.params) for request in requests]
     builtin = ENGINE.builtin
-    config = SimpleNamespace(scheduler_config=SimpleNamespace(max_num_seqs=1))
+    config = SimpleNamespace(scheduler_config=SimpleNamespace(max_num_seqs=len(requests)))
     kinds = (
         builtin.MinTokensLogitsProcessor,
         builtin.LogitBiasLogitsProcessor,
@@ -81,33 +96,56 @@ def metadata(
     )
     processors = [kind(config, torch.device("cpu"), is_pin_memory=False) for kind in kinds]
     update = ENGINE.interface.BatchUpdate(
-        batch_size=1, removed=(), added=[(0, own, prompt, output)], moved=()
+        batch_size=len(requests),
+        removed=(),
+        added=[
+            (place, own, request.prompt, request.output)
+            for place, (own, request) in enumerate(zip(every, requests, strict=True))
+        ],
+        moved=(),
     )
     for processor in processors:
         processor.update_state(update)
     allowed = None
-    if own.allowed_token_ids:
-        allowed = torch.ones((1, size), dtype=torch.bool)
-        allowed[0][own.allowed_token_ids] = False
-    bad_words = [list(word) for word in params.get("bad_words") or []]
-    neutral = (own.repetition_penalty, own.frequency_penalty, own.presence_penalty) == (1, 0, 0)
-    is_greedy = own.temperature < 1e-5
+    if any(own.allowed_token_ids for own in every):
+        allowed = torch.zeros((len(every), size), dtype=torch.bool)
+        for row, own in zip(allowed, every, strict=True):
+            if own.allowed_token_ids:
+                row.fill_(value=True)
+                row[own.allowed_token_ids] = False
+    bad_words = {
+        place: [list(word) for word in request.params["bad_words"]]
+        for place, request in enumerate(requests)
+        if request.params.get("bad_words")
+    }
+    neutral = all(
+        (own.repetition_penalty, own.frequency_penalty, own.presence_penalty) == (1, 0, 0)
+        for own in every
+    )
+    is_greedy = all(own.temperature < 1e-5 for own in every)
+    longest = max(len(request.prompt) for request in requests)
+    prompts = [
+        request.prompt + [size] * (longest - len(request.prompt))  # the engine's padding
+        for request in requests
+    ]
+    (first, *_) = every
     return ENGINE.metadata.SamplingMetadata(
-        temperature=None if is_greedy else torch.tensor([own.temperature]),
+        temperature=None if is_greedy else torch.tensor([own.temperature for own in every]),
         all_greedy=is_greedy,
         all_random=not is_greedy,
-        top_p=torch.tensor([own.top_p]) if own.top_p < 1 else None,
-        top_k=torch.tensor([own.top_k], dtype=torch.int32) if 0 < own.top_k < size else None,
+        top_p=torch.tensor([first.top_p]) if first.top_p < 1 else None,
+        top_k=torch.tensor([first.top_k], dtype=torch.int32) if 0 < first.top_k < size else None,
         generators={0: torch.Generator().manual_seed(seed)},
         max_num_logprobs=-1,
         no_penalties=neutral,
-        prompt_token_ids=torch.tensor([prompt], dtype=torch.int64),
-        frequency_penalties=torch.tensor([own.frequency_penalty]),
-        presence_penalties=torch.tensor([own.presence_penalty]),
-        repetition_penalties=torch.tensor([own.repetition_penalty]),
-        output_token_ids=[output],
+        prompt_token_ids=torch.tensor(prompts, dtype=torch.int64),
+        frequency_penalties=torch.tensor([own.frequency_penalty for own in every]),
+        presence_penalties=torch.tensor([own.presence_penalty for own in every]),
+        repetition_penalties=torch.tensor([own.repetition_penalty for own in every]),
+        output_token_ids=[request.output for request in requests],
+        spec_token_ids=[request.drafts for request in requests],
         allowed_token_ids_mask=allowed,
-        bad_words_token_ids={0: bad_words} if bad_words else {},
+        bad_words_token_ids=bad_words,
         logitsprocs=ENGINE.state.LogitsProcessors(processors),
     )
 
@@ -507,6 +545,92 @@ def test_with_the_engines_noise_the_same_token_is_drawn(
     scores = [log(law[token]) - log(engine.noise[token]) for token in (ours, engine.token)]
     error = 4 * logit_error(row, history, params) + 200 * U
     assert ours == engine.token or abs(scores[0] - scores[1]) <= error
+
+
+# ----------------------------------------------------------------- drafts, many requests
+
+
+@st.composite
+def drafted(draw: st.DrawFn, size: int) -> Requested:
+    """Draw a request whose number of drafts is from none to four."""
+    history, prompt_length = draw(parts(size))
+    choices = {name: each for name, each in changes(size).items() if name != "logit_bias"}
+    names = draw(st.lists(st.sampled_from(sorted(choices)), unique=True))
+    return Requested(
+        prompt=history[:prompt_length],
+        output=history[prompt_length:],
+        params={name: draw(choices[name], label=name) for name in names},
+        drafts=draw(st.lists(st.integers(0, size - 1), max_size=4)),
+    )
+
+
+def judged_rows(requests: list[Requested], rows: list[list[list[float]]]) -> list[list[float]]:
+    """Return the rows by which the engine judges the drafts of all requests, one after another."""
+    engine = ENGINE.rejection_sampler.RejectionSampler
+    itself = SimpleNamespace(
+        apply_penalties=engine.apply_penalties,
+        _combine_outputs_with_spec_tokens=engine._combine_outputs_with_spec_tokens,
+    )
+    counts = [len(request.drafts) for request in requests]
+    flat = [row for request in rows for row in request[:-1]]
+    logits: list[list[float]] = engine.apply_logits_processors(
+        itself,
+        torch.tensor(flat).reshape(-1, len(rows[0][0])),
+        metadata_of(len(rows[0][0]), requests),
+        SimpleNamespace(num_draft_tokens=counts),
+    ).tolist()
+    return logits
+
+
+def bonus_rows(requests: list[Requested], rows: list[list[list[float]]]) -> list[list[float]]:
+    """Return the rows from which the engine draws behind the last drafts."""
+    logits: list[list[float]] = (
+        ENGINE.sampler.Sampler()
+        .apply_logits_processors(
+            torch.tensor([request[-1] for request in rows]),
+            metadata_of(len(rows[0][0]), requests),
+            predict_bonus_token=True,
+        )
+        .tolist()
+    )
+    return logits
+
+
+def row_at(request: Requested, row: list[float], place: int) -> list[float]:
+    """Return our row at a place: the drafts before it are history."""
+    history = [*request.prompt, *request.output, *request.drafts[:place]]
+    given: dict[str, Any] = {"temperature": 0.0, **request.params}
+    trace = explain(
+        "vllm", row, history, precision="f32", prompt_length=len(request.prompt), **given
+    )
+    return trace.row if trace.steps else row
+
+
+@drawn(80)
+@given(st.data())
+def test_drafts_are_judged_after_the_same_steps_bit_for_bit(data: st.DataObject) -> None:
+    """Requests have different numbers of drafts; each row sees the drafts before it."""
+    size = data.draw(st.integers(2, 6))
+    requests = data.draw(st.lists(drafted(size), min_size=1, max_size=3))
+    row = st.lists(st.integers(-16, 16).map(lambda k: k / 8), min_size=size, max_size=size)
+    lengths = [len(request.drafts) + 1 for request in requests]
+    rows = [data.draw(st.lists(row, min_size=length, max_size=length)) for length in lengths]
+    pairs = list(zip(requests, rows, strict=True))
+    ours = [row_at(each, own[n], n) for each, own in pairs for n in range(len(each.drafts))]
+    assert ours == judged_rows(requests, rows)
+    without = [replace(each, params=dict(each.params) | {"min_tokens": 0}) for each in requests]
+    last = [own[-1] for own in rows]
+    ours = [row_at(each, own, len(each.drafts)) for each, own in zip(without, last, strict=True)]
+    assert ours == bonus_rows(without, rows)
+
+
+def test_the_engines_bonus_row_does_not_count_drafts_as_tokens() -> None:
+    """With `min_tokens` the end stays forbidden behind drafts that are enough: one step longer."""
+    enough = Requested([0], [], {"min_tokens": 2, "stop_token_ids": [1]}, drafts=[0, 0])
+    row = [[0.0, 1.0]] * 3
+    assert judged_rows([enough], [row]) == [[0.0, -inf], [0.0, -inf]]
+    assert row_at(enough, row[-1], 2) == [0.0, 1.0]
+    assert bonus_rows([enough], [row]) == [[0.0, -inf]]
 
 
 # ------------------------------------------------------------------------------- domains

@@ -39,6 +39,7 @@ COMMAND = "pip download --no-deps --only-binary :all: --dest .wheels " + " ".joi
 
 VLLM = (
     "vllm.v1.sample.sampler",
+    "vllm.v1.sample.rejection_sampler",
     "vllm.v1.sample.metadata",
     "vllm.v1.sample.ops.topk_topp_sampler",
     "vllm.v1.sample.ops.penalties",
@@ -202,8 +203,8 @@ def vllm() -> SimpleNamespace:
         filled = [[*row, *[pad] * (width - len(row))] for row in rows]
         return torch.tensor(filled, dtype=dtype).reshape(len(rows), width)
 
-    def tensor(data: Any, dtype: torch.dtype, **_: object) -> torch.Tensor:
-        return torch.tensor(data, dtype=dtype)
+    def tensor(data: Any, *_: object, dtype: torch.dtype | None = None, **__: object) -> Any:
+        return torch.as_tensor(data, dtype=dtype)
 
     class Plain:
         pass
