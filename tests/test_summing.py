@@ -6,7 +6,7 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import ValidationError, convert
+from msgspec import UNSET, ValidationError, convert
 
 from authoring.cases.sampling.rows_long import long_row
 from authoring.summing import BLOCK, ORDERS, softmax_units, weights_of
@@ -18,6 +18,7 @@ from tokenref.judging_samplers import sum_apart
 from tokenref.protocol.messages import HelloAnswer
 from tokenref.record import Case
 from tokenref.subjects import SAMPLERS
+from tokenref.verdicts import Row
 
 DECLARED = {
     "one after another": PartialSums(number=1),
@@ -83,6 +84,8 @@ def test_declared_partial_sums_make_the_limit_of_a_long_row_wider_or_narrower() 
         return judge(case, answer, SAMPLERS, Declared(sums)).status
 
     blocks, one = PartialSums(size=256), PartialSums(number=1)
+    assert isinstance(case.verdict, Row)
+    assert case.verdict.ulp is not UNSET
     of_the_record = case.verdict.ulp * 2.0**-24
     of_the_blocks, of_one = sum_apart(blocks, 32_000), sum_apart(one, 32_000)
     assert of_the_record < of_the_blocks < of_one / 16
