@@ -44,6 +44,8 @@ def _asked(
 
 _TWICE: Final = _asked([0, 0], [0.5, 0.75, 0.5])
 _BONUS: Final = _asked([0], [0.5, 0.5])
+_COLD: Final = [{"step": "temperature", "params": pack_parameters({"temperature": 0.5})}]
+_UNEVEN: Final = {**_asked([1], [0.125, 0.5], _COLD), "draft": [pack([0.75, 0.25])]}
 
 Show: TypeAlias = Callable[[Request, int], Sequence[int]]
 """Returns the drafts that steps see at a place of a question."""
@@ -131,7 +133,7 @@ def steps_see_the_last_draft(request: Request, place: int) -> Sequence[int]:
     return list(request["tokens"][:place][-1:])
 
 
-@answering(OP, _asked([0], [0.125, 0.375], _SMALL))
+@answering(OP, _asked([0], [0.0625, 0.5], _SMALL))
 @_shown
 def steps_see_the_last_draft_twice(request: Request, place: int) -> Sequence[int]:
     """The last draft is counted when it is offered and again when it is accepted."""
@@ -188,7 +190,7 @@ def least_length_without_drafts(
     return _after_steps({**request, "steps": others}, row, seen) if others else row
 
 
-@answering(OP, _asked([1], [0.5, 0.25], [{"step": "temperature", "params": {"temperature": 2}}]))
+@answering(OP, _UNEVEN)
 def draft_rows_are_processed(session: SamplerSession, op: str, request: Request) -> Answer:
     """The steps change the draft's rows, too, though its tokens were drawn before them."""
     right = session.answer(op, request)
@@ -241,13 +243,11 @@ def _batched(change: Callable[[list[dict[str, Any]]], None]) -> SamplerHandler:
     return handle
 
 
-_BATCH: Final = {
-    "op": OP,
-    "rows": [_TWICE, _asked([], [0.9375], history=[0, 0]), _asked([0], [0.5, 0.9375])],
-}
+def _batch(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {"op": OP, "rows": [_TWICE, row]}
 
 
-@answering("batch", _BATCH)
+@answering("batch", _batch(_asked([], [0.9375])))
 @_batched
 def random_numbers_of_rows_of_one_length(rows: list[dict[str, Any]]) -> None:
     """The random numbers of all rows lie in one buffer, read as if all rows had equal numbers."""
@@ -258,7 +258,7 @@ def random_numbers_of_rows_of_one_length(rows: list[dict[str, Any]]) -> None:
         row["uniforms"] = pack(numbers[first : first + count], "f64")
 
 
-@answering("batch", _BATCH)
+@answering("batch", _batch(_asked([], [0.5])))
 @_batched
 def drafts_of_the_row_before_are_seen(rows: list[dict[str, Any]]) -> None:
     """The drafts of the row before are still in the history."""
@@ -268,7 +268,7 @@ def drafts_of_the_row_before_are_seen(rows: list[dict[str, Any]]) -> None:
         rows[place]["history"] = [*rows[place]["history"], *stale]
 
 
-@answering("batch", _BATCH)
+@answering("batch", _batch(_asked([], [0.0625], history=[0, 0])))
 @_batched
 def rows_without_drafts_are_not_processed(rows: list[dict[str, Any]]) -> None:
     """A row without drafts takes another way through the program, on which steps are left out."""
