@@ -163,26 +163,15 @@ def sample(
     rules for ties and boundaries. `tokenref compare` shows where two engines differ.
     """
     from sampling_ref import Sampler
-    from sampling_ref.evaluation import evaluation, read_profile
+    from sampling_ref.evaluation import read_profile
 
     record = read_profile(profile)
-    row = _read_row(logits)
-    tokens = _read_tokens(history)
-    params = dict(_read_setting(setting, record) for setting in settings)
-
-    def evaluated(numbers: Any) -> "Evaluation":
-        options: dict[str, Any] = {"prompt_length": prompt_length, "precision": precision}
-        return evaluation(record, row, tokens, params, uniforms=numbers, **options)
-
-    made = evaluated(uniforms)
-    with _what_to_type(evaluated, uniforms):
-        run = made.run()
-        shares = made.probabilities(run.candidates)
-        token = None
-        if seed is not None:
-            token = Sampler(profile, seed, tokens, **params).sample(row)
-        elif uniforms or made.is_greedy:
-            token = made.draw(run)
+    row, tokens = _read_row(logits), _read_tokens(history)
+    [params] = _settings_of([record], settings)
+    made, run, token = compared(record, row, tokens, params, uniforms, prompt_length, precision)
+    shares = made.probabilities(run.candidates)
+    if seed is not None:
+        token = Sampler(profile, seed, tokens, **params).sample(row)
     if as_json:
         click.echo(json.dumps({"probabilities": shares, "token": token}))
         return
@@ -239,11 +228,16 @@ _BOUNDARIES: Final = (
 _RULES: Final = ("ties", "base", *(name for name, _ in _BOUNDARIES))
 
 
+def rules_of(applied: "Applied") -> "dict[str, Any]":
+    """Return the choices of a filter that decide about ties and boundaries."""
+    return {name: applied.values[name] for name in _RULES if name in applied.values}
+
+
 def _deciding_lines(made: "Evaluation", applied: "Applied", stage: "Stage") -> Iterable[str]:
     """Yield the probabilities that decide a filter, and its rules for ties and boundaries."""
     from sampling_ref.tracing import deciding_walk, running_shares, shortly
 
-    rules = {name: applied.values[name] for name in _RULES if name in applied.values}
+    rules = rules_of(applied)
     if not rules or applied.changed or not applied.kept:
         return
     parameters = ", ".join(f"{name}={shortly(each)}" for name, each in applied.parameters.items())
@@ -331,24 +325,54 @@ def compare(
     and parameters that differ are printed, with the source of each engine. Parameters that are
     not set have the defaults of their engine.
     """
-    from sampling_ref.evaluation import evaluation, read_profile
-
-    records = [read_profile(one), read_profile(other)]
-    row, tokens = _read_row(logits), _read_tokens(history)
-    runs = []
-    for record, params in zip(records, _settings_of(records, settings), strict=True):
-
-        def evaluated(numbers: Any, record: Any = record, params: Any = params) -> "Evaluation":
-            options: dict[str, Any] = {"prompt_length": prompt_length, "precision": precision}
-            return evaluation(record, row, tokens, params, uniforms=numbers, **options)
-
-        made = evaluated(uniforms)
-        with _what_to_type(evaluated, uniforms):
-            run = made.run()
-            drawn = made.draw(run) if uniforms or made.is_greedy else None
-        runs.append((made, run, drawn))
+    runs = compared_engines(
+        [one, other], logits, history, settings, uniforms, prompt_length, precision
+    )
     for line in comparison_lines(*runs):
         click.echo(line)
+
+
+def compared_engines(
+    engines: Sequence[str],
+    logits: str,
+    history: str,
+    settings: Sequence[str],
+    uniforms: Sequence[float],
+    prompt_length: int,
+    precision: str,
+) -> "list[Compared]":
+    """Return what each engine does with a row, given the arguments as they were typed."""
+    from sampling_ref.evaluation import read_profile
+
+    records = [read_profile(name) for name in engines]
+    row, tokens = _read_row(logits), _read_tokens(history)
+    return [
+        compared(record, row, tokens, params, uniforms, prompt_length, precision)
+        for record, params in zip(records, _settings_of(records, settings), strict=True)
+    ]
+
+
+def compared(
+    record: "Profile",
+    row: Sequence[float],
+    tokens: Sequence[int],
+    params: Mapping[str, Any],
+    uniforms: Sequence[float],
+    prompt_length: int,
+    precision: str,
+) -> "Compared":
+    """Return what an engine does with a row, and the token that it draws with these numbers."""
+    from sampling_ref.evaluation import evaluation
+
+    def evaluated(numbers: Any) -> "Evaluation":
+        options: dict[str, Any] = {"prompt_length": prompt_length, "precision": precision}
+        return evaluation(record, row, tokens, params, uniforms=numbers, **options)
+
+    made = evaluated(uniforms)
+    with _what_to_type(evaluated, uniforms):
+        run = made.run()
+        drawn = made.draw(run) if uniforms or made.is_greedy else None
+    return made, run, drawn
 
 
 def _settings_of(
@@ -393,7 +417,7 @@ def comparison_lines(one: Compared, other: Compared) -> Iterable[str]:
         )
         yield f"  source of {greedy.profile.name}: {rule.source or 'see the profile'}"
         return
-    found = _first_difference(run, other_run)
+    found = first_difference(run, other_run)
     if found is not None:
         yield from _difference_lines(names, *found)
         return
@@ -425,7 +449,7 @@ Side: TypeAlias = "tuple[Applied, Stage] | None"
 """A stage that an engine applied; None if it has no such stage."""
 
 
-def _first_difference(one: "Run", other: "Run") -> "tuple[Side, Side] | None":
+def first_difference(one: "Run", other: "Run") -> "tuple[Side, Side] | None":
     """Return the first stages that differ in what they do, or None if the rows end equal.
 
     Stages with the same step are compared, in the order of the first engine. A stage that the
@@ -439,7 +463,7 @@ def _first_difference(one: "Run", other: "Run") -> "tuple[Side, Side] | None":
     ]
     if rows[0] == rows[1]:
         return None
-    for left, right in _aligned(one, other):
+    for left, right in aligned(one, other):
         sides = [side[0] for side in (left, right) if side is not None]
         if len(sides) == 1 and (sides[0].removed or sides[0].changed):
             return left, right
@@ -448,7 +472,7 @@ def _first_difference(one: "Run", other: "Run") -> "tuple[Side, Side] | None":
     return None
 
 
-def _aligned(one: "Run", other: "Run") -> "Iterator[tuple[Side, Side]]":
+def aligned(one: "Run", other: "Run") -> "Iterator[tuple[Side, Side]]":
     """Yield the stages of two engines in order, side by side where both have the step."""
     waiting = list(zip(other.applied, other.stages, strict=True))
     for left in zip(one.applied, one.stages, strict=True):

@@ -1,0 +1,179 @@
+"""`tokenref explain` writes files with pictures that show what the other commands print."""
+
+import json
+import re
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from bpe_ref import load
+from tests.browser import CHROMIUM, DRIVER, open_browser
+from tokenref.cli import main
+
+
+class Page(HTMLParser):
+    """The elements of a page, which must be nested; elements by class, and all text."""
+
+    def __init__(self, content: str) -> None:
+        """Read a page."""
+        super().__init__()
+        self.open: list[str] = []
+        self.classes = Counter[str]()
+        self.tags = Counter[str]()
+        self.text = ""
+        self.feed(content)
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Open an element."""
+        self.tags[tag] += 1
+        self.classes.update((dict(attrs).get("class") or "").split())
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Count an element without content."""
+        self.tags[tag] += 1
+        self.classes.update((dict(attrs).get("class") or "").split())
+
+    def handle_endtag(self, tag: str) -> None:
+        """Close the element that was opened last."""
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        """Keep the text."""
+        self.text += data
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["explain", *arguments])
+
+
+def explained(tmp_path: Path, *arguments: str) -> Page:
+    path = tmp_path / "page.html"
+    result = run(*arguments, "--html", str(path))
+    assert (result.exit_code, result.output) == (0, "")
+    content = path.read_text(encoding="utf-8")
+    assert "<script" not in content
+    assert "http" not in re.sub(r"https?://[^ <]*", "", content)  # nothing is loaded
+    return Page(content)
+
+
+def test_each_merge_is_a_line_with_the_new_token_marked_and_the_pairs_that_lost(
+    tmp_path: Path,
+) -> None:
+    page = explained(tmp_path, "bpe", "unbelievable")
+    assert page.tags["tr"] == 7, "the symbols and six merges"
+    assert page.classes["new"] == 6
+    assert page.classes["token"] == sum(range(6, 13)) + 6
+    assert "l + e has rank 278; lost: e + l of rank 313, a + b of rank 379" in page.text
+    assert "The text has 6 tokens" in page.text
+
+
+@pytest.mark.parametrize("model", ["bpe", "unigram"])
+def test_models_without_bytes_are_shown_too(tmp_path: Path, model: str) -> None:
+    letters = {"b": 0, "d": 1, "bd": 2}
+    body = (
+        {"type": "BPE", "vocab": letters, "merges": ["b d"]}
+        if model == "bpe"
+        else {"type": "Unigram", "unk_id": 0, "vocab": [["b", -1.0], ["d", -1.5], ["bd", -1.0]]}
+    )
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps({"model": body}), encoding="utf-8")
+    page = explained(tmp_path, "bpe", "bdb", "--vocabulary", str(path))
+    assert load(path).encode("bdb") == [2, 0]
+    assert "The text has 2 tokens" in page.text
+
+
+def test_text_is_never_markup(tmp_path: Path) -> None:
+    page = explained(tmp_path, "bpe", "<img src=x onerror=alert(1)>&amp;<b>")
+    assert not {"img", "b"} & page.tags.keys()
+    assert "Piece <img" in page.text
+
+
+def test_a_filter_shows_which_tokens_it_keeps_and_where_its_threshold_is(tmp_path: Path) -> None:
+    row = ("3,2,1,0.5", "--set", "top_p=0.9", "--set", "temperature=1", "--set", "top_k=0")
+    page = explained(tmp_path, "sample", "vllm", *row, *["--uniform", "0.25"] * 4)
+    assert page.classes["stage"] == 2  # temperature and top_p
+    assert page.classes["removed"] == 1
+    assert page.classes["threshold"] == 1
+    assert "token 3 has 0.0518, removed" in page.text
+    assert "boundary: " in page.text
+
+
+def test_the_random_number_is_shown_on_the_running_sum(tmp_path: Path) -> None:
+    page = explained(tmp_path, "sample", "llama.cpp", "1,2,3,2.5", "--uniform", "0.4")
+    assert page.classes["mark"] == 1
+    assert re.search(r"Token \d is drawn", page.text)
+    without = explained(tmp_path, "sample", "llama.cpp", "1,2,3,2.5")
+    assert without.classes["mark"] == 0
+    assert "is drawn" not in without.text
+
+
+def test_engines_are_side_by_side_and_the_first_difference_is_marked(tmp_path: Path) -> None:
+    row = ("3,2,2,1,0.5", "--set", "top_k=2", "--set", "temperature=1")
+    page = explained(tmp_path, "compare", "vllm", "llama.cpp", *row)
+    assert page.classes["first"] == 2
+    assert "they differ at top_k" in page.text
+    assert "choice ties: all in vllm, lowest id in llama.cpp" in page.text
+    assert "vllm, stage 2 of 2: the first difference" in page.text
+    assert "vllm has no such stage" in page.text
+    alike = explained(tmp_path, "compare", "vllm", "vllm", *row)
+    assert alike.classes["first"] == 0
+
+
+def test_rows_with_nothing_left_and_long_rows_are_shown(tmp_path: Path) -> None:
+    page = explained(tmp_path, "sample", "llama.cpp", ",".join(["-inf"] * 3 + ["1"]))
+    assert page.classes["draw"] == 1
+    long = explained(tmp_path, "sample", "openai", ",".join(map(str, range(100))))
+    assert "and 52 more tokens" in long.text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["sample", "nobody", "1,2"], "nobody"),
+        (["sample", "vllm", "1,x"], "LOGITS must be numbers separated by commas"),
+        (["sample", "vllm", "1,2", "--set", "top_p=nan"], "top_p must"),
+        (["compare", "vllm", "openai", "1,nan"], "nan"),
+        (["bpe", "a", "--vocabulary", "nowhere"], "nowhere"),
+        (["bpe", "a" * 5000], "pieces of at most 1000 characters"),
+    ],
+)
+def test_wrong_input_is_one_sentence_and_leaves_the_file_as_it_was(
+    tmp_path: Path, arguments: list[str], says: str
+) -> None:
+    path = tmp_path / "page.html"
+    path.write_text("as it was", encoding="utf-8")
+    result = run(*arguments, "--html", str(path))
+    assert result.exit_code == 2
+    assert says in result.output
+    assert "Traceback" not in result.output
+    assert path.read_text(encoding="utf-8") == "as it was"
+
+
+def test_the_file_must_be_named_and_writable(tmp_path: Path) -> None:
+    assert "Missing option '--html'" in run("bpe", "a").output
+    result = run("bpe", "a", "--html", str(tmp_path / "no" / "page.html"))
+    assert result.exit_code == 2
+    assert "cannot be written" in result.output
+
+
+@pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="chromium and chromedriver are not installed")
+@pytest.mark.parametrize("width", [390, 1200])
+def test_a_page_fits_a_phone_and_a_desk(tmp_path: Path, width: int) -> None:
+    path = tmp_path / "page.html"
+    row = ("3,2,2,1,0.5", "--set", "top_k=2", "--set", "temperature=1")
+    assert run("compare", "vllm", "llama.cpp", *row, "--html", str(path)).exit_code == 0
+    with open_browser() as window:
+        window.size(width, 900, phone=width < 500)
+        window.post("url", {"url": path.as_uri()})
+        assert window.run("return document.documentElement.scrollWidth") <= width
+        assert window.run("return document.querySelectorAll('svg').length") >= 6
+        sides = window.run(
+            "return [...document.querySelectorAll('.first')].map(e => e.getBoundingClientRect().x)"
+        )
+        assert (sides[0] < sides[1]) == (width == 1200), "side by side where there is room"

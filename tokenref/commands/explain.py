@@ -1,0 +1,71 @@
+"""`tokenref explain`: the views of `trace`, `sample` and `compare` as files with pictures."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from tokenref.commands import look, sampling
+from tokenref.commands.paths import FILE, must_be_writable, write
+from tokenref.commands.text import argument_text
+
+_HTML: Final = click.option(
+    "--html", "path", type=FILE, required=True, help="The file to write, which needs no other."
+)
+
+
+@click.group()
+def explain() -> None:
+    """Write a file with pictures of what `trace`, `sample` or `compare` show."""
+
+
+def _like(shown: click.Command, *left_out: str) -> Sequence[click.Parameter]:
+    """Return the parameters of the command that prints the same."""
+    return [each for each in shown.params if each.name not in left_out]
+
+
+def _bpe(text: str, vocabulary: str, path: Path) -> None:
+    """Show how a text becomes tokens, merge by merge, with the pairs that lost."""
+    from bpe_ref import load
+    from tokenref.commands.pictures import merges, page
+
+    must_be_writable(path)
+    content = argument_text(text)
+    sections = list(merges(load(vocabulary), content))
+    write(page(f"Merges of the vocabulary {Path(vocabulary).name}", sections), path)
+
+
+def _sample(profile: str, path: Path, uniforms: tuple[float, ...], **typed: Any) -> None:
+    """Show what each stage of an engine's chain keeps and removes, and the draw."""
+    from tokenref.commands.pictures import chain_pictures, page, question
+
+    must_be_writable(path)
+    [engine] = sampling.compared_engines([profile], uniforms=uniforms, **typed)
+    asked = question(typed["logits"], typed["history"], typed["settings"])
+    sections = [asked, *chain_pictures(engine, uniforms)]
+    write(page(f"What {engine[0].profile.name} does with a row", sections), path)
+
+
+def _compare(one: str, other: str, path: Path, uniforms: tuple[float, ...], **typed: Any) -> None:
+    """Show two engines side by side, with the first stage at which they differ."""
+    from tokenref.commands.pictures import comparison, page, question
+
+    must_be_writable(path)
+    engines = sampling.compared_engines([one, other], uniforms=uniforms, **typed)
+    names = " and ".join(made.profile.name for made, _, _ in engines)
+    asked = question(typed["logits"], typed["history"], typed["settings"])
+    sections = [asked, *comparison(engines, uniforms)]
+    write(page(f"Where {names} differ", sections), path)
+
+
+for name, callback, params in (
+    ("bpe", _bpe, _like(look.trace_command)),
+    ("sample", _sample, _like(sampling.sample, "seed", "as_json")),
+    ("compare", _compare, _like(sampling.compare)),
+):
+    command = click.command(name, context_settings={"ignore_unknown_options": True})(
+        _HTML(callback)
+    )
+    command.params[:0] = params
+    explain.add_command(command)

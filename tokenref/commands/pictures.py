@@ -1,0 +1,345 @@
+"""Pictures of merges and of samplers' chains: one HTML file that needs nothing else.
+
+Every function returns HTML, in which all text is escaped. Drawings are SVG with a title and a
+description. Colours are never alone: removed tokens are outlined, new ones underlined.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+from importlib.resources import files
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from bpe_ref import SymbolError, Tokenizer
+from bpe_ref.models.byte_bpe import ByteBPE
+from bpe_ref.tracing import MOST_LOST, check_length, show_token, trace
+from tokenref.commands.sampling import (
+    Compared,
+    Side,
+    aligned,
+    comparison_lines,
+    draw_in_words,
+    first_difference,
+    rules_of,
+)
+from tokenref.visible import visible
+
+if TYPE_CHECKING:
+    from sampling_ref.engines.profile import Stage
+    from sampling_ref.tracing import Applied, Share
+
+MOST: Final = 48
+"""How many tokens of a row are drawn."""
+
+_TOP, _HIGH, _LEFT, _STEP, _LABEL = 22, 140, 46, 40, 56
+
+
+def page(title: str, sections: Iterable[str]) -> bytes:
+    """Return a whole file with these sections.
+
+    >>> page("a < b", ["<p>text</p>"]).decode().count("a &lt; b")
+    2
+    """
+    style = files("tokenref.commands").joinpath("pictures.css").read_text(encoding="utf-8")
+    heading = escape(title)
+    lines = [
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{heading}</title><style>{style}</style></head>",
+        f"<body><h1>{heading}</h1>",
+        *sections,
+        "</body></html>\n",
+    ]
+    return "\n".join(lines).encode()
+
+
+# ---- merges
+
+
+class Box(NamedTuple):
+    """A token to be drawn: its text, its id, and whether it was just merged."""
+
+    text: str
+    token: int
+    is_new: bool = False
+
+
+def boxes(tokens: Iterable[Box]) -> str:
+    """Return tokens as coloured boxes with their ids; one colour for each id.
+
+    >>> boxes([Box("<b>", 7, is_new=True)])
+    '<span class="token new" style="--hue:239">&lt;b&gt;<small>7</small></span>'
+    """
+    return "".join(
+        f'<span class="token{" new" * each.is_new}" style="--hue:{each.token * 137 % 360}">'
+        f"{escape(each.text)}<small>{each.token}</small></span>"
+        for each in tokens
+    )
+
+
+def merges(tokenizer: Tokenizer, text: str) -> Iterator[str]:
+    """Yield the merges of each piece of a text, and at last all of its tokens.
+
+    >>> from bpe_ref import load
+    >>> sections = list(merges(load("tiny"), "abc def"))
+    >>> len(sections), sections[0].count("<tr")
+    (3, 3)
+    """
+    if isinstance(tokenizer.model, ByteBPE):
+        for piece in tokenizer.pieces(text, special="ordinary"):
+            check_length(piece)
+            yield _of_bytes(tokenizer.model, piece)
+    else:
+        for traced in tokenizer.trace(text):
+            lines = [
+                [Box(visible(tokenizer.id_to_token(token)), token) for token in tokens]
+                for tokens in traced.steps
+            ]
+            yield _piece(traced.piece, "", [(each, "") for each in lines])
+    ids = tokenizer.encode(text)
+    all_tokens = boxes(Box(visible(tokenizer.id_to_token(token)), token) for token in ids)
+    noun = "token" if len(ids) == 1 else "tokens"
+    yield f"<section><h2>The text has {len(ids)} {noun}</h2><p>{all_tokens}</p></section>"
+
+
+def _of_bytes(model: ByteBPE, piece: str) -> str:
+    vocabulary, whole = model.vocabulary, model.whole_token(piece.encode())
+    try:
+        symbols = model.symbols(piece.encode())
+    except SymbolError as error:
+        if whole is None:
+            raise
+        return _piece(piece, f"it is token {whole}, and cannot be merged: {error}", [])
+
+    def shown(tokens: Sequence[int], new: int = -1) -> list[Box]:
+        return [
+            Box(show_token(vocabulary.token_bytes(token)), token, place == new)
+            for place, token in enumerate(tokens)
+        ]
+
+    lines = [(shown(symbols), "")]
+    for step in trace(vocabulary, symbols):
+        before = [each.text for each in lines[-1][0]]
+        lost = ", ".join(
+            f"{before[place]} + {before[place + 1]} of rank {rank}"
+            for rank, place in step.lost[:MOST_LOST]
+        )
+        more = len(step.lost) - MOST_LOST
+        about = f"{before[step.position]} + {before[step.position + 1]} has rank {step.rank}"
+        about += f"; lost: {lost}" if lost else ""
+        lines.append((shown(step.tokens, step.position), about + f" and {more} more" * (more > 0)))
+    note = "" if whole is None else f"it is token {whole}, which is taken without merging"
+    return _piece(piece, note, lines)
+
+
+def _piece(piece: str, note: str, lines: Sequence[tuple[Sequence[Box], str]]) -> str:
+    rows = "".join(
+        f"<tr><th scope=row>{number}</th><td>{boxes(tokens)}</td><td>{escape(about)}</td></tr>"
+        for number, (tokens, about) in enumerate(lines)
+    )
+    heading = f"Piece {escape(visible(piece))}" + (f": {escape(note)}" if note else "")
+    return (
+        f"<section><h2>{heading}</h2><table><caption>Each line is one merge: of all pairs that "
+        "are in the vocabulary, the one with the lowest rank, the leftmost of equals."
+        f"</caption>{rows}</table></section>"
+    )
+
+
+# ---- chains
+
+
+def bars(
+    shares: "Sequence[Share]",
+    removed: frozenset[int],
+    *,
+    threshold: float | None = None,
+    about: str,
+    mark: float | None = None,
+) -> str:
+    """Return probabilities as bars, with their running sum as a line above them.
+
+    Kept tokens are filled, removed ones outlined. `threshold` is a dashed line at that height,
+    `mark` one at a random number.
+
+    >>> from sampling_ref.tracing import Share
+    >>> drawing = bars([Share(3, 0.75, 0.75), Share(1, 0.25, 1.0)], frozenset({1}), about="a & b")
+    >>> drawing.count('class="kept"'), drawing.count('class="removed"'), "a &amp; b" in drawing
+    (1, 1, True)
+    """
+    shown = shares[:MOST]
+    end = _LEFT + _STEP * max(len(shown), 1) + 8
+    width = end + _LABEL
+    floor = _TOP + _HIGH
+
+    def height(share: float) -> float:
+        return round(floor - _HIGH * share, 2)
+
+    parts = [
+        f'<svg role="img" viewBox="0 0 {width} {floor + 34}" width="{width}">',
+        f"<title>{escape(about)}</title><desc>{escape(_described(shown, removed))}</desc>",
+        *(
+            f'<text x="{_LEFT - 6}" y="{height(part) + 4}" class="axis">{part:g}</text>'
+            f'<line x1="{_LEFT}" x2="{end}" y1="{height(part)}" y2="{height(part)}" class="grid"/>'
+            for part in (0, 0.5, 1)
+        ),
+    ]
+    points = [f"{_LEFT},{floor}"]
+    for place, each in enumerate(shown):
+        x, y = _LEFT + _STEP * place, height(each.share)
+        kind = "removed" if each.token in removed else "kept"
+        parts.append(
+            f'<rect class="{kind}" x="{x + 6}" y="{y}" width="{_STEP - 12}" '
+            f'height="{round(floor - y, 2)}"><title>token {each.token}: {each.share!r}, '
+            f"running sum {each.total!r}, {kind}</title></rect>"
+            f'<text x="{x + _STEP / 2}" y="{floor + 14}">{each.token}</text>'
+            f'<text x="{x + _STEP / 2}" y="{floor + 28}" class="share">{each.share:.3g}</text>'
+        )
+        points.append(f"{x + _STEP},{height(each.total)}")
+    parts.append(f'<polyline class="sum" points="{" ".join(points)}"/>')
+    for kind, at in (("threshold", threshold), ("mark", mark)):
+        if at is not None:
+            y = height(at)
+            parts.append(
+                f'<line class="{kind}" x1="{_LEFT}" x2="{end}" y1="{y}" y2="{y}"/>'
+                f'<text class="label" x="{end + 4}" y="{y + 4}">{at:.4g}</text>'
+            )
+    more = len(shares) - len(shown)
+    return "".join(parts) + "</svg>" + (f"<p>and {more} more tokens</p>" if more > 0 else "")
+
+
+def _described(shares: "Sequence[Share]", removed: frozenset[int]) -> str:
+    return "; ".join(
+        f"token {each.token} has {each.share:.3g}, "
+        + ("removed" if each.token in removed else "kept")
+        for each in shares
+    )
+
+
+def _threshold(applied: "Applied", shares: "Sequence[Share]") -> float | None:
+    """Return the probability, or running sum, at which a filter cuts, if it has such a number."""
+    values = applied.values
+    if applied.step == "top_p" and values["base"] == "what is left":
+        return float(values["p"])
+    if applied.step == "min_p":
+        return float(values["m"]) * max(each.share for each in shares)
+    return float(values["cutoff"]) if applied.step == "epsilon" else None
+
+
+def stage_picture(
+    engine: Compared, applied: "Applied", stage: "Stage", *, first: bool = False
+) -> str:
+    """Return one stage: what it does, what decides, and the row before or after it."""
+    from sampling_ref.tracing import deciding_walk, running_shares, shortly
+
+    made, run, _ = engine
+    given = ", ".join(f"{name}={shortly(each)}" for name, each in applied.parameters.items())
+    rules = [f"{name}: {value}" for name, value in rules_of(applied).items()]
+    source = f"Source: {escape(stage.source)}. " if stage.source else ""
+    source = f"<p>{source}The rule: <code>tokenref rules {applied.step}</code></p>"
+    # A filter is shown by the row before it, in which it chooses; other steps by what they left.
+    row = applied.after if applied.changed else applied.before
+    drawing = ""
+    if applied.kept:
+        law = made.situation.numbers.law(row)
+        removed = frozenset(applied.removed)
+        possible = sorted(
+            (token for token, share in zip(row.tokens, law, strict=True) if share),
+            key=lambda token: (-law[row.tokens.index(token)], token in removed),
+        )
+        walk = possible if applied.changed else deciding_walk(applied, law)
+        shares = running_shares(row.tokens, law, walk)
+        threshold = None if applied.changed else _threshold(applied, shares)
+        when = "after" if applied.changed else "before"
+        about = f"Probabilities {when} {applied.step}, most probable first, and their running sum"
+        if applied.step == "typical" and not applied.changed:
+            about = about.replace("most probable first", "most typical first")
+        drawing = f"<figure>{bars(shares, removed, threshold=threshold, about=about)}"
+        drawing += f"<figcaption>{escape(about)}.</figcaption></figure>"
+    title = f"{applied.step}({given})"
+    place = next(at for at, each in enumerate(run.applied, 1) if each is applied)
+    where = f"{made.profile.name}, stage {place} of {len(run.applied)}"
+    where += ": the first difference" if first else ""
+    return (
+        f'<section class="stage{" first" * first}"><h3>{escape(title)}</h3>'
+        f'<p class="where">{escape(where)}</p>'
+        f"<p>{escape(applied.why)}{escape('; ' + '; '.join(rules) if rules else '')}</p>"
+        f"{drawing}{source}</section>"
+    )
+
+
+def draw_picture(engine: Compared, number: float | None) -> str:
+    """Return the draw: the running sum in its order, and the random number on it."""
+    from sampling_ref.engines.draws import walk
+    from sampling_ref.tracing import running_shares
+
+    made, run, token = engine
+    drawn = "" if token is None else f" Token {token} is drawn."
+    if made.is_greedy:
+        words = f"greedy, the largest logit; of equals: {made.profile.greedy.ties}"
+    else:
+        words = draw_in_words(run.draw)
+    picture = ""
+    if not made.is_greedy and run.draw.method not in {"Gumbel-max", "exponential race"}:
+        law = made.situation.numbers.law(run.candidates)
+        tokens = [run.candidates.tokens[place] for place in walk(run.candidates, run.draw.order)]
+        shares = running_shares(run.candidates.tokens, law, tokens)
+        about = "The running sum in the order of the draw"
+        about += "" if number is None else f", and the random number {number:g}"
+        picture = f"<figure>{bars(shares, frozenset(), mark=number, about=about)}"
+        picture += f"<figcaption>{escape(about)}.</figcaption></figure>"
+    return (
+        f'<section class="draw"><h3>draw</h3><p class="where">{escape(made.profile.name)}</p>'
+        f"<p>{escape(words)}.{escape(drawn)}</p>"
+        f"{picture}</section>"
+    )
+
+
+LEGEND: Final = (
+    "<p>Kept tokens are filled, removed ones are outlined. The line is the running sum of the "
+    "probabilities, a dashed line the number that a filter or a draw compares with.</p>"
+)
+
+
+def question(logits: str, history: str, settings: Sequence[str]) -> str:
+    """Return what was asked, and how to read the pictures.
+
+    >>> question("1,2", "0", ["top_k=<1>"])[:63]
+    '<p>Row: <code>1,2</code>. History: <code>0</code>. Parameters: '
+    """
+    given = ", ".join(settings)
+    return (
+        f"<p>Row: <code>{escape(visible(logits))}</code>. History: "
+        f"<code>{escape(visible(history)) or 'empty'}</code>. Parameters: "
+        f"<code>{escape(visible(given)) or 'the defaults'}</code>.</p>{LEGEND}"
+    )
+
+
+def chain_pictures(engine: Compared, uniforms: Sequence[float]) -> Iterator[str]:
+    """Yield each stage of an engine's chain, and the draw."""
+    _, run, _ = engine
+    for applied, stage in zip(run.applied, run.stages, strict=True):
+        yield stage_picture(engine, applied, stage)
+    yield draw_picture(engine, uniforms[-1] if uniforms else None)
+
+
+def comparison(engines: Sequence[Compared], uniforms: Sequence[float]) -> Iterator[str]:
+    """Yield what two engines do, side by side; the first stage that differs is marked."""
+    one, other = engines
+    lines = "".join(f"<li>{escape(line.strip())}</li>" for line in comparison_lines(one, other))
+    yield f'<section class="answer"><ul>{lines}</ul></section>'
+    found = first_difference(one[1], other[1])
+    names = [made.profile.name for made, _, _ in engines]
+    yield '<div class="sides">' + "".join(f"<h2>{escape(name)}</h2>" for name in names)
+    for sides in aligned(one[1], other[1]):
+        first = found is not None and _steps(sides) == _steps(found)
+        for name, engine, side in zip(names, engines, sides, strict=True):
+            if side is None:
+                yield f'<section class="none"><p>{escape(name)} has no such stage.</p></section>'
+            else:
+                yield stage_picture(engine, *side, first=first)
+    for engine in engines:
+        yield draw_picture(engine, uniforms[-1] if uniforms else None)
+    yield "</div>"
+
+
+def _steps(sides: tuple[Side, Side]) -> list[int]:
+    return [id(side[0]) for side in sides if side is not None]
