@@ -84,21 +84,47 @@ def merges(tokenizer: Tokenizer, text: str) -> Iterator[str]:
     >>> len(sections), sections[0].count("<tr")
     (3, 3)
     """
-    if isinstance(tokenizer.model, ByteBPE):
-        for piece in tokenizer.pieces(text, special="ordinary"):
+    is_bytes = isinstance(tokenizer.model, ByteBPE)
+    pieces = tokenizer.pieces(text, special="ordinary") if is_bytes else [text]
+    yield from merges_of_pieces(tokenizer, pieces)
+    yield f"<section>{_all_tokens(tokenizer, text)}</section>"
+
+
+def merges_of_pieces(tokenizer: Tokenizer, pieces: Iterable[str]) -> Iterator[str]:
+    """Yield the merges of each piece; of models without bytes, of the pieces of each text."""
+    for piece in pieces:
+        if isinstance(tokenizer.model, ByteBPE):
             check_length(piece)
             yield _of_bytes(tokenizer.model, piece)
-    else:
-        for traced in tokenizer.trace(text):
+            continue
+        for traced in tokenizer.trace(piece):
             lines = [
                 [Box(visible(tokenizer.id_to_token(token)), token) for token in tokens]
                 for tokens in traced.steps
             ]
             yield _piece(traced.piece, "", [(each, "") for each in lines])
+
+
+def _all_tokens(tokenizer: Tokenizer, text: str) -> str:
     ids = tokenizer.encode(text)
     all_tokens = boxes(Box(visible(tokenizer.id_to_token(token)), token) for token in ids)
     noun = "token" if len(ids) == 1 else "tokens"
-    yield f"<section><h2>The text has {len(ids)} {noun}</h2><p>{all_tokens}</p></section>"
+    return f"<h2>The text has {len(ids)} {noun}</h2><p>{all_tokens}</p>"
+
+
+def tokens_by_piece(tokenizer: Tokenizer, text: str) -> str:
+    """Return all tokens of a text, and its pieces as buttons whose merges can be shown.
+
+    >>> from bpe_ref import load
+    >>> tokens_by_piece(load("tiny"), "a <b>").count("<button")
+    4
+    """
+    buttons = "".join(
+        f'<button type="button" data-piece="{escape(piece)}">{escape(visible(piece))}</button>'
+        for piece in tokenizer.pieces(text, special="ordinary")
+    )
+    pieces = f"<h2>Pieces</h2><p>{buttons}</p>" if buttons else ""
+    return f"<section>{_all_tokens(tokenizer, text)}{pieces}</section>"
 
 
 def _of_bytes(model: ByteBPE, piece: str) -> str:

@@ -27,6 +27,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "init": ("first_steps", "init"),
         "judge": ("exchange", "judge"),
         "merge": ("fuzz", "merge"),
+        "play": ("play", "play"),
         "profiles": ("sampling", "profiles"),
         "promote": ("fuzz", "promote"),
         "report": ("report", "report"),

@@ -1,0 +1,282 @@
+"""`tokenref play`: a local page on which merges and samplers can be tried.
+
+The page asks this program at every keystroke, and shows the pictures of `tokenref explain`. The
+server listens on the loopback address only. It answers requests that its own page makes: a
+page of another origin is refused by the header `Origin`, and a foreign name that leads to this
+machine by the header `Host`. It reads no files but those that it was started with.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from typing import Any, Final, TypeAlias, cast
+
+import click
+
+from bpe_ref import Tokenizer, load
+from sampling_ref import PROFILES, RandomNumberError
+from tokenref.commands.endings import exit_code
+from tokenref.commands.pictures import chain_pictures, comparison, merges_of_pieces, tokens_by_piece
+from tokenref.commands.sampling import compared_engines, default_in_words
+from tokenref.errors import InputError
+
+LONGEST_BODY: Final = 1 << 20
+LONGEST_TEXT: Final = 20_000
+MOST_LOGITS: Final = 5_000
+
+_DRAIN: Final = 64 << 20
+"""A longer body is not read to its end, so that the sentence about it may not arrive."""
+
+FILES: Final[Mapping[str, tuple[str, str]]] = {
+    "/": ("play.html", "text/html"),
+    "/play.js": ("play.js", "text/javascript"),
+    "/pictures.css": ("pictures.css", "text/css"),
+}
+
+HEADERS: Final[Mapping[str, str]] = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
+        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+
+Asked: TypeAlias = Mapping[str, Any]
+
+
+@click.command()
+@click.option(
+    "--vocabulary",
+    "names",
+    multiple=True,
+    default=("tiny",),
+    show_default=True,
+    help="A name or a path to choose from on the page; may be repeated.",
+)
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), default=8321, show_default=True, help="0: any."
+)
+def play(names: tuple[str, ...], port: int) -> None:
+    """Open a local page on which merges and samplers can be tried.
+
+    Everything runs in this program, and works without a network. Ctrl-C ends it.
+    """
+    server = Playground(port, {name: load(name) for name in names})
+    click.echo(f"open http://127.0.0.1:{server.server_port}/ in a browser; Ctrl-C ends this")
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        click.echo("")
+    finally:
+        server.server_close()
+
+
+class Playground(ThreadingHTTPServer):
+    """The server of the page, on the loopback address."""
+
+    daemon_threads = True
+
+    def __init__(self, port: int, tokenizers: Mapping[str, Tokenizer]) -> None:
+        """Listen on a port. Raises `InputError` if that is impossible."""
+        self.tokenizers = dict(tokenizers)
+        try:
+            super().__init__(("127.0.0.1", port), Answering)
+        except OSError as error:
+            raise InputError(f"--port {port} cannot be used: {error.strerror or error}") from None
+
+    def choices(self) -> dict[str, Any]:
+        """Return what can be chosen on the page: vocabularies, engines and their parameters."""
+        engines = {
+            profile.name: {each.name: default_in_words(each) for each in profile.parameters}
+            for profile in PROFILES.values()
+        }
+        return {"vocabularies": list(self.tokenizers), "engines": engines}
+
+    def shown(self, view: str, asked: Asked) -> str:
+        """Return the part of the page that answers a question. Raises `InputError`."""
+        views: Mapping[str, Callable[[Asked], str]] = {
+            "tokens": self.tokens,
+            "merges": self.merges,
+            "sample": sample_view,
+        }
+        if view not in views:
+            raise InputError(f"there is no view {view!r:.40}")
+        return views[view](asked)
+
+    def tokens(self, asked: Asked) -> str:
+        """Return the tokens of a text, each piece a button."""
+        return tokens_by_piece(self.tokenizer(asked), text_of(asked, "text", LONGEST_TEXT))
+
+    def merges(self, asked: Asked) -> str:
+        """Return the merges of one piece."""
+        return "".join(
+            merges_of_pieces(self.tokenizer(asked), [text_of(asked, "piece", LONGEST_TEXT)])
+        )
+
+    def tokenizer(self, asked: Asked) -> Tokenizer:
+        """Return the tokenizer that was chosen, which is one of those the server has."""
+        name = text_of(asked, "vocabulary", 1000)
+        if name not in self.tokenizers:
+            known = ", ".join(self.tokenizers)
+            raise InputError(f"the vocabulary must be one of {known}, got {name!r:.40}")
+        return self.tokenizers[name]
+
+
+def text_of(asked: Asked, name: str, longest: int) -> str:
+    """Return a text of a question. Raises `InputError`.
+
+    >>> text_of({"text": "ab"}, "text", 2)
+    'ab'
+    >>> text_of({"text": "abc"}, "text", 2)
+    Traceback (most recent call last):
+    tokenref.errors.InputError: text must have at most 2 characters, got 3
+    """
+    text = asked.get(name, "")
+    if not isinstance(text, str):
+        raise InputError(f"{name} must be text, got {type(text).__name__}")
+    if len(text) > longest:
+        raise InputError(f"{name} must have at most {longest:,} characters, got {len(text):,}")
+    return text
+
+
+def sample_view(asked: Asked) -> str:
+    """Return what one engine does with a row, or two side by side."""
+    engines = [text_of(asked, "engine", 100), text_of(asked, "other", 100)]
+    logits = text_of(asked, "row", LONGEST_BODY)
+    if logits.count(",") >= MOST_LOGITS:
+        raise InputError(f"the row must have at most {MOST_LOGITS:,} numbers")
+    try:
+        numbers = ",".join(repr(float(number)) for number in logits.split(","))
+    except ValueError:  # a command would take it for the name of a file
+        raise InputError(
+            f"the row must be numbers separated by commas, got {logits!r:.40}"
+        ) from None
+    settings = asked.get("settings", {})
+    if not isinstance(settings, Mapping):
+        raise InputError("settings must map names to values")
+    typed = [f"{name}={value}" for name, value in settings.items() if value != ""]
+    number = text_of(asked, "uniform", 30)
+    try:
+        uniforms = (float(number),) if number else ()
+    except ValueError:
+        raise InputError(f"the random number must be a number, got {number!r}") from None
+
+    def answered(drawn_with: tuple[float, ...]) -> str:
+        chosen = [name for name in engines if name]
+        history = text_of(asked, "history", LONGEST_TEXT)
+        made = compared_engines(chosen, numbers, history, typed, drawn_with, 0, "exact")
+        if len(made) == 1:
+            return "".join(chain_pictures(made[0], drawn_with))
+        parts = comparison(made, drawn_with)
+        return "".join(parts)
+
+    try:
+        return answered(uniforms)
+    except (RandomNumberError, InputError):
+        if not uniforms:
+            raise
+        return answered(())  # a race takes one number for each token: no draw is shown
+
+
+def question_of(content: bytes) -> Asked:
+    """Return the question in the body of a request. Raises `InputError`.
+
+    >>> question_of(b'{"text": "a"}')
+    {'text': 'a'}
+    """
+    try:
+        asked = json.loads(content)
+    except (ValueError, RecursionError):
+        asked = None
+    if not isinstance(asked, dict):
+        raise InputError("a question must be a JSON object in UTF-8")
+    return asked
+
+
+class Answering(BaseHTTPRequestHandler):
+    """Answers one request of the page."""
+
+    timeout = 10
+    server_version = "tokenref"
+    sys_version = ""
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        """Answer with one of the page's files, or with what can be chosen."""
+        if not self._is_own():
+            return
+        path = self.path.partition("?")[0]
+        if path == "/choices":
+            content = json.dumps(self._playground.choices()).encode()
+            self._say(HTTPStatus.OK, content, "application/json")
+        elif path in FILES:
+            name, kind = FILES[path]
+            content = files("tokenref.commands").joinpath(name).read_bytes()
+            self._say(HTTPStatus.OK, content, kind)
+        else:
+            self._say(HTTPStatus.NOT_FOUND, b"there is no such page")
+
+    def do_POST(self) -> None:
+        """Answer a question of the page: the view is the path, what was typed is JSON."""
+        content = self._body()
+        if not self._is_own() or content is None:
+            return
+        try:
+            answer = self._playground.shown(self.path.removeprefix("/"), question_of(content))
+        except Exception as error:
+            if exit_code(error) is None:  # a bug
+                self._say(HTTPStatus.INTERNAL_SERVER_ERROR, f"internal error: {error!r}".encode())
+                raise
+            self._say(HTTPStatus.UNPROCESSABLE_ENTITY, str(error).encode(errors="replace"))
+        else:
+            self._say(HTTPStatus.OK, answer.encode(errors="replace"), "text/html")
+
+    @property
+    def _playground(self) -> Playground:
+        return cast("Playground", self.server)
+
+    def _is_own(self) -> bool:
+        """Return whether the request is the page's own; if not, refuse it."""
+        hosts = [f"{name}:{self._playground.server_port}" for name in ("127.0.0.1", "localhost")]
+        origin = self.headers.get("Origin")
+        if self.headers.get("Host") not in hosts:
+            self._say(HTTPStatus.FORBIDDEN, b"this server answers on its own address only")
+            return False
+        if origin is not None and origin not in [f"http://{host}" for host in hosts]:
+            self._say(HTTPStatus.FORBIDDEN, b"this server answers its own page only")
+            return False
+        return True
+
+    def _body(self) -> bytes | None:
+        """Return the body of a request, or None if it is too long, which is said."""
+        length = self.headers.get("Content-Length", "")
+        if not length.isascii() or not length.isdecimal():
+            self._say(HTTPStatus.LENGTH_REQUIRED, b"a question must have a length")
+            return None
+        if int(length[:20]) > LONGEST_BODY:
+            left = min(int(length[:20]), _DRAIN)
+            while left > 0 and (part := self.rfile.read(min(left, LONGEST_BODY))):
+                left -= len(part)
+            sentence = f"what is typed must have at most {LONGEST_BODY:,} bytes"
+            self._say(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, sentence.encode())
+            return None
+        return self.rfile.read(int(length))
+
+    def _say(self, status: HTTPStatus, content: bytes, kind: str = "text/plain") -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        self.send_header("Content-Length", str(len(content)))
+        for name, value in HEADERS.items():
+            self.send_header(name, value)
+        if status != HTTPStatus.OK:
+            self.send_header("Connection", "close")
+            self.close_connection = True
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002 - its name
+        """Print nothing: a line for every keystroke helps nobody."""
