@@ -38,7 +38,7 @@ FILES: Final[Mapping[str, tuple[str, str]]] = {
 HEADERS: Final[Mapping[str, str]] = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
-        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     ),
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -66,8 +66,8 @@ def play(names: tuple[str, ...], port: int) -> None:
     Everything runs in this program, and works without a network. Ctrl-C ends it.
     """
     server = Playground(port, {name: load(name) for name in names})
-    click.echo(f"open http://127.0.0.1:{server.server_port}/ in a browser; Ctrl-C ends this")
     try:
+        click.echo(f"open http://127.0.0.1:{server.server_port}/ in a browser; Ctrl-C ends this")
         server.serve_forever()
     except KeyboardInterrupt:
         click.echo("")

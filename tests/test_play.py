@@ -1,0 +1,263 @@
+"""`tokenref play`: the page in a browser, and the server against wrong and foreign requests."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from bpe_ref import load
+from tests.browser import CHROMIUM, DRIVER, Browser, open_browser
+from tokenref.cli import main
+from tokenref.commands.play import LONGEST_BODY, Playground
+
+ROW = {"engine": "vllm", "other": "", "row": "3,2,1", "history": "", "uniform": "0.5"}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Playground]:
+    """Start the server on a free port."""
+    playground = Playground(0, {"tiny": load("tiny")})
+    thread = threading.Thread(target=playground.serve_forever, daemon=True)
+    thread.start()
+    yield playground
+    playground.shutdown()
+    playground.server_close()
+    thread.join()
+
+
+def ask(
+    server: Playground, method: str, path: str, body: bytes | str = "", **headers: str
+) -> tuple[int, str]:
+    """Send one request, and return the status and the text of the answer."""
+    connection = HTTPConnection("127.0.0.1", server.server_port, timeout=30)
+    connection.request(method, path, body or None, {k.title(): v for k, v in headers.items()})
+    response = connection.getresponse()
+    text = response.read().decode()
+    connection.close()
+    return response.status, text
+
+
+def asked(server: Playground, view: str, **question: Any) -> tuple[int, str]:
+    return ask(server, "POST", f"/{view}", json.dumps(question))
+
+
+# ---- answers
+
+
+def test_a_text_becomes_tokens_and_pieces_and_a_piece_its_merges(server: Playground) -> None:
+    status, answer = asked(server, "tokens", vocabulary="tiny", text="unbelievable <b>")
+    assert status == 200
+    assert answer.count("data-piece") == 4
+    assert "<b>" not in answer
+    status, answer = asked(server, "merges", vocabulary="tiny", piece="unbelievable")
+    assert (status, answer.count("<tr")) == (200, 7)
+
+
+def test_one_engine_or_two_are_shown(server: Playground) -> None:
+    status, answer = asked(server, "sample", **ROW, settings={"top_k": "2", "top_p": ""})
+    assert status == 200
+    assert "keeps the 2 most probable tokens" in answer
+    two = {**ROW, "other": "llama.cpp"}
+    status, answer = asked(server, "sample", **two, settings={"temperature": "1"})
+    assert status == 200
+    assert 'class="sides"' in answer
+
+
+def test_a_keystroke_is_answered_within_a_tenth_of_a_second(server: Playground) -> None:
+    """The text has 2,000 characters; the median of a few, because tests run beside each other."""
+    text = ("The quick brown fox jumps over it. " * 60)[:2000]
+    times = []
+    for number in range(7):
+        begun = perf_counter()
+        assert asked(server, "tokens", vocabulary="tiny", text=f"{number}{text}"[:2000])[0] == 200
+        times.append(perf_counter() - begun)
+    assert median(times) < 0.1
+
+
+# ---- what is refused
+
+
+@pytest.mark.parametrize(
+    ("view", "question", "says"),
+    [
+        ("tokens", {"vocabulary": "tiny", "text": "a" * 20_001}, "at most 20,000 characters"),
+        ("tokens", {"vocabulary": "/etc/passwd", "text": "a"}, "the vocabulary must be one of"),
+        ("tokens", {"vocabulary": "tiny", "text": 3}, "text must be text, got int"),
+        ("merges", {"vocabulary": "tiny", "piece": "a" * 2000}, "at most 1000 characters"),
+        ("sample", {**ROW, "row": "1,nan"}, "nan"),
+        ("sample", {**ROW, "row": "in"}, "numbers separated by commas"),
+        ("sample", {**ROW, "row": "README.md"}, "numbers separated by commas"),
+        ("sample", {**ROW, "row": "0," * 6000 + "0"}, "at most 5,000 numbers"),
+        ("sample", {**ROW, "engine": "nobody"}, "nobody"),
+        ("sample", {**ROW, "history": "x"}, "token ids"),
+        ("sample", {**ROW, "uniform": "much"}, "the random number must be a number"),
+        ("sample", {**ROW, "settings": {"top_p": "2"}}, "top_p must"),
+        ("sample", {**ROW, "settings": {"nothing": "2"}}, "nothing"),
+        ("sample", {**ROW, "settings": 3}, "settings must map"),
+        ("elsewhere", {}, "there is no view"),
+    ],
+)
+def test_wrong_input_is_one_sentence(
+    server: Playground, view: str, question: dict[str, Any], says: str
+) -> None:
+    status, answer = asked(server, view, **question)
+    assert status == 422
+    assert says in answer
+    assert len(answer) < 500
+    assert "\n" not in answer
+
+
+@pytest.mark.parametrize("body", ["", "[]", "3", "{", "\xff", "[" * 100_000])
+def test_a_question_that_is_no_object_is_refused(server: Playground, body: str) -> None:
+    status, answer = ask(server, "POST", "/tokens", body.encode("latin-1"))
+    assert status in {411, 422}
+    assert answer.startswith("a question must ")
+
+
+def test_a_body_that_is_too_long_is_refused_with_a_sentence(server: Playground) -> None:
+    status, answer = ask(server, "POST", "/tokens", b"a" * 10_000_000)
+    assert (status, answer) == (413, f"what is typed must have at most {LONGEST_BODY:,} bytes")
+    assert asked(server, "tokens", vocabulary="tiny", text="a")[0] == 200
+
+
+@pytest.mark.parametrize("length", ["-1", "x", "1_0", "\u00b2"])
+def test_a_wrong_length_is_refused(server: Playground, length: str) -> None:
+    connection = HTTPConnection("127.0.0.1", server.server_port, timeout=30)
+    connection.putrequest("POST", "/tokens")
+    connection.putheader("Content-Length", length.encode("latin-1"))
+    connection.endheaders()
+    assert connection.getresponse().status == 411
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "http://evil.example"},
+        {"origin": "null"},
+        {"origin": "http://127.0.0.1:1"},
+        {"host": "evil.example"},
+        {"host": "127.0.0.1"},
+    ],
+)
+@pytest.mark.parametrize(("method", "path"), [("GET", "/"), ("POST", "/tokens")])
+def test_requests_of_other_origins_are_refused(
+    server: Playground, method: str, path: str, headers: dict[str, str]
+) -> None:
+    status, answer = ask(server, method, path, '{"vocabulary":"tiny","text":"a"}', **headers)
+    assert status == 403
+    assert answer.startswith("this server answers ")
+
+
+@pytest.mark.parametrize("path", ["/../pyproject.toml", "/play.py", "/etc/passwd"])
+def test_no_other_file_is_given(server: Playground, path: str) -> None:
+    assert ask(server, "GET", path)[0] == 404
+
+
+def test_the_server_listens_on_this_machine_only(server: Playground) -> None:
+    assert server.server_address[0] == "127.0.0.1"
+
+
+def test_a_port_that_is_taken_is_a_sentence(server: Playground) -> None:
+    result = CliRunner().invoke(main, ["play", "--port", str(server.server_port)])
+    assert result.exit_code == 2
+    assert f"--port {server.server_port} cannot be used" in result.output
+
+
+def test_the_command_prints_the_address_and_ends_with_control_c() -> None:
+    command = [str(Path(sys.executable).parent / "tokenref"), "play", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert re.fullmatch(r"open http://127\.0\.0\.1:\d+/ in a browser; Ctrl-C ends this\n", line)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 0
+
+
+# ---- in a browser
+
+
+@pytest.fixture
+def window(server: Playground) -> Iterator[Browser]:
+    """Open the page in a browser."""
+    if not (CHROMIUM and DRIVER):
+        pytest.skip("chromium and chromedriver are not installed")
+    with open_browser() as opened:
+        opened.post("url", {"url": f"http://127.0.0.1:{server.server_port}/"})
+        opened.until("return document.querySelector('.token') !== null")
+        yield opened
+        assert [entry for entry in opened.log("browser") if entry["level"] == "SEVERE"] == []
+
+
+def typed(window: Browser, field: str, text: str) -> None:
+    """Type a text into a field, and wait for the answer."""
+    before = window.run("return document.body.dataset.answered")
+    window.run(
+        "const field = document.getElementById(arguments[0]); field.value = arguments[1];"
+        "field.dispatchEvent(new Event('input', { bubbles: true }));"
+        "field.dispatchEvent(new Event('change', { bubbles: true }));",
+        field,
+        text,
+    )
+    window.until(f"return document.body.dataset.answered !== '{before}'")
+
+
+def shown(window: Browser, selector: str) -> int:
+    count: int = window.run("return document.querySelectorAll(arguments[0]).length", selector)
+    return count
+
+
+def test_tokens_and_the_merges_of_a_piece_are_shown(window: Browser) -> None:
+    typed(window, "text", "unbelievable <img src=x onerror=alert(1)>")
+    assert shown(window, "#answer img") == 0
+    assert shown(window, "#steps tr") == 0
+    window.click("#answer button[data-piece]")
+    window.until("return document.querySelectorAll('#steps tr').length === 7")
+
+
+def test_engines_are_compared_and_the_address_has_the_state(
+    window: Browser, server: Playground
+) -> None:
+    window.click("#show-sampling")
+    window.until("return document.querySelectorAll('.stage').length > 0")
+    typed(window, "engine", "vllm")
+    typed(window, "other", "llama.cpp")
+    typed(window, "row", "3,2,2,1,0.5")
+    window.until("return document.querySelectorAll('.sides').length === 1")
+    address = window.run("return location.href")
+    assert "other=llama.cpp" in address
+    stages = window.run("return document.getElementById('answer').textContent")
+    window.post("url", {"url": "about:blank"})
+    window.post("url", {"url": address})
+    window.until("return document.querySelectorAll('.sides').length === 1")
+    assert window.run("return document.getElementById('answer').textContent") == stages
+    assert window.run("return document.getElementById('sampling').hidden") is False
+
+
+def test_wrong_input_is_a_sentence_on_the_page_and_nothing_breaks(window: Browser) -> None:
+    typed(window, "text", "a" * 10_000_000)
+    assert "at most" in window.run("return document.getElementById('wrong').textContent")
+    typed(window, "text", "abc")
+    assert window.run("return document.getElementById('wrong').hidden") is True
+    window.run("document.getElementById('text').value = ''")
+    window.click("#show-sampling")
+    window.until("return document.querySelectorAll('.stage').length > 0")
+
+
+@pytest.mark.parametrize("width", [390, 1200])
+def test_the_page_fits_a_phone_and_a_desk(window: Browser, width: int) -> None:
+    window.size(width, 900, phone=width < 500)
+    window.click("#show-sampling")
+    window.until("return document.querySelectorAll('.stage').length > 0")
+    assert window.run("return document.documentElement.scrollWidth") <= width
