@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from bpe_ref import load
 from tests.browser import CHROMIUM, DRIVER, open_browser
 from tokenref.cli import main
+from tokenref.commands.pictures import _label
 
 
 class Page(HTMLParser):
@@ -86,6 +87,13 @@ def test_models_without_bytes_are_shown_too(tmp_path: Path, model: str) -> None:
     page = explained(tmp_path, "bpe", "bdb", "--vocabulary", str(path))
     assert load(path).encode("bdb") == [2, 0]
     assert "The text has 2 tokens" in page.text
+
+
+def test_tokens_are_called_by_their_bytes_and_added_tokens_by_their_names(tmp_path: Path) -> None:
+    page = explained(tmp_path, "bpe", " a\u00e9")
+    assert "\u0120" not in page.text
+    assert "\u2423a" in page.text
+    assert "<|endoftext|>" in _label(load("tiny"), load("tiny").token_to_id("<|endoftext|>") or 0)
 
 
 def test_text_is_never_markup(tmp_path: Path) -> None:

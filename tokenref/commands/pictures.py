@@ -9,7 +9,7 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from bpe_ref import SymbolError, Tokenizer
+from bpe_ref import SymbolError, TokenIdError, Tokenizer
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.tracing import MOST_LOST, check_length, show_token, trace
 from tokenref.commands.sampling import (
@@ -99,15 +99,25 @@ def merges_of_pieces(tokenizer: Tokenizer, pieces: Iterable[str]) -> Iterator[st
             continue
         for traced in tokenizer.trace(piece):
             lines = [
-                [Box(visible(tokenizer.id_to_token(token)), token) for token in tokens]
+                [Box(_label(tokenizer, token), token) for token in tokens]
                 for tokens in traced.steps
             ]
             yield _piece(traced.piece, "", [(each, "") for each in lines])
 
 
+def _label(tokenizer: Tokenizer, token: int) -> str:
+    """Return what a token is called: its bytes, if the vocabulary is one of bytes."""
+    if isinstance(tokenizer.model, ByteBPE):
+        try:
+            return show_token(tokenizer.model.vocabulary.token_bytes(token))
+        except TokenIdError:
+            pass  # an added token
+    return visible(tokenizer.id_to_token(token))
+
+
 def _all_tokens(tokenizer: Tokenizer, text: str) -> str:
     ids = tokenizer.encode(text)
-    all_tokens = boxes(Box(visible(tokenizer.id_to_token(token)), token) for token in ids)
+    all_tokens = boxes(Box(_label(tokenizer, token), token) for token in ids)
     noun = "token" if len(ids) == 1 else "tokens"
     return f"<h2>The text has {len(ids)} {noun}</h2><p>{all_tokens}</p>"
 

@@ -67,6 +67,7 @@ function recall() {
   piece = state.get("piece") || "";
   for (const name of Object.keys(settings)) delete settings[name];
   for (const [name, value] of state) if (name.startsWith("p.")) settings[name.slice(2)] = value;
+  at("settings").open = Object.keys(settings).length > 0;
   show(state.get("view") === "sampling" ? "sampling" : "tokens");
 }
 
