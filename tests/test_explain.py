@@ -136,8 +136,11 @@ def test_engines_are_side_by_side_and_the_first_difference_is_marked(tmp_path: P
 def test_rows_with_nothing_left_and_long_rows_are_shown(tmp_path: Path) -> None:
     page = explained(tmp_path, "sample", "llama.cpp", ",".join(["-inf"] * 3 + ["1"]))
     assert page.classes["draw"] == 1
-    long = explained(tmp_path, "sample", "openai", ",".join(map(str, range(100))))
-    assert "and 52 more tokens" in long.text
+    row = [float(token % 97) / 8 for token in range(30_000)]
+    (tmp_path / "row.json").write_text(json.dumps(row), encoding="utf-8")
+    changed = ("--history", "1,2", "--set", "frequency_penalty=1", "--set", "top_p=0.9")
+    long = explained(tmp_path, "sample", "openai", str(tmp_path / "row.json"), *changed)
+    assert long.text.count("more tokens") == 3
 
 
 @pytest.mark.parametrize(

@@ -277,10 +277,8 @@ def stage_picture(
     if applied.kept:
         law = made.situation.numbers.law(row)
         removed = frozenset(applied.removed)
-        possible = sorted(
-            (token for token, share in zip(row.tokens, law, strict=True) if share),
-            key=lambda token: (-law[row.tokens.index(token)], token in removed),
-        )
+        by_token = dict(zip(row.tokens, law, strict=True))
+        possible = sorted(filter(by_token.get, by_token), key=by_token.__getitem__, reverse=True)
         walk = possible if applied.changed else deciding_walk(applied, law)
         shares = running_shares(row.tokens, law, walk)
         threshold = None if applied.changed else _threshold(applied, shares)
