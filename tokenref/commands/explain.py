@@ -17,7 +17,7 @@ _HTML: Final = click.option(
 
 @click.group()
 def explain() -> None:
-    """Write a file with pictures of what `trace`, `sample` or `compare` show."""
+    """Write pictures of a trace, a chain or a comparison to a file."""
 
 
 def _like(shown: click.Command, *left_out: str) -> Sequence[click.Parameter]:
