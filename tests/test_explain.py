@@ -6,13 +6,16 @@ from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
 from bpe_ref import load
+from bpe_ref.encoder_steps import ENCODER_STEPS
 from tests.browser import CHROMIUM, DRIVER, open_browser
 from tokenref.cli import main
-from tokenref.commands.pictures import _label
+from tokenref.commands.explain import explain
+from tokenref.commands.pictures import CAPTIONS, _label
 
 
 class Page(HTMLParser):
@@ -72,6 +75,29 @@ def test_each_merge_is_a_line_with_the_new_token_marked_and_the_pairs_that_lost(
     assert page.classes["token"] == sum(range(6, 13)) + 6
     assert "l + e has rank 278; lost: e + l of rank 313, a + b of rank 379" in page.text
     assert "The text has 6 tokens" in page.text
+
+
+@pytest.mark.parametrize(
+    ("encoder", "lines", "says"),
+    [
+        ("heap", 10, "l + i of rank 1063 at 4 is stale: that place was merged"),
+        ("prefix_table", 12, "is the whole prefix"),
+        ("backtracking", 10, "li does not fit after be: together they become b el i"),
+    ],
+)
+def test_the_steps_of_the_quick_encoders_are_shown(
+    tmp_path: Path, encoder: str, lines: int, says: str
+) -> None:
+    page = explained(tmp_path, "bpe", "unbelievable", "--encoder", encoder)
+    assert page.tags["tr"] == lines
+    assert says in page.text
+    assert "The text has 6 tokens" in page.text
+
+
+def test_every_encoder_with_steps_can_be_chosen() -> None:
+    [option] = [each for each in explain.commands["bpe"].params if each.name == "encoder"]
+    assert isinstance(option.type, click.Choice)
+    assert list(option.type.choices) == list(CAPTIONS) == ["naive", *ENCODER_STEPS]
 
 
 @pytest.mark.parametrize("model", ["bpe", "unigram"])

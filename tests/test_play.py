@@ -95,6 +95,7 @@ def test_a_keystroke_is_answered_within_a_tenth_of_a_second(server: Playground) 
         ("tokens", {"vocabulary": "/etc/passwd", "text": "a"}, "the vocabulary must be one of"),
         ("tokens", {"vocabulary": "tiny", "text": 3}, "text must be text, got int"),
         ("merges", {"vocabulary": "tiny", "piece": "a" * 2000}, "at most 1000 characters"),
+        ("merges", {"vocabulary": "tiny", "piece": "a", "encoder": "x"}, "the encoder must be one"),
         ("sample", {**ROW, "row": "1,nan"}, "nan"),
         ("sample", {**ROW, "row": "in"}, "numbers separated by commas"),
         ("sample", {**ROW, "row": "README.md"}, "numbers separated by commas"),
@@ -224,6 +225,36 @@ def test_tokens_and_the_merges_of_a_piece_are_shown(window: Browser) -> None:
     assert shown(window, "#steps tr") == 0
     window.click("#answer button[data-piece]")
     window.until("return document.querySelectorAll('#steps tr').length === 7")
+
+
+def test_the_steps_of_each_encoder_are_walked_forwards_and_backwards(window: Browser) -> None:
+    visible = "return document.querySelectorAll('#steps tr:not([hidden])').length"
+    typed(window, "text", "unbelievable")
+    window.click("#answer button[data-piece]")
+    window.until("return document.querySelectorAll('#steps tr').length === 7")
+    assert window.run(visible) == 7
+    window.click("#back")
+    window.click("#back")
+    assert window.run(visible) == 5
+    window.click("#on")
+    assert window.run("return document.getElementById('at').textContent") == "5 of 6"
+    assert "step=5" in window.run("return location.href")
+    for encoder, says in [
+        ("heap", "is stale"),
+        ("prefix_table", "is the whole prefix"),
+        ("backtracking", "together they become"),
+    ]:
+        typed(window, "encoder", encoder)
+        assert says in window.run("return document.getElementById('steps').textContent")
+    steps = window.run(visible)
+    window.click("#back")
+    address = window.run("return location.href")
+    window.post("url", {"url": "about:blank"})
+    window.post("url", {"url": address})
+    window.until("return document.querySelectorAll('#steps tr').length > 0")
+    assert window.run(visible) == steps - 1
+    window.click("#show-sampling")
+    window.until("return document.getElementById('stepper').hidden")
 
 
 def test_engines_are_compared_and_the_address_has_the_state(

@@ -14,6 +14,14 @@ _HTML: Final = click.option(
     "--html", "path", type=FILE, required=True, help="The file to write, which needs no other."
 )
 
+_ENCODER: Final = click.Option(
+    ["--encoder"],
+    type=click.Choice(["naive", "heap", "prefix_table", "backtracking"]),
+    default="naive",
+    show_default=True,
+    help="Whose steps are shown; naive is the definition.",
+)
+
 
 @click.group()
 def explain() -> None:
@@ -25,14 +33,18 @@ def _like(shown: click.Command, *left_out: str) -> Sequence[click.Parameter]:
     return [each for each in shown.params if each.name not in left_out]
 
 
-def _bpe(text: str, vocabulary: str, path: Path) -> None:
-    """Show how a text becomes tokens, merge by merge, with the pairs that lost."""
+def _bpe(text: str, vocabulary: str, encoder: str, path: Path) -> None:
+    """Show how a text becomes tokens, merge by merge, with the pairs that lost.
+
+    With `--encoder`, the steps of a quick encoder are shown instead of those of the definition:
+    entries of the heap with stale ones, cells of the prefix table, guesses and steps back.
+    """
     from bpe_ref import load
     from tokenref.commands.pictures import merges, page
 
     must_be_writable(path)
     content = argument_text(text)
-    sections = list(merges(load(vocabulary), content))
+    sections = list(merges(load(vocabulary), content, encoder))
     write(page(f"Merges of the vocabulary {Path(vocabulary).name}", sections), path)
 
 
@@ -60,7 +72,7 @@ def _compare(one: str, other: str, path: Path, uniforms: tuple[float, ...], **ty
 
 
 for name, callback, params in (
-    ("bpe", _bpe, _like(look.trace_command)),
+    ("bpe", _bpe, [*_like(look.trace_command), _ENCODER]),
     ("sample", _sample, _like(sampling.sample, "seed", "as_json")),
     ("compare", _compare, _like(sampling.compare)),
 ):

@@ -4,12 +4,13 @@ Every function returns HTML, in which all text is escaped. Drawings are SVG with
 description. Colours are never alone: removed tokens are outlined, new ones underlined.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from bpe_ref import SymbolError, TokenIdError, Tokenizer
+from bpe_ref.encoder_steps import ENCODER_STEPS
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.tracing import MOST_LOST, check_length, show_token, trace
 from tokenref.commands.sampling import (
@@ -21,6 +22,7 @@ from tokenref.commands.sampling import (
     first_difference,
     rules_of,
 )
+from tokenref.errors import InputError
 from tokenref.visible import visible
 
 if TYPE_CHECKING:
@@ -29,6 +31,18 @@ if TYPE_CHECKING:
 
 MOST: Final = 48
 """How many tokens of a row are drawn."""
+
+CAPTIONS: Final[Mapping[str, str]] = {
+    "naive": "Each line is one merge: of all pairs that are in the vocabulary, the one with the "
+    "lowest rank, the leftmost of equals.",
+    "heap": "Each line is one entry that leaves the heap: the lowest rank, then the leftmost "
+    "place. An entry is stale if its tokens have merged with others.",
+    "prefix_table": "Each line is one prefix of the piece. Its encoding ends with the only token "
+    "that fits after the encoding of what is before it; longer tokens are tried first.",
+    "backtracking": "Each line is one guess, the longest token first. If no token fits, the last "
+    "one is taken back.",
+}
+"""The encoders whose steps can be shown, and what a line of them is."""
 
 _TOP, _HIGH, _LEFT, _STEP, _LABEL = 22, 140, 46, 40, 56
 
@@ -76,8 +90,8 @@ def boxes(tokens: Iterable[Box]) -> str:
     )
 
 
-def merges(tokenizer: Tokenizer, text: str) -> Iterator[str]:
-    """Yield the merges of each piece of a text, and at last all of its tokens.
+def merges(tokenizer: Tokenizer, text: str, encoder: str = "naive") -> Iterator[str]:
+    """Yield the steps of an encoder for each piece of a text, and at last all of its tokens.
 
     >>> from bpe_ref import load
     >>> sections = list(merges(load("tiny"), "abc def"))
@@ -86,16 +100,26 @@ def merges(tokenizer: Tokenizer, text: str) -> Iterator[str]:
     """
     is_bytes = isinstance(tokenizer.model, ByteBPE)
     pieces = tokenizer.pieces(text, special="ordinary") if is_bytes else [text]
-    yield from merges_of_pieces(tokenizer, pieces)
+    yield from merges_of_pieces(tokenizer, pieces, encoder)
     yield f"<section>{_all_tokens(tokenizer, text)}</section>"
 
 
-def merges_of_pieces(tokenizer: Tokenizer, pieces: Iterable[str]) -> Iterator[str]:
-    """Yield the merges of each piece; of models without bytes, of the pieces of each text."""
+def merges_of_pieces(
+    tokenizer: Tokenizer, pieces: Iterable[str], encoder: str = "naive"
+) -> Iterator[str]:
+    """Yield the steps of each piece; of models without bytes, of the pieces of each text.
+
+    Raises `InputError` for an encoder whose steps are not known, or not for this model.
+    """
+    if encoder not in CAPTIONS:
+        raise InputError(f"the encoder must be one of {', '.join(CAPTIONS)}, got {encoder!r:.40}")
+    is_bytes = isinstance(tokenizer.model, ByteBPE)
+    if encoder != "naive" and not is_bytes:
+        raise InputError(f"the steps of {encoder} are shown for vocabularies of bytes only")
     for piece in pieces:
         if isinstance(tokenizer.model, ByteBPE):
             check_length(piece)
-            yield _of_bytes(tokenizer.model, piece)
+            yield _of_bytes(tokenizer.model, piece, encoder)
             continue
         for traced in tokenizer.trace(piece):
             lines = [
@@ -137,7 +161,7 @@ def tokens_by_piece(tokenizer: Tokenizer, text: str) -> str:
     return f"<section>{_all_tokens(tokenizer, text)}{pieces}</section>"
 
 
-def _of_bytes(model: ByteBPE, piece: str) -> str:
+def _of_bytes(model: ByteBPE, piece: str, encoder: str) -> str:
     vocabulary, whole = model.vocabulary, model.whole_token(piece.encode())
     try:
         symbols = model.symbols(piece.encode())
@@ -152,6 +176,12 @@ def _of_bytes(model: ByteBPE, piece: str) -> str:
             for place, token in enumerate(tokens)
         ]
 
+    note = "" if whole is None else f"it is token {whole}, which is taken without merging"
+    if encoder in ENCODER_STEPS:
+        steps = ENCODER_STEPS[encoder](vocabulary, symbols)
+        return _piece(
+            piece, note, [(shown(each.tokens, each.new), each.why) for each in steps], encoder
+        )
     lines = [(shown(symbols), "")]
     for step in trace(vocabulary, symbols):
         before = [each.text for each in lines[-1][0]]
@@ -163,20 +193,20 @@ def _of_bytes(model: ByteBPE, piece: str) -> str:
         about = f"{before[step.position]} + {before[step.position + 1]} has rank {step.rank}"
         about += f"; lost: {lost}" if lost else ""
         lines.append((shown(step.tokens, step.position), about + f" and {more} more" * (more > 0)))
-    note = "" if whole is None else f"it is token {whole}, which is taken without merging"
     return _piece(piece, note, lines)
 
 
-def _piece(piece: str, note: str, lines: Sequence[tuple[Sequence[Box], str]]) -> str:
+def _piece(
+    piece: str, note: str, lines: Sequence[tuple[Sequence[Box], str]], encoder: str = "naive"
+) -> str:
     rows = "".join(
         f"<tr><th scope=row>{number}</th><td>{boxes(tokens)}</td><td>{escape(about)}</td></tr>"
         for number, (tokens, about) in enumerate(lines)
     )
     heading = f"Piece {escape(visible(piece))}" + (f": {escape(note)}" if note else "")
     return (
-        f"<section><h2>{heading}</h2><table><caption>Each line is one merge: of all pairs that "
-        "are in the vocabulary, the one with the lowest rank, the leftmost of equals."
-        f"</caption>{rows}</table></section>"
+        f"<section><h2>{heading}</h2><table><caption>{CAPTIONS[encoder]}</caption>{rows}</table>"
+        "</section>"
     )
 
 

@@ -112,10 +112,10 @@ class Playground(ThreadingHTTPServer):
         return tokens_by_piece(self.tokenizer(asked), text_of(asked, "text", LONGEST_TEXT))
 
     def merges(self, asked: Asked) -> str:
-        """Return the merges of one piece."""
-        return "".join(
-            merges_of_pieces(self.tokenizer(asked), [text_of(asked, "piece", LONGEST_TEXT)])
-        )
+        """Return the merges of one piece, or the steps of another encoder."""
+        encoder = text_of(asked, "encoder", 100) or "naive"
+        pieces = [text_of(asked, "piece", LONGEST_TEXT)]
+        return "".join(merges_of_pieces(self.tokenizer(asked), pieces, encoder))
 
     def tokenizer(self, asked: Asked) -> Tokenizer:
         """Return the tokenizer that was chosen, which is one of those the server has."""

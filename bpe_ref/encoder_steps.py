@@ -1,0 +1,216 @@
+"""The quick encoders, step by step, for teaching: what each looks at, and why it decides so.
+
+Each function here repeats one encoder with its data in sight: `vocabulary.heap`,
+`encoders.prefix_table` and `encoders.backtracking`, whose sources and proofs hold. The last
+step shows what that encoder returns. `tracing.trace` does the same for the definition.
+
+Two tokens *fit* if no merge crosses the border between them. If they do not, the reason is what
+the definition makes of their text.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from bpe_ref.encoders.backtracking import trie_of_made_tokens
+from bpe_ref.encoders.naive import encode_naive
+from bpe_ref.tracing import show_token
+from bpe_ref.vocabulary import Vocabulary
+from bpe_ref.vocabulary.compatibility import build_derivations
+from bpe_ref.vocabulary.merges import TokenId
+from bpe_ref.vocabulary.tries import NOTHING
+
+_NOWHERE: Final = -1  # no slot
+
+
+@dataclass(frozen=True)
+class EncoderStep:
+    """One step: the tokens after it, the index of the one that is new (-1: none), and why."""
+
+    tokens: tuple[TokenId, ...]
+    new: int
+    why: str
+
+
+Entry: TypeAlias = tuple[int, int, TokenId, TokenId, TokenId]
+"""Of the heap: rank, left slot, left and right token, result."""
+
+
+def heap_steps(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> Iterator[EncoderStep]:
+    """Yield the start of the heap encoder, and each entry that leaves its heap.
+
+    Raises `SymbolError` for an id that is not a single symbol.
+
+    >>> from bpe_ref import vocabulary_by_concatenation
+    >>> vocabulary = vocabulary_by_concatenation({b"a": 0, b"aa": 1})
+    >>> for step in heap_steps(vocabulary, [0, 0, 0]):
+    ...     print(step.tokens, step.why)
+    (0, 0, 0) the heap begins with a + a of rank 1 at 0, a + a of rank 1 at 1
+    (1, 0) a + a of rank 1 at 0 merges
+    (1, 0) a + a of rank 1 at 1 is stale: that place was merged into the one before it
+    """
+    vocabulary.spell(symbols)  # raises for what is not a symbol
+    slots = dict(enumerate(symbols))  # those in use, in text order
+
+    def show(entry: Entry) -> str:
+        rank, slot, left, right, _ = entry
+        return f"{_name(vocabulary, left)} + {_name(vocabulary, right)} of rank {rank} at {slot}"
+
+    def pair_at(slot: int) -> list[Entry]:
+        """Return the entry of the pair whose left half is in a slot, if it can merge."""
+        following = min((other for other in slots if other > slot), default=_NOWHERE)
+        if slot not in slots or following not in slots:
+            return []
+        left, right = slots[slot], slots[following]
+        merge = vocabulary.merge(left, right)
+        return [] if merge is None else [(merge.rank, slot, left, right, merge.result)]
+
+    heap = [entry for slot in slots for entry in pair_at(slot)]
+    heapify(heap)
+    begun = ", ".join(map(show, sorted(heap))) or "nothing, because no pair can merge"
+    yield EncoderStep(tuple(symbols), -1, f"the heap begins with {begun}")
+    while heap:
+        entry = heappop(heap)
+        _, slot, left, right, result = entry
+        following = min((other for other in slots if other > slot), default=_NOWHERE)
+        why = ""
+        if slot not in slots:
+            why = "that place was merged into the one before it"
+        elif slots[slot] != left:
+            why = f"that place now holds {_name(vocabulary, slots[slot])}"
+        elif slots.get(following) != right:
+            after = _name(vocabulary, slots[following]) if following in slots else "nothing"
+            why = f"{after} follows that place now"
+        if why:
+            yield EncoderStep(tuple(slots.values()), -1, f"{show(entry)} is stale: {why}")
+            continue
+        slots[slot] = result
+        del slots[following]
+        before = max((other for other in slots if other < slot), default=_NOWHERE)
+        pushed = [each for place in (before, slot) for each in pair_at(place)]
+        for each in pushed:
+            heappush(heap, each)
+        more = f"; new in the heap: {', '.join(map(show, pushed))}" if pushed else ""
+        new = list(slots).index(slot)
+        yield EncoderStep(tuple(slots.values()), new, f"{show(entry)} merges{more}")
+
+
+def prefix_steps(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> Iterator[EncoderStep]:
+    """Yield the cells of the prefix table: the encoding of every prefix, by its last token.
+
+    Raises `SymbolError` for an id that is not a single symbol.
+
+    >>> from bpe_ref import vocabulary_by_concatenation
+    >>> vocabulary = vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ba": 2, b"ab": 3})
+    >>> for step in prefix_steps(vocabulary, [0, 1, 0]):
+    ...     print(step.tokens, step.why)
+    (0,) a is the whole prefix
+    (3,) ab is the whole prefix
+    (0, 2) ba fits after a
+    """
+    text = vocabulary.spell(symbols)
+    made = vocabulary.remember(build_derivations).ids
+    cells: list[tuple[TokenId, ...]] = [()]
+    for end in range(1, len(text) + 1):
+        tried: list[str] = []
+        for token in sorted(made, key=lambda each: -len(vocabulary.spellings[each])):
+            spelling = vocabulary.spellings[token]
+            start = end - len(spelling)
+            if start < 0 or text[start:end] != spelling:
+                continue
+            name = _name(vocabulary, token)
+            if not start:
+                tried.append(f"{name} is the whole prefix")
+                break
+            wrong = _misfit(vocabulary, symbols, cells[start][-1], token, start)
+            if not wrong:
+                tried.append(f"{name} fits after {_name(vocabulary, cells[start][-1])}")
+                break
+            tried.append(wrong)
+        cells.append((*cells[start], token))
+        yield EncoderStep(cells[end], len(cells[end]) - 1, "; ".join(tried))
+
+
+def backtracking_steps(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> Iterator[EncoderStep]:
+    """Yield each guess of backtracking, and each step back.
+
+    Raises `SymbolError` for an id that is not a single symbol.
+
+    >>> from bpe_ref import vocabulary_by_concatenation
+    >>> vocabulary = vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ba": 2, b"ab": 3})
+    >>> for step in backtracking_steps(vocabulary, [0, 1, 0]):
+    ...     print(step.tokens, step.why)
+    (3,) ab is the longest token here
+    (3,) a does not fit after ab: together they become a ba
+    () no token fits after ab, so no encoding has a border there: step back
+    (0,) a is the next shorter token
+    (0, 2) ba is the longest token here, and fits after a
+    """
+    text = vocabulary.spell(symbols)
+    made = vocabulary.remember(build_derivations).ids
+    trie, lengths = vocabulary.remember(trie_of_made_tokens)
+    tokens: list[int] = []  # places, see Derivations
+    dead_ends: set[int] = set()
+    start = 0
+
+    def step(new: int, why: str) -> EncoderStep:
+        return EncoderStep(tuple(made[each] for each in tokens), new, why)
+
+    def named(place: int) -> str:
+        return _name(vocabulary, made[place])
+
+    while start < len(text):
+        token, guess = trie.longest(text, start), "the longest token here"
+        while True:
+            if token == NOTHING:
+                dead_ends.add(start)
+                gone = tokens.pop()
+                why = f"no token fits after {named(gone)}, so no encoding has a border there"
+                yield step(-1, f"{why}: step back")
+                start -= lengths[gone]
+                token, guess = trie.shorter[gone], "the next shorter token"
+                continue
+            end = start + lengths[token]
+            wrong = ""
+            if end in dead_ends:
+                wrong = f"{named(token)} ends where no encoding has a border"
+            elif tokens:
+                wrong = _misfit(vocabulary, symbols, made[tokens[-1]], made[token], start)
+            if not wrong:
+                break
+            yield step(-1, wrong)
+            token, guess = trie.shorter[token], "the next shorter token"
+        fits = f", and fits after {named(tokens[-1])}" if tokens else ""
+        tokens.append(token)
+        start = end
+        yield step(len(tokens) - 1, f"{named(token)} is {guess}{fits}")
+
+
+def _misfit(
+    vocabulary: Vocabulary, symbols: Sequence[TokenId], left: TokenId, right: TokenId, border: int
+) -> str:
+    """Return why two tokens do not fit on the two sides of a border, or nothing if they do."""
+    start, end = (
+        border - len(vocabulary.spellings[left]),
+        border + len(vocabulary.spellings[right]),
+    )
+    together = encode_naive(vocabulary, symbols[start:end])
+    if together == [left, right]:
+        return ""
+    tokens = " ".join(_name(vocabulary, token) for token in together)
+    names = [_name(vocabulary, token) for token in (right, left)]
+    return f"{names[0]} does not fit after {names[1]}: together they become {tokens}"
+
+
+def _name(vocabulary: Vocabulary, token: TokenId) -> str:
+    return show_token(vocabulary.token_bytes(token))
+
+
+Steps: TypeAlias = Callable[[Vocabulary, Sequence[TokenId]], Iterator[EncoderStep]]
+
+ENCODER_STEPS: Final[Mapping[str, Steps]] = MappingProxyType(
+    {"heap": heap_steps, "prefix_table": prefix_steps, "backtracking": backtracking_steps}
+)
+"""The traced encoders, by their names in `ENCODERS`."""

@@ -1,0 +1,103 @@
+"""The quick encoders step by step: they do what the encoders do, and their reasons are true."""
+
+from heapq import heappop
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bpe_ref import ENCODERS, SymbolError, vocabulary_by_concatenation
+from bpe_ref.encoder_steps import ENCODER_STEPS, heap_steps
+from bpe_ref.tracing import trace
+from bpe_ref.vocabulary import Vocabulary, heap
+
+LETTERS = {b"a": 0, b"b": 1, b"c": 2}
+
+
+@st.composite
+def vocabularies(draw: st.DrawFn) -> Vocabulary:
+    """Draw a vocabulary of three letters, with tokens in any order: dead and improper ones, too."""
+    text = st.text("abc", min_size=2, max_size=5).map(str.encode)
+    longer = draw(st.lists(text, unique=True, max_size=12))
+    return vocabulary_by_concatenation(LETTERS | {each: 3 + n for n, each in enumerate(longer)})
+
+
+symbols = st.lists(st.integers(0, 2), max_size=14)
+
+
+@pytest.mark.parametrize("name", ENCODER_STEPS)
+@given(vocabulary=vocabularies(), text=symbols)
+def test_the_last_step_is_the_encoding(name: str, vocabulary: Vocabulary, text: list[int]) -> None:
+    steps = list(ENCODER_STEPS[name](vocabulary, text))
+    assert list(steps[-1].tokens if steps else ()) == ENCODERS[name](vocabulary, text)
+
+
+@given(vocabulary=vocabularies(), text=symbols)
+def test_the_heap_gives_the_entries_that_it_gives_the_encoder(
+    vocabulary: Vocabulary, text: list[int]
+) -> None:
+    popped: list[Any] = []
+
+    def remembering(entries: list[Any]) -> Any:
+        popped.append(heappop(entries))
+        return popped[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(heap, "heappop", remembering)
+        ENCODERS["heap"](vocabulary, text)
+    begun, *steps = heap_steps(vocabulary, text)
+    assert begun.tokens == tuple(text)
+    assert len(steps) == len(popped)
+    for (rank, slot, *_), step in zip(popped, steps, strict=True):
+        assert f" of rank {rank} at {slot} " in step.why
+        assert step.why.endswith(" merges") or "; new in the heap: " in step.why or step.new == -1
+    merged = [step for step in steps if step.new >= 0]
+    assert [(step.new, step.tokens) for step in merged] == [
+        (step.position, step.tokens) for step in trace(vocabulary, text)
+    ]
+
+
+@given(vocabulary=vocabularies(), text=symbols)
+def test_the_cells_are_the_encodings_of_the_prefixes(
+    vocabulary: Vocabulary, text: list[int]
+) -> None:
+    cells = [list(step.tokens) for step in ENCODER_STEPS["prefix_table"](vocabulary, text)]
+    naive = ENCODERS["naive"]
+    assert cells == [naive(vocabulary, text[:end]) for end in range(1, len(text) + 1)]
+
+
+@given(vocabulary=vocabularies(), text=symbols)
+def test_backtracking_moves_by_one_token(vocabulary: Vocabulary, text: list[int]) -> None:
+    before: tuple[int, ...] = ()
+    for step in ENCODER_STEPS["backtracking"](vocabulary, text):
+        if step.new >= 0:
+            assert step.tokens[:-1] == before
+            assert step.new == len(before)
+        elif step.why.endswith("step back"):
+            assert step.tokens == before[:-1]
+        else:
+            assert step.tokens == before
+        before = step.tokens
+
+
+def test_a_step_back_is_explained() -> None:
+    names = ["a", "b", "c", "ab", "cb", "ac", "bb", "cbb", "acbb"]
+    vocabulary = vocabulary_by_concatenation({name.encode(): n for n, name in enumerate(names)})
+    text = vocabulary.symbols(b"abacb")
+    reasons = [step.why for step in ENCODER_STEPS["backtracking"](vocabulary, text)]
+    assert reasons == [
+        "ab is the longest token here",
+        "ac is the longest token here, and fits after ab",
+        "b does not fit after ac: together they become a cb",
+        "no token fits after ac, so no encoding has a border there: step back",
+        "a is the next shorter token, and fits after ab",
+        "cb is the longest token here, and fits after a",
+    ]
+
+
+@pytest.mark.parametrize("name", ENCODER_STEPS)
+def test_what_is_no_symbol_is_refused(name: str) -> None:
+    vocabulary = vocabulary_by_concatenation({b"a": 0, b"aa": 1})
+    with pytest.raises(SymbolError):
+        list(ENCODER_STEPS[name](vocabulary, [1]))
