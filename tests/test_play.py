@@ -17,9 +17,10 @@ import pytest
 from click.testing import CliRunner
 
 from bpe_ref import load
+from sampling_ref import PROFILES
 from tests.browser import CHROMIUM, DRIVER, Browser, open_browser
 from tokenref.cli import main
-from tokenref.commands.play import LONGEST_BODY, Playground
+from tokenref.commands.play import LONGEST_BODY, Playground, slider
 
 ROW = {"engine": "vllm", "other": "", "row": "3,2,1", "history": "", "uniform": "0.5"}
 
@@ -74,6 +75,27 @@ def test_one_engine_or_two_are_shown(server: Playground) -> None:
     assert 'class="sides"' in answer
 
 
+def test_stages_are_left_out_and_moved(server: Playground) -> None:
+    steps = [stage.step for stage in PROFILES["sglang"].stages]
+    places = [steps.index(step) for step in ("min_p", "top_k", "temperature")]
+    settings = {"top_k": "2", "min_p": "0.1", "top_p": "0.5", "temperature": "2"}
+    question = {**ROW, "engine": "sglang", "settings": settings, "chains": {"sglang": places}}
+    status, answer = asked(server, "sample", **question)
+    assert status == 200
+    assert re.findall(r"<h3>(\w+)", answer) == ["min_p", "top_k", "temperature", "draw"]
+
+
+@pytest.mark.parametrize("engine", PROFILES)
+def test_sliders_have_allowed_values_only(engine: str) -> None:
+    for parameter in PROFILES[engine].parameters:
+        ends = slider(parameter)
+        if ends:
+            steps = round((ends["high"] - ends["low"]) / ends["step"])
+            assert steps >= 1
+            values = [ends["low"] + step * ends["step"] for step in range(1, steps)]
+            assert all(map(parameter.domain.holds, [*values, ends["low"], ends["high"]]))
+
+
 def test_a_keystroke_is_answered_within_a_tenth_of_a_second(server: Playground) -> None:
     """The text has 2,000 characters; the median of a few, because tests run beside each other."""
     text = ("The quick brown fox jumps over it. " * 60)[:2000]
@@ -106,6 +128,11 @@ def test_a_keystroke_is_answered_within_a_tenth_of_a_second(server: Playground) 
         ("sample", {**ROW, "settings": {"top_p": "2"}}, "top_p must"),
         ("sample", {**ROW, "settings": {"nothing": "2"}}, "nothing"),
         ("sample", {**ROW, "settings": 3}, "settings must map"),
+        ("sample", {**ROW, "chains": 3}, "chains must map engines"),
+        ("sample", {**ROW, "chains": {"vllm": "0"}}, "the stages of vllm must be a list"),
+        ("sample", {**ROW, "chains": {"vllm": [0, 0]}}, "different numbers from 0 to 11"),
+        ("sample", {**ROW, "chains": {"vllm": [12]}}, "different numbers from 0 to 11, got 12"),
+        ("sample", {**ROW, "chains": {"vllm": [True]}}, "a list of whole numbers"),
         ("elsewhere", {}, "there is no view"),
     ],
 )
@@ -274,6 +301,43 @@ def test_engines_are_compared_and_the_address_has_the_state(
     window.until("return document.querySelectorAll('.sides').length === 1")
     assert window.run("return document.getElementById('answer').textContent") == stages
     assert window.run("return document.getElementById('sampling').hidden") is False
+
+
+def test_stages_are_switched_off_and_moved_and_parameters_slide(window: Browser) -> None:
+    headings = (
+        "return [...document.querySelectorAll('.stage h3')].map((h) => h.textContent.split('(')[0])"
+    )
+    window.click("#show-sampling")
+    window.until("return document.querySelectorAll('.stage').length > 0")
+    typed(window, "engine", "sglang")
+    for name, value in [("top_k", "2"), ("min_p", "0.25")]:
+        before = window.run("return document.body.dataset.answered")
+        window.run(
+            f"const slider = document.querySelector('#parameters input[aria-label={name}]');"
+            f"slider.value = {value}; slider.dispatchEvent(new Event('input', {{ bubbles: true }}))"
+        )
+        window.until(f"return document.body.dataset.answered !== '{before}'")
+    assert window.run(headings)[-2:] == ["top_k", "min_p"]
+    window.run("document.getElementById('order').open = true")
+    line = "#chains li:has(button[aria-label='min_p earlier'])"
+    for click, left in [
+        ("[aria-label='min_p earlier']", ["top_k", "min_p"]),  # top_p stands between, switched off
+        ("[aria-label='min_p earlier']", ["min_p", "top_k"]),
+        (f"{line} input", ["top_k"]),
+    ]:
+        before = window.run("return document.body.dataset.answered")
+        window.click(click)
+        window.until(f"return document.body.dataset.answered !== '{before}'")
+        assert window.run(headings)[-len(left) :] == left
+    address = window.run("return location.href")
+    assert "p.min_p=0.25" in address
+    window.post("url", {"url": "about:blank"})
+    window.post("url", {"url": address})
+    window.until("return document.querySelectorAll('.stage').length > 0")
+    assert "min_p" not in window.run(headings)
+    window.click("#chains div > button")
+    window.until("return document.querySelectorAll('.stage').length > 1")
+    assert window.run(headings)[-2:] == ["top_k", "min_p"]
 
 
 def test_wrong_input_is_a_sentence_on_the_page_and_nothing_breaks(window: Browser) -> None:

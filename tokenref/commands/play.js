@@ -6,6 +6,7 @@ const at = (id) => document.getElementById(id);
 const FIELDS = ["vocabulary", "text", "encoder", "engine", "other", "row", "history", "uniform"];
 const SIZE = 1 << 20;
 const settings = {};
+const chains = {}; // the stages of an engine in order, each with its place in the engine's own, and whether it is on
 let view = "tokens", piece = "", choices = {}, asked = 0, waiting = 0;
 let steps = null, wanted = null; // the shown steps, and the one to go to when they arrive
 
@@ -32,7 +33,7 @@ async function refresh() {
     const question = view === "tokens"
       ? { vocabulary: value("vocabulary"), text: value("text") }
       : { engine: value("engine"), other: value("other"), row: value("row"),
-          history: value("history"), uniform: value("uniform"), settings };
+          history: value("history"), uniform: value("uniform"), settings, chains: applied() };
     const shown = await answer(view === "tokens" ? "tokens" : "sample", question);
     const walked = view === "tokens" && piece
       ? await answer("merges", { vocabulary: value("vocabulary"), piece, encoder: value("encoder") }) : "";
@@ -85,6 +86,8 @@ function remember() {
   const step = wanted ?? (at("step").value === at("step").max ? null : at("step").value);
   if (piece && step !== null) state.set("step", step);
   for (const [name, value] of Object.entries(settings)) if (value) state.set("p." + name, value);
+  for (const [engine, stages] of Object.entries(chains))
+    state.set("c." + engine, stages.map(({ own, on }) => (on ? "" : "!") + own).join(","));
   history.replaceState(null, "", "#" + state);
 }
 
@@ -96,8 +99,14 @@ function recall() {
   wanted = state.get("step");
   steps = null;
   for (const name of Object.keys(settings)) delete settings[name];
-  for (const [name, value] of state) if (name.startsWith("p.")) settings[name.slice(2)] = value;
+  for (const name of Object.keys(chains)) delete chains[name];
+  for (const [name, value] of state) {
+    if (name.startsWith("p.")) settings[name.slice(2)] = value;
+    if (name.startsWith("c.")) chains[name.slice(2)] = value.split(",")
+      .map((each) => ({ own: Number(each.replace("!", "")), on: !each.startsWith("!") }));
+  }
   at("settings").open = Object.keys(settings).length > 0;
+  at("order").open = Object.keys(chains).length > 0;
   show(state.get("view") === "sampling" ? "sampling" : "tokens");
 }
 
@@ -111,19 +120,65 @@ function show(name) {
   refresh();
 }
 
+function chosen() {
+  return [...new Set([at("engine").value, at("other").value])].filter((name) => name in choices.engines);
+}
+
+function element(tag, properties, ...children) {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+}
+
 function parameters() {
-  const engines = [at("engine").value, at("other").value].filter((name) => name in choices.engines);
-  const names = new Map(engines.flatMap((name) => Object.entries(choices.engines[name])));
+  const names = new Map(chosen().flatMap((name) => Object.entries(choices.engines[name].parameters)));
   for (const name of Object.keys(settings)) if (!names.has(name)) delete settings[name];
-  at("parameters").replaceChildren(...[...names].map(([name, usual]) => {
-    const label = document.createElement("label");
-    const input = document.createElement("input");
-    input.placeholder = usual;
-    input.value = settings[name] || "";
-    input.spellcheck = false;
+  at("parameters").replaceChildren(...[...names].map(([name, { usual, low, high, step }]) => {
+    const input = element("input", { placeholder: usual, value: settings[name] || "", spellcheck: false });
     input.addEventListener("input", () => { settings[name] = input.value.trim(); soon(); });
-    label.append(name + " ", input);
-    return label;
+    const label = element("label", {}, name + " ", input);
+    if (step === undefined) return label;
+    const slider = element("input", { type: "range", min: low, max: high, step, ariaLabel: name });
+    slider.value = settings[name] || usual;
+    slider.addEventListener("input", () => { settings[name] = input.value = slider.value; });
+    return element("div", {}, label, slider);
+  }));
+  stages();
+}
+
+// ---- stages: off, or in another order
+
+function applied() {
+  return Object.fromEntries(chosen().filter((name) => name in chains)
+    .map((name) => [name, chains[name].filter(({ on }) => on).map(({ own }) => own)]));
+}
+
+function stages() {
+  at("chains").replaceChildren(...chosen().map((engine) => {
+    const steps = choices.engines[engine].stages;
+    const own = steps.map((step, place) => ({ own: place, on: true }));
+    const listed = chains[engine] || own;
+    const change = (place, move) => {
+      chains[engine] = listed;
+      if (move) [listed[place], listed[place + move]] = [listed[place + move], listed[place]];
+      stages();
+      refresh();
+    };
+    const lines = listed.map((stage, place) => {
+      const name = steps[stage.own];
+      const box = element("input", { type: "checkbox", checked: stage.on });
+      box.addEventListener("change", () => { stage.on = box.checked; change(place, 0); });
+      const moves = [["\u2191", "earlier", -1], ["\u2193", "later", 1]].map(([sign, word, move]) => {
+        const button = element("button", { type: "button", ariaLabel: `${name} ${word}`, title: word }, sign);
+        button.disabled = !(place + move in listed);
+        button.addEventListener("click", () => change(place, move));
+        return button;
+      });
+      return element("li", {}, element("label", {}, box, " " + name), ...moves);
+    });
+    const reset = element("button", { type: "button" }, "the engine's own order");
+    reset.addEventListener("click", () => { delete chains[engine]; stages(); refresh(); });
+    return element("div", {}, engine, element("ol", {}, ...lines), reset);
   }));
 }
 
@@ -138,6 +193,7 @@ async function start() {
   fill("other", Object.keys(choices.engines));
   for (const form of document.forms) form.addEventListener("submit", (event) => event.preventDefault());
   for (const name of ["tokens", "sampling"]) at(name).addEventListener("input", soon);
+  at("chains").addEventListener("input", (event) => event.stopPropagation()); // they ask by themselves
   at("step").addEventListener("input", walk);
   for (const [id, move] of [["back", -1], ["on", 1]]) at(id).addEventListener("click", () => {
     at("step").value = Number(at("step").value) + move;

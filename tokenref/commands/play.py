@@ -17,6 +17,7 @@ import click
 
 from bpe_ref import Tokenizer, load
 from sampling_ref import PROFILES, RandomNumberError
+from sampling_ref.engines.profile import Parameter
 from tokenref.commands.endings import exit_code
 from tokenref.commands.pictures import chain_pictures, comparison, merges_of_pieces, tokens_by_piece
 from tokenref.commands.sampling import compared_engines, default_in_words
@@ -91,7 +92,13 @@ class Playground(ThreadingHTTPServer):
     def choices(self) -> dict[str, Any]:
         """Return what can be chosen on the page: vocabularies, engines and their parameters."""
         engines = {
-            profile.name: {each.name: default_in_words(each) for each in profile.parameters}
+            profile.name: {
+                "parameters": {
+                    each.name: {"usual": default_in_words(each), **slider(each)}
+                    for each in profile.parameters
+                },
+                "stages": [each.step for each in profile.stages],
+            }
             for profile in PROFILES.values()
         }
         return {"vocabularies": list(self.tokenizers), "engines": engines}
@@ -143,6 +150,38 @@ def text_of(asked: Asked, name: str, longest: int) -> str:
     return text
 
 
+def slider(parameter: Parameter) -> dict[str, float]:
+    """Return the ends and the step of a slider for a parameter that is a number.
+
+    >>> from sampling_ref import PROFILES
+    >>> slider(PROFILES["vllm"].parameter("top_p"))
+    {'low': 0.05, 'high': 1.0, 'step': 0.05}
+    """
+    domain = parameter.domain
+    if domain.kind not in {"number", "whole"}:
+        return {}
+    kind, step = (int, 1) if domain.kind == "whole" else (float, 0.05)
+    low = kind(max(domain.low, -40 * step))
+    high = kind(min(domain.high, max(low, 0) + 40 * step))
+    low, high = (low + step * (not domain.holds(low)), high - step * (not domain.holds(high)))
+    return {"low": low, "high": high, "step": step}
+
+
+def chains_of(asked: Asked) -> dict[str, list[int]]:
+    """Return the stages of each engine that are on, in order. Raises `InputError`.
+
+    >>> chains_of({"chains": {"vllm": [1, 0]}})
+    {'vllm': [1, 0]}
+    """
+    chains = asked.get("chains", {})
+    if not isinstance(chains, Mapping):
+        raise InputError("chains must map engines to the numbers of their stages")
+    for engine, places in chains.items():
+        if not isinstance(places, list) or not all(type(place) is int for place in places):
+            raise InputError(f"the stages of {engine:.40} must be a list of whole numbers")
+    return dict(chains)
+
+
 def sample_view(asked: Asked) -> str:
     """Return what one engine does with a row, or two side by side."""
     engines = [text_of(asked, "engine", 100), text_of(asked, "other", 100)]
@@ -159,6 +198,7 @@ def sample_view(asked: Asked) -> str:
     if not isinstance(settings, Mapping):
         raise InputError("settings must map names to values")
     typed = [f"{name}={value}" for name, value in settings.items() if value != ""]
+    chains = chains_of(asked)
     number = text_of(asked, "uniform", 30)
     try:
         uniforms = (float(number),) if number else ()
@@ -168,7 +208,7 @@ def sample_view(asked: Asked) -> str:
     def answered(drawn_with: tuple[float, ...]) -> str:
         chosen = [name for name in engines if name]
         history = text_of(asked, "history", LONGEST_TEXT)
-        made = compared_engines(chosen, numbers, history, typed, drawn_with, 0, "exact")
+        made = compared_engines(chosen, numbers, history, typed, drawn_with, 0, "exact", chains)
         if len(made) == 1:
             return "".join(chain_pictures(made[0], drawn_with))
         parts = comparison(made, drawn_with)

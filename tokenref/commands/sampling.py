@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -340,16 +341,33 @@ def compared_engines(
     uniforms: Sequence[float],
     prompt_length: int,
     precision: str,
+    chains: Mapping[str, Sequence[int]] | None = None,
 ) -> "list[Compared]":
-    """Return what each engine does with a row, given the arguments as they were typed."""
+    """Return what each engine does with a row, given the arguments as they were typed.
+
+    `chains` has the stages of an engine that are applied, as indices into its own, in order.
+    """
     from sampling_ref.evaluation import read_profile
 
-    records = [read_profile(name) for name in engines]
+    records = [_with_chain(read_profile(name), (chains or {}).get(name)) for name in engines]
     row, tokens = _read_row(logits), _read_tokens(history)
     return [
         compared(record, row, tokens, params, uniforms, prompt_length, precision)
         for record, params in zip(records, _settings_of(records, settings), strict=True)
     ]
+
+
+def _with_chain(record: "Profile", chain: Sequence[int] | None) -> "Profile":
+    """Return an engine with some of its stages, in another order."""
+    if chain is None:
+        return record
+    last = len(record.stages) - 1
+    if len(set(chain)) < len(chain) or not all(0 <= place <= last for place in chain):
+        raise InputError(
+            f"the stages of {record.name} must be different numbers from 0 to {last}, "
+            f"got {', '.join(map(str, chain)):.60}"
+        )
+    return replace(record, stages=tuple(record.stages[place] for place in chain))
 
 
 def compared(
@@ -440,8 +458,6 @@ def comparison_lines(one: Compared, other: Compared) -> Iterable[str]:
 
 def _drawing(rule: "Draw") -> str:
     """Return what decides a draw, whatever the source of its random numbers."""
-    from dataclasses import replace
-
     return draw_in_words(replace(rule, uniform=""))
 
 
