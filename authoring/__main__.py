@@ -71,6 +71,21 @@ def fixtures(ctx: click.Context, folder: Path, *, only_check: bool) -> None:
 
 
 @main.command()
+@click.option("--check", "only_check", is_flag=True, help="Compare the files, write nothing.")
+@click.pass_context
+def figures(ctx: click.Context, *, only_check: bool) -> None:
+    """Draw the figures of the pages."""
+    from authoring.figures import FOLDER as DRAWN
+    from authoring.figures import figures as drawn
+
+    current = [
+        _is_current(content, DRAWN / name, only_check=only_check)
+        for name, content in drawn().items()
+    ]
+    ctx.exit(0 if all(current) else 1)
+
+
+@main.command()
 def findings() -> None:
     """Run the scripts of docs/findings, and write their page. All engines must be installed."""
     from authoring.findings_page import FOLDER, findings_page

@@ -459,13 +459,16 @@ def test_goldens_cannot_be_made_for_a_sentencepiece_model(tmp_path: Path, model_
 
 SHOWN = [
     line
-    for block in code_of(ROOT / "README.md", "sh")
+    for page in (ROOT / "README.md", ROOT / "docs" / "commands.md")
+    for block in code_of(page, "sh")
     for line in block.splitlines()
-    if re.match(r"tokenref (encode|count|chunks|audit|sample|compare|profiles|trace) ?", line)
+    if re.match(
+        r"tokenref (encode|count|chunks|audit|sample|compare|profiles|trace|explain) ?", line
+    )
 ]
 
 
-@pytest.mark.parametrize("line", SHOWN)
+@pytest.mark.parametrize("line", dict.fromkeys(SHOWN))
 def test_the_commands_that_the_front_page_shows_work_as_typed(
     line: str, tmp_path: Path, pipeline_file: Path, model_file: Path
 ) -> None:
@@ -488,7 +491,9 @@ def test_the_commands_that_the_front_page_shows_work_as_typed(
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout
+    assert done.stdout or "--html" in line
+    for name in re.findall(r"--html (\S+)", line):
+        assert (tmp_path / name).read_bytes().startswith(b"<!doctype html>")
     if "decode" in line:
         assert done.stdout == TEXT
 
@@ -496,4 +501,4 @@ def test_the_commands_that_the_front_page_shows_work_as_typed(
 def test_the_front_page_shows_every_command_about_text_and_sampling() -> None:
     commands = {line.split()[1] for line in SHOWN}
     names = {"encode", "count", "chunks", "audit", "sample", "compare", "profiles", "trace"}
-    assert commands == names
+    assert commands == names | {"explain"}

@@ -10,6 +10,8 @@ from typing import Final, get_args
 import click
 import pytest
 
+from authoring.figures import FOLDER as FIGURES
+from authoring.figures import figures
 from sampling_ref import STEPS
 from sampling_ref.steps.step import REQUIRED
 from tokenref.cli import main
@@ -69,6 +71,20 @@ def test_every_link_leads_to_a_file_that_is_there(page: Path) -> None:
         path = target.partition("#")[0]
         if path and not target.startswith("https://"):
             assert (page.parent / path).exists(), target
+
+
+def test_every_figure_is_as_the_code_draws_it_and_is_shown_with_a_text_for_it() -> None:
+    drawn = figures()
+    assert {path.name for path in (ROOT / FIGURES).iterdir()} == drawn.keys()
+    shown = {
+        Path(path).name
+        for page in PAGES
+        for text, path in re.findall(r"!\[([^\]]*)\]\(((?:docs/)?figures/[^)]*)\)", prose(page))
+        if len(text) > 40
+    }
+    assert shown == drawn.keys()
+    for name, content in drawn.items():
+        assert (ROOT / FIGURES / name).read_text("utf-8") == content
 
 
 @pytest.mark.parametrize("page", PRESENT, ids=lambda page: str(page.relative_to(ROOT)))
@@ -186,7 +202,7 @@ def test_the_consumer_of_samplers_on_the_format_page_finds_no_failure() -> None:
 
 SHOWN_TESTS: Final = [
     block
-    for page in (ROOT / "README.md", ROOT / "docs" / "pytest.md")
+    for page in (ROOT / "docs" / "commands.md", ROOT / "docs" / "pytest.md")
     for block in code_of(page, "python")
     if ">>>" not in block
 ]
