@@ -12,7 +12,9 @@ from tokenref.commands.sampling import Compared, compared_engines
 
 FOLDER: Final = Path("docs/figures")
 
-_SVG: Final = re.compile(r'<svg role="img" viewBox="0 0 (\d+) (\d+)" width="\d+">(.*)</svg>', re.DOTALL)
+_SVG: Final = re.compile(
+    r'<svg role="img" viewBox="0 0 (\d+) (\d+)" width="\d+">(.*)</svg>', re.DOTALL
+)
 _HEAD, _GAP = 26, 20
 
 
