@@ -8,7 +8,6 @@ import sys
 import threading
 from collections.abc import Iterator
 from http.client import HTTPConnection
-from pathlib import Path
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -204,7 +203,11 @@ def test_a_port_that_is_taken_is_a_sentence(server: Playground) -> None:
 
 
 def test_the_command_prints_the_address_and_ends_with_control_c() -> None:
-    command = [str(Path(sys.executable).parent / "tokenref"), "play", "--port", "0"]
+    script = (  # a shell lets programs in the background ignore interrupts
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "from tokenref.cli import main; main()"
+    )
+    command = [sys.executable, "-c", script, "play", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         line = process.stdout.readline()

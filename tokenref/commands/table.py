@@ -20,6 +20,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "doctor": ("first_steps", "doctor"),
         "encode": ("text", "encode"),
         "engines": ("look", "engines"),
+        "experiment": ("experiment", "experiment"),
         "explain": ("explain", "explain"),
         "export": ("exchange", "export"),
         "fill": ("fill", "fill"),
