@@ -194,6 +194,16 @@ def profiles(ctx: click.Context, page: Path, *, only_check: bool) -> None:
 
 
 @main.command()
+@click.option("--folder", type=FOLDER, default=Path("site"), show_default=True)
+def site(folder: Path) -> None:
+    """Build the documentation as a site, with the slides of the lectures."""
+    from authoring.site import build_site
+
+    build_site(Path.cwd(), folder.absolute())
+    click.echo(f"{folder}: {sum(1 for _ in folder.rglob('*.html')):,} pages")
+
+
+@main.command()
 @click.argument("names", nargs=-1, type=click.Choice(sorted(TABLES)), metavar="[NAME]...")
 def tables(names: Sequence[str]) -> None:
     """Write the tables that are measured from engines, by default all of them."""

@@ -161,7 +161,9 @@ LOOPS: Final = Path("docs/book/loops.jsonl")
 def loops() -> str:
     """Return two heat maps: the texts with loops, and the bits that a penalty costs."""
     results = cells(read_results(LOOPS, Plan()).values())
-    shares = {key: (cell.degenerate, f"{100 * cell.degenerate:.1f}") for key, cell in results.items()}
+    shares = {
+        key: (cell.degenerate, f"{100 * cell.degenerate:.1f}") for key, cell in results.items()
+    }
     most = max(cell.bits for cell in results.values())
     bits = {key: (cell.bits / most, f"{cell.bits:.2f}") for key, cell in results.items()}
     maps = (("degenerate texts, %", shares), ("cross-entropy, bits per token", bits))

@@ -28,6 +28,7 @@ PAGES: Final = (
     FORMAT_PAGE,
     ROOT / "benchmarks" / "README.md",
     *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs" / "book").glob("*.md")),
 )
 GENERATED: Final = {"engines.md", "differences.md", "unconfirmed.md", "mutants.md", "records.md"}
 PRESENT: Final = [page for page in PAGES if page.name not in {*GENERATED, "CHANGELOG.md"}]
@@ -79,7 +80,9 @@ def test_every_figure_is_as_the_code_draws_it_and_is_shown_with_a_text_for_it() 
     shown = {
         Path(path).name
         for page in PAGES
-        for text, path in re.findall(r"!\[([^\]]*)\]\(((?:docs/)?figures/[^)]*)\)", prose(page))
+        for text, path in re.findall(
+            r"!\[([^\]]*)\]\(((?:docs/|\.\./)?figures/[^)]*)\)", prose(page)
+        )
         if len(text) > 40
     }
     assert shown == drawn.keys()
@@ -97,12 +100,17 @@ def test_every_page_of_the_book_is_in_its_index() -> None:
     linked = set(re.findall(r"\]\(([^)#]+)\)", prose(ROOT / "docs" / "README.md")))
     pages = {page.name for page in (ROOT / "docs").iterdir() if page.suffix in {".md", ".html"}}
     assert pages - {"README.md"} <= linked
+    book = ROOT / "docs" / "book"
+    chapters = set(re.findall(r"\]\(([^)#]+)\)", prose(book / "README.md")))
+    assert {page.name for page in book.glob("*.md")} - {"README.md"} <= chapters
 
 
 def test_every_page_that_is_written_by_hand_shows_the_way_back_to_the_index() -> None:
     for page in sorted((ROOT / "docs").glob("*.md")):
         if page.name not in {*GENERATED, "README.md"}:
             assert "](README.md)" in prose(page), page.name
+    for page in (ROOT / "docs" / "book").glob("*.md"):
+        assert "](../README.md)" in prose(page), page.name
     assert "](docs/README.md)" in prose(ROOT / "README.md")
     assert "](../docs/README.md)" in prose(FORMAT_PAGE)
     assert "](../README.md)" in prose(ROOT / "docs" / "README.md")

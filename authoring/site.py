@@ -1,0 +1,199 @@
+"""The documentation as a site, and the slides of the lectures, made from the same pages."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from importlib.resources import files
+from io import StringIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+from warnings import catch_warnings, simplefilter
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from tokenref.commands.paths import write
+from tokenref.errors import InputError
+
+INDEXES: Final = ("docs/README", "docs/book/README")
+"""The pages that list all others; their links are the navigation of the site."""
+
+LECTURES: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
+    "tokens": ("Tokens", ("merging", "encoders", "vocabularies", "texts")),
+    "sampling": ("Sampling", ("logits", "filters", "draws", "loops")),
+    "oracles": ("Oracles", ("oracles",)),
+}
+"""The lectures: the name of the file, the title, and the chapters."""
+
+LINES: Final = 20
+"""So many lines of code, tables and lists fit on a slide."""
+
+_MARKDOWN: Final = MarkdownIt("commonmark").enable("table")
+
+
+def build_site(root: Path, folder: Path) -> None:
+    """Write the site of the project in `root` to a folder. Raises `InputError` for a warning."""
+    from sphinx.application import Sphinx
+
+    settings = {
+        "project": "tokenref",
+        "extensions": ["myst_parser"],
+        "html_theme": "furo",
+        "html_title": "tokenref",
+        "html_copy_source": False,
+        "html_show_sourcelink": False,
+        "html_show_copyright": False,
+        "include_patterns": ["*.md", "docs/**", "fixtures/README.md", "benchmarks/README.md"],
+        "root_doc": "README",
+        "myst_heading_anchors": 4,
+        # The last three concern a process that builds two sites.
+        "suppress_warnings": [
+            *("toc.not_included", "app.add_node", "app.add_directive", "app.add_role")
+        ],
+    }
+    said = StringIO()
+    with TemporaryDirectory() as cache, catch_warnings():
+        simplefilter("ignore")  # what MyST will have to change for a later Sphinx
+        made = Sphinx(root, None, folder, cache, "html", settings, status=None, warning=said)
+        made.connect("source-read", _prepare)
+        made.build()
+    warnings = re.sub(r"\x1b\[[\d;]*m", "", said.getvalue()).replace(f"{root}/", "").strip()
+    if warnings:
+        raise InputError(f"the pages must have no warnings, got {warnings}")
+    (folder / "slides").mkdir(exist_ok=True)
+    for name, (title, chapters) in LECTURES.items():
+        pages = [root / "docs" / "book" / f"{chapter}.md" for chapter in chapters]
+        write(lecture(title, pages).encode(), folder / "slides" / f"{name}.html")
+
+
+def _prepare(app: object, name: str, content: list[str]) -> None:
+    """Add what the site shows at the side, and write anchors as this kind of Markdown does."""
+    content[0] = re.sub(r'<a id="([^"]+)"></a>', r"(\1)=", content[0])
+    if name == "README":
+        content[0] += navigation([f"{index}.md" for index in INDEXES])
+    elif name in INDEXES:
+        linked = re.findall(r"^[*|] \[[^\]]*\]\(([^)#]*\.md)\)", content[0], re.MULTILINE)
+        content[0] += navigation(linked)
+
+
+def navigation(pages: Sequence[str]) -> str:
+    r"""Return a hidden table of contents.
+
+    >>> navigation(["a.md", "b.md", "a.md", "../fixtures/README.md"])
+    '\n\n```{toctree}\n:hidden:\n\na.md\nb.md\n../fixtures/README.md\n```\n'
+    """
+    lines = "\n".join(dict.fromkeys(pages))
+    return f"\n\n```{{toctree}}\n:hidden:\n\n{lines}\n```\n"
+
+
+# ---- slides
+
+
+def lecture(title: str, pages: Sequence[Path]) -> str:
+    """Return the slides of a lecture as one HTML file that needs nothing else."""
+    style = files("tokenref.commands").joinpath("pictures.css").read_text(encoding="utf-8")
+    own = Path(__file__).with_name("slides.css").read_text(encoding="utf-8")
+    script = Path(__file__).with_name("slides.js").read_text(encoding="utf-8")
+    slides = [f"<section><h1>{escape(title)}</h1><p>tokenref: the book</p></section>"]
+    for page in pages:
+        slides += slides_of(page.read_text(encoding="utf-8"), page.parent)
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{style}{own}</style></head><body>"
+        f"{''.join(slides)}<script>{script}</script></body></html>\n"
+    )
+
+
+def slides_of(page: str, folder: Path) -> Iterator[str]:
+    r"""Yield the slides of a page: a title, and some for each section before the solutions.
+
+    >>> page = "# A\n\nAll. Of it.\n\n## B\n\n> One.\n\n## Solutions\n\nTwo.\n"
+    >>> for slide in slides_of(page, Path()):
+    ...     print(slide.replace("\n", ""))
+    <section><h1>A</h1><p>All.</p><aside><p>All. Of it.</p></aside></section>
+    <section><h2>B</h2><blockquote><p>One.</p></blockquote><aside></aside></section>
+    """
+    for blocks in _sections(_MARKDOWN.parse(page)):
+        heading = _MARKDOWN.renderer.render(blocks[0], _MARKDOWN.options, {})
+        if "Solutions" in heading:
+            return
+        shown, notes, lines = "", "", 0
+        for block in blocks[1:]:
+            html = _rendered(block, folder)
+            is_text = block[0].type == "paragraph_open" and "<svg" not in html
+            if is_text and html.startswith(("<p>Next: ", "<p>Back to ")):
+                continue
+            length = _lines(html, is_text=is_text)
+            if shown and lines + length > LINES:
+                yield _slide(heading, shown, notes)
+                shown, notes, lines = "", "", 0
+            shown += f"<p>{_inline(beginning(block[1].content))}</p>" if is_text else html
+            notes += html if is_text else ""
+            lines += length
+        yield _slide(heading, shown, notes)
+
+
+def _slide(heading: str, shown: str, notes: str) -> str:
+    return f"<section>{heading}{shown}<aside>{notes}</aside></section>"
+
+
+def _lines(html: str, *, is_text: bool) -> int:
+    """Return about how many lines something takes on a slide."""
+    if is_text:
+        return 2
+    return 12 if "<svg" in html else html.count("\n") + 1
+
+
+def beginning(paragraph: str) -> str:
+    """Return the statement at the beginning of a paragraph, or its first sentence.
+
+    >>> beginning("**All is well.** Proof: see below."), beginning("*Why.* One. Two.")
+    ('**All is well.**', '*Why.* One.')
+    >>> beginning("See [a](b.md). And more.")
+    'See [a](b.md).'
+    """
+    text = " ".join(paragraph.split())
+    found = re.match(r"\*\*.+?\*\*|(\*[^*]+\* )?.*?[.?!:](?= |$)", text)
+    return found[0] if found else text
+
+
+def _sections(tokens: Sequence[Token]) -> Iterator[list[list[Token]]]:
+    """Yield the sections of a page, each a list of blocks that begins with the heading."""
+    section: list[list[Token]] = []
+    block: list[Token] = []
+    for token in tokens:
+        block.append(token)
+        if token.level or token.nesting == 1:
+            continue
+        if block[0].type == "heading_open" and block[0].tag in {"h1", "h2"} and section:
+            yield section
+            section = []
+        section.append(block)
+        block = []
+    yield section
+
+
+def _rendered(block: list[Token], folder: Path) -> str:
+    """Return a block as HTML. Figures are drawn instead of linked."""
+    html = _without_links(_MARKDOWN.renderer.render(block, _MARKDOWN.options, {}))
+
+    def drawn(found: re.Match[str]) -> str:
+        return (folder / found[1]).read_text(encoding="utf-8")
+
+    html = html.replace("\n\n</code>", "\n</code>")
+    return re.sub(r'<img src="([^"]*\.svg)"[^>]*>', drawn, html)
+
+
+def _inline(text: str) -> str:
+    return _without_links(str(_MARKDOWN.renderInline(text)))
+
+
+def _without_links(html: str) -> str:
+    """Return HTML without links to other pages.
+
+    >>> _without_links('<a href="a.md">b</a> <a href="https://c">d</a>')
+    'b <a href="https://c">d</a>'
+    """
+    return re.sub(r'<a href="(?!https:)[^"]*">(.*?)</a>', r"\1", html)

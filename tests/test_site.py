@@ -1,0 +1,73 @@
+"""The site and the slides, in a browser."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from authoring.site import LECTURES, build_site
+from tests.browser import CHROMIUM, DRIVER, Browser, open_browser
+from tokenref.errors import InputError
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the site; a warning is an error."""
+    folder = tmp_path_factory.mktemp("site")
+    build_site(ROOT, folder)
+    return folder
+
+
+@pytest.fixture
+def window() -> Iterator[Browser]:
+    """Open a browser, in whose console nothing may be written."""
+    if not (CHROMIUM and DRIVER):
+        pytest.skip("chromium and chromedriver are not installed")
+    with open_browser() as opened:
+        yield opened
+        assert [entry for entry in opened.log("browser") if entry["level"] == "SEVERE"] == []
+
+
+def test_every_page_is_on_the_site_and_the_chapters_are_at_its_side_in_order(site: Path) -> None:
+    pages = [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "fixtures" / "README.md"]
+    for page in pages:
+        assert (site / page.relative_to(ROOT).with_suffix(".html")).is_file(), page
+    side = (site / "docs" / "book" / "merging.html").read_text("utf-8")
+    chapters = [chapter for _, names in LECTURES.values() for chapter in names]
+    places = [side.index(f'href="{chapter}.html"') for chapter in chapters if chapter != "merging"]
+    assert places == sorted(places)
+
+
+def test_slides_turn_by_keys_and_show_their_notes(site: Path, window: Browser) -> None:
+    for name, (title, _) in LECTURES.items():
+        window.post("url", {"url": (site / "slides" / f"{name}.html").as_uri()})
+        assert window.run("return document.querySelector('section.now').innerText").startswith(
+            title
+        )
+        count = window.run("return document.querySelectorAll('body > section').length")
+        window.press(*["\ue014"] * 4, "\ue012")  # four times right, once left
+        assert window.run("return [location.hash, document.body.dataset.place]") == [
+            "#4",
+            f"4 / {count}",
+        ]
+        seen = "return getComputedStyle(document.querySelector('section.now aside')).display"
+        assert window.run(seen) == "none"
+        window.press("n")
+        assert window.run(seen) == "block"
+        for _ in range(count):
+            window.press("\ue014")
+            assert window.run("return document.querySelector('section.now').innerText.length") > 5
+            wide = "return document.documentElement.scrollWidth <= innerWidth"
+            assert window.run(wide)
+        assert window.run("return location.hash") == f"#{count}"
+
+
+def test_a_link_that_leads_nowhere_is_one_sentence(tmp_path: Path) -> None:
+    for name in ("README.md", "docs/README.md", "docs/book/README.md"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("# Title\n\nText.\n")
+    (tmp_path / "docs" / "README.md").write_text("# Title\n\nSee [a page](there.md).\n")
+    with pytest.raises(InputError, match=r"the pages must have no warnings, got .*there\.md"):
+        build_site(tmp_path, tmp_path / "site")
