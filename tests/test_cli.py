@@ -80,7 +80,7 @@ def test_the_reference_passes_and_the_counts_are_shown() -> None:
 def test_a_failure_shows_why_where_and_how_to_see_it_again() -> None:
     result = tokenref("check", "greedy", "--id", EXAMPLE)
     assert result.exit_code == 1
-    for word in ("why", "of", "in", "at", "expected", "got", "see", "again"):
+    for word in ("why", "of", "in", "at", "expected", "got", "see", "learn", "again"):
         assert re.search(rf"^    {word} +\S", result.output, re.MULTILINE), word
     again = re.search(r"tokenref (check greedy --id \S+)", result.output)
     assert again is not None

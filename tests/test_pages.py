@@ -16,6 +16,7 @@ from sampling_ref import STEPS
 from sampling_ref.steps.step import REQUIRED
 from tokenref.cli import main
 from tokenref.generators import CONVERSIONS, GENERATORS
+from tokenref.lessons import lesson
 from tokenref.record import OPS, SAMPLER_OPS
 from tokenref.rules import points, slug
 from tokenref.verdicts import SamplerErrorCode, TokenizerErrorCode
@@ -263,3 +264,17 @@ def test_every_command_that_a_page_shows_exists_with_its_options(page: Path) -> 
         known |= {option for parameter in command.params for option in parameter.secondary_opts}
         unknown = {word for word in arguments if word.startswith("--")} - known - {"--help"}
         assert not unknown, f"{' '.join(path)}: {unknown}"
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_the_book_teaches_every_operation_with_an_example(op: str) -> None:
+    page, _, anchor = lesson(op).partition("#")
+    sections = re.split(r"^## ", (ROOT / page).read_text("utf-8"), flags=re.MULTILINE)[1:]
+    found = [section for section in sections if anchor_of(section.partition("\n")[0]) == anchor]
+    assert len(found) == 1
+    assert "```" in found[0] or "](../figures/" in found[0]
+
+
+def anchor_of(heading: str) -> str:
+    """Return the anchor of a heading, as pages of Markdown have it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")

@@ -180,6 +180,7 @@ def test_a_case_opens_with_all_that_helps(opened: Browser) -> None:
     assert details(opened) == {
         "why": "The reason why beta is asked.",
         "rule": "docs/bpe.md#definition",
+        "in the book": "docs/book/texts.md#counting-and-cutting",
         "of": "letters, by the rules of definition",
         "question": '{"text": "beta"}',
         "stage": "merges",

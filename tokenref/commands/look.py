@@ -138,6 +138,7 @@ _WIDEST: Final = 400
 def print_case(console: Console, case: Case, vocabulary: str) -> None:
     """Print a record with its reason, question and answer. Floats are in decimal."""
     from sampling_ref import STEPS
+    from tokenref.lessons import lesson
     from tokenref.rules import rule_of
 
     content = msgspec.to_builtins(case)
@@ -157,6 +158,7 @@ def print_case(console: Console, case: Case, vocabulary: str) -> None:
             else case.profile,
         ),
         ("see", case.spec),
+        ("learn", lesson(op_of(case))),
     ):
         shown = Text(visible(value))
         console.print(Text(f"  {label:8}", style="dim"), shown, sep="", soft_wrap=True)

@@ -23,6 +23,7 @@ from tokenref.commands.sampling import (
     rules_of,
 )
 from tokenref.errors import InputError
+from tokenref.lessons import lesson
 from tokenref.visible import visible
 
 if TYPE_CHECKING:
@@ -300,7 +301,10 @@ def stage_picture(
     given = ", ".join(f"{name}={shortly(each)}" for name, each in applied.parameters.items())
     rules = [f"{name}: {value}" for name, value in rules_of(applied).items()]
     source = f"Source: {escape(stage.source)}. " if stage.source else ""
-    source = f"<p>{source}The rule: <code>tokenref rules {applied.step}</code></p>"
+    source = (
+        f"<p>{source}The rule: <code>tokenref rules {applied.step}</code>. "
+        f"The book: {lesson(applied.step)}</p>"
+    )
     # A filter is shown by the row before it, in which it chooses; other steps by what they left.
     row = applied.after if applied.changed else applied.before
     drawing = ""

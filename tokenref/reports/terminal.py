@@ -13,7 +13,9 @@ from rich.text import Text
 from tokenref.catalogue import Catalogue
 from tokenref.corpus import CorpusResult, Tokens
 from tokenref.judge import FAILURES, Status
+from tokenref.lessons import lesson
 from tokenref.readable import readable_json
+from tokenref.record import op_of
 from tokenref.reports.results import LOOKS, CaseLine, Look, judged
 from tokenref.reports.summary import Summary, ordered, summaries_of_runs
 from tokenref.runner import Run
@@ -179,7 +181,8 @@ def _print_failure(
     if case is not None:
         question = readable_json(msgspec.to_builtins(case.input), _WIDEST_QUESTION)
         about = [("why", case.why), ("of", names.get(case.vocab or "", case.profile))]
-        lines = [*about, ("in", question), *lines[:-1], ("see", case.spec), lines[-1]]
+        rule = [("see", case.spec), ("learn", lesson(op_of(case)))]
+        lines = [*about, ("in", question), *lines[:-1], *rule, lines[-1]]
     print_labelled(console, lines)
 
 

@@ -11,8 +11,9 @@ from zlib import compress
 import msgspec
 
 from tokenref.errors import InvalidRunError
+from tokenref.lessons import lesson
 from tokenref.readable import readable_answer, readable_json
-from tokenref.record import Case
+from tokenref.record import Case, op_of
 from tokenref.reports.changes import Change
 from tokenref.reports.results import (
     DIFFERENCES,
@@ -164,6 +165,7 @@ def _case(case_id: str, gathered: Gathered, names: Mapping[str, str]) -> dict[st
         "flags": [*map(visible, record.flags)],
         "profile": visible(record.profile),
         "spec": visible(record.spec),
+        "lesson": lesson(op_of(record)),
         "subject": visible(names.get(record.vocab or "", "")),
         "why": visible(record.why),
         "question": readable_json(content["in"], longest),

@@ -116,7 +116,7 @@ const showCases = () => {
   };
   const open = (at, engine) => {
     const letter = engine.statuses[at];
-    const { id, profile, spec, subject, why, question, answer } = cases[at];
+    const { id, profile, spec, lesson, subject, why, question, answer } = cases[at];
     const { detail = "", stage, remark, ulp, known, got, log } = engine.details[at];
     const items = make("dl");
     const item = (term, content, look) => {
@@ -126,9 +126,11 @@ const showCases = () => {
     const code = (text, look) => make("code", look ? { class: look } : {}, text);
     if (question) {
       item("why", why);
-      const address = report.pages + spec;
-      item("rule", report.pages && !/^https?:/.test(report.pages)
-        ? make("a", { href: address }, spec) : link(address, spec));
+      const near = report.pages && !/^https?:/.test(report.pages);
+      for (const [term, page] of [["rule", spec], ["in the book", lesson]]) {
+        const address = report.pages + page;
+        item(term, near ? make("a", { href: address }, page) : link(address, page));
+      }
       item("of", [subject, `by the rules of ${profile}`].filter(Boolean).join(", "));
       item("question", code(question));
     }
