@@ -183,6 +183,17 @@ def _end_if_one_fails(ctx: click.Context, runs: Sequence[Run]) -> None:
 
 
 @main.command()
+@click.option("--check", "only_check", is_flag=True, help="Compare, write nothing.")
+@click.pass_context
+def power(ctx: click.Context, *, only_check: bool) -> None:
+    """Measure which tests detect the seeded bugs of samplers, for the book."""
+    from authoring.power import PAGE, page
+
+    made = page(PAGE.read_text(encoding="utf-8"))
+    ctx.exit(0 if _is_current(made, PAGE, only_check=only_check) else 1)
+
+
+@main.command()
 @click.option("--page", type=FILE, default=ENGINES_PAGE, show_default=True)
 @click.option("--check", "only_check", is_flag=True, help="Compare, write nothing.")
 @click.pass_context

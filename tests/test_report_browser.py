@@ -197,7 +197,10 @@ def test_a_case_opens_with_all_that_helps(opened: Browser) -> None:
         ),
     }
     links = opened.run("return [...document.querySelectorAll('.open a')].map(link => link.href)")
-    assert links == ["https://example.com/x/docs/bpe.md#definition"]
+    assert [link.removeprefix("https://example.com/x/docs/") for link in links] == [
+        "bpe.md#definition",
+        "book/texts.md#counting-and-cutting",
+    ]
     opened.click(".case")
     assert texts(opened, ".open") == []
 
