@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -39,6 +40,8 @@ from tokenref.experiment import (
     training_text,
 )
 
+ROOT: Final = Path(__file__).parent.parent
+BOOK: Final = ROOT / "docs" / "book"
 SIZE: Final = training_text()[0]
 PLAN: Final = ["--prompts", "2", "--tokens", "30"]
 
@@ -175,3 +178,25 @@ def test_control_c_keeps_what_is_done(tmp_path: Path) -> None:
     assert said.endswith("tokenref: interrupted\n")
     assert "Traceback" not in said
     assert read_results(file, Plan(tokens=50))
+
+
+def test_the_book_shows_the_complete_run() -> None:
+    page = (BOOK / "loops.md").read_text("utf-8")
+    command, shown = re.search(
+        r"```console\n\$ tokenref ([^\n]*)\n(.*?)```", page, re.DOTALL
+    ).groups()  # type: ignore[union-attr]
+    printed = CliRunner().invoke(main, command.split())
+    assert (printed.exit_code, printed.stderr) == (0, "")
+    assert printed.stdout == shown
+
+
+@pytest.mark.parametrize(
+    "part",
+    [Part("repetition 1.5", 0.5, 9), Part("DRY", 0.0, 5), Part("LZ corrected", 0.0, 7)],
+    ids=str,
+)
+def test_a_sample_of_the_complete_run_gives_the_same_numbers_again(part: Part) -> None:
+    shown = read_results(BOOK / "loops.jsonl", Plan())[part]
+    again = Plan().outcome(part)
+    assert again.degenerate == shown.degenerate
+    assert again.bits == shown.bits

@@ -30,6 +30,7 @@ PAGES: Final = (
     ROOT / "benchmarks" / "README.md",
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "docs" / "book").glob("*.md")),
+    *sorted((ROOT / "docs" / "claims").glob("*.md")),
 )
 GENERATED: Final = {"engines.md", "differences.md", "unconfirmed.md", "mutants.md", "records.md"}
 PRESENT: Final = [page for page in PAGES if page.name not in {*GENERATED, "CHANGELOG.md"}]
@@ -101,6 +102,7 @@ def test_every_page_of_the_book_is_in_its_index() -> None:
     linked = set(re.findall(r"\]\(([^)#]+)\)", prose(ROOT / "docs" / "README.md")))
     pages = {page.name for page in (ROOT / "docs").iterdir() if page.suffix in {".md", ".html"}}
     assert pages - {"README.md"} <= linked
+    assert {f"claims/{page.name}" for page in (ROOT / "docs" / "claims").glob("*.md")} <= linked
     book = ROOT / "docs" / "book"
     chapters = set(re.findall(r"\]\(([^)#]+)\)", prose(book / "README.md")))
     assert {page.name for page in book.glob("*.md")} - {"README.md"} <= chapters
@@ -110,7 +112,7 @@ def test_every_page_that_is_written_by_hand_shows_the_way_back_to_the_index() ->
     for page in sorted((ROOT / "docs").glob("*.md")):
         if page.name not in {*GENERATED, "README.md"}:
             assert "](README.md)" in prose(page), page.name
-    for page in (ROOT / "docs" / "book").glob("*.md"):
+    for page in [page for page in PAGES if page.parent.name in {"book", "claims"}]:
         assert "](../README.md)" in prose(page), page.name
     assert "](docs/README.md)" in prose(ROOT / "README.md")
     assert "](../docs/README.md)" in prose(FORMAT_PAGE)

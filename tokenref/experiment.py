@@ -160,8 +160,8 @@ class Dry:
 class Lz:
     """The LZ penalty. The forks see the output only, the other variants the prompt too."""
 
-    def __init__(self, prompt: Tokens, variant: str, size: int) -> None:
-        self.variant, self.size = variant, size
+    def __init__(self, prompt: Tokens, variant: str, size: int, buffer: int = BUFFER) -> None:
+        self.variant, self.size, self.buffer = variant, size, buffer
         self.text = list(prompt)
         self.prompt_length = len(prompt)
         self.accept = self.text.append
@@ -172,7 +172,7 @@ class Lz:
             self.text,
             self.size,
             window=WINDOW,
-            buffer=BUFFER,
+            buffer=self.buffer,
             variant=self.variant,  # type: ignore[arg-type] # one of VARIANTS
             prompt_length=self.prompt_length,
         )
