@@ -216,6 +216,44 @@ def test_the_command_prints_the_address_and_ends_with_control_c() -> None:
         assert process.wait(timeout=30) == 0
 
 
+LZ = {"past": "a b a b a", "strength": "0.5", "window": "64", "buffer": "3", "variant": "corrected"}
+
+
+def test_the_penalty_shows_window_match_and_next_tokens(server: Playground) -> None:
+    status, answer = asked(
+        server, "penalties", **LZ | {"past": "<b>" + " the normalization," * 3 + " the"}
+    )
+    assert status == 200
+    assert "<b>" not in answer
+    assert "in the buffer; the longest match has 3 tokens" in answer
+    assert answer.count("match") >= 6
+    assert answer.count("data-next") > 5
+    assert answer.count("class=now") == 1
+    for past in ("", "a", "\u4f60" * 40):
+        assert asked(server, "penalties", **LZ | {"past": past})[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"strength": "nan"}, "the strength must be from 0 to 10, got nan"),
+        ({"strength": "x"}, "the strength must be a number, got 'x'"),
+        ({"window": "1.5"}, "the window must be a whole number, got '1.5'"),
+        ({"window": "-1"}, "window must be"),
+        ({"buffer": "0"}, "buffer must be"),
+        ({"variant": "best"}, "variant must be one of"),
+        ({"past": "a" * 20_001}, "past must have at most 20,000 characters, got 20,001"),
+    ],
+)
+def test_wrong_sizes_of_the_penalty_are_one_sentence(
+    server: Playground, given: dict[str, str], sentence: str
+) -> None:
+    status, answer = asked(server, "penalties", **LZ | given)
+    assert status == 422
+    assert sentence in answer
+    assert "\n" not in answer
+
+
 # ---- in a browser
 
 
@@ -341,6 +379,33 @@ def test_stages_are_switched_off_and_moved_and_parameters_slide(window: Browser)
     window.click("#chains div > button")
     window.until("return document.querySelectorAll('.stage').length > 1")
     assert window.run(headings)[-2:] == ["top_k", "min_p"]
+
+
+def test_the_model_writes_a_text_by_clicks_and_the_penalty_changes_the_next_token(
+    window: Browser,
+) -> None:
+    best = "return document.querySelector('tr.now button').dataset.next"
+    window.click("#show-penalties")
+    window.until("return document.querySelectorAll('.token.buffer').length > 0")
+    typed(window, "past", "the normalization, the normalization, the normalization, the")
+    typed(window, "buffer", "4")
+    typed(window, "strength", "0")
+    expected = window.run(best)
+    assert shown(window, ".token.match") >= 8
+    window.click("tr.now button")
+    window.until(f"return document.getElementById('past').value.endsWith('the{expected}')")
+    typed(window, "past", "the normalization, the normalization, the normalization, the")
+    typed(window, "strength", "1")
+    assert window.run(best) != expected
+    address = window.run("return location.href")
+    assert "view=penalties" in address
+    window.post("url", {"url": "about:blank"})
+    window.post("url", {"url": address})
+    window.until("return document.querySelectorAll('.token.match').length > 0")
+    assert window.run("return document.getElementById('strength').value") == "1"
+    window.click("button[data-row]")
+    window.until("return document.querySelectorAll('.stage').length > 0")
+    assert len(window.run("return document.getElementById('row').value").split(",")) == 12
 
 
 def test_wrong_input_is_a_sentence_on_the_page_and_nothing_breaks(window: Browser) -> None:

@@ -30,7 +30,7 @@ from typing import Final, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
-from bpe_ref import load
+from bpe_ref import Tokenizer, load
 from sampling_ref.generation.ngrams import NgramModel
 from sampling_ref.generation.repetition import is_degenerate
 from sampling_ref.lz.changes import Change
@@ -206,11 +206,16 @@ def penalties(size: int) -> Mapping[str, Callable[[Tokens], Penalty]]:
 
 
 @cache
+def tokenizer() -> Tokenizer:
+    """Return the embedded tokenizer, whose tokens the model knows."""
+    return load("tiny")
+
+
+@cache
 def training_text() -> tuple[int, tuple[TokenId, ...]]:
     """Return the size of the embedded vocabulary, and the tokens of the text it was trained on."""
-    tokenizer = load("tiny")
     corpus = files("bpe_ref.data").joinpath("tiny_corpus.txt").read_text(encoding="utf-8")
-    return len(tokenizer.vocab), tuple(tokenizer.encode(corpus))
+    return len(tokenizer().vocab), tuple(tokenizer().encode(corpus))
 
 
 @cache
@@ -223,7 +228,7 @@ def model() -> NgramModel:
 def prompt(number: int, of: int) -> tuple[TokenId, ...]:
     """Return one of equally spaced prompts from the training text.
 
-    >>> load("tiny").decode(prompt(0, of=2))
+    >>> tokenizer().decode(prompt(0, of=2))
     'A token is a piece of text that a model reads at once.'
     """
     _, text = training_text()

@@ -28,6 +28,7 @@ from tokenref.visible import visible
 
 if TYPE_CHECKING:
     from sampling_ref.engines.profile import Stage
+    from sampling_ref.generation.ngrams import NgramModel
     from sampling_ref.tracing import Applied, Share
 
 MOST: Final = 48
@@ -76,6 +77,8 @@ class Box(NamedTuple):
     text: str
     token: int
     is_new: bool = False
+    look: str = ""
+    """Further classes of the style sheet."""
 
 
 def boxes(tokens: Iterable[Box]) -> str:
@@ -85,7 +88,8 @@ def boxes(tokens: Iterable[Box]) -> str:
     '<span class="token new" style="--hue:239">&lt;b&gt;<small>7</small></span>'
     """
     return "".join(
-        f'<span class="token{" new" * each.is_new}" style="--hue:{each.token * 137 % 360}">'
+        f'<span class="token{" new" * each.is_new}{" " * bool(each.look)}{each.look}" '
+        f'style="--hue:{each.token * 137 % 360}">'
         f"{escape(each.text)}<small>{each.token}</small></span>"
         for each in tokens
     )
@@ -411,3 +415,83 @@ def comparison(engines: Sequence[Compared], uniforms: Sequence[float]) -> Iterat
 
 def _steps(sides: tuple[Side, Side]) -> list[int]:
     return [id(side[0]) for side in sides if side is not None]
+
+
+# ---- the LZ penalty
+
+NEXT: Final = 12
+"""How many possible next tokens are shown."""
+
+
+class LzSizes(NamedTuple):
+    """The parameters of the LZ penalty, and its variant."""
+
+    strength: float
+    window: int
+    buffer: int
+    variant: str
+
+
+def lz_picture(
+    tokenizer: Tokenizer, tokens: Sequence[int], model: "NgramModel", sizes: LzSizes
+) -> str:
+    """Return a text with window, buffer and longest match, and what changes for the next token.
+
+    The model knows the tokens of the tokenizer. Each next token that is text is a button.
+    """
+    from sampling_ref.lz.matches import look_around, window_and_buffer
+    from sampling_ref.lz.variants import lz_changes
+
+    window, buffer = window_and_buffer(tokens, sizes.window, sizes.buffer)
+    found = look_around(buffer[::-1], window[::-1])
+    end = len(window) - found.distance + 1
+    in_match = set(range(end - found.length, end)) if found.length else set()
+    in_match |= set(range(len(window) + len(buffer) - found.length, len(window) + len(buffer)))
+    drawn = [
+        Box(_label(tokenizer, token), token, look=f"{part}{' match' * (place in in_match)}")
+        for place, (token, part) in enumerate(
+            [*((token, "window") for token in window), *((token, "buffer") for token in buffer)]
+        )
+    ]
+    earlier = len(tokens) - len(drawn)
+    text = f"and {earlier:,} earlier tokens; " * (earlier > 0)
+    text += f"{len(window)} in the window, {len(buffer)} in the buffer"
+    match = f"the longest match has {found.length} tokens" if found.length else "nothing matches"
+    if found.length:
+        match += f", the nearest {found.distance} back; "
+        noun = "token" if len(found.following) == 1 else "tokens"
+        match += f"{len(found.following)} {noun} followed such a match"
+    likely, logits = model.likeliest(tokens, NEXT)
+    changes = lz_changes(
+        tokens,
+        model.size,
+        window=sizes.window,
+        buffer=sizes.buffer,
+        variant=sizes.variant,  # type: ignore[arg-type] # checked there
+    )
+    bits = [float(changes.of(token)) for token in likely]
+    changed = [logit + sizes.strength * each for logit, each in zip(logits, bits, strict=True)]
+    best = changed.index(max(changed))
+    row = ", ".join(f"{logit:.2f}" for logit in logits)
+    rows = "".join(
+        f"<tr{' class=now' * (place == best)}><th scope=row>{_next(tokenizer, token)}</th>"
+        f"<td>{logits[place]:.2f}</td><td>{bits[place]:+.2f}</td><td>{changed[place]:.2f}</td></tr>"
+        for place, token in enumerate(likely)
+    )
+    return (
+        f"<section><h2>The text</h2><p>{boxes(drawn)}</p><p>{escape(text)}; {escape(match)}.</p>"
+        "</section><section><h2>The next token</h2><table class=numbers><caption>The most probable "
+        "next tokens of the small model. The framed one is best after the penalty; click any to "
+        "append it.</caption><tr><th>token</th><td>logit</td><td>bits</td><td>new logit</td></tr>"
+        f'{rows}</table><button type="button" data-row="{row}">Show samplers this row</button>'
+        "</section>"
+    )
+
+
+def _next(tokenizer: Tokenizer, token: int) -> str:
+    """Return a button that appends a token, or only the token if it is not text by itself."""
+    label = escape(_label(tokenizer, token))
+    text = tokenizer.decode([token])
+    if "\ufffd" in text:
+        return label
+    return f'<button type="button" data-next="{escape(text)}">{label}</button>'

@@ -3,7 +3,9 @@
 // The page asks the program at every change. Its answers are HTML in which all text is escaped.
 
 const at = (id) => document.getElementById(id);
-const FIELDS = ["vocabulary", "text", "encoder", "engine", "other", "row", "history", "uniform"];
+const VIEWS = ["tokens", "sampling", "penalties"];
+const SIZES = ["variant", "strength", "window", "buffer"];
+const FIELDS = ["vocabulary", "text", "encoder", "engine", "other", "row", "history", "uniform", "past", ...SIZES];
 const SIZE = 1 << 20;
 const settings = {};
 const chains = {}; // the stages of an engine in order, each with its place in the engine's own, and whether it is on
@@ -28,13 +30,16 @@ async function refresh() {
   const number = ++asked;
   remember();
   at("number").textContent = at("uniform").value;
+  at("sizes").textContent = SIZES.slice(1).map((id) => `${id} ${at(id).value}`).join(", ");
   try {
     const value = (id) => at(id).value;
-    const question = view === "tokens"
-      ? { vocabulary: value("vocabulary"), text: value("text") }
-      : { engine: value("engine"), other: value("other"), row: value("row"),
-          history: value("history"), uniform: value("uniform"), settings, chains: applied() };
-    const shown = await answer(view === "tokens" ? "tokens" : "sample", question);
+    const [path, question] = {
+      tokens: () => ["tokens", { vocabulary: value("vocabulary"), text: value("text") }],
+      sampling: () => ["sample", { engine: value("engine"), other: value("other"), row: value("row"),
+        history: value("history"), uniform: value("uniform"), settings, chains: applied() }],
+      penalties: () => ["penalties", Object.fromEntries(["past", ...SIZES].map((id) => [id, value(id)]))],
+    }[view]();
+    const shown = await answer(path, question);
     const walked = view === "tokens" && piece
       ? await answer("merges", { vocabulary: value("vocabulary"), piece, encoder: value("encoder") }) : "";
     if (number !== asked) return; // a newer question is on its way
@@ -94,7 +99,7 @@ function remember() {
 function recall() {
   const state = new URLSearchParams(location.hash.slice(1));
   for (const id of FIELDS) if (state.has(id)) at(id).value = state.get(id);
-  for (const id of ["vocabulary", "engine"]) if (!at(id).value) at(id).selectedIndex = 0;
+  for (const id of ["vocabulary", "engine", "variant"]) if (!at(id).value) at(id).selectedIndex = 0;
   piece = state.get("piece") || "";
   wanted = state.get("step");
   steps = null;
@@ -107,12 +112,12 @@ function recall() {
   }
   at("settings").open = Object.keys(settings).length > 0;
   at("order").open = Object.keys(chains).length > 0;
-  show(state.get("view") === "sampling" ? "sampling" : "tokens");
+  show(VIEWS.includes(state.get("view")) ? state.get("view") : "tokens");
 }
 
 function show(name) {
   view = name;
-  for (const each of ["tokens", "sampling"]) {
+  for (const each of VIEWS) {
     at(each).hidden = each !== view;
     at("show-" + each).setAttribute("aria-pressed", each === view);
   }
@@ -191,8 +196,9 @@ async function start() {
   fill("vocabulary", choices.vocabularies);
   fill("engine", Object.keys(choices.engines));
   fill("other", Object.keys(choices.engines));
+  fill("variant", choices.variants);
   for (const form of document.forms) form.addEventListener("submit", (event) => event.preventDefault());
-  for (const name of ["tokens", "sampling"]) at(name).addEventListener("input", soon);
+  for (const name of VIEWS) at(name).addEventListener("input", soon);
   at("chains").addEventListener("input", (event) => event.stopPropagation()); // they ask by themselves
   at("step").addEventListener("input", walk);
   for (const [id, move] of [["back", -1], ["on", 1]]) at(id).addEventListener("click", () => {
@@ -200,10 +206,14 @@ async function start() {
     walk();
   });
   for (const id of ["engine", "other"]) at(id).addEventListener("change", parameters);
-  for (const name of ["tokens", "sampling"]) at("show-" + name).addEventListener("click", () => show(name));
+  for (const name of VIEWS) at("show-" + name).addEventListener("click", () => show(name));
   at("answer").addEventListener("click", (event) => {
     const button = event.target.closest("button[data-piece]");
     if (button) { piece = button.dataset.piece; refresh(); }
+    const next = event.target.closest("button[data-next]");
+    if (next) { at("past").value += next.dataset.next; refresh(); }
+    const row = event.target.closest("button[data-row]");
+    if (row) { at("row").value = row.dataset.row; show("sampling"); }
   });
   addEventListener("hashchange", recall);
   recall();

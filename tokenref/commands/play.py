@@ -11,21 +11,30 @@ from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias, TypeVar, cast, get_args
 
 import click
 
 from bpe_ref import Tokenizer, load
 from sampling_ref import PROFILES, RandomNumberError
 from sampling_ref.engines.profile import Parameter
+from sampling_ref.lz.variants import Variant
 from tokenref.commands.endings import exit_code
-from tokenref.commands.pictures import chain_pictures, comparison, merges_of_pieces, tokens_by_piece
+from tokenref.commands.pictures import (
+    LzSizes,
+    chain_pictures,
+    comparison,
+    lz_picture,
+    merges_of_pieces,
+    tokens_by_piece,
+)
 from tokenref.commands.sampling import compared_engines, default_in_words
 from tokenref.errors import InputError
 
 LONGEST_BODY: Final = 1 << 20
 LONGEST_TEXT: Final = 20_000
 MOST_LOGITS: Final = 5_000
+MOST_STRENGTH: Final = 10
 
 _DRAIN: Final = 64 << 20
 """A longer body is not read to its end, so that the sentence about it may not arrive."""
@@ -101,7 +110,11 @@ class Playground(ThreadingHTTPServer):
             }
             for profile in PROFILES.values()
         }
-        return {"vocabularies": list(self.tokenizers), "engines": engines}
+        return {
+            "vocabularies": list(self.tokenizers),
+            "engines": engines,
+            "variants": list(get_args(Variant)),
+        }
 
     def shown(self, view: str, asked: Asked) -> str:
         """Return the part of the page that answers a question. Raises `InputError`."""
@@ -109,6 +122,7 @@ class Playground(ThreadingHTTPServer):
             "tokens": self.tokens,
             "merges": self.merges,
             "sample": sample_view,
+            "penalties": penalties_view,
         }
         if view not in views:
             raise InputError(f"there is no view {view!r:.40}")
@@ -220,6 +234,36 @@ def sample_view(asked: Asked) -> str:
         if not uniforms:
             raise
         return answered(())  # a race takes one number for each token: no draw is shown
+
+
+Number = TypeVar("Number", int, float)
+
+
+def number_of(asked: Asked, name: str, kind: Callable[[str], Number]) -> Number:
+    """Return a number of a question. Raises `InputError`.
+
+    >>> number_of({"window": "8"}, "window", int)
+    8
+    """
+    typed = text_of(asked, name, 30)
+    try:
+        return kind(typed)
+    except ValueError:
+        words = "a whole number" if kind is int else "a number"
+        raise InputError(f"the {name} must be {words}, got {typed!r}") from None
+
+
+def penalties_view(asked: Asked) -> str:
+    """Return a text with window and match of the LZ penalty, and how it changes the next token."""
+    from tokenref.experiment import model, tokenizer
+
+    strength = number_of(asked, "strength", float)
+    if not 0 <= strength <= MOST_STRENGTH:
+        raise InputError(f"the strength must be from 0 to {MOST_STRENGTH}, got {strength:g}")
+    window, buffer = number_of(asked, "window", int), number_of(asked, "buffer", int)
+    sizes = LzSizes(strength, window, buffer, text_of(asked, "variant", 30))
+    tokens = tokenizer().encode(text_of(asked, "past", LONGEST_TEXT), special="ordinary")
+    return lz_picture(tokenizer(), tokens, model(), sizes)
 
 
 def question_of(content: bytes) -> Asked:
