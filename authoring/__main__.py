@@ -206,10 +206,15 @@ def profiles(ctx: click.Context, page: Path, *, only_check: bool) -> None:
 
 @main.command()
 @click.option("--folder", type=FOLDER, default=Path("site"), show_default=True)
-def site(folder: Path) -> None:
+@click.option(
+    "--pyodide", type=FOLDER, help="The folder of the npm package pyodide, to add the playground."
+)
+def site(folder: Path, pyodide: Path | None) -> None:
     """Build the documentation as a site, with the slides of the lectures."""
-    from authoring.site import build_site
+    from authoring.site import build_playground, build_site
 
+    if pyodide is not None:
+        build_playground(pyodide, folder / "play")
     build_site(Path.cwd(), folder.absolute())
     click.echo(f"{folder}: {sum(1 for _ in folder.rglob('*.html')):,} pages")
 

@@ -4,11 +4,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from importlib.resources import files
-from io import StringIO
+from io import BytesIO, StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 from warnings import catch_warnings, simplefilter
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -65,6 +66,54 @@ def build_site(root: Path, folder: Path) -> None:
     for name, (title, chapters) in LECTURES.items():
         pages = [root / "docs" / "book" / f"{chapter}.md" for chapter in chapters]
         write(lecture(title, pages).encode(), folder / "slides" / f"{name}.html")
+
+
+PYODIDE: Final = (
+    *("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "pyodide-lock.json"),
+    "python_stdlib.zip",
+)
+"""The files of the npm package pyodide that a browser needs."""
+
+PACKAGES: Final = ("bpe_ref", "sampling_ref", "tokenref", "click", "rich", "markdown_it", "mdurl")
+"""The Python packages that the page needs. All are pure Python."""
+
+
+def build_playground(pyodide: Path, folder: Path) -> None:
+    """Write the page of `tokenref play` as files, for a server that cannot run Python.
+
+    `pyodide` is the folder of the npm package: Python for browsers. Raises `InputError` if it
+    lacks a file.
+    """
+    missing = [name for name in PYODIDE if not (pyodide / name).is_file()]
+    if missing:
+        raise InputError(
+            f"{pyodide} must have the files of the npm package, but lacks {missing[0]}"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in PYODIDE:
+        write((pyodide / name).read_bytes(), folder / name)
+    commands = files("tokenref.commands")
+    for name in ("play.js", "pictures.css"):
+        write(commands.joinpath(name).read_bytes(), folder / name)
+    page = commands.joinpath("play.html").read_text(encoding="utf-8")
+    script = '<script src="play.js" defer></script>'
+    both = f'<script src="playground.js"></script>\n{script}'
+    write(page.replace(script, both).encode(), folder / "index.html")
+    write(Path(__file__).with_name("playground.js").read_bytes(), folder / "playground.js")
+    write(_packages(), folder / "packages.zip")
+
+
+def _packages() -> bytes:
+    """Return an archive of the packages, without tests, engines and compiled files."""
+    content = BytesIO()
+    with ZipFile(content, "w", ZIP_DEFLATED) as archive:
+        for package in PACKAGES:
+            root = Path(str(files(package)))
+            for path in sorted(root.rglob("*")):
+                name = path.relative_to(root.parent)
+                if path.is_file() and path.suffix in {".py", ".json", ".txt", ".tiktoken", ".css"}:
+                    archive.writestr(ZipInfo(str(name)), path.read_bytes())
+    return content.getvalue()
 
 
 def _prepare(app: object, name: str, content: list[str]) -> None:

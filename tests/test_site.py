@@ -1,11 +1,16 @@
 """The site and the slides, in a browser."""
 
+import os
+import threading
 from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
-from authoring.site import LECTURES, build_site
+from authoring.site import LECTURES, build_playground, build_site
 from tests.browser import CHROMIUM, DRIVER, Browser, open_browser
 from tokenref.errors import InputError
 
@@ -62,6 +67,53 @@ def test_slides_turn_by_keys_and_show_their_notes(site: Path, window: Browser) -
             wide = "return document.documentElement.scrollWidth <= innerWidth"
             assert window.run(wide)
         assert window.run("return location.hash") == f"#{count}"
+
+
+@pytest.fixture
+def playground(tmp_path: Path) -> Iterator[str]:
+    """Serve the static playground as any web server does, and return its address."""
+    modules = os.environ.get("TOKENREF_NODE_MODULES")
+    if modules is None or not (Path(modules) / "pyodide").is_dir():
+        pytest.skip("the npm package pyodide is not in TOKENREF_NODE_MODULES")
+    build_playground(Path(modules) / "pyodide", tmp_path)
+
+    class Silent(SimpleHTTPRequestHandler):
+        extensions_map: ClassVar = {
+            **SimpleHTTPRequestHandler.extensions_map,
+            ".mjs": "text/javascript",
+        }
+
+        def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002 - its name
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Silent, directory=tmp_path)) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/index.html"
+        server.shutdown()
+
+
+def test_the_playground_runs_in_a_browser_alone(playground: str, window: Browser) -> None:
+    window.post("url", {"url": f"{playground}#text=unbelievable&piece=unbelievable&encoder=heap"})
+    window.until("return document.querySelectorAll('#steps tr').length > 5")
+    window.click("#show-sampling")
+    window.until("return document.querySelectorAll('.stage').length > 0")
+    window.click("#show-penalties")
+    window.until("return document.querySelectorAll('.token.buffer').length > 0")
+    window.run("document.getElementById('past').value = 'a'.repeat(20001)")
+    window.run(
+        "document.getElementById('past').dispatchEvent(new Event('input', { bubbles: true }))"
+    )
+    window.until("return !document.getElementById('wrong').hidden")
+    assert "at most 20,000" in window.run("return document.getElementById('wrong').textContent")
+    addresses = [address for address in window.requests() if address.startswith("http")]
+    assert {address.split("/")[2] for address in addresses} == {playground.split("/")[2]}
+
+
+def test_a_folder_without_pyodide_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"lacks pyodide\.mjs"):
+        build_playground(tmp_path, tmp_path / "play")
+    assert not (tmp_path / "play").exists()
 
 
 def test_a_link_that_leads_nowhere_is_one_sentence(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ machine by the header `Host`. It reads no files but those that it was started wi
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
@@ -85,18 +85,25 @@ def play(names: tuple[str, ...], port: int) -> None:
         server.server_close()
 
 
-class Playground(ThreadingHTTPServer):
-    """The server of the page, on the loopback address."""
+class Views:
+    """What the page shows, with the vocabularies that can be chosen on it."""
 
-    daemon_threads = True
-
-    def __init__(self, port: int, tokenizers: Mapping[str, Tokenizer]) -> None:
-        """Listen on a port. Raises `InputError` if that is impossible."""
+    def __init__(self, tokenizers: Mapping[str, Tokenizer]) -> None:
         self.tokenizers = dict(tokenizers)
+
+    def answer(self, view: str, content: bytes) -> tuple[HTTPStatus, str]:
+        """Return the answer to a question in JSON, or a sentence that says what is wrong with it.
+
+        >>> views = Views({})
+        >>> views.answer("tokens", b"[]")[1]
+        'a question must be a JSON object in UTF-8'
+        """
         try:
-            super().__init__(("127.0.0.1", port), Answering)
-        except OSError as error:
-            raise InputError(f"--port {port} cannot be used: {error.strerror or error}") from None
+            return HTTPStatus.OK, self.shown(view, question_of(content))
+        except Exception as error:
+            if exit_code(error) is None:  # a bug
+                raise
+            return HTTPStatus.UNPROCESSABLE_ENTITY, str(error)
 
     def choices(self) -> dict[str, Any]:
         """Return what can be chosen on the page: vocabularies, engines and their parameters."""
@@ -145,6 +152,39 @@ class Playground(ThreadingHTTPServer):
             known = ", ".join(self.tokenizers)
             raise InputError(f"the vocabulary must be one of {known}, got {name!r:.40}")
         return self.tokenizers[name]
+
+
+def in_the_browser(names: Iterable[str]) -> Callable[[str, str], list[object]]:
+    """Return the function that the page calls if Python runs in the browser.
+
+    It returns whether a question was answered, and the answer or a sentence.
+
+    >>> in_the_browser(["tiny"])("nothing", "{}")
+    [False, "there is no view 'nothing'"]
+    """
+    views = Views({name: load(name) for name in names})
+
+    def answered(view: str, content: str) -> list[object]:
+        if view == "choices":
+            return [True, json.dumps(views.choices())]
+        status, text = views.answer(view, content.encode())
+        return [status == HTTPStatus.OK, text]
+
+    return answered
+
+
+class Playground(ThreadingHTTPServer):
+    """The server of the page, on the loopback address."""
+
+    daemon_threads = True
+
+    def __init__(self, port: int, tokenizers: Mapping[str, Tokenizer]) -> None:
+        """Listen on a port. Raises `InputError` if that is impossible."""
+        self.views = Views(tokenizers)
+        try:
+            super().__init__(("127.0.0.1", port), Answering)
+        except OSError as error:
+            raise InputError(f"--port {port} cannot be used: {error.strerror or error}") from None
 
 
 def text_of(asked: Asked, name: str, longest: int) -> str:
@@ -255,7 +295,7 @@ def number_of(asked: Asked, name: str, kind: Callable[[str], Number]) -> Number:
 
 def penalties_view(asked: Asked) -> str:
     """Return a text with window and match of the LZ penalty, and how it changes the next token."""
-    from tokenref.experiment import model, tokenizer
+    from tokenref.small_model import model, tokenizer
 
     strength = number_of(asked, "strength", float)
     if not 0 <= strength <= MOST_STRENGTH:
@@ -295,7 +335,7 @@ class Answering(BaseHTTPRequestHandler):
             return
         path = self.path.partition("?")[0]
         if path == "/choices":
-            content = json.dumps(self._playground.choices()).encode()
+            content = json.dumps(self._playground.views.choices()).encode()
             self._say(HTTPStatus.OK, content, "application/json")
         elif path in FILES:
             name, kind = FILES[path]
@@ -310,14 +350,12 @@ class Answering(BaseHTTPRequestHandler):
         if not self._is_own() or content is None:
             return
         try:
-            answer = self._playground.shown(self.path.removeprefix("/"), question_of(content))
+            status, answer = self._playground.views.answer(self.path.removeprefix("/"), content)
         except Exception as error:
-            if exit_code(error) is None:  # a bug
-                self._say(HTTPStatus.INTERNAL_SERVER_ERROR, f"internal error: {error!r}".encode())
-                raise
-            self._say(HTTPStatus.UNPROCESSABLE_ENTITY, str(error).encode(errors="replace"))
-        else:
-            self._say(HTTPStatus.OK, answer.encode(errors="replace"), "text/html")
+            self._say(HTTPStatus.INTERNAL_SERVER_ERROR, f"internal error: {error!r}".encode())
+            raise
+        kind = "text/html" if status == HTTPStatus.OK else "text/plain"
+        self._say(status, answer.encode(errors="replace"), kind)
 
     @property
     def _playground(self) -> Playground:
