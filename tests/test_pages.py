@@ -88,8 +88,19 @@ def test_every_figure_is_as_the_code_draws_it_and_is_shown_with_a_text_for_it() 
         if len(text) > 40
     }
     assert shown == drawn.keys()
+    captions = [
+        number
+        for page in sorted(PAGES, key=chapter_number)
+        for number in re.findall(r"^!\[.*\n\n\*Figure (\d+)\. ", prose(page), re.MULTILINE)
+    ]
+    assert captions == [str(number) for number in range(1, len(drawn) + 1)]
     for name, content in drawn.items():
         assert (ROOT / FIGURES / name).read_text("utf-8") == content
+
+
+def chapter_number(page: Path) -> int:
+    found = re.match(r"# (\d+)\. ", page.read_text("utf-8"))
+    return int(found[1]) if found else 0
 
 
 @pytest.mark.parametrize("page", PRESENT, ids=lambda page: str(page.relative_to(ROOT)))

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
 
@@ -78,11 +77,6 @@ def playground(tmp_path: Path) -> Iterator[str]:
     build_playground(Path(modules) / "pyodide", tmp_path)
 
     class Silent(SimpleHTTPRequestHandler):
-        extensions_map: ClassVar = {
-            **SimpleHTTPRequestHandler.extensions_map,
-            ".mjs": "text/javascript",
-        }
-
         def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002 - its name
             pass
 
