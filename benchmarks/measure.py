@@ -14,10 +14,11 @@ rounds: what disturbs can only add to a time.
 
 import gc
 import json
+import os
 import resource
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from statistics import median
 from time import perf_counter, process_time
@@ -28,11 +29,12 @@ from tiktoken import Encoding
 
 import bpe_ref
 from benchmarks.texts import random_letters
-from bpe_ref import ENCODERS, Vocabulary, load, tokenizer_of, vocabulary_of
+from bpe_ref import ENCODERS, TextRules, Vocabulary, load, tokenizer_of, vocabulary_of
 from bpe_ref.cutting.counting import TextIntervalCounter
 from bpe_ref.cutting.growing import AppendCounter, PrependCounter
 from bpe_ref.cutting.safe_cuts import TextCounter, counter_of
 from bpe_ref.cutting.splitting import chunks
+from bpe_ref.formats.byte_level_json import dump_byte_level_json
 from bpe_ref.growing.counting import IntervalCounter, count
 from bpe_ref.growing.encoders import AppendEncoder, PrependEncoder
 from bpe_ref.vocabulary.automata import automaton_of_made_tokens, automaton_of_reversed_tokens
@@ -48,7 +50,7 @@ ENOUGH_CALLS: Final = 1000
 TOO_SLOW_SECONDS: Final = 1.0
 """An encoder is not asked for longer texts once it has taken that long for one."""
 
-_QUADRATIC: Final = frozenset({"naive", "scan"})
+_STOPPED: Final = frozenset({"naive", "scan", "tokenizers"})
 _LONG_PART: Final = 100_000
 _ALL_IN_ONE: Final = "(?s:.+)"
 
@@ -173,6 +175,36 @@ def memory(vocabulary: str, text: str) -> Numbers:
     return {"megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6}
 
 
+def _tiktoken(vocabulary: Vocabulary) -> Callable[[bytes], object]:
+    return as_tiktoken(vocabulary)._encode_single_piece  # noqa: SLF001 - no other way
+
+
+def _tokenizers(vocabulary: Vocabulary) -> Callable[[bytes], object]:
+    """Return the BPE of Hugging Face tokenizers without a pattern, so that all is one piece."""
+    from tokenizers import Tokenizer
+
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    unsplit = replace(vocabulary, text=TextRules())
+    made = Tokenizer.from_str(dump_byte_level_json(unsplit).decode())
+    return lambda piece: made.encode(piece.decode(errors="ignore")).ids
+
+
+def _bpe_openai(vocabulary: Vocabulary) -> Callable[[bytes], object]:
+    """Return GitHub's encoder, which has its own vocabulary and always applies its pattern."""
+    from bpe_openai import get_encoding
+
+    encode = get_encoding(VOCABULARY).encode
+    return lambda piece: encode(piece.decode(errors="ignore"))
+
+
+VOCABULARY: Final = "cl100k_base"
+
+PEERS: Final[Mapping[str, Callable[[Vocabulary], Callable[[bytes], object]]]] = MappingProxyType(
+    {"tiktoken": _tiktoken, "tokenizers": _tokenizers, "bpe_openai": _bpe_openai}
+)
+"""Encoders of other projects, by the name of their Python module: vocabulary to encoder."""
+
+
 def curve(
     vocabulary: str, encoder: str, text: str, lengths: Sequence[int], *, least: bool = False
 ) -> Numbers:
@@ -182,8 +214,8 @@ def curve(
     encode: Callable[[bytes], object]
     if encoder == "appending":
         encode = lambda piece: appended(known, piece)  # noqa: E731
-    elif encoder == "tiktoken":
-        encode = as_tiktoken(known)._encode_single_piece  # noqa: SLF001 - no other way
+    elif encoder in PEERS:
+        encode = PEERS[encoder](known)
     else:
         reference = ENCODERS[encoder]
         encode = lambda piece: reference(known, known.symbols(piece))  # noqa: E731
@@ -192,7 +224,7 @@ def curve(
     for length in lengths:
         seconds = _seconds_for(encode, content[:length], min if least else median)
         found[str(length)] = seconds
-        if encoder in _QUADRATIC and seconds > TOO_SLOW_SECONDS:
+        if encoder in _STOPPED and seconds > TOO_SLOW_SECONDS:
             break
     return found
 

@@ -19,6 +19,8 @@ _STYLES: Final[Mapping[str, tuple[str, str]]] = {
     "minimal": ("#56B4E9", "--"),
     "greedy": ("#7F7F7F", "--"),
     "tiktoken": ("#000000", ":"),
+    "tokenizers": ("#000000", "--"),
+    "bpe_openai": ("#000000", "-."),
     "appending": ("#D55E00", "-"),
     "intervals": ("#D55E00", "-"),
 }

@@ -301,7 +301,7 @@ def draw_curves(job: Job) -> Iterator[Row]:
     text = "".join(job.texts.values())[: job.characters]
     lengths = [length for length in _half_decades() if length <= job.characters]
     curves: dict[str, dict[int, float]] = {}
-    for encoder in (*ENCODERS, "tiktoken"):
+    for encoder in (*ENCODERS, *_peers()):
         options = {"vocabulary": VOCABULARY, "encoder": encoder, "text": text, "lengths": lengths}
         found = ask("curve", options)
         curves[encoder] = {int(length): seconds for length, seconds in found.items()}
@@ -312,6 +312,11 @@ def draw_curves(job: Job) -> Iterator[Row]:
         draw(curves, job.picture, f"One piece of prose and code, {VOCABULARY}")
         print(f"\nThe picture is {job.picture.name}.")
     yield from ()
+
+
+def _peers() -> list[str]:
+    """Return the encoders of other projects that are installed; tiktoken is."""
+    return [name for name in ("tiktoken", "tokenizers", "bpe_openai") if find_spec(name)]
 
 
 def measure_incremental(job: Job) -> Iterator[Row]:
@@ -373,7 +378,7 @@ def draw_incremental(job: Job) -> Iterator[Row]:
             f"One word of random letters, {VOCABULARY}",
             "length of the word in bytes",
             random_letters(job.characters),
-            ("naive", "scan", "heap", "prefix_table", "backtracking", "tiktoken"),
+            ("naive", "scan", "heap", "prefix_table", "backtracking", *_peers()),
         ),
     )
     for file, title, xlabel, content, who in pictures:

@@ -8,7 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import power_divergence
 
-from authoring.power import MARK, PAGE, TESTS, cosine, p_values, page, rows, softmax, tokens_of
+from authoring.power import (
+    LEVEL,
+    MARK,
+    PAGE,
+    PARAMETERS,
+    ROWS,
+    SIMILAR,
+    TESTS,
+    cosine,
+    p_values,
+    page,
+    right,
+    rows,
+    softmax,
+    tokens_of,
+)
 from sampling_ref.draws.inverse_cdf import inverse_cdf
 from sampling_ref.numbers.exact import WEIGHTS
 
@@ -35,6 +50,17 @@ def test_tokens_are_those_of_inverse_cdf_and_no_right_sampler_is_suspected() -> 
     tokens = Random(3).choices(range(len(law)), law, k=10_000)
     assert min(p_values(law, tokens)) > 0.001
     assert cosine(law, law) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("op", "count"),
+    [(op, 1 if op == "draw" else ROWS) for ops in PARAMETERS.values() for op in ops],
+)
+def test_no_test_suspects_the_reference(op: str, count: int) -> None:
+    for number in range(count):
+        seen = right(op, "standard", number)
+        assert min(p_values(seen.law, seen.tokens)) > LEVEL / count
+        assert cosine(seen.shares, seen.law) > SIMILAR
 
 
 def test_the_table_of_the_book_is_what_is_measured() -> None:
