@@ -191,9 +191,9 @@ def _tokenizers(vocabulary: Vocabulary) -> Callable[[bytes], object]:
 
 def _bpe_openai(vocabulary: Vocabulary) -> Callable[[bytes], object]:
     """Return GitHub's encoder, which has its own vocabulary and always applies its pattern."""
-    from bpe_openai import get_encoding
+    from bpe_openai import _bindings
 
-    encode = get_encoding(VOCABULARY).encode
+    encode = _bindings.tokenizer_for_encoding(VOCABULARY).encode
     return lambda piece: encode(piece.decode(errors="ignore"))
 
 

@@ -50,7 +50,7 @@ ANCHORS = {
 
 
 HEADER = len(dump_records("all.jsonl", []))
-PAGES = sorted((ROOT / "docs").glob("*.md"))
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
 
 
 def prose(page: Path) -> str:
