@@ -291,3 +291,25 @@ def test_the_book_teaches_every_operation_with_an_example(op: str) -> None:
 def anchor_of(heading: str) -> str:
     """Return the anchor of a heading, as pages of Markdown have it."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+VERDICTS: Final = ("holds", "holds with a condition", "does not hold", "not measured")
+
+
+CLAIMS: Final = sorted((ROOT / "docs" / "claims").glob("*.md"))
+
+
+@pytest.mark.parametrize("page", CLAIMS, ids=lambda page: page.name)
+def test_every_claim_has_a_verdict_and_a_section(page: Path) -> None:
+    anchors = {
+        anchor_of(heading) for heading in re.findall(r"^## (.*)$", prose(page), re.MULTILINE)
+    }
+    shown = set()
+    for _claim, verdict, section in rows(page, "claim", "verdict", "shown in"):
+        assert verdict in VERDICTS
+        found = re.fullmatch(r"\[[^\]]+\]\(#([^)]+)\)", section)
+        assert found, section
+        shown.add(found[1])
+    assert shown == anchors
+    for text, path in re.findall(r"!\[([^\]]*)\]\(([^)]*)\)", prose(page)):
+        assert len(text) >= 60, path
