@@ -62,7 +62,7 @@ def prose(page: Path) -> str:
 def sections() -> frozenset[str]:
     """Return every section of the book and of the front pages, as the records name it."""
     found = set()
-    for page in (*PAGES, ROOT / "README.md", ROOT / "fixtures" / "README.md"):
+    for page in (*PAGES, *(ROOT / name / "README.md" for name in (".", "fixtures", "benchmarks"))):
         text = prose(page)
         titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
         slugs = [re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles]
