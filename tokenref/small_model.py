@@ -29,7 +29,7 @@ def model() -> NgramModel:
 
     >>> tokens, _ = model().likeliest(tokenizer().encode(", the"), 1)
     >>> tokenizer().decode(tokens)
-    ' n'
+    ' tokens'
     """
     size, text = training_text()
     return NgramModel(text, size, ORDER)
