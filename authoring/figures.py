@@ -29,10 +29,12 @@ class Filtered(NamedTuple):
     row: str
     settings: Sequence[str]
     heading: str = "{step}({values}): {kept}"
+    uniforms: Sequence[float] = ()
 
 
 _ROW: Final = "3,2.5,2,1,0.5,0,-1"
 _TWO: Final = "1,2,2,3"
+_NOTHING_ELSE: Final = ("temperature=1", "top_k=0", "top_p=0")
 _BY_ENGINE: Final = "{engine} keeps {kept}"
 
 FILTERS: Final[Mapping[str, tuple[str, Sequence[Filtered]]]] = {
@@ -71,6 +73,33 @@ FILTERS: Final[Mapping[str, tuple[str, Sequence[Filtered]]]] = {
             Filtered("llama.cpp", "top_n_sigma", _ROW, ["top_n_sigma=0.5"]),
         ],
     ),
+    "xtc_top_a.svg": (
+        "XTC and top-a",
+        [
+            Filtered(
+                "llama.cpp",
+                "xtc",
+                _ROW,
+                ["xtc_threshold=0.1", "xtc_probability=1", "top_p=1", "min_p=0"],
+                uniforms=(0.5, 0.5),
+            ),
+            Filtered("exllamav2", "top_a", _ROW, ["top_a=0.2", *_NOTHING_ELSE]),
+        ],
+    ),
+    "tail_free_eta.svg": (
+        "Tail-free sampling and eta sampling",
+        [
+            Filtered("exllamav2", "tail_free", _ROW, ["tfs=0.9", *_NOTHING_ELSE]),
+            Filtered("transformers", "eta", _ROW, ["eta_cutoff=0.05"]),
+        ],
+    ),
+    "top_h_mirostat.svg": (
+        "Top-h and mirostat",
+        [
+            Filtered("transformers", "top_h", _ROW, ["top_h=0.7"]),
+            Filtered("llama.cpp", "mirostat_2", _ROW, ["mirostat_tau=1.2", "mirostat=2"]),
+        ],
+    ),
 }
 """The figures of filters: the title of each, and its drawings."""
 
@@ -98,7 +127,9 @@ def draw() -> str:
 def _stage(wanted: Filtered) -> tuple[str, str]:
     """Return what one stage of an engine keeps, in words, and its drawing."""
     settings = wanted.settings
-    [engine] = compared_engines([wanted.engine], wanted.row, "", settings, (), 0, "exact")
+    [engine] = compared_engines(
+        [wanted.engine], wanted.row, "", settings, wanted.uniforms, 0, "exact"
+    )
     made, run, _ = engine
     for applied, stage in zip(run.applied, run.stages, strict=True):
         if applied.step == wanted.step:
