@@ -73,6 +73,9 @@ PARAMETERS: Final[Mapping[str, Mapping[str, Mapping[str, float]]]] = {
 }
 """The operations that are measured, by kind, each with parameters that people use."""
 
+KINDS: Final = {op: kind for kind, ops in PARAMETERS.items() for op in ops}
+"""The kind of each operation that is measured."""
+
 Shares: TypeAlias = Sequence[float]
 
 
@@ -166,8 +169,7 @@ def tokens_of(shares: Shares, numbers: Iterable[float]) -> list[int]:
 def seen_by(engine: ReferenceEngine, op: str, profile: str, number: int) -> Seen | None:
     """Return what an engine shows of one row; None if it gives no usable answer."""
     session = load_subject(engine, SAMPLERS, "samplers", profile)
-    kind = next(kind for kind, ops in PARAMETERS.items() if op in ops)
-    asked = question(op, PARAMETERS[kind][op], number)
+    asked = question(op, PARAMETERS[KINDS[op]][op], number)
 
     def answered(request: Mapping[str, Any]) -> Mapping[str, Any]:
         if isinstance(session, Unsupported):
@@ -247,9 +249,10 @@ class Result:
     """The smallest cosine similarity."""
 
 
-def measured(mutant: Mutant, kind: str) -> Result:
+def measured(mutant: Mutant) -> Result:
     """Return which tests detect a mutant on the ordinary rows."""
     op, profile = mutant.witness.op, mutant.witness.profile
+    kind = KINDS[op]
     detected: set[str] = set()
     similarity = 1.0
     numbers = range(1 if kind == "draws" else ROWS)
@@ -275,11 +278,10 @@ def measured(mutant: Mutant, kind: str) -> Result:
 
 def results() -> list[Result]:
     """Return what the tests say about all mutants of the measured operations."""
-    kinds = {op: kind for kind, ops in PARAMETERS.items() for op in ops}
     return [
-        measured(mutant, kinds[mutant.witness.op])
+        measured(mutant)
         for mutant in MUTANTS.values()
-        if mutant.witness.op in kinds and not is_race(mutant)
+        if mutant.witness.op in KINDS and not is_race(mutant)
     ]
 
 

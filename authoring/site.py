@@ -28,7 +28,7 @@ LECTURES: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
 """The lectures: the name of the file, the title, and the chapters."""
 
 LINES: Final = 20
-"""So many lines of code, tables and lists fit on a slide."""
+"""The number of lines of code, tables and lists that fit on a slide."""
 
 _MARKDOWN: Final = MarkdownIt("commonmark").enable("table")
 

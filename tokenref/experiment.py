@@ -48,7 +48,7 @@ WINDOW: Final = 512
 BUFFER: Final = 32
 TEMPERATURES: Final = (0.0, 0.5, 1.0)
 BLOCK: Final = 20
-"""So many prompts are computed, and written to the file, at once."""
+"""The number of prompts that are computed, and written to the file, at once."""
 
 Tokens: TypeAlias = Sequence[TokenId]
 Logits: TypeAlias = Sequence[float]
@@ -276,7 +276,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is computed: so many prompts, each continued by so many tokens."""
+    """How much is computed: the number of prompts, and of tokens that continue each."""
 
     prompts: int = 200
     tokens: int = 2000

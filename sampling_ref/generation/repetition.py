@@ -26,7 +26,7 @@ from sampling_ref.parameters import read_whole
 from sampling_ref.row import TokenId
 
 TIMES = 20
-"""From so many copies on the paper calls a text degenerate."""
+"""The number of copies from which the paper calls a text degenerate."""
 
 
 class Loop(NamedTuple):
