@@ -46,7 +46,7 @@ from sampling_ref.parameters import is_finite, read_choice, read_history, read_p
 from sampling_ref.random.sources import NO_NUMBERS, Given, Randomness
 from sampling_ref.row import LARGEST, Candidates, Number, ReadRow, TokenId, read_logits
 from sampling_ref.steps.lz import lz_penalty
-from sampling_ref.steps.step import Situation, Step, Use, with_row
+from sampling_ref.steps.step import Situation, Step, Use, Values
 from sampling_ref.steps.table import STEPS
 from sampling_ref.tracing import Applied, Trace
 
@@ -467,13 +467,13 @@ def _read(link: Use | Own) -> tuple[Step, Mapping[str, Any]]:
 def _own_step(function: Own) -> Step:
     name = getattr(function, "__name__", type(function).__name__)
 
-    def apply(
-        candidates: Candidates, situation: Situation, values: Mapping[str, Any]
-    ) -> Candidates:
+    def apply(candidates: Candidates, situation: Situation, _: Values) -> Candidates:
         row = candidates.row(situation.size)
         changed = read_logits(function(row, list(situation.history)), f"the row of {name}")
         if len(changed) != len(row):
             raise RowError(f"the row of {name} must have {len(row)} numbers, got {len(changed)}")
-        return with_row(Candidates(candidates.tokens, candidates.logits), changed)
+        tokens = candidates.tokens
+        own = changed if isinstance(tokens, range) else ReadRow(changed[token] for token in tokens)
+        return Candidates(tokens, own)
 
     return Step(name, apply, why="a function of your own")

@@ -40,7 +40,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from math import inf
-from typing import Any, Final, Literal, TypeAlias, TypeGuard, get_args
+from typing import Any, Final, Literal, TypeAlias, TypeGuard
 
 from sampling_ref.errors import HistoryError, ParameterError, shown
 from sampling_ref.row import LARGEST, Number, TokenId, is_number
@@ -397,30 +397,26 @@ def read_prompt_length(prompt_length: Any, length: int) -> int:
 
 
 def tokens_seen(
-    history: Any,
-    size: int,
+    tokens: list[TokenId],
     *,
     window: int | None = None,
     scope: Scope = "all",
     prompt_length: int = 0,
     skipped: int = 0,
 ) -> list[TokenId]:
-    """Return the tokens that a penalty sees, oldest first, for a row of `size` numbers.
+    """Return the tokens of a history that a penalty sees, oldest first.
 
     They are the last `window` tokens (None: all) of the whole history, of its prompt or of
     what followed the prompt, without the first `skipped` tokens of the history.
 
-    >>> tokens_seen([3, 1, 2, 0], 4, window=2, scope="output", prompt_length=1)
+    >>> tokens_seen([3, 1, 2, 0], window=2, scope="output", prompt_length=1)
     [2, 0]
-    >>> tokens_seen([3, 1, 2, 0], 4, scope="prompt", prompt_length=3, skipped=1)
+    >>> tokens_seen([3, 1, 2, 0], scope="prompt", prompt_length=3, skipped=1)
     [1, 2]
     """
-    tokens = read_history(history, size)
     read_prompt_length(prompt_length, len(tokens))
     if window is not None and not is_whole(window):
         raise ParameterError("window", window, "must be a whole number of at least 0, or None")
-    if scope not in get_args(Scope):
-        read_choice("scope", scope, get_args(Scope))
     begin = max(skipped, prompt_length) if scope == "output" else skipped
     seen = tokens[begin : prompt_length if scope == "prompt" else None]
     return seen if window is None else seen[max(0, len(seen) - window) :]

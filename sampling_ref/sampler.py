@@ -98,9 +98,8 @@ class Sampler:
             rule = applied.rule
             if rule.remember is None:
                 continue
-            noted = rule.remember(
-                applied.before, applied.after, made.situation, applied.values, token
-            )
+            about = made.situation, applied.values
+            noted = rule.remember(applied.before, applied.after, *about, token)
             if rule.remembers_at == "draw":
                 self._memory |= noted
             else:

@@ -3,9 +3,9 @@
 A profile says what an engine does, in which order, and where its source says so. The rules
 themselves are in `steps/`, also those that few engines have, such as mirostat.
 
-profile                 what a profile consists of
-draws, orders           how engines draw, and how they sort
-llama_cpp_order, libstdcxx                     what llama.cpp does besides
+profile             what a profile consists of
+draws               how engines draw
+llama_cpp_order     how llama.cpp sorts its candidates
 """
 
 from collections.abc import Mapping

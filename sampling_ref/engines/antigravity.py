@@ -45,7 +45,6 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import inf
-from typing import Any
 
 from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.profile import Greedy, Parameter, Profile, Stage
@@ -112,13 +111,12 @@ class Antigravity32(Plain32):
     name = "antigravity32"
     sorts = True
 
-    def of(self, row: Any) -> Row:
+    def of(self, candidates: Candidates) -> Row:
         """Return the row of probabilities."""
-        return self.by_shares(row)
+        return self.by_shares(candidates)
 
-    def by_shares(self, row: Any, *, whole: bool = False) -> Row:
+    def by_shares(self, candidates: Candidates, *, whole: bool = False) -> Row:
         """Return the row of probabilities; those carried along are of the whole row."""
-        candidates = self.candidates(row)
         weights = candidates.weights
         return Antigravity32Row(
             candidates, softmax_in_32_bits(candidates.logits) if weights is None else weights

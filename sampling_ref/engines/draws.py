@@ -64,17 +64,17 @@ def draw(candidates: Candidates, rule: Draw, situation: Situation) -> TokenId:
     numbers = situation.numbers
     if rule.method in {"Gumbel-max", "exponential race"}:
         return _race(candidates, rule, situation)
-    if rule.method == "discrete distribution":
-        if len(candidates.tokens) == 1:
-            return candidates.tokens[0]
-        share = Fraction(numbers.uniform(situation.randomness, "the draw", "f64"))
+    is_discrete = rule.method == "discrete distribution"
+    if is_discrete and len(candidates.tokens) == 1:
+        return candidates.tokens[0]
+    u = Fraction(numbers.uniform(situation.randomness.uniform("the draw", "f64"), "f64"))
+    if is_discrete:
         places = range(len(candidates.tokens))
-        end = numbers.of(candidates).reaching(places, share, strictly=False, of="quotients")
+        end = numbers.of(candidates).reaching(places, u, strictly=False, of="quotients")
         return candidates.tokens[places[-1] if end is None else end]
-    u = numbers.uniform(situation.randomness, "the draw", "f64")
     return token_at(
         candidates.at(walk(candidates, rule.order)),
-        Fraction(u),
+        u,
         boundary=rule.boundary,
         zero_weight=rule.zero_weight,
         numbers=numbers,

@@ -27,32 +27,180 @@ Not a number
     distance is smaller than another then, and the candidates are cut in the order in which
     std::sort leaves equals. That follows from the formulas and not from rounding, so it is
     the same in both arithmetics.
+
+GCC's C++ library: the order in which its sorts leave equals.
+
+The C++ standard says what is sorted, and leaves open where equals end up. An engine that
+draws from a sorted list makes that visible. So here are the two algorithms of
+libstdc++ (bits/stl_algo.h and bits/stl_heap.h of GCC, unchanged for decades,
+https://gcc.gnu.org/onlinedocs/libstdc++/), for falling order: a comes before b if a > b.
+
+std::sort
+    Introsort (David R. Musser, "Introspective sorting and selection algorithms", Software:
+    Practice and Experience 27(8), 1997): quicksort around the median of the second,
+    the middle and the last item; a range that is halved badly too often is heap-sorted; ranges
+    of at most 16 items are left as they are, and one insertion sort at the end finishes
+    all of them. Insertion sort keeps equals in the order they have, and so does Python's
+    sort: at the end one stands for the other.
+std::partial_sort
+    The first `count` items become a heap whose top is the smallest; every later item
+    that is greater replaces the top; at the end the heap is sorted.
+
+NaN
+    Every comparison with NaN is false. Where all values are NaN, all are equals, and the
+    order is as defined as that of any other equals. A row of which only some are NaN has no
+    order.
 """
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from math import inf, nan
-from typing import Any
+from math import inf, isnan, nan
+from typing import TypeAlias
 
-from sampling_ref.engines.libstdcxx import order_of_partial_sort, order_of_sort
-from sampling_ref.errors import RandomNumberError
 from sampling_ref.numbers.binary32 import all_to_binary32, to_binary32
 from sampling_ref.numbers.exact import Exact, ExactRow
 from sampling_ref.numbers.llama32 import Llama32, Llama32Row
 from sampling_ref.numbers.orders import Ties
-from sampling_ref.numbers.protocol import (
-    OfAll,
-    Randomness,
-    Row,
-    Surprise,
-    Threshold,
-    Walk,
-    Width,
-    refuse,
-)
+from sampling_ref.numbers.protocol import OfAll, Row, Surprise, Threshold, Walk, Width, refuse
 from sampling_ref.random.uniforms import libstdcxx_double, libstdcxx_float
 from sampling_ref.row import Candidates, Number
+
+Item: TypeAlias = tuple[float, int]
+"""A value, and the position it came from."""
+
+_SMALL = 16  # ranges up to this size are left to the last insertion sort
+
+
+def order_of_sort(values: Sequence[float]) -> list[int]:
+    """Return the positions of all values in the order in which std::sort leaves them.
+
+    >>> order_of_sort([0.25, 0.5, 0.25])
+    [1, 0, 2]
+    >>> order_of_sort([0.0] * 17)
+    [8, 16, 15, 14, 13, 12, 11, 10, 9, 0, 7, 6, 5, 4, 3, 2, 1]
+    """
+    if len(set(values)) == len(values) and not isnan(sum(values)):
+        # Without equals there is only one order, and Python finds it faster.
+        return sorted(range(len(values)), key=values.__getitem__, reverse=True)
+    items = [(value, position) for position, value in enumerate(values)]
+    rounds_left = 2 * (len(items).bit_length() - 1)
+    _quicksort(items, 0, len(items), rounds_left)
+    items.sort(key=_value, reverse=True)
+    return [position for _, position in items]
+
+
+def order_of_partial_sort(values: Sequence[float], count: int) -> list[int]:
+    """Return the positions of the `count` largest values as std::partial_sort leaves them.
+
+    >>> order_of_partial_sort([0.25, 0.5, 0.25], 2)
+    [1, 0]
+    """
+    if count == len(values) and len(set(values)) == count and not isnan(sum(values)):
+        # Without equals there is only one order, and Python finds it faster.
+        return sorted(range(count), key=values.__getitem__, reverse=True)
+    items = [(value, position) for position, value in enumerate(values)]
+    heap = items[:count]
+    _make_heap(heap)
+    if heap:
+        for item in items[count:]:
+            if item[0] > heap[0][0]:
+                _sink(heap, 0, count, item)
+    _sort_heap(heap)
+    return [position for _, position in heap]
+
+
+def _value(item: Item) -> float:
+    return item[0]
+
+
+def _quicksort(items: list[Item], first: int, last: int, rounds_left: int) -> None:
+    """Order `items[first:last]` up to ranges of 16."""
+    while last - first > _SMALL:
+        if rounds_left == 0:
+            heap = items[first:last]
+            _make_heap(heap)
+            _sort_heap(heap)
+            items[first:last] = heap
+            return
+        rounds_left -= 1
+        _median_to_front(items, first, first + 1, first + (last - first) // 2, last - 1)
+        cut = _partition(items, first + 1, last, items[first][0])
+        _quicksort(items, cut, last, rounds_left)
+        last = cut
+
+
+def _median_to_front(items: list[Item], front: int, a: int, b: int, c: int) -> None:
+    """Swap the median of the items at a, b and c to the front; which one, if equals, matters."""
+    if items[a][0] > items[b][0]:
+        if items[b][0] > items[c][0]:
+            median = b
+        elif items[a][0] > items[c][0]:
+            median = c
+        else:
+            median = a
+    elif items[a][0] > items[c][0]:
+        median = a
+    elif items[b][0] > items[c][0]:
+        median = c
+    else:
+        median = b
+    items[front], items[median] = items[median], items[front]
+
+
+def _partition(items: list[Item], left: int, right: int, pivot: float) -> int:
+    """Bring what is greater than the pivot in front; return where the others begin.
+
+    Items equal to the pivot are swapped too. The median of three sees to it that neither
+    walk leaves the range.
+    """
+    while True:
+        while items[left][0] > pivot:
+            left += 1
+        right -= 1
+        while pivot > items[right][0]:
+            right -= 1
+        if left >= right:
+            return left
+        items[left], items[right] = items[right], items[left]
+        left += 1
+
+
+def _make_heap(heap: list[Item]) -> None:
+    """Order a list so that no item is greater than its children (at 2i + 1 and 2i + 2)."""
+    for parent in range(len(heap) // 2 - 1, -1, -1):
+        _sink(heap, parent, len(heap), heap[parent])
+
+
+def _sort_heap(heap: list[Item]) -> None:
+    """Turn a heap into a falling list: the smallest goes to the end, again and again."""
+    for end in range(len(heap) - 1, 0, -1):
+        item = heap[end]
+        heap[end] = heap[0]
+        _sink(heap, 0, end, item)
+
+
+def _sink(heap: list[Item], hole: int, size: int, item: Item) -> None:
+    """Put an item into the heap `heap[:size]` in place of the one at `hole`.
+
+    The hole first goes down to the bottom, to the smaller child each time, the right one of
+    equals. From there the item rises.
+    """
+    start = hole
+    while 2 * hole + 2 < size:
+        child = 2 * hole + 2
+        if heap[child][0] > heap[child - 1][0]:
+            child -= 1
+        heap[hole] = heap[child]
+        hole = child
+    if 2 * hole + 2 == size:  # a left child alone
+        heap[hole] = heap[2 * hole + 1]
+        hole = 2 * hole + 1
+    while hole > start and heap[(hole - 1) // 2][0] > item[0]:
+        heap[hole] = heap[(hole - 1) // 2]
+        hole = (hole - 1) // 2
+    heap[hole] = item
+
 
 _BUCKETS = 128
 _SCALE = to_binary32(6.4)
@@ -240,15 +388,15 @@ class LlamaExact(Exact):
 
     sorts = True
 
-    def of(self, row: Any) -> Row:
+    def of(self, candidates: Candidates) -> Row:
         """Return the row of logits."""
-        return LlamaExactRow(self.candidates(row))
+        return LlamaExactRow(candidates)
 
-    def by_shares(self, row: Any, *, whole: bool = False) -> Row:
+    def by_shares(self, candidates: Candidates, *, whole: bool = False) -> Row:
         """Return the same row."""
         if whole:
             raise refuse("base", "the whole row", "llama.cpp's order")
-        return LlamaExactRow(self.candidates(row))
+        return LlamaExactRow(candidates)
 
 
 class LlamaRounded(Llama32):
@@ -256,20 +404,19 @@ class LlamaRounded(Llama32):
 
     sorts = True
 
-    def of(self, row: Any) -> Row:
+    def of(self, candidates: Candidates) -> Row:
         """Return the row of 32-bit logits."""
-        return Llama32OrderedRow(self.candidates(row))
+        return Llama32OrderedRow(candidates)
 
-    def uniform(self, randomness: Randomness, stage: str, width: Width) -> Number:
-        """Return the number that the C++ library makes of one word, or of two."""
-        words = randomness.words(stage, width)
-        try:
-            if width == "f32":
-                return libstdcxx_float(next(words))
-            return libstdcxx_double(next(words), next(words))
-        except StopIteration:
-            rule = "another random word is needed, and none is left"
-            raise RandomNumberError(rule) from None
+    def uniform(self, number: Number, width: Width) -> Number:
+        """Return the number that the C++ library makes of one word, or of two.
+
+        A number that it has made already stays as it is.
+        """
+        if width == "f32":
+            return libstdcxx_float(int(number * 2**32))
+        high, low = divmod(int(number * 2**64), 2**32)
+        return libstdcxx_double(low, high)
 
 
 LLAMA_EXACT = LlamaExact()

@@ -396,13 +396,13 @@ class Exact(Numbers):
         """
         return Fraction(value) if -inf < value < inf else value
 
-    def of(self, row: Any) -> Row:
+    def of(self, candidates: Candidates) -> Row:
         """Return the row of logits."""
-        return ExactRow(self.candidates(row))
+        return ExactRow(candidates)
 
-    def by_shares(self, row: Any, *, whole: bool = False) -> Row:
+    def by_shares(self, candidates: Candidates, *, whole: bool = False) -> Row:
         """Return the row of logits."""
-        return ExactRow(self.candidates(row), whole=whole)
+        return ExactRow(candidates, whole=whole)
 
     def divided(self, candidates: Candidates, temperature: Number) -> Candidates:
         """Divide the factor of the candidates, so that nothing is rounded."""
@@ -419,13 +419,12 @@ class Weights(Exact):
         """Return the checked weights of a row."""
         return read_weights(row)
 
-    def of(self, row: Any) -> Row:
+    def of(self, candidates: Candidates) -> Row:
         """Return the row of weights."""
-        return self.by_shares(row)
+        return self.by_shares(candidates)
 
-    def by_shares(self, row: Any, *, whole: bool = False) -> Row:
+    def by_shares(self, candidates: Candidates, *, whole: bool = False) -> Row:
         """Return the row of weights; shares are those of the whole row if that is asked for."""
-        candidates = self.candidates(row)
         total = None
         if whole and candidates.whole is not None:
             total = sum((Fraction(weight) for weight in candidates.whole), start=Fraction(0))

@@ -220,15 +220,15 @@ class Llama32(Numbers):
         """Return the nearest 32-bit float."""
         return Binary32(value)
 
-    def of(self, row: Any) -> Row:
+    def of(self, candidates: Candidates) -> Row:
         """Return the row of 32-bit logits."""
-        return Llama32Row(self.candidates(row))
+        return Llama32Row(candidates)
 
-    def by_shares(self, row: Any, *, whole: bool = False) -> Row:
+    def by_shares(self, candidates: Candidates, *, whole: bool = False) -> Row:
         """Return the same row."""
         if whole:
             raise refuse("base", "the whole row", "llama.cpp's 32 bits")
-        return self.of(row)
+        return self.of(candidates)
 
     def divided(self, candidates: Candidates, temperature: Number) -> Candidates:
         """Return the rounded quotients.

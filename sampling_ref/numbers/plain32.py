@@ -30,7 +30,7 @@ from sampling_ref.numbers.binary32 import (
 )
 from sampling_ref.numbers.exact import ExactRow, WeightRow
 from sampling_ref.numbers.glibc import expf_of_all
-from sampling_ref.numbers.protocol import Held, Numbers, Randomness, Row, Walk, Width, refuse
+from sampling_ref.numbers.protocol import Held, Numbers, Row, Walk, Width, refuse
 from sampling_ref.row import Candidates, Number, ReadRow, read_logits, read_possible_logits
 
 
@@ -115,13 +115,12 @@ class Plain32(Numbers):
         """Return the nearest 32-bit float, which rounds after every operation."""
         return Binary32(value)
 
-    def of(self, row: Any) -> Row:
+    def of(self, candidates: Candidates) -> Row:
         """Return the row of 32-bit logits, on which decisions are exact."""
-        return ExactRow(self.candidates(row))
+        return ExactRow(candidates)
 
-    def by_shares(self, row: Any, *, whole: bool = False) -> Row:
+    def by_shares(self, candidates: Candidates, *, whole: bool = False) -> Row:
         """Return the row of 32-bit probabilities."""
-        candidates = self.candidates(row)
         shares = softmax_in_32_bits(candidates.logits, candidates.whole if whole else None)
         return Plain32Row(candidates, shares)
 
@@ -135,9 +134,8 @@ class Plain32(Numbers):
             raise RowError(f"the temperature {divisor!r} makes logits too large for 32 bits")
         return replace(candidates, logits=ReadRow(quotients), whole=None)
 
-    def uniform(self, randomness: Randomness, stage: str, width: Width) -> Number:
-        """Return the next random number; a draw rounds it to 32 bits."""
-        number = randomness.uniform(stage, "f32")
+    def uniform(self, number: Number, width: Width) -> Number:
+        """Return a random number; a draw rounds it to 32 bits."""
         return to_binary32(number) if width == "f64" else number
 
 

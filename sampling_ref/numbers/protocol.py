@@ -18,7 +18,7 @@ Choices
     An arithmetic that cannot honour a choice raises `ParameterError`.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -77,17 +77,6 @@ class Sigma:
 
 Width: TypeAlias = Literal["f32", "f64"]
 """How wide the float is that an engine makes of its random bits."""
-
-
-class Randomness(Protocol):
-    """Where random numbers come from: see `sampling_ref.random.sources`."""
-
-    def uniform(self, stage: str, width: Width) -> Number:
-        """Return the next number in [0, 1) for a stage."""
-
-    def words(self, stage: str, width: Width) -> Iterator[int]:
-        """Yield the 32-bit words from which the stage's next numbers are made."""
-
 
 Threshold: TypeAlias = OfAll | OfLargest | OfLargestSquared | OfEntropy | Surprise | Sigma
 
@@ -302,11 +291,11 @@ class Numbers:
         """Return a number of a sampler's state, such as mirostat's mu."""
         return value
 
-    def of(self, row: Any) -> Row:
+    def of(self, candidates: Candidates) -> Row:
         """Return the row on which rules decide that compare logits or entropies."""
         raise NotImplementedError
 
-    def by_shares(self, row: Any, *, whole: bool = False) -> Row:
+    def by_shares(self, candidates: Candidates, *, whole: bool = False) -> Row:
         """Return the row on which rules decide that compare probabilities.
 
         With `whole` they are shares of the row before all filters.
@@ -317,9 +306,9 @@ class Numbers:
         """Return the candidates with their logits divided by a positive temperature."""
         raise NotImplementedError
 
-    def uniform(self, randomness: Randomness, stage: str, width: Width) -> Number:
-        """Return the next random number of a stage, as the engine makes it."""
-        return randomness.uniform(stage, width)
+    def uniform(self, number: Number, width: Width) -> Number:
+        """Return a random number as the engine makes it of its random bits."""
+        return number
 
     def are_possible(self, candidates: Candidates) -> bool:
         """Return whether at least one of the candidates is possible."""

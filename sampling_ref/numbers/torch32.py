@@ -25,7 +25,6 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
 from math import inf, nan, sqrt
-from typing import Any
 
 from sampling_ref.numbers.binary32 import all_to_binary32, sum_in_binary32, to_binary32
 from sampling_ref.numbers.glibc import expf, expf_of_all, logf
@@ -174,15 +173,15 @@ class Torch32(Plain32):
         """Return a parameter as it is: torch rounds it where it meets a row."""
         return value
 
-    def of(self, row: Any) -> Row:
+    def of(self, candidates: Candidates) -> Row:
         """Return the row of 32-bit logits."""
-        return Torch32Row(self.candidates(row))
+        return Torch32Row(candidates)
 
-    def by_shares(self, row: Any, *, whole: bool = False) -> Row:
+    def by_shares(self, candidates: Candidates, *, whole: bool = False) -> Row:
         """Return the same row."""
         if whole:
             raise refuse("base", "the whole row", "torch's 32 bits")
-        return Torch32Row(self.candidates(row))
+        return Torch32Row(candidates)
 
 
 TORCH32 = Torch32()

@@ -2,27 +2,23 @@
 
 Given
     Numbers in [0, 1), taken in order: first by the steps, in the engine's order, then by
-    the draw. An arithmetic that needs words gets those that its engine would turn into the
-    number.
+    the draw.
 libstdc++
     Every stage of llama.cpp that draws has a Mersenne Twister of its own, seeded alike.
 torch
     One Mersenne Twister for everything, two words for a number.
 """
 
-from collections.abc import Iterator
 from copy import copy
 from itertools import islice
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from sampling_ref.errors import RandomNumberError, shown
+from sampling_ref.numbers.protocol import Width
 from sampling_ref.parameters import read_whole
 from sampling_ref.random.mt19937 import mt19937
 from sampling_ref.random.uniforms import libstdcxx_double, libstdcxx_float, torch_cpu_double
 from sampling_ref.row import Number, is_number
-
-Width: TypeAlias = Literal["f32", "f64"]
-"""How wide the float is that an engine makes of its random bits."""
 
 WORD = 2**32
 
@@ -33,9 +29,6 @@ class Randomness(Protocol):
 
     def uniform(self, stage: str, width: Width) -> Number:
         """Return the next number in [0, 1) for a stage."""
-
-    def words(self, stage: str, width: Width) -> Iterator[int]:
-        """Yield the 32-bit words from which the stage's next numbers are made."""
 
     def many(self, stage: str, count: int) -> list[Number]:
         """Return numbers for a stage that needs one for each of `count` tokens."""
@@ -88,10 +81,9 @@ def read_uniforms(uniforms: Any, count: int | None = None) -> list[Number]:
 class Given:
     """Numbers that somebody gave, taken in order.
 
-    >>> from itertools import islice
     >>> given = Given([0.5, 0.25])
-    >>> given.uniform("xtc", "f32"), list(islice(given.words("draw", "f64"), 2))
-    (0.5, [0, 1073741824])
+    >>> given.uniform("xtc", "f32"), given.left()
+    (0.5, 1)
     """
 
     def __init__(self, numbers: Any) -> None:
@@ -110,16 +102,6 @@ class Given:
             raise RandomNumberError(f"{stage} needs another random number, but {numbers} given")
         self._taken += 1
         return self._numbers[self._taken - 1]
-
-    def words(self, stage: str, width: Width) -> Iterator[int]:
-        """Yield the words from which the engine would make the next numbers."""
-        while True:
-            number = self.uniform(stage, width)
-            if width == "f32":
-                yield int(number * WORD)
-            else:
-                high, low = divmod(int(number * WORD * WORD), WORD)
-                yield from (low, high)
 
     def many(self, stage: str, count: int) -> list[Number]:
         """Return all numbers that are left, which must be `count`."""
@@ -165,43 +147,36 @@ class Twister:
     """A Mersenne Twister that can be copied and pickled: a seed, and how many words were taken.
 
     >>> from copy import copy
-    >>> words = Twister(5489)
-    >>> first, second = next(words), next(copy(words))
-    >>> next(words) == second, words.taken
-    (True, 2)
+    >>> twister = Twister(5489)
+    >>> twister.take(1), copy(twister).take(1) == twister.take(1), twister.taken
+    ([3499211612], True, 2)
     """
 
     def __init__(self, seed: int) -> None:
         self.seed = read_seed(seed)
         self.taken = 0
-        self._words: Iterator[int] | None = None
+        self._words = mt19937(self.seed)
 
     def take(self, count: int) -> list[int]:
         """Return the next `count` words."""
-        if self._words is None:
-            self._words = mt19937(self.seed, taken=self.taken)
         self.taken += count
         return list(islice(self._words, count))
 
-    def __iter__(self) -> "Twister":
-        """Return the stream itself."""
-        return self
+    def __getstate__(self) -> dict[str, int]:
+        """Return everything but the generator, which `__setstate__` makes anew."""
+        return {"seed": self.seed, "taken": self.taken}
 
-    def __next__(self) -> int:
-        """Return the next word."""
-        return self.take(1)[0]
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return everything but the generator, which is made anew where words are taken."""
-        return {"seed": self.seed, "taken": self.taken, "_words": None}
+    def __setstate__(self, state: dict[str, int]) -> None:
+        """Take a state over."""
+        vars(self).update(state, _words=mt19937(**state))
 
 
 class Streams:
     """llama.cpp's own random numbers with GCC's C++ library: a stream for each stage.
 
     >>> streams = Streams(5489)
-    >>> next(streams.words("draw", "f64")), next(streams.words("xtc", "f32"))
-    (3499211612, 3499211612)
+    >>> streams.uniform("draw", "f32") == streams.uniform("xtc", "f32"), streams.taken()
+    (True, 2)
     """
 
     def __init__(self, seed: int) -> None:
@@ -210,14 +185,10 @@ class Streams:
 
     def uniform(self, stage: str, width: Width) -> Number:
         """Return the stage's next number, as the C++ library makes it of one or two words."""
-        words = self.words(stage, width)
+        stream = self._streams.setdefault(stage, Twister(self._seed))
         if width == "f32":
-            return libstdcxx_float(next(words))
-        return libstdcxx_double(next(words), next(words))
-
-    def words(self, stage: str, width: Width) -> Iterator[int]:
-        """Return the stage's words."""
-        return self._streams.setdefault(stage, Twister(self._seed))
+            return libstdcxx_float(*stream.take(1))
+        return libstdcxx_double(*stream.take(2))
 
     def many(self, stage: str, count: int) -> list[Number]:
         """Return the stage's next numbers."""
@@ -242,10 +213,6 @@ class TorchStream:
     def uniform(self, stage: str, width: Width) -> Number:
         """Return the next number, 53 bits of two words."""
         return self.many(stage, 1)[0]
-
-    def words(self, stage: str, width: Width) -> Iterator[int]:
-        """Return the words."""
-        return self._stream
 
     def many(self, stage: str, count: int) -> list[Number]:
         """Return the next numbers."""

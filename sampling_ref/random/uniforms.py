@@ -29,8 +29,12 @@ its profile names. Where a conversion rounds, some values are likelier than othe
 
 from sampling_ref.errors import RandomNumberError, shown
 from sampling_ref.numbers.binary32 import to_binary32
-from sampling_ref.random.words import read_unsigned
+from sampling_ref.parameters import read_whole
 from sampling_ref.row import is_number
+
+WORD = 2**32 - 1
+LONG_WORD = 2**64 - 1
+"""The largest words of 32 and 64 bits."""
 
 BELOW_ONE = 1 - 2.0**-53
 BELOW_ONE_32 = 1 - 2.0**-24
@@ -46,8 +50,8 @@ def libstdcxx_double(first: int, second: int) -> float:
     >>> libstdcxx_double(0, 2**31), libstdcxx_double(2**32 - 1, 2**32 - 1) < 1
     (0.5, True)
     """
-    low = read_unsigned(first, 32, "first")
-    high = read_unsigned(second, 32, "second")
+    low = read_whole("first", first, most=WORD)
+    high = read_whole("second", second, most=WORD)
     return min((low + high * 2.0**32) / 2.0**64, BELOW_ONE)
 
 
@@ -59,7 +63,7 @@ def libstdcxx_float(word: int) -> float:
     >>> libstdcxx_float(2**31), libstdcxx_float(2**32 - 1) == 1 - 2.0**-24
     (0.5, True)
     """
-    return min(to_binary32(read_unsigned(word, 32, "word")) / 2**32, BELOW_ONE_32)
+    return min(to_binary32(read_whole("word", word, most=WORD)) / 2**32, BELOW_ONE_32)
 
 
 def mt19937_double(first: int, second: int) -> float:
@@ -71,8 +75,8 @@ def mt19937_double(first: int, second: int) -> float:
     >>> mt19937_double(2**31, 0)
     0.5
     """
-    high = read_unsigned(first, 32, "first") >> 5
-    low = read_unsigned(second, 32, "second") >> 6
+    high = read_whole("first", first, most=WORD) >> 5
+    low = read_whole("second", second, most=WORD) >> 6
     return (high * 2**26 + low) / 2**53
 
 
@@ -82,7 +86,7 @@ def numpy_double(word: int) -> float:
     >>> numpy_double(2**63)
     0.5
     """
-    return (read_unsigned(word, 64, "word") >> 11) / 2**53
+    return (read_whole("word", word, most=LONG_WORD) >> 11) / 2**53
 
 
 def numpy_float(word: int) -> float:
@@ -91,7 +95,7 @@ def numpy_float(word: int) -> float:
     >>> numpy_float(2**31)
     0.5
     """
-    return (read_unsigned(word, 32, "word") >> 8) / 2**24
+    return (read_whole("word", word, most=WORD) >> 8) / 2**24
 
 
 def torch_cpu_double(first: int, second: int) -> float:
@@ -102,8 +106,8 @@ def torch_cpu_double(first: int, second: int) -> float:
     >>> torch_cpu_double(2**20, 0)
     0.5
     """
-    high = read_unsigned(first, 32, "first")
-    low = read_unsigned(second, 32, "second")
+    high = read_whole("first", first, most=WORD)
+    low = read_whole("second", second, most=WORD)
     return ((high << 32 | low) & 2**53 - 1) / 2**53
 
 
@@ -113,7 +117,7 @@ def torch_cpu_float(word: int) -> float:
     >>> torch_cpu_float(2**23)
     0.5
     """
-    return (read_unsigned(word, 32, "word") & 2**24 - 1) / 2**24
+    return (read_whole("word", word, most=WORD) & 2**24 - 1) / 2**24
 
 
 def curand_float(word: int) -> float:
@@ -125,7 +129,7 @@ def curand_float(word: int) -> float:
     >>> curand_float(0) == 2.0**-33, curand_float(2**32 - 129) < 1, curand_float(2**32 - 128)
     (True, True, 1.0)
     """
-    return to_binary32(to_binary32(read_unsigned(word, 32, "word")) * 2.0**-32 + 2.0**-33)
+    return to_binary32(to_binary32(read_whole("word", word, most=WORD)) * 2.0**-32 + 2.0**-33)
 
 
 def torch_cuda_float(word: int) -> float:
@@ -143,7 +147,7 @@ def rust_double(word: int) -> float:
     >>> rust_double(2**63)
     0.5
     """
-    return (read_unsigned(word, 64, "word") >> 11) / 2**53
+    return (read_whole("word", word, most=LONG_WORD) >> 11) / 2**53
 
 
 def rust_float(word: int) -> float:
@@ -152,7 +156,7 @@ def rust_float(word: int) -> float:
     >>> rust_float(2**31)
     0.5
     """
-    return (read_unsigned(word, 32, "word") >> 8) / 2**24
+    return (read_whole("word", word, most=WORD) >> 8) / 2**24
 
 
 def rust_weighted_index(word: int, total: float = 1.0) -> float:
@@ -167,7 +171,7 @@ def rust_weighted_index(word: int, total: float = 1.0) -> float:
     """
     if not is_number(total) or not 0 < total < 2**128:
         raise RandomNumberError(f"total must be a positive 32-bit float, got {shown(total)}")
-    return to_binary32((read_unsigned(word, 32, "word") >> 9) / 2**23 * to_binary32(total))
+    return to_binary32((read_whole("word", word, most=WORD) >> 9) / 2**23 * to_binary32(total))
 
 
 def vllm_float(word: int) -> float:
@@ -179,7 +183,7 @@ def vllm_float(word: int) -> float:
     >>> vllm_float(0) == 2.0**-33, vllm_float(2**32 - 1)
     (True, 1.0)
     """
-    return to_binary32((read_unsigned(word, 32, "word") + 0.5) / 2**32)
+    return to_binary32((read_whole("word", word, most=WORD) + 0.5) / 2**32)
 
 
 def vllm_double(low: int, high: int) -> float:
@@ -191,7 +195,7 @@ def vllm_double(low: int, high: int) -> float:
     >>> vllm_double(0, 0) == 2.0**-54, vllm_double(2**32 - 1, 2**32 - 1) == 1 - 2.0**-53
     (True, True)
     """
-    low, high = read_unsigned(low, 32, "low"), read_unsigned(high, 32, "high")
+    low, high = read_whole("low", low, most=WORD), read_whole("high", high, most=WORD)
     return min(((high << 32 | low) >> 11) + 0.5, 2.0**53 - 1) / 2**53
 
 
@@ -201,7 +205,7 @@ def sglang_double(word: int) -> float:
     >>> sglang_double(0), sglang_double(2**32 - 1)
     (0.0, 1.0)
     """
-    return read_unsigned(word, 32, "word") / (2**32 - 1)
+    return read_whole("word", word, most=WORD) / (2**32 - 1)
 
 
 def exllamav2_float(uniform: float) -> float:
@@ -227,4 +231,4 @@ def mlx_float(word: int) -> float:
     >>> mlx_float(2**31), mlx_float(2**32 - 1) == 1 - 2.0**-24
     (0.5, True)
     """
-    return min(to_binary32(read_unsigned(word, 32, "word")) / 2**32, BELOW_ONE_32)
+    return min(to_binary32(read_whole("word", word, most=WORD)) / 2**32, BELOW_ONE_32)

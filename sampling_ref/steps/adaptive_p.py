@@ -40,7 +40,7 @@ from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.protocol import Numbers
 from sampling_ref.parameters import read_choice, read_fraction
 from sampling_ref.row import Candidates, Number, ReadRow, TokenId
-from sampling_ref.steps.step import rule_step
+from sampling_ref.steps.step import rule
 
 PEAK = 5
 SHARPNESS = 10
@@ -83,8 +83,28 @@ def adaptive_p_aim(past: PastProbabilities, target: Number) -> Number:
     return min(max(2 * target - past.weighted_sum / past.total_weight, 0), 1)
 
 
+def _remember(
+    before: Candidates,
+    after: Candidates,
+    token: TokenId,
+    past: tuple[Number, Number] | None,
+    *,
+    target: Number,
+    decay: Number,
+    numbers: Numbers = EXACT,
+) -> Mapping[str, Any]:
+    """Return the past with the probability that the token had before the step."""
+    sums = adaptive_p_start(target, decay, numbers=numbers) if past is None else past
+    sums = PastProbabilities(*map(numbers.scalar, sums))
+    share = numbers.of(before).probabilities()[list(before.tokens).index(token)]
+    return {"past": adaptive_p_next(sums, numbers.scalar(share), numbers.scalar(decay))}
+
+
+@rule(
+    "prefers tokens whose probability is near {target}", remember=_remember, remembers_at="accept"
+)
 def adaptive_p(
-    row: Any,
+    candidates: Candidates,
     past: PastProbabilities | tuple[Number, Number] | None = None,
     *,
     target: Number,
@@ -99,7 +119,7 @@ def adaptive_p(
     [5.0, 5.0, -inf]
     """
     read_choice("width", width, WIDTHS)
-    here = numbers.of(row)
+    here = numbers.of(candidates)
     sums = adaptive_p_start(target, decay, numbers=numbers) if past is None else past
     sums = PastProbabilities(*map(numbers.scalar, sums))
     aim = adaptive_p_aim(sums, numbers.scalar(target))
@@ -125,28 +145,3 @@ def adaptive_p_next(
     read_fraction("probability", probability, "[0, 1]")
     read_fraction("decay", decay, "[0, 1)")
     return PastProbabilities(probability + decay * past.weighted_sum, 1 + decay * past.total_weight)
-
-
-def _remember(
-    before: Candidates,
-    after: Candidates,
-    token: TokenId,
-    past: tuple[Number, Number] | None,
-    *,
-    target: Number,
-    decay: Number,
-    numbers: Numbers = EXACT,
-) -> Mapping[str, Any]:
-    """Return the past with the probability that the token had before the step."""
-    sums = adaptive_p_start(target, decay, numbers=numbers) if past is None else past
-    sums = PastProbabilities(*map(numbers.scalar, sums))
-    share = numbers.of(before).probabilities()[list(before.tokens).index(token)]
-    return {"past": adaptive_p_next(sums, numbers.scalar(share), numbers.scalar(decay))}
-
-
-STEP = rule_step(
-    adaptive_p,
-    "prefers tokens whose probability is near {target}",
-    remember=_remember,
-    remembers_at="accept",
-)

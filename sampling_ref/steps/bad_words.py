@@ -20,13 +20,14 @@ from collections.abc import Collection
 from typing import Any
 
 from sampling_ref.parameters import Scope, read_sequences, read_token_set, tokens_seen
-from sampling_ref.row import Number, TokenId, ban, read_logits
-from sampling_ref.steps.step import no_tokens, row_step
+from sampling_ref.row import Number, ReadRow, TokenId, ban
+from sampling_ref.steps.step import row_rule
 
 
+@row_rule("no bad word may be completed", touched="nothing")
 def bad_words(
-    logits: Any,
-    history: Any,
+    logits: ReadRow,
+    history: list[TokenId],
     words: Any,
     *,
     ends: TokenId | Collection[TokenId] | None = (),
@@ -40,10 +41,9 @@ def bad_words(
     >>> bad_words([1.0, 2.0, 3.0], [0], [[2], [0, 1]], ends=2)
     [1.0, -inf, 3.0]
     """
-    numbers = read_logits(logits)
-    sequences = read_sequences(words, len(numbers), "words")
-    final = read_token_set(() if ends is None else ends, len(numbers), "ends")
-    seen = tokens_seen(history, len(numbers), scope=scope, prompt_length=prompt_length)
+    sequences = read_sequences(words, len(logits), "words")
+    final = read_token_set(() if ends is None else ends, len(logits), "ends")
+    seen = tokens_seen(history, scope=scope, prompt_length=prompt_length)
     banned = set()
     for sequence in sequences:
         prefix, last = sequence[:-1], sequence[-1]
@@ -51,7 +51,4 @@ def bad_words(
             continue
         if tuple(seen[max(0, len(seen) - len(prefix)) :]) == prefix:
             banned.add(last)
-    return ban(numbers, banned)
-
-
-STEP = row_step("bad_words", bad_words, "no bad word may be completed", touched=no_tokens)
+    return ban(logits, banned)

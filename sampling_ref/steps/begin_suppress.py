@@ -13,16 +13,16 @@ A forced first token
 """
 
 from collections.abc import Collection
-from typing import Any
 
-from sampling_ref.parameters import read_history, read_token_set, read_whole
-from sampling_ref.row import Number, TokenId, ban, read_logits
-from sampling_ref.steps.step import no_tokens, row_step
+from sampling_ref.parameters import read_token_set, read_whole
+from sampling_ref.row import Number, ReadRow, TokenId, ban
+from sampling_ref.steps.step import row_rule
 
 
+@row_rule("some tokens are banned right after the prompt", touched="nothing")
 def begin_suppress(
-    logits: Any,
-    history: Any,
+    logits: ReadRow,
+    history: list[TokenId],
     tokens: TokenId | Collection[TokenId],
     begin: int,
     *,
@@ -37,18 +37,8 @@ def begin_suppress(
     >>> begin_suppress([1.0, 2.0], [0, 0], tokens=[1], begin=1, forced=0)
     [1.0, -inf]
     """
-    numbers = read_logits(logits)
-    past = read_history(history, len(numbers))
     place = read_whole("begin", begin)
     if forced is not None and place <= 1:
         place += 1
-    suppressed = read_token_set(tokens, len(numbers), "tokens")
-    return ban(numbers, suppressed) if len(past) == place else numbers
-
-
-STEP = row_step(
-    "begin_suppress",
-    begin_suppress,
-    "some tokens are banned right after the prompt",
-    touched=no_tokens,
-)
+    suppressed = read_token_set(tokens, len(logits), "tokens")
+    return ban(logits, suppressed) if len(history) == place else logits

@@ -32,29 +32,30 @@ Negative logits, zero
     Positive logits are divided, others multiplied; see `repetition_penalty`.
 """
 
-from typing import Any, Literal, get_args
+from typing import Literal
 
-from sampling_ref.parameters import read_choice, read_history, read_number, read_whole
-from sampling_ref.row import Number, TokenId, change_logits, read_logits
-from sampling_ref.steps.step import row_step
-
-Fading = Literal["penalty", "result"]
-Line = Literal["late", "early"]
-Last = Literal["included", "excluded"]
+from sampling_ref.parameters import read_number, read_whole
+from sampling_ref.row import Number, ReadRow, TokenId, change_logits
+from sampling_ref.steps.step import row_rule
 
 
+@row_rule(
+    "tokens seen before, less for older ones: repetition {repetition}, frequency {frequency}, "
+    "presence {presence}",
+    numbers=("repetition", "frequency", "presence"),
+)
 def decaying_penalties(
-    logits: Any,
-    history: Any,
+    logits: ReadRow,
+    history: list[TokenId],
     repetition: Number = 1,
     frequency: Number = 0,
     presence: Number = 0,
     *,
     sustain: int | None = None,
     decay: int = 0,
-    fading: Fading = "penalty",
-    line: Line = "late",
-    last: Last = "included",
+    fading: Literal["penalty", "result"] = "penalty",
+    line: Literal["late", "early"] = "late",
+    last: Literal["included", "excluded"] = "included",
 ) -> list[Number]:
     """Return the row with the tokens of the history made less likely, old ones less so.
 
@@ -65,16 +66,11 @@ def decaying_penalties(
     >>> decaying_penalties([4.0, 4.0], [1, 0], repetition=2.0, sustain=2, last="excluded")
     [2.0, 4.0]
     """
-    numbers = read_logits(logits)
-    tokens = read_history(history, len(numbers))
     repetition = read_number("repetition", repetition, "(0, inf)")
     frequency = read_number("frequency", frequency)
     presence = read_number("presence", presence)
-    full = len(tokens) if sustain is None else read_whole("sustain", sustain)
+    full = len(history) if sustain is None else read_whole("sustain", sustain)
     read_whole("decay", decay)
-    read_choice("fading", fading, get_args(Fading))
-    read_choice("line", line, get_args(Line))
-    read_choice("last", last, get_args(Last))
     reach = full + decay
     if last == "excluded" and decay == 0 and sustain is not None:
         reach -= 1
@@ -82,7 +78,7 @@ def decaying_penalties(
     # How many steps down the line each occurrence in sight is, newest occurrence first.
     level = full + 1 if line == "late" else full
     steps: dict[TokenId, list[int]] = {}
-    for distance, token in enumerate(tokens[::-1], start=1):
+    for distance, token in enumerate(history[::-1], start=1):
         if distance > reach:
             break
         steps.setdefault(token, []).append(max(0, distance - level))
@@ -103,13 +99,4 @@ def decaying_penalties(
             changed = changed - faded(frequency, 0, step)
         return changed
 
-    return change_logits("the decaying penalty", numbers, steps, penalised)
-
-
-STEP = row_step(
-    "decaying_penalties",
-    decaying_penalties,
-    "tokens seen before, less for older ones: repetition {repetition}, frequency {frequency}, "
-    "presence {presence}",
-    numbers=("repetition", "frequency", "presence"),
-)
+    return change_logits("the decaying penalty", logits, steps, penalised)

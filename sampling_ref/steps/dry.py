@@ -46,8 +46,8 @@ from sampling_ref.lz.matches import own_beginnings
 from sampling_ref.numbers.binary32 import product_of_power, to_binary32
 from sampling_ref.numbers.glibc import logf
 from sampling_ref.parameters import read_number, read_sequences, read_whole, tokens_seen
-from sampling_ref.row import Number, TokenId, change_logits, read_logits
-from sampling_ref.steps.step import row_step
+from sampling_ref.row import Number, ReadRow, TokenId, change_logits
+from sampling_ref.steps.step import row_rule
 
 LOG_OF_LARGEST = to_binary32(88.7228391)
 """The natural logarithm of the largest 32-bit float, in 32 bits."""
@@ -56,9 +56,14 @@ SMALLEST_CUT_BASE = to_binary32(1.000001)
 """Up to this base the exponent is not cut."""
 
 
+@row_rule(
+    "continuing a repetition of at least {allowed_length} tokens costs {multiplier} * "
+    "{base}**(excess)",
+    numbers=("multiplier", "base"),
+)
 def dry(
-    logits: Any,
-    history: Any,
+    logits: ReadRow,
+    history: list[TokenId],
     multiplier: Number,
     base: Number = 1.75,
     allowed_length: int = 2,
@@ -73,12 +78,11 @@ def dry(
     >>> dry([4.0, 4.0, 4.0], [0, 1, 2, 0, 1], 1.0, 2.0, 1, breakers=[0])
     [4.0, 4.0, 3.0]
     """
-    numbers = read_logits(logits)
     multiplier = read_number("multiplier", multiplier, "[0, inf)")
     base = read_number("base", base, "[1, inf)")
     read_whole("allowed_length", allowed_length)
-    sequences = read_sequences(breakers, len(numbers), "breakers")
-    seen = tokens_seen(history, len(numbers), window=window)
+    sequences = read_sequences(breakers, len(logits), "breakers")
+    seen = tokens_seen(history, window=window)
 
     never = {sequence[0] for sequence in sequences if len(sequence) == 1}
     longest_matches = {
@@ -93,7 +97,7 @@ def dry(
         exponent = exponent if most is None else min(exponent, most)
         return logit - product_of_power(multiplier, base, exponent)
 
-    return change_logits("DRY", numbers, longest_matches, penalised)
+    return change_logits("DRY", logits, longest_matches, penalised)
 
 
 def since_breaker(tokens: Sequence[TokenId], breakers: Sequence[tuple[TokenId, ...]]) -> int:
@@ -146,12 +150,3 @@ def log_limit(base: Number) -> int | None:
     if to_binary32(base) <= SMALLEST_CUT_BASE:
         return None
     return int(to_binary32(LOG_OF_LARGEST / logf(base))) or None
-
-
-STEP = row_step(
-    "dry",
-    dry,
-    "continuing a repetition of at least {allowed_length} tokens costs {multiplier} * "
-    "{base}**(excess)",
-    numbers=("multiplier", "base"),
-)

@@ -26,18 +26,21 @@ Window
 
 from collections import Counter
 from collections.abc import Collection
-from typing import Any
 
-from sampling_ref.parameters import read_history, read_number, read_token_set, read_whole
-from sampling_ref.row import Number, TokenId, change_logits, read_logits
-from sampling_ref.steps.step import row_step
+from sampling_ref.parameters import read_number, read_token_set, read_whole
+from sampling_ref.row import Number, ReadRow, TokenId, change_logits
+from sampling_ref.steps.step import row_rule
 
 DEFAULT_MOST = 20
 
 
+@row_rule(
+    "continuing the longest repetition costs {multiplier} * {base}**(excess)",
+    numbers=("multiplier", "base"),
+)
 def dry_longest(
-    logits: Any,
-    history: Any,
+    logits: ReadRow,
+    history: list[TokenId],
     multiplier: Number,
     base: Number = 1.75,
     allowed_length: int = 2,
@@ -50,28 +53,26 @@ def dry_longest(
     >>> dry_longest([4.0, 4.0, 4.0], [0, 1, 0, 1, 2, 0], 1.0, base=2.0, allowed_length=1)
     [4.0, 2.0, 4.0]
     """
-    numbers = read_logits(logits)
-    tokens = read_history(history, len(numbers))
     multiplier = read_number("multiplier", multiplier, "[0, inf)")
     base = read_number("base", base, "(0, inf)")
     read_whole("allowed_length", allowed_length, least=1)
     read_whole("most", most, least=1)
-    never = read_token_set(breakers, len(numbers), "breakers")
+    never = read_token_set(breakers, len(logits), "breakers")
 
     followers: Counter[TokenId] = Counter()
     length = 0
-    for length in range(min(most, len(tokens)), allowed_length - 1, -1):
-        ends = run_ends(tokens, length, never)
+    for length in range(min(most, len(history)), allowed_length - 1, -1):
+        ends = run_ends(history, length, never)
         if ends:
             if length < most:
-                nexts = [tokens[end] for end in ends if end < len(tokens) - 1]
+                nexts = [history[end] for end in ends if end < len(history) - 1]
                 followers = Counter(token for token in nexts if token not in never)
             break
 
     def penalised(token: TokenId, logit: Number) -> Number:
         return logit - multiplier * base ** (length - allowed_length) * followers[token]
 
-    return change_logits("DRY", numbers, followers, penalised)
+    return change_logits("DRY", logits, followers, penalised)
 
 
 def run_ends(tokens: list[TokenId], length: int, breakers: Collection[TokenId]) -> list[int]:
@@ -85,11 +86,3 @@ def run_ends(tokens: list[TokenId], length: int, breakers: Collection[TokenId]) 
         return []
     ends = range(length, len(tokens))
     return [end for end in ends if tokens[end - length : end] == run]
-
-
-STEP = row_step(
-    "dry_longest",
-    dry_longest,
-    "continuing the longest repetition costs {multiplier} * {base}**(excess)",
-    numbers=("multiplier", "base"),
-)

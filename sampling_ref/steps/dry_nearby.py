@@ -21,18 +21,22 @@ Empty history
 """
 
 from collections.abc import Collection
-from typing import Any
 
-from sampling_ref.parameters import read_history, read_number, read_token_set, read_whole
-from sampling_ref.row import Number, TokenId, change_logits, read_logits
-from sampling_ref.steps.step import row_step
+from sampling_ref.parameters import read_number, read_token_set, read_whole
+from sampling_ref.row import Number, ReadRow, TokenId, change_logits
+from sampling_ref.steps.step import row_rule
 
 DEFAULT_MOST = 50
 
 
+@row_rule(
+    "continuing a repetition of more than {allowed_length} tokens costs {multiplier} * "
+    "{base}**(excess)",
+    numbers=("multiplier", "base"),
+)
 def dry_nearby(
-    logits: Any,
-    history: Any,
+    logits: ReadRow,
+    history: list[TokenId],
     multiplier: Number,
     base: Number = 1.75,
     allowed_length: int = 2,
@@ -47,26 +51,24 @@ def dry_nearby(
     >>> dry_nearby([4.0, 4.0, 4.0], [0, 1, 2, 0, 1], 1.0, 2.0, 1, breakers=[1])
     [4.0, 4.0, 2.0]
     """
-    numbers = read_logits(logits)
-    tokens = read_history(history, len(numbers))
     multiplier = read_number("multiplier", multiplier, "[0, inf)")
     base = read_number("base", base, "(0, inf)")
     read_whole("allowed_length", allowed_length)
     read_whole("most", most, least=1)
-    never = read_token_set(breakers, len(numbers), "breakers")
+    never = read_token_set(breakers, len(logits), "breakers")
 
     longest: dict[TokenId, int] = {}
-    for place in range(len(tokens) - 1):
-        following = tokens[place + 1]
-        if tokens[place] == tokens[-1] and following not in never:
-            length = match_length(tokens, place, never, most)
+    for place in range(len(history) - 1):
+        following = history[place + 1]
+        if history[place] == history[-1] and following not in never:
+            length = match_length(history, place, never, most)
             longest[following] = max(length, longest.get(following, 0))
     penalised_tokens = [token for token, length in longest.items() if length >= allowed_length]
 
     def penalised(token: TokenId, logit: Number) -> Number:
         return logit - multiplier * base ** (longest[token] - allowed_length)
 
-    return change_logits("DRY", numbers, penalised_tokens, penalised)
+    return change_logits("DRY", logits, penalised_tokens, penalised)
 
 
 def match_length(
@@ -84,12 +86,3 @@ def match_length(
             break
         length += 1
     return length
-
-
-STEP = row_step(
-    "dry_nearby",
-    dry_nearby,
-    "continuing a repetition of more than {allowed_length} tokens costs {multiplier} * "
-    "{base}**(excess)",
-    numbers=("multiplier", "base"),
-)

@@ -30,18 +30,22 @@ exllamav2
 
 from dataclasses import replace
 from math import inf
-from typing import Any, Literal
+from typing import Literal
 
 from sampling_ref.errors import ParameterError
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.protocol import Numbers, only_first_largest
 from sampling_ref.parameters import read_number, read_whole
 from sampling_ref.row import Candidates, Number
-from sampling_ref.steps.step import rule_step
+from sampling_ref.steps.step import rule
 
 
+@rule(
+    "divided by a temperature between {temperature} - {spread} and {temperature} + {spread}, "
+    "higher if the probabilities are more even"
+)
 def dynamic_temperature(
-    row: Any,
+    candidates: Candidates,
     temperature: Number,
     spread: Number,
     exponent: Number = 1,
@@ -59,7 +63,7 @@ def dynamic_temperature(
     middle = numbers.number(read_number("temperature", temperature, "[0, inf)"))
     half = numbers.number(read_number("spread", spread, "[0, inf)"))
     power = numbers.number(read_number("exponent", exponent, "[0, inf)"))
-    here = numbers.of(row)
+    here = numbers.of(candidates)
     possible = sum(logit > -inf for logit in here.candidates.logits)
     if in_play == "all":
         count = len(here.values)
@@ -75,10 +79,3 @@ def dynamic_temperature(
     if found == 0:
         return replace(only_first_largest(here.candidates), whole=None)
     return numbers.divided(here.candidates, found)
-
-
-STEP = rule_step(
-    dynamic_temperature,
-    "divided by a temperature between {temperature} - {spread} and {temperature} + {spread}, "
-    "higher if the probabilities are more even",
-)

@@ -18,40 +18,36 @@ All banned
 from typing import Any
 
 from sampling_ref.parameters import read_history, read_whole, tokens_seen
-from sampling_ref.row import Number, ban, read_logits
-from sampling_ref.steps.step import no_tokens, row_step
+from sampling_ref.row import Number, ReadRow, TokenId, ban
+from sampling_ref.steps.step import row_rule
 
 
+@row_rule("no sequence of {ngram_size} tokens of the encoder's input may occur", touched="nothing")
 def encoder_no_repeat_ngram(
-    logits: Any, history: Any, ngram_size: int, encoder_input: Any = None, *, prompt_length: int = 0
+    logits: ReadRow,
+    history: list[TokenId],
+    ngram_size: int,
+    encoder_input: Any = None,
+    *,
+    prompt_length: int = 0,
 ) -> list[Number]:
     """Return the row without the tokens that would repeat an n-gram of the encoder's input.
 
     >>> encoder_no_repeat_ngram([1.0, 2.0, 3.0], [2, 0], ngram_size=2, encoder_input=[0, 1, 0, 0])
     [-inf, -inf, 3.0]
     """
-    numbers = read_logits(logits)
-    tokens = read_history(history, len(numbers))
-    prompt = tokens_seen(tokens, len(numbers), scope="prompt", prompt_length=prompt_length)
+    prompt = tokens_seen(history, scope="prompt", prompt_length=prompt_length)
     text = prompt if encoder_input is None else encoder_input
-    given = list(read_history(text, len(numbers), "encoder_input"))
+    given = list(read_history(text, len(logits), "encoder_input"))
     read_whole("ngram_size", ngram_size, least=1)
-    if len(tokens) < ngram_size - 1:
-        return numbers
-    prefix = tokens[len(tokens) - (ngram_size - 1) :]
+    if len(history) < ngram_size - 1:
+        return logits
+    prefix = history[len(history) - (ngram_size - 1) :]
     return ban(
-        numbers,
+        logits,
         (
             given[end]
             for end in range(ngram_size - 1, len(given))
             if given[end - (ngram_size - 1) : end] == prefix
         ),
     )
-
-
-STEP = row_step(
-    "encoder_no_repeat_ngram",
-    encoder_no_repeat_ngram,
-    "no sequence of {ngram_size} tokens of the encoder's input may occur",
-    touched=no_tokens,
-)

@@ -26,30 +26,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from sampling_ref.parameters import read_history, read_number, tokens_seen
-from sampling_ref.row import Number, TokenId, change_logits, read_logits
-from sampling_ref.steps.step import Situation, Values, ids_in, row_step
-
-
-def encoder_repetition(
-    logits: Any, history: Any, penalty: Number, encoder_input: Any = None, *, prompt_length: int = 0
-) -> list[Number]:
-    """Return the row with the tokens of the encoder's input made likelier.
-
-    >>> encoder_repetition([1.0, -1.0, 1.0], [], penalty=2.0, encoder_input=[0, 1])
-    [2.0, -0.5, 1.0]
-    >>> encoder_repetition([1.0, 1.0], [0, 1], penalty=2.0, prompt_length=1)
-    [2.0, 1.0]
-    """
-    numbers = read_logits(logits)
-    prompt = tokens_seen(history, len(numbers), scope="prompt", prompt_length=prompt_length)
-    text = prompt if encoder_input is None else encoder_input
-    given = read_history(text, len(numbers), "encoder_input")
-    inverse = 1 / read_number("penalty", penalty, "(0, inf)")
-
-    def rewarded(_: TokenId, logit: Number) -> Number:
-        return logit * inverse if logit < 0 else logit / inverse
-
-    return change_logits("the encoder repetition penalty", numbers, set(given), rewarded)
+from sampling_ref.row import Number, ReadRow, TokenId, change_logits
+from sampling_ref.steps.step import Situation, Values, ids_in, row_rule
 
 
 def _tokens_of_encoder(situation: Situation, values: Values) -> Iterable[TokenId]:
@@ -59,13 +37,32 @@ def _tokens_of_encoder(situation: Situation, values: Values) -> Iterable[TokenId
     return ids_in(given, situation.size)
 
 
-STEP = row_step(
-    "encoder_repetition",
-    encoder_repetition,
+@row_rule(
     "makes tokens of the encoder's input more likely by {penalty}",
     touched=_tokens_of_encoder,
     numbers=("penalty",),
 )
+def encoder_repetition(
+    logits: ReadRow,
+    history: list[TokenId],
+    penalty: Number,
+    encoder_input: Any = None,
+    *,
+    prompt_length: int = 0,
+) -> list[Number]:
+    """Return the row with the tokens of the encoder's input made likelier.
 
-IN_64_BITS = row_step(STEP.name, encoder_repetition, STEP.why, touched=_tokens_of_encoder)
-"""For programs that calculate the reciprocal with 64 bits and use it with 32."""
+    >>> encoder_repetition([1.0, -1.0, 1.0], [], penalty=2.0, encoder_input=[0, 1])
+    [2.0, -0.5, 1.0]
+    >>> encoder_repetition([1.0, 1.0], [0, 1], penalty=2.0, prompt_length=1)
+    [2.0, 1.0]
+    """
+    prompt = tokens_seen(history, scope="prompt", prompt_length=prompt_length)
+    text = prompt if encoder_input is None else encoder_input
+    given = read_history(text, len(logits), "encoder_input")
+    inverse = 1 / read_number("penalty", penalty, "(0, inf)")
+
+    def rewarded(_: TokenId, logit: Number) -> Number:
+        return logit * inverse if logit < 0 else logit / inverse
+
+    return change_logits("the encoder repetition penalty", logits, set(given), rewarded)

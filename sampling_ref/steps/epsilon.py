@@ -19,23 +19,22 @@ Rounding
     logits are equal.
 """
 
-from typing import Any, Literal, get_args
+from typing import Literal
 
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.orders import Ties
 from sampling_ref.numbers.protocol import Numbers, OfAll
-from sampling_ref.parameters import read_choice, read_fraction, read_whole
+from sampling_ref.parameters import read_fraction, read_whole
 from sampling_ref.row import Candidates, Number
-from sampling_ref.steps.step import rule_step
-
-Equality = Literal["kept", "removed"]
+from sampling_ref.steps.step import rule
 
 
+@rule("keeps tokens with a probability of at least {cutoff}")
 def epsilon(
-    row: Any,
+    candidates: Candidates,
     cutoff: Number,
     *,
-    equality: Equality = "kept",
+    equality: Literal["kept", "removed"] = "kept",
     least: int = 1,
     ties: Ties = "lowest id",
     numbers: Numbers = EXACT,
@@ -50,12 +49,7 @@ def epsilon(
     >>> epsilon([0.0, 0.0, float("-inf")], cutoff=0.5).tokens
     [0, 1]
     """
-    read_choice("equality", equality, get_args(Equality))
-    read_choice("ties", ties, get_args(Ties))
     read_whole("least", least, 0)
     share = read_fraction("cutoff", cutoff, "(0, 1)")
-    here = numbers.by_shares(row)
+    here = numbers.by_shares(candidates)
     return here.keep_at_least(OfAll(share), strictly=equality == "removed", least=least, ties=ties)
-
-
-STEP = rule_step(epsilon, "keeps tokens with a probability of at least {cutoff}")

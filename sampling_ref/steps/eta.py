@@ -26,24 +26,23 @@ Rounding
 """
 
 from fractions import Fraction
-from typing import Any, Literal, get_args
+from typing import Literal
 
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.orders import Ties
 from sampling_ref.numbers.protocol import Numbers, OfEntropy
-from sampling_ref.parameters import read_choice, read_fraction, read_whole
+from sampling_ref.parameters import read_fraction, read_whole
 from sampling_ref.row import Candidates, Number
-from sampling_ref.steps.step import rule_step
-
-Equality = Literal["kept", "removed"]
+from sampling_ref.steps.step import rule
 
 
+@rule("keeps tokens with a probability of at least {cutoff}, or less if the entropy is high")
 def eta(
-    row: Any,
+    candidates: Candidates,
     cutoff: Number,
     *,
     scale: Number | None = None,
-    equality: Equality = "kept",
+    equality: Literal["kept", "removed"] = "kept",
     least: int = 1,
     ties: Ties = "lowest id",
     numbers: Numbers = EXACT,
@@ -58,19 +57,12 @@ def eta(
     >>> eta([0.0, 0.0, -0.5, -9.0], cutoff=0.25).tokens
     [0, 1, 2]
     """
-    read_choice("equality", equality, get_args(Equality))
-    read_choice("ties", ties, get_args(Ties))
     read_whole("least", least, 0)
     share = read_fraction("cutoff", cutoff, "(0, 1)")
     power, base = Fraction(1, 2), share  # the square root of epsilon
     if scale is not None:
         power, base = Fraction(1), read_fraction("scale", scale, "(0, inf)")
-    here = numbers.of(row)
+    here = numbers.of(candidates)
     return here.keep_at_least(
         OfEntropy(share, power, base), strictly=equality == "removed", least=least, ties=ties
     )
-
-
-STEP = rule_step(
-    eta, "keeps tokens with a probability of at least {cutoff}, or less if the entropy is high"
-)

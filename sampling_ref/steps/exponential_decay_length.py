@@ -20,17 +20,19 @@ Domain
     The growth is above 0.
 """
 
-from collections.abc import Collection, Iterable
-from typing import Any
+from collections.abc import Collection
 
 from sampling_ref.parameters import read_number, read_token_set, read_whole, tokens_seen
-from sampling_ref.row import Number, TokenId, change_logits, read_logits
-from sampling_ref.steps.step import Situation, Values, ids_in, row_step
+from sampling_ref.row import Number, ReadRow, TokenId, change_logits
+from sampling_ref.steps.step import row_rule
 
 
+@row_rule(
+    "from {start} tokens on, the end becomes more likely by powers of {growth}", touched="ends"
+)
 def exponential_decay_length(
-    logits: Any,
-    history: Any,
+    logits: ReadRow,
+    history: list[TokenId],
     start: int,
     growth: Number,
     ends: TokenId | Collection[TokenId],
@@ -42,29 +44,16 @@ def exponential_decay_length(
     >>> exponential_decay_length([3.0, -2.0], [0, 0, 0], start=1, growth=1.5, ends=1)
     [3.0, 0.5]
     """
-    numbers = read_logits(logits)
     read_whole("start", start)
     growth = read_number("growth", growth, "(0, inf)")
-    final = read_token_set(ends, len(numbers), "ends")
-    generated = tokens_seen(history, len(numbers), scope="output", prompt_length=prompt_length)
+    final = read_token_set(ends, len(logits), "ends")
+    generated = tokens_seen(history, scope="output", prompt_length=prompt_length)
     beyond = len(generated) - start
     if beyond <= 0:
-        return numbers
+        return logits
 
     def raised(_: TokenId, logit: Number) -> Number:
         size = -logit if logit < 0 else logit
         return logit + size * (growth**beyond - 1)
 
-    return change_logits("the exponential length decay", numbers, final, raised)
-
-
-def _ends(situation: Situation, values: Values) -> Iterable[TokenId]:
-    return ids_in(values["ends"], situation.size)
-
-
-STEP = row_step(
-    "exponential_decay_length",
-    exponential_decay_length,
-    "from {start} tokens on, the end becomes more likely by powers of {growth}",
-    touched=_ends,
-)
+    return change_logits("the exponential length decay", logits, final, raised)

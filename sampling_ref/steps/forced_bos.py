@@ -13,14 +13,13 @@ Empty history
     Nothing is forced: the rule is for decoders, whose history begins with a start token.
 """
 
-from typing import Any
-
 from sampling_ref.parameters import read_history
-from sampling_ref.row import Number, TokenId, force, read_logits
-from sampling_ref.steps.step import no_tokens, row_step
+from sampling_ref.row import Number, ReadRow, TokenId, force
+from sampling_ref.steps.step import row_rule
 
 
-def forced_bos(logits: Any, history: Any, token: TokenId) -> list[Number]:
+@row_rule("the first token is {token}", touched="nothing")
+def forced_bos(logits: ReadRow, history: list[TokenId], token: TokenId) -> list[Number]:
     """Return the row, or only `token` if it is the second one.
 
     >>> forced_bos([1.0, 2.0], [0], token=0)
@@ -28,10 +27,5 @@ def forced_bos(logits: Any, history: Any, token: TokenId) -> list[Number]:
     >>> forced_bos([1.0, 2.0], [0, 1], token=0)
     [1.0, 2.0]
     """
-    numbers = read_logits(logits)
-    tokens = read_history(history, len(numbers))
-    forced = read_history([token], len(numbers), "token")
-    return force(numbers, forced) if len(tokens) == 1 else numbers
-
-
-STEP = row_step("forced_bos", forced_bos, "the first token is {token}", touched=no_tokens)
+    forced = read_history([token], len(logits), "token")
+    return force(logits, forced) if len(history) == 1 else logits

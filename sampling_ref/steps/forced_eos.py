@@ -19,16 +19,16 @@ No ends
 """
 
 from collections.abc import Collection
-from typing import Any
 
-from sampling_ref.parameters import read_history, read_token_set, read_whole, tokens_seen
-from sampling_ref.row import Number, TokenId, force, read_logits
-from sampling_ref.steps.step import no_tokens, row_step
+from sampling_ref.parameters import read_token_set, read_whole, tokens_seen
+from sampling_ref.row import Number, ReadRow, TokenId, force
+from sampling_ref.steps.step import row_rule
 
 
+@row_rule("at length {max_length} the end is forced", touched="nothing")
 def forced_eos(
-    logits: Any,
-    history: Any,
+    logits: ReadRow,
+    history: list[TokenId],
     max_length: int | None,
     ends: TokenId | Collection[TokenId],
     *,
@@ -44,17 +44,10 @@ def forced_eos(
     >>> forced_eos([1.0, 2.0], [0, 0], None, ends=1, new_tokens=2, prompt_length=1)
     [-inf, 0.0]
     """
-    numbers = read_logits(logits)
-    tokens = read_history(history, len(numbers))
-    prompt = tokens_seen(tokens, len(numbers), scope="prompt", prompt_length=prompt_length)
+    prompt = tokens_seen(history, scope="prompt", prompt_length=prompt_length)
     if new_tokens is None:
         longest = read_whole("max_length", max_length)
     else:
         longest = len(prompt) + read_whole("new_tokens", new_tokens)
-    final = read_token_set(ends, len(numbers), "ends")
-    return force(numbers, final) if len(tokens) == longest - 1 else numbers
-
-
-STEP = row_step(
-    "forced_eos", forced_eos, "at length {max_length} the end is forced", touched=no_tokens
-)
+    final = read_token_set(ends, len(logits), "ends")
+    return force(logits, final) if len(history) == longest - 1 else logits

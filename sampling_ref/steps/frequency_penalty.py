@@ -25,23 +25,21 @@ Domain
 """
 
 from collections import Counter
-from typing import Any, Literal, get_args
+from typing import Literal
 
-from sampling_ref.parameters import Scope, read_choice, read_number, read_whole, tokens_seen
-from sampling_ref.row import Number, TokenId, change_logits, read_logits
-from sampling_ref.steps.step import row_step
-
-Method = Literal["subtract", "divide"]
-Arithmetic = Literal["at once", "one by one"]
+from sampling_ref.parameters import Scope, read_number, read_whole, tokens_seen
+from sampling_ref.row import Number, ReadRow, TokenId, change_logits
+from sampling_ref.steps.step import row_rule
 
 
+@row_rule("tokens lose {penalty} for each occurrence", numbers=("penalty",))
 def frequency_penalty(
-    logits: Any,
-    history: Any,
+    logits: ReadRow,
+    history: list[TokenId],
     penalty: Number,
     *,
-    method: Method = "subtract",
-    arithmetic: Arithmetic = "at once",
+    method: Literal["subtract", "divide"] = "subtract",
+    arithmetic: Literal["at once", "one by one"] = "at once",
     window: int | None = None,
     scope: Scope = "output",
     skipped: int = 0,
@@ -54,14 +52,10 @@ def frequency_penalty(
     >>> frequency_penalty([4.0, 4.0], [0, 1, 0], penalty=2.0, method="divide")
     [1.0, 2.0]
     """
-    numbers = read_logits(logits)
-    read_choice("method", method, get_args(Method))
-    read_choice("arithmetic", arithmetic, get_args(Arithmetic))
     domain = "(-inf, inf)" if method == "subtract" else "(0, inf)"
     penalty = read_number("penalty", penalty, domain)
     seen = tokens_seen(
         history,
-        len(numbers),
         window=window,
         scope=scope,
         prompt_length=prompt_length,
@@ -77,12 +71,4 @@ def frequency_penalty(
             return logit
         return logit / penalty**count if method == "divide" else logit - penalty * count
 
-    return change_logits("the frequency penalty", numbers, counts, penalised)
-
-
-STEP = row_step(
-    "frequency_penalty",
-    frequency_penalty,
-    "tokens lose {penalty} for each occurrence",
-    numbers=("penalty",),
-)
+    return change_logits("the frequency penalty", logits, counts, penalised)

@@ -17,40 +17,36 @@ Nothing possible
 """
 
 from dataclasses import replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.orders import first_largest, last_largest
 from sampling_ref.numbers.protocol import Numbers
 from sampling_ref.parameters import read_choice
 from sampling_ref.row import Candidates, ReadRow, TokenId, mask, read_possible_logits
-from sampling_ref.steps.step import rule_step
-
-Ties = Literal["first", "last"]
+from sampling_ref.steps.step import rule
 
 
-def greedy(row: Any, *, ties: Ties = "first", numbers: Numbers = EXACT) -> Candidates:
+@rule("keeps only the most probable token")
+def greedy(
+    candidates: Candidates, *, ties: Literal["first", "last"] = "first", numbers: Numbers = EXACT
+) -> Candidates:
     """Return the candidates with only the largest logit left; the others are impossible.
 
     >>> greedy([1.0, 3.0, 3.0]).row(3)
     [-inf, 3.0, -inf]
     """
-    read_choice("ties", ties, get_args(Ties))
-    candidates = numbers.candidates(row)
     logits = candidates.logits
     largest = first_largest(logits) if ties == "first" else last_largest(logits)
     return replace(candidates, logits=ReadRow(mask(logits, [largest])), whole=None)
 
 
-def greedy_token(logits: Any, *, ties: Ties = "first") -> TokenId:
+def greedy_token(logits: Any, *, ties: Literal["first", "last"] = "first") -> TokenId:
     """Return the token with the largest logit.
 
     >>> greedy_token([1.0, 3.0, 3.0]), greedy_token([1.0, 3.0, 3.0], ties="last")
     (1, 2)
     """
     numbers = read_possible_logits(logits)
-    read_choice("ties", ties, get_args(Ties))
+    read_choice("ties", ties, ("first", "last"))
     return first_largest(numbers) if ties == "first" else last_largest(numbers)
-
-
-STEP = rule_step(greedy, "keeps only the most probable token")

@@ -15,16 +15,20 @@ Range
     nearer end (`limit=100`).
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
-from sampling_ref.parameters import read_bias, read_history, read_number, read_numbers_of_tokens
-from sampling_ref.row import Number, TokenId, change_logits, read_logits
-from sampling_ref.steps.step import Situation, Values, ids_in, row_step
+from sampling_ref.parameters import read_bias, read_number, read_numbers_of_tokens
+from sampling_ref.row import Number, ReadRow, TokenId, change_logits
+from sampling_ref.steps.step import row_rule
 
 
+@row_rule("adds numbers to single tokens", touched="biases", numbers=("biases",))
 def logit_bias(
-    logits: Any, history: Any, biases: Mapping[TokenId, Number], *, limit: Number | None = None
+    logits: ReadRow,
+    history: list[TokenId],
+    biases: Mapping[TokenId, Number],
+    *,
+    limit: Number | None = None,
 ) -> list[Number]:
     """Return the row with each bias added to the logit of its token.
 
@@ -33,27 +37,11 @@ def logit_bias(
     >>> logit_bias([1.0, 2.0], [], {0: 1000.0}, limit=100)
     [101.0, 2.0]
     """
-    numbers = read_logits(logits)
-    size = len(numbers)
-    read_history(history, size)
-    checked = read_numbers_of_tokens(biases, size, "biases", read_bias)
+    checked = read_numbers_of_tokens(biases, len(logits), "biases", read_bias)
     most = None if limit is None else read_number("limit", limit, "[0, inf)")
 
     def biased(token: TokenId, logit: Number) -> Number:
         bias = checked[token]
         return logit + (bias if most is None else max(-most, min(most, bias)))
 
-    return change_logits("the logit bias", numbers, checked, biased)
-
-
-def _biased_tokens(situation: Situation, values: Values) -> Iterable[TokenId]:
-    return ids_in(values["biases"], situation.size)
-
-
-STEP = row_step(
-    "logit_bias",
-    logit_bias,
-    "adds numbers to single tokens",
-    touched=_biased_tokens,
-    numbers=("biases",),
-)
+    return change_logits("the logit bias", logits, checked, biased)

@@ -48,9 +48,15 @@ from sampling_ref.lz.changes import add_to_all, amount_of
 from sampling_ref.lz.variants import Variant, lz_changes
 from sampling_ref.parameters import read_number
 from sampling_ref.row import Number, Row, TokenId, read_logits
-from sampling_ref.steps.step import all_tokens, row_step
+from sampling_ref.steps.step import row_rule
 
 
+@row_rule(
+    "adds {strength} times the bits that each token adds to the LZ code",
+    touched="row",
+    name="lz",
+    reads=False,
+)
 def lz_penalty(
     logits: Row,
     history: Sequence[TokenId],
@@ -88,11 +94,3 @@ def lz_penalty(
         if change.power:
             [changed[token]] = add_to_all([row[token]], amount_of(change, strength), [token])
     return changed
-
-
-STEP = row_step(
-    "lz",
-    lz_penalty,
-    "adds {strength} times the bits that each token adds to the LZ code",
-    touched=all_tokens,
-)

@@ -14,15 +14,15 @@ Which tokens
 """
 
 from collections.abc import Collection
-from typing import Any
 
-from sampling_ref.parameters import read_history, read_token_set, read_whole
-from sampling_ref.row import Number, TokenId, ban, read_logits
-from sampling_ref.steps.step import no_tokens, row_step
+from sampling_ref.parameters import read_token_set, read_whole
+from sampling_ref.row import Number, ReadRow, TokenId, ban
+from sampling_ref.steps.step import row_rule
 
 
+@row_rule("no end before the sequence has {length} tokens", touched="nothing")
 def min_length(
-    logits: Any, history: Any, length: int, ends: TokenId | Collection[TokenId]
+    logits: ReadRow, history: list[TokenId], length: int, ends: TokenId | Collection[TokenId]
 ) -> list[Number]:
     """Return the row, without the ends while the history is too short.
 
@@ -31,13 +31,6 @@ def min_length(
     >>> min_length([1.0, 2.0], [0, 0, 0], length=3, ends=1)
     [1.0, 2.0]
     """
-    numbers = read_logits(logits)
-    tokens = read_history(history, len(numbers))
     read_whole("length", length)
-    final = read_token_set(ends, len(numbers), "ends")
-    return ban(numbers, final) if len(tokens) < length else numbers
-
-
-STEP = row_step(
-    "min_length", min_length, "no end before the sequence has {length} tokens", touched=no_tokens
-)
+    final = read_token_set(ends, len(logits), "ends")
+    return ban(logits, final) if len(history) < length else logits

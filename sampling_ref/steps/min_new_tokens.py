@@ -13,16 +13,16 @@ Other names
 """
 
 from collections.abc import Collection
-from typing import Any
 
 from sampling_ref.parameters import read_token_set, read_whole, tokens_seen
-from sampling_ref.row import Number, TokenId, ban, read_logits
-from sampling_ref.steps.step import no_tokens, row_step
+from sampling_ref.row import Number, ReadRow, TokenId, ban
+from sampling_ref.steps.step import row_rule
 
 
+@row_rule("no end before {count} tokens follow the prompt", touched="nothing")
 def min_new_tokens(
-    logits: Any,
-    history: Any,
+    logits: ReadRow,
+    history: list[TokenId],
     count: int,
     ends: TokenId | Collection[TokenId],
     *,
@@ -35,16 +35,7 @@ def min_new_tokens(
     >>> min_new_tokens([1.0, 2.0], [0, 0, 0], count=1, ends=[1], prompt_length=2)
     [1.0, 2.0]
     """
-    numbers = read_logits(logits)
     read_whole("count", count)
-    final = read_token_set(ends, len(numbers), "ends")
-    generated = tokens_seen(history, len(numbers), scope="output", prompt_length=prompt_length)
-    return ban(numbers, final) if len(generated) < count else numbers
-
-
-STEP = row_step(
-    "min_new_tokens",
-    min_new_tokens,
-    "no end before {count} tokens follow the prompt",
-    touched=no_tokens,
-)
+    final = read_token_set(ends, len(logits), "ends")
+    generated = tokens_seen(history, scope="output", prompt_length=prompt_length)
+    return ban(logits, final) if len(generated) < count else logits

@@ -24,25 +24,23 @@ Rounding
     at the threshold only for m = 1.
 """
 
-from typing import Any, Literal, get_args
+from typing import Literal
 
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.orders import Ties
 from sampling_ref.numbers.protocol import Numbers, OfLargest
-from sampling_ref.parameters import read_choice, read_fraction, read_whole
+from sampling_ref.parameters import read_fraction, read_whole
 from sampling_ref.row import Candidates, Number
-from sampling_ref.steps.step import rule_step
-
-Equality = Literal["kept", "removed"]
-AboveOne = Literal["error", "best"]
+from sampling_ref.steps.step import rule
 
 
+@rule("keeps tokens with at least {m} times the largest probability")
 def min_p(
-    row: Any,
+    candidates: Candidates,
     m: Number,
     *,
-    equality: Equality = "kept",
-    above_one: AboveOne = "error",
+    equality: Literal["kept", "removed"] = "kept",
+    above_one: Literal["error", "best"] = "error",
     least: int = 1,
     ties: Ties = "lowest id",
     numbers: Numbers = EXACT,
@@ -57,18 +55,12 @@ def min_p(
     >>> min_p([2.0, 1.5, 0.0], m=0.5).tokens
     [0, 1]
     """
-    read_choice("equality", equality, get_args(Equality))
-    read_choice("above_one", above_one, get_args(AboveOne))
-    read_choice("ties", ties, get_args(Ties))
     read_whole("least", least, 0)
     share = read_fraction("m", m, "[0, 1]" if above_one == "error" else "[0, inf)")
-    here = numbers.by_shares(row)
+    here = numbers.by_shares(candidates)
     return here.keep_at_least(
         OfLargest(share),
         strictly=equality == "removed" and share > 0,
         least=max(least, int(above_one == "best")),
         ties=ties,
     )
-
-
-STEP = rule_step(min_p, "keeps tokens with at least {m} times the largest probability")

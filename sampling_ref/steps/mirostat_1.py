@@ -52,7 +52,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
 from math import floor, inf
-from typing import Any, Literal, get_args
+from typing import Literal
 
 from sampling_ref.numbers.binary32 import quotient, to_binary32
 from sampling_ref.numbers.exact import EXACT
@@ -62,21 +62,21 @@ from sampling_ref.numbers.reals import Real, sum_of
 from sampling_ref.parameters import read_choice, read_fraction, read_whole
 from sampling_ref.row import Candidates, Number
 from sampling_ref.steps.mirostat import next_mu
-from sampling_ref.steps.step import rule_step
+from sampling_ref.steps.step import rule
 
 WHOLE = ("floor", "nearest and one")
-Flat = Literal["limit", "one"]
 
 
+@rule("keeps as many tokens as hold the surprise near {tau} bits", remember=next_mu)
 def mirostat_1(
-    row: Any,
+    candidates: Candidates,
     mu: Number | None = None,
     *,
     tau: Number,
     ranks: int = 100,
     size: int | None = None,
     whole: str = "floor",
-    flat: Flat = "limit",
+    flat: Literal["limit", "one"] = "limit",
     largest_k: int | None = None,
     numbers: Numbers = EXACT,
 ) -> Candidates:
@@ -89,12 +89,11 @@ def mirostat_1(
     ([0], [0, 1, 2])
     """
     read_choice("whole", whole, WHOLE)
-    read_choice("flat", flat, get_args(Flat))
     read_whole("ranks", ranks, 2)
     if largest_k is not None:
         read_whole("largest_k", largest_k, 1)
     most = 2 * read_fraction("tau", tau) if mu is None else read_fraction("mu", mu)
-    here = numbers.of(row).ordered()
+    here = numbers.of(candidates).ordered()
     tokens = len(here.values)
     vocabulary = tokens if size is None else read_whole("size", size, tokens)
     best = [here.values[place] for place in here.largest(ranks, "lowest id")]
@@ -116,7 +115,7 @@ def _count(
     size: int,
     tokens: int,
     whole: str,
-    flat: Flat,
+    flat: Literal["limit", "one"],
     largest_k: int | None,
 ) -> int:
     """Return how many of the possible tokens k means."""
@@ -178,8 +177,3 @@ def _count_in_32_bits(
     damping = to_binary32(1 - powf(float(size), -excess))
     k = powf(quotient(raised, damping), quotient(1.0, exponent))
     return int(k) if 1 <= k < (inf if largest_k is None else largest_k + 1) else 1
-
-
-STEP = rule_step(
-    mirostat_1, "keeps as many tokens as hold the surprise near {tau} bits", remember=next_mu
-)

@@ -21,18 +21,17 @@ Rounding
     and mu is calculated from it in floats.
 """
 
-from typing import Any
-
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.protocol import Numbers, Surprise
 from sampling_ref.parameters import read_fraction
 from sampling_ref.row import Candidates, Number
 from sampling_ref.steps.mirostat import next_mu
-from sampling_ref.steps.step import rule_step
+from sampling_ref.steps.step import rule
 
 
+@rule("removes tokens that are too surprising, to hold the surprise near {tau}", remember=next_mu)
 def mirostat_2(
-    row: Any, mu: Number | None = None, *, tau: Number, numbers: Numbers = EXACT
+    candidates: Candidates, mu: Number | None = None, *, tau: Number, numbers: Numbers = EXACT
 ) -> Candidates:
     """Return the candidates of at most `mu` bits of surprise, by default twice tau.
 
@@ -42,12 +41,5 @@ def mirostat_2(
     [0]
     """
     most = 2 * read_fraction("tau", tau) if mu is None else read_fraction("mu", mu)
-    here = numbers.of(row)
+    here = numbers.of(candidates)
     return here.keep_at_least(Surprise(most), strictly=False, least=1, ties="lowest id")
-
-
-STEP = rule_step(
-    mirostat_2,
-    "removes tokens that are too surprising, to hold the surprise near {tau}",
-    remember=next_mu,
-)

@@ -15,38 +15,27 @@ All banned
     Nothing keeps a token possible. If all are banned the row is all minus infinity.
 """
 
-from typing import Any
-
-from sampling_ref.parameters import read_history, read_whole
-from sampling_ref.row import Number, ban, read_logits
-from sampling_ref.steps.step import no_tokens, row_step
+from sampling_ref.parameters import read_whole
+from sampling_ref.row import Number, ReadRow, TokenId, ban
+from sampling_ref.steps.step import row_rule
 
 
-def no_repeat_ngram(logits: Any, history: Any, ngram_size: int) -> list[Number]:
+@row_rule("no sequence of {ngram_size} tokens may occur twice", touched="nothing")
+def no_repeat_ngram(logits: ReadRow, history: list[TokenId], ngram_size: int) -> list[Number]:
     """Return the row without the tokens that would repeat an n-gram of `ngram_size` tokens.
 
     >>> no_repeat_ngram([1.0, 2.0, 3.0], [0, 1, 0], ngram_size=2)
     [1.0, -inf, 3.0]
     """
-    numbers = read_logits(logits)
-    tokens = read_history(history, len(numbers))
     read_whole("ngram_size", ngram_size, least=1)
-    if len(tokens) < ngram_size:
-        return numbers
-    prefix = tokens[len(tokens) - (ngram_size - 1) :]
+    if len(history) < ngram_size:
+        return logits
+    prefix = history[len(history) - (ngram_size - 1) :]
     return ban(
-        numbers,
+        logits,
         (
-            tokens[end]
-            for end in range(ngram_size - 1, len(tokens))
-            if tokens[end - (ngram_size - 1) : end] == prefix
+            history[end]
+            for end in range(ngram_size - 1, len(history))
+            if history[end - (ngram_size - 1) : end] == prefix
         ),
     )
-
-
-STEP = row_step(
-    "no_repeat_ngram",
-    no_repeat_ngram,
-    "no sequence of {ngram_size} tokens may occur twice",
-    touched=no_tokens,
-)

@@ -25,27 +25,29 @@ Domain
 """
 
 from collections import Counter
-from typing import Any, Literal, get_args
+from typing import Literal
 
-from sampling_ref.parameters import read_choice, read_number, tokens_seen
-from sampling_ref.row import Number, TokenId, change_logits, read_logits
-from sampling_ref.steps.step import row_step
+from sampling_ref.parameters import read_number, tokens_seen
+from sampling_ref.row import Number, ReadRow, TokenId, change_logits
+from sampling_ref.steps.step import row_rule
 
-Order = Literal["repetition first", "repetition last"]
-AdditiveScope = Literal["all", "output"]
 DEFAULT_WINDOW = 64
 
 
+@row_rule(
+    "tokens seen before: repetition {repetition}, frequency {frequency}, presence {presence}",
+    numbers=("repetition", "frequency", "presence"),
+)
 def penalties(
-    logits: Any,
-    history: Any,
+    logits: ReadRow,
+    history: list[TokenId],
     repetition: Number = 1,
     frequency: Number = 0,
     presence: Number = 0,
     *,
     window: int | None = DEFAULT_WINDOW,
-    order: Order = "repetition first",
-    additive_scope: AdditiveScope = "all",
+    order: Literal["repetition first", "repetition last"] = "repetition first",
+    additive_scope: Literal["all", "output"] = "all",
     prompt_length: int = 0,
 ) -> list[Number]:
     """Return the row after all three penalties.
@@ -55,17 +57,13 @@ def penalties(
     >>> penalties([0.5, 0.5], [0], 2.0, 1.0, order="repetition last")
     [-1.0, 0.5]
     """
-    numbers = read_logits(logits)
-    size = len(numbers)
     repetition = read_number("repetition", repetition, "(0, inf)")
     frequency = read_number("frequency", frequency)
     presence = read_number("presence", presence)
-    read_choice("order", order, get_args(Order))
-    read_choice("additive_scope", additive_scope, get_args(AdditiveScope))
-    seen = tokens_seen(history, size, window=window, scope="all", prompt_length=prompt_length)
+    seen = tokens_seen(history, window=window, scope="all", prompt_length=prompt_length)
     # The last tokens of the output are the last tokens of the history, as far as it reaches.
     counts = Counter(
-        tokens_seen(history, size, window=window, scope=additive_scope, prompt_length=prompt_length)
+        tokens_seen(history, window=window, scope=additive_scope, prompt_length=prompt_length)
     )
 
     def divided(logit: Number) -> Number:
@@ -77,12 +75,4 @@ def penalties(
             return divided(logit) - (count * frequency + min(count, 1) * presence)
         return divided(logit - count * frequency - min(count, 1) * presence)
 
-    return change_logits("the penalties", numbers, Counter(seen), penalised)
-
-
-STEP = row_step(
-    "penalties",
-    penalties,
-    "tokens seen before: repetition {repetition}, frequency {frequency}, presence {presence}",
-    numbers=("repetition", "frequency", "presence"),
-)
+    return change_logits("the penalties", logits, Counter(seen), penalised)

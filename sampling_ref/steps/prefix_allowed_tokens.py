@@ -19,22 +19,21 @@ The history
 
 from collections.abc import Callable, Collection
 from math import inf
-from typing import Any, Literal, get_args
+from typing import Literal
 
 from sampling_ref.errors import ParameterError
-from sampling_ref.parameters import read_choice, read_history, read_token_set
-from sampling_ref.row import Number, TokenId, force, mask, read_logits
-from sampling_ref.steps.step import no_tokens, row_step
-
-WhenNone = Literal["force", "leave"]
+from sampling_ref.parameters import read_token_set
+from sampling_ref.row import Number, ReadRow, TokenId, force, mask
+from sampling_ref.steps.step import row_rule
 
 
+@row_rule("only tokens that a function of the history allows", touched="nothing")
 def prefix_allowed_tokens(
-    logits: Any,
-    history: Any,
+    logits: ReadRow,
+    history: list[TokenId],
     allowed_after: Callable[[list[TokenId]], Collection[TokenId]],
     *,
-    when_none: WhenNone = "force",
+    when_none: Literal["force", "leave"] = "force",
 ) -> list[Number]:
     """Return the row with only the tokens left that `allowed_after` allows.
 
@@ -43,21 +42,10 @@ def prefix_allowed_tokens(
     >>> prefix_allowed_tokens([1.0, float("-inf")], [0], lambda history: [1])
     [-inf, 0.0]
     """
-    numbers = read_logits(logits)
-    tokens = read_history(history, len(numbers))
-    read_choice("when_none", when_none, get_args(WhenNone))
     if not callable(allowed_after):
         raise ParameterError("allowed_after", allowed_after, "must be a function of the history")
-    kept = read_token_set(allowed_after(tokens), len(numbers), "allowed_after(history)")
+    kept = read_token_set(allowed_after(history), len(logits), "allowed_after(history)")
     if not kept:
         raise ParameterError("allowed_after(history)", [], "must name at least one token")
-    masked = mask(numbers, kept)
-    return force(numbers, kept) if when_none == "force" and max(masked) == -inf else masked
-
-
-STEP = row_step(
-    "prefix_allowed_tokens",
-    prefix_allowed_tokens,
-    "only tokens that a function of the history allows",
-    touched=no_tokens,
-)
+    masked = mask(logits, kept)
+    return force(logits, kept) if when_none == "force" and max(masked) == -inf else masked

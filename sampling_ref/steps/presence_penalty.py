@@ -21,21 +21,20 @@ Domain
 """
 
 from collections import Counter
-from typing import Any, Literal, get_args
+from typing import Literal
 
-from sampling_ref.parameters import Scope, read_choice, read_number, read_whole, tokens_seen
-from sampling_ref.row import Number, TokenId, change_logits, read_logits
-from sampling_ref.steps.step import row_step
-
-Method = Literal["subtract", "divide"]
+from sampling_ref.parameters import Scope, read_number, read_whole, tokens_seen
+from sampling_ref.row import Number, ReadRow, TokenId, change_logits
+from sampling_ref.steps.step import row_rule
 
 
+@row_rule("tokens that occurred lose {penalty}", numbers=("penalty",))
 def presence_penalty(
-    logits: Any,
-    history: Any,
+    logits: ReadRow,
+    history: list[TokenId],
     penalty: Number,
     *,
-    method: Method = "subtract",
+    method: Literal["subtract", "divide"] = "subtract",
     window: int | None = None,
     scope: Scope = "output",
     skipped: int = 0,
@@ -46,13 +45,10 @@ def presence_penalty(
     >>> presence_penalty([1.0, 1.0, 1.0], [0, 1, 0], penalty=0.5)
     [0.5, 0.5, 1.0]
     """
-    numbers = read_logits(logits)
-    read_choice("method", method, get_args(Method))
     domain = "(-inf, inf)" if method == "subtract" else "(0, inf)"
     penalty = read_number("penalty", penalty, domain)
     seen = tokens_seen(
         history,
-        len(numbers),
         window=window,
         scope=scope,
         prompt_length=prompt_length,
@@ -63,12 +59,4 @@ def presence_penalty(
     def penalised(_: TokenId, logit: Number) -> Number:
         return logit / penalty if method == "divide" else logit - penalty
 
-    return change_logits("the presence penalty", numbers, counts, penalised)
-
-
-STEP = row_step(
-    "presence_penalty",
-    presence_penalty,
-    "tokens that occurred lose {penalty}",
-    numbers=("penalty",),
-)
+    return change_logits("the presence penalty", logits, counts, penalised)

@@ -21,12 +21,13 @@ from typing import Any
 
 from sampling_ref.parameters import read_history, read_number
 from sampling_ref.row import Number, numbers_of
-from sampling_ref.steps.step import no_tokens, row_step
+from sampling_ref.steps.step import row_rule
 
 LARGEST_BINARY32 = (2 - 2.0**-23) * 2.0**127
 """The largest finite 32-bit float, about 3.4e38."""
 
 
+@row_rule("impossible tokens get the smallest number of 32 bits", touched="nothing", reads=False)
 def remove_invalid_values(
     logits: Any, history: Any, *, largest: Number = LARGEST_BINARY32
 ) -> list[Number]:
@@ -48,11 +49,3 @@ def remove_invalid_values(
         else:
             replaced.append(0.0 if number != number else number)  # noqa: PLR0124 - NaN alone
     return replaced
-
-
-STEP = row_step(
-    "remove_invalid_values",
-    remove_invalid_values,
-    "impossible tokens get the smallest number of 32 bits",
-    touched=no_tokens,
-)

@@ -33,25 +33,22 @@ Arithmetic
 """
 
 from collections import Counter
-from typing import Any, Literal, get_args
+from typing import Literal
 
-from sampling_ref.parameters import Scope, read_choice, read_number, read_whole, tokens_seen
-from sampling_ref.row import Number, TokenId, change_logits, read_logits
-from sampling_ref.steps.step import row_step
-
-Method = Literal["by sign", "divide", "subtract"]
-Counting = Literal["distinct", "each occurrence"]
-Arithmetic = Literal["division", "reciprocal"]
+from sampling_ref.parameters import Scope, read_number, read_whole, tokens_seen
+from sampling_ref.row import Number, ReadRow, TokenId, change_logits
+from sampling_ref.steps.step import row_rule
 
 
+@row_rule("makes tokens seen before less likely by {penalty}", numbers=("penalty",))
 def repetition_penalty(
-    logits: Any,
-    history: Any,
+    logits: ReadRow,
+    history: list[TokenId],
     penalty: Number,
     *,
-    method: Method = "by sign",
-    counting: Counting = "distinct",
-    arithmetic: Arithmetic = "division",
+    method: Literal["by sign", "divide", "subtract"] = "by sign",
+    counting: Literal["distinct", "each occurrence"] = "distinct",
+    arithmetic: Literal["division", "reciprocal"] = "division",
     window: int | None = None,
     scope: Scope = "all",
     skipped: int = 0,
@@ -66,15 +63,10 @@ def repetition_penalty(
     >>> repetition_penalty([8.0, -1.0], [0, 1, 0], penalty=2.0, counting="each occurrence")
     [2.0, -2.0]
     """
-    numbers = read_logits(logits)
-    read_choice("method", method, get_args(Method))
-    read_choice("counting", counting, get_args(Counting))
-    read_choice("arithmetic", arithmetic, get_args(Arithmetic))
     domain = "(-inf, inf)" if method == "subtract" else "(0, inf)"
     penalty = read_number("penalty", penalty, domain)
     seen = tokens_seen(
         history,
-        len(numbers),
         window=window,
         scope=scope,
         prompt_length=prompt_length,
@@ -97,12 +89,4 @@ def repetition_penalty(
             logit = penalised_once(logit)
         return logit
 
-    return change_logits("the repetition penalty", numbers, counts, penalised)
-
-
-STEP = row_step(
-    "repetition_penalty",
-    repetition_penalty,
-    "makes tokens seen before less likely by {penalty}",
-    numbers=("penalty",),
-)
+    return change_logits("the repetition penalty", logits, counts, penalised)

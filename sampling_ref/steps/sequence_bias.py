@@ -21,12 +21,21 @@ from collections.abc import Iterable
 from typing import Any
 
 from sampling_ref.errors import ParameterError
-from sampling_ref.parameters import read_bias, read_history, read_sequences
-from sampling_ref.row import Number, TokenId, change_logits, read_logits
-from sampling_ref.steps.step import Situation, Values, row_step
+from sampling_ref.parameters import read_bias, read_sequences
+from sampling_ref.row import Number, ReadRow, TokenId, change_logits
+from sampling_ref.steps.step import Situation, Values, row_rule
 
 
-def sequence_bias(logits: Any, history: Any, biases: Any) -> list[Number]:
+def _last_tokens(situation: Situation, values: Values) -> Iterable[TokenId]:
+    return {sequence[-1] for sequence in read_biases(values["biases"], situation.size)}
+
+
+@row_rule(
+    "adds numbers to the tokens that would complete sequences",
+    touched=_last_tokens,
+    numbers=("biases",),
+)
+def sequence_bias(logits: ReadRow, history: list[TokenId], biases: Any) -> list[Number]:
     """Return the row with the biases of the sequences that the next token could complete.
 
     `biases` are pairs of a sequence and its bias, or a mapping from tuples to biases.
@@ -34,16 +43,14 @@ def sequence_bias(logits: Any, history: Any, biases: Any) -> list[Number]:
     >>> sequence_bias([0.0, 0.0, 0.0], [2, 0], [([0], 1.0), ([0, 1], 2.0), ([1, 2], 4.0)])
     [1.0, 2.0, 0.0]
     """
-    numbers = read_logits(logits)
-    tokens = read_history(history, len(numbers))
     sums: dict[TokenId, Number] = {}
-    for sequence, bias in shortest_first(read_biases(biases, len(numbers))):
+    for sequence, bias in shortest_first(read_biases(biases, len(logits))):
         prefix, last = sequence[:-1], sequence[-1]
-        if tuple(tokens[max(0, len(tokens) - len(prefix)) :]) == prefix:
+        if tuple(history[max(0, len(history) - len(prefix)) :]) == prefix:
             sums[last] = sums[last] + bias if last in sums else bias
 
     return change_logits(
-        "the sequence bias", numbers, sums, lambda token, logit: logit + sums[token]
+        "the sequence bias", logits, sums, lambda token, logit: logit + sums[token]
     )
 
 
@@ -76,16 +83,3 @@ def shortest_first(
     """
     lengths = [1, *dict.fromkeys(len(sequence) for sequence in biases if len(sequence) > 1)]
     return [pair for length in lengths for pair in biases.items() if len(pair[0]) == length]
-
-
-def _last_tokens(situation: Situation, values: Values) -> Iterable[TokenId]:
-    return {sequence[-1] for sequence in read_biases(values["biases"], situation.size)}
-
-
-STEP = row_step(
-    "sequence_bias",
-    sequence_bias,
-    "adds numbers to the tokens that would complete sequences",
-    touched=_last_tokens,
-    numbers=("biases",),
-)

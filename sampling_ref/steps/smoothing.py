@@ -21,23 +21,24 @@ The whole row impossible
 
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.protocol import Numbers
 from sampling_ref.parameters import read_number
 from sampling_ref.row import Candidates, Number, ReadRow, TokenId, change_logits
-from sampling_ref.steps.step import rule_step
+from sampling_ref.steps.step import rule
 
 
-def smoothing(row: Any, smoothing_factor: Number, *, numbers: Numbers = EXACT) -> Candidates:
+@rule("logits fall with the square of their distance")
+def smoothing(
+    candidates: Candidates, smoothing_factor: Number, *, numbers: Numbers = EXACT
+) -> Candidates:
     """Return the candidates after quadratic smoothing.
 
     >>> smoothing([3.0, 1.0, 2.5, float("-inf")], 0.5).row(4)
     [0.0, -2.0, -0.125, -inf]
     """
     strength = read_number("smoothing_factor", smoothing_factor, "(0, inf)")
-    candidates = numbers.candidates(row)
     logits = [numbers.number(logit) for logit in candidates.true_logits()]
     largest = max(logits)
 
@@ -47,6 +48,3 @@ def smoothing(row: Any, smoothing_factor: Number, *, numbers: Numbers = EXACT) -
 
     changed = ReadRow(change_logits("smoothing", logits, range(len(logits)), smoothed))
     return replace(candidates, logits=changed, factor=Fraction(1), whole=None)
-
-
-STEP = rule_step(smoothing, "logits fall with the square of their distance")

@@ -1,28 +1,39 @@
 """A step of a chain: a name, parameters, choices at open points, a function of candidates.
 
 Each rule has one file in this folder, named after its step. The file contains the rule in
-words and its source, one function that implements it, and at its end `STEP`, which makes the
-function a step of a chain. `table.py` collects them. Files of rules do not import each other.
+words and its source, and one function that implements it. A decorator, `row_rule` or `rule`,
+makes the function a step of a chain; `table.py` collects them. Files of rules do not import
+each other.
 
-A function on rows says in its signature what it needs. What a chain knows (the
-history, the length of the prompt, a random number, the factor that stands for the
-temperature) is given to it by name. What remains are the step's own parameters.
+A function says in its signature what it needs. What a chain knows (the history, the length
+of the prompt, a random number) is given to it by name. What remains are the step's own
+parameters. A parameter that is annotated with `Literal` and has a default is a choice. Called
+by itself, a function takes any row: the decorator reads it, and checks the choices.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import wraps
 from inspect import Parameter, signature
 from math import inf
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
+from typing import (
+    Any,
+    Concatenate,
+    Literal,
+    ParamSpec,
+    TypeAlias,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from sampling_ref.errors import ParameterError, UnknownNameError
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.protocol import Numbers
-from sampling_ref.parameters import is_token
-from sampling_ref.random.sources import Given, Randomness
-from sampling_ref.row import Candidates, Number, ReadRow, TokenId, is_number
+from sampling_ref.parameters import is_token, read_choice, read_history
+from sampling_ref.random.sources import NO_NUMBERS, Randomness
+from sampling_ref.row import Candidates, Number, ReadRow, TokenId, is_number, read_logits
 
 
 @dataclass(frozen=True)
@@ -37,16 +48,13 @@ class Situation:
     size: int
     history: Sequence[TokenId] = ()
     prompt_length: int = 0
-    randomness: Randomness = field(default_factory=lambda: Given([]))
+    randomness: Randomness = NO_NUMBERS
     state: Mapping[str, Any] = field(default_factory=dict)
     numbers: Numbers = EXACT
 
 
 Values: TypeAlias = Mapping[str, Any]
 """A step's parameters and choices, by name."""
-
-Apply: TypeAlias = Callable[[Candidates, Situation, Values], Candidates]
-"""What a step does: new candidates from candidates, the situation and the values."""
 
 Remember: TypeAlias = Callable[
     [Candidates, Candidates, Situation, Values, TokenId], Mapping[str, Any]
@@ -62,13 +70,14 @@ REQUIRED = object()
 class Step:
     """One step under its one name.
 
-    `parameters` gives each parameter's default, `choices` the names allowed at each open
-    point, the default first. `why` is the sentence that a trace prints, with the values
-    put in. An adaptive step also says what it remembers.
+    `apply` makes new candidates from candidates, the situation and the values. `parameters`
+    gives each parameter's default, `choices` the names allowed at each open point, the
+    default first. `why` is the sentence that a trace prints, with the values put in. An
+    adaptive step also says what it remembers.
     """
 
     name: str
-    apply: Apply
+    apply: Callable[[Candidates, Situation, Values], Candidates]
     parameters: Mapping[str, Any] = field(default_factory=dict)
     choices: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     why: str = ""
@@ -109,158 +118,242 @@ class Use:
         object.__setattr__(self, "values", MappingProxyType(values))
 
 
-KNOWN_TO_A_CHAIN = (
-    *("logits", "row", "numbers", "history", "prompt_length", "begin", "size", "uniform"),
-    *("mu", "past"),
-)
-"""Parameters of functions that a chain fills in itself."""
+P = ParamSpec("P")
 
 Touched: TypeAlias = Callable[[Situation, Values], Iterable[TokenId]]
 """Which tokens' logits a function may calculate with."""
 
+FROM_A_CHAIN: Mapping[str, Callable[[Situation, str], Any]] = MappingProxyType(
+    {
+        "prompt_length": lambda situation, _: situation.prompt_length,
+        "begin": lambda situation, _: situation.prompt_length,
+        "size": lambda situation, _: situation.size,
+        "mu": lambda situation, _: situation.state.get("mu"),
+        "past": lambda situation, _: situation.state.get("past"),
+        "uniform": lambda situation, step: (
+            lambda: situation.numbers.uniform(situation.randomness.uniform(step, "f32"), "f32")
+        ),
+        "numbers": lambda situation, _: situation.numbers,
+    }
+)
+"""Parameters of functions that a chain fills in itself, given the situation and the step's name."""
+
+BY_PLACE = frozenset({"logits", "history", "candidates", "before", "after", "token"})
+"""Parameters that a step hands over by their place."""
+
+
+def choices_of(function: Callable[..., Any]) -> dict[str, tuple[Any, ...]]:
+    """Return the names allowed at each open point of a function: parameters that are `Literal`."""
+    hints = get_type_hints(function)
+    return {name: get_args(hint) for name, hint in hints.items() if get_origin(hint) is Literal}
+
 
 def own_parameters(
-    function: Callable[..., Any], without: Collection[str] = ()
-) -> tuple[dict[str, Any], dict[str, tuple[Any, ...]]]:
-    """Return a function's own parameters with their defaults, and the names at its open points.
+    function: Callable[..., Any],
+) -> tuple[list[str], dict[str, Any], dict[str, tuple[Any, ...]]]:
+    """Return what a chain fills in, a function's own parameters with their defaults, its choices.
 
-    What a chain knows is left out, and so are the names in `without`.
+    The names at an open point begin with the default.
 
-    >>> def halve(logits, history, by, *, ties: Literal["low", "high"] = "low"): ...
-    >>> parameters, choices = own_parameters(halve)
-    >>> parameters == {"by": REQUIRED}, choices
-    (True, {'ties': ('low', 'high')})
+    >>> def halve(logits, size, by, *, ties: Literal["low", "high"] = "high"): ...
+    >>> known, parameters, choices = own_parameters(halve)
+    >>> known, parameters == {"by": REQUIRED}, choices
+    (['size'], True, {'ties': ('high', 'low')})
     """
-    hints = get_type_hints(function)
+    allowed = choices_of(function)
+    known: list[str] = []
     parameters: dict[str, Any] = {}
     choices: dict[str, tuple[Any, ...]] = {}
     for name, parameter in signature(function).parameters.items():
-        if name in KNOWN_TO_A_CHAIN or name in without:
-            continue
-        has_default = parameter.default is not Parameter.empty
-        if has_default and get_origin(hints.get(name)) is Literal:
-            others = [value for value in get_args(hints[name]) if value != parameter.default]
-            choices[name] = (parameter.default, *others)
-        else:
+        if name in FROM_A_CHAIN:
+            known.append(name)
+        elif name in allowed:
+            default = parameter.default
+            choices[name] = (default, *(value for value in allowed[name] if value != default))
+        elif name not in BY_PLACE:
+            has_default = parameter.default is not Parameter.empty
             parameters[name] = parameter.default if has_default else REQUIRED
-    return parameters, choices
+    return known, parameters, choices
 
 
-def history_tokens(situation: Situation, values: Values) -> Iterable[TokenId]:
-    """Return the tokens of the history: what most penalties touch."""
-    return set(situation.history)
+def check_choices(allowed: Mapping[str, tuple[Any, ...]], given: Values) -> None:
+    """Raise `ParameterError` for a name that is not allowed at its open point."""
+    for name, value in given.items():
+        if name in allowed:
+            read_choice(name, value, allowed[name])
 
 
-def all_tokens(situation: Situation, values: Values) -> Iterable[TokenId]:
-    """Return every token: what a step touches that looks at the whole row."""
-    return range(situation.size)
-
-
-def no_tokens(situation: Situation, values: Values) -> Iterable[TokenId]:
-    """Return nothing: what a step touches that only bans, forces or allows."""
-    return ()
-
-
-def row_step(
-    name: str,
-    function: Callable[..., Sequence[Number]],
-    why: str,
-    *,
-    touched: Touched = history_tokens,
-    numbers: Sequence[str] = (),
-) -> Step:
-    """Make a step of a function from a row to a row.
-
-    Only the logits in `touched` are turned into exact numbers before, and `numbers` names
-    the parameters to turn into such numbers too: so a penalty rounds nothing, and costs
-    nothing for the tokens that it leaves alone.
-    """
-    parameters, choices = own_parameters(function)
-    known = known_arguments(function)
-
-    def apply(candidates: Candidates, situation: Situation, values: Values) -> Candidates:
-        row = entries(candidates, situation.size)
-        changing = set(touched(situation, values))
-        for token in changing:
-            if row[token] != -inf:
-                row[token] = situation.numbers.number(row[token] * candidates.factor)
-        given = {
-            key: exact(value, situation) if key in numbers else value
-            for key, value in values.items()
-        }
-        changed = ReadRow(function(ReadRow(row), **known(situation), **given))
-        if candidates.factor != 1:
-            for token in changing:
-                if changed[token] != -inf:
-                    changed[token] = changed[token] / candidates.factor
-        known_others = candidates.logits.others if isinstance(candidates.logits, ReadRow) else None
-        if known_others is not None and len(changing) < situation.size:
-            changed.others = sorted(changing.union(known_others))
-        return with_row(candidates, changed)
-
-    return Step(name, apply, parameters, choices, why)
-
-
-def rule_step(
-    function: Callable[..., Candidates],
+def rule(
     why: str,
     *,
     remember: Callable[..., Mapping[str, Any]] | None = None,
     remembers_at: Literal["draw", "accept"] = "draw",
-) -> Step:
-    """Make a step of a rule on candidates; the step has the name of the function.
+) -> Callable[
+    [Callable[Concatenate[Candidates, P], Candidates]], Callable[Concatenate[Any, P], Candidates]
+]:
+    """Make a step of a function from candidates to candidates.
 
     `remember` is what an adaptive rule notes for the next token: a function of the candidates
     before and after the step, the drawn token, and its own parameters.
     """
-    parameters, choices = own_parameters(function)
-    names = [*parameters, *choices]
-    known = known_arguments(function)
 
-    def apply(candidates: Candidates, situation: Situation, values: Values) -> Candidates:
-        own = {name: values[name] for name in names}
-        return function(candidates, **known(situation), **own, numbers=situation.numbers)
+    def decorate(
+        function: Callable[Concatenate[Candidates, P], Candidates],
+    ) -> Callable[Concatenate[Any, P], Candidates]:
+        name, allowed = function.__name__, choices_of(function)
+        called: Callable[..., Candidates] = function
+        given_to, parameters, choices = _in_a_chain(function, name)
 
-    if remember is None:
-        return Step(function.__name__, apply, parameters, choices, why)
-    memory = remember
-    more_parameters, more_choices = own_parameters(memory, ("before", "after", "token"))
-    more_names, more_known = [*more_parameters, *more_choices], known_arguments(memory)
+        def apply(candidates: Candidates, situation: Situation, values: Values) -> Candidates:
+            return called(candidates, **given_to(situation, values))
 
-    def note(
-        before: Candidates, after: Candidates, situation: Situation, values: Values, token: TokenId
-    ) -> Mapping[str, Any]:
-        own = {name: values[name] for name in more_names}
-        known = more_known(situation)
-        return memory(before, after, token, **known, **own, numbers=situation.numbers)
+        note: Remember | None = None
+        if remember is not None:
+            memory = remember
+            given_to_memory, more_parameters, more_choices = _in_a_chain(memory, name)
+            parameters, choices = parameters | more_parameters, choices | more_choices
 
-    return Step(
-        function.__name__,
-        apply,
-        parameters | more_parameters,
-        choices | more_choices,
-        why,
-        note,
-        remembers_at,
-    )
+            def note(
+                before: Candidates,
+                after: Candidates,
+                situation: Situation,
+                values: Values,
+                token: TokenId,
+            ) -> Mapping[str, Any]:
+                return memory(before, after, token, **given_to_memory(situation, values))
 
+        @wraps(function)
+        def checked(row: Any, *args: P.args, **given: P.kwargs) -> Candidates:
+            check_choices(allowed, given)
+            numbers: Any = given.get("numbers", EXACT)
+            return function(numbers.candidates(row), *args, **given)
 
-def exact(value: Any, situation: Situation) -> Any:
-    """Return a parameter as the kind of number that the situation calculates with."""
-    if isinstance(value, Mapping):
-        return {token: exact(number, situation) for token, number in value.items()}
-    if isinstance(value, list | tuple):  # pairs of a sequence and its bias
-        return [(pair[0], exact(pair[1], situation)) if is_pair(pair) else pair for pair in value]
-    return situation.numbers.parameter(value) if is_number(value) else value  # the rule checks it
+        vars(checked)["step"] = Step(name, apply, parameters, choices, why, note, remembers_at)
+        return checked  # type: ignore[return-value] # the row may be given by name
+
+    return decorate
 
 
-def is_pair(value: object) -> bool:
-    """Return whether a value is a list or tuple of two.
+def _in_a_chain(
+    function: Callable[..., Any], step: str
+) -> tuple[
+    Callable[[Situation, Values], dict[str, Any]], dict[str, Any], dict[str, tuple[Any, ...]]
+]:
+    """Return what gives a function its arguments, its own parameters and its choices."""
+    known, parameters, choices = own_parameters(function)
 
-    >>> is_pair((1, 2)), is_pair("ab")
-    (True, False)
+    def given_to(situation: Situation, values: Values) -> dict[str, Any]:
+        given = {name: values[name] for name in (*parameters, *choices)}
+        return given | {name: FROM_A_CHAIN[name](situation, step) for name in known}
+
+    return given_to, parameters, choices
+
+
+def row_rule(
+    why: str,
+    *,
+    touched: str | Touched = "history",
+    numbers: Sequence[str] = (),
+    name: str = "",
+    reads: bool = True,
+) -> Callable[
+    [Callable[Concatenate[ReadRow, list[TokenId], P], list[Number]]],
+    Callable[Concatenate[Any, Any, P], list[Number]],
+]:
+    """Make a step of a function from a row and a history to a row.
+
+    Only the logits of the `touched` tokens become exact numbers before: those in the "history",
+    in the whole "row", in "nothing" (of a step that only bans or forces), those that a parameter
+    names, or what a function returns. `numbers` are the parameters that become such numbers,
+    too. So a penalty rounds nothing, and costs nothing for the tokens that it leaves alone.
+    `reads=False` is for a function that reads row and history itself.
     """
-    return isinstance(value, list | tuple) and len(value) == 2
+
+    def decorate(
+        function: Callable[Concatenate[ReadRow, list[TokenId], P], list[Number]],
+    ) -> Callable[Concatenate[Any, Any, P], list[Number]]:
+        step_name, allowed = name or function.__name__, choices_of(function)
+        known, parameters, choices = own_parameters(function)
+        called: Callable[..., list[Number]] = function
+
+        def apply(candidates: Candidates, situation: Situation, values: Values) -> Candidates:
+            given: dict[str, Any] = {
+                key: exact(value, situation.numbers) if key in numbers else value
+                for key, value in values.items()
+            }
+            given |= {key: FROM_A_CHAIN[key](situation, step_name) for key in known}
+            changing = _tokens_in(touched, situation, values)
+            row = _row_to_change(candidates, changing, situation)
+            changed = called(row, list(situation.history), **given)
+            return _with_row(candidates, changed, changing, situation.size)
+
+        @wraps(function)
+        def checked(logits: Any, history: Any, *args: P.args, **given: P.kwargs) -> list[Number]:
+            check_choices(allowed, given)
+            if reads:
+                logits = read_logits(logits)
+                history = read_history(history, len(logits))
+            return function(logits, history, *args, **given)
+
+        vars(checked)["step"] = Step(step_name, apply, parameters, choices, why)
+        return checked  # type: ignore[return-value] # row and history may be given by name
+
+    return decorate
+
+
+def _tokens_in(touched: str | Touched, situation: Situation, values: Values) -> set[TokenId]:
+    if not isinstance(touched, str):
+        return set(touched(situation, values))
+    if touched == "history":
+        return set(situation.history)
+    if touched == "row":
+        return set(range(situation.size))
+    return set() if touched == "nothing" else set(ids_in(values[touched], situation.size))
+
+
+def _row_to_change(
+    candidates: Candidates, changing: Iterable[TokenId], situation: Situation
+) -> ReadRow:
+    """Return the candidates' entries as a row; those of `changing` are exact logits."""
+    row = ReadRow(candidates.logits)
+    if not isinstance(candidates.tokens, range):
+        row = ReadRow([-inf] * situation.size)
+        for token, logit in zip(candidates.tokens, candidates.logits, strict=True):
+            row[token] = logit
+    for token in changing:
+        if row[token] != -inf:
+            row[token] = situation.numbers.number(row[token] * candidates.factor)
+    return row
+
+
+def _with_row(
+    candidates: Candidates, row: Iterable[Number], changed: set[TokenId], size: int
+) -> Candidates:
+    """Return the candidates in their order, with the numbers of a row; `changed` are logits."""
+    entries = ReadRow(row)
+    if candidates.factor != 1:
+        for token in changed:
+            if entries[token] != -inf:
+                entries[token] = entries[token] / candidates.factor
+    others = candidates.logits.others if isinstance(candidates.logits, ReadRow) else None
+    if not isinstance(candidates.tokens, range):
+        entries = ReadRow(entries[token] for token in candidates.tokens)
+    elif others is not None and len(changed) < size:
+        entries.others = sorted(changed.union(others))
+    return Candidates(candidates.tokens, entries, candidates.factor)
+
+
+def exact(value: Any, numbers: Numbers) -> Any:
+    """Return a parameter as the kind of number that an arithmetic calculates with."""
+    if isinstance(value, Mapping):
+        return {token: exact(number, numbers) for token, number in value.items()}
+    if isinstance(value, list | tuple):  # pairs of a sequence and its bias; the rule checks others
+        is_pair = [isinstance(pair, list | tuple) and len(pair) == 2 for pair in value]
+        return [
+            (pair[0], exact(pair[1], numbers)) if is_one else pair
+            for pair, is_one in zip(value, is_pair, strict=True)
+        ]
+    return numbers.parameter(value) if is_number(value) else value
 
 
 def ids_in(tokens: Any, size: int) -> list[TokenId]:
@@ -274,39 +367,3 @@ def ids_in(tokens: Any, size: int) -> list[TokenId]:
         tokens = [tokens]
     plain = [token.tolist() if hasattr(token, "tolist") else token for token in tokens]
     return [token for token in plain if is_token(token, size)]
-
-
-@cache
-def known_arguments(function: Callable[..., Any]) -> Callable[[Situation], dict[str, Any]]:
-    """Return a function that picks what a function's signature asks of a chain."""
-    offered: dict[str, Callable[[Situation], Any]] = {
-        "history": lambda situation: situation.history,
-        "prompt_length": lambda situation: situation.prompt_length,
-        "begin": lambda situation: situation.prompt_length,
-        "size": lambda situation: situation.size,
-        "mu": lambda situation: situation.state.get("mu"),
-        "past": lambda situation: situation.state.get("past"),
-        "uniform": lambda situation: partial(
-            situation.numbers.uniform, situation.randomness, function.__name__, "f32"
-        ),
-    }
-    wanted = [name for name in signature(function).parameters if name in offered]
-    return lambda situation: {name: offered[name](situation) for name in wanted}
-
-
-def entries(candidates: Candidates, size: int) -> list[Number]:
-    """Return the candidates' entries as a row, not yet multiplied by their factor."""
-    if isinstance(candidates.tokens, range) and len(candidates.tokens) == size:
-        return list(candidates.logits)
-    row: list[Number] = [-inf] * size
-    for token, logit in zip(candidates.tokens, candidates.logits, strict=True):
-        row[token] = logit
-    return row
-
-
-def with_row(candidates: Candidates, row: Sequence[Number]) -> Candidates:
-    """Return the candidates in their order, with the entries of a row."""
-    if isinstance(row, ReadRow) and isinstance(candidates.tokens, range):
-        return Candidates(candidates.tokens, row, candidates.factor)
-    logits = ReadRow(row[token] for token in candidates.tokens)
-    return Candidates(candidates.tokens, logits, candidates.factor)

@@ -13,22 +13,19 @@ Finite masks
 """
 
 from collections.abc import Collection
-from typing import Any
 
-from sampling_ref.parameters import read_history, read_token_set
-from sampling_ref.row import Number, TokenId, ban, read_logits
-from sampling_ref.steps.step import no_tokens, row_step
+from sampling_ref.parameters import read_token_set
+from sampling_ref.row import Number, ReadRow, TokenId, ban
+from sampling_ref.steps.step import row_rule
 
 
-def suppress(logits: Any, history: Any, tokens: TokenId | Collection[TokenId]) -> list[Number]:
+@row_rule("some tokens are banned", touched="nothing")
+def suppress(
+    logits: ReadRow, history: list[TokenId], tokens: TokenId | Collection[TokenId]
+) -> list[Number]:
     """Return the row without `tokens`.
 
     >>> suppress([1.0, 2.0, 3.0], [], [0, 2])
     [-inf, 2.0, -inf]
     """
-    numbers = read_logits(logits)
-    read_history(history, len(numbers))
-    return ban(numbers, read_token_set(tokens, len(numbers), "tokens"))
-
-
-STEP = row_step("suppress", suppress, "some tokens are banned", touched=no_tokens)
+    return ban(logits, read_token_set(tokens, len(logits), "tokens"))

@@ -17,16 +17,18 @@ RULES = (
     *("logprobs", "top_k", "top_p", "min_p", "typical", "epsilon", "eta", "top_n_sigma", "top_a"),
     *("top_h", "tail_free", "xtc", "mirostat_1", "mirostat_2", "adaptive_p"),
 )
-"""The files that define one rule each; `STEP` at the end of each is its step."""
+"""The files that define one rule each; a decorator makes it a step."""
 
-_FOUND: list[Step] = [import_module(f"sampling_ref.steps.{name}").STEP for name in RULES]
 
-STEPS: Mapping[str, Step] = MappingProxyType({step.name: step for step in _FOUND})
+def _step_in(file: str) -> Step:
+    """Return the step that a decorator made of the rule in a file."""
+    functions = vars(import_module(f"sampling_ref.steps.{file}")).values()
+    (step,) = (vars(each)["step"] for each in functions if "step" in getattr(each, "__dict__", ()))
+    assert isinstance(step, Step)  # noqa: S101 - nothing else has such an attribute
+    return step
+
+
+STEPS: Mapping[str, Step] = MappingProxyType({name: _step_in(name) for name in RULES})
 """Every step by its name."""
 
-
-def _step_named(name: str) -> Step:
-    return STEPS[name]
-
-
-copyreg.pickle(Step, lambda step: (_step_named, (step.name,)))  # functions of steps are closures
+copyreg.pickle(Step, lambda step: (STEPS.__getitem__, (step.name,)))  # they hold closures

@@ -38,27 +38,26 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import accumulate, pairwise
 from math import exp, expm1
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from sampling_ref.numbers.exact import EXACT, WeightRow
 from sampling_ref.numbers.exponential_sums import sign_of_sum
 from sampling_ref.numbers.mass import WEIGHT_ERROR, float_gaps
 from sampling_ref.numbers.orders import Ties
 from sampling_ref.numbers.protocol import Numbers
-from sampling_ref.parameters import read_choice, read_fraction, read_whole
+from sampling_ref.parameters import read_fraction, read_whole
 from sampling_ref.row import Candidates, Number
-from sampling_ref.steps.step import rule_step
-
-Cut = Literal["centred", "counted"]
+from sampling_ref.steps.step import rule
 
 SECOND_DIFFERENCE = (1, -2, 1)
 
 
+@rule("keeps tokens before the flat tail ({z})")
 def tail_free(
-    row: Any,
+    candidates: Candidates,
     z: Number,
     *,
-    cut: Cut = "centred",
+    cut: Literal["centred", "counted"] = "centred",
     ties: Ties = "lowest id",
     least: int = 1,
     numbers: Numbers = EXACT,
@@ -76,11 +75,9 @@ def tail_free(
     >>> tail_free([3.0, 2.0, 1.0, 0.0, -1.0], z=0.75).tokens
     [0, 1]
     """
-    read_choice("cut", cut, get_args(Cut))
-    read_choice("ties", ties, get_args(Ties))
     read_whole("least", least, 0)
     share = read_fraction("z", z, "[0, 1]")
-    here = numbers.by_shares(row)
+    here = numbers.by_shares(candidates)
     line = here.falling(ties).places
     bends = len(line) - len(SECOND_DIFFERENCE[1:])
     if bends <= 0:
@@ -165,6 +162,3 @@ def _sign_of_bend(window: Sequence[Number], factor: Fraction) -> int:
     for logit, coefficient in zip(window, SECOND_DIFFERENCE, strict=True):
         terms[logit] += coefficient
     return sign_of_sum(terms, factor)
-
-
-STEP = rule_step(tail_free, "keeps tokens before the flat tail ({z})")

@@ -21,23 +21,22 @@ Invariance
 
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Literal, get_args
+from typing import Literal
 
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.protocol import Numbers, only_first_largest
-from sampling_ref.parameters import read_choice, read_number
+from sampling_ref.parameters import read_number
 from sampling_ref.row import Candidates, Number
-from sampling_ref.steps.step import rule_step
-
-Zero = Literal["error", "first largest"]
+from sampling_ref.steps.step import rule
 
 
+@rule("divided by {temperature}")
 def temperature(
-    row: Any,
+    candidates: Candidates,
     temperature: Number,
     added: Number = 0,
     *,
-    zero: Zero = "error",
+    zero: Literal["error", "first largest"] = "error",
     numbers: Numbers = EXACT,
 ) -> Candidates:
     """Return the candidates with their logits divided by the temperature.
@@ -47,14 +46,9 @@ def temperature(
     >>> temperature([1.0, 3.0, 3.0], 0, zero="first largest").row(3)
     [-inf, 3.0, -inf]
     """
-    read_choice("zero", zero, get_args(Zero))
     domain = "(0, inf)" if zero == "error" else "[0, inf)"
     read_number("temperature", temperature, domain)
     divisor = numbers.number(Fraction(temperature) + Fraction(read_number("added", added)))
-    candidates = numbers.candidates(row)
     if divisor == 0:
         return replace(only_first_largest(candidates), whole=None)
     return numbers.divided(candidates, divisor)
-
-
-STEP = rule_step(temperature, "divided by {temperature}")

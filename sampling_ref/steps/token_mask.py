@@ -42,9 +42,9 @@ from math import inf
 from typing import Any
 
 from sampling_ref.errors import ParameterError, RowError
-from sampling_ref.parameters import is_whole, read_choice, read_history, read_token_set, read_whole
-from sampling_ref.row import Number, TokenId, mask, read_logits
-from sampling_ref.steps.step import no_tokens, row_step
+from sampling_ref.parameters import is_whole, read_choice, read_token_set, read_whole
+from sampling_ref.row import Number, ReadRow, TokenId, mask
+from sampling_ref.steps.step import row_rule
 
 WORD = 32
 """Number of bits in a word."""
@@ -53,9 +53,10 @@ BITS = ("low first", "high first")
 """The orders of the bits in a word."""
 
 
+@row_rule("only tokens that a mask allows", touched="nothing")
 def token_mask(
-    logits: Any,
-    history: Any,
+    logits: ReadRow,
+    history: list[TokenId],
     words: Sequence[int] | Mapping[int, int] | None = None,
     booleans: Sequence[bool] | Mapping[int, bool] | None = None,
     tokens: Collection[TokenId] | None = None,
@@ -74,9 +75,7 @@ def token_mask(
     Traceback (most recent call last):
     sampling_ref.errors.RowError: the mask leaves no token of the row possible
     """
-    numbers = read_logits(logits)
-    length = len(numbers)
-    read_history(history, length)
+    length = len(logits)
     size = length if vocab_size is None else read_whole("vocab_size", vocab_size, 1, length)
     read_choice("bits", bits, BITS)
     forms = {"words": words, "booleans": booleans, "tokens": tokens}
@@ -90,7 +89,7 @@ def token_mask(
         kept = _of_booleans(booleans, size, length)
     elif tokens is not None:
         kept = read_token_set(tokens, size, "tokens")
-    masked = mask(numbers, kept)
+    masked = mask(logits, kept)
     if max(masked) == -inf:
         raise RowError("the mask leaves no token of the row possible")
     return masked
@@ -133,6 +132,3 @@ def _placed(
         if not is_right(value):
             raise ParameterError(f"{name}[{place}]", value, f"must be {kind}")
     return dict(given)
-
-
-STEP = row_step("token_mask", token_mask, "only tokens that a mask allows", touched=no_tokens)

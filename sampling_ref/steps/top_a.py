@@ -19,18 +19,22 @@ Rounding
     possible logits are equal, and then Z is their number.
 """
 
-from typing import Any, get_args
-
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.orders import Ties
 from sampling_ref.numbers.protocol import Numbers, OfLargestSquared
-from sampling_ref.parameters import read_choice, read_fraction, read_whole
+from sampling_ref.parameters import read_fraction, read_whole
 from sampling_ref.row import Candidates, Number
-from sampling_ref.steps.step import rule_step
+from sampling_ref.steps.step import rule
 
 
+@rule("keeps tokens with at least {a} times the square of the largest probability")
 def top_a(
-    row: Any, a: Number, *, least: int = 1, ties: Ties = "lowest id", numbers: Numbers = EXACT
+    candidates: Candidates,
+    a: Number,
+    *,
+    least: int = 1,
+    ties: Ties = "lowest id",
+    numbers: Numbers = EXACT,
 ) -> Candidates:
     """Return the candidates of at least a times the squared largest probability.
 
@@ -40,13 +44,7 @@ def top_a(
     >>> top_a([4.0, 2.0, 0.0], a=0.25).tokens, top_a([4.0, 2.0, 0.0], a=0.125).tokens
     ([0], [0, 1])
     """
-    read_choice("ties", ties, get_args(Ties))
     read_whole("least", least, 0)
     factor = read_fraction("a", a, "[0, inf)")
-    here = numbers.by_shares(row)
+    here = numbers.by_shares(candidates)
     return here.keep_at_least(OfLargestSquared(factor), strictly=False, least=least, ties=ties)
-
-
-STEP = rule_step(
-    top_a, ("keeps tokens with at least {a} times the square of the largest probability")
-)

@@ -38,23 +38,22 @@ Rounding
     no entropy to speak of.
 """
 
-from typing import Any, Literal, get_args
+from typing import Literal
 
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.orders import Ties
 from sampling_ref.numbers.protocol import Numbers
-from sampling_ref.parameters import read_choice, read_fraction, read_whole
+from sampling_ref.parameters import read_fraction, read_whole
 from sampling_ref.row import Candidates, Number
-from sampling_ref.steps.step import rule_step
-
-Entropy = Literal["own", "shared"]
+from sampling_ref.steps.step import rule
 
 
+@rule("keeps the most probable tokens whose entropy is at most {alpha} times that of all")
 def top_h(
-    row: Any,
+    candidates: Candidates,
     alpha: Number,
     *,
-    entropy: Entropy = "own",
+    entropy: Literal["own", "shared"] = "own",
     best: int | None = None,
     ties: Ties = "lowest id",
     least: int = 1,
@@ -69,11 +68,9 @@ def top_h(
     >>> top_h([3.0, 2.0, 1.0, 0.0], alpha=0.75).tokens
     [0, 1]
     """
-    read_choice("entropy", entropy, get_args(Entropy))
-    read_choice("ties", ties, get_args(Ties))
     read_whole("least", least, 0)
     share = read_fraction("alpha", alpha, "(0, 1]")
-    here = numbers.of(row)
+    here = numbers.of(candidates)
     if best is None:
         line = here.falling(ties).places
     else:
@@ -84,8 +81,3 @@ def top_h(
         while count < len(line) and values[line[count]] == values[line[count - 1]]:
             count += 1
     return here.keep(line[:count], "falling")
-
-
-STEP = rule_step(
-    top_h, ("keeps the most probable tokens whose entropy is at most {alpha} times that of all")
-)

@@ -23,27 +23,25 @@ Order
     An engine that sorts leaves the candidates in the order of its sort.
 """
 
-from typing import Any, Literal, get_args
+from typing import Literal
 
 from sampling_ref.errors import ParameterError
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.orders import Ties
 from sampling_ref.numbers.protocol import Numbers
-from sampling_ref.parameters import read_choice, read_whole
+from sampling_ref.parameters import read_whole
 from sampling_ref.row import Candidates
-from sampling_ref.steps.step import rule_step
-
-Zero = Literal["error", "off", "none"]
-Beyond = Literal["all", "error"]
+from sampling_ref.steps.step import rule
 
 
+@rule("keeps the {k} most probable tokens")
 def top_k(
-    row: Any,
+    candidates: Candidates,
     k: int,
     *,
     ties: Ties = "lowest id",
-    zero: Zero = "error",
-    beyond: Beyond = "all",
+    zero: Literal["error", "off", "none"] = "error",
+    beyond: Literal["all", "error"] = "all",
     least: int = 1,
     numbers: Numbers = EXACT,
 ) -> Candidates:
@@ -56,17 +54,11 @@ def top_k(
     >>> top_k([1.0, 2.0, 2.0, 2.0, 3.0], k=3, ties="all").tokens
     [1, 2, 3, 4]
     """
-    read_choice("ties", ties, get_args(Ties))
-    read_choice("zero", zero, get_args(Zero))
-    read_choice("beyond", beyond, get_args(Beyond))
     read_whole("least", least, 1)
-    here = numbers.of(row)
+    here = numbers.of(candidates)
     size = len(here.values)
     if beyond == "error" and read_whole("k", k) >= size:
         raise ParameterError("k", k, f"must be below the length of the row, {size}")
     if read_whole("k", k, 1 if zero == "error" else 0) == 0:
         return here.keep(here.possible() if zero == "off" else [])
     return here.keep(here.largest(max(k, least), ties), "falling")
-
-
-STEP = rule_step(top_k, "keeps the {k} most probable tokens")

@@ -29,25 +29,24 @@ Rounding
 
 from dataclasses import replace
 from math import inf
-from typing import Any, Literal, get_args
+from typing import Literal
 
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.protocol import Numbers, Sigma
 from sampling_ref.parameters import read_choice, read_fraction
 from sampling_ref.row import Candidates, Number, ReadRow
-from sampling_ref.steps.step import rule_step
+from sampling_ref.steps.step import rule
 
-Deviation = Literal["population", "sample"]
-Zero = Literal["best", "off"]
 REMOVED = ("left out", "stay")
 
 
+@rule("keeps logits at most {n} standard deviations below the maximum")
 def top_n_sigma(
-    row: Any,
+    candidates: Candidates,
     n: Number,
     *,
-    deviation: Deviation = "population",
-    zero: Zero = "best",
+    deviation: Literal["population", "sample"] = "population",
+    zero: Literal["best", "off"] = "best",
     removed: str = "left out",
     numbers: Numbers = EXACT,
 ) -> Candidates:
@@ -60,11 +59,9 @@ def top_n_sigma(
     >>> top_n_sigma([4.0, 4.0, 0.0, 0.0], n=1.75).tokens
     [0, 1]
     """
-    read_choice("deviation", deviation, get_args(Deviation))
-    read_choice("zero", zero, get_args(Zero))
     read_choice("removed", removed, REMOVED)
     multiple = read_fraction("n", n, "[0, inf)")
-    here = numbers.of(row)
+    here = numbers.of(candidates)
     if multiple == 0 and zero == "off":
         return here.keep(here.possible())
     kept = here.at_least(Sigma(multiple, deviation), strictly=False)
@@ -74,6 +71,3 @@ def top_n_sigma(
     for place in kept:
         logits[place] = here.values[place]
     return replace(here.candidates, logits=logits)
-
-
-STEP = rule_step(top_n_sigma, "keeps logits at most {n} standard deviations below the maximum")

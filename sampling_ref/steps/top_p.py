@@ -52,31 +52,29 @@ Rounding
 from collections.abc import Collection
 from fractions import Fraction
 from heapq import heappop, heappush
-from typing import Any, Literal, get_args
+from typing import Literal
 
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.orders import Ties
 from sampling_ref.numbers.protocol import Numbers, Row
 from sampling_ref.parameters import read_choice, read_fraction, read_whole
 from sampling_ref.row import Candidates, Number
-from sampling_ref.steps.step import rule_step
+from sampling_ref.steps.step import rule
 
-Boundary = Literal["reach", "exceed", "within", "fitting"]
-Zero = Literal["error", "best", "off"]
-Base = Literal["what is left", "the whole row"]
 WALKED = ("downwards", "upwards")
 
 
+@rule("keeps the most probable tokens until their probabilities sum to {p}")
 def top_p(
-    row: Any,
+    candidates: Candidates,
     p: Number,
     *,
-    boundary: Boundary = "reach",
+    boundary: Literal["reach", "exceed", "within", "fitting"] = "reach",
     walked: str = "downwards",
     ties: Ties = "lowest id",
-    zero: Zero = "error",
+    zero: Literal["error", "best", "off"] = "error",
     least: int = 1,
-    base: Base = "what is left",
+    base: Literal["what is left", "the whole row"] = "what is left",
     numbers: Numbers = EXACT,
 ) -> Candidates:
     """Return the candidates in the nucleus of a row.
@@ -94,13 +92,10 @@ def top_p(
     >>> top_p([0.0, 2.0, 1.0, 0.0], p=0.75).tokens
     [1, 2]
     """
-    read_choice("boundary", boundary, get_args(Boundary))
     read_choice("walked", walked, WALKED)
-    read_choice("ties", ties, get_args(Ties))
-    read_choice("zero", zero, get_args(Zero))
     read_whole("least", least, 0)
     share = read_fraction("p", p, "(0, 1]" if zero == "error" else "[0, 1]")
-    here = numbers.by_shares(row, whole=base == "the whole row")
+    here = numbers.by_shares(candidates, whole=base == "the whole row")
     if share == 0 and zero == "off":
         return here.keep(here.possible())
     if boundary == "fitting":
@@ -128,6 +123,3 @@ def _fitting(row: Row, share: Fraction) -> Collection[int]:
         while len(heap) > 1 and held.is_too_much():
             held.change(heappop(heap)[1], -1)
     return [place for _, place in heap]
-
-
-STEP = rule_step(top_p, "keeps the most probable tokens until their probabilities sum to {p}")

@@ -34,24 +34,24 @@ Rounding
     here different weights can be equally far: 1/2 and 1/4 in (1/2, 1/4, 1/4).
 """
 
-from typing import Any, Literal, get_args
+from typing import Literal
 
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.orders import Ties
 from sampling_ref.numbers.protocol import Numbers
 from sampling_ref.parameters import read_choice, read_fraction, read_whole
 from sampling_ref.row import Candidates, Number
-from sampling_ref.steps.step import rule_step
+from sampling_ref.steps.step import rule
 
-Boundary = Literal["reach", "exceed", "short"]
 ZERO = ("error", "best")
 
 
+@rule("keeps tokens whose surprise is nearest to the entropy until they sum to {mass}")
 def typical(
-    row: Any,
+    candidates: Candidates,
     mass: Number,
     *,
-    boundary: Boundary = "reach",
+    boundary: Literal["reach", "exceed", "short"] = "reach",
     ties: Ties = "all",
     zero: str = "error",
     least: int = 1,
@@ -69,12 +69,10 @@ def typical(
     >>> typical([4.0, 1.0, 0.0, float("-inf")], mass=0.5).tokens
     [0]
     """
-    read_choice("boundary", boundary, get_args(Boundary))
-    read_choice("ties", ties, get_args(Ties))
     read_choice("zero", zero, ZERO)
     read_whole("least", least, 0)
     share = read_fraction("mass", mass, "(0, 1]" if zero == "error" else "[0, 1]")
-    here = numbers.of(row).ordered()
+    here = numbers.of(candidates).ordered()
     far = here.distances()
     walk = here.nearest(far, ties)
     end = here.reaching(walk, share, strictly=boundary == "exceed")
@@ -83,8 +81,3 @@ def typical(
         while count < len(walk) and far[walk[count]] == far[walk[count - 1]]:
             count += 1
     return here.keep(walk[: max(count, least)], "nearest")
-
-
-STEP = rule_step(
-    typical, "keeps tokens whose surprise is nearest to the entropy until they sum to {mass}"
-)

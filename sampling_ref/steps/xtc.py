@@ -34,7 +34,7 @@ Rounding
 """
 
 from collections.abc import Callable, Collection
-from typing import Any, Literal, get_args
+from typing import Literal
 
 from sampling_ref.errors import ParameterError
 from sampling_ref.numbers.exact import EXACT
@@ -43,23 +43,25 @@ from sampling_ref.numbers.protocol import Numbers, OfAll
 from sampling_ref.parameters import read_choice, read_fraction, read_whole
 from sampling_ref.random.sources import read_uniform
 from sampling_ref.row import Candidates, Number, TokenId
-from sampling_ref.steps.step import rule_step
+from sampling_ref.steps.step import rule
 
-Equality = Literal["counts", "does not"]
-Coin = Literal["at most", "below"]
 SINGLE = ("coin", "no coin")
 ABOVE_ONE = ("error", "acts")
 
 
+@rule(
+    "removes all tokens of at least {threshold} but the least probable one, with probability "
+    "{probability}"
+)
 def xtc(
-    row: Any,
+    candidates: Candidates,
     threshold: Number,
     *,
     probability: Number = 1,
     uniform: Number | Callable[[], Number] = 0,
-    equality: Equality = "counts",
+    equality: Literal["counts", "does not"] = "counts",
     ties: Ties = "highest id",
-    coin: Coin = "at most",
+    coin: Literal["at most", "below"] = "at most",
     single: str = "coin",
     above_one: str = "error",
     least: int = 1,
@@ -76,16 +78,12 @@ def xtc(
     >>> xtc([2.0, 1.0, 0.0], threshold=0.2, probability=0.5, uniform=0.25).tokens
     [1, 2]
     """
-    read_choice("equality", equality, get_args(Equality))
-    read_choice("ties", ties, get_args(Ties))
-    read_choice("coin", coin, get_args(Coin))
     read_choice("single", single, SINGLE)
     read_choice("above_one", above_one, ABOVE_ONE)
     read_whole("least", least, 0)
     share = read_fraction("threshold", threshold, "[0, 1]")
     domain = "[0, 1]" if above_one == "error" else "[0, inf)"
     chance = read_fraction("probability", probability, domain)
-    candidates = numbers.candidates(row)
     if single == "no coin" and len(candidates.tokens) < 2:
         return candidates
     number = uniform() if callable(uniform) else read_uniform(uniform)
@@ -103,12 +101,3 @@ def xtc(
     kept.update(here.last_of(top, ties))
     staying = set(places).difference(top) | kept
     return here.keep(staying if len(staying) >= least else places)
-
-
-STEP = rule_step(
-    xtc,
-    (
-        "removes all tokens of at least {threshold} but the least probable one, with probability "
-        "{probability}"
-    ),
-)

@@ -13,10 +13,12 @@ from sampling_ref import PROFILES, STEPS
 from sampling_ref.engines.draws import draw
 from sampling_ref.engines.llama_cpp import DISCRETE
 from sampling_ref.engines.llama_cpp_order import LLAMA_32
+from sampling_ref.errors import RandomNumberError
 from sampling_ref.numbers.binary32 import to_binary32
 from sampling_ref.numbers.llama32 import Llama32Row
 from sampling_ref.numbers.orders import first_largest
 from sampling_ref.numbers.protocol import Width
+from sampling_ref.random.uniforms import libstdcxx_double, libstdcxx_float
 from sampling_ref.row import Candidates, Number, TokenId, read_possible_logits
 from sampling_ref.steps import adaptive_p as of_adaptive_p
 from sampling_ref.steps.adaptive_p import PastProbabilities
@@ -32,11 +34,13 @@ class Words:
     def __init__(self, words: Iterator[int]) -> None:
         self._words = words
 
-    def words(self, stage: str, width: Width) -> Iterator[int]:
-        return self._words
-
     def uniform(self, stage: str, width: Width) -> Number:
-        raise NotImplementedError
+        try:
+            if width == "f32":
+                return libstdcxx_float(next(self._words))
+            return libstdcxx_double(next(self._words), next(self._words))
+        except StopIteration:
+            raise RandomNumberError("another random word is needed, and none is left") from None
 
     def many(self, stage: str, count: int) -> list[Number]:
         raise NotImplementedError

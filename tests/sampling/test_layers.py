@@ -25,7 +25,7 @@ LAYERS = (
 SIDE_BY_SIDE = {
     "steps": {"step", "table", "mirostat"},
     "draws": {"noise", "inverse_cdf"},
-    "engines": {"profile", "draws", "orders", "llama_cpp_order", "libstdcxx"},
+    "engines": {"profile", "draws", "llama_cpp_order"},
 }
 """Packages whose files do not import each other, and the files in them that all may import."""
 

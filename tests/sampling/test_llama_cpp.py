@@ -12,8 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sampling_ref.engines.libstdcxx import order_of_partial_sort, order_of_sort
-from sampling_ref.engines.llama_cpp_order import falling_positions
+from sampling_ref.engines.llama_cpp_order import (
+    falling_positions,
+    order_of_partial_sort,
+    order_of_sort,
+)
 from sampling_ref.errors import ParameterError, RandomNumberError, RowError
 from sampling_ref.numbers.binary32 import to_binary32
 from sampling_ref.numbers.llama32 import sum_in_order

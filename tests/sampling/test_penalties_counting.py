@@ -6,7 +6,7 @@ floats and 32-bit floats make of it is claimed against engines.
 
 from fractions import Fraction
 from math import copysign, inf, nan
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import pytest
 from hypothesis import given
@@ -17,7 +17,7 @@ from sampling_ref.evaluation import explain, step
 from sampling_ref.numbers.binary32 import Binary32
 from sampling_ref.parameters import Scope
 from sampling_ref.row import Number
-from sampling_ref.steps.decaying_penalties import Fading, Line, decaying_penalties
+from sampling_ref.steps.decaying_penalties import decaying_penalties
 from sampling_ref.steps.frequency_penalty import frequency_penalty
 from sampling_ref.steps.penalties import penalties
 from sampling_ref.steps.presence_penalty import presence_penalty
@@ -374,6 +374,8 @@ def test_published_values_of_the_combination(
     assert [weight / sum(weights) for weight in weights] == pytest.approx(expected, abs=1e-5)
 
 
+Line = Literal["late", "early"]
+Fading = Literal["penalty", "result"]
 LINES: tuple[Line, ...] = get_args(Line)
 FADINGS: tuple[Fading, ...] = get_args(Fading)
 

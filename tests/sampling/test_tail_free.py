@@ -3,7 +3,7 @@
 from fractions import Fraction
 from itertools import pairwise
 from math import inf
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from sampling_ref.errors import ParameterError, RowError
 from sampling_ref.numbers.orders import Ties
-from sampling_ref.steps.tail_free import Cut
 from tests.sampling.filtering import NO_NUMBERS, possible, tail_free, tail_free_logits, weights_of
 from tests.sampling.rows import rows, weights
 from tests.texts import drawn
+
+Cut = Literal["centred", "counted"]
 
 CUTS: list[Cut] = ["centred", "counted"]
 TIES: list[Ties] = ["lowest id", "highest id", "all"]

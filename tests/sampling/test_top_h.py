@@ -3,7 +3,7 @@
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from math import inf
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from sampling_ref.errors import ParameterError, RowError
 from sampling_ref.numbers.orders import Ties
-from sampling_ref.steps.top_h import Entropy
 from tests.sampling.filtering import DIGITS, NO_NUMBERS, possible, top_h, top_h_logits, weights_of
 from tests.sampling.rows import rows, shares, weights
 from tests.sampling.test_eta import decimal
 from tests.texts import drawn
+
+Entropy = Literal["own", "shared"]
 
 ENTROPIES: list[Entropy] = ["own", "shared"]
 TIES: list[Ties] = ["lowest id", "highest id", "all"]

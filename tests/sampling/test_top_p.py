@@ -7,7 +7,7 @@ sufficient set. The fourth one settles the ties.
 from fractions import Fraction
 from itertools import product
 from math import inf
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from sampling_ref.errors import ParameterError, RowError
 from sampling_ref.numbers.orders import Ties
-from sampling_ref.steps.top_p import Boundary
 from tests.sampling.filtering import (
     NO_NUMBERS,
     everything,
@@ -28,6 +27,8 @@ from tests.sampling.filtering import (
 )
 from tests.sampling.rows import rows, shares, weights
 from tests.texts import drawn
+
+Boundary = Literal["reach", "exceed", "within", "fitting"]
 
 BOUNDARIES: list[Boundary] = ["reach", "exceed", "within"]
 TIES: list[Ties] = ["lowest id", "highest id", "all"]

@@ -3,7 +3,7 @@
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from math import inf
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from sampling_ref.errors import ParameterError, RowError
 from sampling_ref.numbers.orders import Ties
-from sampling_ref.steps.typical import Boundary
 from tests.sampling.filtering import (
     DIGITS,
     NO_NUMBERS,
@@ -25,6 +24,8 @@ from tests.sampling.filtering import (
 from tests.sampling.rows import rows, shares, weights
 from tests.sampling.test_eta import decimal
 from tests.texts import drawn
+
+Boundary = Literal["reach", "exceed", "short"]
 
 BOUNDARIES: list[Boundary] = ["reach", "exceed", "short"]
 TIES: list[Ties] = ["lowest id", "highest id", "all"]

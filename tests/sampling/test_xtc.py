@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from fractions import Fraction
 from math import inf
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from sampling_ref.errors import ParameterError, RandomNumberError, RowError
 from sampling_ref.numbers.orders import Ties
-from sampling_ref.steps.xtc import Equality
 from tests.sampling.filtering import (
     NO_NUMBERS,
     everything,
@@ -23,6 +22,8 @@ from tests.sampling.filtering import (
 )
 from tests.sampling.rows import rows, weights
 from tests.texts import drawn
+
+Equality = Literal["counts", "does not"]
 
 THRESHOLDS = st.sampled_from([0.0, 0.125, 0.25, 0.5]) | st.floats(0, 1)
 EQUALITIES: list[Equality] = ["counts", "does not"]
