@@ -312,6 +312,14 @@ class Candidates:
             row[token] = logit
         return row
 
+    def only(self, place: int) -> "Candidates":
+        """Return the candidates with all but one of them at minus infinity.
+
+        >>> Candidates([4, 2, 7], [1.0, 3.0, 3.0]).only(1).logits
+        [-inf, 3.0, -inf]
+        """
+        return replace(self, logits=ReadRow(mask(self.logits, [place])), whole=None)
+
     def at(self, places: Sequence[int]) -> "Candidates":
         """Return only the candidates at these places, in this order.
 

@@ -75,7 +75,7 @@ def inverse_cdf(
         candidates = candidates.at(_read_order(order, len(candidates.tokens)))
         if not candidates.tokens:
             raise RowError("the tokens in order must hold at least one number, got none")
-        if not numbers.are_possible(candidates):
+        if max(candidates.logits) <= numbers.impossible:
             raise RowError("the tokens in order leave no token possible")
     return token_at(candidates, share, boundary=boundary, zero_weight=zero_weight, numbers=numbers)
 

@@ -14,12 +14,11 @@ Boundary, tokens without weight, rounding
 """
 
 from dataclasses import replace
-from math import inf
 from typing import Any
 
 from sampling_ref.draws.inverse_cdf import Boundary, inverse_cdf
 from sampling_ref.errors import ParameterError
-from sampling_ref.numbers.exact import EXACT, WEIGHTS
+from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.protocol import Numbers
 from sampling_ref.parameters import read_whole
 from sampling_ref.random.sources import read_uniforms
@@ -47,5 +46,5 @@ def without_replacement(
         now = replace(candidates, logits=left)
         drawn.append(inverse_cdf(now, u, boundary=boundary, numbers=numbers))
         left = ReadRow(left)
-        left[list(candidates.tokens).index(drawn[-1])] = 0 if numbers is WEIGHTS else -inf
+        left[list(candidates.tokens).index(drawn[-1])] = numbers.impossible
     return drawn

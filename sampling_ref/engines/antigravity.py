@@ -108,7 +108,6 @@ class Antigravity32Row(Plain32Row):
 class Antigravity32(Plain32):
     """The program's 32-bit floats: proven against a compiled program, bit for bit."""
 
-    name = "antigravity32"
     sorts = True
 
     def of(self, candidates: Candidates) -> Row:

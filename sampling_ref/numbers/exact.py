@@ -12,7 +12,7 @@ Weights (`WEIGHTS`)
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import accumulate
@@ -163,7 +163,7 @@ class ExactRow(Row):
         return logits_at_least(self.values, threshold, factor=self.factor)
 
     def _at_most_surprising(self, bits: Fraction) -> list[int]:
-        places = [place for place, logit in enumerate(self.values) if logit > -inf]
+        places = Row.possible(self)
         if len({self.values[place] for place in places}) == 1:  # all surprise by log2 of n
             is_kept = sign_of_logarithms([(1, len(places)), (-bits, 2)]) <= 0
             return places if is_kept else []
@@ -172,13 +172,11 @@ class ExactRow(Row):
 
     def _within_deviations(self, multiple: Fraction, deviation: str) -> list[int]:
         """Return where (largest - l)**2 is at most multiple**2 * variance, as rational numbers."""
-        places = [place for place, logit in enumerate(self.values) if logit > -inf]
+        places = Row.possible(self)
         if len(places) == 1:
             return places
-        # Whole numbers, all logits times a common denominator: it falls out of the comparison.
-        ratios = [self.values[place].as_integer_ratio() for place in places]
-        common = lcm(*{denominator for _, denominator in ratios})
-        wholes = [numerator * (common // denominator) for numerator, denominator in ratios]
+        # The common denominator falls out of the comparison.
+        wholes, _ = _whole_numbers([self.values[place] for place in places])
         count = len(wholes)
         # The sum of squared distances from the mean is (count * squares - sum**2) / count.
         spread = Fraction(count * sum(whole * whole for whole in wholes) - sum(wholes) ** 2, count)
@@ -247,8 +245,7 @@ class WeightRow(Row):
     ) -> int | None:
         """Return where the running sum reaches a share of the total."""
         places = walk.places if isinstance(walk, Walk) else walk
-        weights = _whole_numbers([self.values[place] for place in places])
-        whole, unit = weights
+        whole, unit = _whole_numbers([self.values[place] for place in places])
         runs = list(accumulate(whole))
         required = share * (runs[-1] if of == "walk" else self.total * unit)
         for index, running in enumerate(runs):
@@ -258,7 +255,7 @@ class WeightRow(Row):
 
     def held(self, share: Fraction) -> Held:
         """Return an empty sum of weights."""
-        return HeldWeights(self.values, share * self.total)
+        return HeldWeights(self.values, share * self.total, Fraction)
 
     def distances(self) -> list[float]:
         """Return ranks: different weights may have the same distance, one on each side."""
@@ -358,14 +355,16 @@ class HeldExponentials:
 
 
 class HeldWeights:
-    """A sum of rational weights that grows and shrinks."""
+    """A sum of weights that grows and shrinks, in numbers of a kind of which `most` are allowed."""
 
-    def __init__(self, weights: Sequence[Number], most: Fraction) -> None:
-        self._weights, self._most, self._sum = weights, most, Fraction(0)
+    def __init__(
+        self, weights: Sequence[Number], most: Number, kind: Callable[[Any], Number]
+    ) -> None:
+        self._weights, self._most, self._kind, self._sum = weights, most, kind, kind(0)
 
     def change(self, place: int, sign: int) -> None:
         """Add the weight at a place (1), or take it away (-1)."""
-        self._sum += sign * Fraction(self._weights[place])
+        self._sum = self._sum + sign * self._kind(self._weights[place])
 
     def is_too_much(self) -> bool:
         """Return whether the sum is more than allowed."""
@@ -373,7 +372,7 @@ class HeldWeights:
 
 
 def _whole_numbers(row: Sequence[Number]) -> tuple[list[int], int]:
-    """Return weights times a common denominator, which are whole numbers, and it."""
+    """Return numbers times a common denominator, which are whole numbers, and it."""
     ratios = [number.as_integer_ratio() for number in row]
     common = lcm(*{denominator for _, denominator in ratios})
     return [numerator * (common // denominator) for numerator, denominator in ratios], common
@@ -381,8 +380,6 @@ def _whole_numbers(row: Sequence[Number]) -> tuple[list[int], int]:
 
 class Exact(Numbers):
     """Exact logits."""
-
-    name = "exact"
 
     def read(self, row: Any) -> list[Number]:
         """Return the checked logits of a row."""
@@ -413,7 +410,7 @@ class Exact(Numbers):
 class Weights(Exact):
     """Exact weights."""
 
-    name = "weights"
+    impossible = 0
 
     def read(self, row: Any) -> list[Number]:
         """Return the checked weights of a row."""
@@ -429,10 +426,6 @@ class Weights(Exact):
         if whole and candidates.whole is not None:
             total = sum((Fraction(weight) for weight in candidates.whole), start=Fraction(0))
         return WeightRow(candidates, candidates.logits, total)
-
-    def are_possible(self, candidates: Candidates) -> bool:
-        """Return whether at least one of the candidates has a weight."""
-        return any(candidates.logits)
 
     def divided(self, candidates: Candidates, temperature: Number) -> Candidates:
         """Refuse: a temperature makes rational weights irrational."""

@@ -205,7 +205,6 @@ def _beginning(shares: Sequence[float], passes: Callable[[float], bool]) -> list
 class Llama32(Numbers):
     """llama.cpp's 32-bit floats, for candidates in any order."""
 
-    name = "llama32"
     rounds = True
 
     def read(self, row: Any) -> list[Number]:

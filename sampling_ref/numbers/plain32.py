@@ -28,7 +28,7 @@ from sampling_ref.numbers.binary32 import (
     sum_in_binary32,
     to_binary32,
 )
-from sampling_ref.numbers.exact import ExactRow, WeightRow
+from sampling_ref.numbers.exact import ExactRow, HeldWeights, WeightRow
 from sampling_ref.numbers.glibc import expf_of_all
 from sampling_ref.numbers.protocol import Held, Numbers, Row, Walk, Width, refuse
 from sampling_ref.row import Candidates, Number, ReadRow, read_logits, read_possible_logits
@@ -77,7 +77,7 @@ class Plain32Row(WeightRow):
 
     def held(self, share: Fraction) -> Held:
         """Return an empty sum that rounds whenever it grows or shrinks."""
-        return Held32(self.values, to_binary32(share))
+        return HeldWeights(self.values, to_binary32(share), Binary32)
 
     def probabilities(self, *, log: bool = False) -> list[float]:
         """Return the 32-bit probabilities."""
@@ -86,25 +86,9 @@ class Plain32Row(WeightRow):
         return [float(share) for share in self.values]
 
 
-class Held32:
-    """A sum of 32-bit probabilities that grows and shrinks."""
-
-    def __init__(self, shares: Sequence[Number], most: float) -> None:
-        self._shares, self._most, self._sum = shares, most, 0.0
-
-    def change(self, place: int, sign: int) -> None:
-        """Add the probability at a place (1), or take it away (-1)."""
-        self._sum = to_binary32(self._sum + sign * self._shares[place])
-
-    def is_too_much(self) -> bool:
-        """Return whether the sum is more than allowed."""
-        return self._sum > self._most
-
-
 class Plain32(Numbers):
     """32-bit floats in plain order."""
 
-    name = "plain32"
     rounds = True
 
     def read(self, row: Any) -> list[Number]:

@@ -19,15 +19,15 @@ Choices
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import inf
 from typing import Any, Literal, Protocol, TypeAlias
 
 from sampling_ref.errors import ParameterError
-from sampling_ref.numbers.orders import Ties, first_largest, in_order, largest
-from sampling_ref.row import Candidates, Number, ReadRow, all_candidates, mask
+from sampling_ref.numbers.orders import Ties, in_order, largest
+from sampling_ref.row import Candidates, Number, ReadRow, all_candidates
 
 
 @dataclass(frozen=True)
@@ -265,11 +265,12 @@ class Held(Protocol):
 class Numbers:
     """An arithmetic. The methods here are those that most arithmetics share."""
 
-    name = ""
     rounds = False
     """Whether it rounds to 32 bits."""
     sorts = False
     """Whether its rows sort the candidates themselves, in an order of their own."""
+    impossible: Number = -inf
+    """The entry of a candidate that is not possible."""
 
     def candidates(self, row: Any) -> Candidates:
         """Return candidates for a bare row of numbers; candidates as they are."""
@@ -310,23 +311,9 @@ class Numbers:
         """Return a random number as the engine makes it of its random bits."""
         return number
 
-    def are_possible(self, candidates: Candidates) -> bool:
-        """Return whether at least one of the candidates is possible."""
-        return max(candidates.logits) > -inf
-
     def law(self, candidates: Candidates) -> list[float]:
         """Return the probability with which a draw chooses each candidate."""
         return self.by_shares(candidates).probabilities()
-
-
-def only_first_largest(candidates: Candidates) -> Candidates:
-    """Return the candidates with all but the first of the largest logits at minus infinity.
-
-    >>> only_first_largest(Candidates([4, 2, 7], [1.0, 3.0, 3.0])).logits
-    [-inf, 3.0, -inf]
-    """
-    logits = mask(candidates.logits, [first_largest(candidates.logits)])
-    return replace(candidates, logits=ReadRow(logits))
 
 
 def refuse(name: str, value: object, numbers: str) -> ParameterError:

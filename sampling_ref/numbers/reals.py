@@ -1,14 +1,14 @@
 """Real numbers that are computed as closely as a question about them needs.
 
-A `Real` is a formula: rational numbers, + - * /, exp, log, sqrt, abs. Asked for a
+A `Real` is a formula: rational numbers, + - * /, exp, log. Asked for a
 comparison or a float, it is enclosed between integers (interval arithmetic; Moore,
 "Interval Analysis", Prentice-Hall 1966) with ever more binary places until the enclosure
 decides. The formulas of the literature can then be written as they are printed, and no
 decision is a guess.
 
 What is exact
-    Rational numbers stay rational under + - * /. So do e**0, log 1, the square root of a
-    square, zero times anything, a number minus itself and a number divided by itself.
+    Rational numbers stay rational under + - * /. So do e**0, log 1, zero times anything, a
+    number minus itself and a number divided by itself.
 
 What stays undecided
     Two formulas of one value cannot always be recognised as equal. When two numbers that
@@ -28,49 +28,36 @@ Rounding to the nearest float
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from math import inf, isqrt, ldexp
-from typing import Final, NamedTuple, TypeAlias
+from math import inf, ldexp
+from typing import Final, TypeAlias
 
 from sampling_ref.errors import ParameterError, UndecidedError
 from sampling_ref.numbers.enclosures import LARGEST_EXPONENT, exp_bounds, log_bounds
 from sampling_ref.parameters import is_finite
 from sampling_ref.row import Number
 
-
-class Format(NamedTuple):
-    """A binary format: digits of the mantissa, smallest and largest exponent.
-
-    Finite numbers are whole multiples of 2**smallest and below 2**largest.
-    """
-
-    digits: int
-    smallest: int
-    largest: int
-
-
 _LARGE: Final = 1000
 _SMALL: Final = -1000
 
-BINARY64: Final = Format(53, -1074, 1024)
-BINARY32: Final = Format(24, -149, 128)
+_DIGITS: Final = 53
+_LOWEST_PLACE: Final = -1074
+_END: Final = 1024
+"""Finite floats have 53 binary digits, are whole multiples of 2**-1074 and below 2**1024."""
 
 
-def nearest(numerator: int, denominator: int, form: Format = BINARY64) -> float:
-    """Return the number of a format that is nearest to numerator/denominator.
+def nearest(numerator: int, denominator: int) -> float:
+    """Return the float nearest to numerator/denominator.
 
     >>> nearest(1, 3), nearest(-(10**400), 1), nearest(-1, 10**400)
     (0.3333333333333333, -inf, 0.0)
-    >>> nearest(2**24 + 1, 2**24, BINARY32), nearest(3, 2**150, BINARY32) == 2.0**-148
-    (1.0, True)
     """
     if numerator < 0:
-        return 0.0 - nearest(-numerator, denominator, form)
-    # The last place that can be kept: `digits` below the leading one, if not subnormal.
-    place = numerator.bit_length() - denominator.bit_length() - form.digits
-    place = max(place, form.smallest)
+        return 0.0 - nearest(-numerator, denominator)
+    # The last place that can be kept: 53 below the leading one, if not subnormal.
+    place = max(numerator.bit_length() - denominator.bit_length() - _DIGITS, _LOWEST_PLACE)
     up, down = max(-place, 0), max(place, 0)
     units, rest = divmod(numerator << up, denominator << down)
-    if units >> form.digits:  # the leading one stood one place higher than the lengths say
+    if units >> _DIGITS:  # the leading one stood one place higher than the lengths say
         place += 1
         rest += (units & 1) * (denominator << down)
         units >>= 1
@@ -78,12 +65,12 @@ def nearest(numerator: int, denominator: int, form: Format = BINARY64) -> float:
     half = 2 * rest - (denominator << down)
     if half > 0 or (half == 0 and units & 1):
         units += 1
-    if units.bit_length() + place > form.largest:
+    if units.bit_length() + place > _END:
         return inf
     return ldexp(units, place)
 
 
-def nearest_to_enclosed(low: int, high: int, bits: int, form: Format = BINARY64) -> float | None:
+def nearest_to_enclosed(low: int, high: int, bits: int) -> float | None:
     """Return the float nearest to each number from low * 2**-bits to high * 2**-bits.
 
     None if they are nearest to different floats.
@@ -91,7 +78,7 @@ def nearest_to_enclosed(low: int, high: int, bits: int, form: Format = BINARY64)
     >>> nearest_to_enclosed(255, 257, 8), nearest_to_enclosed(2**80 - 1, 2**80 + 1, 80)
     (None, 1.0)
     """
-    if form is BINARY64 and low > 0 and high.bit_length() < _LARGE:
+    if low > 0 and high.bit_length() < _LARGE:
         # Python rounds an int to the nearest float, ties to even; if the float is neither
         # subnormal nor infinite, scaling it changes no digit.
         length = low.bit_length()
@@ -100,7 +87,7 @@ def nearest_to_enclosed(low: int, high: int, bits: int, form: Format = BINARY64)
             return ldexp(scaled, -bits) if scaled == float(high) else None
     numerators = (low, high) if bits >= 0 else (low << -bits, high << -bits)
     denominator = 1 << max(bits, 0)
-    first, second = (nearest(numerator, denominator, form) for numerator in numerators)
+    first, second = (nearest(numerator, denominator) for numerator in numerators)
     return first if first == second else None
 
 
@@ -136,16 +123,16 @@ def next_bits(bits: int) -> int:
     return 2 * bits
 
 
-_DIGITS: Final = 10**200
+_AGREEMENT: Final = 10**200
 
 
 class Real:
     """A computable real number.
 
     >>> two = Real(2)
-    >>> two.log().exp() > 1.9999, float(two.sqrt()), Real(0).exp() == 1
-    (True, 1.4142135623730951, True)
-    >>> (two.sqrt() * two.sqrt()) > 2
+    >>> two.log().exp() > 1.9999, float(two.log()), Real(0).exp() == 1
+    (True, 0.6931471805599453, True)
+    >>> two.log().exp() > 2
     Traceback (most recent call last):
     sampling_ref.errors.UndecidedError: two numbers near 2.0 agree to 200 digits
     """
@@ -228,10 +215,6 @@ class Real:
         """Return the quotient."""
         return as_real(other) / self
 
-    def __abs__(self) -> "Real":
-        """Return the number without its sign."""
-        return Real(abs(self.exact)) if self.exact is not None else formula(_absolute, self)
-
     def exp(self) -> "Real":
         """Return e to this power; an exponent above 2**24 is refused."""
         if self.exact == 0:
@@ -245,15 +228,6 @@ class Real:
         if self.exact is not None and self.exact <= 0:
             raise ParameterError("logarithm's argument", self.exact, "must be positive")
         return Real(0) if self.exact == 1 else formula(_logarithm, self)
-
-    def sqrt(self) -> "Real":
-        """Return the square root; a negative number is refused."""
-        if self.exact is None:
-            return formula(_root, self)
-        if self.exact < 0:
-            raise ParameterError("square root's argument", self.exact, "must not be negative")
-        root = Fraction(isqrt(self.exact.numerator), isqrt(self.exact.denominator))
-        return Real(root) if root * root == self.exact else formula(_root, self)
 
     # --------------------------------------------------------------- questions
 
@@ -276,14 +250,6 @@ class Real:
             else:
                 waiting += missing
         return _with_places(self.known, bits)
-
-    def sign(self) -> int:
-        """Return -1, 0 or 1.
-
-        >>> (Real(3).log() - 1).sign()
-        1
-        """
-        return _compare(self, Real(0))
 
     def __lt__(self, other: "Real | Number") -> bool:
         """Decide, or raise UndecidedError."""
@@ -310,8 +276,17 @@ class Real:
     __hash__ = None  # type: ignore[assignment] # equality may be undecided
 
     def __float__(self) -> float:
-        """Return the nearest float."""
-        return round_real(self, BINARY64)
+        """Return the nearest float; UndecidedError if it may be one of two."""
+        if self.exact is not None:
+            return nearest(self.exact.numerator, self.exact.denominator)
+        bits = 2 * _FIRST_BITS  # with fewer, a sum of many terms is seldom close enough
+        while bits <= _LAST_BITS:
+            bounds = self.bounds(bits)
+            rounded = None if bounds is None else nearest_to_enclosed(*bounds, bits)
+            if rounded is not None:
+                return rounded
+            bits *= 2
+        raise UndecidedError("a number cannot be told from the middle of two floats, or from zero")
 
     def __repr__(self) -> str:
         """Return the rational, or the nearest float."""
@@ -355,24 +330,6 @@ def formula(combine: Callable[..., Bounds], *parts: Real) -> Real:
     return number
 
 
-def round_real(number: Real, form: Format) -> float:
-    """Return the number of a format that is nearest to a real number (ties to even).
-
-    UndecidedError if the number lies so near the middle of two that this is a guess.
-    """
-    if number.exact is not None:
-        return nearest(number.exact.numerator, number.exact.denominator, form)
-    bits = 2 * _FIRST_BITS  # with fewer, a sum of many terms is seldom close enough
-    while bits <= _LAST_BITS:
-        bounds = number.bounds(bits)
-        if bounds is not None:
-            rounded = nearest_to_enclosed(*bounds, bits, form)
-            if rounded is not None:
-                return rounded
-        bits *= 2
-    raise UndecidedError("a number cannot be told from the middle of two floats, or from zero")
-
-
 def _compare(first: Real, second: Real) -> int:
     """Return the sign of first - second."""
     if first is second:
@@ -391,7 +348,7 @@ def _compare(first: Real, second: Real) -> int:
             return -1
         apart = max(one[1], two[1]) - min(one[0], two[0])
         size = max(one[0], -one[1], two[0], -two[1])
-        if apart * _DIGITS < size:
+        if apart * _AGREEMENT < size:
             near = nearest(one[0], 1 << (bits // 2))
             raise UndecidedError(f"two numbers near {near!r} agree to 200 digits")
     raise UndecidedError("two numbers cannot be told apart")
@@ -444,11 +401,6 @@ def _quotient(bits: int, one: tuple[int, int], two: tuple[int, int]) -> Bounds:
     return min(floors), max(ceilings)
 
 
-def _absolute(_: int, one: tuple[int, int]) -> Bounds:
-    low, high = one
-    return max(low, -high, 0), max(-low, high)
-
-
 def _exponential(bits: int, one: tuple[int, int]) -> Bounds:
     low, high = one
     limit = LARGEST_EXPONENT << bits
@@ -462,13 +414,3 @@ def _logarithm(bits: int, one: tuple[int, int]) -> Bounds:
     if low <= 0 < high:
         return None
     return log_bounds(low, 1 << bits, bits)[0], log_bounds(high, 1 << bits, bits)[1]
-
-
-def _root(bits: int, one: tuple[int, int]) -> Bounds:
-    low, high = one
-    if high < 0:
-        raise ParameterError(
-            "square root's argument", nearest(high, 1 << bits), "must not be negative"
-        )
-    # A number that is not negative may have an enclosure that is.
-    return isqrt(max(low, 0) << bits), isqrt(high << bits) + 1

@@ -10,11 +10,8 @@ Rounding
     the probabilities of a row need not sum to 1.0 in floats.
 
 Impossible tokens
-    A logit of minus infinity has the probability 0.0 and the logarithm minus infinity, and
-    adds nothing to the entropy. A row without a possible token is an error.
-
-Units
-    Logarithms are natural; the entropy is in nats.
+    A logit of minus infinity has the probability 0.0 and the logarithm minus infinity. A row
+    without a possible token is an error.
 
 Ties
     log p = l - m - log Z with the largest logit m. The difference l - m may lie exactly in
@@ -26,13 +23,13 @@ The end of the search
     What 16,384 binary places leave open raises `UndecidedError`.
 """
 
-from fractions import Fraction
+from collections.abc import Callable, Sequence
 from math import inf
 
 from sampling_ref.numbers.enclosures import SLACK, exp_mantissa
 from sampling_ref.numbers.exponential_sums import scaled_difference
-from sampling_ref.numbers.reals import nearest, nearest_below, nearest_to_enclosed, next_bits
-from sampling_ref.numbers.totals import entropy_of, total_weight
+from sampling_ref.numbers.reals import Real, nearest, nearest_below, nearest_to_enclosed, next_bits
+from sampling_ref.numbers.totals import total_weight
 from sampling_ref.parameters import read_fraction
 from sampling_ref.row import Number, Row, read_possible_logits
 
@@ -48,33 +45,18 @@ def softmax(logits: Row, *, factor: Number = 1) -> list[float]:
     scale = read_fraction("factor", factor, "(0, inf)")
     row = read_possible_logits(logits)
     largest = max(row)
-    left: set[Number] = set(row) - {-inf}
-    found: dict[Number, float] = {-inf: 0.0}
-    total = total_weight(row, scale)
-    bits = _FIRST_BITS
-    while left:
-        bounds = total.bounds(bits)
-        assert bounds is not None  # noqa: S101 - a sum of positive terms has an enclosure
-        for logit in left:
-            found_now = _probability(logit, largest, scale, bounds, bits)
-            if found_now is not None:
-                found[logit] = found_now
-        left -= found.keys()
-        bits = next_bits(bits)
-    return [found[logit] for logit in row]
 
+    def rounded(logit: Number, total: tuple[int, int], bits: int) -> float | None:
+        """Return e**(scale * (logit - largest)) / total; None if too few bits are known."""
+        numerator, denominator = scaled_difference(logit, largest, scale)
+        if numerator < -746 * denominator:  # below half the smallest float; the total is above 1
+            return 0.0
+        mantissa, exponent = exp_mantissa(numerator, denominator, bits)
+        low = (mantissa << bits) // total[1]
+        high = (mantissa + SLACK << bits) // total[0] + 1
+        return nearest_to_enclosed(low, high, bits - exponent)
 
-def _probability(
-    logit: Number, largest: Number, scale: Fraction, total: tuple[int, int], bits: int
-) -> float | None:
-    """Return e**(scale * (logit - largest)) / total, rounded, or None if too few bits are known."""
-    numerator, denominator = scaled_difference(logit, largest, scale)
-    if numerator < -746 * denominator:  # below half the smallest float, and the total is at least 1
-        return 0.0
-    mantissa, exponent = exp_mantissa(numerator, denominator, bits)
-    low = (mantissa << bits) // total[1]
-    high = (mantissa + SLACK << bits) // total[0] + 1
-    return nearest_to_enclosed(low, high, bits - exponent)
+    return _each(row, total_weight(row, scale), rounded, impossible=0.0)
 
 
 def log_softmax(logits: Row, *, factor: Number = 1) -> list[float]:
@@ -86,34 +68,35 @@ def log_softmax(logits: Row, *, factor: Number = 1) -> list[float]:
     scale = read_fraction("factor", factor, "(0, inf)")
     row = read_possible_logits(logits)
     largest = max(row)
-    left: set[Number] = set(row) - {-inf}
-    found: dict[Number, float] = {-inf: -inf}
-    total = total_weight(row, scale).log()
+
+    def rounded(logit: Number, log_total: tuple[int, int], bits: int) -> float | None:
+        numerator, denominator = scaled_difference(logit, largest, scale)
+        scaled = (numerator << bits) // denominator
+        low, high = scaled - log_total[1], scaled + 1 - log_total[0]
+        found = nearest_to_enclosed(low, high, bits)
+        if found is None and log_total[0] <= 0:
+            below = nearest_below(numerator, denominator)
+            return below if below == nearest(low, 1 << bits) else None
+        return found
+
+    return _each(row, total_weight(row, scale).log(), rounded, impossible=-inf)
+
+
+def _each(
+    row: Sequence[Number],
+    total: Real,
+    rounded: Callable[[Number, tuple[int, int], int], float | None],
+    impossible: float,
+) -> list[float]:
+    """Return the float of each logit, given ever closer enclosures of a total."""
+    found: dict[Number, float] = {-inf: impossible}
+    left = set(row) - {-inf}
     bits = _FIRST_BITS
     while left:
         bounds = total.bounds(bits)
-        assert bounds is not None  # noqa: S101 - a sum that is at least 1 has a logarithm
-        for logit in left:
-            numerator, denominator = scaled_difference(logit, largest, scale)
-            scaled = (numerator << bits) // denominator
-            found_now = nearest_to_enclosed(scaled - bounds[1], scaled + 1 - bounds[0], bits)
-            if found_now is None and bounds[0] <= 0:
-                below = nearest_below(numerator, denominator)
-                if below == nearest(scaled - bounds[1], 1 << bits):
-                    found_now = below
-            if found_now is not None:
-                found[logit] = found_now
+        assert bounds is not None  # noqa: S101 - a sum that is at least 1, or its logarithm
+        numbers = ((logit, rounded(logit, bounds, bits)) for logit in left)
+        found |= {logit: number for logit, number in numbers if number is not None}
         left -= found.keys()
         bits = next_bits(bits)
     return [found[logit] for logit in row]
-
-
-def entropy(logits: Row, *, factor: Number = 1) -> float:
-    """Return the entropy of the softmax in nats, the nearest float.
-
-    >>> entropy([0.0, 0.0]), entropy([5.0, float("-inf")])
-    (0.6931471805599453, 0.0)
-    """
-    return float(
-        entropy_of(read_possible_logits(logits), read_fraction("factor", factor, "(0, inf)"))
-    )

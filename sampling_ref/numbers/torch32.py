@@ -167,8 +167,6 @@ class Torch32Row(Row):
 class Torch32(Plain32):
     """torch's 32-bit floats; what torch does not sum or exponentiate is plain."""
 
-    name = "torch32"
-
     def parameter(self, value: Number) -> Number:
         """Return a parameter as it is: torch rounds it where it meets a row."""
         return value

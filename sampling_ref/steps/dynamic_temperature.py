@@ -28,13 +28,13 @@ exllamav2
     `exllamav2_ext/cpp/sampling.cpp`, function `post_softmax_temperature`).
 """
 
-from dataclasses import replace
 from math import inf
 from typing import Literal
 
 from sampling_ref.errors import ParameterError
 from sampling_ref.numbers.exact import EXACT
-from sampling_ref.numbers.protocol import Numbers, only_first_largest
+from sampling_ref.numbers.orders import first_largest
+from sampling_ref.numbers.protocol import Numbers
 from sampling_ref.parameters import read_number, read_whole
 from sampling_ref.row import Candidates, Number
 from sampling_ref.steps.step import rule
@@ -77,5 +77,5 @@ def dynamic_temperature(
     if not found < inf:
         raise ParameterError("spread", spread, "must leave the temperature finite")
     if found == 0:
-        return replace(only_first_largest(here.candidates), whole=None)
+        return here.candidates.only(first_largest(here.candidates.logits))
     return numbers.divided(here.candidates, found)

@@ -16,14 +16,13 @@ Nothing possible
     A row that is all minus infinity has no most probable token: an error.
 """
 
-from dataclasses import replace
 from typing import Any, Literal
 
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.orders import first_largest, last_largest
 from sampling_ref.numbers.protocol import Numbers
 from sampling_ref.parameters import read_choice
-from sampling_ref.row import Candidates, ReadRow, TokenId, mask, read_possible_logits
+from sampling_ref.row import Candidates, TokenId, read_possible_logits
 from sampling_ref.steps.step import rule
 
 
@@ -37,8 +36,7 @@ def greedy(
     [-inf, 3.0, -inf]
     """
     logits = candidates.logits
-    largest = first_largest(logits) if ties == "first" else last_largest(logits)
-    return replace(candidates, logits=ReadRow(mask(logits, [largest])), whole=None)
+    return candidates.only(first_largest(logits) if ties == "first" else last_largest(logits))
 
 
 def greedy_token(logits: Any, *, ties: Literal["first", "last"] = "first") -> TokenId:

@@ -120,6 +120,13 @@ class Use:
 
 P = ParamSpec("P")
 
+Rule: TypeAlias = Callable[Concatenate[Candidates, P], Candidates]
+RowRule: TypeAlias = Callable[Concatenate[ReadRow, list[TokenId], P], list[Number]]
+"""What a rule is as it is written, and after the decorator, which lets it take any row."""
+
+OfAnyRow: TypeAlias = Callable[Concatenate[Any, P], Candidates]
+OfAnyRowAndHistory: TypeAlias = Callable[Concatenate[Any, Any, P], list[Number]]
+
 Touched: TypeAlias = Callable[[Situation, Values], Iterable[TokenId]]
 """Which tokens' logits a function may calculate with."""
 
@@ -138,9 +145,6 @@ FROM_A_CHAIN: Mapping[str, Callable[[Situation, str], Any]] = MappingProxyType(
 )
 """Parameters of functions that a chain fills in itself, given the situation and the step's name."""
 
-BY_PLACE = frozenset({"logits", "history", "candidates", "before", "after", "token"})
-"""Parameters that a step hands over by their place."""
-
 
 def choices_of(function: Callable[..., Any]) -> dict[str, tuple[Any, ...]]:
     """Return the names allowed at each open point of a function: parameters that are `Literal`."""
@@ -149,14 +153,15 @@ def choices_of(function: Callable[..., Any]) -> dict[str, tuple[Any, ...]]:
 
 
 def own_parameters(
-    function: Callable[..., Any],
+    function: Callable[..., Any], by_place: int
 ) -> tuple[list[str], dict[str, Any], dict[str, tuple[Any, ...]]]:
     """Return what a chain fills in, a function's own parameters with their defaults, its choices.
 
-    The names at an open point begin with the default.
+    The first parameters are handed over by place. The names at an open point begin with the
+    default.
 
     >>> def halve(logits, size, by, *, ties: Literal["low", "high"] = "high"): ...
-    >>> known, parameters, choices = own_parameters(halve)
+    >>> known, parameters, choices = own_parameters(halve, by_place=1)
     >>> known, parameters == {"by": REQUIRED}, choices
     (['size'], True, {'ties': ('high', 'low')})
     """
@@ -164,13 +169,13 @@ def own_parameters(
     known: list[str] = []
     parameters: dict[str, Any] = {}
     choices: dict[str, tuple[Any, ...]] = {}
-    for name, parameter in signature(function).parameters.items():
+    for name, parameter in list(signature(function).parameters.items())[by_place:]:
         if name in FROM_A_CHAIN:
             known.append(name)
         elif name in allowed:
             default = parameter.default
             choices[name] = (default, *(value for value in allowed[name] if value != default))
-        elif name not in BY_PLACE:
+        else:
             has_default = parameter.default is not Parameter.empty
             parameters[name] = parameter.default if has_default else REQUIRED
     return known, parameters, choices
@@ -188,21 +193,17 @@ def rule(
     *,
     remember: Callable[..., Mapping[str, Any]] | None = None,
     remembers_at: Literal["draw", "accept"] = "draw",
-) -> Callable[
-    [Callable[Concatenate[Candidates, P], Candidates]], Callable[Concatenate[Any, P], Candidates]
-]:
+) -> Callable[[Rule[P]], OfAnyRow[P]]:
     """Make a step of a function from candidates to candidates.
 
     `remember` is what an adaptive rule notes for the next token: a function of the candidates
     before and after the step, the drawn token, and its own parameters.
     """
 
-    def decorate(
-        function: Callable[Concatenate[Candidates, P], Candidates],
-    ) -> Callable[Concatenate[Any, P], Candidates]:
+    def decorate(function: Rule[P]) -> OfAnyRow[P]:
         name, allowed = function.__name__, choices_of(function)
         called: Callable[..., Candidates] = function
-        given_to, parameters, choices = _in_a_chain(function, name)
+        given_to, parameters, choices = _in_a_chain(function, name, by_place=1)
 
         def apply(candidates: Candidates, situation: Situation, values: Values) -> Candidates:
             return called(candidates, **given_to(situation, values))
@@ -210,7 +211,7 @@ def rule(
         note: Remember | None = None
         if remember is not None:
             memory = remember
-            given_to_memory, more_parameters, more_choices = _in_a_chain(memory, name)
+            given_to_memory, more_parameters, more_choices = _in_a_chain(memory, name, by_place=3)
             parameters, choices = parameters | more_parameters, choices | more_choices
 
             def note(
@@ -235,12 +236,12 @@ def rule(
 
 
 def _in_a_chain(
-    function: Callable[..., Any], step: str
+    function: Callable[..., Any], step: str, by_place: int
 ) -> tuple[
     Callable[[Situation, Values], dict[str, Any]], dict[str, Any], dict[str, tuple[Any, ...]]
 ]:
     """Return what gives a function its arguments, its own parameters and its choices."""
-    known, parameters, choices = own_parameters(function)
+    known, parameters, choices = own_parameters(function, by_place)
 
     def given_to(situation: Situation, values: Values) -> dict[str, Any]:
         given = {name: values[name] for name in (*parameters, *choices)}
@@ -256,10 +257,7 @@ def row_rule(
     numbers: Sequence[str] = (),
     name: str = "",
     reads: bool = True,
-) -> Callable[
-    [Callable[Concatenate[ReadRow, list[TokenId], P], list[Number]]],
-    Callable[Concatenate[Any, Any, P], list[Number]],
-]:
+) -> Callable[[RowRule[P]], OfAnyRowAndHistory[P]]:
     """Make a step of a function from a row and a history to a row.
 
     Only the logits of the `touched` tokens become exact numbers before: those in the "history",
@@ -269,11 +267,9 @@ def row_rule(
     `reads=False` is for a function that reads row and history itself.
     """
 
-    def decorate(
-        function: Callable[Concatenate[ReadRow, list[TokenId], P], list[Number]],
-    ) -> Callable[Concatenate[Any, Any, P], list[Number]]:
+    def decorate(function: RowRule[P]) -> OfAnyRowAndHistory[P]:
         step_name, allowed = name or function.__name__, choices_of(function)
-        known, parameters, choices = own_parameters(function)
+        known, parameters, choices = own_parameters(function, by_place=2)
         called: Callable[..., list[Number]] = function
 
         def apply(candidates: Candidates, situation: Situation, values: Values) -> Candidates:

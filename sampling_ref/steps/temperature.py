@@ -19,12 +19,12 @@ Invariance
     A number added to all logits changes no probability, before or after.
 """
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import Literal
 
 from sampling_ref.numbers.exact import EXACT
-from sampling_ref.numbers.protocol import Numbers, only_first_largest
+from sampling_ref.numbers.orders import first_largest
+from sampling_ref.numbers.protocol import Numbers
 from sampling_ref.parameters import read_number
 from sampling_ref.row import Candidates, Number
 from sampling_ref.steps.step import rule
@@ -50,5 +50,5 @@ def temperature(
     read_number("temperature", temperature, domain)
     divisor = numbers.number(Fraction(temperature) + Fraction(read_number("added", added)))
     if divisor == 0:
-        return replace(only_first_largest(candidates), whole=None)
+        return candidates.only(first_largest(candidates.logits))
     return numbers.divided(candidates, divisor)

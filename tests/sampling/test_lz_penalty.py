@@ -138,8 +138,8 @@ def test_each_new_logit_is_the_nearest_float(
             assert new == -inf
         else:
             exact = Real(old) + Real(strength) * changes.of(token).real()
-            assert abs(exact - new) <= abs(exact - nextafter(float(new), inf))
-            assert abs(exact - new) <= abs(exact - nextafter(float(new), -inf))
+            for beside in (nextafter(float(new), inf), nextafter(float(new), -inf)):
+                assert (exact - new) * (exact - new) <= (exact - beside) * (exact - beside)
 
 
 @given(rows(), st.fractions(0, 3), st.fractions(Fraction(1, 100), 100))

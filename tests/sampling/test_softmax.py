@@ -6,6 +6,7 @@ from collections.abc import Callable
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from math import inf, nan
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -13,12 +14,21 @@ from hypothesis import strategies as st
 
 from sampling_ref.errors import ParameterError, RowError
 from sampling_ref.numbers.reals import nearest
-from sampling_ref.numbers.softmax import entropy, log_softmax, softmax
+from sampling_ref.numbers.softmax import log_softmax, softmax
 from sampling_ref.numbers.totals import entropy_of, log_of_sum, total_weight
+from sampling_ref.parameters import read_fraction
+from sampling_ref.row import read_possible_logits
 from tests.sampling.rows import rows
 
 WITNESS = Context(prec=420, Emin=-(10**6), Emax=10**6)
 FACTORS = st.sampled_from([1, 1.25, 0.5, Fraction(10, 7), 3])
+
+
+def entropy(row: Any, *, factor: Any = 1) -> float:
+    read = read_possible_logits(row)
+    return float(entropy_of(read, read_fraction("factor", factor, "(0, inf)")))
+
+
 FUNCTIONS: list[Callable[..., object]] = [softmax, log_softmax, entropy]
 
 
