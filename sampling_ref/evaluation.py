@@ -124,7 +124,7 @@ class Evaluation:
             found = tuple(stage for stage in self.profile.stages if stage.step == name)
             if found:
                 return found
-        return self.profile.stages_of(op)
+        return self.profile.stages_of(op)  # raises an error
 
     def run(self, *, until: int | None = None) -> Run:
         """Apply the engine's stages in order: all of them, or the first `until`."""
@@ -159,15 +159,12 @@ class Evaluation:
 
     def probabilities(self, candidates: Candidates) -> list[float]:
         """Return the law by which the engine's draw chooses among candidates, as a row."""
-        row = [0.0] * self.situation.size
         if self.is_greedy:
-            row[self._greedy_token(candidates)] = 1.0
-            return row
+            chosen = self._greedy_token(candidates)
+            return [float(token == chosen) for token in range(self.situation.size)]
         candidates.possible_logits()
         shares = self.situation.numbers.law(candidates)
-        for token, share in zip(candidates.tokens, shares, strict=True):
-            row[token] = share
-        return row
+        return candidates.as_row(shares, self.situation.size, others=0.0)
 
     def draw(self, run: Run) -> TokenId:
         """Return the token that the engine chooses among what its stages left."""
@@ -311,9 +308,7 @@ def step(profile: str, op: str, logits: Any, history: Any = (), **given: Any) ->
     if op == "logprobs":
         return _log_probabilities(made.candidates, made.situation.size)
     after = made.one_step(op)
-    row = [-inf] * made.situation.size
-    for token, number in zip(after.tokens, after.floats(), strict=True):
-        row[token] = number
+    row = after.as_row(after.floats(), made.situation.size)
     if inf in row:
         token = row.index(inf)
         logit = shown(made.candidates.logits[token])
@@ -355,8 +350,7 @@ def explain(profile: str, logits: Any, history: Any = (), **given: Any) -> Trace
     >>> [applied.step for applied in trace.steps], trace.row
     (['repetition_penalty', 'top_k'], [1.5, 2.0, -inf])
     """
-    made = evaluation(profile, logits, history, given)
-    return made.run().trace
+    return evaluation(profile, logits, history, given).run().trace
 
 
 def sample(profile: str, logits: Any, history: Any = (), **given: Any) -> TokenId:
@@ -377,15 +371,7 @@ def sample(profile: str, logits: Any, history: Any = (), **given: Any) -> TokenI
 
 
 def logprobs(
-    profile: str,
-    logits: Any,
-    history: Any = (),
-    *,
-    which: str | None = None,
-    prompt_length: int = 0,
-    uniforms: Any = (),
-    state: Mapping[str, Any] | None = None,
-    **params: Any,
+    profile: str, logits: Any, history: Any = (), *, which: str | None = None, **given: Any
 ) -> list[float]:
     """Return the log-probability of each token as an engine reports it; natural logarithms.
 
@@ -399,24 +385,12 @@ def logprobs(
     >>> logprobs("vllm", [0.0, 1.0], which="processed_logprobs", top_k=1)
     [-inf, 0.0]
     """
-    made = evaluation(
-        profile,
-        logits,
-        history,
-        params,
-        prompt_length=prompt_length,
-        uniforms=uniforms,
-        state=state,
-    )
+    made = evaluation(profile, logits, history, given)
     return _log_probabilities(made.reported(which), made.situation.size)
 
 
 def _log_probabilities(candidates: Candidates, size: int) -> list[float]:
-    row: list[float] = [-inf] * size
-    values = log_softmax(candidates.logits, factor=candidates.factor)
-    for token, value in zip(candidates.tokens, values, strict=True):
-        row[token] = value
-    return row
+    return candidates.as_row(log_softmax(candidates.logits, factor=candidates.factor), size)
 
 
 def chain(

@@ -267,18 +267,10 @@ def read_domain(text: str) -> Domain:
     )
 
 
-def _is_sequence(value: object) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str)
-
-
 def _are_tokens(value: Any) -> bool:
     if not isinstance(value, Collection) or isinstance(value, str | Mapping):
         return False
     return all(map(is_whole, value))
-
-
-def _are_token_or_tokens(value: Any) -> bool:
-    return is_whole(value) or _are_tokens(value)
 
 
 def _is_word(value: Any) -> bool:
@@ -286,47 +278,32 @@ def _is_word(value: Any) -> bool:
 
 
 def _are_words(value: Any) -> bool:
-    return _is_sequence(value) and all(map(_is_word, value))
+    return isinstance(value, Sequence) and not isinstance(value, str) and all(map(_is_word, value))
 
 
-def _are_some_words(value: Any) -> bool:
-    return _are_words(value) and len(value) > 0
-
-
-def _is_word_with_number(pair: Any) -> bool:
-    if not isinstance(pair, Sequence) or len(pair) != len(("word", "number")):
-        return False
-    return _is_word(pair[0]) and is_number(pair[1]) and pair[1] < inf
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2
 
 
 def _are_words_with_numbers(value: Any) -> bool:
     pairs = value.items() if isinstance(value, Mapping) else value
-    if not isinstance(pairs, Collection) or isinstance(pairs, str):
-        return False
-    return len(pairs) > 0 and all(map(_is_word_with_number, pairs))
-
-
-def _is_decay_start(value: Any) -> bool:
-    if not _is_sequence(value) or len(value) != len(("start", "factor")):
-        return False
-    return is_whole(value[0]) and is_finite(value[1]) and value[1] > 0
-
-
-def _is_flag(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_anything(value: Any) -> bool:
-    return True
+    return (
+        isinstance(pairs, Collection)
+        and len(pairs) > 0
+        and all(_is_pair(p) and _is_word(p[0]) and is_number(p[1]) and p[1] < inf for p in pairs)
+    )
 
 
 FIXED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "flag": (_is_flag, "must be true or false"),
+    "flag": (lambda value: isinstance(value, bool), "must be true or false"),
     "tokens": (_are_tokens, "must be a sequence of token ids"),
-    "token or tokens": (_are_token_or_tokens, "must be a token id or a sequence of token ids"),
+    "token or tokens": (
+        lambda value: is_whole(value) or _are_tokens(value),
+        "must be a token id or a sequence of token ids",
+    ),
     "words": (_are_words, "must be a sequence of sequences of token ids, none of them empty"),
     "some words": (
-        _are_some_words,
+        lambda value: _are_words(value) and len(value) > 0,
         "must be one or more sequences of token ids, none of them empty",
     ),
     "words with numbers": (
@@ -334,25 +311,18 @@ FIXED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
         "must be one or more pairs of a sequence of token ids and a number",
     ),
     "decay start": (
-        _is_decay_start,
+        lambda value: (
+            _is_pair(value) and is_whole(value[0]) and is_finite(value[1]) and value[1] > 0
+        ),
         "must be a pair of a whole number of at least 0 and a finite number above 0",
     ),
-    "anything": (_is_anything, "may be anything that the step accepts"),
+    "anything": (lambda _: True, "may be anything that the step accepts"),
 }
 """The kinds of values without parts: the check of each, and the sentence that states it."""
 
 
 Scope: TypeAlias = Literal["all", "prompt", "output"]
 """Which part of a history a step looks at: everything, the prompt, or what followed it."""
-
-
-def is_token(value: object, size: int | None = None) -> TypeGuard[TokenId]:
-    """Return whether a value is a token id of a row with `size` numbers, or of any row.
-
-    >>> is_token(2, 3), is_token(3, 3), is_token(3), is_token(True)
-    (True, False, True, False)
-    """
-    return is_whole(value) and (size is None or value < size)
 
 
 def read_history(history: Any, size: int | None, name: str = "history") -> list[TokenId]:
@@ -466,24 +436,3 @@ def read_bias(name: str, bias: Any) -> Number:
     if not is_finite(bias):
         raise ParameterError(name, bias, "must be finite or minus infinity")
     return read_number(name, bias)
-
-
-def read_numbers_of_tokens(
-    numbers: Any, size: int, name: str, read: Callable[[str, Any], Number]
-) -> dict[TokenId, Number]:
-    """Return a mapping from token ids to numbers, each number checked by `read`.
-
-    >>> read_numbers_of_tokens({1: 0.5}, 2, "biases", read_bias)
-    {1: 0.5}
-    >>> read_numbers_of_tokens({2: 0.5}, 2, "biases", read_bias)
-    Traceback (most recent call last):
-    sampling_ref.errors.ParameterError: biases must name token ids below 2, got 2
-    """
-    if not isinstance(numbers, Mapping):
-        raise ParameterError(name, numbers, "must map token ids to numbers")
-    found = {}
-    for token, number in numbers.items():
-        if not is_token(token, size):
-            raise ParameterError(name, token, f"must name token ids below {size}")
-        found[token] = read(f"{name}[{token}]", number)
-    return found

@@ -33,7 +33,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf, isfinite, isinf, nan
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, TypeAlias, TypeGuard, TypeVar
 
 from sampling_ref.errors import ParameterError, RowError, shown
 
@@ -42,6 +42,8 @@ TokenId: TypeAlias = int
 
 Number: TypeAlias = float | Fraction
 """One number of a row. A float is an exact rational number, and so is a `Fraction`."""
+
+AnyNumber = TypeVar("AnyNumber", float, Number)
 
 Row: TypeAlias = Sequence[Number]
 """Logits, probabilities or other weights; `row[token]` belongs to `token`."""
@@ -160,15 +162,6 @@ def read_weights(weights: Any, name: str = "weights") -> list[Number]:
     return numbers
 
 
-def possible(logits: Row) -> list[TokenId]:
-    """Return the ids of the tokens whose logit is finite.
-
-    >>> possible([0.0, float("-inf"), 1.0])
-    [0, 2]
-    """
-    return [token for token, logit in enumerate(logits) if logit != -inf]
-
-
 def mask(logits: Row, kept: Collection[TokenId]) -> list[Number]:
     """Return the row with the logit of every token that is not kept at minus infinity.
 
@@ -283,16 +276,15 @@ class Candidates:
         >>> Candidates([0, 1, 2], [1.0, 3.0, 1e308], Fraction(5, 2)).floats()
         [2.5, 7.5, inf]
         """
-        logits = self.logits if self.factor == 1 else self.true_logits()
-        return [to_float(logit) for logit in logits]
+        return [to_float(logit) for logit in self.true_logits()]
 
-    def true_logits(self) -> list[Number]:
+    def true_logits(self) -> Sequence[Number]:
         """Return the candidates' logits; those behind a temperature as the nearest floats.
 
         A logit that no float can hold becomes infinite.
         """
         if self.factor == 1:
-            return list(self.logits)
+            return self.logits
         return [
             logit if logit == -inf else to_float(Fraction(logit) * self.factor)
             for logit in self.logits
@@ -306,10 +298,19 @@ class Candidates:
 
     def row(self, size: int) -> list[Number]:
         """Return the logits as a row of `size` numbers, minus infinity for other tokens."""
-        row: list[Number] = [-inf] * size
-        logits = self.logits if self.factor == 1 else self.true_logits()
-        for token, logit in zip(self.tokens, logits, strict=True):
-            row[token] = logit
+        return self.as_row(self.true_logits(), size)
+
+    def as_row(
+        self, numbers: Iterable[AnyNumber], size: int, others: float = -inf
+    ) -> list[AnyNumber | float]:
+        """Return a number for each candidate as a row of `size` numbers.
+
+        >>> Candidates([2, 0], [1.5, 0.5]).as_row([0.75, 0.25], 3, others=0.0)
+        [0.25, 0.0, 0.75]
+        """
+        row: list[AnyNumber | float] = [others] * size
+        for token, number in zip(self.tokens, numbers, strict=True):
+            row[token] = number
         return row
 
     def only(self, place: int) -> "Candidates":

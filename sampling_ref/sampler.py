@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from copy import copy
+from math import inf
 from typing import Any, get_args
 
 from sampling_ref.errors import HistoryError, ParameterError, RandomNumberError, RowError, shown
 from sampling_ref.evaluation import Precision, evaluation, read_profile
-from sampling_ref.parameters import is_token, read_choice, read_history
+from sampling_ref.parameters import is_whole, read_choice, read_history
 from sampling_ref.random.sources import Given, Randomness, Streams, TorchStream
 from sampling_ref.row import TokenId
 from sampling_ref.tracing import Trace
@@ -115,7 +116,7 @@ class Sampler:
     def accept(self, token: TokenId) -> None:
         """Make a token part of the history."""
         token = token.tolist() if hasattr(token, "tolist") else token
-        if not is_token(token, self._size):
+        if not is_whole(token, most=inf if self._size is None else self._size - 1):
             rule = "" if self._size is None else f" below {self._size}"
             raise HistoryError(f"token must be a token id{rule}, got {shown(token)}")
         if self._pending is not None:

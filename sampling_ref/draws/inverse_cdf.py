@@ -32,7 +32,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from sampling_ref.errors import ParameterError, RowError
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.protocol import Numbers
-from sampling_ref.parameters import is_token, read_choice
+from sampling_ref.parameters import is_whole, read_choice
 from sampling_ref.random.sources import read_uniform
 from sampling_ref.row import Candidates, Number, TokenId
 
@@ -113,7 +113,7 @@ def _read_order(order: Any, size: int) -> list[int]:
     except TypeError:
         raise ParameterError("order", order, "must be a sequence of token ids") from None
     for token in tokens:
-        if not is_token(token, size):
+        if not is_whole(token, most=size - 1):
             raise ParameterError("order", token, f"must hold token ids below {size}")
     if len(set(tokens)) < len(tokens):
         raise ParameterError("order", order, "must hold no token twice")

@@ -100,9 +100,7 @@ def _race(candidates: Candidates, rule: Draw, situation: Situation) -> TokenId:
     numbers = situation.numbers
     uniforms = situation.randomness.many("the draw", situation.size)
     if isinstance(numbers, Torch32):
-        row = [0.0] * situation.size
-        for token, share in zip(candidates.tokens, numbers.law(candidates), strict=True):
-            row[token] = share
+        row = candidates.as_row(numbers.law(candidates), situation.size, others=0.0)
         return multinomial_torch_cpu(row, _words(uniforms))
     own = [uniforms[token] for token in candidates.tokens]
     if rule.method == "exponential race" and numbers.rounds:

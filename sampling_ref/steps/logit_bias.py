@@ -17,7 +17,8 @@ Range
 
 from collections.abc import Mapping
 
-from sampling_ref.parameters import read_bias, read_number, read_numbers_of_tokens
+from sampling_ref.errors import ParameterError
+from sampling_ref.parameters import is_whole, read_bias, read_number
 from sampling_ref.row import Number, ReadRow, TokenId, change_logits
 from sampling_ref.steps.step import row_rule
 
@@ -37,11 +38,16 @@ def logit_bias(
     >>> logit_bias([1.0, 2.0], [], {0: 1000.0}, limit=100)
     [101.0, 2.0]
     """
-    checked = read_numbers_of_tokens(biases, len(logits), "biases", read_bias)
+    if not isinstance(biases, Mapping):
+        raise ParameterError("biases", biases, "must map token ids to numbers")
+    for token, bias in biases.items():
+        if not is_whole(token, most=len(logits) - 1):
+            raise ParameterError("biases", token, f"must name token ids below {len(logits)}")
+        read_bias(f"biases[{token}]", bias)
     most = None if limit is None else read_number("limit", limit, "[0, inf)")
 
     def biased(token: TokenId, logit: Number) -> Number:
-        bias = checked[token]
+        bias = biases[token]
         return logit + (bias if most is None else max(-most, min(most, bias)))
 
-    return change_logits("the logit bias", logits, checked, biased)
+    return change_logits("the logit bias", logits, biases, biased)

@@ -31,7 +31,7 @@ from typing import (
 from sampling_ref.errors import ParameterError, UnknownNameError
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.protocol import Numbers
-from sampling_ref.parameters import is_token, read_choice, read_history
+from sampling_ref.parameters import is_whole, read_choice, read_history
 from sampling_ref.random.sources import NO_NUMBERS, Randomness
 from sampling_ref.row import Candidates, Number, ReadRow, TokenId, is_number, read_logits
 
@@ -362,4 +362,4 @@ def ids_in(tokens: Any, size: int) -> list[TokenId]:
     if not isinstance(tokens, Iterable):
         tokens = [tokens]
     plain = [token.tolist() if hasattr(token, "tolist") else token for token in tokens]
-    return [token for token in plain if is_token(token, size)]
+    return [token for token in plain if is_whole(token, most=size - 1)]

@@ -31,4 +31,4 @@ def _step_in(file: str) -> Step:
 STEPS: Mapping[str, Step] = MappingProxyType({name: _step_in(name) for name in RULES})
 """Every step by its name."""
 
-copyreg.pickle(Step, lambda step: (STEPS.__getitem__, (step.name,)))  # they hold closures
+copyreg.pickle(Step, lambda step: (_step_in, (step.name,)))  # a step holds functions of functions
