@@ -64,7 +64,6 @@ class TotalOrderWalk(Walk):
         self.places = list(range(len(values))) if is_sorted else greatest_first(values)
 
     def first(self, count: int) -> Collection[int]:
-        """Return the first places of the walk."""
         return self.places[:count]
 
 
@@ -76,7 +75,6 @@ class Antigravity32Row(Plain32Row):
         return list(range(len(self.values)))
 
     def falling(self, ties: Ties) -> Walk:
-        """Return the walk along Rust's total order."""
         return TotalOrderWalk(self.values, is_sorted=self.candidates.is_sorted)
 
     def largest(self, count: int, ties: Ties) -> list[int]:
@@ -111,7 +109,6 @@ class Antigravity32(Plain32):
     sorts = True
 
     def of(self, candidates: Candidates) -> Row:
-        """Return the row of probabilities."""
         return self.by_shares(candidates)
 
     def by_shares(self, candidates: Candidates, *, whole: bool = False) -> Row:

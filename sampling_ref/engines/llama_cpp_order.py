@@ -277,7 +277,6 @@ class LlamaWalk(Walk):
             self.is_first_try = False
 
     def first(self, count: int) -> Collection[int]:
-        """Return the first places of the walk."""
         if count > len(self.places):
             self.go_on()
         return self.places[:count]
@@ -291,7 +290,6 @@ class LlamaOrder(Row):
         return list(range(len(self.values)))
 
     def ordered(self) -> Row:
-        """Return the row with its candidates sorted."""
         if self.candidates.is_sorted:
             return self
         order = falling_positions(self.candidates.floats(), len(self.values))
@@ -375,7 +373,6 @@ class Llama32OrderedRow(LlamaOrder, Llama32Row):
     def reaching(
         self, walk: Walk | Sequence[int], share: Fraction, *, strictly: bool, of: str = "row"
     ) -> int | None:
-        """Return where the running sum reaches a share; of the 256 largest first."""
         end = super().reaching(walk, share, strictly=strictly, of=of)
         if end is None and isinstance(walk, LlamaWalk) and walk.is_first_try:
             walk.go_on()
@@ -389,11 +386,9 @@ class LlamaExact(Exact):
     sorts = True
 
     def of(self, candidates: Candidates) -> Row:
-        """Return the row of logits."""
         return LlamaExactRow(candidates)
 
     def by_shares(self, candidates: Candidates, *, whole: bool = False) -> Row:
-        """Return the same row."""
         if whole:
             raise refuse("base", "the whole row", "llama.cpp's order")
         return LlamaExactRow(candidates)
@@ -405,7 +400,6 @@ class LlamaRounded(Llama32):
     sorts = True
 
     def of(self, candidates: Candidates) -> Row:
-        """Return the row of 32-bit logits."""
         return Llama32OrderedRow(candidates)
 
     def uniform(self, number: Number, width: Width) -> Number:

@@ -118,7 +118,6 @@ class ExactRow(Row):
         return [ranks.get(logit, inf) for logit in self.values]
 
     def at_least(self, threshold: Threshold, *, strictly: bool) -> list[int]:
-        """Return the places at or above a threshold."""
         match threshold:
             case OfAll(share):
                 return probabilities_at_least(
@@ -190,7 +189,6 @@ class ExactRow(Row):
         ]
 
     def entropy_within(self, line: Sequence[int], alpha: Fraction, *, entropy: str) -> int:
-        """Return how many of the first logits have at most alpha times the entropy of all."""
         logits = [self.values[place] for place in line]
         return entropies_within(logits, alpha, entropy, self.factor)
 
@@ -243,7 +241,6 @@ class WeightRow(Row):
     def reaching(
         self, walk: Walk | Sequence[int], share: Fraction, *, strictly: bool, of: str = "row"
     ) -> int | None:
-        """Return where the running sum reaches a share of the total."""
         places = walk.places if isinstance(walk, Walk) else walk
         whole, unit = _whole_numbers([self.values[place] for place in places])
         runs = list(accumulate(whole))
@@ -254,7 +251,6 @@ class WeightRow(Row):
         return None
 
     def held(self, share: Fraction) -> Held:
-        """Return an empty sum of weights."""
         return HeldWeights(self.values, share * self.total, Fraction)
 
     def distances(self) -> list[float]:
@@ -271,7 +267,6 @@ class WeightRow(Row):
         return [ranks.get(Fraction(weight), inf) for weight in self.values]
 
     def at_least(self, threshold: Threshold, *, strictly: bool) -> list[int]:
-        """Return the places at or above a threshold."""
         match threshold:
             case OfAll(share):
                 least = share * self.total
@@ -304,7 +299,6 @@ class WeightRow(Row):
         return [place for place, p in enumerate(probabilities) if p and decided[p]]
 
     def entropy_within(self, line: Sequence[int], alpha: Fraction, *, entropy: str) -> int:
-        """Return how many of the first weights have at most alpha times the entropy of all."""
         weights = [Fraction(self.values[place]) for place in line]
         return entropies_within_of_weights(weights, alpha, entropy)
 
@@ -339,13 +333,11 @@ class HeldExponentials:
         self._held = [0, 0]
 
     def change(self, place: int, sign: int) -> None:
-        """Add the weight at a place (1), or take it away (-1)."""
         self._counts[self._logits[place]] += sign
         for end, bound in enumerate(self._enclosed[self._logits[place]]):
             self._held[end] += sign * bound
 
     def is_too_much(self) -> bool:
-        """Return whether the sum is more than the share."""
         if self._held[0] > self._most or self._held[1] < self._least:
             return self._held[0] > self._most
         terms = dict(self._demanded)
@@ -363,11 +355,9 @@ class HeldWeights:
         self._weights, self._most, self._kind, self._sum = weights, most, kind, kind(0)
 
     def change(self, place: int, sign: int) -> None:
-        """Add the weight at a place (1), or take it away (-1)."""
         self._sum = self._sum + sign * self._kind(self._weights[place])
 
     def is_too_much(self) -> bool:
-        """Return whether the sum is more than allowed."""
         return self._sum > self._most
 
 
@@ -382,7 +372,6 @@ class Exact(Numbers):
     """Exact logits."""
 
     def read(self, row: Any) -> list[Number]:
-        """Return the checked logits of a row."""
         return read_logits(row)
 
     def number(self, value: Number) -> Number:
@@ -394,11 +383,9 @@ class Exact(Numbers):
         return Fraction(value) if -inf < value < inf else value
 
     def of(self, candidates: Candidates) -> Row:
-        """Return the row of logits."""
         return ExactRow(candidates)
 
     def by_shares(self, candidates: Candidates, *, whole: bool = False) -> Row:
-        """Return the row of logits."""
         return ExactRow(candidates, whole=whole)
 
     def divided(self, candidates: Candidates, temperature: Number) -> Candidates:
@@ -413,11 +400,9 @@ class Weights(Exact):
     impossible = 0
 
     def read(self, row: Any) -> list[Number]:
-        """Return the checked weights of a row."""
         return read_weights(row)
 
     def of(self, candidates: Candidates) -> Row:
-        """Return the row of weights."""
         return self.by_shares(candidates)
 
     def by_shares(self, candidates: Candidates, *, whole: bool = False) -> Row:

@@ -126,7 +126,6 @@ class Llama32Row(Row):
         return [abs(to_binary32(surprise - entropy)) for surprise in surprises]
 
     def at_least(self, threshold: Threshold, *, strictly: bool) -> list[int]:
-        """Return the places at or above a threshold."""
         if strictly:
             raise refuse("equality", "removed", "llama.cpp's 32 bits")
         match threshold:
@@ -172,11 +171,9 @@ class Llama32Row(Row):
         return low + (high - low) * Binary32(powf(evenness, float(power)))
 
     def surprise(self, place: int) -> Number:
-        """Return the surprise in bits."""
         return Binary32(-log2f(self.shares[place]))
 
     def probabilities(self, *, log: bool = False) -> list[float]:
-        """Return the probabilities, as numbers that go on rounding."""
         if log:
             raise refuse("log", log, "llama.cpp's 32 bits")
         return self.shares
@@ -212,19 +209,15 @@ class Llama32(Numbers):
         return list(row)
 
     def number(self, value: Number) -> Number:
-        """Return the nearest 32-bit float, which rounds after every operation."""
         return Binary32(value)
 
     def scalar(self, value: Number) -> Number:
-        """Return the nearest 32-bit float."""
         return Binary32(value)
 
     def of(self, candidates: Candidates) -> Row:
-        """Return the row of 32-bit logits."""
         return Llama32Row(candidates)
 
     def by_shares(self, candidates: Candidates, *, whole: bool = False) -> Row:
-        """Return the same row."""
         if whole:
             raise refuse("base", "the whole row", "llama.cpp's 32 bits")
         return self.of(candidates)

@@ -80,7 +80,6 @@ class Plain32Row(WeightRow):
         return HeldWeights(self.values, to_binary32(share), Binary32)
 
     def probabilities(self, *, log: bool = False) -> list[float]:
-        """Return the 32-bit probabilities."""
         if log:
             raise refuse("log", log, "a row of 32-bit probabilities")
         return [float(share) for share in self.values]
@@ -96,7 +95,6 @@ class Plain32(Numbers):
         return [to_binary32(logit) for logit in read_logits(row)]
 
     def number(self, value: Number) -> Number:
-        """Return the nearest 32-bit float, which rounds after every operation."""
         return Binary32(value)
 
     def of(self, candidates: Candidates) -> Row:

@@ -109,7 +109,6 @@ class Torch32Row(Row):
     def reaching(
         self, walk: Walk | Sequence[int], share: Fraction, *, strictly: bool, of: str = "row"
     ) -> int | None:
-        """Return where the running sum reaches a share."""
         places = walk.places if isinstance(walk, Walk) else walk
         sums = _running_sums(torch_softmax([self.values[place] for place in places]))
         end = (bisect_right if strictly else bisect_left)(sums, to_binary32(float(share)))
@@ -160,7 +159,6 @@ class Torch32Row(Row):
         return within.index(False) if False in within else len(within)
 
     def probabilities(self, *, log: bool = False) -> list[float]:
-        """Return torch's probabilities or their logarithms."""
         return torch_log_softmax(self.values) if log else self.shares
 
 
@@ -172,11 +170,9 @@ class Torch32(Plain32):
         return value
 
     def of(self, candidates: Candidates) -> Row:
-        """Return the row of 32-bit logits."""
         return Torch32Row(candidates)
 
     def by_shares(self, candidates: Candidates, *, whole: bool = False) -> Row:
-        """Return the same row."""
         if whole:
             raise refuse("base", "the whole row", "torch's 32 bits")
         return Torch32Row(candidates)
