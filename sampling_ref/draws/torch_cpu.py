@@ -40,7 +40,7 @@ from sampling_ref.errors import ParameterError, RandomNumberError, RowError
 from sampling_ref.numbers.binary32 import to_binary32
 from sampling_ref.parameters import is_whole, read_whole
 from sampling_ref.random.uniforms import torch_cpu_double
-from sampling_ref.row import Number, TokenId, read_weights
+from sampling_ref.row import Number, TokenId, read_weights, to_float
 
 Bits: TypeAlias = Literal[32, 64]
 """The width of the probabilities: `torch.float32` or `torch.float64`."""
@@ -104,18 +104,11 @@ def _read(probabilities: Any, bits: Bits) -> tuple[list[float], Rounding]:
     """Return the row in the width asked for, and the rounding to that width."""
     if not is_whole(bits) or bits not in get_args(Bits):
         raise ParameterError("bits", bits, "must be 32 or 64")
-    rounded: Rounding = to_binary32 if bits == 32 else _to_binary64
+    rounded: Rounding = to_binary32 if bits == 32 else to_float
     row = read_weights(probabilities, "probabilities")
     narrow = [rounded(p) for p in row]
     read_weights(narrow, f"probabilities of {bits} bits")
     return narrow, rounded
-
-
-def _to_binary64(number: Number) -> float:
-    try:
-        return float(number)
-    except OverflowError:  # an int or a Fraction; a float has become infinite already
-        return inf
 
 
 def _uniforms(words: Iterator[int], count: int) -> list[float]:

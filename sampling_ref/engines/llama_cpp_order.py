@@ -300,6 +300,18 @@ class LlamaOrder(Row):
         """Return the walk of top-p."""
         return LlamaWalk(self.candidates)
 
+    def reaching(
+        self, walk: Walk | Sequence[int], share: Fraction, *, strictly: bool, of: str = "row"
+    ) -> int | None:
+        """Return where the running sum reaches a share; of the 256 largest first."""
+        if not isinstance(walk, LlamaWalk):
+            return super().reaching(walk, share, strictly=strictly, of=of)
+        end = super().reaching(walk.places, share, strictly=strictly)
+        if end is None and walk.is_first_try:
+            walk.go_on()
+            end = super().reaching(walk.places, share, strictly=strictly)
+        return end
+
     def nearest(self, distances: Sequence[float], ties: Ties) -> list[int]:
         """Return the order in which std::sort leaves the distances."""
         return order_of_sort([-distance for distance in distances])
@@ -344,18 +356,6 @@ class LlamaOrder(Row):
 class LlamaExactRow(LlamaOrder, ExactRow):
     """Exact decisions in llama.cpp's order."""
 
-    def reaching(
-        self, walk: Walk | Sequence[int], share: Fraction, *, strictly: bool, of: str = "row"
-    ) -> int | None:
-        """Return where the running sum reaches a share; of the 256 largest first."""
-        if not isinstance(walk, LlamaWalk):
-            return super().reaching(walk, share, strictly=strictly, of=of)
-        end = super().reaching(walk.places, share, strictly=strictly)
-        if end is None and walk.is_first_try:
-            walk.go_on()
-            end = super().reaching(walk.places, share, strictly=strictly)
-        return end
-
     def distances(self) -> list[float]:
         """Return ranks, or NaN for all beside an impossible candidate."""
         return [nan] * len(self.values) if -inf in self.values else super().distances()
@@ -369,15 +369,6 @@ class LlamaExactRow(LlamaOrder, ExactRow):
 
 class Llama32OrderedRow(LlamaOrder, Llama32Row):
     """Decisions in 32 bits in llama.cpp's order."""
-
-    def reaching(
-        self, walk: Walk | Sequence[int], share: Fraction, *, strictly: bool, of: str = "row"
-    ) -> int | None:
-        end = super().reaching(walk, share, strictly=strictly, of=of)
-        if end is None and isinstance(walk, LlamaWalk) and walk.is_first_try:
-            walk.go_on()
-            end = super().reaching(walk, share, strictly=strictly, of=of)
-        return end
 
 
 class LlamaExact(Exact):

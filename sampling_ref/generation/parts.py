@@ -1,7 +1,6 @@
 """What the loop is made of: a model, a sampler, a decoder. Any that have these shapes."""
 
 from collections.abc import Callable
-from functools import partial
 from operator import index
 from typing import Any, Protocol, TypeAlias
 
@@ -48,23 +47,20 @@ def chooser(sampler: Sampler | Choice) -> Choice:
     >>> chooser(lambda logits, history: logits.index(max(logits)))([0.5, 1.5], [])
     1
     """
-    if hasattr(sampler, "sample") and hasattr(sampler, "accept"):
-        return partial(_chosen_by_object, sampler)
-    if callable(sampler):
-        return partial(_chosen_by_function, sampler)
-    raise ParameterError("sampler", sampler, "must be callable, or have sample and accept")
+    is_object = hasattr(sampler, "sample") and hasattr(sampler, "accept")
+    if not is_object and not callable(sampler):
+        raise ParameterError("sampler", sampler, "must be callable, or have sample and accept")
+    asked: Any = sampler
 
+    def choose(logits: Any, history: list[TokenId]) -> TokenId:
+        size = row_size(logits)
+        chosen = asked.sample(logits) if is_object else asked(logits, history)
+        token = read_token("sampler", chosen, size)
+        if is_object:
+            asked.accept(token)
+        return token
 
-def _chosen_by_object(sampler: Sampler, logits: Any, history: list[TokenId]) -> TokenId:
-    size = row_size(logits)
-    token = read_token("sampler", sampler.sample(logits), size)
-    sampler.accept(token)
-    return token
-
-
-def _chosen_by_function(choose: Choice, logits: Any, history: list[TokenId]) -> TokenId:
-    size = row_size(logits)
-    return read_token("sampler", choose(logits, history), size)
+    return choose
 
 
 def decoding(decoder: Decoder | Texts | None) -> tuple[Callable[[TokenId], str], Callable[[], str]]:

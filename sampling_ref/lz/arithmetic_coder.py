@@ -32,7 +32,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import accumulate
 from math import lcm
-from typing import Any
 
 from sampling_ref.errors import HistoryError, ParameterError
 from sampling_ref.lz.compressor import read_bits
@@ -67,7 +66,7 @@ def narrowed(
 def interval_of(tokens: Sequence[TokenId], model: Model) -> tuple[int, int, int]:
     """Return the interval of a sequence as (low, width, scale): [low, low + width) / scale."""
     low, width, scale = 0, 1, 1
-    tokens = read_any_tokens(tokens)
+    tokens = read_history(tokens, None, "tokens")
     for place, token in enumerate(tokens):
         weights = whole_weights(model, tokens[:place])
         if token >= len(weights):
@@ -78,11 +77,6 @@ def interval_of(tokens: Sequence[TokenId], model: Model) -> tuple[int, int, int]
             raise HistoryError(sentence)
         low, width, scale = narrowed(low, width, scale, weights, token)
     return low, width, scale
-
-
-def read_any_tokens(tokens: Any) -> list[TokenId]:
-    """Return a checked copy of tokens of a vocabulary whose size is not known yet."""
-    return read_history(tokens, None, "tokens")
 
 
 def probability(tokens: Sequence[TokenId], model: Model) -> Fraction:

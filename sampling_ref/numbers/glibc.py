@@ -50,18 +50,12 @@ def _power_of_two(numerator: int) -> float:
     return root / 2**100
 
 
-def _logarithms(numbers: list[float]) -> list[float]:
-    """Return the binary64 numbers nearest to the logarithms of 1/x."""
+def _logarithms(numbers: list[float], base: int = 0) -> list[float]:
+    """Return the binary64 numbers nearest to the logarithms of 1/x, natural or of a base."""
     with localcontext() as context:
         context.prec = 40
-        return [float(-Decimal(number).ln()) for number in numbers]
-
-
-def _binary_logarithms(numbers: list[float]) -> list[float]:
-    """Return the binary64 numbers nearest to the binary logarithms of 1/x."""
-    with localcontext() as context:
-        context.prec = 40
-        return [float(-Decimal(number).ln() / Decimal(2).ln()) for number in numbers]
+        scale = Decimal(base).ln() if base else 1
+        return [float(-Decimal(number).ln() / scale) for number in numbers]
 
 
 def _numbers(text: str) -> list[float]:
@@ -77,7 +71,7 @@ _RECIPROCALS = _numbers(
     "0x1.b2036576afce6p-1 0x1.9c2d163a1aa2dp-1 0x1.886e6037841edp-1 0x1.767dcf5534862p-1"
 )
 _LOGS = _logarithms(_RECIPROCALS)
-_LOG2S = _binary_logarithms(_RECIPROCALS)
+_LOG2S = _logarithms(_RECIPROCALS, base=2)
 
 # The polynomials, highest power first: of 2**r - 1 for |r| <= 1/64, and of log(1 + r), of
 # log2(1 + r), and of log2(1 + r) once more, to more digits, for |r| <= 1/24.

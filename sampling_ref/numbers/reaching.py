@@ -50,14 +50,13 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import accumulate, islice, takewhile
+from itertools import accumulate, islice
 from math import inf
-from typing import get_args
 
 from sampling_ref.numbers.exponential_sums import exponential_bounds, sign_of_sum
 from sampling_ref.numbers.mass import SMALLEST_SUM, Mass, relative_error
 from sampling_ref.numbers.orders import Ties, in_order
-from sampling_ref.parameters import read_choice, read_fraction
+from sampling_ref.parameters import read_fraction
 from sampling_ref.row import Number, Row, TokenId, read_logits
 
 _BITS = 128
@@ -221,10 +220,7 @@ def nucleus(
     [0, 1]
     >>> sorted(nucleus([0.0, 0.0, 0.0, 0.0], 0.5, strictly=True, ties="highest id"))
     [1, 2, 3]
-    >>> len(nucleus([0.0, 0.0, 0.0, 0.0], 0.5, ties="all"))
-    4
     """
-    read_choice("ties", ties, get_args(Ties))
     wanted = read_fraction("share", share, "[0, 1]")
     row = read_logits(logits)
     mass = Mass(row, factor) if total is None else Mass(total, factor, "total")
@@ -248,9 +244,6 @@ def nucleus(
         behind = len(passed) + places[0], len(passed) + places[1]
         end = exactly(walked, wanted, mass, behind, strictly=strictly) - len(passed)
     taken = left[: end + 1]
-    if ties == "all" and taken:
-        last = row[taken[-1]]
-        taken += takewhile(lambda token: row[token] == last, left[end + 1 :])
     if taken and row[taken[-1]] == -inf:  # these come last
         taken = [token for token in taken if row[token] > -inf]
     return frozenset(passed + taken)

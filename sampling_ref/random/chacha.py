@@ -20,8 +20,8 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, TypeAlias, get_args
 
 from sampling_ref.errors import ParameterError
-from sampling_ref.parameters import is_whole
-from sampling_ref.random.words import after, read_taken, read_unsigned, read_words
+from sampling_ref.parameters import is_whole, read_whole
+from sampling_ref.random.words import after, read_unsigned, read_words
 
 Rounds: TypeAlias = Literal[8, 12, 20]
 """How many rounds: 20 as published, 12 and 8 for speed."""
@@ -64,7 +64,7 @@ def chacha(key: Sequence[int], *, rounds: Rounds, nonce: int = 0, taken: int = 0
     >>> format(next(chacha([0] * 8, rounds=12)), "08x")
     '6a9af49b'
     """
-    blocks, rest = divmod(read_taken(taken), 16)
+    blocks, rest = divmod(read_whole("taken", taken), 16)
     words = read_words(key, 8, 32, "key")
     chacha_block(words, 0, nonce, rounds)  # an error comes now, not with the first word
     return after(_words(words, blocks % 2**64, nonce, rounds), rest)

@@ -20,8 +20,9 @@ numpy (`philox4x64_words`, `philox4x64_by_seed_sequence`)
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
+from sampling_ref.parameters import read_whole
 from sampling_ref.random.seed_sequence import seed_sequence_64
-from sampling_ref.random.words import after, read_taken, read_unsigned, read_words
+from sampling_ref.random.words import after, read_unsigned, read_words
 
 Four: TypeAlias = tuple[int, int, int, int]
 """The words of one block, or of one counter, lowest first."""
@@ -85,7 +86,7 @@ def philox4x32_words(
     seed = read_unsigned(seed, 64, "seed")
     read_unsigned(subsequence, 64, "subsequence")
     read_unsigned(offset, 64, "offset")
-    blocks, rest = divmod(read_taken(taken), 4)
+    blocks, rest = divmod(read_whole("taken", taken), 4)
     start = (subsequence << 64) + offset + blocks
     key = (seed % 2**32, seed >> 32)
     return after(_words(philox4x32, 32, start, key), rest)
@@ -111,7 +112,7 @@ def philox4x64_words(
     True
     """
     words = read_words(counter, 4, 64, "counter")
-    blocks, rest = divmod(read_taken(taken), 4)
+    blocks, rest = divmod(read_whole("taken", taken), 4)
     start = sum(word << 64 * place for place, word in enumerate(words)) + blocks
     # numpy adds one before the block
     return after(_words(philox4x64, 64, start + 1, read_words(key, 2, 64, "key")), rest)

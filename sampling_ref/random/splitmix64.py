@@ -18,7 +18,8 @@ Half words
 
 from collections.abc import Iterator
 
-from sampling_ref.random.words import read_taken, read_unsigned
+from sampling_ref.parameters import read_whole
+from sampling_ref.random.words import read_unsigned
 
 WORD = 2**64 - 1
 GOLDEN_RATIO = 0x9E3779B97F4A7C15
@@ -30,7 +31,7 @@ def splitmix64(seed: int, *, taken: int = 0) -> Iterator[int]:
     >>> next(splitmix64(0)) == 0xE220A8397B1DCDAF
     True
     """
-    return _words(read_unsigned(seed, 64, "seed"), read_taken(taken))
+    return _words(read_unsigned(seed, 64, "seed"), read_whole("taken", taken))
 
 
 def _words(seed: int, taken: int) -> Iterator[int]:

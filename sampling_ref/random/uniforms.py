@@ -141,22 +141,12 @@ def torch_cuda_float(word: int) -> float:
     return curand_float(word) % 1.0
 
 
-def rust_double(word: int) -> float:
-    """Return Rust's `random::<f64>()` on a 64-bit word: its high 53 bits.
-
-    >>> rust_double(2**63)
-    0.5
-    """
-    return (read_whole("word", word, most=LONG_WORD) >> 11) / 2**53
+rust_double = numpy_double
+"""Rust's `random::<f64>()` on a 64-bit word."""
 
 
-def rust_float(word: int) -> float:
-    """Return Rust's `random::<f32>()` on a 32-bit word: its high 24 bits.
-
-    >>> rust_float(2**31)
-    0.5
-    """
-    return (read_whole("word", word, most=WORD) >> 8) / 2**24
+rust_float = numpy_float
+"""Rust's `random::<f32>()` on a 32-bit word."""
 
 
 def rust_weighted_index(word: int, total: float = 1.0) -> float:
@@ -223,12 +213,8 @@ def exllamav2_float(uniform: float) -> float:
     return to_binary32(to_binary32(uniform) * 0.9998)
 
 
-def mlx_float(word: int) -> float:
-    """Return mlx's `random.uniform` on a 32-bit word: a 32-bit float in [0, 1).
+mlx_float = libstdcxx_float
+"""mlx's `random.uniform` on a 32-bit word.
 
-    Word and 2**32 - 1 are rounded to 32-bit floats and divided; 1 becomes the number below.
-
-    >>> mlx_float(2**31), mlx_float(2**32 - 1) == 1 - 2.0**-24
-    (0.5, True)
-    """
-    return min(to_binary32(read_whole("word", word, most=WORD)) / 2**32, BELOW_ONE_32)
+Word and 2**32 - 1 are rounded to 32-bit floats and divided; 1 becomes the number below.
+"""

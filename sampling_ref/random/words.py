@@ -43,22 +43,13 @@ def read_words(values: object, count: int, bits: int, name: str) -> tuple[int, .
     return tuple(read_unsigned(value, bits, f"{name}[{i}]") for i, value in enumerate(values))
 
 
-def read_taken(taken: object) -> int:
-    """Return the number of words already taken from a stream, after checking it.
-
-    >>> read_taken(3)
-    3
-    """
-    return read_whole("taken", taken)
-
-
 def after(words: Iterator[int], taken: object) -> Iterator[int]:
     """Return a stream without its first words.
 
     >>> next(after(iter([7, 8, 9]), 2))
     9
     """
-    return islice(words, read_taken(taken), None)
+    return islice(words, read_whole("taken", taken), None)
 
 
 def low_then_high(words: Iterable[int]) -> Iterator[int]:

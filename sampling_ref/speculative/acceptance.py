@@ -93,17 +93,6 @@ def accepts(
     return u * q < p or (u * q == p and equality == "accept")
 
 
-def read_rule(equality: Any, undrafted: Any) -> None:
-    """Raise `ParameterError` unless both choices are known.
-
-    >>> read_rule("keep", "reject")
-    Traceback (most recent call last):
-    sampling_ref.errors.ParameterError: equality must be one of reject, accept, got 'keep'
-    """
-    read_choice("equality", equality, get_args(Equality))
-    read_choice("undrafted", undrafted, get_args(Undrafted))
-
-
 def accept(
     target: Any,
     draft: Any,
@@ -128,7 +117,8 @@ def accept(
     >>> accept([0.0, 1.0], [0.5, 0.5], 0, 0.0, equality="accept")
     True
     """
-    read_rule(equality, undrafted)
+    read_choice("equality", equality, get_args(Equality))
+    read_choice("undrafted", undrafted, get_args(Undrafted))
     p, q = read_two_shares(target, draft)
     [token] = read_history([token], len(p), "token")
     [u] = read_exactly([u], 1)

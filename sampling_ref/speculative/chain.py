@@ -45,12 +45,12 @@ draft row stays the law that the token was drawn from.
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from sampling_ref.numbers.softmax import softmax
 from sampling_ref.parameters import read_choice
 from sampling_ref.row import TokenId
-from sampling_ref.speculative.acceptance import Equality, Undrafted, accepts, read_rule
+from sampling_ref.speculative.acceptance import Equality, Undrafted, accepts
 from sampling_ref.speculative.residual import IfEqual, subtract
 from sampling_ref.speculative.shares import (
     read_drafted,
@@ -89,8 +89,9 @@ def verify_chain(
     >>> verify_chain([even, even, left], [left, even], [0, 1], [0.75, 0.5, 0.75])
     Verified(tokens=(1,), accepted=0)
     """
-    read_rule(equality, undrafted)
-    read_choice("if_equal", if_equal, ("error", "target"))
+    read_choice("equality", equality, get_args(Equality))
+    read_choice("undrafted", undrafted, get_args(Undrafted))
+    read_choice("if_equal", if_equal, get_args(IfEqual))
     p, q, tokens = read_drafted(targets, drafts, tokens)
     *coins, last = read_exactly(uniforms, len(tokens) + 1)
     for place, (token, u) in enumerate(zip(tokens, coins, strict=True)):

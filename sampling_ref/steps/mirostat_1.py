@@ -40,9 +40,7 @@ s = 1
 Ties
     Of equals, those of the lowest ids are kept.
 Whose surprise, and the draw
-    See `steps/mirostat.py`. In short: "whole" is before the removal, "kept" after it. The walk
-    of the draw is by falling probability and rising id, and ends where the running share is at
-    least the uniform number.
+    See `steps/mirostat.py`.
 Rounding
     k is a real number here, calculated as closely as its whole part needs. The surprise is
     the nearest float, and mu is calculated from it in floats.

@@ -13,9 +13,7 @@ None left
     If even the most probable token is more surprising than mu, it is kept alone, the one
     of the lowest id.
 Whose surprise, and the draw
-    See `steps/mirostat.py`. In short: "whole" is before the removal, "kept" after it. The walk
-    of the draw is by falling probability and rising id, and ends where the running share is at
-    least the uniform number.
+    See `steps/mirostat.py`.
 Rounding
     What is kept and what is drawn is decided exactly. The surprise is the nearest float,
     and mu is calculated from it in floats.

@@ -6,18 +6,9 @@ OpenAI, API reference, "Frequency and presence penalties"
     Subtract the penalty from the logit of every token that was generated.
 
 Division
-    ChatStream's penalties (Qualiteg, "Three penalties in LLM sampling",
-    https://blog.qualiteg.com/making_penalty_processor) can also
-    divide (`method="divide"`); that makes a token of negative logit likelier, and it
-    changes with a number added to all logits.
-Prompt
-    OpenAI looks at what was generated, and so does `scope="output"` with the length of the
-    prompt; the default prompt is empty. Engines that look at the prompt too: `scope="all"`.
-    `skipped` leaves out that many of the oldest tokens of the prompt, at most the whole of it,
-    as TensorRT-LLM's `prompt_ignore_length` does.
-Domain
-    Any number is subtracted; negative ones reward. OpenAI's own range is in `engines/openai.py`.
-    A divisor is above 0.
+    `method="divide"` divides by the penalty, however often a token occurred.
+Negative logits, prompt, domain
+    As in `frequency_penalty`.
 """
 
 from collections import Counter

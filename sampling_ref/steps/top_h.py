@@ -29,13 +29,8 @@ Least
 Impossible tokens
     A token of no weight is never kept.
 Rounding
-    There is none. Both entropies grow with every token that is taken, so the last kept one
-    is found by bisection. Given weights, every comparison is the sign of a sum of
-    logarithms of rational numbers, and decided. Given logits, a float with a bound decides
-    nearly always; where the two entropies agree to 200 digits and are not equal for one of
-    the known reasons (alpha = 1, all logits equal), that is an `UndecidedError`. So it is
-    where all tokens but one have less than 2**-8192 of the weight together, which leaves
-    no entropy to speak of.
+    There is none. `numbers/entropies.py` says how two entropies are compared, and when that
+    is an `UndecidedError`.
 """
 
 from typing import Literal
