@@ -35,7 +35,6 @@ A prompt
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from time import perf_counter
 
 from sampling_ref.errors import ParameterError
@@ -102,82 +101,73 @@ def generate(
         raise ParameterError("prompt", len(tokens), rule)
     stops = [stop_ids] if read_index(stop_ids) is not None else stop_ids
     push, finish = decoding(decoder)
-    loop = _Loop(
-        model=model,
-        choose=chooser(sampler),
-        push=push,
-        finish=finish,
-        stops=frozenset(read_tokens("stop_ids", stops)),
-        num_tokens=read_whole("num_tokens", num_tokens, 0),
-        max_seq_len=max_seq_len,
-        current_pos=current_pos,
-        clock=clock,
-        as_published=as_published,
-    )
-    return _events(loop, tokens, started)
+    wanted = read_whole("num_tokens", num_tokens, 0)
 
-
-@dataclass(frozen=True)
-class _Loop:
-    """The arguments of `generate`, read."""
-
-    model: Model
-    choose: Choice
-    push: Callable[[TokenId], str]
-    finish: Callable[[], str]
-    stops: frozenset[TokenId]
-    num_tokens: int
-    max_seq_len: int
-    current_pos: Callable[[], int] | None
-    clock: Callable[[], float]
-    as_published: bool
-
-    def ends_before(self, chosen: int, position: int) -> Reason | None:
-        """Say why no token may be read at this position, when so many are chosen."""
-        wanted = self.num_tokens
-        if self.as_published and wanted == 0:
-            wanted = 2**64
-        if chosen >= wanted:
-            return "number of tokens"
-        place = position if self.current_pos is None else self.current_pos()
+    def is_full(position: int) -> bool:
+        place = position if current_pos is None else current_pos()
         physical = read_index(place)
         if physical is None:
             raise ParameterError("current_pos", place, "must return a whole number")
-        return "full cache" if physical >= self.max_seq_len else None
+        return physical >= max_seq_len
 
-    def ends_after(self, token: TokenId, chosen: int) -> bool:
-        """Return whether this token, number `chosen` of all, stops the loop."""
-        return token in self.stops and not (self.as_published and chosen == 1)
+    return _events(
+        tokens,
+        model,
+        chooser(sampler),
+        push,
+        finish,
+        stops=frozenset(read_tokens("stop_ids", stops)),
+        wanted=2**64 if as_published and wanted == 0 else wanted,
+        is_full=is_full,
+        clock=clock,
+        started=started,
+        as_published=as_published,
+    )
 
-    def text_of(self, token: TokenId, *, is_last: bool) -> str:
-        """Return the text that the token brings; a token that stops has none of its own."""
-        return "" if is_last and not self.as_published else self.push(token)
 
-
-def _events(loop: _Loop, prompt: list[TokenId], started: float | None) -> Iterator[Event]:
-    if loop.num_tokens == 0 and not loop.as_published:
-        yield Finished("number of tokens", loop.finish(), (), Times(None, ()))
+def _events(
+    prompt: list[TokenId],
+    model: Model,
+    choose: Choice,
+    push: Callable[[TokenId], str],
+    finish: Callable[[], str],
+    *,
+    stops: frozenset[TokenId],
+    wanted: int,
+    is_full: Callable[[int], bool],
+    clock: Callable[[], float],
+    started: float | None,
+    as_published: bool,
+) -> Iterator[Event]:
+    """Yield the events of a loop whose arguments were read."""
+    if wanted == 0:
+        yield Finished("number of tokens", finish(), (), Times(None, ()))
         return
-    before = loop.clock() if started is None else started
+    before = clock() if started is None else started
     tokens = list(prompt)
-    logits = loop.model(list(prompt), 0)
-    yield Prefilled(len(prompt), loop.clock() - before)
+    logits = model(list(prompt), 0)
+    yield Prefilled(len(prompt), clock() - before)
 
     seconds: list[float] = []  # of each token: since the one before it, or since the start
     reason: Reason | None = None
     while reason is None:
-        token = loop.choose(logits, list(tokens))
-        now = loop.clock()
+        token = choose(logits, list(tokens))
+        now = clock()
         seconds.append(now - before)
         before = now
-        is_last = loop.ends_after(token, len(seconds))
-        yield Token(token, loop.text_of(token, is_last=is_last), len(tokens), seconds[-1])
+        is_stop = token in stops and not (as_published and len(seconds) == 1)
+        text = "" if is_stop and not as_published else push(token)
+        yield Token(token, text, len(tokens), seconds[-1])
         tokens.append(token)
         position = len(tokens) - 1
-        reason = "stop token" if is_last else loop.ends_before(len(seconds), position)
-        if reason is None:
-            logits = loop.model([token], position)
+        if is_stop:
+            reason = "stop token"
+        elif len(seconds) >= wanted:
+            reason = "number of tokens"
+        elif is_full(position):
+            reason = "full cache"
+        else:
+            logits = model([token], position)
 
-    chosen = tuple(tokens[len(prompt) :])
-    times = Times(seconds[0], tuple(seconds[1:]), as_published=loop.as_published)
-    yield Finished(reason, loop.finish(), chosen, times)
+    times = Times(seconds[0], tuple(seconds[1:]), as_published=as_published)
+    yield Finished(reason, finish(), tuple(tokens[len(prompt) :]), times)
