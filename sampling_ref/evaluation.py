@@ -35,9 +35,8 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
 
 from sampling_ref.engines import PROFILES
-from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.draws import draw as draw_of_engine
-from sampling_ref.engines.profile import Logprobs, Profile, Stage, holds
+from sampling_ref.engines.profile import Draw, Logprobs, Profile, Stage, holds
 from sampling_ref.errors import ParameterError, RowError, UnknownNameError, shown
 from sampling_ref.numbers.binary32 import all_to_binary32, to_binary32
 from sampling_ref.numbers.orders import ORDERS, last_greatest

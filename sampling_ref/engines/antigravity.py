@@ -46,8 +46,7 @@ from dataclasses import replace
 from fractions import Fraction
 from math import inf
 
-from sampling_ref.engines.draws import Draw
-from sampling_ref.engines.profile import Greedy, Parameter, Profile, Stage
+from sampling_ref.engines.profile import Draw, Greedy, Parameter, Profile, Stage
 from sampling_ref.errors import RowError
 from sampling_ref.numbers.binary32 import all_to_binary32, sum_in_binary32, to_binary32
 from sampling_ref.numbers.orders import Ties, greatest_first

@@ -1,7 +1,6 @@
 """candle: `LogitsProcessor`, with the repetition penalty that its examples apply."""
 
-from sampling_ref.engines.draws import Draw
-from sampling_ref.engines.profile import Greedy, Parameter, Profile, Stage
+from sampling_ref.engines.profile import Draw, Greedy, Parameter, Profile, Stage
 
 GENERATION = "candle-transformers/src/generation/mod.rs"
 UTILS = "candle-transformers/src/utils.rs"

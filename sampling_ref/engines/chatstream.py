@@ -59,8 +59,7 @@ from fractions import Fraction
 from math import exp
 from typing import Any, Final, Literal, Protocol, TypeAlias, TypedDict, get_args
 
-from sampling_ref.engines.draws import Draw
-from sampling_ref.engines.profile import Parameter, Profile, Stage
+from sampling_ref.engines.profile import Draw, Parameter, Profile, Stage
 from sampling_ref.errors import ParameterError, UnknownNameError
 from sampling_ref.numbers.exact import WEIGHTS
 from sampling_ref.numbers.orders import largest_first

@@ -16,41 +16,19 @@ Races
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
 
 from sampling_ref.draws.exponential_race import exponential_race
 from sampling_ref.draws.gumbel_max import gumbel_max
 from sampling_ref.draws.inverse_cdf import token_at
 from sampling_ref.draws.torch_cpu import multinomial_torch_cpu
+from sampling_ref.engines.profile import Draw
 from sampling_ref.numbers.torch32 import Torch32
 from sampling_ref.row import Candidates, Number, TokenId
 from sampling_ref.steps.step import Situation
 
 WORD = 2**32
 MANTISSA = 2**53
-
-
-@dataclass(frozen=True)
-class Draw:
-    """How an engine chooses a token from what its stages left.
-
-    `order` is the order in which an inverse CDF walks; `boundary`, `zero_weight` and
-    `noise` are the choices of `inverse_cdf` and of the races. `uniform` says how the engine
-    makes its random number, `own_stream` which stream a `Sampler` can follow.
-    """
-
-    method: Literal[
-        "inverse CDF", "discrete distribution", "Gumbel-max", "exponential race", "subtraction"
-    ]
-    order: Literal["vocabulary", "candidates", "sorted"] = "vocabulary"
-    boundary: Literal["exceed", "reach"] = "exceed"
-    zero_weight: Literal["never", "as walked"] = "never"
-    noise: Literal["-log u", "-log(1-u)"] = "-log u"
-    uniform: str = ""
-    own_stream: Literal["", "libstdc++ mt19937", "torch mt19937"] = ""
-    source: str = ""
 
 
 def draw(candidates: Candidates, rule: Draw, situation: Situation) -> TokenId:

@@ -1,7 +1,6 @@
 """exllamav2: `ExLlamaV2Sampler` with its C++ functions."""
 
-from sampling_ref.engines.draws import Draw
-from sampling_ref.engines.profile import Greedy, Logprobs, Parameter, Profile, Stage
+from sampling_ref.engines.profile import Draw, Greedy, Logprobs, Parameter, Profile, Stage
 
 SAMPLER = "exllamav2/generator/sampler.py"
 NATIVE = "exllamav2/exllamav2_ext/cpp/sampling.cpp"

@@ -1,7 +1,6 @@
 """exllamav3: `ComboSampler`, its steps one by one."""
 
-from sampling_ref.engines.draws import Draw
-from sampling_ref.engines.profile import Greedy, Parameter, Profile, Stage
+from sampling_ref.engines.profile import Draw, Greedy, Parameter, Profile, Stage
 
 CUSTOM = "exllamav3/generator/sampler/custom.py"
 PRESETS = "exllamav3/generator/sampler/presets.py"

@@ -1,7 +1,6 @@
 """FlashInfer: the sampling kernels, as engines call them on probabilities."""
 
-from sampling_ref.engines.draws import Draw
-from sampling_ref.engines.profile import Parameter, Profile, Stage
+from sampling_ref.engines.profile import Draw, Parameter, Profile, Stage
 
 PYTHON = "flashinfer/sampling.py"
 KERNELS = "include/flashinfer/sampling.cuh"

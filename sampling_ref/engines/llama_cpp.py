@@ -1,8 +1,7 @@
 """llama.cpp: the chain that its command line tools and its server build."""
 
-from sampling_ref.engines.draws import Draw
 from sampling_ref.engines.llama_cpp_order import LLAMA_32, LLAMA_EXACT
-from sampling_ref.engines.profile import Logprobs, Parameter, Profile, Stage
+from sampling_ref.engines.profile import Draw, Logprobs, Parameter, Profile, Stage
 
 SAMPLER = "src/llama-sampler.cpp"
 SCHEMA = "tools/server/server-schema.cpp"

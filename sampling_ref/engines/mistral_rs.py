@@ -1,7 +1,6 @@
 """mistral.rs: the sampler on a CPU."""
 
-from sampling_ref.engines.draws import Draw
-from sampling_ref.engines.profile import Greedy, Logprobs, Parameter, Profile, Stage
+from sampling_ref.engines.profile import Draw, Greedy, Logprobs, Parameter, Profile, Stage
 
 SAMPLER = "mistralrs-core/src/sampler.rs"
 

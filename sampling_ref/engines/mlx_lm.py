@@ -1,7 +1,6 @@
 """mlx-lm: `make_logits_processors` and `make_sampler`."""
 
-from sampling_ref.engines.draws import Draw
-from sampling_ref.engines.profile import Greedy, Logprobs, Parameter, Profile, Stage
+from sampling_ref.engines.profile import Draw, Greedy, Logprobs, Parameter, Profile, Stage
 
 SOURCE = "mlx_lm/sample_utils.py"
 

@@ -1,7 +1,6 @@
 """OpenAI: what the documentation of its interface says about sampling."""
 
-from sampling_ref.engines.draws import Draw
-from sampling_ref.engines.profile import Greedy, Parameter, Profile, Stage
+from sampling_ref.engines.profile import Draw, Greedy, Parameter, Profile, Stage
 
 REFERENCE = "https://platform.openai.com/docs/api-reference/chat/create"
 FORMULA = "https://platform.openai.com/docs/advanced-usage#frequency-and-presence-penalties"

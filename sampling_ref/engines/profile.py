@@ -18,7 +18,6 @@ from operator import eq, ge, gt, le, lt, ne
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
-from sampling_ref.engines.draws import Draw
 from sampling_ref.errors import ParameterError, UnknownNameError
 from sampling_ref.numbers.binary32 import to_binary32
 from sampling_ref.numbers.exact import EXACT
@@ -67,6 +66,27 @@ class Parameter:
         if isinf(rounded) and value != -inf:
             raise ParameterError(self.name, value, "must be a number that 32 bits can hold")
         return rounded
+
+
+@dataclass(frozen=True)
+class Draw:
+    """How an engine chooses a token from what its stages left.
+
+    `order` is the order in which an inverse CDF walks; `boundary`, `zero_weight` and
+    `noise` are the choices of `inverse_cdf` and of the races. `uniform` says how the engine
+    makes its random number, `own_stream` which stream a `Sampler` can follow.
+    """
+
+    method: Literal[
+        "inverse CDF", "discrete distribution", "Gumbel-max", "exponential race", "subtraction"
+    ]
+    order: Literal["vocabulary", "candidates", "sorted"] = "vocabulary"
+    boundary: Literal["exceed", "reach"] = "exceed"
+    zero_weight: Literal["never", "as walked"] = "never"
+    noise: Literal["-log u", "-log(1-u)"] = "-log u"
+    uniform: str = ""
+    own_stream: Literal["", "libstdc++ mt19937", "torch mt19937"] = ""
+    source: str = ""
 
 
 Comparison: TypeAlias = tuple[str, str, Any]

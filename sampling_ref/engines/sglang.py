@@ -1,7 +1,6 @@
 """SGLang: its PyTorch sampler, with the penalties of its overlapping scheduler."""
 
-from sampling_ref.engines.draws import Draw
-from sampling_ref.engines.profile import Greedy, Logprobs, Parameter, Profile, Stage
+from sampling_ref.engines.profile import Draw, Greedy, Logprobs, Parameter, Profile, Stage
 
 PARAMS = "python/sglang/srt/sampling/sampling_params.py"
 BATCH = "python/sglang/srt/sampling/sampling_batch_info.py"

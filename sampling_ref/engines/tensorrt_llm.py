@@ -1,7 +1,6 @@
 """TensorRT-LLM: the PyTorch sampler, with the penalties of the C++ layers before it."""
 
-from sampling_ref.engines.draws import Draw
-from sampling_ref.engines.profile import Greedy, Parameter, Profile, Stage
+from sampling_ref.engines.profile import Draw, Greedy, Parameter, Profile, Stage
 
 TORCH = "tensorrt_llm/_torch/pyexecutor/sampling_utils.py"
 PARAMS = "tensorrt_llm/sampling_params.py"

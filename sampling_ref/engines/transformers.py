@@ -1,7 +1,6 @@
 """Hugging Face transformers: the processors of `generate()`, sampling."""
 
-from sampling_ref.engines.draws import Draw
-from sampling_ref.engines.profile import Greedy, Logprobs, Parameter, Profile, Stage
+from sampling_ref.engines.profile import Draw, Greedy, Logprobs, Parameter, Profile, Stage
 from sampling_ref.numbers.torch32 import TORCH32
 
 PROCESS = "src/transformers/generation/logits_process.py"

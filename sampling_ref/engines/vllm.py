@@ -1,7 +1,6 @@
 """vLLM: the sampler of its engine version 1, PyTorch path."""
 
-from sampling_ref.engines.draws import Draw
-from sampling_ref.engines.profile import Greedy, Logprobs, Parameter, Profile, Stage
+from sampling_ref.engines.profile import Draw, Greedy, Logprobs, Parameter, Profile, Stage
 
 PARAMS = "vllm/sampling_params.py"
 SAMPLER = "vllm/v1/sample/sampler.py"

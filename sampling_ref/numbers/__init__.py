@@ -7,6 +7,6 @@ orders                                the orders of equals; the largest numbers 
 reaching, thresholds, entropies       where sums reach a share, what lies above a threshold
 mass, totals, softmax                 weights as floats with a bound; totals as real numbers
 exponential_sums, logarithm_sums      the signs of sums, which are always decided
-reals, enclosures, rounding           computable real numbers and correctly rounded floats
+reals, enclosures                     computable real numbers and correctly rounded floats
 binary32, glibc                       32-bit floats and glibc's functions of them
 """

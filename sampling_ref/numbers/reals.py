@@ -24,6 +24,10 @@ Rounding to the nearest float
     sign here. Rounding is monotone: where both ends of an enclosure become the same float, so
     does every number between them, and the float is right. Otherwise a closer enclosure is
     needed.
+    e**x for rational x other than 0, and the logarithm of a rational number other than 1, are
+    never in the middle of two floats (Ziv, "Fast evaluation of elementary mathematical
+    functions with correctly rounded last bit", ACM Transactions on Mathematical Software 17,
+    1991): close enough enclosures decide.
 """
 
 from collections.abc import Callable, Iterable
@@ -32,8 +36,14 @@ from math import inf, ldexp
 from typing import Final, TypeAlias
 
 from sampling_ref.errors import ParameterError, UndecidedError
-from sampling_ref.numbers.enclosures import LARGEST_EXPONENT, exp_bounds, log_bounds
-from sampling_ref.parameters import is_finite
+from sampling_ref.numbers.enclosures import (
+    LARGEST_EXPONENT,
+    SLACK,
+    exp_bounds,
+    exp_mantissa,
+    log_bounds,
+)
+from sampling_ref.parameters import is_finite, read_fraction
 from sampling_ref.row import Number
 
 _LARGE: Final = 1000
@@ -124,6 +134,47 @@ def next_bits(bits: int) -> int:
 
 
 _AGREEMENT: Final = 10**200
+
+
+def rounded_exp(x: Number) -> float:
+    """Return the float nearest to e**x; of minus infinity it is 0.
+
+    >>> rounded_exp(0), rounded_exp(1.0), rounded_exp(float("-inf")), rounded_exp(1000)
+    (1.0, 2.718281828459045, 0.0, inf)
+    """
+    if x == -inf:
+        return 0.0
+    exponent = read_fraction("exponent", x)
+    if exponent == 0:
+        return 1.0
+    if abs(exponent) >= 746:
+        return inf if exponent > 0 else 0.0
+    bits = 96
+    while True:
+        mantissa, shift = exp_mantissa(*exponent.as_integer_ratio(), bits)
+        found = nearest_to_enclosed(mantissa, mantissa + SLACK, bits - shift)
+        if found is not None:
+            return found
+        bits = next_bits(bits)
+
+
+def rounded_log(x: Number) -> float:
+    """Return the float nearest to the natural logarithm of x; of 0 it is minus infinity.
+
+    >>> rounded_log(1), rounded_log(2.0), rounded_log(0)
+    (0.0, 0.6931471805599453, -inf)
+    """
+    number = read_fraction("logarithm's argument", x)
+    if number < 0:
+        raise ParameterError("logarithm's argument", x, "must not be negative")
+    if number == 0:
+        return -inf
+    bits = 96
+    while True:
+        found = nearest_to_enclosed(*log_bounds(*number.as_integer_ratio(), bits), bits)
+        if found is not None:
+            return found
+        bits = next_bits(bits)
 
 
 class Real:

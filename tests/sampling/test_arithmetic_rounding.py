@@ -9,8 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sampling_ref.errors import ParameterError
-from sampling_ref.numbers.reals import Real, nearest
-from sampling_ref.numbers.rounding import rounded_exp, rounded_log
+from sampling_ref.numbers.reals import Real, nearest, rounded_exp, rounded_log
 
 WITNESS = Context(prec=800, Emin=-(10**6), Emax=10**6)
 POSITIVE = st.floats(0, exclude_min=True, allow_infinity=False)

@@ -13,8 +13,7 @@ from tokenref.errors import InputError
 
 if TYPE_CHECKING:
     from sampling_ref import Profile
-    from sampling_ref.engines.draws import Draw
-    from sampling_ref.engines.profile import Parameter, Stage
+    from sampling_ref.engines.profile import Draw, Parameter, Stage
     from sampling_ref.evaluation import Evaluation, Run
     from sampling_ref.tracing import Applied, Share
 

@@ -24,7 +24,7 @@ from typing import Final
 
 from sampling_ref.numbers.binary32 import all_to_binary32, sum_in_binary32, to_binary32
 from sampling_ref.numbers.glibc import expf, logf
-from sampling_ref.numbers.rounding import rounded_exp, rounded_log
+from sampling_ref.numbers.reals import rounded_exp, rounded_log
 
 BLOCK: Final = 256
 """Numbers of one block of the blocked scan: threads of a usual block on a GPU."""

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from sampling_ref.numbers.orders import Ties, largest, largest_first
-from sampling_ref.numbers.rounding import rounded_exp
+from sampling_ref.numbers.reals import rounded_exp
 from tokenref.rounding.arithmetics import Arithmetic
 
 Values: TypeAlias = Mapping[str, Any]

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from authoring.cases.sampling.draft import SamplerDraft
 from authoring.cases.sampling.filter_draft import FilterCase, Row, eighths, logits, parts
-from sampling_ref.numbers.rounding import rounded_log
+from sampling_ref.numbers.reals import rounded_log
 from tokenref.floats import nearest
 
 HALVES: Final = eighths(4, 2, 1, 1)
