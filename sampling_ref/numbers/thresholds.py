@@ -24,7 +24,7 @@ from sampling_ref.numbers.mass import SMALLEST_SUM, WEIGHT_ERROR, Mass, relative
 from sampling_ref.numbers.reals import Real, nearest
 from sampling_ref.numbers.totals import counts_of_possible, mean_logit
 from sampling_ref.parameters import read_fraction
-from sampling_ref.row import Number, Row, TokenId, read_logits, read_possible_logits
+from sampling_ref.row import Number, Row, TokenId, read_logits
 
 _BITS = 128
 
@@ -39,46 +39,32 @@ def probabilities_at_least(
     >>> probabilities_at_least([0.0, 0.0, float("-inf")], 0.5, strictly=True)
     []
     """
-    wanted, scale = (
-        read_fraction("share", share, "[0, 1]"),
-        read_fraction("factor", factor, "(0, inf)"),
-    )
-    mass = Mass(read_possible_logits(logits), scale)
-    row, weights = mass.row, mass.weights
-    low, high = 0.0, inf
-    if weights is not None:
+    part, whole = read_fraction("share", share, "[0, 1]").as_integer_ratio()
+    mass = Mass(logits, factor)
+    row = mass.row
+    weights, low, high = [0.0] * len(row), 0.0, inf
+    if mass.weights is not None:
+        weights = mass.weights
         # One weight has less of an error than a sum of all.
-        target = float(wanted) * mass.total
+        target = part / whole * mass.total
         error = 2 * relative_error(len(row)) * target + SMALLEST_SUM
         low, high = target - error, target + error
-    else:
-        weights = [0.0] * len(row)
     found = [token for token, weight in enumerate(weights) if weight >= low]
     # What the floats leave open, each value once. Probabilities rise with the logits.
     unsure = sorted({row[token] for token in found if weights[token] <= high} - {-inf})
-    if unsure:
-        counts = Counter(row)
-        place = bisect_left(
-            unsure,
-            True,
-            key=lambda logit: _reaches(logit, wanted, counts, scale, strictly=strictly),
-        )
-        least = unsure[place] if place < len(unsure) else inf
-        found = [token for token in found if weights[token] > high or row[token] >= least]
-    else:
-        found = [token for token in found if weights[token] > high]
-    return found
+    demanded = {logit: -part * count for logit, count in Counter(row if unsure else ()).items()}
+
+    def reaches(logit: Number) -> bool:
+        sign = sign_of_sum({**demanded, logit: demanded[logit] + whole}, mass.factor)
+        return sign > 0 or (sign == 0 and not strictly)
+
+    least = _first_reaching(unsure, reaches)
+    return [token for token in found if weights[token] > high or row[token] >= least]
 
 
-def _reaches(
-    logit: Number, share: Fraction, counts: Counter[Number], factor: Fraction, *, strictly: bool
-) -> bool:
-    """Return whether a logit's probability is at least the share, by the definition."""
-    part, whole = share.as_integer_ratio()
-    terms = {other: -part * count for other, count in counts.items()}
-    terms[logit] += whole
-    sign = sign_of_sum(terms, factor)
-    return sign > 0 or (sign == 0 and not strictly)
+def _first_reaching(rising: list[Number], reaches: Callable[[Number], bool]) -> Number:
+    place = bisect_left(rising, True, key=reaches)
+    return rising[place] if place < len(rising) else inf
 
 
 def logits_at_least(
@@ -99,8 +85,7 @@ def logits_at_least(
         scaled = Fraction(logit) * scale
         return threshold < scaled if strictly else threshold <= scaled
 
-    place = bisect_left(unsure, True, key=reaches)
-    least = unsure[place] if place < len(unsure) else inf
+    least = _first_reaching(unsure, reaches)
     return [token for token in found if row[token] > high or row[token] >= least]
 
 
