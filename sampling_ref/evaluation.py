@@ -420,29 +420,26 @@ def chain(
     situation = Situation(len(row), tokens, prompt_length, Given(uniforms), state or {})
     candidates, applied = Candidates(range(len(row)), row), []
     for link in links:
-        step, given = _read(link)
+        given = link.values if isinstance(link, Use) else {}
+        step = _step_of(link)
         values, before = step.read(given), candidates
         candidates = step.apply(before, situation, values)
         applied.append(Applied(step, values, given, before, candidates, len(row)))
     return Trace(tuple(applied))
 
 
-def _read(link: Use | Own) -> tuple[Step, Mapping[str, Any]]:
+def _step_of(link: Use | Own) -> Step:
     if isinstance(link, Use):
         if link.step not in STEPS:
             raise UnknownNameError("step", link.step, STEPS)
-        return STEPS[link.step], link.values
+        return STEPS[link.step]
     if not callable(link):
         raise ParameterError("link", link, "must be a Use, or a function of a row and a history")
-    return _own_step(link), {}
-
-
-def _own_step(function: Own) -> Step:
-    name = getattr(function, "__name__", type(function).__name__)
+    name = getattr(link, "__name__", type(link).__name__)
 
     def apply(candidates: Candidates, situation: Situation, _: Values) -> Candidates:
         row = candidates.row(situation.size)
-        changed = read_logits(function(row, list(situation.history)), f"the row of {name}")
+        changed = read_logits(link(row, list(situation.history)), f"the row of {name}")
         if len(changed) != len(row):
             raise RowError(f"the row of {name} must have {len(row)} numbers, got {len(changed)}")
         tokens = candidates.tokens

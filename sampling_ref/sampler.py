@@ -90,7 +90,10 @@ class Sampler:
             state=dict(self._memory),
             precision=self._precision,
         )
-        self._same_size(made.situation.size)
+        size = made.situation.size
+        if self._size not in {None, size}:
+            raise RowError(f"logits must have {self._size} numbers, as before, got {size}")
+        self._size = size
         run = made.run()
         token = made.draw(run)
         self._trace = run.trace
@@ -106,12 +109,6 @@ class Sampler:
             else:
                 self._pending = token, noted
         return token
-
-    def _same_size(self, size: int) -> None:
-        """Raise `RowError` if a row is not as long as the rows before it."""
-        if self._size is not None and size != self._size:
-            raise RowError(f"logits must have {self._size} numbers, as before, got {size}")
-        self._size = size
 
     def accept(self, token: TokenId) -> None:
         """Make a token part of the history."""

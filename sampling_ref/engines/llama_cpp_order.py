@@ -56,6 +56,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import inf, isnan, nan
+from operator import itemgetter
 from typing import TypeAlias
 
 from sampling_ref.numbers.binary32 import all_to_binary32, to_binary32
@@ -86,7 +87,7 @@ def order_of_sort(values: Sequence[float]) -> list[int]:
     items = [(value, position) for position, value in enumerate(values)]
     rounds_left = 2 * (len(items).bit_length() - 1)
     _quicksort(items, 0, len(items), rounds_left)
-    items.sort(key=_value, reverse=True)
+    items.sort(key=itemgetter(0), reverse=True)
     return [position for _, position in items]
 
 
@@ -108,10 +109,6 @@ def order_of_partial_sort(values: Sequence[float], count: int) -> list[int]:
                 _sink(heap, 0, count, item)
     _sort_heap(heap)
     return [position for _, position in heap]
-
-
-def _value(item: Item) -> float:
-    return item[0]
 
 
 def _quicksort(items: list[Item], first: int, last: int, rounds_left: int) -> None:

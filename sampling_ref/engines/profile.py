@@ -100,14 +100,11 @@ def comparisons(condition: str) -> tuple[tuple[Comparison, ...], ...]:
     >>> comparisons("top_p >= 1.0 or k == 0 and x is None")
     ((('top_p', '>=', 1.0),), (('k', '==', 0), ('x', 'is', None)))
     """
-    if not condition:
-        return ()
-    return tuple(tuple(map(_comparison, part.split(" and "))) for part in condition.split(" or "))
-
-
-def _comparison(text: str) -> Comparison:
-    name, relation, value = text.split(" ", 2)
-    return name, relation, value if value == "empty" else literal_eval(value)
+    found = []
+    for together in condition.split(" or ") if condition else ():
+        parts = [comparison.split(" ", 2) for comparison in together.split(" and ")]
+        found.append(tuple((a, b, c if c == "empty" else literal_eval(c)) for a, b, c in parts))
+    return tuple(found)
 
 
 def holds(condition: str, parameters: Mapping[str, Any]) -> bool:

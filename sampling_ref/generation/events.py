@@ -65,7 +65,7 @@ class Times:
         Avg TBT: NaN ms (NaN tokens/sec)
         """
         if as_published or self.as_published:
-            return f"TTFT: {self._published_first():.2f} ms\n{self._published_mean()}"
+            return f"TTFT: {(self.to_first or 0.0) * 1000:.2f} ms\n{self._published_mean()}"
         if self.to_first is None:
             return "TTFT: none, no token was generated"
         first = f"TTFT: {self.to_first * 1000:.2f} ms"
@@ -75,9 +75,6 @@ class Times:
         if self.tokens_per_second is None:
             return f"{first}\n{mean} (too short for the clock)"
         return f"{first}\n{mean} ({self.tokens_per_second:.1f} tokens/sec)"
-
-    def _published_first(self) -> float:
-        return 0.0 if self.to_first is None else self.to_first * 1000
 
     def _published_mean(self) -> str:
         """Return the second line as the published code calculates it, in milliseconds."""

@@ -122,10 +122,9 @@ P = ParamSpec("P")
 
 Rule: TypeAlias = Callable[Concatenate[Candidates, P], Candidates]
 RowRule: TypeAlias = Callable[Concatenate[ReadRow, list[TokenId], P], list[Number]]
-"""What a rule is as it is written, and after the decorator, which lets it take any row."""
-
 OfAnyRow: TypeAlias = Callable[Concatenate[Any, P], Candidates]
 OfAnyRowAndHistory: TypeAlias = Callable[Concatenate[Any, Any, P], list[Number]]
+"""What a rule is as it is written, and what it is after the decorator, which reads any row."""
 
 Touched: TypeAlias = Callable[[Situation, Values], Iterable[TokenId]]
 """Which tokens' logits a function may calculate with."""

@@ -90,11 +90,8 @@ def tail_free(
     if before is None:  # a flat row
         before = bends if cut == "centred" else int(share * bends)
     never_passed = cut == "counted" and before == bends
-    count = max(len(line) if never_passed else before + (cut == "centred"), least)
-    if ties == "all" and count > 0:
-        while count < len(line) and curve[count] == curve[count - 1]:
-            count += 1
-    return here.keep(line[:count], "falling")
+    kept = line[: max(len(line) if never_passed else before + (cut == "centred"), least)]
+    return here.keep(here.with_equals(kept) if ties == "all" else kept, "falling")
 
 
 def _windows(curve: Sequence[Any]) -> Iterable[tuple[Any, Any, Any]]:

@@ -70,9 +70,5 @@ def top_h(
         line = here.falling(ties).places
     else:
         line = here.largest(read_whole("best", best, 1), ties)
-    count = max(here.entropy_within(line, share, entropy=entropy), least)
-    if ties == "all" and count > 0:
-        values = here.values
-        while count < len(line) and values[line[count]] == values[line[count - 1]]:
-            count += 1
-    return here.keep(line[:count], "falling")
+    kept = line[: max(here.entropy_within(line, share, entropy=entropy), least)]
+    return here.keep(here.with_equals(kept) if ties == "all" else kept, "falling")
