@@ -9,7 +9,6 @@ torch
     One Mersenne Twister for everything, two words for a number.
 """
 
-from copy import copy
 from itertools import islice
 from typing import Any, Protocol, runtime_checkable
 
@@ -143,72 +142,52 @@ NO_NUMBERS = Given(())
 """The source for who gives no numbers: taking one is an error."""
 
 
-class Twister:
-    """A Mersenne Twister that can be copied and pickled: a seed, and how many words were taken.
-
-    >>> from copy import copy
-    >>> twister = Twister(5489)
-    >>> twister.take(1), copy(twister).take(1) == twister.take(1), twister.taken
-    ([3499211612], True, 2)
-    """
-
-    def __init__(self, seed: int) -> None:
-        self.seed = read_seed(seed)
-        self.taken = 0
-        self._words = mt19937(self.seed)
-
-    def take(self, count: int) -> list[int]:
-        """Return the next `count` words."""
-        self.taken += count
-        return list(islice(self._words, count))
-
-    def __getstate__(self) -> dict[str, int]:
-        """Return everything but the generator, which `__setstate__` makes anew."""
-        return {"seed": self.seed, "taken": self.taken}
-
-    def __setstate__(self, state: dict[str, int]) -> None:
-        """Take a state over."""
-        vars(self).update(state, _words=mt19937(**state))
-
-
-class Streams:
-    """llama.cpp's own random numbers with GCC's C++ library: a stream for each stage.
+class Twisters:
+    """Mersenne Twisters of one seed, each with a name, which can be copied and pickled.
 
     >>> streams = Streams(5489)
-    >>> streams.uniform("draw", "f32") == streams.uniform("xtc", "f32"), streams.taken()
-    (True, 2)
+    >>> streams.take("xtc", 1), copy(streams).take("xtc", 1) == streams.take("xtc", 1)
+    ([3499211612], True)
     """
 
     def __init__(self, seed: int) -> None:
         self._seed = read_seed(seed)
-        self._streams: dict[str, Twister] = {}
+        self._taken: dict[str, int] = {}
+        self._words: dict[str, Any] = {}
+
+    def take(self, name: str, count: int) -> list[int]:
+        """Return the next `count` words of a twister."""
+        taken = self._taken.get(name, 0)
+        if name not in self._words:
+            self._words[name] = mt19937(self._seed, taken=taken)
+        self._taken[name] = taken + count
+        return list(islice(self._words[name], count))
+
+    def taken(self) -> int:
+        """Return how many words were taken, of all twisters together."""
+        return sum(self._taken.values())
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return everything but the generators, which are made anew where words are taken."""
+        return {"_seed": self._seed, "_taken": dict(self._taken), "_words": {}}
+
+
+class Streams(Twisters):
+    """llama.cpp's own random numbers with GCC's C++ library: a stream for each stage."""
 
     def uniform(self, stage: str, width: Width) -> Number:
         """Return the stage's next number, as the C++ library makes it of one or two words."""
-        stream = self._streams.setdefault(stage, Twister(self._seed))
         if width == "f32":
-            return libstdcxx_float(*stream.take(1))
-        return libstdcxx_double(*stream.take(2))
+            return libstdcxx_float(*self.take(stage, 1))
+        return libstdcxx_double(*self.take(stage, 2))
 
     def many(self, stage: str, count: int) -> list[Number]:
         """Return the stage's next numbers."""
         return [self.uniform(stage, "f64") for _ in range(count)]
 
-    def taken(self) -> int:
-        """Return how many words were taken, of all streams together."""
-        return sum(stream.taken for stream in self._streams.values())
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the seed and copies of the streams, so that a copy goes its own way."""
-        copies = {stage: copy(stream) for stage, stream in self._streams.items()}
-        return {"_seed": self._seed, "_streams": copies}
-
-
-class TorchStream:
+class TorchStream(Twisters):
     """The generator of torch on a CPU, as `torch.manual_seed` leaves it."""
-
-    def __init__(self, seed: int) -> None:
-        self._stream = Twister(seed)
 
     def uniform(self, stage: str, width: Width) -> Number:
         """Return the next number, 53 bits of two words."""
@@ -216,17 +195,9 @@ class TorchStream:
 
     def many(self, stage: str, count: int) -> list[Number]:
         """Return the next numbers."""
-        words = self._stream.take(2 * count)
+        words = self.take("", 2 * count)
         pairs = zip(words[::2], words[1::2], strict=True)
         return [torch_cpu_double(high, low) for high, low in pairs]
-
-    def taken(self) -> int:
-        """Return how many words were taken."""
-        return self._stream.taken
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return a copy of the stream, so that a copy goes its own way."""
-        return {"_stream": copy(self._stream)}
 
 
 def read_seed(seed: object) -> int:
