@@ -145,6 +145,7 @@ NO_NUMBERS = Given(())
 class Twisters:
     """Mersenne Twisters of one seed, each with a name, which can be copied and pickled.
 
+    >>> from copy import copy
     >>> streams = Streams(5489)
     >>> streams.take("xtc", 1), copy(streams).take("xtc", 1) == streams.take("xtc", 1)
     ([3499211612], True)
