@@ -19,7 +19,7 @@ SHOWN = 6
 """How many tokens a printed trace shows of each list."""
 
 _DIGITS = 12
-"""Distances that agree in so many decimals are shown as equal."""
+"""The number of decimals in which distances agree that are shown as equal."""
 
 
 @dataclass(frozen=True)

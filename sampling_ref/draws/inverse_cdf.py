@@ -88,7 +88,7 @@ def token_at(
     zero_weight: ZeroWeight,
     numbers: Numbers,
 ) -> TokenId:
-    """Return the token on whose piece of the stick a share of it lies, walking as they stand.
+    """Return the token on whose piece of the stick a share of it lies, walking in their order.
 
     >>> row = Candidates([4, 2], [0.0, 0.0])
     >>> half = Fraction(1, 2)

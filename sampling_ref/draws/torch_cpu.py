@@ -101,7 +101,7 @@ def multinomial_torch_cpu_with_replacement(
 
 
 def _read(probabilities: Any, bits: Bits) -> tuple[list[float], Rounding]:
-    """Return the row in the width asked for, and the rounding to that width."""
+    """Return the row in a width, and the rounding to that width."""
     if not is_whole(bits) or bits not in get_args(Bits):
         raise ParameterError("bits", bits, "must be 32 or 64")
     rounded: Rounding = to_binary32 if bits == 32 else to_float
@@ -119,7 +119,7 @@ def _uniforms(words: Iterator[int], count: int) -> list[float]:
 
 
 def _score(probability: float, noise: float, rounded: Rounding) -> tuple[bool, float]:
-    """Return whether p / e is NaN, which torch takes for the largest of all, and p / e."""
+    """Return whether p / e is NaN, which torch treats as the largest of all, and p / e."""
     if noise == 0:
         return (False, inf) if probability else (True, 0.0)
     return False, rounded(probability / noise)

@@ -14,7 +14,7 @@ The index of a bucket
     6.4 * logit + 64 in binary32, cut towards zero, then brought into 0 to 127.
 Huge logits
     An index beyond 32 bits has no meaning in C++. On x86-64 it becomes the smallest integer:
-    bucket 0. A logit above 335,544,256 is thus taken for the *smallest*. So it is here.
+    bucket 0. A logit above 335,544,256 is thus treated as the *smallest*. So it is here.
 Top-p
     At most 1,024 unsorted candidates are sorted as top-k would. Of more, the 256 largest are
     taken by buckets; if their sum does not suffice, all are sorted by buckets.
@@ -41,7 +41,7 @@ std::sort
     the middle and the last item; a range that is halved badly too often is heap-sorted; ranges
     of at most 16 items are left as they are, and one insertion sort at the end finishes
     all of them. Insertion sort keeps equals in the order they have, and so does Python's
-    sort: at the end one stands for the other.
+    sort: at the end Python's is used.
 std::partial_sort
     The first `count` items become a heap whose top is the smallest; every later item
     that is greater replaces the top; at the end the heap is sorted.

@@ -142,7 +142,7 @@ class Stage:
     leaves open. The stage is left out where the condition `off_if` holds.
     `order` says how the engine sorts the tokens before it: not at all, stably by falling
     logit, so only if fewer are kept than there are, or as the C++ library of GCC or a heap
-    does it, which decides in which order equals stand and which of them are cut off.
+    does it, which decides the order of equals and which of them are cut off.
     `draw` replaces the engine's draw where this stage was applied.
     """
 

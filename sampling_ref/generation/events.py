@@ -114,7 +114,7 @@ class Token:
     """What to print now: the text that is certain by now. Often nothing."""
 
     position: int
-    """Where the token stands, counted from the first token of the prompt."""
+    """The place of the token, counted from the first token of the prompt."""
 
     seconds: float
     """Time since the token before it; for the first, since the start."""

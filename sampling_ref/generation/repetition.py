@@ -30,7 +30,7 @@ TIMES = 20
 
 
 class Loop(NamedTuple):
-    """Where a unit of `length` tokens stands `times` times in a row, beginning at `start`."""
+    """A unit of `length` tokens that is repeated `times` times in a row, beginning at `start`."""
 
     start: int
     length: int
@@ -59,7 +59,7 @@ def most_repeated(tokens: Iterable[TokenId]) -> Loop:
 def _longest_loop(tokens: Sequence[TokenId], length: int) -> Loop:
     """Return the loop with the most copies of a unit of this length.
 
-    Copies of a unit stand where tokens equal those one unit later.
+    Copies of a unit are where tokens equal those one unit later.
 
     >>> _longest_loop([7, 1, 2, 1, 2, 1], 2)
     Loop(start=1, length=2, times=2)

@@ -121,7 +121,7 @@ def longest_match(buffer: Sequence[TokenId], window: Sequence[TokenId]) -> Match
 
 
 BORDER = -1
-"""No token: what stands between buffer and window, so that no match passes it."""
+"""Not a token: it separates buffer and window, so that no match passes it."""
 
 
 def own_beginnings(sequence: Sequence[TokenId]) -> list[int]:
@@ -160,7 +160,7 @@ def match_lengths(buffer: Sequence[TokenId], window: Sequence[TokenId]) -> list[
 
 @dataclass(frozen=True)
 class Surroundings:
-    """The longest matches, and which tokens of the window stand where.
+    """The longest matches, and where the tokens of the window are.
 
     `length` is l, and `distance` is the distance of the nearest longest match (0 if l is
     0). `following` and `own` give distances of tokens: of the nearest occurrence that

@@ -9,7 +9,7 @@ enclosures hold on every platform. They are close (a few units apart), not the c
 
 The method is the usual one (Brent and Zimmermann, "Modern Computer Arithmetic",
 Cambridge 2010, chapter 4): take multiples of ln 2 out of the exponent, then a multiple of
-1/256 whose exponential stands in a table, and use the power series for what is left. A
+1/256 whose exponential is in a table, and use the power series for what is left. A
 logarithm starts from the floating-point one and is corrected with an exponential; the
 float is a first guess that is checked, never trusted.
 

@@ -312,8 +312,8 @@ class WeightRow(Row):
 class HeldExponentials:
     """A sum of exponentials that grows and shrinks, beside a share of another one.
 
-    Enclosures of so many binary places decide whether it is more, the sign of a sum of
-    exponentials what they leave open.
+    Enclosures of 128 binary places decide whether it is more. The sign of a sum of
+    exponentials decides what they leave open.
     """
 
     def __init__(
@@ -406,7 +406,7 @@ class Weights(Exact):
         return self.by_shares(candidates)
 
     def by_shares(self, candidates: Candidates, *, whole: bool = False) -> Row:
-        """Return the row of weights; shares are those of the whole row if that is asked for."""
+        """Return the row of weights; with `whole`, shares are those of the whole row."""
         total = None
         if whole and candidates.whole is not None:
             total = sum((Fraction(weight) for weight in candidates.whole), start=Fraction(0))

@@ -146,7 +146,7 @@ class Llama32Row(Row):
                 raise refuse("numbers", "llama32", "this rule")
 
     def _within_deviations(self, multiple: float) -> list[int]:
-        """Return where a logit is at least the largest one less so many deviations.
+        """Return where a logit is at least the largest one less a multiple of the deviation.
 
         Squares are exact in binary64 and are added there; the sum is rounded to binary32
         after each.

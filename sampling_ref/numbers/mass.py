@@ -58,7 +58,7 @@ SMALLEST_SUM: Final = 1e-250
 
 
 LARGEST_OFFSET: Final = 512
-"""So large factor * reference may be where the reference is no float: 512 u at most are wrong."""
+"""The largest factor * reference if the reference is not a float: it is wrong by at most 512 u."""
 
 
 _FAR: Final = Fraction(746)

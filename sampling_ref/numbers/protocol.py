@@ -167,7 +167,7 @@ class Row:
         return Walk(self.values, self.impossible, ties)
 
     def rising(self) -> Walk:
-        """Return the walk from the smallest value up, equals as they stand."""
+        """Return the walk from the smallest value up, equals in the order they have."""
         return Walk(self.values, self.impossible, "highest id", upwards=True)
 
     def nearest(self, distances: Sequence[float], ties: Ties) -> list[int]:

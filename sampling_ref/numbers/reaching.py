@@ -172,7 +172,7 @@ def first_reaching(
 ) -> int | None:
     """Return the index of the first entry whose running sum reaches a share of the total.
 
-    `logits` stand in the order of the walk; minus infinity has no weight. `share` lies in
+    `logits` are in the order of the walk; minus infinity has no weight. `share` lies in
     [0, 1]. None if the share is never reached.
 
     >>> first_reaching([0.0, 0.0, 0.0, 0.0], 0.5), first_reaching([0.0] * 4, 0.5, strictly=True)
@@ -196,13 +196,13 @@ def first_reaching(
 
 
 _FEW = 8192
-"""So many tokens are sorted rather than split."""
+"""The number of tokens up to which a row is sorted rather than split."""
 
 _SAMPLE = 4096
-"""So many tokens are looked at to choose where to split."""
+"""The number of tokens that are looked at to choose where to split."""
 
 _MARGIN = 96
-"""So many of these lie on each side of the likely end of the walk, some three deviations."""
+"""How many of these lie on each side of the likely end of the walk: some three deviations."""
 
 
 def nucleus(

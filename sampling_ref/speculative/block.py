@@ -18,7 +18,7 @@ Equality and random numbers
     the numbers are one for each draft, then one for the token at the end. SGLang does so;
     vLLM's second model runner accepts equality and excludes 0.
 Next rows that are equal, after a product of 1
-    Then S / (S + 1 - product) is 0 / 0. It is taken for 1: the next beginning is
+    Then S / (S + 1 - product) is 0 / 0. It counts as 1: the next beginning is
     acceptable for certain, so this one is never the longest.
 A token that its row does not offer
     Its ratio is plus infinity, or zero where what has been accepted so far has none of it.

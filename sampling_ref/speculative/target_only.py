@@ -31,7 +31,7 @@ from sampling_ref.speculative.shares import read_exactly, read_targets, running_
 from sampling_ref.speculative.tree import read_children
 
 SMALLEST_THRESHOLD = Fraction(1e-9)
-"""What SGLang takes for a smaller `threshold_acc`."""
+"""What SGLang uses instead of a smaller `threshold_acc`."""
 
 
 def verify_target_only(

@@ -1,8 +1,8 @@
 """Encoder repetition penalty: a reward for the tokens of the input, against invention.
 
 Hugging Face transformers 5.23.0, `generation/logits_process.py`, class
-`EncoderRepetitionPenaltyLogitsProcessor` (https://github.com/huggingface/transformers). In
-our words:
+`EncoderRepetitionPenaltyLogitsProcessor` (https://github.com/huggingface/transformers). The
+rule:
 
     For each distinct token of the encoder's input, divide the logit by 1/penalty if it is
     not negative, and multiply it with 1/penalty if it is.
@@ -19,7 +19,7 @@ Domain
 Decoder-only models
     There the encoder's input is the prompt: which is what None means.
 Not invariant
-    As with `repetition`, a number added to all logits changes what comes out.
+    As with `repetition_penalty`, a number added to all logits changes what comes out.
 """
 
 from collections.abc import Iterable

@@ -13,7 +13,7 @@ Equality
     The paper's sign is "greater than" ("removed"). The one engine that has this filter
     keeps a token exactly at eta, and so does the default here ("kept").
 Least
-    Never fewer tokens than so many, the most probable first; `ties` says which of equals.
+    Never fewer than `least` tokens, the most probable first; `ties` says which of equals.
     The most probable token always lies above alpha * e**(-H) if alpha is below 1, because
     e**(-H) is a mean of the probabilities (the geometric one).
 Impossible tokens

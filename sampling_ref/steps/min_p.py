@@ -15,7 +15,7 @@ m above 1
 m = 0
     Every possible token is kept.
 Least
-    Never fewer than so many tokens, the most probable first; `ties` says which of equals.
+    Never fewer than `least` tokens, the most probable first; `ties` says which of equals.
 Impossible tokens
     A token of no weight is never kept.
 Rounding

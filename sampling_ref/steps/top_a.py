@@ -10,7 +10,7 @@ a
     At least 0; with 0 every possible token is kept. For a up to 1 the most probable token
     lies above its own threshold. For a larger a it need not.
 Least
-    Never fewer tokens than so many, the most probable first; `ties` says which of equals.
+    Never fewer than `least` tokens, the most probable first; `ties` says which of equals.
 Impossible tokens
     A token of no weight is never kept.
 Rounding

@@ -15,7 +15,7 @@ Which entropy
     of sixteen, "own" keeps 4 and "shared" keeps 8.
 Which distribution
     The whole row, or only its `best` most probable tokens (100 in those programs), scaled
-    to sum 1 before anything else. With "lowest id" or "highest id" exactly so many, with
+    to sum 1 before anything else. With "lowest id" or "highest id" exactly that many, with
     "all" their equals too.
 Crossing
     The token that carries the entropy above the bound is not kept.
@@ -25,7 +25,7 @@ Ties
     Equal probabilities are taken by rising id or by falling id; with "all" the equals of
     the last kept token are kept too.
 Least
-    Never fewer than so many tokens, the first always being one of them by default.
+    Never fewer than `least` tokens; by default the first one is always kept.
 Impossible tokens
     A token of no weight is never kept.
 Rounding

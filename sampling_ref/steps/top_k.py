@@ -16,7 +16,7 @@ k larger than the row
 k = 0
     No such filter, an empty set, or an error: engines have all three.
 Least
-    Never fewer than so many tokens: k is raised to it, as transformers does.
+    Never fewer than `least` tokens: k is raised to it, as transformers does.
 Impossible tokens
     A token of no weight is never kept, even if fewer than k tokens are left then.
 Order

@@ -17,8 +17,8 @@ Boundary
     keeps one token more than "reach".
     "within": while the sum is at most p. The token that carries the sum across p is lost,
     so that usually less than p is kept; `least` keeps the first one nevertheless.
-    "fitting": the tokens are taken as they stand, not sorted. While more than one is held
-    and their sum is more than p, the smallest leaves, of equals the one that stands first.
+    "fitting": the tokens are taken in the order they have, not sorted. While more than one is held
+    and their sum is more than p, the smallest leaves, of equals the first one.
     So a later, smaller token may stay where a larger one had to leave: of 1/2, 1/4, 1/8,
     1/8 with p = 5/8 the first and the last. exllamav2 does this with a heap. `ties` has no
     say here.
@@ -31,10 +31,10 @@ Ties
     id", what a stable sort upwards gives), and the set may end between equals. "all": the
     equals of the last kept token are kept too.
 p = 0
-    An error in the definition. "best": the rule as it stands, so that the first token is
+    An error in the definition. "best": the rule without an exception, so that the first token is
     kept. "off": no filter, every possible token is kept.
 Least
-    Never fewer than so many tokens, taken in the same order. The definition has 1.
+    Never fewer than `least` tokens, taken in the same order. The definition has 1.
 Base of the mass
     p is a share of the total weight of the row: a row that sums to 0.999 or to 2 is as
     good as one that sums to 1. Where an earlier filter removed tokens, p is a share of

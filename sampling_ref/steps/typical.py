@@ -17,9 +17,9 @@ Ties
     each side. "all": the equals of the last kept token are kept too. Otherwise they are
     taken one by one, by rising id or by falling id.
 Mass 0
-    An error in the definition. "best": the rule as it stands.
+    An error in the definition. "best": the rule without an exception.
 Least
-    Never fewer than so many tokens, taken in the order above, equals by rising id; "all"
+    Never fewer than `least` tokens, taken in the order above, equals by rising id; "all"
     does not add the equals of the last of these.
 Impossible tokens
     A token of no weight has an infinite surprise. It is never kept and adds nothing to

@@ -8,7 +8,7 @@ Ginart et al., "LZ Penalty", 2025, definition 9 and equation 4
 with C the compressor of definition 8 and the lengths of propositions 1 and 2. The 1, which
 all tokens share, makes D(a) = log2(V) for a token that is new, as in the other variants.
 
-This is what the case distinction of the paper stands for. It is the definition that
+This is what the case distinction of the paper abbreviates. It is the definition that
 `corrected` is held against: they agree for every token that follows the nearest longest
 match or is no continuation of any match.
 

@@ -1,7 +1,7 @@
 """The LZ penalties of the published fork of SGLang, in March and in July 2025.
 
 Source: github.com/tginart/sglang, python/sglang/srt/sampling/penaltylib/lz_penalty.py. What it
-does, in our words:
+does:
 
     The look-back is the last `window` tokens of the *output*. For each of its tokens with
     at least `buffer` tokens before it, let m be one more than the number of tokens before

@@ -1,7 +1,7 @@
 """The LZ penalty as its published script computes it.
 
 Source: github.com/tginart/lz-penalty, commit 027d2378, test_script.py, class
-LZPenaltyVectorizedOptimizedCallable. What it does, in our words:
+LZPenaltyVectorizedOptimizedCallable. What it does:
 
     Look for the beginning of the buffer, oldest token first, from every place of the
     window on; a match may run on into the buffer. For the buffer with the next token `a`
