@@ -276,7 +276,8 @@ class Candidates:
         >>> Candidates([0, 1, 2], [1.0, 3.0, 1e308], Fraction(5, 2)).floats()
         [2.5, 7.5, inf]
         """
-        return [to_float(logit) for logit in self.true_logits()]
+        logits = self.logits if self.factor == 1 else self.true_logits()
+        return [to_float(logit) for logit in logits]
 
     def true_logits(self) -> Sequence[Number]:
         """Return the candidates' logits; those behind a temperature as the nearest floats.

@@ -100,7 +100,7 @@ class ExactRow(Row):
             self.values,
             share,
             strictly=strictly,
-            ties="highest id" if walk.ties == "highest id" else "lowest id",
+            ties=walk.ties,
             total=self.whole,
             factor=self.factor,
         )

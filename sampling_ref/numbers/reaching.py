@@ -49,6 +49,7 @@ The nucleus
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, islice
 from math import inf
@@ -62,104 +63,83 @@ from sampling_ref.row import Number, Row, TokenId, read_logits
 _BITS = 128
 
 
-def by_floats(runs: Sequence[float], share: Fraction, mass: Mass, count: int) -> tuple[int, int]:
-    """Return (low, high): the first place to reach the share is one of low to high.
+@dataclass(frozen=True)
+class Goal:
+    """A share of a mass, which a running sum of weights has to reach, or to exceed (strictly)."""
 
-    `runs` are running sums of at most `count` float weights, relative to the reference of
-    `mass`. `high` may be `len(runs)`: no place reaches it.
+    mass: Mass
+    share: Fraction
+    strictly: bool = False
 
-    >>> by_floats([1.0, 2.0, 3.0], Fraction(1, 2), Mass([0.0, 0.0, 0.0]), 3)
-    (1, 1)
-    """
-    last = runs[-1]
-    target = float(share) * mass.total
-    if not last + target < inf:
-        return 0, len(runs)
-    error = relative_error(count + len(mass.row)) * (last + target) + SMALLEST_SUM
-    return bisect_left(runs, target - error), bisect_right(runs, target + error)
+    def by_floats(self, runs: Sequence[float], count: int) -> tuple[int, int]:
+        """Return (low, high): the first place to reach the share is one of low to high.
 
+        `runs` are running sums of at most `count` float weights, relative to the reference of
+        the mass. `high` may be `len(runs)`: no place reaches it.
 
-def exactly(
-    walked: Sequence[Number],
-    share: Fraction,
-    mass: Mass,
-    places: tuple[int, int],
-    *,
-    strictly: bool,
-) -> int:
-    """Return the first place in `walked` that reaches the share, or its length.
+        >>> Goal(Mass([0.0, 0.0, 0.0]), Fraction(1, 2)).by_floats([1.0, 2.0, 3.0], 3)
+        (1, 1)
+        """
+        last = runs[-1]
+        target = float(self.share) * self.mass.total
+        if not last + target < inf:
+            return 0, len(runs)
+        error = relative_error(count + len(self.mass.row)) * (last + target) + SMALLEST_SUM
+        return bisect_left(runs, target - error), bisect_right(runs, target + error)
 
-    It must be one of places[0] to places[1].
+    def first(self, walked: Sequence[Number], low: int, high: int) -> int:
+        """Return the first place to reach the share, which is one of low to high.
 
-    >>> exactly([0.0] * 3, Fraction(2, 3), Mass([0.0] * 3), (0, 3), strictly=False)
-    1
-    """
-    low, high = places
-    if low < high:
-        low, high = _by_integers(walked, share, mass, places, strictly=strictly)
-    if low < high:
-        low = by_signs(walked, share, mass, (low, high), strictly=strictly)
-    return low
+        >>> Goal(Mass([0.0] * 3), Fraction(2, 3)).first([0.0] * 3, 0, 3)
+        1
+        """
+        if low < high:
+            low, high = self._by_integers(walked, low, high)
+        return self.by_signs(walked, low, high) if low < high else low
 
-
-def _by_integers(
-    walked: Sequence[Number],
-    share: Fraction,
-    mass: Mass,
-    places: tuple[int, int],
-    *,
-    strictly: bool,
-) -> tuple[int, int]:
-    """Return closer places, from enclosures of every weight up to the last place."""
-    counts = Counter(islice(walked, places[1]))
-    largest = max(mass.largest, *counts)
-    logits = list(counts)
-    enclosures = exponential_bounds(logits, largest, mass.factor, _BITS)
-    bounds = dict(zip(logits, enclosures, strict=True))
-    if largest == mass.largest:
-        total = mass.exact.bounds(_BITS)
-        assert total is not None  # noqa: S101 - a sum of positive terms has an enclosure
-    else:
-        enclosures = exponential_bounds(mass.row, largest, mass.factor, _BITS)
-        total = sum(low for low, _ in enclosures), sum(high for _, high in enclosures)
-    part, whole = share.as_integer_ratio()
-    found: list[int] = []
-    # A place surely fails while even its upper end falls short of the lower end of the
-    # target, and surely reaches where its lower end reaches the upper end of the target.
-    for side, target in ((1, part * total[0]), (0, part * total[1])):
-        runs = list(accumulate(bounds[logit][side] for logit in islice(walked, places[1])))
-        if strictly:
-            found.append(bisect_right(runs, target // whole))
+    def _by_integers(self, walked: Sequence[Number], first: int, last: int) -> tuple[int, int]:
+        """Return closer places, from enclosures of every weight up to the last place."""
+        mass, counts = self.mass, Counter(islice(walked, last))
+        largest = max(mass.largest, *counts)
+        logits = list(counts)
+        enclosures = exponential_bounds(logits, largest, mass.factor, _BITS)
+        bounds = dict(zip(logits, enclosures, strict=True))
+        if largest == mass.largest:
+            total = mass.exact.bounds(_BITS)
+            assert total is not None  # noqa: S101 - a sum of positive terms has an enclosure
         else:
-            found.append(bisect_left(runs, -(-target // whole)))
-    return max(places[0], found[0]), min(places[1], found[1])
+            enclosures = exponential_bounds(mass.row, largest, mass.factor, _BITS)
+            total = sum(low for low, _ in enclosures), sum(high for _, high in enclosures)
+        part, whole = self.share.as_integer_ratio()
+        found: list[int] = []
+        # A place surely fails while even its upper end falls short of the lower end of the
+        # target, and surely reaches where its lower end reaches the upper end of the target.
+        for side, target in ((1, part * total[0]), (0, part * total[1])):
+            runs = list(accumulate(bounds[logit][side] for logit in islice(walked, last)))
+            if self.strictly:
+                found.append(bisect_right(runs, target // whole))
+            else:
+                found.append(bisect_left(runs, -(-target // whole)))
+        return max(first, found[0]), min(last, found[1])
 
+    def by_signs(self, walked: Sequence[Number], low: int, high: int) -> int:
+        """Return the first of the places to reach the share, by the definition.
 
-def by_signs(
-    walked: Sequence[Number],
-    share: Fraction,
-    mass: Mass,
-    places: tuple[int, int],
-    *,
-    strictly: bool,
-) -> int:
-    """Return the first of the places to reach the share, by the definition.
+        >>> Goal(Mass([0.0] * 3), Fraction(2, 3), strictly=True).by_signs([0.0] * 3, 0, 3)
+        2
+        """
+        part, whole = self.share.as_integer_ratio()
+        demanded = {logit: -part * count for logit, count in Counter(self.mass.row).items()}
 
-    >>> by_signs([0.0] * 3, Fraction(2, 3), Mass([0.0] * 3), (0, 3), strictly=True)
-    2
-    """
-    part, whole = share.as_integer_ratio()
-    demanded = {logit: -part * count for logit, count in Counter(mass.row).items()}
+        def reaches(place: int) -> bool:
+            terms = dict(demanded)
+            for logit, count in Counter(islice(walked, place + 1)).items():
+                terms[logit] = terms.get(logit, 0) + whole * count
+            sign = sign_of_sum(terms, self.mass.factor)
+            return sign > 0 or (sign == 0 and not self.strictly)
 
-    def reaches(place: int) -> bool:
-        terms = dict(demanded)
-        for logit, count in Counter(islice(walked, place + 1)).items():
-            terms[logit] = terms.get(logit, 0) + whole * count
-        sign = sign_of_sum(terms, mass.factor)
-        return sign > 0 or (sign == 0 and not strictly)
-
-    # `bisect` looks for the first True; places before the first one are left out.
-    return bisect_left(range(places[1]), True, lo=places[0], key=reaches)
+        # `bisect` looks for the first True; places before the first one are left out.
+        return bisect_left(range(high), True, lo=low, key=reaches)
 
 
 def first_reaching(
@@ -188,10 +168,10 @@ def first_reaching(
     if wanted == 1 and total is None:
         return None if strictly else max(n for n, x in enumerate(walked) if x > -inf)
     weights = mass.weights_of(walked)
-    places = 0, len(walked)
+    goal, places = Goal(mass, wanted, strictly), (0, len(walked))
     if weights is not None:
-        places = by_floats(list(accumulate(weights)), wanted, mass, len(walked))
-    place = exactly(walked, wanted, mass, places, strictly=strictly)
+        places = goal.by_floats(list(accumulate(weights)), len(walked))
+    place = goal.first(walked, *places)
     return place if place < len(walked) else None
 
 
@@ -214,7 +194,7 @@ def nucleus(
     total: Row | None = None,
     factor: Number = 1,
 ) -> frozenset[TokenId]:
-    """Return the ids of the nucleus.
+    """Return the ids of the nucleus; of equals, "all" takes those of the lowest ids first.
 
     >>> sorted(nucleus([0.0, 0.0, 0.0, 0.0], 0.5))
     [0, 1]
@@ -228,21 +208,21 @@ def nucleus(
         return frozenset(token for token, logit in enumerate(row) if logit > -inf)
     weights = mass.weights_of(row)
     passed: list[TokenId] = []
-    places = 0, len(row)
+    goal, places = Goal(mass, wanted, strictly), (0, len(row))
     if weights is None:
         left = in_order(row, list(range(len(row))), ties)
     else:
-        passed, left = _split(row, weights, wanted, mass)
+        passed, left = _split(row, weights, goal)
         left = in_order(row, left, ties)
         start = sum([weights[token] for token in passed])
         runs = list(accumulate([weights[token] for token in left], initial=start))
-        low, high = by_floats(runs, wanted, mass, len(row))
+        low, high = goal.by_floats(runs, len(row))
         places = max(0, low - 1), max(0, high - 1)
     end = places[0]
     if places[0] < places[1]:
         walked = [row[token] for token in (*passed, *left)]
         behind = len(passed) + places[0], len(passed) + places[1]
-        end = exactly(walked, wanted, mass, behind, strictly=strictly) - len(passed)
+        end = goal.first(walked, *behind) - len(passed)
     taken = left[: end + 1]
     if taken and row[taken[-1]] == -inf:  # these come last
         taken = [token for token in taken if row[token] > -inf]
@@ -250,11 +230,11 @@ def nucleus(
 
 
 def _split(
-    row: Sequence[Number], weights: list[float], share: Fraction, mass: Mass
+    row: Sequence[Number], weights: list[float], goal: Goal
 ) -> tuple[list[TokenId], list[TokenId]]:
     """Return tokens that the walk surely passes, and those among which it ends, by rising id."""
-    target = float(share) * mass.total
-    relative = relative_error(len(row) + len(mass.row))
+    target = float(goal.share) * goal.mass.total
+    relative = relative_error(len(row) + len(goal.mass.row))
     passed: list[TokenId] = []
     passed_sum = 0.0
     left: Sequence[TokenId] = range(len(row))

@@ -202,16 +202,20 @@ def rule(
     def decorate(function: Rule[P]) -> OfAnyRow[P]:
         name, allowed = function.__name__, choices_of(function)
         called: Callable[..., Candidates] = function
-        given_to, parameters, choices = _in_a_chain(function, name, by_place=1)
+        known, parameters, choices = own_parameters(function, by_place=1)
+        names = (*parameters, *choices)
 
         def apply(candidates: Candidates, situation: Situation, values: Values) -> Candidates:
-            return called(candidates, **given_to(situation, values))
+            given = {key: values[key] for key in names}
+            given |= {key: FROM_A_CHAIN[key](situation, name) for key in known}
+            return called(candidates, **given)
 
         note: Remember | None = None
         if remember is not None:
             memory = remember
-            given_to_memory, more_parameters, more_choices = _in_a_chain(memory, name, by_place=3)
-            parameters, choices = parameters | more_parameters, choices | more_choices
+            known_to_it, its_parameters, its_choices = own_parameters(memory, by_place=3)
+            its_names = (*its_parameters, *its_choices)
+            parameters, choices = parameters | its_parameters, choices | its_choices
 
             def note(
                 before: Candidates,
@@ -220,7 +224,9 @@ def rule(
                 values: Values,
                 token: TokenId,
             ) -> Mapping[str, Any]:
-                return memory(before, after, token, **given_to_memory(situation, values))
+                given = {key: values[key] for key in its_names}
+                given |= {key: FROM_A_CHAIN[key](situation, name) for key in known_to_it}
+                return memory(before, after, token, **given)
 
         @wraps(function)
         def checked(row: Any, *args: P.args, **given: P.kwargs) -> Candidates:
@@ -232,21 +238,6 @@ def rule(
         return checked  # type: ignore[return-value] # the row may be given by name
 
     return decorate
-
-
-def _in_a_chain(
-    function: Callable[..., Any], step: str, by_place: int
-) -> tuple[
-    Callable[[Situation, Values], dict[str, Any]], dict[str, Any], dict[str, tuple[Any, ...]]
-]:
-    """Return what gives a function its arguments, its own parameters and its choices."""
-    known, parameters, choices = own_parameters(function, by_place)
-
-    def given_to(situation: Situation, values: Values) -> dict[str, Any]:
-        given = {name: values[name] for name in (*parameters, *choices)}
-        return given | {name: FROM_A_CHAIN[name](situation, step) for name in known}
-
-    return given_to, parameters, choices
 
 
 def row_rule(

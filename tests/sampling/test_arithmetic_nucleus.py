@@ -43,8 +43,6 @@ def by_sorting(
     if share == 1 and total is None:
         end = None
     taken = order if end is None else order[: end + 1]
-    if ties == "all":
-        taken = [token for token in order if row[token] >= row[taken[-1]]]
     return {token for token in taken if row[token] > -inf}
 
 
@@ -163,7 +161,10 @@ def test_a_number_of_tokens_must_be_whole_and_not_negative(k: int) -> None:
 
 def test_an_unknown_tie_rule_is_an_error() -> None:
     unknown: Ties = "none"  # type: ignore[assignment] # the claim
-    for call in (lambda: largest([0.5], 1, ties=unknown), lambda: nucleus([0.5], 1, ties=unknown)):
+    for call in (
+        lambda: largest([0.5], 1, ties=unknown),
+        lambda: nucleus([0.5], 0.5, ties=unknown),
+    ):
         with pytest.raises(
             ParameterError, match=r"^ties must be one of lowest id, highest id, all"
         ):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sampling_ref.errors import RowError
 from sampling_ref.numbers.exponential_sums import exponential_bounds, scaled_difference, sign_of_sum
 from sampling_ref.numbers.mass import SMALLEST_SUM, Mass, float_weights, relative_error
-from sampling_ref.numbers.reaching import by_floats, by_signs, exactly
+from sampling_ref.numbers.reaching import Goal
 from sampling_ref.row import Number
 from tests.sampling.rows import rows, shares
 from tests.texts import CAMPAIGN
@@ -125,14 +125,14 @@ def test_each_stage_keeps_the_place_that_the_definition_finds(
 ) -> None:
     walked = moved(row, offset)
     mass = Mass(walked if other is None else moved(other, offset), factor)
-    part, everywhere = Fraction(share), (0, len(row))
-    place = by_signs(walked, part, mass, everywhere, strictly=strictly)
+    goal = Goal(mass, Fraction(share), strictly)
+    place = goal.by_signs(walked, 0, len(row))
     weights = mass.weights_of(walked)
     if weights is not None:
-        low, high = by_floats(list(accumulate(weights)), part, mass, len(row))
+        low, high = goal.by_floats(list(accumulate(weights)), len(row))
         assert low <= place <= high
-        assert exactly(walked, part, mass, (low, high), strictly=strictly) == place
-    assert exactly(walked, part, mass, everywhere, strictly=strictly) == place
+        assert goal.first(walked, low, high) == place
+    assert goal.first(walked, 0, len(row)) == place
 
 
 @settings(max_examples=100 * CAMPAIGN)
@@ -151,10 +151,11 @@ def test_floats_leave_open_what_lies_too_near(
         )
     assume(0 < share < 1)
     assert mass.weights is not None
-    place = by_signs(row, share, mass, (0, len(row)), strictly=False)
-    low, high = by_floats(list(accumulate(mass.weights)), share, mass, len(row))
+    goal = Goal(mass, share)
+    place = goal.by_signs(row, 0, len(row))
+    low, high = goal.by_floats(list(accumulate(mass.weights)), len(row))
     assert low <= place <= high
-    assert exactly(row, share, mass, (low, high), strictly=False) == place
+    assert goal.first(row, low, high) == place
 
 
 def test_floats_settle_a_usual_row_alone() -> None:
@@ -163,7 +164,7 @@ def test_floats_settle_a_usual_row_alone() -> None:
     assert mass.weights is not None
     runs = list(accumulate(mass.weights))
     for share in (0.1, 0.5, 0.9, 0.99):
-        low, high = by_floats(runs, Fraction(share), mass, len(row))
+        low, high = Goal(mass, Fraction(share)).by_floats(runs, len(row))
         assert low == high
 
 
