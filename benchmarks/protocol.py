@@ -24,8 +24,7 @@ from tokenref.manifest import Manifest
 from tokenref.protocol.messages import RunAnswer
 from tokenref.protocol.opening import open_program
 from tokenref.protocol.reading import EXAMPLES
-from tokenref.protocol.requests import export, read_requests
-from tokenref.protocol.responses import judge_responses
+from tokenref.protocol.requests import export, judge_responses, read_requests
 from tokenref.questions.sampling import FilterInput, KeepOutput, pack_parameters
 from tokenref.record import Case, make_case
 from tokenref.runner import run_engine

@@ -36,8 +36,7 @@ from tokenref.questions.text import TextInput
 from tokenref.record import op_of
 from tokenref.record_files import parse_records
 from tokenref.reports.results import read_results
-from tokenref.reports.summary import SHOWN_FAILURES
-from tokenref.reports.terminal import split_detail
+from tokenref.reports.terminal import SHOWN_FAILURES, split_detail
 
 EXAMPLE = "bpe/encode/examples/*"
 VERSION = parse_manifest(checkout_fixtures()).version

@@ -26,9 +26,7 @@ from tokenref.known import read_known, with_known
 from tokenref.manifest import manifest_digest
 from tokenref.readable import readable, readable_answer
 from tokenref.reports.changes import Change, changes, notes
-from tokenref.reports.html.data import compressed
-from tokenref.reports.html.matrix import table
-from tokenref.reports.html.page import html_report, pages_beside
+from tokenref.reports.html.page import compressed, html_report, pages_beside, table
 from tokenref.reports.junit import junit_report
 from tokenref.reports.lines import dump_report
 from tokenref.reports.results import (

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from hashlib import sha256
-from importlib.resources import files
 from operator import or_
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, TypeAlias, cast, get_type_hints
@@ -19,8 +18,8 @@ from msgspec import Meta, Struct
 from sampling_ref.steps.table import STEPS
 from tokenref.errors import InvalidRunError
 from tokenref.floats import Strict
+from tokenref.operations import ABOUT
 from tokenref.questions import sampling as rows
-from tokenref.questions import sequences as calls
 from tokenref.questions import text
 from tokenref.verdicts import Exact, MustRefuse, Row, Rows, Seeds, Stat, Survey, Verdict
 
@@ -103,19 +102,19 @@ _TOKENIZER_TYPES: Final[Mapping[str, tuple[type[Struct], type[Struct]]]] = {
     "count": (text.TextInput, text.CountOutput),
     "decode": (text.DecodeInput, text.DecodeOutput),
     "special": (text.SpecialInput, text.IdsOutput),
-    "stream": (calls.StreamInput, calls.StreamOutput),
+    "stream": (text.StreamInput, text.StreamOutput),
     "offsets": (text.CanonicalInput, text.OffsetsOutput),
-    "append": (calls.CallsInput, calls.GrowingOutput),
-    "prepend": (calls.CallsInput, calls.GrowingOutput),
-    "eager": (calls.EagerInput, calls.EagerOutput),
+    "append": (text.CallsInput, text.GrowingOutput),
+    "prepend": (text.CallsInput, text.GrowingOutput),
+    "eager": (text.EagerInput, text.EagerOutput),
     "intervals": (text.IntervalsInput, text.CountsOutput),
     "limit": (text.LimitInput, text.LimitOutput),
     "split": (text.SplitInput, text.SplitOutput),
     "chunks": (text.ChunksInput, text.ChunksOutput),
     "completions": (text.CompletionsInput, text.CompletionsOutput),
     "canonical": (text.CanonicalInput, text.CanonicalOutput),
-    "grammar_mask": (calls.GrammarMaskInput, calls.GrammarMaskOutput),
-    "session": (calls.SessionInput, calls.SessionOutput),
+    "grammar_mask": (text.GrammarMaskInput, text.GrammarMaskOutput),
+    "session": (text.SessionInput, text.SessionOutput),
     "tokenize": (text.TokenizeInput, text.TokenizeOutput),
     "detokenize": (text.DetokenizeInput, text.DetokenizeOutput),
     "detokenize_stream": (text.DetokenizeStreamInput, text.DetokenizeStreamOutput),
@@ -174,20 +173,9 @@ _SAMPLER_TYPES: Final[Mapping[str, tuple[type[Struct], type[Struct]]]] = {
     "seeds": (rows.SeedsInput, rows.SeedsOutput),
 }
 
-_ABOUT: Final[Mapping[str, str]] = {
-    **{op: f"which tokens {op.replace('_', '-')} keeps" for op in FILTER_OPS},
-    **{op: f"for the logits after the step {op.replace('_', ' ')}" for op in ROW_OPS},
-    **{
-        op: f"for the token that {op.replace('_', ' ')} draws, and its new state"
-        for op in ADAPTIVE_OPS
-    },
-    **json.loads(files("tokenref.questions").joinpath("about.json").read_bytes()),
-}
-"""What each operation asks."""
-
 OPERATIONS: Final[Mapping[str, Operation]] = MappingProxyType(
     {
-        op: Operation(question, answer, _ABOUT[op])
+        op: Operation(question, answer, ABOUT[op].asks)
         for op, (question, answer) in {**_TOKENIZER_TYPES, **_SAMPLER_TYPES}.items()
     }
 )

@@ -10,27 +10,25 @@ from msgspec import Struct
 from authoring.cases.draft import Draft, finish
 from authoring.cases.vocabularies import vocabulary_named
 from authoring.tokenizer_files.table import fixture_tokenizers, token_ids
-from tokenref.questions.sequences import (
+from tokenref.questions.text import (
     Call,
     CallAnswer,
     CallsInput,
-    DecodeCall,
-    EagerInput,
-    GrammarCall,
-    GrammarMaskInput,
-    SessionInput,
-    StreamInput,
-)
-from tokenref.questions.text import (
     CanonicalInput,
     ChunksInput,
     CompletionsInput,
+    DecodeCall,
     DecodeInput,
     DetokenizeInput,
     DetokenizeStreamInput,
+    EagerInput,
+    GrammarCall,
+    GrammarMaskInput,
     IntervalsInput,
     LimitInput,
+    SessionInput,
     SplitInput,
+    StreamInput,
     TokenizeInput,
 )
 from tokenref.record import PIPELINE_OPS, Case, make_case, op_of

@@ -4,15 +4,17 @@ from collections.abc import Iterator
 from typing import Final, Literal, TypeAlias
 
 from authoring.cases.draft import Draft
-from tokenref.questions.sequences import (
+from tokenref.questions.text import (
     CountCall,
     DecodeCall,
+    DecodeInput,
     EncodeCall,
     SessionCall,
     SessionInput,
     SpecialCall,
+    SpecialInput,
+    TextInput,
 )
-from tokenref.questions.text import DecodeInput, SpecialInput, TextInput
 
 SPEC: Final = "docs/bpe.md#several-calls"
 

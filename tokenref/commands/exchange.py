@@ -35,11 +35,9 @@ from tokenref.engines.table import available
 from tokenref.errors import InvalidRunError
 from tokenref.known import read_known
 from tokenref.manifest import manifest_digest
-from tokenref.protocol.answering import answer_requests
-from tokenref.protocol.batches import Loading
+from tokenref.protocol.messages import Loading
+from tokenref.protocol.requests import answer_requests, judge_responses, read_requests
 from tokenref.protocol.requests import export as export_lines
-from tokenref.protocol.requests import read_requests
-from tokenref.protocol.responses import judge_responses
 from tokenref.record import Case, RecordError, op_of
 from tokenref.reports.lines import dump_report
 from tokenref.reports.terminal import print_runs

@@ -23,6 +23,7 @@ from tokenref.commands.text import argument_text
 from tokenref.engines.table import Unavailable, engine, engine_names
 from tokenref.errors import InputError
 from tokenref.manifest import manifest_digest, parse_manifest
+from tokenref.operations import ABOUT
 from tokenref.readable import readable_json, readable_verdict
 from tokenref.record import Case, canonical_json, op_of
 from tokenref.visible import short_json, visible
@@ -138,7 +139,6 @@ _WIDEST: Final = 400
 def print_case(console: Console, case: Case, vocabulary: str) -> None:
     """Print a record with its reason, question and answer. Floats are in decimal."""
     from sampling_ref import STEPS
-    from tokenref.lessons import lesson
     from tokenref.rules import rule_of
 
     content = msgspec.to_builtins(case)
@@ -158,7 +158,7 @@ def print_case(console: Console, case: Case, vocabulary: str) -> None:
             else case.profile,
         ),
         ("see", case.spec),
-        ("learn", lesson(op_of(case))),
+        ("learn", ABOUT[op_of(case)].lesson),
     ):
         shown = Text(visible(value))
         console.print(Text(f"  {label:8}", style="dim"), shown, sep="", soft_wrap=True)

@@ -23,7 +23,7 @@ from tokenref.commands.sampling import (
     rules_of,
 )
 from tokenref.errors import InputError
-from tokenref.lessons import lesson
+from tokenref.operations import ABOUT
 from tokenref.visible import visible
 
 if TYPE_CHECKING:
@@ -307,7 +307,7 @@ def stage_picture(
     source = f"Source: {escape(stage.source)}. " if stage.source else ""
     source = (
         f"<p>{source}The rule: <code>tokenref rules {applied.step}</code>. "
-        f"The book: {lesson(applied.step)}</p>"
+        f"The book: {ABOUT[applied.step].lesson}</p>"
     )
     # A filter is shown by the row before it, in which it chooses; other steps by what they left.
     row = applied.after if applied.changed else applied.before

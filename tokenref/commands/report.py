@@ -16,8 +16,7 @@ from tokenref.errors import InputError
 from tokenref.manifest import manifest_digest
 from tokenref.reports.changes import Change, changes, notes, print_changes
 from tokenref.reports.results import Results, badge, read_results
-from tokenref.reports.summary import summaries_of_files
-from tokenref.reports.terminal import print_line, print_summaries
+from tokenref.reports.terminal import print_line, print_summaries, summaries_of_files
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,8 @@
 """`tokenref rules`: the points that engines decide differently, and the names of the choices."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from importlib import import_module
-from importlib.util import find_spec
 from inspect import cleandoc
-from types import MappingProxyType
 from typing import Final
 
 import click
@@ -15,7 +13,8 @@ from rich.text import Text
 from sampling_ref import PROFILES
 from tokenref.commands.options import SAMPLER_OPERATION
 from tokenref.commands.paths import output_console
-from tokenref.record import ROW_OPS, SAMPLER_OPS
+from tokenref.operations import ABOUT
+from tokenref.record import SAMPLER_OPS
 from tokenref.rules import STANDARD, points, rule_names, slug
 
 
@@ -71,60 +70,6 @@ def _print_engines(op: str, *, only_names: bool) -> None:
         click.echo(name)
 
 
-DEFINED_IN: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
-    {
-        "softmax": ("numbers", "softmax"),
-        "logprobs": ("numbers", "softmax"),
-        "steps": ("steps", "step"),
-        "mirostat_1": ("steps", "mirostat_1 mirostat"),
-        "mirostat_2": ("steps", "mirostat_2 mirostat"),
-        "draw": (
-            "draws",
-            "inverse_cdf without_replacement noise gumbel_max exponential_race torch_cpu",
-        ),
-        "random_words": (
-            "random",
-            (
-                "mt19937 philox threefry pcg64 chacha isaac64 xoshiro256plusplus murmur words "
-                "splitmix64 seed_sequence"
-            ),
-        ),
-        "uniforms": ("random", "uniforms"),
-        "speculative": (
-            "speculative",
-            "shares acceptance residual chain block tree target_only typical",
-        ),
-        "speculative_steps": ("speculative", "chain"),
-        "residual": ("speculative", "shares residual"),
-        "top_logprobs": ("draws", "reported"),
-        "prompt_logprobs": ("draws", "reported"),
-    }
-)
-"""The modules of `sampling_ref` that define operations, if that is not just the step's own."""
-
-
-def modules_of(op: str) -> tuple[str, ...]:
-    """Return the modules of `sampling_ref` that define an operation.
-
-    A step has its own module; penalties and masks also use that of parameters and histories.
-    Operations that ask another operation several times, or that run an engine's whole chain, have
-    none.
-
-    >>> modules_of("uniforms"), modules_of("chain")
-    (('random.uniforms',), ())
-    """
-    if op in DEFINED_IN:
-        folder, names = DEFINED_IN[op]
-        return tuple(f"{folder}.{name}" for name in names.split())
-    places = (f"{folder}{op}" for folder in _FOLDERS)
-    own = tuple(place for place in places if find_spec(f"sampling_ref.{place}"))[:1]
-    return (*own, "parameters") if op in ROW_OPS and op not in _WITHOUT_HISTORY else own
-
-
-_FOLDERS: Final = ("steps.", "")
-_WITHOUT_HISTORY: Final = frozenset({"temperature", "dynamic_temperature", "smoothing", "lz"})
-
-
 def definition_of(op: str) -> str | None:
     """Return the docstrings of the modules that define an operation, or None if there are none.
 
@@ -133,7 +78,7 @@ def definition_of(op: str) -> str | None:
     >>> definition_of("batch") is None
     True
     """
-    modules = [import_module(f"sampling_ref.{name}") for name in modules_of(op)]
+    modules = [import_module(f"sampling_ref.{name}") for name in ABOUT[op].modules]
     return "\n\n".join(cleandoc(module.__doc__ or "").strip() for module in modules) or None
 
 

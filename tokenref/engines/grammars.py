@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from bpe_ref import TokenId, Vocabulary
 from tokenref.answers import Answer, Ok, Refused, Unsupported
-from tokenref.engines.reference_parts import id_ranges
+from tokenref.engines.reference import id_ranges
 from tokenref.floats import pack, type_of, unpack
 
 LARGEST: Final = 1 << 17

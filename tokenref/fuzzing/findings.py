@@ -17,9 +17,8 @@ from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json, parse_p
 from tokenref.answers import Answer, Ok, Refused
 from tokenref.catalogue import shipped_subject, shipped_subjects
 from tokenref.errors import InputError
-from tokenref.fuzzing.comparing import Outcome
+from tokenref.fuzzing.comparing import Outcome, case_of
 from tokenref.fuzzing.plan import GENERATOR, Question
-from tokenref.fuzzing.records import case_of
 from tokenref.fuzzing.shrinking import Shrunk
 from tokenref.goldens import GoldensError, own_subject
 from tokenref.record import canonical_json

@@ -31,8 +31,8 @@ from tokenref.catalogue import (
     own_catalogue,
 )
 from tokenref.errors import InputError
+from tokenref.fuzzing.comparing import answered_anew
 from tokenref.fuzzing.findings import Finding, question_of, shipped_name
-from tokenref.fuzzing.records import answered_anew
 from tokenref.goldens import with_optional
 from tokenref.manifest import (
     LICENCES,

@@ -17,9 +17,15 @@ from typing import Any, Final, TypeAlias
 from bpe_ref import Vocabulary
 from tokenref.answers import UNDECLARED, Answer, Crashed, Declared, NotAsked, TimedOut, Unsupported
 from tokenref.catalogue import LARGEST_BATCH
-from tokenref.protocol.batches import Loading, loading_of, message_slices
 from tokenref.protocol.channel import Channel, ChannelError, LateError, Patience, StartError
-from tokenref.protocol.messages import PROTO, HelloAnswer, line_of
+from tokenref.protocol.messages import (
+    PROTO,
+    HelloAnswer,
+    Loading,
+    line_of,
+    loading_of,
+    message_slices,
+)
 from tokenref.protocol.reading import ProtocolError, WholeRunError, read_hello, read_load, read_run
 from tokenref.subjects import TokenizerFile
 

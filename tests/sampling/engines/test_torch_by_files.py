@@ -11,9 +11,7 @@ from tokenref.catalogue import open_catalogue
 from tokenref.engines.table import Unavailable, engine
 from tokenref.known import read_known
 from tokenref.manifest import manifest_digest
-from tokenref.protocol.answering import answer_requests
-from tokenref.protocol.requests import export, read_requests
-from tokenref.protocol.responses import judge_responses
+from tokenref.protocol.requests import answer_requests, export, judge_responses, read_requests
 from tokenref.record import op_of
 from tokenref.runner import with_known_results
 
