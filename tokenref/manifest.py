@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Annotated, Final, Literal
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta
 
+from tokenref.floats import Strict
 from tokenref.record import Digest, RecordError, canonical_json
 from tokenref.record_files import FixturePath, decoded, read_file
 
@@ -21,7 +22,7 @@ LICENCES: Final = {"shipped": "MIT", "registered": "its publisher's"}
 """The licences of vocabularies and tokenizers that are part of the fixtures, and of others."""
 
 
-class FileEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class FileEntry(Strict, frozen=True, kw_only=True):
     """One file."""
 
     path: str
@@ -31,7 +32,7 @@ class FileEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Number of cases; null for a file that is not a record file."""
 
 
-class VocabularyEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class VocabularyEntry(Strict, frozen=True, kw_only=True):
     """One vocabulary that cases use."""
 
     name: str
@@ -42,7 +43,7 @@ class VocabularyEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     licence: str
 
 
-class Manifest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Manifest(Strict, frozen=True, kw_only=True):
     """The manifest."""
 
     format: Literal[1]

@@ -31,6 +31,7 @@ from tokenref.commands.paths import (
     write,
     written,
 )
+from tokenref.commands.report import results_in
 from tokenref.engines.table import available
 from tokenref.errors import InvalidRunError
 from tokenref.known import read_known
@@ -40,7 +41,7 @@ from tokenref.protocol.requests import answer_requests, judge_responses, read_re
 from tokenref.protocol.requests import export as export_lines
 from tokenref.record import Case, RecordError, op_of
 from tokenref.reports.lines import dump_report
-from tokenref.reports.terminal import print_runs
+from tokenref.reports.terminal import print_results
 from tokenref.runner import Run, check_judge, conclude, find_stale, with_known_results
 from tokenref.visible import visible
 
@@ -172,11 +173,12 @@ def judge(
     about["fixtures_version"] = catalogue.manifest.version
     if fixtures is not None:
         about["selection"] = {"fixtures": [str(fixtures)]}
-    again = [] if fixtures is None else ["--fixtures", str(fixtures)]
+    data = dump_report([run], about, known)
     if json_path is not None:  # before anything is printed, which may fail
-        write(dump_report([run], about, known), json_path)
+        write(data, json_path)
     reached(run.exit_code)
-    print_runs(output_console(), [run], [], catalogue, again)
+    with results_in(data) as file:
+        print_results(output_console(), [file], catalogue)
     ctx.exit(run.exit_code)
 
 

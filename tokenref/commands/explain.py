@@ -48,27 +48,25 @@ def _bpe(text: str, vocabulary: str, encoder: str, path: Path) -> None:
     write(page(f"Merges of the vocabulary {Path(vocabulary).name}", sections), path)
 
 
-def _sample(profile: str, path: Path, uniforms: tuple[float, ...], **typed: Any) -> None:
+def _sample(profile: str, path: Path, **typed: Any) -> None:
     """Show what each stage of an engine's chain keeps and removes, and the draw."""
-    from tokenref.commands.pictures import chain_pictures, page, question
-
-    must_be_writable(path)
-    [engine] = sampling.compared_engines([profile], uniforms=uniforms, **typed)
-    asked = question(typed["logits"], typed["history"], typed["settings"])
-    sections = [asked, *chain_pictures(engine, uniforms)]
-    write(page(f"What {engine[0].profile.name} does with a row", sections), path)
+    _write([profile], path, sampling.Asked(**typed))
 
 
-def _compare(one: str, other: str, path: Path, uniforms: tuple[float, ...], **typed: Any) -> None:
+def _compare(one: str, other: str, path: Path, **typed: Any) -> None:
     """Show two engines side by side, with the first stage at which they differ."""
-    from tokenref.commands.pictures import comparison, page, question
+    _write([one, other], path, sampling.Asked(**typed))
+
+
+def _write(names: Sequence[str], path: Path, asked: sampling.Asked) -> None:
+    """Write what one engine does with a row, or two side by side."""
+    from tokenref.commands.pictures import page, question, row_pictures
 
     must_be_writable(path)
-    engines = sampling.compared_engines([one, other], uniforms=uniforms, **typed)
-    names = " and ".join(made.profile.name for made, _, _ in engines)
-    asked = question(typed["logits"], typed["history"], typed["settings"])
-    sections = [asked, *comparison(engines, uniforms)]
-    write(page(f"Where {names} differ", sections), path)
+    engines = sampling.compared_engines(names, asked)
+    shown = " and ".join(made.profile.name for made, _, _ in engines)
+    title = f"What {shown} does with a row" if len(engines) == 1 else f"Where {shown} differ"
+    write(page(title, [question(asked), *row_pictures(engines, asked.uniforms)]), path)
 
 
 for name, callback, params in (

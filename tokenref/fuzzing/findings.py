@@ -10,13 +10,13 @@ from functools import cache
 from typing import Any, Final
 
 import msgspec
-from msgspec import Struct
 
 from bpe_ref import BpeError, Vocabulary
 from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json, parse_plain_json
 from tokenref.answers import Answer, Ok, Refused
 from tokenref.catalogue import shipped_subject, shipped_subjects
 from tokenref.errors import InputError
+from tokenref.floats import Strict
 from tokenref.fuzzing.comparing import Outcome, case_of
 from tokenref.fuzzing.plan import GENERATOR, Question
 from tokenref.fuzzing.shrinking import Shrunk
@@ -31,9 +31,7 @@ LONGEST_LOG: Final = 500
 """How much of a program's last standard error is kept, in characters."""
 
 
-class Finding(
-    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag="finding"
-):
+class Finding(Strict, frozen=True, kw_only=True, tag_field="kind", tag="finding"):
     """One failure, shrunk."""
 
     index: int

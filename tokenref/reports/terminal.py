@@ -19,7 +19,6 @@ from tokenref.judge import FAILURES, Status
 from tokenref.operations import ABOUT
 from tokenref.readable import readable_json
 from tokenref.record import OPS, Case, op_of
-from tokenref.reports.lines import case_line, engine_line, entry_of
 from tokenref.reports.results import (
     LOOKS,
     CaseLine,
@@ -30,7 +29,6 @@ from tokenref.reports.results import (
     judged,
     options_again,
 )
-from tokenref.runner import Run
 from tokenref.visible import visible
 
 SHOWN_FAILURES: Final = 5
@@ -98,19 +96,6 @@ def ordered(ops: Iterable[str]) -> list[str]:
     return sorted(ops, key=lambda op: (known.get(op, len(known)), op))
 
 
-def summaries_of_runs(
-    runs: Sequence[Run], records: Mapping[str, Case], options: Sequence[str]
-) -> list[Summary]:
-    """Return a summary of each run. `options` apply to all of them."""
-    found = []
-    for run in runs:
-        summary = Summary(entry_of(run), engine_line(run), records, options)
-        for result in run.results:
-            summary.add(case_line(run, result))
-        found.append(summary)
-    return found
-
-
 def summaries_of_files(files: Sequence[Results], records: Mapping[str, Case]) -> list[Summary]:
     """Return a summary of each engine of each file, reading every file once more."""
     found: list[Summary] = []
@@ -134,29 +119,10 @@ _KNOWN: Final = (
 )
 
 
-def print_runs(
-    console: Console,
-    runs: Sequence[Run],
-    unavailable: Sequence[tuple[str, str]],
-    catalogue: Catalogue,
-    options: Sequence[str] = (),
-) -> None:
-    """Print the counts of all runs, then the failures of each.
-
-    `options` are the options that running one case again needs besides its id.
-    """
-    print_summaries(
-        console, summaries_of_runs(runs, catalogue.records, options), unavailable, catalogue
-    )
-
-
-def print_summaries(
-    console: Console,
-    summaries: Sequence[Summary],
-    unavailable: Sequence[tuple[str, str]],
-    catalogue: Catalogue,
-) -> None:
-    """Print the counts of all engines, then the failures of each."""
+def print_results(console: Console, files: Sequence[Results], catalogue: Catalogue) -> None:
+    """Print the counts of all engines of results files, then the failures of each."""
+    summaries = summaries_of_files(files, catalogue.records)
+    unavailable = [pair for results in files for pair in results.header.unavailable.items()]
     shown = {
         status: look
         for status, look in LOOKS.items()
