@@ -638,7 +638,7 @@ def test_more_results_than_readers_can_hold_are_refused(
     whole_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module, option, sentence in (
-        ("html.data", "--html", "an HTML report can have at most 5 results, got 6: select fewer"),
+        ("html.page", "--html", "an HTML report can have at most 5 results, got 6: select fewer"),
         ("junit", "--junit", "JUnit XML can have at most 5 results, got 6"),
     ):
         monkeypatch.setattr(f"tokenref.reports.{module}.MOST_LINES", 5)

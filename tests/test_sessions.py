@@ -28,7 +28,7 @@ from tokenref.answers import (
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.table import Unavailable, engine
 from tokenref.judge import judge
-from tokenref.questions.text import SessionInput, SessionOutput
+from tokenref.questions.sequences import SessionInput, SessionOutput
 from tokenref.record import make_case
 from tokenref.strategies import VOCABULARY_QUESTIONS
 from tokenref.verdicts import Exact

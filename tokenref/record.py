@@ -20,6 +20,7 @@ from tokenref.errors import InvalidRunError
 from tokenref.floats import Strict
 from tokenref.operations import ABOUT
 from tokenref.questions import sampling as rows
+from tokenref.questions import sequences as calls
 from tokenref.questions import text
 from tokenref.verdicts import Exact, MustRefuse, Row, Rows, Seeds, Stat, Survey, Verdict
 
@@ -102,19 +103,19 @@ _TOKENIZER_TYPES: Final[Mapping[str, tuple[type[Struct], type[Struct]]]] = {
     "count": (text.TextInput, text.CountOutput),
     "decode": (text.DecodeInput, text.DecodeOutput),
     "special": (text.SpecialInput, text.IdsOutput),
-    "stream": (text.StreamInput, text.StreamOutput),
+    "stream": (calls.StreamInput, calls.StreamOutput),
     "offsets": (text.CanonicalInput, text.OffsetsOutput),
-    "append": (text.CallsInput, text.GrowingOutput),
-    "prepend": (text.CallsInput, text.GrowingOutput),
-    "eager": (text.EagerInput, text.EagerOutput),
+    "append": (calls.CallsInput, calls.GrowingOutput),
+    "prepend": (calls.CallsInput, calls.GrowingOutput),
+    "eager": (calls.EagerInput, calls.EagerOutput),
     "intervals": (text.IntervalsInput, text.CountsOutput),
     "limit": (text.LimitInput, text.LimitOutput),
     "split": (text.SplitInput, text.SplitOutput),
     "chunks": (text.ChunksInput, text.ChunksOutput),
     "completions": (text.CompletionsInput, text.CompletionsOutput),
     "canonical": (text.CanonicalInput, text.CanonicalOutput),
-    "grammar_mask": (text.GrammarMaskInput, text.GrammarMaskOutput),
-    "session": (text.SessionInput, text.SessionOutput),
+    "grammar_mask": (calls.GrammarMaskInput, calls.GrammarMaskOutput),
+    "session": (calls.SessionInput, calls.SessionOutput),
     "tokenize": (text.TokenizeInput, text.TokenizeOutput),
     "detokenize": (text.DetokenizeInput, text.DetokenizeOutput),
     "detokenize_stream": (text.DetokenizeStreamInput, text.DetokenizeStreamOutput),

@@ -10,25 +10,27 @@ from msgspec import Struct
 from authoring.cases.draft import Draft, finish
 from authoring.cases.vocabularies import vocabulary_named
 from authoring.tokenizer_files.table import fixture_tokenizers, token_ids
-from tokenref.questions.text import (
+from tokenref.questions.sequences import (
     Call,
     CallAnswer,
     CallsInput,
-    CanonicalInput,
-    ChunksInput,
-    CompletionsInput,
     DecodeCall,
-    DecodeInput,
-    DetokenizeInput,
-    DetokenizeStreamInput,
     EagerInput,
     GrammarCall,
     GrammarMaskInput,
+    SessionInput,
+    StreamInput,
+)
+from tokenref.questions.text import (
+    CanonicalInput,
+    ChunksInput,
+    CompletionsInput,
+    DecodeInput,
+    DetokenizeInput,
+    DetokenizeStreamInput,
     IntervalsInput,
     LimitInput,
-    SessionInput,
     SplitInput,
-    StreamInput,
     TokenizeInput,
 )
 from tokenref.record import PIPELINE_OPS, Case, make_case, op_of

@@ -9,7 +9,7 @@ from authoring.cases.blame import blamed, finds
 from authoring.cases.draft import Draft, refuses
 from authoring.cases.vocabularies import vocabulary_named
 from bpe_ref import Vocabulary
-from tokenref.questions.text import GrammarCall, GrammarMaskInput
+from tokenref.questions.sequences import GrammarCall, GrammarMaskInput
 
 SPEC: Final = "docs/sampling.md#grammar-masks"
 

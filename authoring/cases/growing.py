@@ -8,7 +8,8 @@ from authoring.cases.draft import Draft
 from authoring.cases.random_texts import row_of_tokens
 from authoring.cases.splitmix import SplitMix64
 from authoring.cases.vocabularies import vocabulary_named
-from tokenref.questions.text import Call, CallsInput, EagerInput, IntervalsInput
+from tokenref.questions.sequences import Call, CallsInput, EagerInput
+from tokenref.questions.text import IntervalsInput
 
 SPEC: Final = "docs/cutting.md#growing"
 SEED: Final = 0x67_72_6F_77

@@ -4,17 +4,15 @@ from collections.abc import Iterator
 from typing import Final, Literal, TypeAlias
 
 from authoring.cases.draft import Draft
-from tokenref.questions.text import (
+from tokenref.questions.sequences import (
     CountCall,
     DecodeCall,
-    DecodeInput,
     EncodeCall,
     SessionCall,
     SessionInput,
     SpecialCall,
-    SpecialInput,
-    TextInput,
 )
+from tokenref.questions.text import DecodeInput, SpecialInput, TextInput
 
 SPEC: Final = "docs/bpe.md#several-calls"
 

@@ -20,24 +20,26 @@ from authoring.cases.vocabularies import (
 )
 from bpe_ref import tokenizer_of
 from tokenref.engines.reference import byte_model
-from tokenref.questions.text import (
+from tokenref.questions.sequences import (
     Call,
     CallsInput,
+    CountCall,
+    EagerInput,
+    EncodeCall,
+    SessionCall,
+    SessionInput,
+    StreamInput,
+)
+from tokenref.questions.text import (
     CanonicalInput,
     ChunksInput,
     CompletionsInput,
-    CountCall,
     DecodeInput,
-    EagerInput,
-    EncodeCall,
     IntervalsInput,
     LimitInput,
     Recipe,
-    SessionCall,
-    SessionInput,
     SpecialInput,
     SplitInput,
-    StreamInput,
     TextInput,
 )
 

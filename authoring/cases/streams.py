@@ -12,7 +12,8 @@ from authoring.cases.splitmix import SplitMix64
 from authoring.cases.vocabularies import vocabulary_named
 from bpe_ref import Vocabulary, tokenizer_of
 from tokenref.engines.reference import byte_model
-from tokenref.questions.text import CanonicalInput, CompletionsInput, StreamInput
+from tokenref.questions.sequences import StreamInput
+from tokenref.questions.text import CanonicalInput, CompletionsInput
 
 STREAM: Final = "docs/streaming.md#certain"
 OFFSETS: Final = "docs/streaming.md#offsets"

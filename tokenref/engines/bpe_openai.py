@@ -41,7 +41,6 @@ class BpeOpenaiEngine:
     name: str = "bpe-openai"
 
     def load(self, vocabulary: Vocabulary, name: str) -> "BpeOpenaiSession | Unsupported":
-        """Select the encoding with this vocabulary, or report that no encoding has it."""
         own = which(vocabulary, _OWN)
         if own is None:
             return Unsupported(f"has only {', '.join(_OWN)}")
@@ -66,7 +65,6 @@ class BpeOpenaiSession:
     vocabulary: Vocabulary
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer one request."""
         if op not in TEXT_OPS:
             return Unsupported("has no such operation")
         if op in {"decode", "special"}:

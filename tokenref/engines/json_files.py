@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from bpe_ref import BpeError, Vocabulary
 from bpe_ref.formats.byte_level_json import dump_byte_level_json
@@ -38,6 +38,10 @@ from tokenref.verdicts import ErrorCode
 _PUBLISHED: Final = frozenset(entry.pattern for entry in REGISTRY.values())
 _REPLACEMENT: Final = "\ufffd"
 _IDS_ONLY: Final = Declared(fields=("ids",))
+
+
+Found: TypeAlias = Any
+"""What an engine, which has no types, returns: ids, a text or bytes; or `Unsupported`."""
 
 
 class CrashError(Exception):
@@ -64,28 +68,22 @@ class JsonEngine:
         """Return the engine's tokenizer. Raises any exception if it cannot read the file."""
         raise NotImplementedError
 
-    def encode(self, tokenizer: Any, text: str, *, added: bool) -> list[int] | Unsupported:
+    def encode(self, tokenizer: Any, text: str, *, added: bool) -> Found:
         """Return the ids of a text, perhaps with the special tokens that a template adds."""
         raise NotImplementedError
 
-    def encode_pair(
-        self, tokenizer: Any, text: str, pair: str, *, added: bool
-    ) -> list[int] | Unsupported:
+    def encode_pair(self, tokenizer: Any, text: str, pair: str, *, added: bool) -> Found:
         """Return the ids of a pair of texts."""
         return Unsupported("has no pairs of texts")
 
-    def decode(
-        self, tokenizer: Any, ids: list[int], *, skip: bool
-    ) -> bytes | str | Unsupported | None:
+    def decode(self, tokenizer: Any, ids: list[int], *, skip: bool) -> Found:
         """Return the text of tokens or its bytes, perhaps without special tokens.
 
         None is the refusal of invalid UTF-8.
         """
         raise NotImplementedError
 
-    def text(
-        self, tokenizer: Any, ids: list[int], *, skip: bool
-    ) -> bytes | str | Unsupported | None:
+    def text(self, tokenizer: Any, ids: list[int], *, skip: bool) -> Found:
         """Return the text of a whole tokenizer's tokens, or its bytes."""
         return self.decode(tokenizer, ids, skip=skip)
 
@@ -146,7 +144,6 @@ class VocabularySession:
     _built: dict[frozenset[str], Any] = field(init=False, repr=False, default_factory=dict)
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer one request."""
         if op not in TEXT_OPS:
             return Unsupported("has no such operation")
         if op == "pieces":
@@ -256,7 +253,6 @@ class FileSession:
         return _IDS_ONLY if op == "tokenize" else Declared()
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer one request."""
         if op not in {"tokenize", "detokenize"}:
             return Unsupported("only streams in its own way")
         if isinstance(self.tokenizer, Unsupported):

@@ -41,7 +41,6 @@ class MistralCommonEngine:
     name: str = "mistral-common"
 
     def load(self, vocabulary: Vocabulary, name: str) -> "MistralCommonSession | Unsupported":
-        """Load a vocabulary, or return why that is impossible."""
         reason, rule = why_not(vocabulary, needs_ranks=False), vocabulary.rule
         if reason is not None or not isinstance(rule, ByConcatenation):
             return Unsupported(reason or "only merges by concatenation")
@@ -87,7 +86,6 @@ class MistralCommonSession:
         return {token: own for own, token in enumerate(self.ids)}
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer one request."""
         if op not in TEXT_OPS:
             return Unsupported("has no such operation")
         if op == "pieces":

@@ -92,22 +92,18 @@ class NodePackage:
 
     @property
     def incidents(self) -> list[str]:
-        """Failures that no single question caused."""
         return self._program.incidents if self._program else []
 
     @property
     def restarts(self) -> int:
-        """How often it was restarted."""
         return self._program.restarts if self._program else 0
 
     def load(self, vocabulary: Vocabulary, name: str) -> Session | Unsupported:
-        """Load a vocabulary, to answer questions of the profile "definition"."""
         return self._started().load(vocabulary, name)
 
     def load_for_profile(
         self, vocabulary: Vocabulary, name: str, profile: str
     ) -> Session | Unsupported:
-        """Load a vocabulary, to answer questions of a profile."""
         return self._started().load_for_profile(vocabulary, name, profile)
 
     def _started(self) -> ProtocolEngine:

@@ -167,17 +167,14 @@ class ReferenceEngine:
     sampler_tools: SamplerTools = field(default_factory=SamplerTools)
 
     def load(self, vocabulary: Vocabulary, name: str) -> "ReferenceSession":
-        """Load a vocabulary."""
         tokenizer = self.prepare_tokenizer(tokenizer_of(self.prepare(vocabulary), name=name))
         return ReferenceSession(tokenizer, with_stages=self.with_stages, tools=self.tools)
 
     def load_tokenizer(self, content: bytes, name: str, profile: str) -> Session:
-        """Load a whole tokenizer."""
         tokenizer = self.prepare_tokenizer(read_tokenizer(content, name, profile))
         return PipelineSession(tokenizer, unknown_ids=unknown_ids(profile))
 
     def load_profile(self, profile: str) -> Session:
-        """Select a profile of samplers."""
         return SamplerSession(profile, self.sampler_tools)
 
     def leaves_as_it_is(self, content: bytes, name: str, profile: str) -> bool:
@@ -207,7 +204,6 @@ class ReferenceSession:
     tools: Tools = field(default_factory=Tools)
 
     def answer(self, op: str, request: Request) -> Ok | Refused:
-        """Answer one request."""
         try:
             if op == SESSION:
                 answer = answer_calls(self.answer, request)
@@ -372,7 +368,6 @@ class PipelineSession:
     """What decoding does with unknown ids."""
 
     def answer(self, op: str, request: Request) -> Ok | Refused:
-        """Answer one request."""
         try:
             return Ok(self._out(op, request))
         except SymbolError as error:

@@ -44,7 +44,6 @@ class RsBpeEngine:
     name: str = "rs-bpe"
 
     def load(self, vocabulary: Vocabulary, name: str) -> "RsBpeSession | Unsupported":
-        """Select the encoding with this vocabulary, or report that no encoding has it."""
         own = which(vocabulary, _OWN)
         if own is None:
             return Unsupported(f"has only {', '.join(_OWN)}")
@@ -61,7 +60,6 @@ class RsBpeSession:
     vocabulary: Vocabulary
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer one request."""
         if op not in TEXT_OPS:
             return Unsupported("has no such operation")
         if op == "decode":

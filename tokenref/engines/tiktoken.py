@@ -51,7 +51,6 @@ class TiktokenEngine:
     name: str = "tiktoken"
 
     def load(self, vocabulary: Vocabulary, name: str) -> "TiktokenSession | Unsupported":
-        """Load a vocabulary, or return why that is impossible."""
         reason = why_not(vocabulary)
         if reason is not None:
             return Unsupported(reason)
@@ -92,7 +91,6 @@ class TiktokenSession:
     one_piece: bool
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer one request."""
         match op:
             case "encode":
                 return Ok({"ids": self._encode(request_text(request))})

@@ -64,7 +64,6 @@ class TokenizersEngine:
     name: str = "tokenizers"
 
     def load(self, vocabulary: Vocabulary, name: str) -> "TokenizersSession | Unsupported":
-        """Load a vocabulary, or return why that is impossible."""
         text = vocabulary.text
         if max([*vocabulary.tokens, *vocabulary.special_bytes]) >= _IDS:
             return Unsupported("only has 32-bit ids")
@@ -142,7 +141,6 @@ class TokenizersSession:
     )
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer one request."""
         if op not in TEXT_OPS:
             return Unsupported("has no such operation")
         if op == "decode":
@@ -251,7 +249,6 @@ class FileSession:
     tokenizer: "Tokenizer"
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer one request."""
         match op:
             case "tokenize":
                 return self._tokenize(request)

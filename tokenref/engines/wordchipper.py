@@ -39,7 +39,6 @@ class WordchipperEngine:
     name: str = "wordchipper"
 
     def load(self, vocabulary: Vocabulary, name: str) -> "WordchipperSession | Unsupported":
-        """Select the encoding with this vocabulary, or report that no encoding has it."""
         own = which(vocabulary, _OWN)
         if own is None:
             return Unsupported(f"has only {', '.join(_OWN)}")
@@ -59,7 +58,6 @@ class WordchipperSession(BpeOpenaiSession):
     """wordchipper with one of its encodings."""
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer one request."""
         if op not in TEXT_OPS:
             return Unsupported("has no such operation")
         if op == "pieces":
