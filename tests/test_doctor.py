@@ -11,8 +11,7 @@ from click.testing import CliRunner
 
 from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.cli import main
-from tokenref.doctor.conversation import Finding
-from tokenref.doctor.hints import hint, hint_on_answer, near
+from tokenref.doctor.conversation import Finding, hint, hint_on_answer, near
 from tokenref.doctor.walk import examine, trials
 from tokenref.protocol import channel
 from tokenref.protocol.channel import Patience, StartError

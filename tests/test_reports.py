@@ -23,12 +23,10 @@ from tokenref.diagnosis import Result as CaseResult
 from tokenref.errors import InvalidRunError
 from tokenref.judge import Judgement, Status
 from tokenref.known import read_known, with_known
-from tokenref.manifest import manifest_digest
 from tokenref.readable import readable, readable_answer
-from tokenref.reports.changes import Change, changes, notes
+from tokenref.record_files import manifest_digest
 from tokenref.reports.html.page import compressed, html_report, pages_beside, table
 from tokenref.reports.junit import junit_report
-from tokenref.reports.lines import dump_report
 from tokenref.reports.results import (
     LONGEST_LINE,
     CaseLine,
@@ -37,8 +35,10 @@ from tokenref.reports.results import (
     Footer,
     Header,
     KnownEntry,
+    dump_report,
     read_results,
 )
+from tokenref.reports.terminal import Change, changes, notes
 from tokenref.runner import Run
 
 HOSTILE = "</script><img src=x onerror=hit()>\u2028\u202e\x1b[31m\x00]]>&\"'"

@@ -19,17 +19,20 @@ import msgspec
 from bpe_ref import BpeError
 from bpe_ref.formats.plain_json import parse_plain_json
 from tokenref.errors import InvalidRunError
-from tokenref.manifest import (
+from tokenref.questions.sampling import BatchInput, BatchStatInput, SeedsInput
+from tokenref.record import ROW_OPS, Case, RecordError, op_of
+from tokenref.record_files import (
+    REGRESS,
     FileEntry,
+    FixturePath,
     Manifest,
     VocabularyEntry,
     manifest_digest,
     parse_manifest,
+    read_file,
     read_manifest,
+    read_records,
 )
-from tokenref.questions.sampling import BatchInput, BatchStatInput, SeedsInput
-from tokenref.record import ROW_OPS, Case, RecordError, op_of
-from tokenref.record_files import REGRESS, FixturePath, read_file, read_records
 from tokenref.subjects import (
     SAMPLERS,
     Subject,

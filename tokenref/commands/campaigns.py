@@ -25,9 +25,8 @@ from tokenref.fuzzing.campaign import (
 )
 from tokenref.fuzzing.comparing import Comparer
 from tokenref.fuzzing.drawn_questions import a_few_questions, drawn, plan_of, questions_of
-from tokenref.fuzzing.findings import Finding, finding_of, named_subject
+from tokenref.fuzzing.findings import Finding, LikelyBugs, finding_of, likely_bugs, named_subject
 from tokenref.fuzzing.journal import Bug, Footer, Journal, Writer, open_journal, read_journal
-from tokenref.fuzzing.likely_bugs import LikelyBugs, likely_bugs
 from tokenref.fuzzing.plan import GROUP, Limits, Plan, Question, Selection, Shard, kind_of
 from tokenref.fuzzing.printing import (
     Bar,

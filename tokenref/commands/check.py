@@ -40,12 +40,12 @@ from tokenref.corpus import compare_corpus, corpus_exit_code
 from tokenref.engines.table import Unavailable, engine
 from tokenref.errors import InputError
 from tokenref.known import Known, read_known
-from tokenref.manifest import manifest_digest
 from tokenref.protocol.channel import Patience
 from tokenref.protocol.engine import ProtocolEngine
 from tokenref.protocol.opening import open_program
 from tokenref.record import Case, RecordError
-from tokenref.reports.lines import dump_corpus_report, dump_report
+from tokenref.record_files import manifest_digest
+from tokenref.reports.results import dump_corpus_report, dump_report
 from tokenref.reports.terminal import print_corpus, print_line, print_results
 from tokenref.runner import Run, run_engine
 from tokenref.visible import visible

@@ -35,12 +35,12 @@ from tokenref.commands.report import results_in
 from tokenref.engines.table import available
 from tokenref.errors import InvalidRunError
 from tokenref.known import read_known
-from tokenref.manifest import manifest_digest
 from tokenref.protocol.messages import Loading
 from tokenref.protocol.requests import answer_requests, judge_responses, read_requests
 from tokenref.protocol.requests import export as export_lines
 from tokenref.record import Case, RecordError, op_of
-from tokenref.reports.lines import dump_report
+from tokenref.record_files import manifest_digest
+from tokenref.reports.results import dump_report
 from tokenref.reports.terminal import print_results
 from tokenref.runner import Run, check_judge, conclude, find_stale, with_known_results
 from tokenref.visible import visible

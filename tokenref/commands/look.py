@@ -22,10 +22,10 @@ from tokenref.commands.paths import output_console
 from tokenref.commands.text import argument_text
 from tokenref.engines.table import Unavailable, engine, engine_names
 from tokenref.errors import InputError
-from tokenref.manifest import manifest_digest, parse_manifest
 from tokenref.operations import ABOUT
 from tokenref.readable import readable_json, readable_verdict
 from tokenref.record import Case, canonical_json, op_of
+from tokenref.record_files import manifest_digest, parse_manifest
 from tokenref.visible import short_json, visible
 
 

@@ -14,10 +14,16 @@ from tokenref.commands.endings import on_error
 from tokenref.commands.options import FIXTURES
 from tokenref.commands.paths import FILE, must_be_writable, options_as, output_console, write
 from tokenref.errors import InputError
-from tokenref.manifest import manifest_digest
-from tokenref.reports.changes import Change, changes, notes, print_changes
+from tokenref.record_files import manifest_digest
 from tokenref.reports.results import Results, badge, read_results
-from tokenref.reports.terminal import print_line, print_results
+from tokenref.reports.terminal import (
+    Change,
+    changes,
+    notes,
+    print_changes,
+    print_line,
+    print_results,
+)
 
 
 @dataclass(frozen=True)

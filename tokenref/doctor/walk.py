@@ -20,13 +20,19 @@ from bpe_ref import Vocabulary
 from tokenref.answers import Crashed, NoAnswer, Ok, Refused, Skipped, why_none
 from tokenref.catalogue import Catalogue, is_large
 from tokenref.diagnosis import Result, diagnose, result_of
-from tokenref.doctor.conversation import Conversation, Finding, Said, StopError
-from tokenref.doctor.hints import hint_on_answer, hint_on_code, near
+from tokenref.doctor.conversation import (
+    Conversation,
+    Finding,
+    Said,
+    StopError,
+    hint_on_answer,
+    hint_on_code,
+    near,
+)
 from tokenref.judge import judge
 from tokenref.protocol.channel import Patience
-from tokenref.protocol.messages import HelloAnswer, loading_of
+from tokenref.protocol.messages import HelloAnswer, loading_of, shown
 from tokenref.protocol.opening import arguments_of
-from tokenref.protocol.reading import shown
 from tokenref.readable import readable_json
 from tokenref.record import PIPELINE_OPS, SAMPLER_OPS, Case, canonical_json, op_of
 from tokenref.rules import rule_names

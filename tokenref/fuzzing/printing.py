@@ -14,8 +14,7 @@ from tokenref.answers import Ok
 from tokenref.diagnosis import answer_digest
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.fuzzing.comparing import Outcome
-from tokenref.fuzzing.findings import Finding, said
-from tokenref.fuzzing.likely_bugs import LikelyBug, disagreement
+from tokenref.fuzzing.findings import Finding, LikelyBug, disagreement, said
 from tokenref.fuzzing.plan import Plan
 from tokenref.readable import readable_json
 from tokenref.record import OPS, canonical_json

@@ -22,11 +22,15 @@ from tokenref.protocol.messages import (
     PROTO,
     HelloAnswer,
     Loading,
+    ProtocolError,
+    WholeRunError,
     line_of,
     loading_of,
     message_slices,
+    read_hello,
+    read_load,
+    read_run,
 )
-from tokenref.protocol.reading import ProtocolError, WholeRunError, read_hello, read_load, read_run
 from tokenref.subjects import TokenizerFile
 
 _LOG_OF_A_CRASH: Final = 1000

@@ -24,8 +24,7 @@ from sampling_ref.evaluation import evaluation
 from tokenref.answers import Ok, Refused
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import FloatsError, Type, pack, units_apart, unpack
-from tokenref.judging_own_draws import ids
-from tokenref.judging_samplers import set_difference
+from tokenref.judging_samplers import ids, set_difference
 from tokenref.pytest.golden import AnswerError, kept_tokens, plain
 from tokenref.questions.sampling import pack_parameters
 from tokenref.record import FILTER_OPS
