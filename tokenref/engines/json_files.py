@@ -23,16 +23,7 @@ from bpe_ref import BpeError, Vocabulary
 from bpe_ref.formats.byte_level_json import dump_byte_level_json
 from bpe_ref.registry import REGISTRY
 from bpe_ref.vocabulary.byte_alphabet import BYTE_OF_LETTER
-from tokenref.answers import (
-    TEXT_OPS,
-    Answer,
-    Declared,
-    Ok,
-    Refused,
-    Unsupported,
-    as_text,
-    request_text,
-)
+from tokenref.answers import Answer, Declared, Ok, Refused, TextSession, Unsupported
 from tokenref.verdicts import ErrorCode
 
 _PUBLISHED: Final = frozenset(entry.pattern for entry in REGISTRY.values())
@@ -136,7 +127,7 @@ def without_possessive(pattern: str) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class VocabularySession:
+class VocabularySession(TextSession):
     """An engine with a vocabulary loaded."""
 
     engine: JsonEngine
@@ -144,42 +135,37 @@ class VocabularySession:
     _built: dict[frozenset[str], Any] = field(init=False, repr=False, default_factory=dict)
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        if op not in TEXT_OPS:
-            return Unsupported("has no such operation")
-        if op == "pieces":
-            return Unsupported("does not return its pieces")
         try:
-            return self._decode(request) if op == "decode" else self._encode(op, request)
+            return super().answer(op, request)
         except Exception as error:  # noqa: BLE001 - each engine has exceptions of its own
             return self.engine.refused(error)
 
-    def _encode(self, op: str, request: Mapping[str, Any]) -> Answer:
-        text = as_text(request_text(request))
-        if text is None:
-            return Unsupported("accepts only text")
+    def encode(self, text: str, allowed: frozenset[str] = frozenset()) -> Found:
         longest = self.engine.longest
         if longest is not None and len(text) > longest:
             return Unsupported(
                 f"is not run on texts of more than {longest} characters (quadratic time)"
             )
-        allowed = frozenset[str]()
-        if op == "special":
-            specials = frozenset(self.vocabulary.special_tokens)
-            allowed = specials if request["allowed"] == "all" else frozenset(request["allowed"])
-            every = request["disallowed"] == "all"
-            disallowed = specials - allowed if every else frozenset(request["disallowed"])
-            if any(content in text for content in disallowed):
-                return Unsupported("cannot disallow special tokens")
-            allowed &= specials if any(content in text for content in allowed) else frozenset()
         tokenizer = self.tokenizer(allowed)
         if isinstance(tokenizer, Unsupported):
             return tokenizer
-        ids = self.engine.encode(tokenizer, text, added=False)
-        if isinstance(ids, Unsupported):
-            return ids
-        return Ok({"count": len(ids)} if op == "count" else {"ids": ids})
+        return self.engine.encode(tokenizer, text, added=False)
 
-    def _decode(self, request: Mapping[str, Any]) -> Answer:
+    def special(self, text: str, request: Mapping[str, Any]) -> Answer:
+        specials = frozenset(self.vocabulary.special_tokens)
+        allowed = specials if request["allowed"] == "all" else frozenset(request["allowed"])
+        every = request["disallowed"] == "all"
+        disallowed = specials - allowed if every else frozenset(request["disallowed"])
+        if any(content in text for content in disallowed):
+            return Unsupported("cannot disallow special tokens")
+        ids = self.encode(text, self._needed(text, allowed & specials))
+        return ids if isinstance(ids, Unsupported) else Ok({"ids": ids})
+
+    def _needed(self, text: str, allowed: frozenset[str]) -> frozenset[str]:
+        """Return the special tokens that the file has: all that are allowed, if one occurs."""
+        return allowed if any(content in text for content in allowed) else frozenset()
+
+    def decode(self, request: Mapping[str, Any]) -> Answer:
         # of two special tokens with one id, the first listed is what it decodes to
         firsts = {content.decode() for content in self.vocabulary.special_bytes.values()}
         ids = request["ids"]
