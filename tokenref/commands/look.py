@@ -26,6 +26,7 @@ from tokenref.operations import ABOUT
 from tokenref.readable import readable_json, readable_verdict
 from tokenref.record import Case, canonical_json, op_of
 from tokenref.record_files import manifest_digest, parse_manifest
+from tokenref.reports.terminal import print_labelled
 from tokenref.visible import short_json, visible
 
 
@@ -143,7 +144,7 @@ def print_case(console: Console, case: Case, vocabulary: str) -> None:
 
     content = msgspec.to_builtins(case)
     console.print(Text(case.id, style="bold"))
-    for label, value in (
+    lines = [
         ("why", case.why),
         ("asks", op_of(case)),
         ("of", f"{vocabulary} ({case.vocab})" if case.vocab else vocabulary),
@@ -159,6 +160,5 @@ def print_case(console: Console, case: Case, vocabulary: str) -> None:
         ),
         ("see", case.spec),
         ("learn", ABOUT[op_of(case)].lesson),
-    ):
-        shown = Text(visible(value))
-        console.print(Text(f"  {label:8}", style="dim"), shown, sep="", soft_wrap=True)
+    ]
+    print_labelled(console, lines, indent=2, width=8)

@@ -16,6 +16,7 @@ from itertools import accumulate, pairwise
 from math import inf, ldexp, nan
 from typing import Any, Final, TypeAlias
 
+from hypothesis import find  # noqa: F401 - used in the examples
 from hypothesis import strategies as st
 
 from sampling_ref import PROFILES, STEPS
@@ -39,7 +40,6 @@ _TINY: Final = (ldexp(1, -149), ldexp(1, -126), -ldexp(1, -149), 0.0)
 def dyadic_weights(most: int = MOST) -> st.SearchStrategy[list[float]]:
     """Return a strategy for weights that are multiples of 2**-20 and sum to 1, some of them 0.
 
-    >>> from hypothesis import find
     >>> found = find(dyadic_weights(), lambda weights: len(weights) > 2)
     >>> sum(found), all(weight * 2**20 % 1 == 0 for weight in found)
     (1.0, True)
@@ -67,7 +67,6 @@ def logits(
 
     With `impossible` some tokens may be minus infinity, but never all.
 
-    >>> from hypothesis import find
     >>> float("-inf") in find(logits(), lambda row: float("-inf") in row)
     True
     """
@@ -94,7 +93,6 @@ def _peaked(drawn: tuple[list[float], int, float]) -> list[float]:
 def invalid_rows(dtype: Type = "f32") -> st.SearchStrategy[list[float]]:
     """Return a strategy for invalid rows: NaN, plus infinity, no possible token, empty.
 
-    >>> from hypothesis import find
     >>> find(invalid_rows(), lambda row: True)
     []
     """
@@ -123,7 +121,6 @@ def near_boundary(
     A weight, or a sum of the first ones in some order (falling, rising, as they
     are), moved by a step of the type: none, one up, one down. Kept from `low` to `high`.
 
-    >>> from hypothesis import find
     >>> find(near_boundary([0.75, 0.25]), lambda number: number > 0.5) >= 0.75 - 2**-24
     True
     """
@@ -142,7 +139,6 @@ def _points(weights: Sequence[float]) -> list[float]:
 def uniforms(weights: Sequence[float] = (), dtype: Type = "f32") -> st.SearchStrategy[float]:
     """Return a strategy for random numbers in [0, 1): the ends, and where a draw changes.
 
-    >>> from hypothesis import find
     >>> find(uniforms([0.5, 0.5]), lambda number: number > 0)
     0.5
     """
@@ -155,7 +151,6 @@ def uniforms(weights: Sequence[float] = (), dtype: Type = "f32") -> st.SearchStr
 def histories(size: int, most: int = 12) -> st.SearchStrategy[list[int]]:
     """Return a strategy for histories of tokens below `size`; repetitions are common.
 
-    >>> from hypothesis import find
     >>> set(find(histories(9), lambda history: len(history) > 1)) <= set(range(9))
     True
     """
@@ -184,7 +179,6 @@ def step_parameters(op: str, row: Sequence[float]) -> st.SearchStrategy[dict[str
     `row` are the weights that the step sees, or zeros; shares and cutoffs lie on
     their sums, or a step beside. What has a default is often left out.
 
-    >>> from hypothesis import find
     >>> find(step_parameters("top_p", [0.5, 0.5]), lambda drawn: drawn["p"] > 0.5)["p"] > 0.5
     True
     """
@@ -308,7 +302,6 @@ def profile_parameters(profile: str, size: int) -> st.SearchStrategy[dict[str, A
 
     The others keep the engine's defaults.
 
-    >>> from hypothesis import find
     >>> find(profile_parameters("vllm", 5), lambda drawn: "top_k" in drawn)["top_k"] <= 6
     True
     """

@@ -20,6 +20,7 @@ from math import inf
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
+from hypothesis import find  # noqa: F401 - used in the examples
 from hypothesis import strategies as st
 
 from sampling_ref import PROFILES
@@ -47,7 +48,6 @@ Request: TypeAlias = dict[str, Any]
 def speculative(draw: st.DrawFn) -> Request:
     """Draw a question with an exact answer: drafts are powers of two, so all ratios are exact.
 
-    >>> from hypothesis import find
     >>> find(speculative(), lambda request: request["tokens"])["tokens"]
     [0]
     """
@@ -86,7 +86,6 @@ _LOOP: Final[Mapping[str, Mapping[str, Any]]] = {
 def speculative_steps(draw: st.DrawFn, profile: str) -> Request:
     """Draw a question about drafts whose target draws after steps.
 
-    >>> from hypothesis import find
     >>> find(speculative_steps("standard"), lambda request: request["tokens"])["tokens"]
     [0]
     """
@@ -119,7 +118,6 @@ def _sixteenths(cuts: Sequence[int]) -> list[float]:
 def residual(draw: st.DrawFn) -> Request:
     """Draw a target's row and a draft's, of one to four tokens.
 
-    >>> from hypothesis import find
     >>> sorted(find(residual(), lambda request: True))
     ['draft', 'params', 'target']
     """
@@ -151,7 +149,6 @@ _LONG: Final = (0, 0, 1, 2, 3, 4, 7, 8, 623, 624, 625)
 def random_words(draw: st.DrawFn, profile: str) -> Request:
     """Draw a start, mostly edge cases, and which words to return.
 
-    >>> from hypothesis import find
     >>> find(random_words("mt19937"), lambda request: True)
     {'taken': 0, 'count': 1, 'seed': '0'}
     """
@@ -171,7 +168,6 @@ def random_words(draw: st.DrawFn, profile: str) -> Request:
 def uniforms_of_words(draw: st.DrawFn, profile: str) -> Request:
     """Draw random words, mostly edge cases, as many as the numbers need.
 
-    >>> from hypothesis import find
     >>> find(uniforms_of_words("torch-cpu-float"), lambda request: True)
     {'words': ['00000000']}
     """
@@ -197,7 +193,6 @@ _ENDS: Final = st.sampled_from([LARGEST, 0.0, 2.0**-20, 1 - 2.0**-16])
 def race_numbers(size: int) -> st.SearchStrategy[list[float]]:
     """Return a strategy for one random number per token, some of them 0 or nearly 1.
 
-    >>> from hypothesis import find
     >>> len(find(race_numbers(3), lambda numbers: True))
     3
     """
@@ -210,7 +205,6 @@ def race_numbers(size: int) -> st.SearchStrategy[list[float]]:
 def races(draw: st.DrawFn, profile: str) -> Request:
     """Draw a row, a number for each token, and sometimes how many tokens are drawn.
 
-    >>> from hypothesis import find
     >>> sorted(find(races("method.gumbel-max"), lambda request: "count" in request))
     ['count', 'logits', 'uniforms']
     """
@@ -244,7 +238,6 @@ _SIZES: Final = (0, 1, 1000)
 def even_rows(draw: st.DrawFn) -> list[float]:
     """Draw a row whose possible tokens are equal, and 1, 2, 4 or 8 of them.
 
-    >>> from hypothesis import find
     >>> find(even_rows(), lambda row: True)
     [0.0]
     """
@@ -259,7 +252,6 @@ def even_rows(draw: st.DrawFn) -> list[float]:
 def plain_rows(draw: st.DrawFn) -> list[float]:
     """Draw a row of multiples of 1/4, often with ties, sometimes a peak or an impossible token.
 
-    >>> from hypothesis import find
     >>> find(plain_rows(), lambda row: len(row) > 2)
     [0.0, 0.0, 0.0]
     """
@@ -292,7 +284,6 @@ def _steered(
 def mirostat(draw: st.DrawFn, op: str) -> Request:
     """Draw a step of mirostat 1 or 2.
 
-    >>> from hypothesis import find
     >>> find(mirostat("mirostat_2"), lambda request: not request["state"])["params"]
     {'tau': {'f32': '40000000'}, 'eta': {'f32': '3f000000'}}
     """
@@ -314,7 +305,6 @@ def mirostat(draw: st.DrawFn, op: str) -> Request:
 def adaptive_p(draw: st.DrawFn) -> Request:
     """Draw a step of adaptive-p.
 
-    >>> from hypothesis import find
     >>> sorted(find(adaptive_p(), lambda request: True))
     ['logits', 'params', 'state', 'uniforms']
     """
@@ -438,7 +428,6 @@ def _draw(draw: st.DrawFn, profile: str) -> Request:
 def chains(draw: st.DrawFn, profile: str, *, drawing: bool = False) -> Request:
     """Draw a question about an engine's whole chain: a row, a history, up to four parameters.
 
-    >>> from hypothesis import find
     >>> sorted(find(chains("vllm"), lambda request: True))
     ['history', 'logits', 'params', 'prompt_length']
     """
@@ -458,7 +447,6 @@ def chains(draw: st.DrawFn, profile: str, *, drawing: bool = False) -> Request:
 def uniforms_for(profile: str, size: int) -> st.SearchStrategy[list[float]]:
     """Return a strategy for as many random numbers as an engine's draw needs.
 
-    >>> from hypothesis import find
     >>> len(find(uniforms_for("vllm", 3), lambda numbers: True))
     3
     """
@@ -470,7 +458,6 @@ def uniforms_for(profile: str, size: int) -> st.SearchStrategy[list[float]]:
 def sampler_calls(draw: st.DrawFn, profile: str, size: int, most: int = 6) -> list[Request]:
     """Draw calls on one sampler: draws, tokens chosen elsewhere, truncations, resets.
 
-    >>> from hypothesis import find
     >>> find(sampler_calls("openai", 3), lambda calls: any("reset" in call for call in calls))
     [{'reset': True}]
     """

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypeAlias, TypeVar
 
+from hypothesis import find  # noqa: F401 - used in the examples
 from hypothesis import strategies as st
 
 from bpe_ref import TextRules, TokenId, Vocabulary, vocabulary_by_concatenation, vocabulary_by_pair
@@ -51,7 +52,6 @@ def mostly(
 
     `one_of` cannot say that: it takes a strategy that is given twice only once.
 
-    >>> from hypothesis import find
     >>> find(mostly(st.just("usual"), st.just("rare"), 8), lambda drawn: True)
     'usual'
     """
@@ -61,7 +61,6 @@ def mostly(
 def atoms(*more: str) -> st.SearchStrategy[str]:
     """Return a strategy for one atom; `more` are atoms of the tokenizer under test.
 
-    >>> from hypothesis import find
     >>> find(atoms("<|end|>"), lambda atom: "|" in atom and "end" in atom)
     '<|end|>'
     """
@@ -75,7 +74,6 @@ def texts(*more: str, longest: int = 12) -> st.SearchStrategy[str]:
 
     `more` are atoms of the tokenizer at hand: its words, its special tokens.
 
-    >>> from hypothesis import find
     >>> " " in find(texts(), lambda text: " " in text and not text.isascii())
     True
     """
@@ -87,7 +85,6 @@ def texts(*more: str, longest: int = 12) -> st.SearchStrategy[str]:
 def long_runs(draw: st.DrawFn, words: Sequence[str]) -> str:
     """Draw a long run of one word, with something at either end, to test work done in chunks.
 
-    >>> from hypothesis import find
     >>> len(find(long_runs(["a"]), lambda text: True)) >= RUNS[0] - 1
     True
     """
@@ -132,7 +129,6 @@ _LONGEST_WORD: Final = 9
 def trained_splits(draw: st.DrawFn, text: Sequence[Word], most: int = 7) -> list[Split]:
     """Draw merges, each of two tokens that are adjacent in a partly merged text.
 
-    >>> from hypothesis import find
     >>> find(trained_splits([b"a", b"b"]), lambda splits: splits)
     [(b'a', b'b')]
     """
@@ -155,7 +151,6 @@ def trained_splits(draw: st.DrawFn, text: Sequence[Word], most: int = 7) -> list
 def grown_splits(draw: st.DrawFn, letters: Sequence[Word], most: int = 7) -> list[Split]:
     """Draw merges, each of any two earlier tokens.
 
-    >>> from hypothesis import find
     >>> find(grown_splits([b"a"]), lambda splits: len(splits) == 2)
     [(b'a', b'a'), (b'a', b'a')]
     """
@@ -172,7 +167,6 @@ def grown_splits(draw: st.DrawFn, letters: Sequence[Word], most: int = 7) -> lis
 def vocabularies_of_letters(draw: st.DrawFn) -> Vocabulary:
     """Draw a vocabulary of a few letters and no pattern, to test only the merges.
 
-    >>> from hypothesis import find
     >>> found = find(vocabularies_of_letters(), lambda vocabulary: len(vocabulary.tokens) > 1)
     >>> found.text.pattern is None
     True
@@ -195,7 +189,6 @@ def vocabularies_of_letters(draw: st.DrawFn) -> Vocabulary:
 def vocabularies_of_texts(draw: st.DrawFn) -> Vocabulary:
     """Draw a vocabulary of all bytes and some words, with a pattern and special tokens.
 
-    >>> from hypothesis import find
     >>> found = find(vocabularies_of_texts(), lambda vocabulary: vocabulary.special_tokens)
     >>> len(found.tokens) >= 256, dict(found.special_tokens)
     (True, {'<|end|>': 256})
@@ -230,7 +223,6 @@ def vocabularies_of_texts(draw: st.DrawFn) -> Vocabulary:
 def vocabularies() -> st.SearchStrategy[Vocabulary]:
     """Return a strategy for vocabularies of every kind.
 
-    >>> from hypothesis import find
     >>> find(vocabularies(), lambda vocabulary: vocabulary.text.pattern is None).text.tables
     'unicode-16.0'
     """
@@ -241,7 +233,6 @@ def vocabularies() -> st.SearchStrategy[Vocabulary]:
 def disturbed(draw: st.DrawFn, items: Sequence[_Item]) -> list[_Item]:
     """Draw the items in another order: nearly the same, partly or completely shuffled.
 
-    >>> from hypothesis import find
     >>> find(disturbed([1, 2]), lambda items: True)
     [1, 2]
     """

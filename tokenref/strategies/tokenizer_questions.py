@@ -10,6 +10,7 @@ from string import punctuation
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias, TypeVar
 
+from hypothesis import find  # noqa: F401 - used in the examples
 from hypothesis import strategies as st
 
 from bpe_ref import BpeError, Tokenizer, Vocabulary, tokenizer_of
@@ -43,7 +44,6 @@ def texts_of(vocabulary: Vocabulary, longest: int = 12) -> st.SearchStrategy[str
     Of a vocabulary that lacks bytes, nearly all texts are of its own words.
 
     >>> from bpe_ref import vocabulary_by_concatenation
-    >>> from hypothesis import find
     >>> find(texts_of(vocabulary_by_concatenation({b"a": 0, b"aa": 1})), lambda text: len(text) > 2)
     'aaa'
     """
@@ -72,7 +72,6 @@ def pieces_of(vocabulary: Vocabulary, longest: int = _LONGEST_PIECE) -> st.Searc
     """Return a strategy for pieces that spell tokens, some of them several times in a row.
 
     >>> from bpe_ref import vocabulary_by_concatenation
-    >>> from hypothesis import find
     >>> find(pieces_of(vocabulary_by_concatenation({b"a": 0})), lambda piece: len(piece) == 2)
     b'aa'
     """
@@ -133,7 +132,6 @@ def ids_for(vocabulary: Vocabulary) -> st.SearchStrategy[list[int]]:
     Occasionally one is unknown.
 
     >>> from bpe_ref import vocabulary_by_concatenation
-    >>> from hypothesis import find
     >>> find(ids_for(vocabulary_by_concatenation({b"a": 0})), lambda ids: ids == [0, 0])
     [0, 0]
     """
@@ -186,7 +184,6 @@ def growing_calls(vocabulary: Vocabulary) -> st.SearchStrategy[list[Request]]:
     A truncation leaves any length that there is.
 
     >>> from bpe_ref import vocabulary_by_concatenation
-    >>> from hypothesis import find
     >>> find(growing_calls(vocabulary_by_concatenation({b"a": 0})), lambda calls: len(calls) == 2)
     [{'push': ''}, {'push': ''}]
     """
