@@ -211,6 +211,29 @@ def unpack(plain: Mapping[str, Any]) -> list[float]:
     return msgspec.convert(plain, Floats).values()
 
 
+def is_numbers(value: Any) -> bool:
+    """Return whether a value has the form of numbers: an object with a type as its only key.
+
+    >>> is_numbers({"f32": "3f000000"}), is_numbers({"text": "a"}), is_numbers([0.5])
+    (True, False, False)
+    """
+    return isinstance(value, Mapping) and len(value) == 1 and next(iter(value)) in TYPES
+
+
+def numbers_of(value: Any) -> list[float] | None:
+    """Return the numbers of a value, or None if it is not numbers.
+
+    >>> numbers_of({"f32": "3f000000"}), numbers_of({"f32": "half"})
+    ([0.5], None)
+    """
+    if not is_numbers(value):
+        return None
+    try:
+        return unpack(value)
+    except (TypeError, ValueError, struct.error):
+        return None
+
+
 def cut_floats(plain: Mapping[str, Any], size: int) -> dict[str, str]:
     """Return the first numbers of a `Floats` given as plain data.
 

@@ -22,11 +22,11 @@ from tokenref.answers import Declared, PartialSums
 from tokenref.floats import (
     DIGITS,
     LETTERS,
-    TYPES,
     Floats,
     Type,
     cut_floats,
     from_digits,
+    is_numbers,
     to_digits,
     type_of,
     units_apart,
@@ -532,7 +532,7 @@ def _compare_values(
     """Compare two answers part by part, numbers within the allowed distance."""
     largest = 0
     for place, want, have in _parts(expected, got, ""):
-        if not _is_floats(want):
+        if not is_numbers(want):
             difference = _value_difference(want, have)
             if difference:
                 return Difference(f"{place}: {difference}")
@@ -546,7 +546,7 @@ def _compare_values(
 
 def _parts(expected: Any, got: Any, place: str) -> Iterator[tuple[str, Any, Any]]:
     """Yield the corresponding parts of an expected answer and an answer, with their place."""
-    if isinstance(expected, Mapping) and not _is_floats(expected) and isinstance(got, Mapping):
+    if isinstance(expected, Mapping) and not is_numbers(expected) and isinstance(got, Mapping):
         for key, value in expected.items():
             if key != "stages" or key in got:  # an answer need not have stages
                 yield from _parts(value, got.get(key), f"{place}.{key}" if place else key)
@@ -563,15 +563,6 @@ def _parts(expected: Any, got: Any, place: str) -> Iterator[tuple[str, Any, Any]
             yield from _parts(value, other, f"{place}[{number}]")
     else:
         yield place, expected, got
-
-
-def _is_floats(value: Any) -> bool:
-    return (
-        isinstance(value, Mapping)
-        and len(value) == 1
-        and any(name in value for name in TYPES)
-        and isinstance(next(iter(value.values())), str)
-    )
 
 
 def _compare_floats(

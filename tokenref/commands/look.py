@@ -1,10 +1,10 @@
-"""`tokenref show`, `engines` and `trace`."""
+"""`tokenref show`, `engines`, `trace`, and `explain`, which shows the same as pictures in files."""
 
 import difflib
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 import msgspec
@@ -17,8 +17,9 @@ from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.tracing import MOST_LOST, check_length, render_details, trace
 from tokenref.catalogue import fixtures_folder, open_catalogue
+from tokenref.commands import sampling
 from tokenref.commands.options import FIXTURES
-from tokenref.commands.paths import output_console
+from tokenref.commands.paths import FILE, must_be_writable, output_console, write
 from tokenref.commands.text import argument_text
 from tokenref.engines.table import Unavailable, engine, engine_names
 from tokenref.errors import InputError
@@ -162,3 +163,74 @@ def print_case(console: Console, case: Case, vocabulary: str) -> None:
         ("learn", ABOUT[op_of(case)].lesson),
     ]
     print_labelled(console, lines, indent=2, width=8)
+
+
+_HTML: Final = click.option(
+    "--html", "path", type=FILE, required=True, help="The file to write, which needs no other."
+)
+
+_ENCODER: Final = click.Option(
+    ["--encoder"],
+    type=click.Choice(["naive", "heap", "prefix_table", "backtracking"]),
+    default="naive",
+    show_default=True,
+    help="Whose steps are shown; naive is the definition.",
+)
+
+
+@click.group()
+def explain() -> None:
+    """Write pictures of a trace, a chain or a comparison to a file."""
+
+
+def _like(shown: click.Command, *left_out: str) -> Sequence[click.Parameter]:
+    """Return the parameters of the command that prints the same."""
+    return [each for each in shown.params if each.name not in left_out]
+
+
+def _explain_bpe(text: str, vocabulary: str, encoder: str, path: Path) -> None:
+    """Show how a text becomes tokens, merge by merge, with the pairs that lost.
+
+    With `--encoder`, the steps of a quick encoder are shown instead of those of the definition:
+    entries of the heap with stale ones, cells of the prefix table, guesses and steps back.
+    """
+    from bpe_ref import load
+    from tokenref.commands.pictures import merges, page
+
+    must_be_writable(path)
+    content = argument_text(text)
+    sections = list(merges(load(vocabulary), content, encoder))
+    write(page(f"Merges of the vocabulary {Path(vocabulary).name}", sections), path)
+
+
+def _explain_sample(profile: str, path: Path, **typed: Any) -> None:
+    """Show what each stage of an engine's chain keeps and removes, and the draw."""
+    _write([profile], path, sampling.Asked(**typed))
+
+
+def _explain_compare(one: str, other: str, path: Path, **typed: Any) -> None:
+    """Show two engines side by side, with the first stage at which they differ."""
+    _write([one, other], path, sampling.Asked(**typed))
+
+
+def _write(names: Sequence[str], path: Path, asked: sampling.Asked) -> None:
+    """Write what one engine does with a row, or two side by side."""
+    from tokenref.commands.pictures import page, question, row_pictures
+
+    must_be_writable(path)
+    engines = sampling.compared_engines(names, asked)
+    shown = " and ".join(made.profile.name for made, _, _ in engines)
+    title = f"What {shown} does with a row" if len(engines) == 1 else f"Where {shown} differ"
+    write(page(title, [question(asked), *row_pictures(engines, asked.uniforms)]), path)
+
+
+for name, callback, params in (
+    ("bpe", _explain_bpe, [*_like(trace_command), _ENCODER]),
+    ("sample", _explain_sample, _like(sampling.sample, "seed", "as_json")),
+    ("compare", _explain_compare, _like(sampling.compare)),
+):
+    command = click.command(name, context_settings={"ignore_unknown_options": True})(
+        _HTML(callback)
+    )
+    command.params[:0] = params
+    explain.add_command(command)

@@ -21,7 +21,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "encode": ("text", "encode"),
         "engines": ("look", "engines"),
         "experiment": ("experiment", "experiment"),
-        "explain": ("explain", "explain"),
+        "explain": ("look", "explain"),
         "export": ("exchange", "export"),
         "fill": ("fill", "fill"),
         "fuzz": ("fuzz", "fuzz"),

@@ -35,18 +35,11 @@ from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json, parse_p
 from tokenref.answers import Answer, Ok, Refused
 from tokenref.catalogue import shipped_subject, shipped_subjects
 from tokenref.errors import InputError
-from tokenref.floats import FloatsError, Strict
+from tokenref.floats import FloatsError, Strict, is_numbers, numbers_of
 from tokenref.fuzzing.comparing import Outcome, case_of, without_values
 from tokenref.fuzzing.plan import GENERATOR, Question
 from tokenref.fuzzing.shrinking import Shrunk
-from tokenref.fuzzing.smaller_questions import (
-    HEXADECIMAL,
-    ROWS,
-    hardness,
-    is_numbers,
-    numbers_in,
-    numbers_of,
-)
+from tokenref.fuzzing.smaller_questions import HEXADECIMAL, ROWS, hardness, numbers_in
 from tokenref.goldens import GoldensError, own_subject
 from tokenref.record import PIPELINE_OPS, TOKENIZER_OPS, canonical_json
 from tokenref.reports.terminal import split_detail

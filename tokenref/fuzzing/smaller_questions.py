@@ -19,7 +19,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from bpe_ref import TextRules, TokenId, Vocabulary, vocabulary_by_concatenation, vocabulary_by_pair
 from bpe_ref.vocabulary.merges import ByConcatenation
-from tokenref.floats import TYPES, FloatsError, pack, type_of, unpack
+from tokenref.floats import FloatsError, is_numbers, pack, type_of, unpack
 from tokenref.fuzzing.plan import Request
 from tokenref.record import SAMPLER_OPS
 
@@ -135,29 +135,6 @@ def _replaced(parts: Sequence[_Part], plain: _Part) -> Iterator[list[_Part]]:
     for kind in dict.fromkeys(parts):
         if kind != plain:
             yield [plain if part == kind else part for part in parts]
-
-
-def is_numbers(value: Any) -> bool:
-    """Return whether a value has the form of numbers: an object with a type as its only key.
-
-    >>> is_numbers({"f32": "3f000000"}), is_numbers({"text": "a"}), is_numbers([0.5])
-    (True, False, False)
-    """
-    return isinstance(value, Mapping) and len(value) == 1 and next(iter(value)) in TYPES
-
-
-def numbers_of(value: Any) -> list[float] | None:
-    """Return the numbers of a value, or None if it is not numbers.
-
-    >>> numbers_of({"f32": "3f000000"}), numbers_of({"f32": "half"})
-    ([0.5], None)
-    """
-    if not is_numbers(value):
-        return None
-    try:
-        return unpack(value)
-    except (FloatsError, TypeError, ValueError):
-        return None
 
 
 def numbers_in(value: Any, key: str = "") -> Iterator[tuple[str, dict[str, str]]]:

@@ -85,6 +85,11 @@ class RunRequest(Strict, frozen=True, kw_only=True, tag_field="cmd", tag="run"):
     vocab: Digest | UnsetType = UNSET
     tokenizer: Digest | UnsetType = UNSET
 
+    @property
+    def subject(self) -> str | None:
+        """The digest of what the questions are about."""
+        return (self.tokenizer or self.vocab) or None
+
 
 class ByeRequest(Strict, frozen=True, kw_only=True, tag_field="cmd", tag="bye"):
     """The end. There is no answer, and the program exits."""

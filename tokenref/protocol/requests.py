@@ -194,14 +194,12 @@ def _add(
     """Add the questions of one run."""
     if message.id != f"b{len(questions.runs) - 1}":
         raise InvalidRunError(f"{where}: the id must be 'b{len(questions.runs) - 1}'")
-    subject = message.vocab if message.tokenizer is UNSET else message.tokenizer
-    about = None if subject is UNSET else subject
     for question in message.cases:
         if question.k != str(len(questions.of_key)):
             raise InvalidRunError(
                 f"{where}: the key must be '{len(questions.of_key)}', got {question.k!r:.80}"
             )
-        content = _content(message.op, message.profile, about, question.input)
+        content = _content(message.op, message.profile, message.subject, question.input)
         if content not in known:
             if content not in by_content:
                 raise InvalidRunError(
@@ -503,8 +501,8 @@ def _load(message: LoadRequest, where: str, folder: Path) -> _Loaded:
 
 
 def _run(engine: Engine, loaded: _Loaded, message: RunRequest, where: str) -> Sequence[Answer]:
-    asked = message.vocab if message.tokenizer is UNSET else message.tokenizer
-    if asked is UNSET:
+    asked = message.subject
+    if asked is None:
         about = loaded if loaded.digest is None else _Loaded()
     elif asked == loaded.digest:
         about = loaded
