@@ -17,12 +17,11 @@ from tokenref.cli import main
 from tokenref.engines.table import engine_names
 from tokenref.generators import CONVERSIONS, GENERATORS
 from tokenref.glossary import FLAGS
-from tokenref.judge import Status
 from tokenref.protocol.messages import PROTO
 from tokenref.record import OPS
 from tokenref.reports.results import FORMAT
 from tokenref.rules import points, slug
-from tokenref.verdicts import SamplerErrorCode, TokenizerErrorCode
+from tokenref.verdicts import SamplerErrorCode, Status, TokenizerErrorCode
 
 RELEASED = Path(__file__).parent / "data" / "released_names.txt"
 

@@ -21,7 +21,6 @@ from tokenref.catalogue import open_catalogue
 from tokenref.cli import main
 from tokenref.diagnosis import Result as CaseResult
 from tokenref.errors import InvalidRunError
-from tokenref.judge import Judgement, Status
 from tokenref.known import read_known, with_known
 from tokenref.readable import readable, readable_answer
 from tokenref.record_files import manifest_digest
@@ -40,6 +39,7 @@ from tokenref.reports.results import (
 )
 from tokenref.reports.terminal import Change, changes, notes
 from tokenref.runner import Run
+from tokenref.verdicts import Judgement, Status
 
 HOSTILE = "</script><img src=x onerror=hit()>\u2028\u202e\x1b[31m\x00]]>&\"'"
 CASES = [

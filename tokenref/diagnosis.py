@@ -26,10 +26,10 @@ import msgspec
 
 from tokenref.answers import Answer, Crashed, Ok, Refused, TimedOut, request_text
 from tokenref.floats import numbers_of
-from tokenref.judge import FAILURES, Judgement, Status, runs_of
+from tokenref.judge import FAILURES, runs_of
 from tokenref.questions.text import DecodeInput, SpecialInput, TextInput
 from tokenref.record import OWN_DRAW_OPS, Case, canonical_json, op_of
-from tokenref.verdicts import MustRefuse
+from tokenref.verdicts import Judgement, MustRefuse, Status
 
 PATH: Final = Path(__file__).parent / "causes.json.xz"
 

@@ -11,7 +11,7 @@ must differ.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations, product
 from math import ceil, exp, fsum, inf, log, ulp
 from typing import Any, Final, TypeAlias
@@ -35,15 +35,12 @@ from tokenref.floats import (
 from tokenref.questions.sampling import BatchInput
 from tokenref.readable import readable
 from tokenref.record import Case, RecordError, op_of
-from tokenref.verdicts import Close, Either, Row, Rows, Seeds, Set, Stat, Survey
-
-Found: TypeAlias = tuple[str, str]
-"""What is wrong, if anything, and a remark about a correct answer."""
+from tokenref.verdicts import Close, Either, Judgement, Row, Rows, Seeds, Set, Stat, Survey, judged
 
 _PAIR: Final = 2
 
 
-def compare_own_draws(case: Case, verdict: Stat | Seeds, got: Mapping[str, Any]) -> Found:
+def compare_own_draws(case: Case, verdict: Stat | Seeds, got: Mapping[str, Any]) -> Judgement:
     """Return what is wrong with an answer, or a remark about a correct one."""
     if isinstance(verdict, Seeds):
         return _compare_seeds(case, got.get("batches"))
@@ -51,14 +48,14 @@ def compare_own_draws(case: Case, verdict: Stat | Seeds, got: Mapping[str, Any])
         return _compare_batches(case, verdict, got.get("tokens"))
     counts, wrong = _read_counts(got.get("counts"), case, verdict)
     if wrong:
-        return f"counts: {wrong}", ""
+        return judged(f"counts: {wrong}")
     detail, statistic = _compare_counts(verdict, counts, case.input.draws)
     if detail:
-        return f"counts: {detail}", ""
+        return judged(f"counts: {detail}")
     (limit,), (least,) = verdict.limit.values(), verdict.least.values()
     if statistic < least:
-        return "", f"too good to be true: G is {statistic:.4g}"
-    return "", f"G is {statistic:.4g}, at most {limit:.4g}"
+        return judged(remark=f"too good to be true: G is {statistic:.4g}")
+    return judged(remark=f"G is {statistic:.4g}, at most {limit:.4g}")
 
 
 # ---- counts
@@ -153,15 +150,15 @@ def _size(case: Case) -> int:
 # ---- batches of one row
 
 
-def _compare_batches(case: Case, verdict: Stat, calls: Any) -> Found:
+def _compare_batches(case: Case, verdict: Stat, calls: Any) -> Judgement:
     """Compare the rows of a call in pairs, and each with each row of the next call."""
     rows, draws = case.input.rows, case.input.draws
     if not isinstance(calls, list | tuple) or len(calls) != draws:
-        return f"tokens: expected a list of {draws} calls, got {short(calls)}", ""
+        return judged(f"tokens: expected a list of {draws} calls, got {short(calls)}")
     for call in calls:
         tokens = _tokens(call)
         if tokens is None or len(tokens) != rows:
-            return f"tokens: expected {rows} tokens in each call, got {short(call)}", ""
+            return judged(f"tokens: expected {rows} tokens in each call, got {short(call)}")
     place = _place(case, verdict)
     largest = 0.0
     for name, pairs in _pairs([list(row) for row in zip(*calls, strict=True)]):
@@ -169,15 +166,15 @@ def _compare_batches(case: Case, verdict: Stat, calls: Any) -> Found:
         for pair, times in Counter(pairs).items():
             outcome = place(pair)
             if outcome is None:
-                return f"tokens: {name}: expected {list(pair)}, which is impossible, never", ""
+                return judged(f"tokens: {name}: expected {list(pair)}, which is impossible, never")
             counts[outcome] = times
         times = sum(counts.values())
         detail, statistic = _compare_counts(verdict, counts, times)
         if detail:
-            return f"tokens: {name}, as pairs of independent rows: {detail}", ""
+            return judged(f"tokens: {name}, as pairs of independent rows: {detail}")
         largest = max(largest, statistic)
     (limit,) = verdict.limit.values()
-    return "", f"the largest G is {largest:.4g}, at most {limit:.4g}"
+    return judged(remark=f"the largest G is {largest:.4g}, at most {limit:.4g}")
 
 
 def _pairs(rows: Sequence[Sequence[int]]) -> Iterator[tuple[str, Iterator[tuple[int, int]]]]:
@@ -192,11 +189,11 @@ def _pairs(rows: Sequence[Sequence[int]]) -> Iterator[tuple[str, Iterator[tuple[
 # ---- seeds
 
 
-def _compare_seeds(case: Case, batches: Any) -> Found:
+def _compare_seeds(case: Case, batches: Any) -> Judgement:
     """Compare rows with the same seed, and rows with different seeds or none."""
     wrong = _wrong_batches(case, batches)
     if wrong:
-        return f"batches: {wrong}", ""
+        return judged(f"batches: {wrong}")
     of_seed: dict[int, tuple[str, list[int]]] = {}
     of_tokens: dict[tuple[int, ...], tuple[str, int | None]] = {}
     seeds = case.input.batches
@@ -207,13 +204,13 @@ def _compare_seeds(case: Case, batches: Any) -> Found:
             if seed is not None:
                 first, expected = of_seed.setdefault(seed, (name, tokens))
                 if tokens != expected:
-                    return f"batches: {name}: expected the tokens of {first}, got others", ""
+                    return judged(f"batches: {name}: expected the tokens of {first}, got others")
             other, its = of_tokens.setdefault(tuple(tokens), (name, seed))
             if other != name and (seed is None or its != seed):
-                return f"batches: {name}: expected other tokens than those of {other}", ""
+                return judged(f"batches: {name}: expected other tokens than those of {other}")
             if len(tokens) > 1 and len(set(tokens)) == 1:
-                return f"batches: {name}: expected tokens that change, got {ids(tokens)}", ""
-    return "", f"{len(of_tokens)} rows that differ, {len(of_seed)} seeds"
+                return judged(f"batches: {name}: expected tokens that change, got {ids(tokens)}")
+    return judged(remark=f"{len(of_tokens)} rows that differ, {len(of_seed)} seeds")
 
 
 def _wrong_batches(case: Case, batches: Any) -> str:
@@ -269,21 +266,7 @@ def short(value: Any) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
-@dataclass(frozen=True)
-class Difference:
-    """The result of a comparison: the first difference, if any, and a remark."""
-
-    detail: str = ""
-    """Where the answers first differ; empty if they agree."""
-
-    remark: str = ""
-    """A remark about an answer that agrees, such as which alternative it is."""
-
-    ulp: int | None = None
-    """The largest distance of two numbers, in units in the last place."""
-
-
-def compare(case: Case, got: Mapping[str, Any], declared: Declared) -> Difference:
+def compare(case: Case, got: Mapping[str, Any], declared: Declared) -> Judgement:
     """Return how an answer differs from a record about a sampler.
 
     `declared` is what the engine declared about its arithmetic and its ties. If one of the
@@ -291,12 +274,11 @@ def compare(case: Case, got: Mapping[str, Any], declared: Declared) -> Differenc
     """
     verdict = case.verdict
     if isinstance(verdict, Survey):
-        return Difference(remark="only recorded")
+        return judged(remark="only recorded")
     if isinstance(verdict, Stat | Seeds):
-        detail, remark = compare_own_draws(case, verdict, got)
-        return Difference(detail, remark)
+        return compare_own_draws(case, verdict, got)
     if isinstance(verdict, Set):
-        return Difference(
+        return judged(
             set_difference(verdict, got.get("keep"), unpack(msgspec.to_builtins(_row(case))))
         )
     if isinstance(verdict, Either):
@@ -307,24 +289,22 @@ def compare(case: Case, got: Mapping[str, Any], declared: Declared) -> Differenc
     if op_of(case) in {"chain", "steps"}:
         stage = _stage_difference(expected.pop("stages", None), got.get("stages"))
         if stage:
-            return Difference(stage)
+            return judged(stage)
         if "token" in expected and "keep" not in got:  # a fused kernel only returns the token
             del expected["keep"]
     return _compare_values(expected, got, verdict if isinstance(verdict, Close) else None)
 
 
-def _compare_alternatives(
-    verdict: Either, got: Mapping[str, Any], declared: Declared
-) -> Difference:
+def _compare_alternatives(verdict: Either, got: Mapping[str, Any], declared: Declared) -> Judgement:
     labels = {declared.arithmetic, declared.tie}
     allowed = [each for each in verdict.alternatives if each.label in labels]
     differences = []
     for each in allowed or verdict.alternatives:
         difference = _compare_values(each.out, got, None)
         if not difference.detail:
-            return Difference(remark=each.label)
+            return judged(remark=each.label)
         differences.append(f"not {each.label} ({difference.detail})")
-    return Difference("; ".join(differences))
+    return judged("; ".join(differences))
 
 
 # ---- long rows
@@ -402,7 +382,7 @@ def sum_apart(sums: PartialSums, length: int) -> float:
 
 def _compare_long(
     case: Case, verdict: Row | Rows, got: Mapping[str, Any], sums: _Sums
-) -> Difference:
+) -> Judgement:
     if isinstance(verdict, Rows):
         return _compare_rows(verdict, case.input, got, sums)
     is_residual = op_of(case) == "residual"
@@ -410,7 +390,7 @@ def _compare_long(
     return _compare_row(verdict, row, got, sums)
 
 
-def _compare_row(verdict: Row, row: Floats, got: Mapping[str, Any], sums: _Sums) -> Difference:
+def _compare_row(verdict: Row, row: Floats, got: Mapping[str, Any], sums: _Sums) -> Judgement:
     close = None
     if verdict.ulp is not msgspec.UNSET:
         close = Close(ulp=_units(verdict, row, sums) or verdict.ulp, floor=verdict.floor)
@@ -430,24 +410,24 @@ def _units(verdict: Row, row: Floats, sums: _Sums) -> int | None:
 
 def _compare_rows(
     verdict: Rows, batch: BatchInput, got: Mapping[str, Any], sums: _Sums
-) -> Difference:
+) -> Judgement:
     """Compare the rows of a batch, each with its verdict; those of later calls are equal."""
     calls = 1 if batch.calls is msgspec.UNSET else batch.calls
     verdicts = verdict.rows * calls
     answers = got.get("rows")
     if not isinstance(answers, list) or len(answers) != len(verdicts):
-        return Difference(f"rows: expected {len(verdicts)} answers, got {short(answers)}")
+        return judged(f"rows: expected {len(verdicts)} answers, got {short(answers)}")
     first = len(batch.rows)
     for number, answer in enumerate(answers):
         if answer != answers[number % first]:
             call = number // first + 1
-            return Difference(f"row {number % first}: call {call} must have the bits of the first")
+            return judged(f"row {number % first}: call {call} must have the bits of the first")
     largest = 0
     for number, (each, asked, answer) in enumerate(
         zip(verdicts, batch.rows * calls, answers, strict=True)
     ):
         if not isinstance(answer, Mapping):
-            return Difference(f"row {number}: expected an answer, got {short(answer)}")
+            return judged(f"row {number}: expected an answer, got {short(answer)}")
         logits = asked["logits"]
         if batch.vocab_size is not msgspec.UNSET:
             logits = cut_floats(logits, batch.vocab_size)
@@ -455,7 +435,7 @@ def _compare_rows(
         if difference.detail:
             return replace(difference, detail=f"row {number}: {difference.detail}")
         largest = max(largest, difference.ulp or 0)
-    return Difference(ulp=largest)
+    return judged(ulp=largest)
 
 
 # ---- sets of kept tokens
@@ -528,20 +508,20 @@ def _stage_difference(expected: Any, got: Any) -> str:
 
 def _compare_values(
     expected: Mapping[str, Any], got: Mapping[str, Any], close: Close | None
-) -> Difference:
+) -> Judgement:
     """Compare two answers part by part, numbers within the allowed distance."""
     largest = 0
     for place, want, have in _parts(expected, got, ""):
         if not is_numbers(want):
             difference = _value_difference(want, have)
             if difference:
-                return Difference(f"{place}: {difference}")
+                return judged(f"{place}: {difference}")
             continue
         distance, difference = _compare_floats(want, have, close)
         if difference:
-            return Difference(f"{place}{difference}", ulp=distance)
+            return judged(f"{place}{difference}", ulp=distance)
         largest = max(largest, distance or 0)
-    return Difference(ulp=largest if close is not None else None)
+    return judged(ulp=largest if close is not None else None)
 
 
 def _parts(expected: Any, got: Any, place: str) -> Iterator[tuple[str, Any, Any]]:

@@ -15,9 +15,9 @@ import msgspec
 from msgspec import Meta
 
 from tokenref.floats import Strict
-from tokenref.judge import Judgement
 from tokenref.record import RecordError, Why
 from tokenref.record_files import GZIP, read_file
+from tokenref.verdicts import Judgement
 
 
 class Known(Strict, frozen=True, kw_only=True):

@@ -32,12 +32,13 @@ from tokenref.engines.reference import ReferenceEngine
 from tokenref.errors import InputError
 from tokenref.fuzzing.plan import Question
 from tokenref.goldens import GoldensError, golden, right_answer
-from tokenref.judge import FAILURES, Judgement, judge
+from tokenref.judge import FAILURES, judge
 from tokenref.known import Known
 from tokenref.operations import ABOUT
 from tokenref.record import SAMPLER_OPS, Case, op_of
 from tokenref.rounding.verdicts import sampler_verdict
 from tokenref.subjects import OneSession
+from tokenref.verdicts import Judgement
 
 _DRAFT_WHY: Final = "A question that a campaign drew; nobody has said yet why it matters."
 

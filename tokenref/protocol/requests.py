@@ -48,7 +48,7 @@ from tokenref.diagnosis import Result as CaseResult
 from tokenref.diagnosis import result_of
 from tokenref.errors import InvalidRunError
 from tokenref.files import lines_of
-from tokenref.judge import FAILURES, Judgement, judge
+from tokenref.judge import FAILURES, judge
 from tokenref.protocol.channel import LONGEST_LINE
 from tokenref.protocol.messages import (
     PROTO,
@@ -73,6 +73,7 @@ from tokenref.protocol.messages import (
 from tokenref.record import Case, RecordError, op_of
 from tokenref.record_files import FixturePath, read_file
 from tokenref.subjects import SAMPLERS, Subject, TokenizerFile, load_subject
+from tokenref.verdicts import Judgement
 
 PathOf = Callable[[Loading], str]
 """Returns the path where the program finds a vocabulary or tokenizer."""

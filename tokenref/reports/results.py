@@ -22,10 +22,11 @@ from tokenref.corpus import Comparison, CorpusResult, Tokens, corpus_exit_code
 from tokenref.diagnosis import Result
 from tokenref.errors import InvalidRunError
 from tokenref.files import lines_of
-from tokenref.judge import FAILURES, Status
+from tokenref.judge import FAILURES
 from tokenref.known import Known
 from tokenref.record import canonical_json, op_of
 from tokenref.runner import Run
+from tokenref.verdicts import Status
 from tokenref.visible import visible
 
 FORMAT: Final = 2

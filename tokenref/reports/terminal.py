@@ -15,7 +15,7 @@ from rich.text import Text
 from tokenref.catalogue import Catalogue
 from tokenref.corpus import CorpusResult, Tokens
 from tokenref.diagnosis import length
-from tokenref.judge import FAILURES, Status
+from tokenref.judge import FAILURES
 from tokenref.operations import ABOUT
 from tokenref.readable import readable_json
 from tokenref.record import OPS, Case, op_of
@@ -29,6 +29,7 @@ from tokenref.reports.results import (
     judged,
     options_again,
 )
+from tokenref.verdicts import Status
 from tokenref.visible import visible
 
 SHOWN_FAILURES: Final = 5
