@@ -13,7 +13,7 @@ What they answer
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -198,18 +198,27 @@ class VocabularySession(TextSession):
             self._built[allowed] = self._build(allowed)
         return self._built[allowed]
 
-    def _build(self, allowed: frozenset[str]) -> Any:
+    def specials(
+        self, allowed: frozenset[str], ordinary: Container[str]
+    ) -> dict[str, int] | Unsupported:
+        """Return the ids of these special tokens, if a file can have them beside the others."""
         specials = {content: self.vocabulary.special_tokens[content] for content in sorted(allowed)}
         if len(set(specials.values())) < len(specials):
             return Unsupported("cannot give two special tokens the same id")
+        for name in specials:
+            if name in ordinary or (not name.isascii() and set(name) <= BYTE_OF_LETTER.keys()):
+                return Unsupported(f"cannot distinguish {name!r} from an ordinary token")
+        return specials
+
+    def _build(self, allowed: frozenset[str]) -> Any:
         try:
             content = self.vocabulary.remember(_content)
         except BpeError as error:
             return Unsupported(str(error))
         vocab = content["model"]["vocab"]
-        for name in specials:
-            if name in vocab or (not name.isascii() and set(name) <= BYTE_OF_LETTER.keys()):
-                return Unsupported(f"cannot distinguish {name!r} from an ordinary token")
+        specials = self.specials(allowed, vocab)
+        if isinstance(specials, Unsupported):
+            return specials
         flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
         added = [
             {"id": token, "content": name, **flags, "special": True}

@@ -174,14 +174,9 @@ class TokenizersSession(VocabularySession):
 
         text = self.vocabulary.text
         vocab = {to_letters(content): token for token, content in self.vocabulary.tokens.items()}
-        specials = {content: self.vocabulary.special_tokens[content] for content in sorted(allowed)}
-        if len(set(specials.values())) < len(specials):
-            return Unsupported("cannot give two special tokens the same id")
-        for content in specials:
-            if content in vocab or (
-                not content.isascii() and set(content) <= BYTE_OF_LETTER.keys()
-            ):
-                return Unsupported(f"cannot distinguish {content!r} from an ordinary token")
+        specials = self.specials(allowed, vocab)
+        if isinstance(specials, Unsupported):
+            return specials
         model = models.BPE(
             vocab=vocab | specials, merges=self.merges, ignore_merges=text.whole_piece
         )
