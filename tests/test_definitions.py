@@ -3,7 +3,7 @@
 import pytest
 from click.testing import CliRunner
 
-from tokenref.commands.rules import definition_of, rules
+from tokenref.commands.look import definition_of, rules
 from tokenref.operations import ABOUT
 from tokenref.record import SAMPLER_OPS
 
