@@ -26,8 +26,8 @@ from bpe_ref import BpeError, Vocabulary
 from bpe_ref.formats.files import write_atomically
 from bpe_ref.formats.plain_json import dump_plain_json
 from tokenref.catalogue import check_budget, check_together
-from tokenref.glossary import FLAGS
 from tokenref.judge import first_difference
+from tokenref.operations import FLAGS
 from tokenref.record import Case, RecordError
 from tokenref.record_files import (
     LICENCES,

@@ -16,7 +16,7 @@ from tokenref.catalogue import open_catalogue
 from tokenref.cli import main
 from tokenref.engines.table import engine_names
 from tokenref.generators import CONVERSIONS, GENERATORS
-from tokenref.glossary import FLAGS
+from tokenref.operations import FLAGS
 from tokenref.protocol.messages import PROTO
 from tokenref.record import OPS
 from tokenref.reports.results import FORMAT

@@ -22,8 +22,8 @@ from tests.test_cases import sections
 from tokenref.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import pack, unpack
-from tokenref.glossary import FLAGS
 from tokenref.judge import judge
+from tokenref.operations import FLAGS
 from tokenref.record import ROW_OPS, Case, canonical_json, op_of
 from tokenref.rounding.margins import UndecidedError
 from tokenref.rounding.rows import row_verdict, softmax_verdict

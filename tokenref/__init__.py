@@ -4,7 +4,7 @@ Read in this order:
 
 errors, files     errors that end a command; reading files of the user
 record, verdicts, questions/, floats     a golden record: question, answer, how answers are judged
-glossary, operations, rules     flags of records; operations and rules of samplers, by name
+operations, rules     operations and flags of records; rules of samplers, by name
 record_files, catalogue, subjects     the fixtures: files, vocabularies, selections
 answers, engines/     what an engine is; the reference and real engines behind that interface
 judge, judging_samplers, known     compare an answer with a record

@@ -197,7 +197,7 @@ def promote(
     from tokenref.fuzzing.findings import likely_bugs
     from tokenref.fuzzing.journal import read_journal
     from tokenref.fuzzing.promoting import own_target, promoted, promoted_to_fixtures
-    from tokenref.glossary import FLAGS
+    from tokenref.operations import FLAGS
 
     if (out is None) == (fixtures is None) or (fixtures is None) != (year is None):
         raise click.UsageError("give --out FILE, or --fixtures FOLDER and --year YEAR")

@@ -23,9 +23,8 @@ import msgspec
 
 from tokenref.catalogue import Catalogue
 from tokenref.errors import InvalidRunError
-from tokenref.glossary import FLAGS
 from tokenref.judge import FAILURES
-from tokenref.operations import ABOUT
+from tokenref.operations import ABOUT, FLAGS
 from tokenref.readable import readable_answer, readable_json
 from tokenref.record import OPERATIONS, Case, op_of
 from tokenref.record_files import FixturePath
