@@ -42,6 +42,9 @@ _NO_JSON: Final = object()
 _HEX: Final = re.compile("(0x)?[0-9A-Fa-f]{2,}")
 
 
+# ---- hints
+
+
 def hint(line: bytes, cmd: str) -> str:
     r"""Return advice about a wrong answer to a message, or an empty string.
 
@@ -250,6 +253,8 @@ def _leaves(value: Any) -> Sequence[Any]:
         return [leaf for entry in value for leaf in _leaves(entry)]
     return [value]
 
+
+# ---- the conversation
 
 Kind: TypeAlias = Literal["ok", "note", "problem"]
 

@@ -101,6 +101,8 @@ def right_answer_to(question: Question, name: str) -> Ok | Refused:
         raise InputError(f"{name}: {error}") from None
 
 
+# ---- comparing
+
 Fate: TypeAlias = Literal["same", "failed", "known", "ignored", "unsupported", "undecided"]
 """`known`: a failure like those of a known difference. `ignored`: a failure that matches --ignore.
 `undecided`: the reference cannot answer, or rounding decides."""

@@ -112,6 +112,8 @@ def summaries_of_files(files: Sequence[Results], records: Mapping[str, Case]) ->
     return found
 
 
+# ---- printing
+
 _WIDEST_QUESTION: Final = 100
 
 _KNOWN: Final = (

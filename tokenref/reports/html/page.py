@@ -240,6 +240,8 @@ def compressed(value: object) -> str:
     return b64encode(compress(json.dumps(value).encode(), 9)).decode()
 
 
+# ---- tables of counts
+
 _BREAKS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=_)")
 """Where a name may wrap on a narrow screen: `Byte|Order`, `top_|k`."""
 
@@ -353,6 +355,8 @@ def _spaced(name: str) -> str:
     front, _, behind = visible(name).rpartition(" ")
     return f"{escape(front)}<small>{escape(behind)}</small>" if front else escape(behind)
 
+
+# ---- the page
 
 _RESOURCES: Final = files("tokenref.reports.html")
 
