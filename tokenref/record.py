@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import reduce
 from hashlib import sha256
 from operator import or_
-from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, TypeAlias, cast, get_type_hints
 
 import msgspec
@@ -174,12 +173,10 @@ _SAMPLER_TYPES: Final[Mapping[str, tuple[type[Struct], type[Struct]]]] = {
     "seeds": (rows.SeedsInput, rows.SeedsOutput),
 }
 
-OPERATIONS: Final[Mapping[str, Operation]] = MappingProxyType(
-    {
-        op: Operation(question, answer, ABOUT[op].asks)
-        for op, (question, answer) in {**_TOKENIZER_TYPES, **_SAMPLER_TYPES}.items()
-    }
-)
+OPERATIONS: Final[Mapping[str, Operation]] = {
+    op: Operation(question, answer, ABOUT[op].asks)
+    for op, (question, answer) in {**_TOKENIZER_TYPES, **_SAMPLER_TYPES}.items()
+}
 """Every operation by its name."""
 
 
@@ -199,12 +196,10 @@ def _case_type(op: str, operation: Operation, base: type[Case]) -> type[Case]:
     return cast("type[Case]", made)
 
 
-CASE_OF_OP: Final[Mapping[str, type[Case]]] = MappingProxyType(
-    {
-        op: _case_type(op, each, TokenizerCase if op in _TOKENIZER_TYPES else SamplerCase)
-        for op, each in OPERATIONS.items()
-    }
-)
+CASE_OF_OP: Final[Mapping[str, type[Case]]] = {
+    op: _case_type(op, each, TokenizerCase if op in _TOKENIZER_TYPES else SamplerCase)
+    for op, each in OPERATIONS.items()
+}
 ANY_CASE: Final[Any] = reduce(or_, CASE_OF_OP.values())
 """The union of all types of cases."""
 

@@ -12,7 +12,6 @@ import shlex
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 from bpe_ref import Vocabulary
@@ -21,19 +20,15 @@ from tokenref.protocol.channel import Patience
 from tokenref.protocol.engine import ProtocolEngine
 from tokenref.protocol.opening import open_program
 
-NODE_PACKAGES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "gpt-tokenizer": "4.0.0",
-        "js-tiktoken": "1.0.21",
-        "tiktoken-wasm": "1.0.22",
-        "tokenizers-js": "0.2.0",
-    }
-)
+NODE_PACKAGES: Final[Mapping[str, str]] = {
+    "gpt-tokenizer": "4.0.0",
+    "js-tiktoken": "1.0.21",
+    "tiktoken-wasm": "1.0.22",
+    "tokenizers-js": "0.2.0",
+}
 """Each engine, and the version of its package that the known differences refer to."""
 
-_PACKAGES: Final = MappingProxyType(
-    {"tiktoken-wasm": "tiktoken", "tokenizers-js": "@huggingface/tokenizers"}
-)
+_PACKAGES: Final = {"tiktoken-wasm": "tiktoken", "tokenizers-js": "@huggingface/tokenizers"}
 """Packages with another name than the engine, because a package of Python has it."""
 
 FOLDER_VARIABLE: Final = "TOKENREF_NODE_MODULES"

@@ -28,7 +28,6 @@ from heapq import heappop, heappush
 from itertools import accumulate, pairwise
 from math import frexp, inf, sqrt
 from operator import add
-from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from sampling_ref.numbers.binary32 import all_to_binary32, sum_in_binary32, to_binary32
@@ -509,18 +508,16 @@ def _before(row: Shares, order: Sequence[int], before: int, bends: int, values: 
     return first_of(row, order, before + 1, values)
 
 
-ROUNDED: Final[Mapping[str, Callable[[Shares, Values], Iterator[Kept]]]] = MappingProxyType(
-    {
-        "top_p": top_p,
-        "min_p": min_p,
-        "typical": typical,
-        "epsilon": epsilon,
-        "eta": eta,
-        "top_n_sigma": top_n_sigma,
-        "top_a": top_a,
-        "top_h": top_h,
-        "tail_free": tail_free,
-        "xtc": xtc,
-    }
-)
+ROUNDED: Final[Mapping[str, Callable[[Shares, Values], Iterator[Kept]]]] = {
+    "top_p": top_p,
+    "min_p": min_p,
+    "typical": typical,
+    "epsilon": epsilon,
+    "eta": eta,
+    "top_n_sigma": top_n_sigma,
+    "top_a": top_a,
+    "top_h": top_h,
+    "tail_free": tail_free,
+    "xtc": xtc,
+}
 """The filters that compare numbers which programs round. Top-k compares the row's own."""

@@ -17,7 +17,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from math import inf
-from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from hypothesis import find  # noqa: F401 - used in the examples
@@ -324,7 +323,7 @@ _TYPES: Final[Sequence[Type]] = ("f32", "f32", "f32", "f64", "bf16", "f16")
 _RACES: Final = frozenset({"exponential race", "Gumbel-max"})
 """Ways to draw that need a random number for each token."""
 
-LATER: Final[Mapping[str, Sequence[str]]] = MappingProxyType({"draw": RACE_PROFILES})
+LATER: Final[Mapping[str, Sequence[str]]] = {"draw": RACE_PROFILES}
 """Profiles that were added after the questions of their operations had been numbered."""
 
 _FUNCTIONS: Final = frozenset({"prefix_allowed_tokens"})
@@ -504,27 +503,25 @@ def _batch(draw: st.DrawFn, profile: str) -> Request:
     return {"op": op, "rows": rows}
 
 
-SAMPLER_QUESTIONS: Final[Mapping[str, Callable[[str], Drawn]]] = MappingProxyType(
-    {
-        **{op: partial(_filtered, op) for op in FILTER_OPS},
-        **{op: partial(_row, op) for op in ROW_OPS if op not in _FUNCTIONS},
-        **dict.fromkeys(("softmax", "logprobs", "greedy"), _logits_alone),
-        "top_logprobs": _top_logprobs,
-        "prompt_logprobs": _prompt_logprobs,
-        "mirostat_1": lambda _: mirostat("mirostat_1"),
-        "mirostat_2": lambda _: mirostat("mirostat_2"),
-        "adaptive_p": lambda _: adaptive_p(),
-        "draw": _draw,
-        "random_words": random_words,
-        "uniforms": uniforms_of_words,
-        "speculative": lambda _: speculative(),
-        "speculative_steps": speculative_steps,
-        "residual": lambda _: residual(),
-        "batch": _batch,
-        "chain": chains,
-        "distribution": chains,
-        "sample": partial(chains, drawing=True),
-        "sequence": _sequence,
-    }
-)
+SAMPLER_QUESTIONS: Final[Mapping[str, Callable[[str], Drawn]]] = {
+    **{op: partial(_filtered, op) for op in FILTER_OPS},
+    **{op: partial(_row, op) for op in ROW_OPS if op not in _FUNCTIONS},
+    **dict.fromkeys(("softmax", "logprobs", "greedy"), _logits_alone),
+    "top_logprobs": _top_logprobs,
+    "prompt_logprobs": _prompt_logprobs,
+    "mirostat_1": lambda _: mirostat("mirostat_1"),
+    "mirostat_2": lambda _: mirostat("mirostat_2"),
+    "adaptive_p": lambda _: adaptive_p(),
+    "draw": _draw,
+    "random_words": random_words,
+    "uniforms": uniforms_of_words,
+    "speculative": lambda _: speculative(),
+    "speculative_steps": speculative_steps,
+    "residual": lambda _: residual(),
+    "batch": _batch,
+    "chain": chains,
+    "distribution": chains,
+    "sample": partial(chains, drawing=True),
+    "sequence": _sequence,
+}
 """The strategy for the questions of each operation, given a profile."""

@@ -7,7 +7,6 @@ ids, empty ranges, calls that undo a push, limits that are met exactly.
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from string import punctuation
-from types import MappingProxyType
 from typing import Any, Final, TypeAlias, TypeVar
 
 from hypothesis import find  # noqa: F401 - used in the examples
@@ -300,38 +299,34 @@ def _grammar_masks(draw: st.DrawFn, vocabulary: Vocabulary) -> Request:
     return {"pattern": pattern, "calls": calls}
 
 
-VOCABULARY_QUESTIONS: Final[Mapping[str, Callable[[Vocabulary], st.SearchStrategy[Request]]]] = (
-    MappingProxyType(
-        {
-            "pieces": _text_inputs,
-            "encode": _texts_and_bytes,
-            "count": _texts_and_bytes,
-            "special": _special,
-            "decode": _decode,
-            "offsets": lambda vocabulary: ids_for(vocabulary).map(lambda ids: {"ids": ids}),
-            "stream": _stream,
-            **dict.fromkeys(
-                ("append", "prepend"),
-                lambda vocabulary: st.fixed_dictionaries({"calls": growing_calls(vocabulary)}),
-            ),
-            "eager": lambda vocabulary: st.lists(
-                pieces_of(vocabulary, 12).map(bytes.hex), max_size=6
-            ).map(lambda parts: {"pushes": parts}),
-            "intervals": _intervals,
-            "limit": _limit,
-            "split": lambda vocabulary: st.fixed_dictionaries(
-                {"text": texts_of(vocabulary, 8), "most": st.integers(1, 9)}
-            ),
-            "chunks": _chunks,
-            "completions": lambda vocabulary: st.fixed_dictionaries(
-                {"text": texts_of(vocabulary, 3), "complete": st.booleans()}
-            ),
-            "canonical": _canonical,
-            "grammar_mask": _grammar_masks,
-            "session": _session,
-        }
-    )
-)
+VOCABULARY_QUESTIONS: Final[Mapping[str, Callable[[Vocabulary], st.SearchStrategy[Request]]]] = {
+    "pieces": _text_inputs,
+    "encode": _texts_and_bytes,
+    "count": _texts_and_bytes,
+    "special": _special,
+    "decode": _decode,
+    "offsets": lambda vocabulary: ids_for(vocabulary).map(lambda ids: {"ids": ids}),
+    "stream": _stream,
+    **dict.fromkeys(
+        ("append", "prepend"),
+        lambda vocabulary: st.fixed_dictionaries({"calls": growing_calls(vocabulary)}),
+    ),
+    "eager": lambda vocabulary: st.lists(pieces_of(vocabulary, 12).map(bytes.hex), max_size=6).map(
+        lambda parts: {"pushes": parts}
+    ),
+    "intervals": _intervals,
+    "limit": _limit,
+    "split": lambda vocabulary: st.fixed_dictionaries(
+        {"text": texts_of(vocabulary, 8), "most": st.integers(1, 9)}
+    ),
+    "chunks": _chunks,
+    "completions": lambda vocabulary: st.fixed_dictionaries(
+        {"text": texts_of(vocabulary, 3), "complete": st.booleans()}
+    ),
+    "canonical": _canonical,
+    "grammar_mask": _grammar_masks,
+    "session": _session,
+}
 """The strategy for the questions of each operation, given a vocabulary."""
 
 _OF_PIECES: Final = frozenset(
@@ -418,11 +413,9 @@ def _detokenize(
 
 Questions: TypeAlias = Callable[[Tokenizer, list[str]], st.SearchStrategy[Request]]
 
-TOKENIZER_QUESTIONS: Final[Mapping[str, Questions]] = MappingProxyType(
-    {
-        "tokenize": _tokenize,
-        "detokenize": _detokenize,
-        "detokenize_stream": partial(_detokenize, mode=st.sampled_from(["certain", "engine"])),
-    }
-)
+TOKENIZER_QUESTIONS: Final[Mapping[str, Questions]] = {
+    "tokenize": _tokenize,
+    "detokenize": _detokenize,
+    "detokenize_stream": partial(_detokenize, mode=st.sampled_from(["certain", "engine"])),
+}
 """The strategy for the questions of each operation, given a tokenizer and its texts."""
