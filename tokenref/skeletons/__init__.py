@@ -7,7 +7,6 @@ library of their language. The one for `cuda` is for kernels of samplers, and ha
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 from tokenref.errors import InputError
