@@ -273,10 +273,6 @@ class Conversion:
     """The type of the number."""
 
 
-def _exllamav2(first: int, second: int) -> float:
-    return uniforms.exllamav2_float(uniforms.mt19937_double(first, second))
-
-
 CONVERSIONS: Final[Mapping[str, Conversion]] = {
     "libstdcxx-double": Conversion(uniforms.libstdcxx_double, 2, 32, "f64"),
     "libstdcxx-float": Conversion(uniforms.libstdcxx_float, 1, 32, "f32"),
@@ -293,7 +289,9 @@ CONVERSIONS: Final[Mapping[str, Conversion]] = {
     "vllm-float": Conversion(uniforms.vllm_float, 1, 32, "f32"),
     "vllm-double": Conversion(uniforms.vllm_double, 2, 32, "f64"),
     "sglang-double": Conversion(uniforms.sglang_double, 1, 32, "f64"),
-    "exllamav2-float": Conversion(_exllamav2, 2, 32, "f32"),
+    "exllamav2-float": Conversion(
+        lambda one, two: uniforms.exllamav2_float(uniforms.mt19937_double(one, two)), 2, 32, "f32"
+    ),
     "mlx-float": Conversion(uniforms.mlx_float, 1, 32, "f32"),
 }
 """All conversions in records, those of `sampling_ref.random.uniforms`."""

@@ -37,8 +37,6 @@ from tokenref.protocol.messages import (
 )
 from tokenref.record import OPS
 
-_NO_JSON: Final = object()
-
 _HEX: Final = re.compile("(0x)?[0-9A-Fa-f]{2,}")
 
 
@@ -58,8 +56,9 @@ def hint(line: bytes, cmd: str) -> str:
     text = line.decode("utf-8", "replace").strip("\r\n ")
     if "\ufffd" in text and not _is_utf8(line):
         return "write UTF-8, or ASCII with escapes such as \\u00e9"
-    value = _parsed(text)
-    if value is _NO_JSON:
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
         return _about_text(text)
     if not isinstance(value, dict):
         return "an answer must be one JSON object, in braces"
@@ -149,17 +148,6 @@ def near(name: str, known: Iterable[str]) -> str:
     found = get_close_matches(name.lower().replace("-", "_"), known, n=1, cutoff=0.6)
     found = found or get_close_matches(name, known, n=1, cutoff=0.6)
     return f'; did you mean "{found[0]}"?' if found else ""
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError):
-        return _NO_JSON
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(name)
 
 
 def _about_text(text: str) -> str:
