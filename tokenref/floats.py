@@ -199,6 +199,18 @@ def pack(values: Sequence[float], dtype: Type = "f32") -> dict[str, str]:
     return {dtype: to_digits(values, dtype)}
 
 
+def pack_shortly(values: Sequence[float]) -> dict[str, str]:
+    """Return numbers as plain data, in 32 bits if these represent all exactly, else in 64.
+
+    >>> pack_shortly([0.5]), pack_shortly([0.1])
+    ({'f32': '3f000000'}, {'f64': '3fb999999999999a'})
+    """
+    try:
+        return pack(values)
+    except FloatsError:
+        return pack(values, "f64")
+
+
 def unpack(plain: Mapping[str, Any]) -> list[float]:
     """Return the numbers of a `Floats` given as plain data.
 
