@@ -35,7 +35,7 @@ from tokenref.commands.paths import (
     shown_in,
     write,
 )
-from tokenref.commands.report import Wanted, report_options, results_in, with_changes
+from tokenref.commands.report import Wanted, report_options, with_changes
 from tokenref.corpus import compare_corpus, corpus_exit_code
 from tokenref.engines.table import Unavailable, engine
 from tokenref.errors import InputError
@@ -45,7 +45,7 @@ from tokenref.protocol.engine import ProtocolEngine
 from tokenref.protocol.opening import open_program
 from tokenref.record import Case, RecordError
 from tokenref.record_files import manifest_digest
-from tokenref.reports.results import dump_corpus_report, dump_report
+from tokenref.reports.results import dump_corpus_report, dump_report, read_results
 from tokenref.reports.terminal import print_corpus, print_line, print_results
 from tokenref.runner import Run, run_engine
 from tokenref.visible import visible
@@ -143,13 +143,13 @@ def check(
     data = dump_report(runs, about, known)
     if json_path is not None:  # before anything is printed, which may fail
         write(data, json_path)
-    with results_in(data) as results:
-        changed = reports.make([results], catalogue)
-        codes = [with_changes(run.exit_code, changed) for run in runs] or [3]
-        code = max(*codes, int(require and bool(unavailable)))
-        reached(code)
-        if changed is None:
-            print_results(console, [results], catalogue)
+    results = read_results(Path("results"), data)
+    changed = reports.make([results], catalogue)
+    codes = [with_changes(run.exit_code, changed) for run in runs] or [3]
+    code = max(*codes, int(require and bool(unavailable)))
+    reached(code)
+    if changed is None:
+        print_results(console, [results], catalogue)
     _print_notes(console, available, known_path, known, runs)
     if commands:
         console.print(f"\norder: --seed {seed}; time: {patience.sentence()}", highlight=False)

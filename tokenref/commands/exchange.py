@@ -31,7 +31,6 @@ from tokenref.commands.paths import (
     write,
     written,
 )
-from tokenref.commands.report import results_in
 from tokenref.engines.table import available
 from tokenref.errors import InvalidRunError
 from tokenref.known import read_known
@@ -40,7 +39,7 @@ from tokenref.protocol.requests import answer_requests, judge_responses, read_re
 from tokenref.protocol.requests import export as export_lines
 from tokenref.record import Case, RecordError, op_of
 from tokenref.record_files import manifest_digest
-from tokenref.reports.results import dump_report
+from tokenref.reports.results import dump_report, read_results
 from tokenref.reports.terminal import print_results
 from tokenref.runner import Run, check_judge, conclude, find_stale, with_known_results
 from tokenref.visible import visible
@@ -177,8 +176,7 @@ def judge(
     if json_path is not None:  # before anything is printed, which may fail
         write(data, json_path)
     reached(run.exit_code)
-    with results_in(data) as file:
-        print_results(output_console(), [file], catalogue)
+    print_results(output_console(), [read_results(responses, data)], catalogue)
     ctx.exit(run.exit_code)
 
 

@@ -1,8 +1,6 @@
 """`tokenref report`: show results that `check --json` wrote."""
 
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -89,15 +87,6 @@ class Wanted:
         if changed is not None:
             print_changes(console, changed)
         return changed
-
-
-@contextmanager
-def results_in(data: bytes) -> Iterator[Results]:
-    """Within this context, offer the content of a results file as a file that was read."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "results.jsonl"
-        write(data, path)
-        yield read_results(path)
 
 
 def with_changes(code: int, changed: Sequence[Change] | None) -> int:

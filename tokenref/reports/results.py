@@ -8,9 +8,10 @@ whose footer counts other cases than the lines above it, proves nothing.
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b, sha256
 from importlib.metadata import version
+from io import BytesIO
 from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
@@ -264,21 +265,23 @@ class Results:
     header: Header
     engines: dict[str, EngineLine]
     footer: Footer
+    data: bytes | None = field(default=None, repr=False)
+    """The content, if it is not in a file."""
 
     def cases(self) -> Iterator[CaseLine]:
         """Read the case lines again, one by one."""
-        for _, line in _lines(self.path):
+        for _, line in _lines(self.path, self.data):
             if isinstance(line, CaseLine):
                 yield line
 
 
-def read_results(path: Path) -> Results:
-    """Read a results file to its end, keeping only totals.
+def read_results(path: Path, data: bytes | None = None) -> Results:
+    """Read a results file, or content that a file could have, to its end; keep only totals.
 
     Raises `InvalidRunError` if the footer is missing or counts other cases, if a line has another
     kind or format, and if a case has two results with one engine.
     """
-    lines = _lines(path)
+    lines = _lines(path, data)
     _, header = next(lines)
     assert isinstance(header, Header)  # noqa: S101 - `_lines` ensures it
     named = [entry.name for entry in header.engines]
@@ -295,7 +298,7 @@ def read_results(path: Path) -> Results:
             _compare(path, header, counts, engines, line)
             if (after := next(lines, None)) is not None:
                 raise InvalidRunError(f"{path}, line {after[0]}: the footer must be the last line")
-            return Results(path, header, engines, line)
+            return Results(path, header, engines, line, data)
         if line.engine not in counts:
             raise InvalidRunError(f"{where}: the header names no engine {line.engine!r:.80}")
         if isinstance(line, EngineLine):
@@ -365,14 +368,17 @@ def _compare(
         raise InvalidRunError(f"{path}: the footer does not match the statuses of the lines")
 
 
-def _lines(path: Path) -> Iterator[tuple[int, Line]]:
+def _lines(path: Path, content: bytes | None) -> Iterator[tuple[int, Line]]:
     """Yield the number and content of each line. The first is a header."""
-    if path.is_fifo():
+    if content is None and path.is_fifo():
         raise InvalidRunError(
             f"{path}: must be a file, not a pipe, because it is read more than once"
         )
     number = 0
-    for number, data in lines_of(path, LONGEST_LINE):
+    lines = (
+        lines_of(path, LONGEST_LINE) if content is None else enumerate(BytesIO(content), start=1)
+    )
+    for number, data in lines:
         where = f"{path}, line {number}"
         if not data.endswith(b"\n"):
             raise InvalidRunError(f"{where}: the line is truncated: no line feed ends it")
