@@ -22,8 +22,7 @@ from tokenref.cli import OneSentence
 from tokenref.commands.paths import FILE, FOLDER, must_be_writable, progress_bar, write
 from tokenref.errors import InputError
 from tokenref.known import read_known
-from tokenref.manifest import MANIFEST
-from tokenref.record_files import REGRESS
+from tokenref.record_files import MANIFEST, REGRESS
 from tokenref.reports.results import UNJUDGED
 from tokenref.runner import Run, run_engine
 

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from bpe_ref import vocabulary_by_concatenation
 from bpe_ref.tracing import trace
 from tokenref.commands.pictures import draw_picture, stage_picture
-from tokenref.commands.sampling import compared_engines
+from tokenref.commands.sampling import Asked, compared_engines
 from tokenref.experiment import Plan, cells, read_results
 
 FOLDER: Final = Path("docs/figures")
@@ -120,7 +120,9 @@ def figures() -> Mapping[str, str]:
 def draw() -> str:
     """Return the running sum of a row, and a random number on it."""
     settings = ["temperature=1", "top_p=1", "top_k=4"]
-    [engine] = compared_engines(["antigravity"], "2,1,0,0", "", settings, (0.7,), 0, "exact")
+    [engine] = compared_engines(
+        ["antigravity"], Asked("2,1,0,0", settings=settings, uniforms=(0.7,))
+    )
     return side_by_side("A draw", [("the random number 0.7", draw_picture(engine, 0.7))])
 
 
@@ -128,7 +130,7 @@ def _stage(wanted: Filtered) -> tuple[str, str]:
     """Return what one stage of an engine keeps, in words, and its drawing."""
     settings = wanted.settings
     [engine] = compared_engines(
-        [wanted.engine], wanted.row, "", settings, wanted.uniforms, 0, "exact"
+        [wanted.engine], Asked(wanted.row, settings=settings, uniforms=wanted.uniforms)
     )
     made, run, _ = engine
     for applied, stage in zip(run.applied, run.stages, strict=True):

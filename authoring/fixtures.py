@@ -26,19 +26,21 @@ from bpe_ref import BpeError, Vocabulary
 from bpe_ref.formats.files import write_atomically
 from bpe_ref.formats.plain_json import dump_plain_json
 from tokenref.catalogue import check_budget, check_together
-from tokenref.glossary import FLAGS
 from tokenref.judge import first_difference
-from tokenref.manifest import (
+from tokenref.operations import FLAGS
+from tokenref.record import Case, RecordError
+from tokenref.record_files import (
     LICENCES,
     MANIFEST,
+    REGRESS,
     FileEntry,
     Manifest,
     VocabularyEntry,
     dump_manifest,
+    dump_records,
     parse_manifest,
+    parse_records,
 )
-from tokenref.record import Case, RecordError
-from tokenref.record_files import REGRESS, dump_records, parse_records
 from tokenref.subjects import TokenizerFile, load_bytes
 
 FIXTURES: Final = Path(__file__).parent.parent / "fixtures"

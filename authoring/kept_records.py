@@ -18,8 +18,8 @@ from bpe_ref.formats.plain_json import parse_plain_json
 from bpe_ref.registry import REGISTRY
 from tokenref.answers import Ok
 from tokenref.errors import InputError
+from tokenref.fuzzing.comparing import answered_anew, right_answer_to
 from tokenref.fuzzing.plan import Question
-from tokenref.fuzzing.records import answered_anew, right_answer_to
 from tokenref.goldens import with_optional
 from tokenref.judge import judge
 from tokenref.record import Case, RecordError, answer_type, meaning_digest, op_of

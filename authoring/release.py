@@ -15,8 +15,7 @@ from typing import Final
 
 import msgspec
 
-from tokenref.manifest import MANIFEST, Manifest, manifest_digest, read_manifest
-from tokenref.record_files import parse_records
+from tokenref.record_files import MANIFEST, Manifest, manifest_digest, parse_records, read_manifest
 
 NAME: Final = "tokenref-fixtures"
 SUMS: Final = "SHA256SUMS"

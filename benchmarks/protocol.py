@@ -20,14 +20,12 @@ import msgspec
 
 from tokenref.catalogue import Catalogue
 from tokenref.floats import Floats, pack
-from tokenref.manifest import Manifest
-from tokenref.protocol.messages import RunAnswer
+from tokenref.protocol.messages import EXAMPLES, RunAnswer
 from tokenref.protocol.opening import open_program
-from tokenref.protocol.reading import EXAMPLES
-from tokenref.protocol.requests import export, read_requests
-from tokenref.protocol.responses import judge_responses
+from tokenref.protocol.requests import export, judge_responses, read_requests
 from tokenref.questions.sampling import FilterInput, KeepOutput, pack_parameters
 from tokenref.record import Case, make_case
+from tokenref.record_files import Manifest
 from tokenref.runner import run_engine
 from tokenref.verdicts import Exact
 

@@ -8,9 +8,9 @@ from typing import Any, Final
 from bpe_ref import vocabulary_by_concatenation
 from tokenref.catalogue import Catalogue
 from tokenref.judge import FAILURES
-from tokenref.manifest import Manifest, VocabularyEntry
 from tokenref.questions.text import CountOutput, TextInput
 from tokenref.record import Case, canonical_json, make_case
+from tokenref.record_files import Manifest, VocabularyEntry
 from tokenref.reports.results import CaseLine, EngineEntry, EngineLine, Footer, Header, Line, plain
 from tokenref.verdicts import Exact
 

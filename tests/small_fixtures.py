@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from tokenref.catalogue import fixtures_folder
-from tokenref.manifest import FileEntry, Manifest, dump_manifest, parse_manifest
 from tokenref.record import canonical_json
+from tokenref.record_files import FileEntry, Manifest, dump_manifest, parse_manifest
 
 RECORDS: Final = ("bpe/limit/cutting.jsonl", "bpe/count/texts.jsonl")
 """The record files that are taken, as far as they are about the vocabularies below."""

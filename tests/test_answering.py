@@ -10,9 +10,7 @@ from tokenref.catalogue import open_catalogue
 from tokenref.cli import main
 from tokenref.engines.table import Unavailable, engine
 from tokenref.errors import InvalidRunError
-from tokenref.protocol.answering import answer_requests
-from tokenref.protocol.requests import export, read_requests
-from tokenref.protocol.responses import judge_responses
+from tokenref.protocol.requests import answer_requests, export, judge_responses, read_requests
 from tokenref.record import op_of
 
 

@@ -31,12 +31,11 @@ from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.diagnosis import Result as CaseResult
 from tokenref.engines.table import Unavailable
 from tokenref.floats import floats
-from tokenref.judge import Judgement
 from tokenref.known import Known
 from tokenref.questions.sampling import LogitsInput, TokenOutput
 from tokenref.record import Case, make_case
 from tokenref.runner import Run
-from tokenref.verdicts import Exact
+from tokenref.verdicts import Exact, Judgement
 
 SHARED = {
     "README.md": f"a\n{TABLES_MARK}\nold\n{END_MARK}\nz\n",

@@ -23,8 +23,8 @@ from tests.drafted import cases_of
 from tokenref.answers import TEXT_OPS, Unsupported
 from tokenref.catalogue import open_catalogue
 from tokenref.engines.reference import ReferenceEngine
-from tokenref.glossary import FLAGS
 from tokenref.judge import judge
+from tokenref.operations import FLAGS
 from tokenref.questions.text import TextInput
 from tokenref.record import PIPELINE_OPS, TOKENIZER_OPS, Case, op_of
 from tokenref.record_files import dump_records, parse_records

@@ -14,8 +14,8 @@ from tests.test_cases import PAGES, sections
 from tokenref.catalogue import LARGE, Selection, open_catalogue
 from tokenref.errors import InvalidRunError
 from tokenref.goldens import OPTIONAL, golden, right_answer
-from tokenref.manifest import MANIFEST, read_manifest
 from tokenref.record import SAMPLER_OPS, RecordError, op_of
+from tokenref.record_files import MANIFEST, read_manifest
 from tokenref.rules import NAMED, choices_of
 from tokenref.subjects import SAMPLERS
 from tokenref.verdicts import Seeds, Stat, Survey

@@ -18,9 +18,8 @@ import pytest
 
 from tests.small_fixtures import checkout_fixtures
 from tests.test_pages import ROOT, code_of
-from tokenref.manifest import manifest_digest, parse_manifest
 from tokenref.record import op_of
-from tokenref.record_files import read_records
+from tokenref.record_files import manifest_digest, parse_manifest, read_records
 from tokenref.reports.results import read_results
 from tokenref.skeletons import write_skeleton
 

@@ -31,13 +31,11 @@ from tests.small_fixtures import checkout_fixtures
 from tokenref.answers import request_text
 from tokenref.catalogue import open_catalogue
 from tokenref.cli import main
-from tokenref.manifest import MANIFEST, manifest_digest, parse_manifest
 from tokenref.questions.text import TextInput
 from tokenref.record import op_of
-from tokenref.record_files import parse_records
+from tokenref.record_files import MANIFEST, manifest_digest, parse_manifest, parse_records
 from tokenref.reports.results import read_results
-from tokenref.reports.summary import SHOWN_FAILURES
-from tokenref.reports.terminal import split_detail
+from tokenref.reports.terminal import SHOWN_FAILURES, split_detail
 
 EXAMPLE = "bpe/encode/examples/*"
 VERSION = parse_manifest(checkout_fixtures()).version

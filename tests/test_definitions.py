@@ -3,13 +3,14 @@
 import pytest
 from click.testing import CliRunner
 
-from tokenref.commands.rules import definition_of, modules_of, rules
+from tokenref.commands.look import definition_of, rules
+from tokenref.operations import ABOUT
 from tokenref.record import SAMPLER_OPS
 
 ASK_OTHERS = {"chain", "distribution", "sample", "batch", "sequence", "stat", "seeds"}
 """Questions about an engine's whole chain, or several questions of another operation."""
 
-DEFINED = [op for op in SAMPLER_OPS if modules_of(op)]
+DEFINED = [op for op in SAMPLER_OPS if ABOUT[op].modules]
 
 
 def test_every_operation_is_defined_or_asks_another_one() -> None:
@@ -21,7 +22,7 @@ def test_every_operation_is_defined_or_asks_another_one() -> None:
 def test_a_definition_says_something_of_each_of_its_modules(op: str) -> None:
     words = definition_of(op)
     assert words is not None
-    assert len(words) > 200 * len(modules_of(op))
+    assert len(words) > 200 * len(ABOUT[op].modules)
     assert not words.startswith((" ", "\n"))
 
 

@@ -35,11 +35,11 @@ from tokenref.engines.reference import ReferenceSession
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.engines.table import engine as engine_named
 from tokenref.floats import nearest, pack, unpack
-from tokenref.judge import Judgement
 from tokenref.questions.text import TextInput
 from tokenref.record import PIPELINE_OPS, Case, op_of
 from tokenref.runner import Run, run_engine
 from tokenref.subjects import SAMPLERS
+from tokenref.verdicts import Judgement
 
 SEED = 20261122
 LONGEST_TOGETHER = 20_000

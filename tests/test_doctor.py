@@ -11,10 +11,8 @@ from click.testing import CliRunner
 
 from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.cli import main
-from tokenref.doctor.conversation import Finding
-from tokenref.doctor.hints import hint, hint_on_answer, near
-from tokenref.doctor.smoke import trials
-from tokenref.doctor.walk import examine
+from tokenref.doctor.conversation import Finding, hint, hint_on_answer, near
+from tokenref.doctor.walk import examine, trials
 from tokenref.protocol import channel
 from tokenref.protocol.channel import Patience, StartError
 

@@ -14,7 +14,7 @@ from bpe_ref import load
 from bpe_ref.encoder_steps import ENCODER_STEPS
 from tests.browser import CHROMIUM, DRIVER, open_browser
 from tokenref.cli import main
-from tokenref.commands.explain import explain
+from tokenref.commands.look import explain
 from tokenref.commands.pictures import CAPTIONS, _label
 
 

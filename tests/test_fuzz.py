@@ -32,13 +32,12 @@ from tokenref.fuzzing.campaign import (
     run_campaign,
     run_group,
 )
-from tokenref.fuzzing.comparing import Comparer
+from tokenref.fuzzing.comparing import Comparer, case_of
 from tokenref.fuzzing.drawn_questions import fingerprint, plan_of, questions_of
 from tokenref.fuzzing.findings import Finding
 from tokenref.fuzzing.journal import Footer, Journal, Writer, read_journal
 from tokenref.fuzzing.plan import GROUP, Plan, Question, Selection, Shard
 from tokenref.fuzzing.printing import print_finding
-from tokenref.fuzzing.records import case_of
 from tokenref.fuzzing.smaller_questions import smaller_sampling
 from tokenref.judge import judge
 from tokenref.known import Known

@@ -16,10 +16,9 @@ from tokenref.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import nearest, pack, unpack
 from tokenref.fuzzing.campaign import done_group
-from tokenref.fuzzing.comparing import Comparer
+from tokenref.fuzzing.comparing import Comparer, case_of
 from tokenref.fuzzing.drawn_questions import drawn, plan_of, questions_of
 from tokenref.fuzzing.plan import Question, Selection
-from tokenref.fuzzing.records import case_of
 from tokenref.judge import FAILURES, judge
 from tokenref.record import ADAPTIVE_OPS
 from tokenref.rounding.verdicts import sampler_verdict

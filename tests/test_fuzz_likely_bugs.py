@@ -15,9 +15,8 @@ from tests.strategies import examples
 from tokenref.cli import main
 from tokenref.floats import pack
 from tokenref.fuzzing.drawn_questions import plan_of
-from tokenref.fuzzing.findings import Finding
+from tokenref.fuzzing.findings import Finding, LikelyBugs, disagreement, likely_bugs, traits_of
 from tokenref.fuzzing.journal import Footer, Journal, merged, read_journal
-from tokenref.fuzzing.likely_bugs import LikelyBugs, disagreement, likely_bugs, traits_of
 from tokenref.fuzzing.plan import Plan, Selection, Shard
 from tokenref.fuzzing.printing import print_bugs
 

@@ -11,8 +11,8 @@ from tokenref.cli import main
 from tokenref.errors import InputError
 from tokenref.fuzzing.campaign import open_engine
 from tokenref.fuzzing.drawn_questions import plan_of
+from tokenref.fuzzing.findings import likely_bugs
 from tokenref.fuzzing.journal import Group, Journal, merged, read_journal
-from tokenref.fuzzing.likely_bugs import likely_bugs
 from tokenref.fuzzing.plan import Plan, Selection, Shard
 from tokenref.fuzzing.promoting import open_regressions, own_target, promoted
 from tokenref.goldens import open_goldens

@@ -19,7 +19,7 @@ from tokenref.cli import main
 from tokenref.engines.table import engine
 from tokenref.floats import Floats
 from tokenref.judging_samplers import row_of
-from tokenref.protocol.answering import answer_requests
+from tokenref.protocol.requests import answer_requests
 from tokenref.questions.sampling import BatchInput
 from tokenref.record import Case
 from tokenref.verdicts import Rows

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from tests.small_fixtures import small_fixtures, vouch
 from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.cli import main
-from tokenref.manifest import parse_manifest
 from tokenref.record import RecordError, canonical_json
+from tokenref.record_files import parse_manifest
 
 RECORDS: Final = "bpe/count/texts.jsonl"
 KINDS: Final = (

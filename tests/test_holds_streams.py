@@ -178,7 +178,7 @@ LOSING = """
 import gc, os, signal, sys, time
 from tokenref.cli import main
 from tokenref.commands import endings
-import tokenref.commands.rules
+import tokenref.commands.look
 timer = endings.Timer
 def noted(*given):
     os.write(1, b"lost")

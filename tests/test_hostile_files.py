@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from tests.small_fixtures import small_fixtures
 from tokenref.cli import main
 from tokenref.protocol.channel import Process
-from tokenref.protocol.reading import ProtocolError, read_hello, read_run
+from tokenref.protocol.messages import ProtocolError, read_hello, read_run
 
 
 def run(*words: str) -> Result:

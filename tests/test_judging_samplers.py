@@ -10,7 +10,7 @@ import pytest
 from tokenref.answers import UNDECLARED, Declared, Ok
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import floats, pack
-from tokenref.judge import Judgement, judge
+from tokenref.judge import judge
 from tokenref.questions.sampling import pack_parameters
 from tokenref.record import OPERATIONS, Case, RecordError, answer_type, make_case
 from tokenref.subjects import SAMPLERS
@@ -19,6 +19,7 @@ from tokenref.verdicts import (
     Close,
     Either,
     Exact,
+    Judgement,
     MustRefuse,
     Row,
     Rows,

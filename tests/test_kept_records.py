@@ -20,12 +20,12 @@ from tokenref.catalogue import Selection, fixtures_folder, open_catalogue
 from tokenref.cli import main
 from tokenref.engines.table import engine
 from tokenref.errors import InputError
+from tokenref.fuzzing.comparing import answered_anew
 from tokenref.fuzzing.findings import Finding, written
 from tokenref.fuzzing.plan import Question
 from tokenref.fuzzing.promoting import Promoted, own_target, promoted, promoted_to_fixtures
-from tokenref.fuzzing.records import answered_anew
-from tokenref.glossary import FLAGS
 from tokenref.known import read_known
+from tokenref.operations import FLAGS
 from tokenref.record import Case, RecordError, canonical_json, meaning_digest
 from tokenref.record_files import dump_records, read_records
 from tokenref.runner import run_engine

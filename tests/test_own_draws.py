@@ -23,15 +23,13 @@ from tokenref.catalogue import open_catalogue
 from tokenref.engines.reference_laws import law_of_step, rows_of_step, shares_of_row
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import floats, pack
-from tokenref.judge import Judgement, judge
-from tokenref.protocol.answering import answer_requests
-from tokenref.protocol.requests import export, read_requests
-from tokenref.protocol.responses import judge_responses
+from tokenref.judge import judge
+from tokenref.protocol.requests import answer_requests, export, judge_responses, read_requests
 from tokenref.questions.sampling import BatchStatInput, SeedsInput, SpeculativeStatInput
 from tokenref.record import OPERATIONS, OWN_DRAW_OPS, Case, make_case, op_of
 from tokenref.rules import choices_of
 from tokenref.subjects import SAMPLERS
-from tokenref.verdicts import Seeds, Stat, Verdict
+from tokenref.verdicts import Judgement, Seeds, Stat, Verdict
 
 KILLED_BY: Mapping[str, set[str]] = {
     "own-draws-are-hotter": {"falling", "peaked"},

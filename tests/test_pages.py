@@ -16,7 +16,7 @@ from sampling_ref import STEPS
 from sampling_ref.steps.step import REQUIRED
 from tokenref.cli import main
 from tokenref.generators import CONVERSIONS, GENERATORS
-from tokenref.lessons import lesson
+from tokenref.operations import ABOUT
 from tokenref.record import OPS, SAMPLER_OPS
 from tokenref.rules import points, slug
 from tokenref.verdicts import SamplerErrorCode, TokenizerErrorCode
@@ -281,7 +281,7 @@ def test_every_command_that_a_page_shows_exists_with_its_options(page: Path) -> 
 
 @pytest.mark.parametrize("op", OPS)
 def test_the_book_teaches_every_operation_with_an_example(op: str) -> None:
-    page, _, anchor = lesson(op).partition("#")
+    page, _, anchor = ABOUT[op].lesson.partition("#")
     sections = re.split(r"^## ", (ROOT / page).read_text("utf-8"), flags=re.MULTILINE)[1:]
     found = [section for section in sections if anchor_of(section.partition("\n")[0]) == anchor]
     assert len(found) == 1

@@ -16,13 +16,12 @@ from tokenref.catalogue import open_catalogue
 from tokenref.cli import main
 from tokenref.engines.table import engine_names
 from tokenref.generators import CONVERSIONS, GENERATORS
-from tokenref.glossary import FLAGS
-from tokenref.judge import Status
+from tokenref.operations import FLAGS
 from tokenref.protocol.messages import PROTO
 from tokenref.record import OPS
 from tokenref.reports.results import FORMAT
 from tokenref.rules import points, slug
-from tokenref.verdicts import SamplerErrorCode, TokenizerErrorCode
+from tokenref.verdicts import SamplerErrorCode, Status, TokenizerErrorCode
 
 RELEASED = Path(__file__).parent / "data" / "released_names.txt"
 

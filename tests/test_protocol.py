@@ -16,13 +16,13 @@ from msgspec import UNSET, UnsetType
 from bpe_ref import vocabulary_by_concatenation
 from tokenref.answers import Answer, Ok
 from tokenref.catalogue import Catalogue, batches
-from tokenref.manifest import Manifest, VocabularyEntry
 from tokenref.protocol import channel
 from tokenref.protocol.channel import Patience, Process, StartError
 from tokenref.protocol.engine import ProtocolEngine, ProtocolSession
 from tokenref.protocol.opening import GreetingError, open_program
 from tokenref.questions.text import CountOutput, IdsOutput, Stages, TextInput
 from tokenref.record import Case, make_case, op_of
+from tokenref.record_files import Manifest, VocabularyEntry
 from tokenref.runner import Run, run_engine
 from tokenref.verdicts import Exact, MustRefuse
 

@@ -18,8 +18,7 @@ from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.cli import main
 from tokenref.errors import InvalidRunError
 from tokenref.protocol.channel import Function
-from tokenref.protocol.requests import read_requests
-from tokenref.protocol.responses import judge_responses
+from tokenref.protocol.requests import judge_responses, read_requests
 
 SELECTION = ("--op", "limit", "--op", "decode")
 Message = dict[str, Any]
@@ -385,7 +384,7 @@ def test_a_file_that_cannot_be_read_is_said_in_a_sentence(exported: Path, tmp_pa
 def test_a_line_without_end_is_not_read_into_memory(
     exported: Path, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tokenref.protocol.responses.LONGEST_LINE", 1000)
+    monkeypatch.setattr("tokenref.protocol.requests.LONGEST_LINE", 1000)
     questions = read_requests(exported / "requests.jsonl", catalogue)
     with pytest.raises(InvalidRunError, match="a line has at most 1,000 bytes"):
         judge_responses(exported / "responses.jsonl", questions, catalogue)

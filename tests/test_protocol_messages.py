@@ -10,10 +10,13 @@ import msgspec
 import pytest
 
 from authoring.schemas import schema
-from tokenref.protocol.messages import HelloAnswer, LoadAnswer, Request, RunAnswer
-from tokenref.protocol.reading import (
+from tokenref.protocol.messages import (
     EXAMPLES,
+    HelloAnswer,
+    LoadAnswer,
     ProtocolError,
+    Request,
+    RunAnswer,
     WholeRunError,
     read_hello,
     read_load,

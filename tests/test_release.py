@@ -15,9 +15,8 @@ from click.testing import CliRunner, Result
 from authoring.__main__ import main
 from authoring.release import SUMS, broken_promises, release
 from tests.small_fixtures import checkout_fixtures, small_fixtures, vouch
-from tokenref.manifest import parse_manifest
 from tokenref.record import Case, meaning_digest
-from tokenref.record_files import dump_records, read_records
+from tokenref.record_files import dump_records, parse_manifest, read_records
 
 VERSION = parse_manifest(checkout_fixtures()).version
 LIMIT = "bpe/limit/cutting.jsonl"

@@ -8,11 +8,11 @@ import pytest
 
 from tests.browser import CHROMIUM, DRIVER, Browser, open_browser
 from tests.results_files import catalogue, line, record, whole, write
-from tokenref.judge import Status
 from tokenref.questions.text import TextInput
-from tokenref.reports.changes import changes
 from tokenref.reports.html.page import html_report
 from tokenref.reports.results import EngineEntry, KnownEntry, read_results
+from tokenref.reports.terminal import changes
+from tokenref.verdicts import Status
 
 pytestmark = pytest.mark.skipif(
     not (CHROMIUM and DRIVER), reason="chromium and chromedriver are not installed"

@@ -21,16 +21,11 @@ from tokenref.catalogue import open_catalogue
 from tokenref.cli import main
 from tokenref.diagnosis import Result as CaseResult
 from tokenref.errors import InvalidRunError
-from tokenref.judge import Judgement, Status
 from tokenref.known import read_known, with_known
-from tokenref.manifest import manifest_digest
 from tokenref.readable import readable, readable_answer
-from tokenref.reports.changes import Change, changes, notes
-from tokenref.reports.html.data import compressed
-from tokenref.reports.html.matrix import table
-from tokenref.reports.html.page import html_report, pages_beside
+from tokenref.record_files import manifest_digest
+from tokenref.reports.html.page import compressed, html_report, pages_beside, table
 from tokenref.reports.junit import junit_report
-from tokenref.reports.lines import dump_report
 from tokenref.reports.results import (
     LONGEST_LINE,
     CaseLine,
@@ -39,9 +34,12 @@ from tokenref.reports.results import (
     Footer,
     Header,
     KnownEntry,
+    dump_report,
     read_results,
 )
+from tokenref.reports.terminal import Change, changes, notes
 from tokenref.runner import Run
+from tokenref.verdicts import Judgement, Status
 
 HOSTILE = "</script><img src=x onerror=hit()>\u2028\u202e\x1b[31m\x00]]>&\"'"
 CASES = [
@@ -640,7 +638,7 @@ def test_more_results_than_readers_can_hold_are_refused(
     whole_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module, option, sentence in (
-        ("html.data", "--html", "an HTML report can have at most 5 results, got 6: select fewer"),
+        ("html.page", "--html", "an HTML report can have at most 5 results, got 6: select fewer"),
         ("junit", "--junit", "JUnit XML can have at most 5 results, got 6"),
     ):
         monkeypatch.setattr(f"tokenref.reports.{module}.MOST_LINES", 5)

@@ -15,9 +15,9 @@ from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.table import engine_names
 from tokenref.errors import InvalidRunError
 from tokenref.known import Known, read_known
-from tokenref.manifest import Manifest, VocabularyEntry
 from tokenref.questions.text import IdsOutput, TextInput
 from tokenref.record import Case, make_case
+from tokenref.record_files import Manifest, VocabularyEntry
 from tokenref.runner import Run, run_engine
 from tokenref.verdicts import Exact, MustRefuse
 

@@ -44,8 +44,8 @@ from tokenref.answers import Answer, Ok, Unsupported
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import floats, unpack
 from tokenref.generators import CONVERSIONS, GENERATORS
-from tokenref.glossary import FLAGS
 from tokenref.judge import judge
+from tokenref.operations import FLAGS
 from tokenref.record import OWN_DRAW_OPS, Case, op_of
 from tokenref.rules import all_choices, choices_of, is_open, points, rule_name, rule_names
 from tokenref.subjects import SAMPLERS

@@ -32,8 +32,7 @@ from tokenref.floats import unpack
 from tokenref.judge import judge
 from tokenref.questions.sampling import KeepOutput
 from tokenref.record import FILTER_OPS, Case, op_of
-from tokenref.rounding.arithmetics import ARITHMETICS, BLOCK, Arithmetic
-from tokenref.rounding.filters import enough
+from tokenref.rounding.filters import ARITHMETICS, BLOCK, Arithmetic, enough
 from tokenref.rounding.margins import (
     CAP,
     FEWEST,

@@ -22,12 +22,12 @@ from tests.test_cases import sections
 from tokenref.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import pack, unpack
-from tokenref.glossary import FLAGS
 from tokenref.judge import judge
+from tokenref.operations import FLAGS
 from tokenref.record import ROW_OPS, Case, canonical_json, op_of
-from tokenref.rounding.chains import asked, prove_decided
 from tokenref.rounding.margins import UndecidedError
 from tokenref.rounding.rows import row_verdict, softmax_verdict
+from tokenref.rounding.verdicts import asked, prove_decided
 from tokenref.rules import rule_name
 from tokenref.subjects import SAMPLERS
 from tokenref.verdicts import Close, Either, Exact, MustRefuse, Set

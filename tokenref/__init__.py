@@ -4,10 +4,10 @@ Read in this order:
 
 errors, files     errors that end a command; reading files of the user
 record, verdicts, questions/, floats     a golden record: question, answer, how answers are judged
-glossary, rules     the flags of records; the rules of samplers, by name
-record_files, manifest, catalogue, subjects     the fixtures: files, vocabularies, selections
+operations, rules     operations and flags of records; rules of samplers, by name
+record_files, catalogue, subjects     the fixtures: files, vocabularies, selections
 answers, engines/     what an engine is; the reference and real engines behind that interface
-judge, judging_samplers, judging_own_draws, known     compare an answer with a record
+judge, judging_samplers, known     compare an answer with a record
 rounding/     which answers about samplers rounding may change
 protocol/     any program as an engine, through pipes or files
 runner, corpus     run an engine on records, or on a text

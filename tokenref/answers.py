@@ -268,6 +268,56 @@ def as_text(content: bytes | str) -> str | None:
         return None
 
 
+class TextSession:
+    """A session for the basic operations on text. Each engine adds what it has."""
+
+    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
+        """Answer one request."""
+        if op not in TEXT_OPS:
+            return Unsupported("has no such operation")
+        if op == "decode":
+            return self.decode(request)
+        if op == "special":
+            return self.special(request["text"], request)
+        content = request_text(request)
+        text = as_text(content)
+        if op == "pieces":
+            return self.pieces(str(text))
+        if text is None:
+            found = self.encode_bytes(bytes(content))  # type: ignore[arg-type]  # no text
+        else:
+            found = self.count(text) if op == "count" else self.encode(text)
+        if isinstance(found, Unsupported):
+            return found
+        if op == "encode":
+            return Ok({"ids": found})
+        return Ok({"count": found if isinstance(found, int) else len(found)})
+
+    def encode(self, text: str) -> Any:
+        """Return the ids of a text, in which special tokens are text, or `Unsupported`."""
+        raise NotImplementedError
+
+    def encode_bytes(self, data: bytes) -> Any:
+        """Return the ids of bytes that are not UTF-8, or `Unsupported`."""
+        return Unsupported("accepts only text")
+
+    def count(self, text: str) -> Any:
+        """Return the ids of a text, or their number."""
+        return self.encode(text)
+
+    def decode(self, request: Mapping[str, Any]) -> Answer:
+        """Answer `decode`."""
+        raise NotImplementedError
+
+    def special(self, text: str, request: Mapping[str, Any]) -> Answer:
+        """Answer `special`."""
+        return Unsupported("has no special tokens")
+
+    def pieces(self, text: str) -> Answer:
+        """Answer `pieces`."""
+        return Unsupported("does not return its pieces")
+
+
 SESSION: Final = "session"
 
 Ask: TypeAlias = Callable[[str, Mapping[str, Any]], Answer]

@@ -19,17 +19,20 @@ import msgspec
 from bpe_ref import BpeError
 from bpe_ref.formats.plain_json import parse_plain_json
 from tokenref.errors import InvalidRunError
-from tokenref.manifest import (
+from tokenref.questions.sampling import BatchInput, BatchStatInput, SeedsInput
+from tokenref.record import ROW_OPS, Case, RecordError, op_of
+from tokenref.record_files import (
+    REGRESS,
     FileEntry,
+    FixturePath,
     Manifest,
     VocabularyEntry,
     manifest_digest,
     parse_manifest,
+    read_file,
     read_manifest,
+    read_records,
 )
-from tokenref.questions.sampling import BatchInput, BatchStatInput, SeedsInput
-from tokenref.record import ROW_OPS, Case, RecordError, op_of
-from tokenref.record_files import REGRESS, FixturePath, read_file, read_records
 from tokenref.subjects import (
     SAMPLERS,
     Subject,
@@ -252,12 +255,13 @@ class Catalogue:
         return ""
 
     def _wanted(self, case: Case, selection: Selection) -> bool:
+        is_named = case.id in selection.ids or LARGE in selection.flags
         return (
             (not selection.ids or any(fnmatchcase(case.id, glob) for glob in selection.ids))
             and (not selection.ops or op_of(case) in selection.ops)
             and (not selection.flags or not set(selection.flags).isdisjoint(case.flags))
             and set(selection.without_flags).isdisjoint(case.flags)
-            and (selection.large or not is_large(case) or _is_named(case, selection))
+            and (selection.large or not is_large(case) or is_named)
             and (selection.rows_at_most is None or rows_of(case) <= selection.rows_at_most)
             and (not selection.profiles or case.profile in selection.profiles)
             and (not selection.vocabularies or self.name(case.vocab) in selection.vocabularies)
@@ -283,10 +287,6 @@ def rows_of(case: Case) -> int:
         case SeedsInput(batches=batches):
             return max(map(len, batches))
     return 1
-
-
-def _is_named(case: Case, selection: Selection) -> bool:
-    return case.id in selection.ids or LARGE in selection.flags
 
 
 def open_catalogue(folder: FixturePath | None = None, digest: str | None = None) -> Catalogue:

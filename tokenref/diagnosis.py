@@ -25,11 +25,11 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 import msgspec
 
 from tokenref.answers import Answer, Crashed, Ok, Refused, TimedOut, request_text
-from tokenref.floats import DIGITS, TYPES, from_digits
-from tokenref.judge import FAILURES, Judgement, Status, runs_of
+from tokenref.floats import numbers_of
+from tokenref.judge import FAILURES, runs_of
 from tokenref.questions.text import DecodeInput, SpecialInput, TextInput
 from tokenref.record import OWN_DRAW_OPS, Case, canonical_json, op_of
-from tokenref.verdicts import MustRefuse
+from tokenref.verdicts import Judgement, MustRefuse, Status
 
 PATH: Final = Path(__file__).parent / "causes.json.xz"
 
@@ -132,10 +132,9 @@ def _rounded(value: Any) -> Any:
         return [_rounded(entry) for entry in value]
     if not isinstance(value, dict):
         return value
-    if len(value) == 1:
-        ((key, digits),) = value.items()
-        if key in TYPES and isinstance(digits, str) and len(digits) % DIGITS[key] == 0:
-            return [intern(f"{number:.3g}") for number in from_digits(digits, key)]
+    numbers = numbers_of(value)
+    if numbers is not None:
+        return [intern(f"{number:.3g}") for number in numbers]
     return {key: _rounded(entry) for key, entry in value.items()}
 
 

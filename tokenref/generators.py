@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count, islice
-from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 from sampling_ref.errors import ParameterError, RandomNumberError, UnknownNameError
@@ -227,15 +226,13 @@ def _in_another_width(generator: Generator, width: str) -> Generator:
     return replace(generator, bits=bits, words=words)
 
 
-GENERATORS: Final[Mapping[str, Generator]] = MappingProxyType(
-    {
-        **_GENERATORS,
-        **{
-            f"{name}+{width}": _in_another_width(_GENERATORS[name], width)
-            for name, width in _IN_ANOTHER_WIDTH
-        },
-    }
-)
+GENERATORS: Final[Mapping[str, Generator]] = {
+    **_GENERATORS,
+    **{
+        f"{name}+{width}": _in_another_width(_GENERATORS[name], width)
+        for name, width in _IN_ANOTHER_WIDTH
+    },
+}
 """All generators in records, by name."""
 
 
@@ -276,31 +273,27 @@ class Conversion:
     """The type of the number."""
 
 
-def _exllamav2(first: int, second: int) -> float:
-    return uniforms.exllamav2_float(uniforms.mt19937_double(first, second))
-
-
-CONVERSIONS: Final[Mapping[str, Conversion]] = MappingProxyType(
-    {
-        "libstdcxx-double": Conversion(uniforms.libstdcxx_double, 2, 32, "f64"),
-        "libstdcxx-float": Conversion(uniforms.libstdcxx_float, 1, 32, "f32"),
-        "mt19937-double": Conversion(uniforms.mt19937_double, 2, 32, "f64"),
-        "numpy-double": Conversion(uniforms.numpy_double, 1, 64, "f64"),
-        "numpy-float": Conversion(uniforms.numpy_float, 1, 32, "f32"),
-        "torch-cpu-double": Conversion(uniforms.torch_cpu_double, 2, 32, "f64"),
-        "torch-cpu-float": Conversion(uniforms.torch_cpu_float, 1, 32, "f32"),
-        "curand-float": Conversion(uniforms.curand_float, 1, 32, "f32"),
-        "torch-cuda-float": Conversion(uniforms.torch_cuda_float, 1, 32, "f32"),
-        "rust-double": Conversion(uniforms.rust_double, 1, 64, "f64"),
-        "rust-float": Conversion(uniforms.rust_float, 1, 32, "f32"),
-        "rust-weighted-index": Conversion(uniforms.rust_weighted_index, 1, 32, "f32"),
-        "vllm-float": Conversion(uniforms.vllm_float, 1, 32, "f32"),
-        "vllm-double": Conversion(uniforms.vllm_double, 2, 32, "f64"),
-        "sglang-double": Conversion(uniforms.sglang_double, 1, 32, "f64"),
-        "exllamav2-float": Conversion(_exllamav2, 2, 32, "f32"),
-        "mlx-float": Conversion(uniforms.mlx_float, 1, 32, "f32"),
-    }
-)
+CONVERSIONS: Final[Mapping[str, Conversion]] = {
+    "libstdcxx-double": Conversion(uniforms.libstdcxx_double, 2, 32, "f64"),
+    "libstdcxx-float": Conversion(uniforms.libstdcxx_float, 1, 32, "f32"),
+    "mt19937-double": Conversion(uniforms.mt19937_double, 2, 32, "f64"),
+    "numpy-double": Conversion(uniforms.numpy_double, 1, 64, "f64"),
+    "numpy-float": Conversion(uniforms.numpy_float, 1, 32, "f32"),
+    "torch-cpu-double": Conversion(uniforms.torch_cpu_double, 2, 32, "f64"),
+    "torch-cpu-float": Conversion(uniforms.torch_cpu_float, 1, 32, "f32"),
+    "curand-float": Conversion(uniforms.curand_float, 1, 32, "f32"),
+    "torch-cuda-float": Conversion(uniforms.torch_cuda_float, 1, 32, "f32"),
+    "rust-double": Conversion(uniforms.rust_double, 1, 64, "f64"),
+    "rust-float": Conversion(uniforms.rust_float, 1, 32, "f32"),
+    "rust-weighted-index": Conversion(uniforms.rust_weighted_index, 1, 32, "f32"),
+    "vllm-float": Conversion(uniforms.vllm_float, 1, 32, "f32"),
+    "vllm-double": Conversion(uniforms.vllm_double, 2, 32, "f64"),
+    "sglang-double": Conversion(uniforms.sglang_double, 1, 32, "f64"),
+    "exllamav2-float": Conversion(
+        lambda one, two: uniforms.exllamav2_float(uniforms.mt19937_double(one, two)), 2, 32, "f32"
+    ),
+    "mlx-float": Conversion(uniforms.mlx_float, 1, 32, "f32"),
+}
 """All conversions in records, those of `sampling_ref.random.uniforms`."""
 
 

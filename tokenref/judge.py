@@ -1,9 +1,8 @@
 """Judge one answer by one record: the status, and where the answer first differs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET
@@ -27,40 +26,12 @@ from tokenref.judging_samplers import compare
 from tokenref.readable import readable
 from tokenref.record import Case
 from tokenref.subjects import Subject
-from tokenref.verdicts import MustRefuse
-
-Status: TypeAlias = Literal[
-    "pass",
-    "fail",
-    "wrong_error",
-    "crash",
-    "timeout",
-    "unsupported",
-    "skip",
-    "not_run",
-    "xfail",
-    "xpass",
-]
+from tokenref.verdicts import Judgement, MustRefuse, Status, judged
 
 FAILURES: Final = frozenset({"fail", "wrong_error", "crash", "timeout", "xpass"})
 """The statuses that make a run end with exit code 1."""
 
 _STAGES: Final = ("pieces", "merges")  # in the order in which they happen
-
-
-@dataclass(frozen=True)
-class Judgement:
-    """The result of one case."""
-
-    status: Status
-    detail: str = ""
-    """One line: where the answer first differs, or why there is no answer."""
-
-    remark: str = ""
-    """A remark about an answer that passes, such as which alternative it is."""
-
-    ulp: int | None = None
-    """The largest distance between compared numbers, in units in the last place."""
 
 
 PASS: Final = Judgement("pass")
@@ -101,21 +72,15 @@ def judge(
     if isinstance(answer, Refused):
         return Judgement("wrong_error", f"a valid input was refused: {answer.message}")
     if case.vocab is None:
-        found = compare(case, answer.out, declared)
-        status: Status = "fail" if found.detail else "pass"
-        judgement = Judgement(status, found.detail, found.remark, found.ulp)
+        judgement = compare(case, answer.out, declared)
     else:
         expected = _plain(msgspec.to_builtins(case.out))
         remark = ""
         if declared.fields is not None and not case.id.startswith(CANARY):
             expected = {key: expected[key] for key in declared.fields}
             remark = f"only {', '.join(declared.fields)}"
-        difference = _difference(expected, answer.out, subject)
-        judgement = (
-            Judgement("pass", remark=remark)
-            if difference is None
-            else Judgement("fail", difference)
-        )
+        detail = _difference(expected, answer.out, subject) or ""
+        judgement = judged(detail, "" if detail else remark)
     missing = _missing_stage(case, answer.out, declared) if judgement.status == "pass" else ""
     if missing:
         return Judgement("fail", f"stage {missing}: declared in hello but missing in the answer")

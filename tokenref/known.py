@@ -12,14 +12,15 @@ from pathlib import Path
 from typing import Annotated, Final, Literal
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta
 
-from tokenref.judge import Judgement
+from tokenref.floats import Strict
 from tokenref.record import RecordError, Why
 from tokenref.record_files import GZIP, read_file
+from tokenref.verdicts import Judgement
 
 
-class Known(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Known(Strict, frozen=True, kw_only=True):
     """One known difference."""
 
     title: Annotated[str, Meta(min_length=3)]

@@ -8,9 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from hashlib import sha256
-from importlib.resources import files
 from operator import or_
-from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, TypeAlias, cast, get_type_hints
 
 import msgspec
@@ -19,6 +17,7 @@ from msgspec import Meta, Struct
 from sampling_ref.steps.table import STEPS
 from tokenref.errors import InvalidRunError
 from tokenref.floats import Strict
+from tokenref.operations import ABOUT
 from tokenref.questions import sampling as rows
 from tokenref.questions import sequences as calls
 from tokenref.questions import text
@@ -174,23 +173,10 @@ _SAMPLER_TYPES: Final[Mapping[str, tuple[type[Struct], type[Struct]]]] = {
     "seeds": (rows.SeedsInput, rows.SeedsOutput),
 }
 
-_ABOUT: Final[Mapping[str, str]] = {
-    **{op: f"which tokens {op.replace('_', '-')} keeps" for op in FILTER_OPS},
-    **{op: f"for the logits after the step {op.replace('_', ' ')}" for op in ROW_OPS},
-    **{
-        op: f"for the token that {op.replace('_', ' ')} draws, and its new state"
-        for op in ADAPTIVE_OPS
-    },
-    **json.loads(files("tokenref.questions").joinpath("about.json").read_bytes()),
+OPERATIONS: Final[Mapping[str, Operation]] = {
+    op: Operation(question, answer, ABOUT[op].asks)
+    for op, (question, answer) in {**_TOKENIZER_TYPES, **_SAMPLER_TYPES}.items()
 }
-"""What each operation asks."""
-
-OPERATIONS: Final[Mapping[str, Operation]] = MappingProxyType(
-    {
-        op: Operation(question, answer, _ABOUT[op])
-        for op, (question, answer) in {**_TOKENIZER_TYPES, **_SAMPLER_TYPES}.items()
-    }
-)
 """Every operation by its name."""
 
 
@@ -210,12 +196,10 @@ def _case_type(op: str, operation: Operation, base: type[Case]) -> type[Case]:
     return cast("type[Case]", made)
 
 
-CASE_OF_OP: Final[Mapping[str, type[Case]]] = MappingProxyType(
-    {
-        op: _case_type(op, each, TokenizerCase if op in _TOKENIZER_TYPES else SamplerCase)
-        for op, each in OPERATIONS.items()
-    }
-)
+CASE_OF_OP: Final[Mapping[str, type[Case]]] = {
+    op: _case_type(op, each, TokenizerCase if op in _TOKENIZER_TYPES else SamplerCase)
+    for op, each in OPERATIONS.items()
+}
 ANY_CASE: Final[Any] = reduce(or_, CASE_OF_OP.values())
 """The union of all types of cases."""
 

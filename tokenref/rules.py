@@ -13,7 +13,6 @@ names of generators and of conversions.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import product
-from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from sampling_ref.draws.reported import PLACED, RANKS, TIES
@@ -25,9 +24,10 @@ Choices: TypeAlias = Mapping[str, Any]
 
 STANDARD: Final = "standard"
 
-NAMED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {"random_words": tuple(GENERATORS), "uniforms": tuple(CONVERSIONS)}
-)
+NAMED: Final[Mapping[str, tuple[str, ...]]] = {
+    "random_words": tuple(GENERATORS),
+    "uniforms": tuple(CONVERSIONS),
+}
 """The operations whose profiles are names of their own; `choices_of` returns them as `name`."""
 
 RACES: Final = ("gumbel max", "exponential race")
@@ -35,51 +35,47 @@ RACES: Final = ("gumbel max", "exponential race")
 
 _REPORTED: Final = {"placed": PLACED, "rank": RANKS, "ties": TIES}
 
-OTHER_POINTS: Final[Mapping[str, Mapping[str, tuple[Any, ...]]]] = MappingProxyType(
-    {
-        "softmax": {},
-        "steps": {},
-        "draw": {
-            "method": ("inverse cdf", *RACES, "torch race", "torch walk"),
-            "boundary": ("exceed", "reach"),
-            "zero_weight": ("never", "as walked"),
-            "noise": ("-log u", "-log(1-u)"),
-        },
-        "speculative": {
-            "method": ("chain", "block", "tree", "target only", "matching", "typical"),
-            "equality": ("reject", "accept"),
-            "undrafted": ("by ratio", "reject", "accept"),
-            "if_equal": ("error", "target"),
-        },
-        "speculative_steps": {"method": ("chain", "matching")},
-        "residual": {"if_equal": ("error", "target")},
-        "top_logprobs": {"of": ("raw", "processed"), **_REPORTED},
-        "prompt_logprobs": _REPORTED,
-        "mirostat_1": {
-            "whole": ("floor", "nearest and one"),
-            "flat": ("limit", "one"),
-            "whose": ("whole", "kept"),
-        },
-        "mirostat_2": {"whose": ("whole", "kept")},
-        "adaptive_p": {"boundary": ("exceed", "reach")},
-        "stat": {},
-        "stat_speculative": {"method": ("chain", "block", "matching")},
-        "stat_batch": {},
-        "seeds": {},
-    }
-)
+OTHER_POINTS: Final[Mapping[str, Mapping[str, tuple[Any, ...]]]] = {
+    "softmax": {},
+    "steps": {},
+    "draw": {
+        "method": ("inverse cdf", *RACES, "torch race", "torch walk"),
+        "boundary": ("exceed", "reach"),
+        "zero_weight": ("never", "as walked"),
+        "noise": ("-log u", "-log(1-u)"),
+    },
+    "speculative": {
+        "method": ("chain", "block", "tree", "target only", "matching", "typical"),
+        "equality": ("reject", "accept"),
+        "undrafted": ("by ratio", "reject", "accept"),
+        "if_equal": ("error", "target"),
+    },
+    "speculative_steps": {"method": ("chain", "matching")},
+    "residual": {"if_equal": ("error", "target")},
+    "top_logprobs": {"of": ("raw", "processed"), **_REPORTED},
+    "prompt_logprobs": _REPORTED,
+    "mirostat_1": {
+        "whole": ("floor", "nearest and one"),
+        "flat": ("limit", "one"),
+        "whose": ("whole", "kept"),
+    },
+    "mirostat_2": {"whose": ("whole", "kept")},
+    "adaptive_p": {"boundary": ("exceed", "reach")},
+    "stat": {},
+    "stat_speculative": {"method": ("chain", "block", "matching")},
+    "stat_batch": {},
+    "seeds": {},
+}
 """The points of operations other than steps, with the standard choice first."""
 
-OPEN_AFTER: Final[Mapping[tuple[str, str], tuple[str, tuple[str, ...]]]] = MappingProxyType(
-    {
-        ("draw", "boundary"): ("method", ("inverse cdf",)),
-        ("draw", "zero_weight"): ("boundary", ("reach",)),
-        ("draw", "noise"): ("method", RACES),
-        ("speculative", "equality"): ("method", ("chain", "block", "tree")),
-        ("speculative", "undrafted"): ("method", ("chain",)),
-        ("speculative", "if_equal"): ("method", ("chain",)),
-    }
-)
+OPEN_AFTER: Final[Mapping[tuple[str, str], tuple[str, tuple[str, ...]]]] = {
+    ("draw", "boundary"): ("method", ("inverse cdf",)),
+    ("draw", "zero_weight"): ("boundary", ("reach",)),
+    ("draw", "noise"): ("method", RACES),
+    ("speculative", "equality"): ("method", ("chain", "block", "tree")),
+    ("speculative", "undrafted"): ("method", ("chain",)),
+    ("speculative", "if_equal"): ("method", ("chain",)),
+}
 """Points that are only open after one of these choices at an earlier point."""
 
 

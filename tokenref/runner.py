@@ -33,11 +33,12 @@ from tokenref.answers import (
 )
 from tokenref.catalogue import CANARY, Catalogue, batches
 from tokenref.diagnosis import Diagnosis, Result, diagnose, result_of
-from tokenref.judge import FAILURES, PASS, Judgement, Status, judge
-from tokenref.judging_own_draws import short
+from tokenref.judge import FAILURES, PASS, judge
+from tokenref.judging_samplers import short
 from tokenref.known import Known, stale_globs, with_known
 from tokenref.record import OWN_DRAW_OPS, Case, op_of
 from tokenref.subjects import OneSession, Subject, load_subject
+from tokenref.verdicts import Judgement, Status
 
 
 @dataclass

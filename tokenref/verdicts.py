@@ -10,6 +10,7 @@ stat     many draws against a distribution
 seeds     rows with the same seed draw the same tokens, all others different ones
 """
 
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType
@@ -158,3 +159,41 @@ class Survey(Strict, frozen=True, kw_only=True, tag_field="kind", tag="survey"):
 
 
 Verdict: TypeAlias = Exact | MustRefuse | Either | Set | Close | Row | Rows | Stat | Seeds | Survey
+
+
+Status: TypeAlias = Literal[
+    "pass",
+    "fail",
+    "wrong_error",
+    "crash",
+    "timeout",
+    "unsupported",
+    "skip",
+    "not_run",
+    "xfail",
+    "xpass",
+]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The result of one case."""
+
+    status: Status
+    detail: str = ""
+    """One line: where the answer first differs, or why there is no answer."""
+
+    remark: str = ""
+    """A remark about an answer that passes, such as which alternative it is."""
+
+    ulp: int | None = None
+    """The largest distance between compared numbers, in units in the last place."""
+
+
+def judged(detail: str = "", remark: str = "", ulp: int | None = None) -> Judgement:
+    """Return the judgement of a comparison: a failure if the detail says what differs.
+
+    >>> judged().status, judged("keep: expected [0], got [1]").status
+    ('pass', 'fail')
+    """
+    return Judgement("fail" if detail else "pass", detail, remark, ulp)

@@ -19,11 +19,10 @@ from authoring.attestation.unconfirmed import unconfirmed_page
 from tokenref.catalogue import Catalogue
 from tokenref.floats import TYPES, type_of
 from tokenref.known import Known
-from tokenref.manifest import manifest_digest
 from tokenref.record import Case
+from tokenref.record_files import manifest_digest
 from tokenref.reports.html.page import html_report
-from tokenref.reports.lines import dump_report
-from tokenref.reports.results import UNJUDGED, read_results
+from tokenref.reports.results import UNJUDGED, dump_report, read_results
 from tokenref.runner import Run
 
 SHARED: Final = ("README.md", "docs/gpu.md")

@@ -9,8 +9,7 @@ from typing import Any, Final
 from authoring.mutants.mutant import Mutant, Witness, mutant, replacing_tool, spelled
 from bpe_ref import ENCODERS, TokenId, Vocabulary
 from bpe_ref.growing.eager import EagerEncoder
-from tokenref.engines.reference import ReferenceEngine
-from tokenref.engines.reference_parts import Tools
+from tokenref.engines.reference import ReferenceEngine, Tools
 
 Encoded = Callable[[Vocabulary, bytes, list[TokenId]], list[TokenId]]
 """What the tokens become: of the vocabulary, the whole text, and the tokens of the text before."""

@@ -25,9 +25,13 @@ from bpe_ref.added_tokens import Treatment, any_of
 from bpe_ref.decoders.to_bytes import bytes_to_text, decode_bytes
 from bpe_ref.models.byte_bpe import ByteBPE, EncodeSymbols, encode_quickly
 from tokenref.answers import Answer, Engine, Ok, Refused, Unsupported
-from tokenref.engines.reference import ReferenceEngine, ReferenceSession, with_encoder
-from tokenref.engines.reference_parts import Tools
-from tokenref.engines.reference_pipeline import PipelineSession
+from tokenref.engines.reference import (
+    PipelineSession,
+    ReferenceEngine,
+    ReferenceSession,
+    Tools,
+    with_encoder,
+)
 from tokenref.subjects import Subject, load_subject
 
 Prepare: TypeAlias = Callable[[Vocabulary], Vocabulary]

@@ -9,8 +9,7 @@ from typing import Final, TypeAlias
 from authoring.mutants.growing import encoded
 from authoring.mutants.mutant import Mutant, Witness, bytewise, mutant, replacing_tool, spelled
 from bpe_ref import ENCODERS, ParameterError, Tokenizer, Vocabulary
-from tokenref.engines.reference import ReferenceEngine
-from tokenref.engines.reference_parts import Tools, cut, till_limit
+from tokenref.engines.reference import ReferenceEngine, Tools, cut, till_limit
 
 CountPart: TypeAlias = Callable[[Vocabulary, bytes, int, int], int]
 """Counts the tokens of a part: of the vocabulary, the piece, start and stop."""

@@ -32,8 +32,7 @@ from bpe_ref.pre_tokenizers.sequence import Sequence as PreSequence
 from bpe_ref.quirks import Quirks
 from bpe_ref.tokenizer import Tokenizer
 from tokenref.answers import Ok, Refused
-from tokenref.engines.reference import ReferenceEngine
-from tokenref.engines.reference_pipeline import PipelineSession
+from tokenref.engines.reference import PipelineSession, ReferenceEngine
 
 SEQUENCES: Final[Mapping[type, str]] = {
     NormalizerSequence: "normalizers",

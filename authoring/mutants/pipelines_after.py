@@ -26,7 +26,7 @@ from bpe_ref.post_processors import (
 from bpe_ref.post_processors.padding import Padding
 from bpe_ref.post_processors.truncation import Truncation
 from bpe_ref.tokenizer import Tokenizer
-from tokenref.engines.reference_pipeline import PipelineSession
+from tokenref.engines.reference import PipelineSession
 
 _PER_TOKEN: Final = (
     *("ids", "tokens", "offsets", "type_ids", "words", "special_tokens_mask", "attention_mask"),

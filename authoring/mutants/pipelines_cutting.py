@@ -19,7 +19,7 @@ from bpe_ref.pre_tokenizers.splitting import split
 from bpe_ref.pre_tokenizers.unicode_scripts import UnicodeScripts
 from bpe_ref.pre_tokenizers.whitespace import Whitespace, WhitespaceSplit
 from tokenref.answers import Ok, Refused
-from tokenref.engines.reference_pipeline import PipelineSession
+from tokenref.engines.reference import PipelineSession
 
 _ASCII_MARKS: Final = "!\"#%&'()*,-./:;?@[\\]_{}"  # of category P
 _ASCII_SYMBOLS: Final = "$+<=>^`|~"

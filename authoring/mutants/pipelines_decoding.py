@@ -33,7 +33,7 @@ from bpe_ref.patterns.matches import Regex, matches
 from bpe_ref.tokenizer import Tokenizer
 from bpe_ref.vocabulary.merges import TokenId
 from tokenref.answers import Ok, Refused
-from tokenref.engines.reference_pipeline import PipelineSession
+from tokenref.engines.reference import PipelineSession
 
 _NOTHING: Final = DecoderSequence(())
 _U: Final = "\u2581"

@@ -19,7 +19,7 @@ from bpe_ref.components import Token
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.merging import Symbol, merge
 from bpe_ref.tokenizer import Tokenizer
-from tokenref.engines.reference_pipeline import PipelineSession
+from tokenref.engines.reference import PipelineSession
 
 
 def _tokens_of(model: BPE, symbols: Sequence[Symbol]) -> list[Token]:

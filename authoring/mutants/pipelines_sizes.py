@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from authoring.mutants.pipelines import afterwards, beforehand, detokenizes, streams_text, tokenizes
 from tokenref.answers import Ok
-from tokenref.engines.reference_pipeline import PipelineSession
+from tokenref.engines.reference import PipelineSession
 
 _WORDS: Final = "the " * 300
 

@@ -13,8 +13,7 @@ from authoring.mutants.pipelines import (
 from authoring.tokenizer_files.table import fixture_tokenizers
 from bpe_ref.like_tokenizers.decode_stream import DecodeStream
 from tokenref.answers import Ok, Refused
-from tokenref.engines.reference import ReferenceEngine
-from tokenref.engines.reference_pipeline import PipelineSession
+from tokenref.engines.reference import PipelineSession, ReferenceEngine
 
 Parts = tuple[list[str | None], str]
 """What each id gives, and what the end adds."""

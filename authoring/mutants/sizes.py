@@ -33,9 +33,15 @@ from bpe_ref import (
 from bpe_ref.decoders.offsets import decode_with_offsets
 from bpe_ref.growing.eager import EagerEncoder
 from tokenref.answers import SESSION, Ok, Refused, request_text
-from tokenref.engines.reference import ReferenceSession
-from tokenref.engines.reference_parts import Completions, completions, cut, special, till_limit
-from tokenref.engines.reference_parts import stream as right_stream
+from tokenref.engines.reference import (
+    Completions,
+    ReferenceSession,
+    completions,
+    cut,
+    special,
+    till_limit,
+)
+from tokenref.engines.reference import stream as right_stream
 
 
 def _doubling(powers: int) -> Vocabulary:

@@ -12,8 +12,7 @@ from authoring.mutants.mutant import Mutant, Witness, bytewise, mutant, replacin
 from bpe_ref import ENCODERS, DecodingError, SymbolError, TokenId, Tokenizer, Vocabulary
 from bpe_ref.decoders.offsets import decode_with_offsets
 from bpe_ref.decoders.to_bytes import bytes_to_text, decode_bytes
-from tokenref.engines.reference import ReferenceEngine
-from tokenref.engines.reference_parts import Completions, Tools, completions
+from tokenref.engines.reference import Completions, ReferenceEngine, Tools, completions
 
 _REPLACEMENT: Final = "\ufffd"
 

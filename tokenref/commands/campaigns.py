@@ -3,9 +3,12 @@
 import secrets
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
+
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 
 from tokenref.answers import Engine, LoadsProfiles, LoadsTokenizers, Unsupported
 from tokenref.catalogue import Selection as Chosen
@@ -25,12 +28,10 @@ from tokenref.fuzzing.campaign import (
 )
 from tokenref.fuzzing.comparing import Comparer
 from tokenref.fuzzing.drawn_questions import a_few_questions, drawn, plan_of, questions_of
-from tokenref.fuzzing.findings import Finding, finding_of, named_subject
+from tokenref.fuzzing.findings import Finding, LikelyBugs, finding_of, likely_bugs, named_subject
 from tokenref.fuzzing.journal import Bug, Footer, Journal, Writer, open_journal, read_journal
-from tokenref.fuzzing.likely_bugs import LikelyBugs, likely_bugs
 from tokenref.fuzzing.plan import GROUP, Limits, Plan, Question, Selection, Shard, kind_of
 from tokenref.fuzzing.printing import (
-    Bar,
     print_bugs,
     print_finding,
     print_question,
@@ -341,7 +342,16 @@ class CampaignRun:
         self._shown: set[str] = set()
         plan = journal.plan
         groups = None if plan.groups is None else -(-plan.groups // plan.shard.count)
-        self._bar = Bar(groups)
+        self._shown_bar = ExitStack()
+        self._bar = self._shown_bar.enter_context(
+            progress_bar(
+                TextColumn("{task.completed:,} groups"),
+                BarColumn(),
+                TextColumn("{task.fields[found]:,} likely bugs"),
+                TimeElapsedColumn(),
+            )
+        )
+        self._task = self._bar.add_task("", total=groups, found=0)
         if journal.groups:
             found = sentence_of(len(self._bugs), len(journal.findings))
             self._console.print(
@@ -377,12 +387,13 @@ class CampaignRun:
         if self._writer is not None:
             self._writer.write(done.group)
         self.trouble = bool(done.trouble)
-        self._bar.show(len(self._journal.groups), len(self._bugs))
+        done_groups, bugs = len(self._journal.groups), len(self._bugs)
+        self._bar.update(self._task, completed=done_groups, found=bugs)
         return len(self._bugs) < self._most and len(self._journal.findings) < ALIKE * self._most
 
     def end(self, why: str) -> None:
         """Print a summary, and write which findings are likely the same bug."""
-        self._bar.close()
+        self._shown_bar.close()
         bugs = likely_bugs(self._journal.findings.values())
         if self._writer is not None:
             ids = [[str(one.record["id"]) for one in (bug.first, *bug.others)] for bug in bugs]

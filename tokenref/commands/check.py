@@ -35,18 +35,18 @@ from tokenref.commands.paths import (
     shown_in,
     write,
 )
-from tokenref.commands.report import Wanted, report_options
+from tokenref.commands.report import Wanted, report_options, with_changes
 from tokenref.corpus import compare_corpus, corpus_exit_code
 from tokenref.engines.table import Unavailable, engine
 from tokenref.errors import InputError
 from tokenref.known import Known, read_known
-from tokenref.manifest import manifest_digest
 from tokenref.protocol.channel import Patience
 from tokenref.protocol.engine import ProtocolEngine
 from tokenref.protocol.opening import open_program
 from tokenref.record import Case, RecordError
-from tokenref.reports.lines import dump_corpus_report, dump_report
-from tokenref.reports.terminal import print_corpus, print_line, print_runs
+from tokenref.record_files import manifest_digest
+from tokenref.reports.results import dump_corpus_report, dump_report, read_results
+from tokenref.reports.terminal import print_corpus, print_line, print_results
 from tokenref.runner import Run, run_engine
 from tokenref.visible import visible
 
@@ -139,24 +139,17 @@ def check(
     complete = selection.is_everything and records is None
     runs = _run_all(available, cases, catalogue, known=known, complete=complete, seed=seed)
     there = [name for name in dict.fromkeys(engines) if name not in dict(unavailable)]
-    for run, name in zip(runs, there, strict=False):  # programs of --cmd know their arguments
-        run.again = run.again or ([name] if name != run.engine else [])
-    for run in runs:
-        run.again = [*run.again, *patience.options()] if "--cmd" in run.again else run.again
-    again = [
-        part
-        for name in ("vocabulary", "records", "fixtures", "known")
-        for value in options.get(name, [])
-        for part in (f"--{name}", value)
-    ]
+    _complete_again(runs, there, patience)
     data = dump_report(runs, about, known)
     if json_path is not None:  # before anything is printed, which may fail
         write(data, json_path)
-    codes = reports.make_of(data, catalogue, [run.exit_code for run in runs])
-    code = max(*codes, 0 if runs else 3, int(require and bool(unavailable)), 0)
+    results = read_results(Path("results"), data)
+    changed = reports.make([results], catalogue)
+    codes = [with_changes(run.exit_code, changed) for run in runs] or [3]
+    code = max(*codes, int(require and bool(unavailable)))
     reached(code)
-    if reports.old is None:
-        print_runs(console, runs, unavailable, catalogue, again)
+    if changed is None:
+        print_results(console, [results], catalogue)
     _print_notes(console, available, known_path, known, runs)
     if commands:
         console.print(f"\norder: --seed {seed}; time: {patience.sentence()}", highlight=False)
@@ -200,6 +193,14 @@ def _run_all(
             runs.append(run_engine(entry, cases, catalogue, progress=shown, **how))
             bar.remove_task(task)
     return runs
+
+
+def _complete_again(runs: Sequence[Run], names: Sequence[str], patience: Patience) -> None:
+    """Add to each run what selects its engine again: the argument, or limits for a program."""
+    for run, name in zip(runs, names, strict=False):  # programs of --cmd know their arguments
+        run.again = run.again or ([name] if name != run.engine else [])
+    for run in runs:
+        run.again = [*run.again, *patience.options()] if "--cmd" in run.again else run.again
 
 
 def _print_late(console: Console, name: str, sentence: str) -> None:

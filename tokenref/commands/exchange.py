@@ -34,15 +34,13 @@ from tokenref.commands.paths import (
 from tokenref.engines.table import available
 from tokenref.errors import InvalidRunError
 from tokenref.known import read_known
-from tokenref.manifest import manifest_digest
-from tokenref.protocol.answering import answer_requests
-from tokenref.protocol.batches import Loading
+from tokenref.protocol.messages import Loading
+from tokenref.protocol.requests import answer_requests, judge_responses, read_requests
 from tokenref.protocol.requests import export as export_lines
-from tokenref.protocol.requests import read_requests
-from tokenref.protocol.responses import judge_responses
 from tokenref.record import Case, RecordError, op_of
-from tokenref.reports.lines import dump_report
-from tokenref.reports.terminal import print_runs
+from tokenref.record_files import manifest_digest
+from tokenref.reports.results import dump_report, read_results
+from tokenref.reports.terminal import print_results
 from tokenref.runner import Run, check_judge, conclude, find_stale, with_known_results
 from tokenref.visible import visible
 
@@ -174,11 +172,11 @@ def judge(
     about["fixtures_version"] = catalogue.manifest.version
     if fixtures is not None:
         about["selection"] = {"fixtures": [str(fixtures)]}
-    again = [] if fixtures is None else ["--fixtures", str(fixtures)]
+    data = dump_report([run], about, known)
     if json_path is not None:  # before anything is printed, which may fail
-        write(dump_report([run], about, known), json_path)
+        write(data, json_path)
     reached(run.exit_code)
-    print_runs(output_console(), [run], [], catalogue, again)
+    print_results(output_console(), [read_results(responses, data)], catalogue)
     ctx.exit(run.exit_code)
 
 

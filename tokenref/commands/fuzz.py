@@ -125,8 +125,8 @@ def merge(ctx: click.Context, files: Sequence[Path]) -> None:
     FILES are the --state files of all shards. If they are not exactly the shards of one campaign,
     the command lists what is missing or duplicated and exits with 3.
     """
+    from tokenref.fuzzing.findings import likely_bugs
     from tokenref.fuzzing.journal import merged, read_journal
-    from tokenref.fuzzing.likely_bugs import likely_bugs
     from tokenref.fuzzing.printing import print_bugs, print_summary, sentence_of
     from tokenref.visible import visible
 
@@ -194,10 +194,10 @@ def promote(
     --fixtures and --year add the records and their vocabularies to these fixtures and update
     the manifest.
     """
+    from tokenref.fuzzing.findings import likely_bugs
     from tokenref.fuzzing.journal import read_journal
-    from tokenref.fuzzing.likely_bugs import likely_bugs
     from tokenref.fuzzing.promoting import own_target, promoted, promoted_to_fixtures
-    from tokenref.glossary import FLAGS
+    from tokenref.operations import FLAGS
 
     if (out is None) == (fixtures is None) or (fixtures is None) != (year is None):
         raise click.UsageError("give --out FILE, or --fixtures FOLDER and --year YEAR")

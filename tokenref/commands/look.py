@@ -1,14 +1,17 @@
-"""`tokenref show`, `engines` and `trace`."""
+"""`tokenref show`, `engines`, `trace`, `rules`; `explain` shows the same as pictures in files."""
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from inspect import cleandoc
 from itertools import pairwise
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 import msgspec
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from bpe_ref import SymbolError, load
@@ -16,15 +19,20 @@ from bpe_ref.components import Model
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.tracing import MOST_LOST, check_length, render_details, trace
+from sampling_ref import PROFILES
 from tokenref.catalogue import fixtures_folder, open_catalogue
-from tokenref.commands.options import FIXTURES
-from tokenref.commands.paths import output_console
+from tokenref.commands import sampling
+from tokenref.commands.options import FIXTURES, SAMPLER_OPERATION
+from tokenref.commands.paths import FILE, must_be_writable, output_console, write
 from tokenref.commands.text import argument_text
 from tokenref.engines.table import Unavailable, engine, engine_names
 from tokenref.errors import InputError
-from tokenref.manifest import manifest_digest, parse_manifest
+from tokenref.operations import ABOUT
 from tokenref.readable import readable_json, readable_verdict
-from tokenref.record import Case, canonical_json, op_of
+from tokenref.record import SAMPLER_OPS, Case, canonical_json, op_of
+from tokenref.record_files import manifest_digest, parse_manifest
+from tokenref.reports.terminal import print_labelled
+from tokenref.rules import STANDARD, points, rule_names, slug
 from tokenref.visible import short_json, visible
 
 
@@ -138,12 +146,11 @@ _WIDEST: Final = 400
 def print_case(console: Console, case: Case, vocabulary: str) -> None:
     """Print a record with its reason, question and answer. Floats are in decimal."""
     from sampling_ref import STEPS
-    from tokenref.lessons import lesson
     from tokenref.rules import rule_of
 
     content = msgspec.to_builtins(case)
     console.print(Text(case.id, style="bold"))
-    for label, value in (
+    lines = [
         ("why", case.why),
         ("asks", op_of(case)),
         ("of", f"{vocabulary} ({case.vocab})" if case.vocab else vocabulary),
@@ -158,7 +165,170 @@ def print_case(console: Console, case: Case, vocabulary: str) -> None:
             else case.profile,
         ),
         ("see", case.spec),
-        ("learn", lesson(op_of(case))),
-    ):
-        shown = Text(visible(value))
-        console.print(Text(f"  {label:8}", style="dim"), shown, sep="", soft_wrap=True)
+        ("learn", ABOUT[op_of(case)].lesson),
+    ]
+    print_labelled(console, lines, indent=2, width=8)
+
+
+_HTML: Final = click.option(
+    "--html", "path", type=FILE, required=True, help="The file to write, which needs no other."
+)
+
+_ENCODER: Final = click.Option(
+    ["--encoder"],
+    type=click.Choice(["naive", "heap", "prefix_table", "backtracking"]),
+    default="naive",
+    show_default=True,
+    help="Whose steps are shown; naive is the definition.",
+)
+
+
+@click.group()
+def explain() -> None:
+    """Write pictures of a trace, a chain or a comparison to a file."""
+
+
+def _like(shown: click.Command, *left_out: str) -> Sequence[click.Parameter]:
+    """Return the parameters of the command that prints the same."""
+    return [each for each in shown.params if each.name not in left_out]
+
+
+def _explain_bpe(text: str, vocabulary: str, encoder: str, path: Path) -> None:
+    """Show how a text becomes tokens, merge by merge, with the pairs that lost.
+
+    With `--encoder`, the steps of a quick encoder are shown instead of those of the definition:
+    entries of the heap with stale ones, cells of the prefix table, guesses and steps back.
+    """
+    from bpe_ref import load
+    from tokenref.commands.pictures import merges, page
+
+    must_be_writable(path)
+    content = argument_text(text)
+    sections = list(merges(load(vocabulary), content, encoder))
+    write(page(f"Merges of the vocabulary {Path(vocabulary).name}", sections), path)
+
+
+def _explain_sample(profile: str, path: Path, **typed: Any) -> None:
+    """Show what each stage of an engine's chain keeps and removes, and the draw."""
+    _write([profile], path, sampling.Asked(**typed))
+
+
+def _explain_compare(one: str, other: str, path: Path, **typed: Any) -> None:
+    """Show two engines side by side, with the first stage at which they differ."""
+    _write([one, other], path, sampling.Asked(**typed))
+
+
+def _write(names: Sequence[str], path: Path, asked: sampling.Asked) -> None:
+    """Write what one engine does with a row, or two side by side."""
+    from tokenref.commands.pictures import page, question, row_pictures
+
+    must_be_writable(path)
+    engines = sampling.compared_engines(names, asked)
+    shown = " and ".join(made.profile.name for made, _, _ in engines)
+    title = f"What {shown} does with a row" if len(engines) == 1 else f"Where {shown} differ"
+    write(page(title, [question(asked), *row_pictures(engines, asked.uniforms)]), path)
+
+
+for name, callback, params in (
+    ("bpe", _explain_bpe, [*_like(trace_command), _ENCODER]),
+    ("sample", _explain_sample, _like(sampling.sample, "seed", "as_json")),
+    ("compare", _explain_compare, _like(sampling.compare)),
+):
+    command = click.command(name, context_settings={"ignore_unknown_options": True})(
+        _HTML(callback)
+    )
+    command.params[:0] = params
+    explain.add_command(command)
+
+
+@click.command()
+@click.argument("op", required=False, type=SAMPLER_OPERATION, metavar="[OP]")
+@click.option("--all", "every", is_flag=True, help="List every rule of OP, one per line.")
+@click.option("--definition", is_flag=True, help="Print the full definition of OP and its source.")
+def rules(op: str | None, *, every: bool, definition: bool) -> None:
+    """List the rules of sampling operations.
+
+    Each point of OP, or of all operations, is listed with its choices.
+
+    A rule is named after its non-standard choices, joined with plus signs. --definition
+    explains the operation and each choice; docs/sampling.md does so in fewer words. Engine names
+    are profiles too; `tokenref profiles` lists them. `chain`, `distribution`, `sample` and
+    `sequence` run the whole chain of an engine, so they have names of engines instead of rules.
+    """
+    console = output_console()
+    if every and op is None:
+        raise click.UsageError("--all needs an operation")
+    if definition:
+        click.echo(_definition(op))
+        return
+    if op in OF_ENGINES:
+        _print_engines(op, only_names=every)
+        return
+    if op is not None and (every or not points(op)):
+        for name in rule_names(op):
+            click.echo(name)
+        return
+    _print_points(console, SAMPLER_OPS if op is None else [op])
+    if op is None:
+        console.print(f"\nand each of {', '.join(PROFILES)}", soft_wrap=True, highlight=False)
+    else:
+        count = len(rule_names(op))
+        says = f"\n{count} rules, which --all lists; {STANDARD} is the first choice at every point"
+        console.print(says, soft_wrap=True, highlight=False)
+
+
+OF_ENGINES: Final = ("chain", "distribution", "sample", "sequence")
+"""The operations that run the whole chain of an engine."""
+
+
+def _print_engines(op: str, *, only_names: bool) -> None:
+    """Print the engines, which are the profiles of an operation on a whole chain."""
+    if not only_names:
+        click.echo(
+            f"{op} runs the whole chain of an engine, so its records have the name of an engine "
+            "instead of a rule.\n`tokenref profiles ENGINE` shows the steps of an engine, "
+            "`tokenref rules STEP` the rules of a step.\n"
+        )
+    for name in PROFILES:
+        click.echo(name)
+
+
+def definition_of(op: str) -> str | None:
+    """Return the docstrings of the modules that define an operation, or None if there are none.
+
+    >>> print(definition_of("top_k").splitlines()[0])
+    Top-k filtering.
+    >>> definition_of("batch") is None
+    True
+    """
+    modules = [import_module(f"sampling_ref.{name}") for name in ABOUT[op].modules]
+    return "\n\n".join(cleandoc(module.__doc__ or "").strip() for module in modules) or None
+
+
+def _definition(op: str | None) -> str:
+    """Return what an operation does, or raise a sentence if nothing is said of it."""
+    if op is None:
+        raise click.UsageError("--definition needs an operation")
+    words = definition_of(op)
+    if words is None and op in OF_ENGINES:
+        raise click.UsageError(
+            f"{op} runs the whole chain of an engine: see `tokenref profiles ENGINE`"
+        )
+    if words is None:
+        raise click.UsageError(f"{op} has no definition of its own: see fixtures/README.md")
+    return words
+
+
+def _print_points(console: Console, ops: Iterable[str]) -> None:
+    """Print the points of operations, and how each choice is written."""
+    table = Table(box=None, pad_edge=False)
+    for title in ("operation", "point", "choices, the standard one first"):
+        table.add_column(title, no_wrap=not title.startswith("choices"))
+    for each in ops:
+        first = each
+        for point, (standard, *others) in points(each).items():
+            part = point.replace("_", "-")
+            names = [slug(standard), *(f"{part}.{slug(choice)}" for choice in others)]
+            table.add_row(Text(first), Text(part), Text(", ".join(names)))
+            first = ""
+    console.print(table, highlight=False)

@@ -16,7 +16,7 @@ from tokenref.visible import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import Progress, TaskID
+    from rich.progress import Progress, ProgressColumn, TaskID
 
 FOLDER: Final = click.Path(path_type=Path, file_okay=False)
 FILE: Final = click.Path(path_type=Path, dir_okay=False)
@@ -90,7 +90,7 @@ def output_console() -> "Console":
 
 
 @contextmanager
-def progress_bar() -> Iterator["Progress"]:
+def progress_bar(*columns: "ProgressColumn") -> Iterator["Progress"]:
     """Show a progress bar that disappears at the end, on terminals only.
 
     It writes to a copy of standard error, because what engines write there is kept out of sight.
@@ -105,7 +105,8 @@ def progress_bar() -> Iterator["Progress"]:
 
     with os.fdopen(os.dup(2), "w", encoding="utf-8", errors="replace") as file:
         console = Console(file=file, soft_wrap=True)
-        with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        shown = console.is_terminal
+        with Progress(*columns, console=console, transient=True, disable=not shown) as bar:
             yield bar
 
 

@@ -14,6 +14,7 @@ from bpe_ref.encoder_steps import ENCODER_STEPS
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.tracing import MOST_LOST, check_length, show_token, trace
 from tokenref.commands.sampling import (
+    Asked,
     Compared,
     Side,
     aligned,
@@ -23,7 +24,7 @@ from tokenref.commands.sampling import (
     rules_of,
 )
 from tokenref.errors import InputError
-from tokenref.lessons import lesson
+from tokenref.operations import ABOUT
 from tokenref.visible import visible
 
 if TYPE_CHECKING:
@@ -307,7 +308,7 @@ def stage_picture(
     source = f"Source: {escape(stage.source)}. " if stage.source else ""
     source = (
         f"<p>{source}The rule: <code>tokenref rules {applied.step}</code>. "
-        f"The book: {lesson(applied.step)}</p>"
+        f"The book: {ABOUT[applied.step].lesson}</p>"
     )
     # A filter is shown by the row before it, in which it chooses; other steps by what they left.
     row = applied.after if applied.changed else applied.before
@@ -371,29 +372,33 @@ LEGEND: Final = (
 )
 
 
-def question(logits: str, history: str, settings: Sequence[str]) -> str:
+def question(asked: Asked) -> str:
     """Return what was asked, and how to read the pictures.
 
-    >>> question("1,2", "0", ["top_k=<1>"])[:63]
+    >>> question(Asked("1,2", "0", settings=["top_k=<1>"]))[:63]
     '<p>Row: <code>1,2</code>. History: <code>0</code>. Parameters: '
     """
-    given = ", ".join(settings)
+    given = ", ".join(asked.settings)
     return (
-        f"<p>Row: <code>{escape(visible(logits))}</code>. History: "
-        f"<code>{escape(visible(history)) or 'empty'}</code>. Parameters: "
+        f"<p>Row: <code>{escape(visible(asked.logits))}</code>. History: "
+        f"<code>{escape(visible(asked.history)) or 'empty'}</code>. Parameters: "
         f"<code>{escape(visible(given)) or 'the defaults'}</code>.</p>{LEGEND}"
     )
 
 
-def chain_pictures(engine: Compared, uniforms: Sequence[float]) -> Iterator[str]:
-    """Yield each stage of an engine's chain, and the draw."""
-    _, run, _ = engine
-    for applied, stage in zip(run.applied, run.stages, strict=True):
+def row_pictures(engines: Sequence[Compared], uniforms: Sequence[float]) -> Iterator[str]:
+    """Yield each stage of an engine's chain, and the draw; or what two engines do."""
+    number = uniforms[-1] if uniforms else None
+    if len(engines) > 1:
+        yield from _side_by_side(engines, number)
+        return
+    [engine] = engines
+    for applied, stage in zip(engine[1].applied, engine[1].stages, strict=True):
         yield stage_picture(engine, applied, stage)
-    yield draw_picture(engine, uniforms[-1] if uniforms else None)
+    yield draw_picture(engine, number)
 
 
-def comparison(engines: Sequence[Compared], uniforms: Sequence[float]) -> Iterator[str]:
+def _side_by_side(engines: Sequence[Compared], number: float | None) -> Iterator[str]:
     """Yield what two engines do, side by side; the first stage that differs is marked."""
     one, other = engines
     lines = "".join(f"<li>{escape(line.strip())}</li>" for line in comparison_lines(one, other))
@@ -409,7 +414,7 @@ def comparison(engines: Sequence[Compared], uniforms: Sequence[float]) -> Iterat
             else:
                 yield stage_picture(engine, *side, first=first)
     for engine in engines:
-        yield draw_picture(engine, uniforms[-1] if uniforms else None)
+        yield draw_picture(engine, number)
     yield "</div>"
 
 

@@ -22,12 +22,12 @@ from sampling_ref.lz.variants import Variant
 from tokenref.commands.endings import exit_code
 from tokenref.commands.pictures import (
     LzSizes,
-    chain_pictures,
-    comparison,
     lz_picture,
     merges_of_pieces,
+    row_pictures,
     tokens_by_piece,
 )
+from tokenref.commands.sampling import Asked as Typed
 from tokenref.commands.sampling import compared_engines, default_in_words
 from tokenref.errors import InputError
 
@@ -260,13 +260,10 @@ def sample_view(asked: Asked) -> str:
         raise InputError(f"the random number must be a number, got {number!r}") from None
 
     def answered(drawn_with: tuple[float, ...]) -> str:
-        chosen = [name for name in engines if name]
         history = text_of(asked, "history", LONGEST_TEXT)
-        made = compared_engines(chosen, numbers, history, typed, drawn_with, 0, "exact", chains)
-        if len(made) == 1:
-            return "".join(chain_pictures(made[0], drawn_with))
-        parts = comparison(made, drawn_with)
-        return "".join(parts)
+        row = Typed(numbers, history, settings=typed, uniforms=drawn_with)
+        made = compared_engines([name for name in engines if name], row, chains)
+        return "".join(row_pictures(made, drawn_with))
 
     try:
         return answered(uniforms)
@@ -295,7 +292,7 @@ def number_of(asked: Asked, name: str, kind: Callable[[str], Number]) -> Number:
 
 def penalties_view(asked: Asked) -> str:
     """Return a text with window and match of the LZ penalty, and how it changes the next token."""
-    from tokenref.small_model import model, tokenizer
+    from tokenref.experiment import model, tokenizer
 
     strength = number_of(asked, "strength", float)
     if not 0 <= strength <= MOST_STRENGTH:

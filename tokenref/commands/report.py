@@ -1,6 +1,5 @@
 """`tokenref report`: show results that `check --json` wrote."""
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +12,16 @@ from tokenref.commands.endings import on_error
 from tokenref.commands.options import FIXTURES
 from tokenref.commands.paths import FILE, must_be_writable, options_as, output_console, write
 from tokenref.errors import InputError
-from tokenref.manifest import manifest_digest
-from tokenref.reports.changes import Change, changes, notes, print_changes
+from tokenref.record_files import manifest_digest
 from tokenref.reports.results import Results, badge, read_results
-from tokenref.reports.summary import summaries_of_files
-from tokenref.reports.terminal import print_line, print_summaries
+from tokenref.reports.terminal import (
+    Change,
+    changes,
+    notes,
+    print_changes,
+    print_line,
+    print_results,
+)
 
 
 @dataclass(frozen=True)
@@ -84,26 +88,15 @@ class Wanted:
             print_changes(console, changed)
         return changed
 
-    def make_of(self, data: bytes, catalogue: Catalogue, codes: Sequence[int]) -> list[int]:
-        """Make the reports from the content of a results file, and return the exit codes.
 
-        `codes` are the exit codes of the runs. If there is an old run, only new failures count.
-        """
-        if self.is_nothing:
-            return list(codes)
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "results.jsonl"
-            write(data, path)
-            changed = self.make([read_results(path)], catalogue)
-        return list(codes) if changed is None else [with_changes(code, changed) for code in codes]
+def with_changes(code: int, changed: Sequence[Change] | None) -> int:
+    """Return the exit code. If only changes count, it is 1 for new failures, and 3 as before.
 
-
-def with_changes(code: int, changed: Sequence[Change]) -> int:
-    """Return the exit code when only changes count: 1 for new failures, 3 as before.
-
-    >>> with_changes(1, []), with_changes(3, [])
-    (0, 3)
+    >>> with_changes(1, []), with_changes(3, []), with_changes(1, None)
+    (0, 3, 1)
     """
+    if changed is None:
+        return code
     return code if code > 1 else int(any(change.kind == "new failure" for change in changed))
 
 
@@ -165,19 +158,9 @@ def report(
     files = [read_results(path) for path in dict.fromkeys(results)]
     catalogue = open_catalogue(fixtures)
     changed = reports.make(files, catalogue, _about_records(files, catalogue), pages)
-    code = exit_code(files)
     if changed is None:
-        _print_all(files, catalogue)
-    else:
-        code = with_changes(code, changed)
-    ctx.exit(code)
-
-
-def _print_all(files: Sequence[Results], catalogue: Catalogue) -> None:
-    unavailable = [pair for results in files for pair in results.header.unavailable.items()]
-    print_summaries(
-        output_console(), summaries_of_files(files, catalogue.records), unavailable, catalogue
-    )
+        print_results(output_console(), files, catalogue)
+    ctx.exit(with_changes(exit_code(files), changed))
 
 
 def exit_code(files: Sequence[Results]) -> int:

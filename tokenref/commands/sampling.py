@@ -3,12 +3,13 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 
+from tokenref.commands.paths import Decorator, options_as
 from tokenref.errors import InputError
 
 if TYPE_CHECKING:
@@ -98,61 +99,63 @@ def choices_in_words(choices: Mapping[str, Sequence[Any]]) -> str:
     return "; ".join(f"{name}: {', '.join(map(str, values))}" for name, values in choices.items())
 
 
-_HISTORY: Final = click.option(
-    "--history", default="", help="Token ids so far, oldest first: 1,2,3."
-)
-_PROMPT_LENGTH: Final = click.option(
-    "--prompt-length",
-    default=0,
-    show_default=True,
-    help="How many tokens of the history are the prompt.",
-)
-_UNIFORM: Final = click.option(
-    "--uniform",
-    "uniforms",
-    multiple=True,
-    type=float,
-    help="A random number in [0, 1); may be repeated. The steps take theirs first, then the draw.",
-)
-_PRECISION: Final = click.option(
-    "--precision",
-    type=click.Choice(["exact", "f32"]),
-    default="exact",
-    show_default=True,
-    help="Exact real numbers, or every operation rounded to 32 bits.",
-)
+@dataclass(frozen=True)
+class Asked:
+    """What is asked about a row, as it was typed."""
+
+    logits: str
+    history: str = ""
+    prompt_length: int = 0
+    settings: Sequence[str] = ()
+    uniforms: Sequence[float] = ()
+    precision: str = "exact"
+
+
+def asked_options(row: str, setting: str, about: str) -> Decorator:
+    """Return a decorator: the command receives what is asked about a row as the argument `asked`.
+
+    `row` and `setting` are the placeholders that help shows.
+    """
+    return options_as(
+        "asked",
+        Asked,
+        logits=click.argument("logits", metavar=row),
+        history=click.option(
+            "--history", default="", help="Token ids so far, oldest first: 1,2,3."
+        ),
+        prompt_length=click.option(
+            "--prompt-length",
+            default=0,
+            show_default=True,
+            help="How many tokens of the history are the prompt.",
+        ),
+        settings=click.option("--set", "settings", multiple=True, metavar=setting, help=about),
+        uniforms=click.option(
+            "--uniform",
+            "uniforms",
+            multiple=True,
+            type=float,
+            help="A random number in [0, 1); may be repeated. The steps take theirs first, then "
+            "the draw.",
+        ),
+        precision=click.option(
+            "--precision",
+            type=click.Choice(["exact", "f32"]),
+            default="exact",
+            show_default=True,
+            help="Exact real numbers, or every operation rounded to 32 bits.",
+        ),
+    )
 
 
 @click.command(context_settings={"ignore_unknown_options": True})  # a first logit may be negative
 @click.argument("profile", metavar="PROFILE")
-@click.argument("logits", metavar="LOGITS")
-@_HISTORY
-@_PROMPT_LENGTH
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Set a parameter; may be repeated.",
-)
-@_UNIFORM
+@asked_options("LOGITS", "NAME=VALUE", "Set a parameter; may be repeated.")
 @click.option("--seed", type=int, help="Draw with the engine's own generator, from this seed.")
-@_PRECISION
 @click.option(
     "--json", "as_json", is_flag=True, help="Print the probabilities and the token as JSON."
 )
-def sample(
-    profile: str,
-    logits: str,
-    history: str,
-    prompt_length: int,
-    settings: tuple[str, ...],
-    uniforms: tuple[float, ...],
-    seed: int | None,
-    precision: str,
-    *,
-    as_json: bool,
-) -> None:
+def sample(profile: str, asked: Asked, seed: int | None, *, as_json: bool) -> None:
     """Show step by step what an engine does with a row of logits.
 
     LOGITS are numbers separated by commas, or a file that contains a JSON list. Use `-inf`
@@ -163,15 +166,13 @@ def sample(
     rules for ties and boundaries. `tokenref compare` shows where two engines differ.
     """
     from sampling_ref import Sampler
-    from sampling_ref.evaluation import read_profile
 
-    record = read_profile(profile)
-    row, tokens = _read_row(logits), _read_tokens(history)
-    [params] = _settings_of([record], settings)
-    made, run, token = compared(record, row, tokens, params, uniforms, prompt_length, precision)
+    [(made, run, token)] = compared_engines([profile], asked)
     shares = made.probabilities(run.candidates)
     if seed is not None:
-        token = Sampler(profile, seed, tokens, **params).sample(row)
+        [params] = _settings_of([made.profile], asked.settings)
+        sampler = Sampler(profile, seed, _read_tokens(asked.history), **params)
+        token = sampler.sample(_read_row(asked.logits))
     if as_json:
         click.echo(json.dumps({"probabilities": shares, "token": token}))
         return
@@ -297,63 +298,34 @@ def _draw_lines(made: "Evaluation", run: "Run") -> Iterable[str]:
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("one", metavar="ENGINE")
 @click.argument("other", metavar="ENGINE")
-@click.argument("logits", metavar="ROW")
-@_HISTORY
-@_PROMPT_LENGTH
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="[ENGINE:]NAME=VALUE",
-    help="Set a parameter of each engine that has it, or of one engine; may be repeated.",
+@asked_options(
+    "ROW",
+    "[ENGINE:]NAME=VALUE",
+    "Set a parameter of each engine that has it, or of one engine; may be repeated.",
 )
-@_UNIFORM
-@_PRECISION
-def compare(
-    one: str,
-    other: str,
-    logits: str,
-    history: str,
-    prompt_length: int,
-    settings: tuple[str, ...],
-    uniforms: tuple[float, ...],
-    precision: str,
-) -> None:
+def compare(one: str, other: str, asked: Asked) -> None:
     """Show where and why two engines part on a row.
 
     ROW is as for `tokenref sample`. For the first stage after which the rows differ, the choices
     and parameters that differ are printed, with the source of each engine. Parameters that are
     not set have the defaults of their engine.
     """
-    runs = compared_engines(
-        [one, other], logits, history, settings, uniforms, prompt_length, precision
-    )
-    for line in comparison_lines(*runs):
+    for line in comparison_lines(*compared_engines([one, other], asked)):
         click.echo(line)
 
 
 def compared_engines(
-    engines: Sequence[str],
-    logits: str,
-    history: str,
-    settings: Sequence[str],
-    uniforms: Sequence[float],
-    prompt_length: int,
-    precision: str,
-    chains: Mapping[str, Sequence[int]] | None = None,
+    engines: Sequence[str], asked: Asked, chains: Mapping[str, Sequence[int]] | None = None
 ) -> "list[Compared]":
-    """Return what each engine does with a row, given the arguments as they were typed.
+    """Return what each engine does with a row, and the token that it draws.
 
     `chains` has the stages of an engine that are applied, as indices into its own, in order.
     """
     from sampling_ref.evaluation import read_profile
 
     records = [_with_chain(read_profile(name), (chains or {}).get(name)) for name in engines]
-    row, tokens = _read_row(logits), _read_tokens(history)
-    return [
-        compared(record, row, tokens, params, uniforms, prompt_length, precision)
-        for record, params in zip(records, _settings_of(records, settings), strict=True)
-    ]
+    settings = _settings_of(records, asked.settings)
+    return [_compared(*pair, asked) for pair in zip(records, settings, strict=True)]
 
 
 def _with_chain(record: "Profile", chain: Sequence[int] | None) -> "Profile":
@@ -369,26 +341,19 @@ def _with_chain(record: "Profile", chain: Sequence[int] | None) -> "Profile":
     return replace(record, stages=tuple(record.stages[place] for place in chain))
 
 
-def compared(
-    record: "Profile",
-    row: Sequence[float],
-    tokens: Sequence[int],
-    params: Mapping[str, Any],
-    uniforms: Sequence[float],
-    prompt_length: int,
-    precision: str,
-) -> "Compared":
-    """Return what an engine does with a row, and the token that it draws with these numbers."""
+def _compared(record: "Profile", params: Mapping[str, Any], asked: Asked) -> "Compared":
     from sampling_ref.evaluation import evaluation
 
-    def evaluated(numbers: Any) -> "Evaluation":
-        options: dict[str, Any] = {"prompt_length": prompt_length, "precision": precision}
-        return evaluation(record, row, tokens, params, uniforms=numbers, **options)
+    row, tokens = _read_row(asked.logits), _read_tokens(asked.history)
 
-    made = evaluated(uniforms)
-    with _what_to_type(evaluated, uniforms):
+    def evaluated(numbers: Any) -> "Evaluation":
+        how = {"prompt_length": asked.prompt_length, "precision": asked.precision}
+        return evaluation(record, row, tokens, params, uniforms=numbers, **how)
+
+    made = evaluated(asked.uniforms)
+    with _what_to_type(evaluated, asked.uniforms):
         run = made.run()
-        drawn = made.draw(run) if uniforms or made.is_greedy else None
+        drawn = made.draw(run) if asked.uniforms or made.is_greedy else None
     return made, run, drawn
 
 

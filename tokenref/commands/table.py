@@ -3,56 +3,51 @@
 from collections import UserDict
 from collections.abc import Mapping
 from importlib import import_module
-from types import MappingProxyType
 from typing import Any, Final
 
 import click
 
-COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
-    {
-        "answer": ("exchange", "answer"),
-        "audit": ("vocabulary", "audit_command"),
-        "check": ("check", "check"),
-        "chunks": ("text", "chunks"),
-        "compare": ("sampling", "compare"),
-        "count": ("text", "count"),
-        "decode": ("text", "decode"),
-        "doctor": ("first_steps", "doctor"),
-        "encode": ("text", "encode"),
-        "engines": ("look", "engines"),
-        "experiment": ("experiment", "experiment"),
-        "explain": ("explain", "explain"),
-        "export": ("exchange", "export"),
-        "fill": ("fill", "fill"),
-        "fuzz": ("fuzz", "fuzz"),
-        "init": ("first_steps", "init"),
-        "judge": ("exchange", "judge"),
-        "merge": ("fuzz", "merge"),
-        "play": ("play", "play"),
-        "profiles": ("sampling", "profiles"),
-        "promote": ("fuzz", "promote"),
-        "report": ("report", "report"),
-        "rules": ("rules", "rules"),
-        "sample": ("sampling", "sample"),
-        "show": ("look", "show"),
-        "trace": ("look", "trace_command"),
-        "train": ("vocabulary", "train_command"),
-        "vocabulary": ("vocabulary", "vocabulary"),
-    }
-)
+COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
+    "answer": ("exchange", "answer"),
+    "audit": ("vocabulary", "audit_command"),
+    "check": ("check", "check"),
+    "chunks": ("text", "chunks"),
+    "compare": ("sampling", "compare"),
+    "count": ("text", "count"),
+    "decode": ("text", "decode"),
+    "doctor": ("first_steps", "doctor"),
+    "encode": ("text", "encode"),
+    "engines": ("look", "engines"),
+    "experiment": ("experiment", "experiment"),
+    "explain": ("look", "explain"),
+    "export": ("exchange", "export"),
+    "fill": ("first_steps", "fill"),
+    "fuzz": ("fuzz", "fuzz"),
+    "init": ("first_steps", "init"),
+    "judge": ("exchange", "judge"),
+    "merge": ("fuzz", "merge"),
+    "play": ("play", "play"),
+    "profiles": ("sampling", "profiles"),
+    "promote": ("fuzz", "promote"),
+    "report": ("report", "report"),
+    "rules": ("look", "rules"),
+    "sample": ("sampling", "sample"),
+    "show": ("look", "show"),
+    "trace": ("look", "trace_command"),
+    "train": ("vocabulary", "train_command"),
+    "vocabulary": ("vocabulary", "vocabulary"),
+}
 """Maps a command to its module in `tokenref.commands` and its function there."""
 
 
-MOVED: Final[Mapping[tuple[str, ...], str]] = MappingProxyType(
-    {
-        ("attest",): "attest",
-        ("fill", "--check"): "fixtures --check",
-        ("fill", "--folder"): "fixtures --folder",
-        ("mutants",): "mutants",
-        ("profiles", "--check"): "profiles --check",
-        ("profiles", "--page"): "profiles --page",
-    }
-)
+MOVED: Final[Mapping[tuple[str, ...], str]] = {
+    ("attest",): "attest",
+    ("fill", "--check"): "fixtures --check",
+    ("fill", "--folder"): "fixtures --folder",
+    ("mutants",): "mutants",
+    ("profiles", "--check"): "profiles --check",
+    ("profiles", "--page"): "profiles --page",
+}
 """What authors of the project do, and its command in `python -m authoring`."""
 
 

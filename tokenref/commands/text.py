@@ -10,9 +10,10 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from shlex import quote
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import click
 
@@ -33,17 +34,6 @@ USUAL: Final = "tiny"
 """The vocabulary of a command that is given none."""
 
 JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-SPECIAL: Final = click.option(
-    "--special/--as-text",
-    "special",
-    default=None,
-    help="Whether to recognize special tokens in the text. "
-    "By default they are recognized for a tokenizer.json and treated as text otherwise.",
-)
-TEMPLATE: Final = click.option(
-    "--template/--no-template", default=True, help="Add the special tokens of the template."
-)
-
 SMALL: Final = 1 << 20
 """Bytes of the largest text that is counted at once, without a progress bar."""
 
@@ -116,21 +106,6 @@ def argument_text(text: str) -> str:
     return text
 
 
-text_arguments: Final = options_as(
-    "sources",
-    given_texts,
-    text=click.argument("text", nargs=-1),
-    path=click.option(
-        "--file",
-        "path",
-        type=FILE,
-        multiple=True,
-        help="Read a text from this file, or from standard input (-); repeatable.",
-    ),
-)
-"""Lets a command read its texts from an argument, files, or standard input."""
-
-
 def write_exactly(data: bytes) -> None:
     """Write bytes to standard output as they are, after what was printed before.
 
@@ -152,6 +127,87 @@ def _loaded(vocabulary: str | None) -> Tokenizer:
     return load(USUAL if vocabulary is None else vocabulary)
 
 
+@dataclass(frozen=True)
+class Asked:
+    """Texts, and how they are encoded, as `encode`, `count` and `chunks` are told."""
+
+    sources: Sequence[Source]
+    vocabulary: str | None
+    special: bool | None
+    template: bool
+    as_json: bool
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer."""
+        return _loaded(self.vocabulary)
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """How special tokens are treated; by default as text in a vocabulary of bytes."""
+        model, special = self.tokenizer.model, self.special
+        if special and isinstance(model, SentencePieceModel):
+            raise InputError(
+                f"{self.vocabulary} is a SentencePiece model, which takes no --special"
+            )
+        if special is None:
+            special = not isinstance(model, ByteBPE)
+        return {
+            "add_special_tokens": self.template,
+            "special": "recognise" if special else "ordinary",
+        }
+
+    def end(self, rows: Sequence[dict[str, Any]], totals: dict[str, Any]) -> None:
+        """Print the totals of several files; as JSON everything, which is in `rows`.
+
+        If no vocabulary was named, say on standard error which one was used.
+        """
+        if self.as_json and len(self.sources) == 1:
+            write_lines(json.dumps(rows[0]))
+        elif self.as_json:
+            files = zip(self.sources, rows, strict=True)
+            entries = [{"file": str(source.path), **row} for source, row in files]
+            write_lines(json.dumps({"files": entries, **totals}))
+        elif len(self.sources) > 1:
+            write_lines("\t".join(["total", *map(str, totals.values())]))
+        if self.vocabulary is None:
+            note = (
+                f"no --vocabulary was given, so {USUAL} was used, a small vocabulary for examples"
+            )
+            click.echo(f"tokenref: {note}", err=True)
+
+
+def _asked(text: Sequence[str], path: Sequence[Path], **how: Any) -> Asked:
+    return Asked(given_texts(text, path), **how)
+
+
+asked_options: Final = options_as(
+    "asked",
+    _asked,
+    text=click.argument("text", nargs=-1),
+    path=click.option(
+        "--file",
+        "path",
+        type=FILE,
+        multiple=True,
+        help="Read a text from this file, or from standard input (-); repeatable.",
+    ),
+    vocabulary=VOCABULARY,
+    special=click.option(
+        "--special/--as-text",
+        "special",
+        default=None,
+        help="Whether to recognize special tokens in the text. "
+        "By default they are recognized for a tokenizer.json and treated as text otherwise.",
+    ),
+    template=click.option(
+        "--template/--no-template", default=True, help="Add the special tokens of the template."
+    ),
+    as_json=JSON,
+)
+"""Lets a command read texts from an argument, files, or standard input, and encode them."""
+
+
 @contextmanager
 def _progress(source: Source, text: str) -> Iterator[Callable[[int], None]]:
     """Within this context, show how many characters of a long text are done."""
@@ -166,41 +222,29 @@ def _progress(source: Source, text: str) -> Iterator[Callable[[int], None]]:
 
 
 @click.command()
-@text_arguments
-@VOCABULARY
-@SPECIAL
-@TEMPLATE
-@JSON
-def encode(
-    sources: Sequence[Source],
-    vocabulary: str | None,
-    *,
-    special: bool | None,
-    template: bool,
-    as_json: bool,
-) -> None:
+@asked_options
+def encode(asked: Asked) -> None:
     """Print the tokens of TEXT, or of files.
 
     Each line has an id and the token's text or bytes. With several files, each line has the name
     of a file, its number of tokens and their ids, and the last line has the total.
     """
-    tokenizer = _loaded(vocabulary)
-    how = _recognised(tokenizer, vocabulary, special=special)
+    tokenizer, how = asked.tokenizer, asked.how
     key = "bytes" if isinstance(tokenizer.model, ByteBPE) else "tokens"
     rows: list[dict[str, Any]] = []
     total = 0
-    for source in sources:
-        ids = tokenizer.encode(source.text(), add_special_tokens=template, special=how)
+    for source in asked.sources:
+        ids = tokenizer.encode(source.text(), **how)
         total += len(ids)
-        if len(sources) > 1 and not as_json:
+        if len(asked.sources) > 1 and not asked.as_json:
             write_lines(f"{source.name}\t{len(ids)}\t{' '.join(map(str, ids))}")
             continue
-        known = {token: _spelled(tokenizer, token, as_json=as_json) for token in set(ids)}
-        if as_json:
+        known = {token: _spelled(tokenizer, token, as_json=asked.as_json) for token in set(ids)}
+        if asked.as_json:
             rows.append({"ids": ids, key: [known[token] for token in ids]})
         else:
             write_lines(*(f"{token}\t{known[token]}" for token in ids))
-    _end(vocabulary, sources, rows, {"total": total}, as_json=as_json)
+    asked.end(rows, {"total": total})
 
 
 def _spelled(tokenizer: Tokenizer, token: int, *, as_json: bool) -> str:
@@ -210,42 +254,6 @@ def _spelled(tokenizer: Tokenizer, token: int, *, as_json: bool) -> str:
         return data.hex() if as_json else repr(data)
     text = tokenizer.id_to_token(token)
     return text if as_json else visible(text)
-
-
-def _end(
-    vocabulary: str | None,
-    sources: Sequence[Source],
-    rows: Sequence[dict[str, Any]],
-    totals: dict[str, Any],
-    *,
-    as_json: bool,
-) -> None:
-    """Print the totals of several files; with `as_json` everything, which is in `rows`.
-
-    If no vocabulary was named, say on standard error which one was used.
-    """
-    if as_json and len(sources) == 1:
-        write_lines(json.dumps(rows[0]))
-    elif as_json:
-        files = zip(sources, rows, strict=True)
-        entries = [{"file": str(source.path), **row} for source, row in files]
-        write_lines(json.dumps({"files": entries, **totals}))
-    elif len(sources) > 1:
-        write_lines("\t".join(["total", *map(str, totals.values())]))
-    if vocabulary is None:
-        note = f"no --vocabulary was given, so {USUAL} was used, a small vocabulary for examples"
-        click.echo(f"tokenref: {note}", err=True)
-
-
-def _recognised(
-    tokenizer: Tokenizer, name: str | None, *, special: bool | None
-) -> Literal["recognise", "ordinary"]:
-    """Return how to treat special tokens; by default as text in a vocabulary of bytes."""
-    if special and isinstance(tokenizer.model, SentencePieceModel):
-        raise InputError(f"{name} is a SentencePiece model, which takes no --special")
-    if special is None:
-        special = not isinstance(tokenizer.model, ByteBPE)
-    return "recognise" if special else "ordinary"
 
 
 @click.command()
@@ -304,55 +312,32 @@ def parsed_ids(written: str) -> list[int]:
 
 
 @click.command()
-@text_arguments
-@VOCABULARY
-@SPECIAL
-@TEMPLATE
+@asked_options
 @click.option(
     "--limit", type=click.IntRange(min=0), help="Stop as soon as a text must have more tokens."
 )
-@JSON
-def count(
-    sources: Sequence[Source],
-    vocabulary: str | None,
-    *,
-    special: bool | None,
-    template: bool,
-    limit: int | None,
-    as_json: bool,
-) -> None:
+def count(asked: Asked, limit: int | None) -> None:
     """Print how many tokens TEXT has.
 
     That is how many `encode` prints with the same options, without truncation and padding. With
     several files, each line has the name of a file and its count, and the last line has the total.
     --limit applies to each file.
     """
-    tokenizer = _loaded(vocabulary).replace(truncation=None, padding=None)
-    how = _recognised(tokenizer, vocabulary, special=special)
+    tokenizer, how = asked.tokenizer.replace(truncation=None, padding=None), asked.how
     counts: list[int | None] = []
-    for source in sources:
+    for source in asked.sources:
         text = source.text()
         if limit is None:
-            counts.append(
-                _counted(tokenizer, source, text, add_special_tokens=template, special=how)
-            )
+            counts.append(_counted(tokenizer, source, text, **how))
         else:
-            counts.append(
-                tokenizer.count_till_limit(text, limit, add_special_tokens=template, special=how)
-            )
-        if not as_json:
-            name = [] if len(sources) == 1 else [source.name]
+            counts.append(tokenizer.count_till_limit(text, limit, **how))
+        if not asked.as_json:
+            name = [] if len(asked.sources) == 1 else [source.name]
             found = f"more than {limit}" if counts[-1] is None else str(counts[-1])
             write_lines("\t".join([*name, found]))
     least = sum(limit or 0 if found is None else found for found in counts)
-    total = (None if as_json else f"more than {least}") if None in counts else least
-    _end(
-        vocabulary,
-        sources,
-        [{"count": found} for found in counts],
-        {"total": total},
-        as_json=as_json,
-    )
+    total = (None if asked.as_json else f"more than {least}") if None in counts else least
+    asked.end([{"count": found} for found in counts], {"total": total})
 
 
 def _counted(tokenizer: Tokenizer, source: Source, text: str, **how: Any) -> int:
@@ -369,27 +354,14 @@ def _counted(tokenizer: Tokenizer, source: Source, text: str, **how: Any) -> int
 
 
 @click.command()
-@text_arguments
-@VOCABULARY
-@SPECIAL
-@TEMPLATE
+@asked_options
 @click.option(
     "--most", type=click.IntRange(min=1), required=True, help="Maximum number of tokens per chunk."
 )
 @click.option(
     "--overlap", type=int, default=0, help="Maximum number of tokens that consecutive chunks share."
 )
-@JSON
-def chunks(
-    sources: Sequence[Source],
-    vocabulary: str | None,
-    *,
-    special: bool | None,
-    template: bool,
-    most: int,
-    overlap: int,
-    as_json: bool,
-) -> None:
+def chunks(asked: Asked, most: int, overlap: int) -> None:
     """Cut TEXT into chunks of at most --most tokens.
 
     Special tokens of a template count. Prints one line per chunk: start and end (in characters),
@@ -398,12 +370,10 @@ def chunks(
     """
     from bpe_ref.cutting.splitting import each_chunk
 
-    tokenizer = _loaded(vocabulary)
-    how = _recognised(tokenizer, vocabulary, special=special)
-    counter, added = tokenizer.framed_counter(add_special_tokens=template, special=how)
+    counter, added = asked.tokenizer.framed_counter(**asked.how)
     rows: list[dict[str, Any]] = []
     total_chunks = total_tokens = 0
-    for source in sources:
+    for source in asked.sources:
         text, found = source.text(), []
         try:
             with _progress(source, text) as show:
@@ -414,13 +384,13 @@ def chunks(
             raise InputError(f"--{error.name}{str(error).removeprefix(error.name)}") from None
         tokens = sum(chunk.tokens for chunk in found)
         total_chunks, total_tokens = total_chunks + len(found), total_tokens + tokens
-        if as_json:
+        if asked.as_json:
             named = [chunk._asdict() | {"text": text[chunk.start : chunk.stop]} for chunk in found]
             rows.append({"chunks": named})
-        elif len(sources) == 1:
+        elif len(asked.sources) == 1:
             cut = ((*chunk, repr(text[chunk.start : chunk.stop])) for chunk in found)
             write_lines(*("\t".join(map(str, cells)) for cells in cut))
         else:
             write_lines(f"{source.name}\t{len(found)}\t{tokens}")
     totals = {"chunks": total_chunks, "tokens": total_tokens}
-    _end(vocabulary, sources, rows, {"total": totals} if as_json else totals, as_json=as_json)
+    asked.end(rows, {"total": totals} if asked.as_json else totals)

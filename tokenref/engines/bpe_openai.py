@@ -17,19 +17,15 @@ https://github.com/github/rust-gems (the crates).
 """
 
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from bpe_ref import Vocabulary
-from tokenref.answers import TEXT_OPS, Answer, Ok, Unsupported, as_text, request_text
-from tokenref.engines.tiktoken import answer_decode, answer_special, which
-
-_OWN: Final = ("cl100k_base", "o200k_base", "voyage3_base")
+from tokenref.answers import Answer, Ok
+from tokenref.engines.tiktoken import OwnEncodings, SpecialSession
 
 
-@dataclass(frozen=True)
-class BpeOpenaiEngine:
+class BpeOpenaiEngine(OwnEncodings):
     """bpe-openai with its own vocabularies.
 
     >>> from bpe_ref import vocabulary_by_concatenation
@@ -37,55 +33,29 @@ class BpeOpenaiEngine:
     Unsupported(reason='has only cl100k_base, o200k_base, voyage3_base')
     """
 
-    version: str
-    name: str = "bpe-openai"
+    name = "bpe-openai"
+    own = ("cl100k_base", "o200k_base", "voyage3_base")
 
-    def load(self, vocabulary: Vocabulary, name: str) -> "BpeOpenaiSession | Unsupported":
-        """Select the encoding with this vocabulary, or report that no encoding has it."""
-        own = which(vocabulary, _OWN)
-        if own is None:
-            return Unsupported(f"has only {', '.join(_OWN)}")
+    def open(self, own: str, vocabulary: Vocabulary) -> "BpeOpenaiSession":
         from bpe_openai import _bindings, get_encoding
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about how it opens its own files
             encoding = get_encoding(own)
-        return BpeOpenaiSession(_bindings.tokenizer_for_encoding(own), encoding, vocabulary)
+        return BpeOpenaiSession(encoding, vocabulary, _bindings.tokenizer_for_encoding(own))
 
 
 @dataclass(frozen=True)
-class BpeOpenaiSession:
-    """bpe-openai with one of its encodings."""
+class BpeOpenaiSession(SpecialSession):
+    """bpe-openai with one of its encodings; the package is the Python code."""
 
     compiled: Any
-    """The compiled part."""
 
-    encoding: Any
-    """The Python code around it."""
+    def count(self, text: str) -> Any:
+        return self.compiled.count(text)
 
-    vocabulary: Vocabulary
+    def encode(self, text: str) -> Any:
+        return self.compiled.encode(text)
 
-    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer one request."""
-        if op not in TEXT_OPS:
-            return Unsupported("has no such operation")
-        if op in {"decode", "special"}:
-            has_special = op == "special" or set(request["ids"]) - self.vocabulary.tokens.keys()
-            if has_special and self._has_other_specials():
-                return Unsupported("has its own special tokens, which cannot be changed")
-            answer = answer_decode if op == "decode" else answer_special
-            return answer(self.encoding, request)
-        text = as_text(request_text(request))
-        if text is None:
-            return Unsupported("accepts only text")
-        if op == "encode":
-            return Ok({"ids": self.compiled.encode(text)})
-        if op == "count":
-            return Ok({"count": self.compiled.count(text)})
+    def pieces(self, text: str) -> Answer:
         return Ok({"pieces": [piece.encode().hex() for piece in self.compiled.pretokenize(text)]})
-
-    def _has_other_specials(self) -> bool:
-        specials = self.vocabulary.special_tokens
-        if self.encoding.special_tokens_set != specials.keys():
-            return True
-        return any(self.encoding.encode_single_token(text) != specials[text] for text in specials)

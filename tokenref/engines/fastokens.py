@@ -6,7 +6,7 @@ for invalid UTF-8. Pairs of texts are unsupported.
 
 from typing import Any
 
-from tokenref.engines.json_files import JsonEngine
+from tokenref.engines.json_files import Found, JsonEngine
 
 
 class FastokensEngine(JsonEngine):
@@ -24,12 +24,8 @@ class FastokensEngine(JsonEngine):
 
         return Tokenizer.from_json_str(content.decode())
 
-    def encode(self, tokenizer: Any, text: str, *, added: bool) -> list[int]:
-        """Return the ids of a text."""
-        ids: list[int] = tokenizer.encode(text, add_special_tokens=added).ids
-        return ids
+    def encode(self, tokenizer: Any, text: str, *, added: bool) -> Found:
+        return tokenizer.encode(text, add_special_tokens=added).ids
 
-    def decode(self, tokenizer: Any, ids: list[int], *, skip: bool) -> str:
-        """Return the text."""
-        text: str = tokenizer.decode(ids, skip_special_tokens=skip)
-        return text
+    def decode(self, tokenizer: Any, ids: list[int], *, skip: bool) -> Found:
+        return tokenizer.decode(ids, skip_special_tokens=skip)

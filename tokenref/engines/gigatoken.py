@@ -14,7 +14,7 @@ from typing import Any, Final
 from bpe_ref.registry import REGISTRY
 from bpe_ref.vocabulary.byte_alphabet import BYTE_OF_LETTER
 from tokenref.answers import Unsupported
-from tokenref.engines.json_files import JsonEngine, without_possessive
+from tokenref.engines.json_files import Found, JsonEngine, without_possessive
 
 _HIGHEST: Final = 1 << 24
 _GPT4: Final = without_possessive(str(REGISTRY["cl100k_base"].pattern))
@@ -50,24 +50,19 @@ class GigatokenEngine(JsonEngine):
             )
             return Tokenizer.from_tiktoken(path, "gpt4", specials)
 
-    def encode(self, tokenizer: Any, text: str, *, added: bool) -> list[int] | Unsupported:
-        """Return the ids of a text."""
+    def encode(self, tokenizer: Any, text: str, *, added: bool) -> Found:
         if not added:
-            ids: list[int] = tokenizer.encode(text).tolist()
-            return ids
+            return tokenizer.encode(text).tolist()
         try:
-            ids = tokenizer.as_hf().encode(text, add_special_tokens=True)
+            return tokenizer.as_hf().encode(text, add_special_tokens=True)
         except ValueError as error:
             return Unsupported(str(error))
-        return ids
 
-    def decode(self, tokenizer: Any, ids: list[int], *, skip: bool) -> bytes | str:
+    def decode(self, tokenizer: Any, ids: list[int], *, skip: bool) -> Found:
         """Return the bytes, or the text without special tokens."""
         if skip:
-            text: str = tokenizer.as_hf().decode(ids, skip_special_tokens=True)
-            return text
-        content: bytes = tokenizer.decode(ids)
-        return content
+            return tokenizer.as_hf().decode(ids, skip_special_tokens=True)
+        return tokenizer.decode(ids)
 
 
 def _base64(word: str) -> str:

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from bpe_ref import TokenId, Vocabulary
 from tokenref.answers import Answer, Ok, Refused, Unsupported
-from tokenref.engines.reference_parts import id_ranges
+from tokenref.engines.reference import id_ranges
 from tokenref.floats import pack, type_of, unpack
 
 LARGEST: Final = 1 << 17
@@ -58,7 +58,6 @@ class GrammarSession:
     matcher: type[Matcher]
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer one request."""
         if op != "grammar_mask":
             return Unsupported("only has grammars")
         ids = self.vocabulary.tokens
@@ -119,7 +118,6 @@ class MaskSession:
     engine: GrammarEngine
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer one request."""
         if op != "token_mask":
             return Unsupported("has no samplers, only bitmasks")
         params, dtype = request["params"], type_of(request["logits"])
@@ -169,7 +167,6 @@ class LLGuidanceMatcher(Matcher):
     """llguidance's `LLMatcher`."""
 
     def __init__(self, tokens: Sequence[bytes], ids: Mapping[TokenId, bytes], pattern: str) -> None:
-        """Start with no tokens."""
         from llguidance import LLMatcher, LLTokenizer, TokenizerWrapper
 
         tokenizer = LLTokenizer(TokenizerWrapper(_Tokens(tokens)))
@@ -182,19 +179,16 @@ class LLGuidanceMatcher(Matcher):
             raise RefusedError(self.matcher.get_error())
 
     def allowed(self) -> tuple[Sequence[TokenId], bool]:
-        """Return the allowed ids, and whether the text may end."""
         bits = self.matcher.compute_bitmask()
         self._check()
         ids = [token for token in range(self.size) if bits[token >> 3] >> (token & 7) & 1]
         return ids, self.matcher.is_accepting()
 
     def accept(self, token: TokenId) -> None:
-        """Add a token."""
         if not 0 <= token < self.size or not self.matcher.consume_token(token):
             raise RefusedError(self.matcher.get_error() or "no such token")
 
     def rollback(self, count: int) -> None:
-        """Take the last tokens back."""
         if count < 0 or not self.matcher.rollback(count):
             raise RefusedError(self.matcher.get_error() or "a negative number")
 
@@ -206,7 +200,6 @@ class LLGuidanceEngine(GrammarEngine):
     matcher = LLGuidanceMatcher
 
     def apply(self, row: Any, words: Any, size: int) -> None:
-        """Apply a bitmask in place."""
         from llguidance.numpy import apply_token_bitmask_inplace
 
         apply_token_bitmask_inplace(row, words[:, : -(-size // 32)])
@@ -219,7 +212,6 @@ class XGrammarMatcher(Matcher):
     """xgrammar's `GrammarMatcher`."""
 
     def __init__(self, tokens: Sequence[bytes], ids: Mapping[TokenId, bytes], pattern: str) -> None:
-        """Start with no tokens."""
         import xgrammar
 
         self.size = len(tokens)
@@ -232,19 +224,16 @@ class XGrammarMatcher(Matcher):
         self.words = xgrammar.allocate_token_bitmask(1, self.size + 1)
 
     def allowed(self) -> tuple[Sequence[TokenId], bool]:
-        """Return the allowed ids, and whether the text may end."""
         self.matcher.fill_next_token_bitmask(self.words)
         words = self.words[0].tolist()
         ids = [token for token in range(self.size) if words[token >> 5] >> (token & 31) & 1]
         return ids, self.matcher.is_completed()
 
     def accept(self, token: TokenId) -> None:
-        """Add a token."""
         if not 0 <= token < self.size or not self.matcher.accept_token(token):
             raise RefusedError("the token is not accepted")
 
     def rollback(self, count: int) -> None:
-        """Take the last tokens back."""
         try:
             self.matcher.rollback(count)
         except RuntimeError as error:
@@ -258,7 +247,6 @@ class XGrammarEngine(GrammarEngine):
     matcher = XGrammarMatcher
 
     def apply(self, row: Any, words: Any, size: int) -> None:
-        """Apply a bitmask in place."""
         import torch
         import xgrammar
 
@@ -273,7 +261,6 @@ class OutlinesCoreMatcher(Matcher):
     """outlines-core's `Guide`, of an `Index` that is built for all tokens at once."""
 
     def __init__(self, tokens: Sequence[bytes], ids: Mapping[TokenId, bytes], pattern: str) -> None:
-        """Start with no tokens."""
         from outlines_core import Guide, Index, Vocabulary
 
         self.end = len(tokens)
@@ -284,18 +271,15 @@ class OutlinesCoreMatcher(Matcher):
             raise RefusedError(str(error)) from None
 
     def allowed(self) -> tuple[Sequence[TokenId], bool]:
-        """Return the allowed ids, and whether the text may end."""
         return sorted(set(self.guide.get_tokens()) - {self.end}), self.guide.is_finished()
 
     def accept(self, token: TokenId) -> None:
-        """Add a token."""
         try:
             self.guide.advance(token, return_tokens=False)
         except (OverflowError, ValueError) as error:
             raise RefusedError(str(error)) from None
 
     def rollback(self, count: int) -> None:
-        """Take the last tokens back."""
         try:
             self.guide.rollback_state(count)
         except (OverflowError, ValueError) as error:

@@ -13,31 +13,26 @@ What they answer
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from bpe_ref import BpeError, Vocabulary
 from bpe_ref.formats.byte_level_json import dump_byte_level_json
 from bpe_ref.registry import REGISTRY
 from bpe_ref.vocabulary.byte_alphabet import BYTE_OF_LETTER
-from tokenref.answers import (
-    TEXT_OPS,
-    Answer,
-    Declared,
-    Ok,
-    Refused,
-    Unsupported,
-    as_text,
-    request_text,
-)
+from tokenref.answers import Answer, Declared, Ok, Refused, TextSession, Unsupported
 from tokenref.verdicts import ErrorCode
 
 _PUBLISHED: Final = frozenset(entry.pattern for entry in REGISTRY.values())
 _REPLACEMENT: Final = "\ufffd"
 _IDS_ONLY: Final = Declared(fields=("ids",))
+
+
+Found: TypeAlias = Any
+"""What an engine, which has no types, returns: ids, a text or bytes; or `Unsupported`."""
 
 
 class CrashError(Exception):
@@ -64,28 +59,22 @@ class JsonEngine:
         """Return the engine's tokenizer. Raises any exception if it cannot read the file."""
         raise NotImplementedError
 
-    def encode(self, tokenizer: Any, text: str, *, added: bool) -> list[int] | Unsupported:
+    def encode(self, tokenizer: Any, text: str, *, added: bool) -> Found:
         """Return the ids of a text, perhaps with the special tokens that a template adds."""
         raise NotImplementedError
 
-    def encode_pair(
-        self, tokenizer: Any, text: str, pair: str, *, added: bool
-    ) -> list[int] | Unsupported:
+    def encode_pair(self, tokenizer: Any, text: str, pair: str, *, added: bool) -> Found:
         """Return the ids of a pair of texts."""
         return Unsupported("has no pairs of texts")
 
-    def decode(
-        self, tokenizer: Any, ids: list[int], *, skip: bool
-    ) -> bytes | str | Unsupported | None:
+    def decode(self, tokenizer: Any, ids: list[int], *, skip: bool) -> Found:
         """Return the text of tokens or its bytes, perhaps without special tokens.
 
         None is the refusal of invalid UTF-8.
         """
         raise NotImplementedError
 
-    def text(
-        self, tokenizer: Any, ids: list[int], *, skip: bool
-    ) -> bytes | str | Unsupported | None:
+    def text(self, tokenizer: Any, ids: list[int], *, skip: bool) -> Found:
         """Return the text of a whole tokenizer's tokens, or its bytes."""
         return self.decode(tokenizer, ids, skip=skip)
 
@@ -138,7 +127,7 @@ def without_possessive(pattern: str) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class VocabularySession:
+class VocabularySession(TextSession):
     """An engine with a vocabulary loaded."""
 
     engine: JsonEngine
@@ -146,43 +135,37 @@ class VocabularySession:
     _built: dict[frozenset[str], Any] = field(init=False, repr=False, default_factory=dict)
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer one request."""
-        if op not in TEXT_OPS:
-            return Unsupported("has no such operation")
-        if op == "pieces":
-            return Unsupported("does not return its pieces")
         try:
-            return self._decode(request) if op == "decode" else self._encode(op, request)
+            return super().answer(op, request)
         except Exception as error:  # noqa: BLE001 - each engine has exceptions of its own
             return self.engine.refused(error)
 
-    def _encode(self, op: str, request: Mapping[str, Any]) -> Answer:
-        text = as_text(request_text(request))
-        if text is None:
-            return Unsupported("accepts only text")
+    def encode(self, text: str, allowed: frozenset[str] = frozenset()) -> Found:
         longest = self.engine.longest
         if longest is not None and len(text) > longest:
             return Unsupported(
                 f"is not run on texts of more than {longest} characters (quadratic time)"
             )
-        allowed = frozenset[str]()
-        if op == "special":
-            specials = frozenset(self.vocabulary.special_tokens)
-            allowed = specials if request["allowed"] == "all" else frozenset(request["allowed"])
-            every = request["disallowed"] == "all"
-            disallowed = specials - allowed if every else frozenset(request["disallowed"])
-            if any(content in text for content in disallowed):
-                return Unsupported("cannot disallow special tokens")
-            allowed &= specials if any(content in text for content in allowed) else frozenset()
         tokenizer = self.tokenizer(allowed)
         if isinstance(tokenizer, Unsupported):
             return tokenizer
-        ids = self.engine.encode(tokenizer, text, added=False)
-        if isinstance(ids, Unsupported):
-            return ids
-        return Ok({"count": len(ids)} if op == "count" else {"ids": ids})
+        return self.engine.encode(tokenizer, text, added=False)
 
-    def _decode(self, request: Mapping[str, Any]) -> Answer:
+    def special(self, text: str, request: Mapping[str, Any]) -> Answer:
+        specials = frozenset(self.vocabulary.special_tokens)
+        allowed = specials if request["allowed"] == "all" else frozenset(request["allowed"])
+        every = request["disallowed"] == "all"
+        disallowed = specials - allowed if every else frozenset(request["disallowed"])
+        if any(content in text for content in disallowed):
+            return Unsupported("cannot disallow special tokens")
+        ids = self.encode(text, self._needed(text, allowed & specials))
+        return ids if isinstance(ids, Unsupported) else Ok({"ids": ids})
+
+    def _needed(self, text: str, allowed: frozenset[str]) -> frozenset[str]:
+        """Return the special tokens that the file has: all that are allowed, if one occurs."""
+        return allowed if any(content in text for content in allowed) else frozenset()
+
+    def decode(self, request: Mapping[str, Any]) -> Answer:
         # of two special tokens with one id, the first listed is what it decodes to
         firsts = {content.decode() for content in self.vocabulary.special_bytes.values()}
         ids = request["ids"]
@@ -215,18 +198,27 @@ class VocabularySession:
             self._built[allowed] = self._build(allowed)
         return self._built[allowed]
 
-    def _build(self, allowed: frozenset[str]) -> Any:
+    def specials(
+        self, allowed: frozenset[str], ordinary: Container[str]
+    ) -> dict[str, int] | Unsupported:
+        """Return the ids of these special tokens, if a file can have them beside the others."""
         specials = {content: self.vocabulary.special_tokens[content] for content in sorted(allowed)}
         if len(set(specials.values())) < len(specials):
             return Unsupported("cannot give two special tokens the same id")
+        for name in specials:
+            if name in ordinary or (not name.isascii() and set(name) <= BYTE_OF_LETTER.keys()):
+                return Unsupported(f"cannot distinguish {name!r} from an ordinary token")
+        return specials
+
+    def _build(self, allowed: frozenset[str]) -> Any:
         try:
             content = self.vocabulary.remember(_content)
         except BpeError as error:
             return Unsupported(str(error))
         vocab = content["model"]["vocab"]
-        for name in specials:
-            if name in vocab or (not name.isascii() and set(name) <= BYTE_OF_LETTER.keys()):
-                return Unsupported(f"cannot distinguish {name!r} from an ordinary token")
+        specials = self.specials(allowed, vocab)
+        if isinstance(specials, Unsupported):
+            return specials
         flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
         added = [
             {"id": token, "content": name, **flags, "special": True}
@@ -256,7 +248,6 @@ class FileSession:
         return _IDS_ONLY if op == "tokenize" else Declared()
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer one request."""
         if op not in {"tokenize", "detokenize"}:
             return Unsupported("only streams in its own way")
         if isinstance(self.tokenizer, Unsupported):

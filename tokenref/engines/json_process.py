@@ -48,6 +48,15 @@ def isolated(engine: Engine) -> Engine:
     return Isolated(engine) if isinstance(engine, JsonEngine) else engine
 
 
+def _forwarded(method: str) -> Any:
+    """Return a method that calls the engine's, in its process."""
+
+    def forwarded(isolated: "Isolated", tokenizer: Any, *given: Any, **named: bool) -> Any:
+        return isolated.call(tokenizer, method, *given, **named)
+
+    return forwarded
+
+
 class Isolated(JsonEngine):
     """An engine in a process that is started when it is first used, and ends with this one."""
 
@@ -67,37 +76,13 @@ class Isolated(JsonEngine):
     def open(self, content: bytes) -> "tuple[int, bytes]":
         """Return the content with a key, once the engine has read it."""
         tokenizer = next(self._keys), content
-        self._call(tokenizer, "open")
+        self.call(tokenizer, "open")
         return tokenizer
 
-    def encode(self, tokenizer: Any, text: str, *, added: bool) -> list[int] | Unsupported:
-        """Return the ids of a text."""
-        ids: list[int] | Unsupported = self._call(tokenizer, "encode", text, added=added)
-        return ids
+    encode, encode_pair = _forwarded("encode"), _forwarded("encode_pair")
+    decode, text = _forwarded("decode"), _forwarded("text")
 
-    def encode_pair(
-        self, tokenizer: Any, text: str, pair: str, *, added: bool
-    ) -> list[int] | Unsupported:
-        """Return the ids of a pair of texts."""
-        ids: list[int] | Unsupported
-        ids = self._call(tokenizer, "encode_pair", text, pair, added=added)
-        return ids
-
-    def decode(
-        self, tokenizer: Any, ids: list[int], *, skip: bool
-    ) -> bytes | str | Unsupported | None:
-        """Return the text of tokens or its bytes."""
-        found: bytes | str | Unsupported | None = self._call(tokenizer, "decode", ids, skip=skip)
-        return found
-
-    def text(
-        self, tokenizer: Any, ids: list[int], *, skip: bool
-    ) -> bytes | str | Unsupported | None:
-        """Return the text of a whole tokenizer's tokens, or its bytes."""
-        found: bytes | str | Unsupported | None = self._call(tokenizer, "text", ids, skip=skip)
-        return found
-
-    def _call(self, tokenizer: "tuple[int, bytes]", method: str, *given: Any, **named: bool) -> Any:
+    def call(self, tokenizer: "tuple[int, bytes]", method: str, *given: Any, **named: bool) -> Any:
         """Call a method, and raise what it raises."""
         process = self._process or self._started()
         key, content = tokenizer

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tokenref.answers import Unsupported
-from tokenref.engines.json_files import JsonEngine
+from tokenref.engines.json_files import Found, JsonEngine
 
 
 class KitokenEngine(JsonEngine):
@@ -27,14 +27,10 @@ class KitokenEngine(JsonEngine):
 
         return Kitoken.from_tokenizers(content)
 
-    def encode(self, tokenizer: Any, text: str, *, added: bool) -> list[int] | Unsupported:
-        """Return the ids of a text."""
+    def encode(self, tokenizer: Any, text: str, *, added: bool) -> Found:
         if added:
             return Unsupported("does not add the special tokens of a template")
-        ids: list[int] = tokenizer.encode(text, True)  # special tokens are found
-        return ids
+        return tokenizer.encode(text, True)  # special tokens are found
 
-    def decode(self, tokenizer: Any, ids: list[int], *, skip: bool) -> bytes:
-        """Return the bytes."""
-        content: bytes = tokenizer.decode(ids, not skip)
-        return content
+    def decode(self, tokenizer: Any, ids: list[int], *, skip: bool) -> Found:
+        return tokenizer.decode(ids, not skip)

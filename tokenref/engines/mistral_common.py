@@ -22,8 +22,8 @@ from typing import Any, Final
 
 from bpe_ref import Vocabulary
 from bpe_ref.vocabulary.merges import ByConcatenation
-from tokenref.answers import TEXT_OPS, Answer, Ok, Refused, Unsupported, as_text, request_text
-from tokenref.engines.tiktoken import ONE_PIECE, why_not
+from tokenref.answers import Answer, Ok, Refused, Unsupported
+from tokenref.engines.tiktoken import ONE_PIECE, PackageSession, why_not
 
 _BYTES: Final = [bytes([byte]) for byte in range(256)]
 
@@ -41,7 +41,6 @@ class MistralCommonEngine:
     name: str = "mistral-common"
 
     def load(self, vocabulary: Vocabulary, name: str) -> "MistralCommonSession | Unsupported":
-        """Load a vocabulary, or return why that is impossible."""
         reason, rule = why_not(vocabulary, needs_ranks=False), vocabulary.rule
         if reason is not None or not isinstance(rule, ByConcatenation):
             return Unsupported(reason or "only merges by concatenation")
@@ -74,11 +73,9 @@ class MistralCommonEngine:
 
 
 @dataclass(frozen=True)
-class MistralCommonSession:
-    """mistral-common with a vocabulary loaded."""
+class MistralCommonSession(PackageSession):
+    """mistral-common with a vocabulary loaded; the package is a `Tekkenizer`."""
 
-    tekkenizer: Any
-    vocabulary: Vocabulary
     ids: list[int]
     """The vocabulary's ids by mistral-common's."""
 
@@ -86,25 +83,16 @@ class MistralCommonSession:
     def _own(self) -> dict[int, int]:
         return {token: own for own, token in enumerate(self.ids)}
 
-    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer one request."""
-        if op not in TEXT_OPS:
-            return Unsupported("has no such operation")
-        if op == "pieces":
-            return Unsupported("does not return its pieces")
-        if op == "decode":
-            return self._decode(request)
-        text = as_text(request_text(request))
-        if text is None:
-            return Unsupported("accepts only text")
-        if op == "special":
-            given = [each for each in (request["allowed"], request["disallowed"]) if each != "all"]
-            if any(each in text for each in {*self.vocabulary.special_tokens}.union(*given)):
-                return Unsupported("finds no special tokens in a text")
-        ids = [self.ids[token] for token in self.tekkenizer.encode(text, bos=False, eos=False)]
-        return Ok({"count": len(ids)} if op == "count" else {"ids": ids})
+    def encode(self, text: str) -> list[int]:
+        return [self.ids[token] for token in self.package.encode(text, bos=False, eos=False)]
 
-    def _decode(self, request: Mapping[str, Any]) -> Answer:
+    def special(self, text: str, request: Mapping[str, Any]) -> Answer:
+        given = [each for each in (request["allowed"], request["disallowed"]) if each != "all"]
+        if any(each in text for each in {*self.vocabulary.special_tokens}.union(*given)):
+            return Unsupported("finds no special tokens in a text")
+        return Ok({"ids": self.encode(text)})
+
+    def decode(self, request: Mapping[str, Any]) -> Answer:
         if request.get("errors", "replace") != "replace":
             return Unsupported("only decodes with replacement")
         from mistral_common.tokens.tokenizers.base import SpecialTokenPolicy
@@ -117,8 +105,8 @@ class MistralCommonSession:
         ]
         try:
             if "errors" in request:
-                return Ok({"text": self.tekkenizer.decode(ids, keep)})
-            parts = [self.tekkenizer.id_to_byte_piece(token, keep) for token in ids]
+                return Ok({"text": self.package.decode(ids, keep)})
+            parts = [self.package.id_to_byte_piece(token, keep) for token in ids]
             return Ok({"bytes": b"".join(parts).hex()})
         except KeyError as error:
             return Refused("UNKNOWN_ID", str(error))

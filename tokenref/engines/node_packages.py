@@ -12,7 +12,6 @@ import shlex
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 from bpe_ref import Vocabulary
@@ -21,19 +20,15 @@ from tokenref.protocol.channel import Patience
 from tokenref.protocol.engine import ProtocolEngine
 from tokenref.protocol.opening import open_program
 
-NODE_PACKAGES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "gpt-tokenizer": "4.0.0",
-        "js-tiktoken": "1.0.21",
-        "tiktoken-wasm": "1.0.22",
-        "tokenizers-js": "0.2.0",
-    }
-)
+NODE_PACKAGES: Final[Mapping[str, str]] = {
+    "gpt-tokenizer": "4.0.0",
+    "js-tiktoken": "1.0.21",
+    "tiktoken-wasm": "1.0.22",
+    "tokenizers-js": "0.2.0",
+}
 """Each engine, and the version of its package that the known differences refer to."""
 
-_PACKAGES: Final = MappingProxyType(
-    {"tiktoken-wasm": "tiktoken", "tokenizers-js": "@huggingface/tokenizers"}
-)
+_PACKAGES: Final = {"tiktoken-wasm": "tiktoken", "tokenizers-js": "@huggingface/tokenizers"}
 """Packages with another name than the engine, because a package of Python has it."""
 
 FOLDER_VARIABLE: Final = "TOKENREF_NODE_MODULES"
@@ -92,22 +87,18 @@ class NodePackage:
 
     @property
     def incidents(self) -> list[str]:
-        """Failures that no single question caused."""
         return self._program.incidents if self._program else []
 
     @property
     def restarts(self) -> int:
-        """How often it was restarted."""
         return self._program.restarts if self._program else 0
 
     def load(self, vocabulary: Vocabulary, name: str) -> Session | Unsupported:
-        """Load a vocabulary, to answer questions of the profile "definition"."""
         return self._started().load(vocabulary, name)
 
     def load_for_profile(
         self, vocabulary: Vocabulary, name: str, profile: str
     ) -> Session | Unsupported:
-        """Load a vocabulary, to answer questions of a profile."""
         return self._started().load_for_profile(vocabulary, name, profile)
 
     def _started(self) -> ProtocolEngine:

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from bpe_ref.registry import REGISTRY
 from tokenref.answers import Unsupported
-from tokenref.engines.json_files import JsonEngine, without_possessive
+from tokenref.engines.json_files import Found, JsonEngine, without_possessive
 
 _CONFIG: Final = json.dumps({"tokenizer_class": "PreTrainedTokenizerFast"})
 _R50K: Final = json.dumps(without_possessive(REGISTRY["r50k_base"].pattern or "")).encode()
@@ -54,15 +54,12 @@ class OnnxruntimeExtensionsEngine(JsonEngine):
             Path(folder, "tokenizer_config.json").write_text(_CONFIG, encoding="utf-8")
             return Tokenizer(folder), post_processor not in {None, "ByteLevel"}
 
-    def encode(self, tokenizer: Any, text: str, *, added: bool) -> list[int] | Unsupported:
-        """Return the ids of a text."""
+    def encode(self, tokenizer: Any, text: str, *, added: bool) -> Found:
         if added and tokenizer[1]:
             return Unsupported("only adds the special tokens of tokenizer_config.json")
-        ids: list[int] = list(tokenizer[0].tokenize(text))
-        return ids
+        return list(tokenizer[0].tokenize(text))
 
-    def decode(self, tokenizer: Any, ids: list[int], *, skip: bool) -> str:
-        """Return the text."""
+    def decode(self, tokenizer: Any, ids: list[int], *, skip: bool) -> Found:
         tokenizer[0].update_options({"skip_special_tokens": skip})
         texts: list[str] = tokenizer[0].detokenize(ids)
         return texts[0]

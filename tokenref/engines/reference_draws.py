@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from sampling_ref import EXACT, WEIGHTS
@@ -293,16 +292,14 @@ def _pair(numbers: list[float]) -> list[float]:
     return numbers
 
 
-DRAWS: Final[Mapping[str, Callable[[Choices, Request], Out]]] = MappingProxyType(
-    {
-        "draw": _draw,
-        "random_words": _random_words,
-        "uniforms": _uniforms,
-        "speculative": _speculative,
-        "residual": _residual,
-        "mirostat_1": _steer("mirostat_1"),
-        "mirostat_2": _steer("mirostat_2"),
-        "adaptive_p": _adaptive_p,
-    }
-)
+DRAWS: Final[Mapping[str, Callable[[Choices, Request], Out]]] = {
+    "draw": _draw,
+    "random_words": _random_words,
+    "uniforms": _uniforms,
+    "speculative": _speculative,
+    "residual": _residual,
+    "mirostat_1": _steer("mirostat_1"),
+    "mirostat_2": _steer("mirostat_2"),
+    "adaptive_p": _adaptive_p,
+}
 """The function that answers each operation, given the choices of its rule and the request."""

@@ -16,14 +16,12 @@ Unknown ids are not run
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from bpe_ref import Vocabulary
-from tokenref.answers import TEXT_OPS, Answer, Ok, Refused, Unsupported, as_text, request_text
-from tokenref.engines.tiktoken import which
+from tokenref.answers import Answer, Ok, Refused, Unsupported
+from tokenref.engines.tiktoken import OwnEncodings, PackageSession
 
-_OWN: Final = ("cl100k_base", "o200k_base")
 _IDS: Final = 1 << 32
 
 
@@ -31,8 +29,7 @@ class MemoryUnsafeError(Exception):
     """A question that is not run because it could end the process."""
 
 
-@dataclass(frozen=True)
-class RsBpeEngine:
+class RsBpeEngine(OwnEncodings):
     """rs-bpe with its own vocabularies.
 
     >>> from bpe_ref import vocabulary_by_concatenation
@@ -40,44 +37,25 @@ class RsBpeEngine:
     Unsupported(reason='has only cl100k_base, o200k_base')
     """
 
-    version: str
-    name: str = "rs-bpe"
+    name = "rs-bpe"
+    own = ("cl100k_base", "o200k_base")
 
-    def load(self, vocabulary: Vocabulary, name: str) -> "RsBpeSession | Unsupported":
-        """Select the encoding with this vocabulary, or report that no encoding has it."""
-        own = which(vocabulary, _OWN)
-        if own is None:
-            return Unsupported(f"has only {', '.join(_OWN)}")
+    def open(self, own: str, vocabulary: Vocabulary) -> "RsBpeSession":
         from rs_bpe.bpe import openai
 
         return RsBpeSession(getattr(openai, own)(), vocabulary)
 
 
-@dataclass(frozen=True)
-class RsBpeSession:
+class RsBpeSession(PackageSession):
     """rs-bpe with one of its encodings."""
 
-    tokenizer: Any
-    vocabulary: Vocabulary
+    def count(self, text: str) -> Any:
+        return self.package.count(text)
 
-    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer one request."""
-        if op not in TEXT_OPS:
-            return Unsupported("has no such operation")
-        if op == "decode":
-            return self._decode(request)
-        if op == "pieces":
-            return Unsupported("does not return its pieces")
-        if op == "special":
-            return Unsupported("has no special tokens")
-        text = as_text(request_text(request))
-        if text is None:
-            return Unsupported("accepts only text")
-        if op == "encode":
-            return Ok({"ids": self.tokenizer.encode(text)})
-        return Ok({"count": self.tokenizer.count(text)})
+    def encode(self, text: str) -> Any:
+        return self.package.encode(text)
 
-    def _decode(self, request: Mapping[str, Any]) -> Answer:
+    def decode(self, request: Mapping[str, Any]) -> Answer:
         ids = request["ids"]
         if self.vocabulary.special_bytes.keys() & set(ids):
             return Unsupported("has no special tokens")
@@ -85,8 +63,8 @@ class RsBpeSession:
             if 0 <= token < _IDS and token not in self.vocabulary.tokens:
                 raise MemoryUnsafeError(f"not run: decode reads foreign memory for the id {token}")
         if "errors" not in request:
-            return Ok({"bytes": self.tokenizer.bpe().decode_tokens(ids).hex()})
-        text = self.tokenizer.decode(ids)
+            return Ok({"bytes": self.package.bpe().decode_tokens(ids).hex()})
+        text = self.package.decode(ids)
         if text is not None:
             return Ok({"text": text})
         if request["errors"] == "strict":

@@ -27,7 +27,7 @@ from bpe_ref.auditing import audit
 from bpe_ref.models.sentencepiece import BYTE_PIECES
 from bpe_ref.vocabulary.merges import ByConcatenation
 from tokenref.answers import Answer, Ok, Refused, Unsupported
-from tokenref.engines.json_files import JsonEngine, VocabularySession
+from tokenref.engines.json_files import Found, JsonEngine, VocabularySession
 
 _BPE: Final = 2
 _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _BYTE = 1, 2, 3, 4, 6
@@ -47,7 +47,6 @@ class SentencepieceEngine:
         self.version = version
 
     def load(self, vocabulary: Vocabulary, name: str) -> "SentencepieceSession | Unsupported":
-        """Load a vocabulary, or return why that is impossible."""
         words, rule = vocabulary.tokens.values(), vocabulary.rule
         if not isinstance(rule, ByConcatenation):
             return Unsupported("only merges by concatenation")
@@ -75,15 +74,11 @@ class _Models(JsonEngine):
 
         return SentencePieceProcessor(model_proto=content)
 
-    def encode(self, tokenizer: Any, text: str, *, added: bool) -> list[int]:
-        """Return the ids of a text."""
-        ids: list[int] = tokenizer.encode(text)
-        return ids
+    def encode(self, tokenizer: Any, text: str, *, added: bool) -> Found:
+        return tokenizer.encode(text)
 
-    def decode(self, tokenizer: Any, ids: list[int], *, skip: bool) -> str:
-        """Return the text."""
-        text: str = tokenizer.decode(ids)
-        return text
+    def decode(self, tokenizer: Any, ids: list[int], *, skip: bool) -> Found:
+        return tokenizer.decode(ids)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ does not. Both return text with U+FFFD for invalid UTF-8. Pairs of texts are uns
 from types import MappingProxyType
 from typing import Any
 
-from tokenref.engines.json_files import JsonEngine
+from tokenref.engines.json_files import Found, JsonEngine
 
 
 class SplintrEngine(JsonEngine):
@@ -27,12 +27,8 @@ class SplintrEngine(JsonEngine):
 
         return from_json_bytes(content)
 
-    def encode(self, tokenizer: Any, text: str, *, added: bool) -> list[int]:
-        """Return the ids of a text."""
-        ids: list[int] = tokenizer.encode(text) if added else tokenizer.encode_raw(text)
-        return ids
+    def encode(self, tokenizer: Any, text: str, *, added: bool) -> Found:
+        return tokenizer.encode(text) if added else tokenizer.encode_raw(text)
 
-    def decode(self, tokenizer: Any, ids: list[int], *, skip: bool) -> str:
-        """Return the text."""
-        text: str = tokenizer.decode(ids) if skip else tokenizer.decode_with_special(ids)
-        return text
+    def decode(self, tokenizer: Any, ids: list[int], *, skip: bool) -> Found:
+        return tokenizer.decode(ids) if skip else tokenizer.decode_with_special(ids)

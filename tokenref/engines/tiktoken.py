@@ -27,7 +27,7 @@ from bpe_ref import Vocabulary
 from bpe_ref.auditing import audit
 from bpe_ref.registry import REGISTRY
 from bpe_ref.vocabulary.merges import ByConcatenation
-from tokenref.answers import Answer, Ok, Refused, Unsupported, as_text, request_text
+from tokenref.answers import Answer, Ok, Refused, TextSession, Unsupported
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
@@ -51,7 +51,6 @@ class TiktokenEngine:
     name: str = "tiktoken"
 
     def load(self, vocabulary: Vocabulary, name: str) -> "TiktokenSession | Unsupported":
-        """Load a vocabulary, or return why that is impossible."""
         reason = why_not(vocabulary)
         if reason is not None:
             return Unsupported(reason)
@@ -85,39 +84,33 @@ def why_not(vocabulary: Vocabulary, *, needs_ranks: bool = True) -> str | None:
 
 
 @dataclass(frozen=True)
-class TiktokenSession:
+class TiktokenSession(TextSession):
     """tiktoken with a vocabulary loaded."""
 
     encoding: "Encoding"
     one_piece: bool
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer one request."""
         match op:
-            case "encode":
-                return Ok({"ids": self._encode(request_text(request))})
-            case "count":
-                return Ok({"count": len(self._encode(request_text(request)))})
-            case "decode":
-                return answer_decode(self.encoding, request)
-            case "special":
-                return answer_special(self.encoding, request)
             case "offsets":
                 return self._offsets(request)
             case "completions":
                 return self._completions(request)
-            case "pieces":
-                return Unsupported("does not return its pieces")
-        return Unsupported("has no such operation")
+        return super().answer(op, request)
 
-    def _encode(self, content: bytes | str) -> list[int]:
-        text = as_text(content)
-        if text is not None:
-            return self.encoding.encode_ordinary(text)
-        data = bytes(content) if isinstance(content, bytes) else content.encode()
+    def encode(self, text: str) -> list[int]:
+        return self.encoding.encode_ordinary(text)
+
+    def encode_bytes(self, data: bytes) -> list[int]:
         if self.one_piece:
             return self.encoding._encode_single_piece(data)  # noqa: SLF001 - the only way for bytes
         return self.encoding._encode_bytes(data)  # noqa: SLF001 - the only way for bytes
+
+    def decode(self, request: Mapping[str, Any]) -> Answer:
+        return answer_decode(self.encoding, request)
+
+    def special(self, text: str, request: Mapping[str, Any]) -> Answer:
+        return answer_special(self.encoding, request)
 
     def _offsets(self, request: Mapping[str, Any]) -> Answer:
         try:
@@ -201,3 +194,53 @@ def _file_sha256(vocabulary: Vocabulary) -> str:
     for token in sorted(vocabulary.tokens):
         hasher.update(b"%b %d\n" % (b64encode(vocabulary.tokens[token]), token))
     return hasher.hexdigest()
+
+
+class OwnEncodings:
+    """An engine that only has encodings of its own, which are recognized by their content."""
+
+    name: str
+    own: tuple[str, ...]
+
+    def __init__(self, version: str) -> None:
+        self.version = version
+
+    def load(self, vocabulary: Vocabulary, name: str) -> TextSession | Unsupported:
+        """Select the encoding with this vocabulary, or report that no encoding has it."""
+        own = which(vocabulary, self.own)
+        if own is None:
+            return Unsupported(f"has only {', '.join(self.own)}")
+        return self.open(own, vocabulary)
+
+    def open(self, own: str, vocabulary: Vocabulary) -> TextSession:
+        """Return a session with one of the encodings."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class PackageSession(TextSession):
+    """A package with a vocabulary loaded."""
+
+    package: Any
+    vocabulary: Vocabulary
+
+
+class SpecialSession(PackageSession):
+    """A package with tiktoken's API and special tokens that cannot be changed."""
+
+    def special(self, text: str, request: Mapping[str, Any]) -> Answer:
+        return _UNCHANGED if self._has_others() else answer_special(self.package, request)
+
+    def decode(self, request: Mapping[str, Any]) -> Answer:
+        if set(request["ids"]) - self.vocabulary.tokens.keys() and self._has_others():
+            return _UNCHANGED
+        return answer_decode(self.package, request)
+
+    def _has_others(self) -> bool:
+        specials, package = self.vocabulary.special_tokens, self.package
+        if package.special_tokens_set != specials.keys():
+            return True
+        return any(package.encode_single_token(text) != specials[text] for text in specials)
+
+
+_UNCHANGED: Final = Unsupported("has its own special tokens, which cannot be changed")

@@ -38,7 +38,8 @@ from bpe_ref.errors import PatternError
 from bpe_ref.patterns.to_oniguruma import asks_for_words, to_oniguruma
 from bpe_ref.vocabulary.byte_alphabet import BYTE_OF_LETTER, to_letters
 from bpe_ref.vocabulary.merges import ByPair
-from tokenref.answers import TEXT_OPS, Answer, Ok, Refused, Unsupported, as_text, request_text
+from tokenref.answers import Answer, Ok, Refused, Unsupported
+from tokenref.engines.json_files import Found, JsonEngine, VocabularySession
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
 _OWN_TABLES: Final = "unicode-16.0-oniguruma"
 _LIKE_OWN_TABLES: Final = "unicode-16.0"  # the same but for words
 _IDS: Final = 1 << 32
-_REPLACEMENT: Final = "\ufffd"
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,6 @@ class TokenizersEngine:
     name: str = "tokenizers"
 
     def load(self, vocabulary: Vocabulary, name: str) -> "TokenizersSession | Unsupported":
-        """Load a vocabulary, or return why that is impossible."""
         text = vocabulary.text
         if max([*vocabulary.tokens, *vocabulary.special_bytes]) >= _IDS:
             return Unsupported("only has 32-bit ids")
@@ -73,7 +72,7 @@ class TokenizersEngine:
         cut = _pre_tokenizer(text)
         if isinstance(cut, Unsupported):
             return cut
-        session = TokenizersSession(vocabulary, cut, _merges(vocabulary))
+        session = TokenizersSession(_Built(self.version), vocabulary, cut, _merges(vocabulary))
         session.tokenizer(frozenset())  # built now, so that no answer is slow because of it
         return session
 
@@ -130,52 +129,24 @@ def _merges(vocabulary: Vocabulary) -> list[tuple[str, str]]:
     ]
 
 
+class _Built(JsonEngine):
+    """Tokenizers that are built of their parts."""
+
+    name = "tokenizers"
+
+    def encode(self, tokenizer: Any, text: str, *, added: bool) -> Found:
+        return tokenizer.encode(text, add_special_tokens=added).ids
+
+    def decode(self, tokenizer: Any, ids: list[int], *, skip: bool) -> Found:
+        return tokenizer.decode(ids, skip_special_tokens=skip)
+
+
 @dataclass(frozen=True, eq=False)
-class TokenizersSession:
+class TokenizersSession(VocabularySession):
     """Hugging Face tokenizers with a vocabulary loaded."""
 
-    vocabulary: Vocabulary
     pre_tokenizer: "PreTokenizer"
     merges: list[tuple[str, str]] = field(repr=False)
-    _built: "dict[frozenset[str], Tokenizer | Unsupported]" = field(
-        init=False, repr=False, default_factory=dict
-    )
-
-    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer one request."""
-        if op not in TEXT_OPS:
-            return Unsupported("has no such operation")
-        if op == "decode":
-            return self._decode(request)
-        text = as_text(request_text(request))
-        if text is None:
-            return Unsupported("accepts only text")
-        match op:
-            case "special":
-                return self._special(text, request)
-            case "pieces":
-                return self._pieces(text)
-        ids = self._encode(text, frozenset())
-        if isinstance(ids, Unsupported):
-            return ids
-        return Ok({"count": len(ids)} if op == "count" else {"ids": ids})
-
-    def _encode(self, text: str, allowed: frozenset[str]) -> list[int] | Unsupported:
-        tokenizer = self.tokenizer(allowed)
-        if isinstance(tokenizer, Unsupported):
-            return tokenizer
-        ids: list[int] = tokenizer.encode(text, add_special_tokens=False).ids
-        return ids
-
-    def _special(self, text: str, request: Mapping[str, Any]) -> Answer:
-        specials = frozenset(self.vocabulary.special_tokens)
-        allowed = specials if request["allowed"] == "all" else frozenset(request["allowed"])
-        every = request["disallowed"] == "all"
-        disallowed = specials - allowed if every else frozenset(request["disallowed"])
-        if any(content in text for content in disallowed):
-            return Unsupported("cannot disallow special tokens")
-        ids = self._encode(text, self._needed(text, allowed & specials))
-        return ids if isinstance(ids, Unsupported) else Ok({"ids": ids})
 
     def _needed(self, text: str, allowed: frozenset[str]) -> frozenset[str]:
         """Return the allowed texts; of those with the same id, only the ones that occur, if any."""
@@ -187,7 +158,7 @@ class TokenizersSession:
             needed += [content for content in names if content in text] or names[:1]
         return frozenset(needed)
 
-    def _pieces(self, text: str) -> Answer:
+    def pieces(self, text: str) -> Answer:
         tokenizer = self.tokenizer(frozenset())
         if isinstance(tokenizer, Unsupported):
             return tokenizer
@@ -198,38 +169,14 @@ class TokenizersSession:
             {"pieces": [bytes(map(BYTE_OF_LETTER.__getitem__, piece)).hex() for piece in pieces]}
         )
 
-    def _decode(self, request: Mapping[str, Any]) -> Answer:
-        # of two special tokens with one id, the first listed is what it decodes to
-        firsts = {content.decode() for content in self.vocabulary.special_bytes.values()}
-        tokenizer = self.tokenizer(frozenset(firsts))
-        if isinstance(tokenizer, Unsupported):
-            return tokenizer
-        text: str = tokenizer.decode(request["ids"], skip_special_tokens=False)
-        if request.get("errors") == "replace":
-            return Ok({"text": text})
-        if _REPLACEMENT in text:
-            return Unsupported("only decodes with replacement")
-        return Ok({"text": text} if "errors" in request else {"bytes": text.encode().hex()})
-
-    def tokenizer(self, allowed: frozenset[str]) -> "Tokenizer | Unsupported":
-        """Return the tokenizer that recognizes these special tokens, built once."""
-        if allowed not in self._built:
-            self._built[allowed] = self._build(allowed)
-        return self._built[allowed]
-
     def _build(self, allowed: frozenset[str]) -> "Tokenizer | Unsupported":
         from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers
 
         text = self.vocabulary.text
         vocab = {to_letters(content): token for token, content in self.vocabulary.tokens.items()}
-        specials = {content: self.vocabulary.special_tokens[content] for content in sorted(allowed)}
-        if len(set(specials.values())) < len(specials):
-            return Unsupported("cannot give two special tokens the same id")
-        for content in specials:
-            if content in vocab or (
-                not content.isascii() and set(content) <= BYTE_OF_LETTER.keys()
-            ):
-                return Unsupported(f"cannot distinguish {content!r} from an ordinary token")
+        specials = self.specials(allowed, vocab)
+        if isinstance(specials, Unsupported):
+            return specials
         model = models.BPE(
             vocab=vocab | specials, merges=self.merges, ignore_merges=text.whole_piece
         )
@@ -251,7 +198,6 @@ class FileSession:
     tokenizer: "Tokenizer"
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer one request."""
         match op:
             case "tokenize":
                 return self._tokenize(request)

@@ -12,7 +12,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from tokenref.engines.json_files import CrashError, JsonEngine
+from tokenref.engines.json_files import CrashError, Found, JsonEngine
 
 
 class JavaScriptError(Exception):
@@ -39,20 +39,14 @@ class TokenizersJsEngine(JsonEngine):
         self._call(key, "open", content=content.decode())
         return key
 
-    def encode(self, tokenizer: int, text: str, *, added: bool) -> list[int]:
-        """Return the ids of a text."""
-        ids: list[int] = self._call(tokenizer, "encode", text, None, added)
-        return ids
+    def encode(self, tokenizer: int, text: str, *, added: bool) -> Found:
+        return self._call(tokenizer, "encode", text, None, added)
 
-    def encode_pair(self, tokenizer: int, text: str, pair: str, *, added: bool) -> list[int]:
-        """Return the ids of a pair of texts."""
-        ids: list[int] = self._call(tokenizer, "encode", text, pair, added)
-        return ids
+    def encode_pair(self, tokenizer: int, text: str, pair: str, *, added: bool) -> Found:
+        return self._call(tokenizer, "encode", text, pair, added)
 
-    def decode(self, tokenizer: int, ids: list[int], *, skip: bool) -> str:
-        """Return the text."""
-        text: str = self._call(tokenizer, "decode", ids, skip)
-        return text
+    def decode(self, tokenizer: int, ids: list[int], *, skip: bool) -> Found:
+        return self._call(tokenizer, "decode", ids, skip)
 
     def _call(self, key: int, method: str, *given: Any, content: str | None = None) -> Any:
         calls, answers = self._process.stdin, self._process.stdout

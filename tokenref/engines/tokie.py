@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tokenref.answers import Unsupported
-from tokenref.engines.json_files import JsonEngine
+from tokenref.engines.json_files import Found, JsonEngine
 
 
 class TokieEngine(JsonEngine):
@@ -32,24 +32,16 @@ class TokieEngine(JsonEngine):
             path.write_bytes(content)
             return Tokenizer.from_json(str(path))
 
-    def encode(self, tokenizer: Any, text: str, *, added: bool) -> list[int]:
-        """Return the ids of a text."""
-        ids: list[int] = tokenizer.encode(text, add_special_tokens=added).ids
-        return ids
+    def encode(self, tokenizer: Any, text: str, *, added: bool) -> Found:
+        return tokenizer.encode(text, add_special_tokens=added).ids
 
-    def encode_pair(self, tokenizer: Any, text: str, pair: str, *, added: bool) -> list[int]:
-        """Return the ids of a pair of texts."""
-        ids: list[int] = tokenizer.encode_pair(text, pair, add_special_tokens=added).ids
-        return ids
+    def encode_pair(self, tokenizer: Any, text: str, pair: str, *, added: bool) -> Found:
+        return tokenizer.encode_pair(text, pair, add_special_tokens=added).ids
 
-    def decode(self, tokenizer: Any, ids: list[int], *, skip: bool) -> bytes:
-        """Return the bytes."""
-        content: bytes = tokenizer.decode_bytes(ids)
-        return content
+    def decode(self, tokenizer: Any, ids: list[int], *, skip: bool) -> Found:
+        return tokenizer.decode_bytes(ids)
 
-    def text(self, tokenizer: Any, ids: list[int], *, skip: bool) -> str | Unsupported | None:
-        """Return the text."""
+    def text(self, tokenizer: Any, ids: list[int], *, skip: bool) -> Found:
         if skip:
             return Unsupported("does not omit special tokens")
-        text: str | None = tokenizer.decode(ids)
-        return text
+        return tokenizer.decode(ids)

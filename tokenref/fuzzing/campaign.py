@@ -29,9 +29,8 @@ from tokenref.engines.table import available
 from tokenref.errors import InputError
 from tokenref.fuzzing.comparing import Comparer
 from tokenref.fuzzing.drawn_questions import questions_of
-from tokenref.fuzzing.findings import Finding, finding_of, question_of
+from tokenref.fuzzing.findings import Finding, finding_of, keys_of, likely_bugs, question_of
 from tokenref.fuzzing.journal import Group, Journal, summed
-from tokenref.fuzzing.likely_bugs import keys_of, likely_bugs
 from tokenref.fuzzing.plan import GROUP, Limits, Plan
 from tokenref.fuzzing.shrinking import shrunk
 from tokenref.known import Known

@@ -1,4 +1,4 @@
-"""Ask the reference and the engine the same question, and compare the answers.
+"""Ask the reference and the engine the same question, and compare the answers by a golden record.
 
 Only decided questions are compared. If the reference cannot answer, or if rounding may decide the
 answer, an engine that differs is not wrong.
@@ -29,12 +29,79 @@ from tokenref.answers import (
 from tokenref.catalogue import is_large, open_catalogue
 from tokenref.diagnosis import length
 from tokenref.engines.reference import ReferenceEngine
+from tokenref.errors import InputError
 from tokenref.fuzzing.plan import Question
-from tokenref.fuzzing.records import case_of
-from tokenref.judge import FAILURES, Judgement, judge
+from tokenref.goldens import GoldensError, golden, right_answer
+from tokenref.judge import FAILURES, judge
 from tokenref.known import Known
-from tokenref.record import op_of
+from tokenref.operations import ABOUT
+from tokenref.record import SAMPLER_OPS, Case, op_of
+from tokenref.rounding.verdicts import sampler_verdict
 from tokenref.subjects import OneSession
+from tokenref.verdicts import Judgement
+
+_DRAFT_WHY: Final = "A question that a campaign drew; nobody has said yet why it matters."
+
+
+def case_of(
+    question: Question, right: Answer, *, slug: str = "", why: str = _DRAFT_WHY
+) -> Case | None:
+    """Return the record of a question and the reference's answer to it.
+
+    Return None if rounding may decide the answer, so that other answers are not wrong. The
+    slug is the beginning of the record's sum unless another one is given.
+    """
+    if not isinstance(right, Ok | Refused):
+        return None
+    op, verdict, area = question.op, None, "bpe"
+    if op in SAMPLER_OPS:
+        verdict, area = sampler_verdict(op, question.profile, question.request, right), "sampling"
+        if verdict is None and not isinstance(right, Refused):
+            return None
+    case = golden(
+        op,
+        question.subject,
+        question.request,
+        right,
+        id=f"{area}/{op}/regress/draft",
+        profile=question.profile,
+        why=why,
+        flags=["Random"],
+        spec=ABOUT[op].spec,
+        verdict=verdict,
+    )
+    slug = slug or case.sum.removeprefix("sha256:")[:12]
+    return msgspec.structs.replace(case, id=f"{area}/{op}/regress/{slug}")
+
+
+def answered_anew(question: Question, name: str, *, slug: str, why: str) -> Case:
+    """Return the record of a question. Raises `InputError`, which begins with `name`.
+
+    >>> from tokenref.subjects import SAMPLERS
+    >>> request = {"probs": {"f32": "3f0000003f000000"}, "params": {"k": 1}}
+    >>> question = Question("top_k", "standard", SAMPLERS, "", request)
+    >>> answered_anew(question, "one", slug="one", why="Of two equal tokens the first stays.").out
+    KeepOutput(keep=[0])
+    """
+    answer = right_answer_to(question, name)
+    try:
+        case = case_of(question, answer, slug=slug, why=why)
+    except (msgspec.ValidationError, ValueError) as error:
+        raise InputError(f"{name}: it is no question: {error}") from None
+    if case is None:
+        raise InputError(f"{name}: rounding decides the answer, so that it is no golden")
+    return case
+
+
+def right_answer_to(question: Question, name: str) -> Ok | Refused:
+    """Return the reference's answer. Raise `InputError`, beginning with `name`, if none."""
+    try:
+        return right_answer(question.op, question.profile, question.subject, name, question.request)
+    except GoldensError as error:
+        raise InputError(f"{name}: {error}") from None
+
+
+# ---- comparing
 
 Fate: TypeAlias = Literal["same", "failed", "known", "ignored", "unsupported", "undecided"]
 """`known`: a failure like those of a known difference. `ignored`: a failure that matches --ignore.

@@ -35,8 +35,7 @@ from tokenref.strategies import (
     vocabularies_of_texts,
 )
 from tokenref.strategies.sampler_questions import LATER, profiles_of
-from tokenref.strategies.tokenizer_questions import words_of_tokenizer
-from tokenref.strategies.vocabulary_questions import worth_asking
+from tokenref.strategies.tokenizer_questions import words_of_tokenizer, worth_asking
 from tokenref.subjects import SAMPLERS, Subject, TokenizerFile
 
 _FINGERPRINTED: Final = 4

@@ -1,12 +1,10 @@
 """A campaign on a terminal: its progress, what it found, and what it asked."""
 
-import os
 import shlex
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from sampling_ref import PROFILES
@@ -14,8 +12,7 @@ from tokenref.answers import Ok
 from tokenref.diagnosis import answer_digest
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.fuzzing.comparing import Outcome
-from tokenref.fuzzing.findings import Finding, said
-from tokenref.fuzzing.likely_bugs import LikelyBug, disagreement
+from tokenref.fuzzing.findings import Finding, LikelyBug, disagreement, said
 from tokenref.fuzzing.plan import Plan
 from tokenref.readable import readable_json
 from tokenref.record import OPS, canonical_json
@@ -173,40 +170,6 @@ def print_summary(
             console, f"{said}; findings that look alike are one likely bug", "dim", above="\n"
         )
     print_line(console, f"{found}; {sentence}", above="\n")
-
-
-class Bar:
-    """The progress bar of a campaign, only shown on a terminal.
-
-    It writes to a copy of standard error, because the standard error of engines is kept away from
-    the terminal.
-    """
-
-    def __init__(self, groups: int | None) -> None:
-        """Show an empty bar, without a total if that is unknown."""
-        self._file = os.fdopen(os.dup(2), "w", encoding="utf-8", errors="replace")
-        self.console = Console(file=self._file)
-        self._progress = Progress(
-            SpinnerColumn(),
-            TextColumn("{task.completed:,} groups"),
-            BarColumn(),
-            TextColumn("{task.fields[found]:,} likely bugs"),
-            TimeElapsedColumn(),
-            console=self.console,
-            transient=True,
-            disable=not self.console.is_terminal,
-        )
-        self._task = self._progress.add_task("", total=groups, found=0)
-        self._progress.start()
-
-    def show(self, done: int, found: int) -> None:
-        """Show the number of finished groups and of findings."""
-        self._progress.update(self._task, completed=done, found=found)
-
-    def close(self) -> None:
-        """Remove the bar."""
-        self._progress.stop()
-        self._file.close()
 
 
 _SHOWN: Final = 3

@@ -31,19 +31,23 @@ from tokenref.catalogue import (
     own_catalogue,
 )
 from tokenref.errors import InputError
+from tokenref.fuzzing.comparing import answered_anew
 from tokenref.fuzzing.findings import Finding, question_of, shipped_name
-from tokenref.fuzzing.records import answered_anew
 from tokenref.goldens import with_optional
-from tokenref.manifest import (
+from tokenref.record import Case, RecordError
+from tokenref.record_files import (
     LICENCES,
     MANIFEST,
+    REGRESS,
     FileEntry,
     VocabularyEntry,
     dump_manifest,
+    dump_records,
     parse_manifest,
+    parse_records,
+    read_file,
+    read_records,
 )
-from tokenref.record import Case, RecordError
-from tokenref.record_files import REGRESS, dump_records, parse_records, read_file, read_records
 from tokenref.subjects import Samplers, Subject, TokenizerFile, TokenizerSubject
 
 _SHORTEST_WHY: Final = 20

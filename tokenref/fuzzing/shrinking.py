@@ -25,8 +25,13 @@ from bpe_ref import Vocabulary
 from tokenref.floats import pack, unpack
 from tokenref.fuzzing.comparing import MANY, Comparer, Outcome
 from tokenref.fuzzing.plan import Limits, Question
-from tokenref.fuzzing.smaller_questions import hardness, numbers_in, smaller_requests
-from tokenref.fuzzing.smaller_vocabularies import size_of, smaller_vocabularies
+from tokenref.fuzzing.smaller_questions import (
+    hardness,
+    numbers_in,
+    size_of,
+    smaller_requests,
+    smaller_vocabularies,
+)
 from tokenref.record import OPERATIONS, SAMPLER_OPS, canonical_json
 
 MOST_TRIES: Final = 4_000

@@ -25,7 +25,7 @@ from typing import IO, Any, Final, Protocol
 import msgspec
 
 from tokenref.errors import InputError
-from tokenref.protocol.reading import shown
+from tokenref.protocol.messages import shown
 
 
 class Channel(Protocol):

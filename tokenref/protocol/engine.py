@@ -17,10 +17,20 @@ from typing import Any, Final, TypeAlias
 from bpe_ref import Vocabulary
 from tokenref.answers import UNDECLARED, Answer, Crashed, Declared, NotAsked, TimedOut, Unsupported
 from tokenref.catalogue import LARGEST_BATCH
-from tokenref.protocol.batches import Loading, loading_of, message_slices
 from tokenref.protocol.channel import Channel, ChannelError, LateError, Patience, StartError
-from tokenref.protocol.messages import PROTO, HelloAnswer, line_of
-from tokenref.protocol.reading import ProtocolError, WholeRunError, read_hello, read_load, read_run
+from tokenref.protocol.messages import (
+    PROTO,
+    HelloAnswer,
+    Loading,
+    ProtocolError,
+    WholeRunError,
+    line_of,
+    loading_of,
+    message_slices,
+    read_hello,
+    read_load,
+    read_run,
+)
 from tokenref.subjects import TokenizerFile
 
 _LOG_OF_A_CRASH: Final = 1000

@@ -19,7 +19,7 @@ from tokenref.protocol.channel import (
     StartError,
 )
 from tokenref.protocol.engine import ProtocolEngine
-from tokenref.protocol.reading import ProtocolError
+from tokenref.protocol.messages import ProtocolError
 
 
 class GreetingError(InvalidRunError):

@@ -1,10 +1,19 @@
-"""Files of requests: the messages of a run, for a program that runs on another machine.
+"""Files of requests and of responses, for a program that runs on another machine.
 
 Keys are numbers in the order of the file, and so are the ids of runs and loads, so judging a
 million answers needs only a few bytes for each. The file does not say which record a key
 belongs to; judging finds the record by the question itself.
+
+Responses are judged line by line, in bounded memory: every answer against every record that asks
+its question. If a question has several answers, the worst one counts. Only that judgement is kept,
+so a million answers need no more memory than the records.
+
+An engine of this program can answer such a file too, for example on a machine with a GPU. It
+declares the operations that it answers, and those are only known at the end. So the answers wait in
+a temporary file until hello is written.
 """
 
+import tempfile
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,22 +24,56 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 
-from bpe_ref import Vocabulary
-from tokenref.catalogue import LARGEST_BATCH, Catalogue, batches
+from bpe_ref import BpeError, Vocabulary
+from bpe_ref.formats.files import read_unpacked
+from bpe_ref.formats.plain_json import parse_plain_json
+from tokenref.answers import (
+    Answer,
+    Crashed,
+    Declared,
+    Engine,
+    NotAsked,
+    Ok,
+    Refused,
+    Session,
+    TimedOut,
+    Unsupported,
+    answers_of,
+    guarded,
+    quiet_standard_error,
+    why_none,
+)
+from tokenref.catalogue import LARGEST_BATCH, Catalogue, batches, fixtures_folder
+from tokenref.diagnosis import Result as CaseResult
+from tokenref.diagnosis import result_of
 from tokenref.errors import InvalidRunError
 from tokenref.files import lines_of
-from tokenref.protocol.batches import Loading, loading_of, message_slices
+from tokenref.judge import FAILURES, judge
+from tokenref.protocol.channel import LONGEST_LINE
 from tokenref.protocol.messages import (
     PROTO,
+    HelloAnswer,
     HelloRequest,
+    Loading,
     LoadRequest,
+    ProtocolError,
     Request,
+    Response,
     RunRequest,
+    decode,
     line_of,
+    load_outcome,
+    loading_of,
+    message_slices,
+    read_hello,
+    read_result,
+    said,
+    shown,
 )
-from tokenref.protocol.reading import ProtocolError, decode, shown
-from tokenref.record import Case, op_of
-from tokenref.subjects import TokenizerFile
+from tokenref.record import Case, RecordError, op_of
+from tokenref.record_files import FixturePath, read_file
+from tokenref.subjects import SAMPLERS, Subject, TokenizerFile, load_subject
+from tokenref.verdicts import Judgement
 
 PathOf = Callable[[Loading], str]
 """Returns the path where the program finds a vocabulary or tokenizer."""
@@ -152,14 +195,12 @@ def _add(
     """Add the questions of one run."""
     if message.id != f"b{len(questions.runs) - 1}":
         raise InvalidRunError(f"{where}: the id must be 'b{len(questions.runs) - 1}'")
-    subject = message.vocab if message.tokenizer is UNSET else message.tokenizer
-    about = None if subject is UNSET else subject
     for question in message.cases:
         if question.k != str(len(questions.of_key)):
             raise InvalidRunError(
                 f"{where}: the key must be '{len(questions.of_key)}', got {question.k!r:.80}"
             )
-        content = _content(message.op, message.profile, about, question.input)
+        content = _content(message.op, message.profile, message.subject, question.input)
         if content not in known:
             if content not in by_content:
                 raise InvalidRunError(
@@ -174,3 +215,323 @@ def _add(
 
 def _content(op: str, profile: str, about: str | None, request: Mapping[str, Any]) -> bytes:
     return blake2b(_ORDER.encode([op, profile, about, request]), digest_size=16).digest()
+
+
+# ---- responses
+
+
+_SHOWN: Final = 5
+"""How many wrong lines are listed; the others are counted."""
+
+_WORST: Final = (
+    *("crash", "timeout", "fail", "wrong_error", "not_run", "skip", "unsupported", "pass"),
+)
+"""Statuses from worst to best: the worst judgement of a case counts."""
+
+_RANK: Final = {status: rank for rank, status in enumerate(_WORST)}
+
+
+_RESPONSE: Final = msgspec.json.Decoder(Response)
+
+
+@dataclass
+class Verdicts:
+    """The results of all cases, and what is wrong with the responses."""
+
+    hello: HelloAnswer
+    results: list[CaseResult] = field(default_factory=list)
+    canaries: list[CaseResult] = field(default_factory=list)
+    """The results of canaries whose wrong answers were given."""
+
+    trouble: list[str] = field(default_factory=list)
+
+
+class _Tally:
+    """The worst judgement of each case so far, and the problems found."""
+
+    def __init__(self, questions: Questions, catalogue: Catalogue, hello: HelloAnswer) -> None:
+        self.questions = questions
+        self.catalogue = catalogue
+        self.hello = hello
+        self.answered = bytearray(len(questions.of_key))
+        self.worst: dict[str, CaseResult] = {}  # which has no long answers
+        self.problems: list[str] = []
+        self.problem_count = 0
+        self.unloaded: dict[str, Answer] = {}
+
+    def problem(self, sentence: str) -> None:
+        """Note a wrong line. Only the first few are kept."""
+        self.problem_count += 1
+        if len(self.problems) < _SHOWN:
+            self.problems.append(sentence)
+
+    def foreign(self, key: str, at: int, line: bytes) -> None:
+        """Note a key that was not asked. A line may contain a million of them."""
+        sentence = f"the key {key!r:.80} was not asked"
+        if self.problem_count < _SHOWN:
+            sentence = str(ProtocolError(sentence, f"$.results[{at}].k", line, "run"))
+        self.problem(sentence)
+
+    def take(self, key: int, answer: Answer) -> None:
+        """Judge an answer to a question."""
+        if self.answered[key]:
+            answer = Crashed(f"the key '{key}' is answered twice")
+        self.answered[key] = 1
+        for case in self.questions.cases[self.questions.of_key[key]]:
+            self.note(case, answer)
+
+    def note(self, case: Case, answer: Answer) -> None:
+        """Judge an answer by one record, and keep the judgement if it is the worst."""
+        ability = self.hello.ops.get(op_of(case))
+        declared = ability.declared() if ability else Declared()
+        judgement = judge(case, answer, SAMPLERS, declared)
+        before = self.worst.get(case.id)
+        if before is None or _RANK[judgement.status] < _RANK[before.status]:
+            self.worst[case.id] = _case_result(self.catalogue, case, judgement, answer)
+
+
+def judge_responses(path: Path, questions: Questions, catalogue: Catalogue) -> Verdicts:
+    """Judge a file of responses. Raises `InvalidRunError` if it does not begin with hello."""
+    lines = lines_of(path, LONGEST_LINE)
+    first = next(lines, None)
+    if first is None:
+        raise InvalidRunError(f"{path}: the file is empty")
+    try:
+        hello = read_hello(first[1])
+    except ProtocolError as error:
+        raise InvalidRunError(f"{path}, line 1: not an answer to hello: {error}") from None
+    tally = _Tally(questions, catalogue, hello)
+    for number, line in lines:
+        try:
+            _take_line(tally, line)
+        except ProtocolError as error:
+            tally.problem(f"{path}, line {number}: {error}")
+    return _conclude(tally)
+
+
+def _take_line(tally: _Tally, line: bytes) -> None:
+    """Take one line of responses. Raises `ProtocolError`."""
+    if not line.endswith(b"\n"):
+        raise ProtocolError("the line is truncated", "", line)
+    response = decode(_RESPONSE, line, "run")
+    questions = tally.questions
+    if response.id.startswith("l"):
+        at = _number(response.id[1:], len(questions.loads))
+        if at is None or response.results is not UNSET:
+            raise ProtocolError(f"nothing was loaded as {response.id!r:.80}", "$.id", line, "load")
+        instead = load_outcome(response)
+        if instead is not None:
+            tally.unloaded[questions.loads[at]] = instead
+        return
+    run = _number(response.id[1:], len(questions.runs) - 1) if response.id[:1] == "b" else None
+    if run is None or (response.ok, response.err) != (UNSET, UNSET):
+        raise ProtocolError(f"no run had the id {response.id!r:.80}", "$.id", line, "run")
+    if response.results is UNSET:
+        whole = said(response) or Crashed("")  # one of the two is there
+        for key in range(questions.runs[run], questions.runs[run + 1]):
+            tally.take(key, whole)
+        return
+    for at, result in enumerate(response.results):
+        asked = _number(result.k, len(questions.of_key))
+        if asked is None:
+            tally.foreign(result.k, at, line)
+            continue
+        question = questions.cases[questions.of_key[asked]]
+        tally.take(asked, read_result(result, op_of(question[0])))
+
+
+def _number(text: str, below: int) -> int | None:
+    """Return the number of a key or an id, or None if it was never given.
+
+    >>> _number("7", 8), _number("8", 8), _number("07", 8), _number("x", 8)
+    (7, None, None, None)
+    """
+    if not (text.isascii() and text.isdecimal() and len(text) < 18):
+        return None
+    number = int(text)
+    return number if number < below and str(number) == text else None
+
+
+def _conclude(tally: _Tally) -> Verdicts:
+    """Return the results of all cases."""
+    questions, hello = tally.questions, tally.hello
+    missing = 0
+    found = Verdicts(hello)
+    lacking = bytearray(len(questions.cases))
+    for key, question in enumerate(questions.of_key):
+        if not tally.answered[key]:
+            lacking[question] = 1
+            missing += _instead(tally, questions.cases[question][0]) is None
+    canaries = {case.id for case in tally.catalogue.canaries}
+    for number, cases in enumerate(questions.cases):
+        for case in cases:
+            instead = _instead(tally, case)
+            if instead is None and lacking[number]:
+                tally.note(case, NotAsked("no answer"))
+            result = (
+                tally.worst[case.id]
+                if instead is None
+                else result_of(case, instead, judge(case, instead, SAMPLERS))
+            )
+            if case.id not in canaries:
+                found.results.append(result)
+            elif result.status == "pass":
+                found.canaries.append(result)
+    found.trouble += tally.problems
+    if tally.problem_count > len(tally.problems):
+        found.trouble.append(f"and {tally.problem_count - len(tally.problems):,} more wrong lines")
+    if missing:
+        found.trouble.append(f"{missing:,} of {len(questions.of_key):,} questions have no answer")
+    return found
+
+
+def _instead(tally: _Tally, case: Case) -> Answer | None:
+    """Return the answer to all questions, if hello or load already determined it."""
+    op = op_of(case)
+    ability = tally.hello.ops.get(op)
+    if ability is None:
+        return Unsupported(f"does not declare the operation {op}")
+    if case.profile not in ability.profiles:
+        return Unsupported(f"does not declare the profile {case.profile}")
+    return tally.unloaded.get(case.vocab) if case.vocab is not None else None
+
+
+def _case_result(
+    catalogue: Catalogue, case: Case, judgement: Judgement, answer: Answer
+) -> CaseResult:
+    """Return the result of a case. If ids differ, the detail shows their bytes."""
+    if judgement.status in FAILURES and isinstance(answer, Ok) and case.vocab is not None:
+        subject = catalogue.subject(case.vocab)
+        if isinstance(subject, Vocabulary):
+            detailed = judge(case, answer, subject)
+            judgement = detailed if detailed.status != "pass" else judgement
+    return result_of(case, answer, judgement)
+
+
+# ---- answers of an engine of this program
+
+
+_LONGEST_MESSAGE: Final = 2000
+"""Characters of a message for people."""
+
+
+@dataclass
+class _Loaded:
+    """The loaded subject, and the engine's sessions for it by profile."""
+
+    digest: str | None = None
+    subject: Subject = SAMPLERS
+    name: str = ""
+    sessions: dict[str, Session | Unsupported | Crashed] = field(default_factory=dict)
+
+
+def answer_requests(
+    engine: Engine, path: Path, progress: Callable[[int], None] | None = None
+) -> Iterator[bytes]:
+    """Yield the lines of a file of responses. Raises `InvalidRunError` if the requests are invalid.
+
+    `progress` is called with the number of questions of each run.
+    """
+    answered: dict[str, set[str]] = {}
+    pairs: list[tuple[str, str] | None] = []
+    with tempfile.TemporaryFile() as waiting:
+        with quiet_standard_error():
+            for pair, line in _answers(engine, path, answered, progress):
+                pairs.append(pair)
+                waiting.write(line)
+        ops = {op: {"profiles": sorted(profiles)} for op, profiles in sorted(answered.items())}
+        about = {"name": engine.name, "version": engine.version, "language": "python"}
+        yield line_of({"proto": PROTO, "impl": about, "ops": ops})
+        waiting.seek(0)
+        for pair, line in zip(pairs, waiting, strict=True):
+            if pair is None or pair[1] in answered.get(pair[0], ()):
+                yield line
+
+
+def _answers(
+    engine: Engine,
+    path: Path,
+    answered: dict[str, set[str]],
+    progress: Callable[[int], None] | None,
+) -> Iterator[tuple[tuple[str, str] | None, bytes]]:
+    """Yield the answer to each run, with its operation and profile, and to each load."""
+    loaded, first = _Loaded(), True
+    for where, message in requests_of(path):
+        if first != isinstance(message, HelloRequest):
+            raise InvalidRunError(f"{where}: hello must be the first line and must not be repeated")
+        first = False
+        if isinstance(message, LoadRequest):
+            loaded = _load(message, where, path.parent)
+            yield None, line_of({"id": message.id, "ok": {}})
+        elif isinstance(message, RunRequest):
+            answers = _run(engine, loaded, message, where)
+            if not all(isinstance(answer, Unsupported) for answer in answers):
+                answered.setdefault(message.op, set()).add(message.profile)
+            results = [
+                {"k": question.k, **_written(answer)}
+                for question, answer in zip(message.cases, answers, strict=True)
+            ]
+            yield (message.op, message.profile), line_of({"id": message.id, "results": results})
+            if progress is not None:
+                progress(len(answers))
+    if first:
+        raise InvalidRunError(f"{path}: the file is empty")
+
+
+def _load(message: LoadRequest, where: str, folder: Path) -> _Loaded:
+    """Return the subject to load: a file next to the requests, or one of the fixtures."""
+    digest = message.subject
+    path: FixturePath = folder / message.path
+    is_beside = path.exists()
+    if not is_beside:
+        path = fixtures_folder() / message.path
+    subject: TokenizerFile | Vocabulary
+    try:
+        content = read_unpacked(folder / message.path) if is_beside else read_file(path)
+        if message.vocab is UNSET:
+            subject, name = TokenizerFile(path.stem, content), path.stem
+        else:
+            named = parse_plain_json(content, str(path))
+            subject, name = named.vocabulary, named.name
+        found = subject.digest()
+    except (BpeError, RecordError, ValueError) as error:
+        raise InvalidRunError(f"{where}: {path} cannot be loaded: {error}") from None
+    if found != digest:
+        raise InvalidRunError(f"{where}: {path} must have the digest {digest}, got {found}")
+    return _Loaded(digest, subject, name)
+
+
+def _run(engine: Engine, loaded: _Loaded, message: RunRequest, where: str) -> Sequence[Answer]:
+    asked = message.subject
+    if asked is None:
+        about = loaded if loaded.digest is None else _Loaded()
+    elif asked == loaded.digest:
+        about = loaded
+    else:
+        raise InvalidRunError(f"{where}: {asked} was not loaded before")
+    if message.profile not in about.sessions:
+        about.sessions[message.profile] = guarded(
+            lambda: load_subject(engine, about.subject, about.name, message.profile)
+        )
+    session = about.sessions[message.profile]
+    if isinstance(session, Unsupported | Crashed):
+        return [session] * len(message.cases)
+    return answers_of(session, message.op, [question.input for question in message.cases])
+
+
+def _written(answer: Answer) -> dict[str, Any]:
+    """Return an answer in the form of a result.
+
+    >>> _written(Refused("INVALID_ROW", "no"))
+    {'err': {'code': 'INVALID_ROW', 'msg': 'no'}}
+    """
+    if isinstance(answer, Ok):
+        return {"ok": answer.out}
+    if isinstance(answer, Refused):
+        return {"err": {"code": answer.code, "msg": answer.message[:_LONGEST_MESSAGE]}}
+    why = why_none(answer)[:_LONGEST_MESSAGE]
+    return (
+        {"crash": {"msg": why}}
+        if isinstance(answer, Crashed | TimedOut)
+        else {"skip": {"reason": why}}
+    )

@@ -23,9 +23,8 @@ from sampling_ref import PROFILES, STEPS, UnknownNameError
 from sampling_ref.evaluation import evaluation
 from tokenref.answers import Ok, Refused
 from tokenref.engines.reference_samplers import SamplerSession
-from tokenref.floats import FloatsError, Type, pack, units_apart, unpack
-from tokenref.judging_own_draws import ids
-from tokenref.judging_samplers import set_difference
+from tokenref.floats import FloatsError, Type, pack, pack_shortly, units_apart, unpack
+from tokenref.judging_samplers import ids, set_difference
 from tokenref.pytest.golden import AnswerError, kept_tokens, plain
 from tokenref.questions.sampling import pack_parameters
 from tokenref.record import FILTER_OPS
@@ -155,7 +154,7 @@ def _request(
 ) -> dict[str, Any]:
     """Return a question. Raises `AssertionError` for a parameter that an engine's step lacks."""
     __tracebackhide__ = True
-    request = {kind: _packed(row), "params": pack_parameters(params), **more}
+    request = {kind: pack_shortly(row), "params": pack_parameters(params), **more}
     if len(more.get("uniforms", ())):
         request["uniforms"] = pack(more["uniforms"], "f64")
     else:
@@ -206,14 +205,6 @@ def _others_allowed(
             return [each.out["keep"] for each in alternatives]
         case Set():
             return [] if set_difference(verdict, list(kept), row) else [list(kept)]
-
-
-def _packed(numbers: Sequence[float], dtype: Type = "f32") -> dict[str, str]:
-    """Return numbers in 32 bits if they are exact, else in 64."""
-    try:
-        return pack(numbers, dtype)
-    except FloatsError:
-        return pack(numbers, "f64")
 
 
 assert_top_k: Final = partial(assert_kept, "top_k")

@@ -19,7 +19,7 @@ import pytest
 
 from tokenref.answers import Ok, Refused
 from tokenref.catalogue import LARGE, Catalogue, is_large, open_catalogue
-from tokenref.floats import TYPES, FloatsError, Type, pack, type_of, unpack
+from tokenref.floats import FloatsError, Type, is_numbers, pack, type_of, unpack
 from tokenref.judge import judge
 from tokenref.protocol.channel import StartError
 from tokenref.protocol.opening import GreetingError, open_program
@@ -206,7 +206,7 @@ def _unpacked(value: Any, name: str = "") -> Any:
         return [_unpacked(entry) for entry in value]
     if not isinstance(value, dict):
         return value
-    if "gen" in value or (len(value) == 1 and next(iter(value)) in TYPES):
+    if "gen" in value or is_numbers(value):
         return unpack(value)[0] if name == "mu" else unpack(value)
     return {key: _unpacked(entry, key) for key, entry in value.items()}
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType
 
-from tokenref.floats import TYPES, Count, Floats, FloatsError, Id, Strict, from_digits, pack
+from tokenref.floats import Count, Floats, FloatsError, Id, Strict, numbers_of, pack_shortly
 from tokenref.questions import OneOf
 
 Parameters = dict[str, Any]
@@ -464,10 +464,7 @@ def _pack(value: Any) -> Packed:
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
-        try:
-            return pack([value], "f32")
-        except FloatsError:
-            return pack([value], "f64")
+        return pack_shortly([value])
     if isinstance(value, Mapping):
         return {"map": [[_pack(key), _pack(entry)] for key, entry in value.items()]}
     return [_pack(entry) for entry in value]
@@ -490,11 +487,7 @@ def _unpack(value: Packed) -> Any:
     if set(value) == {"map"}:
         pairs = [(_unpack(key), _unpack(entry)) for key, entry in value["map"]]
         return {tuple(key) if isinstance(key, list) else key: entry for key, entry in pairs}
-    if len(value) == 1:
-        ((name, digits),) = value.items()
-        for known in TYPES:
-            if name == known:
-                numbers = from_digits(digits, known)
-                if len(numbers) == 1:
-                    return numbers[0]
+    numbers = numbers_of(value)
+    if numbers is not None and len(numbers) == 1:
+        return numbers[0]
     raise FloatsError(f"a parameter must be one number's bits, a map, or plain, got {value!r:.80}")

@@ -1,24 +1,33 @@
-"""The format of results files, and reading them line by line.
+"""Results as JSON lines: a header, one line per case, one per engine, and a footer.
 
-A results file has a header, one line per case, one per engine, and a footer. `docs/reports.md`
-explains each of them. `tokenref check --json` writes results files, and every other report is
-made from them.
+`docs/reports.md` explains each of them. `tokenref check --json` writes results files, and every
+other report is made from them. The footer marks the file as complete. A file without a footer, or
+whose footer counts other cases than the lines above it, proves nothing.
 """
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from hashlib import blake2b
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b, sha256
+from importlib.metadata import version
+from io import BytesIO
+from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
+from tokenref.corpus import Comparison, CorpusResult, Tokens, corpus_exit_code
+from tokenref.diagnosis import Result
 from tokenref.errors import InvalidRunError
 from tokenref.files import lines_of
-from tokenref.judge import FAILURES, Status
-from tokenref.record import canonical_json
+from tokenref.judge import FAILURES
+from tokenref.known import Known
+from tokenref.record import canonical_json, op_of
+from tokenref.runner import Run
+from tokenref.verdicts import Status
 from tokenref.visible import visible
 
 FORMAT: Final = 2
@@ -256,21 +265,23 @@ class Results:
     header: Header
     engines: dict[str, EngineLine]
     footer: Footer
+    data: bytes | None = field(default=None, repr=False)
+    """The content, if it is not in a file."""
 
     def cases(self) -> Iterator[CaseLine]:
         """Read the case lines again, one by one."""
-        for _, line in _lines(self.path):
+        for _, line in _lines(self.path, self.data):
             if isinstance(line, CaseLine):
                 yield line
 
 
-def read_results(path: Path) -> Results:
-    """Read a results file to its end, keeping only totals.
+def read_results(path: Path, data: bytes | None = None) -> Results:
+    """Read a results file, or content that a file could have, to its end; keep only totals.
 
     Raises `InvalidRunError` if the footer is missing or counts other cases, if a line has another
     kind or format, and if a case has two results with one engine.
     """
-    lines = _lines(path)
+    lines = _lines(path, data)
     _, header = next(lines)
     assert isinstance(header, Header)  # noqa: S101 - `_lines` ensures it
     named = [entry.name for entry in header.engines]
@@ -287,7 +298,7 @@ def read_results(path: Path) -> Results:
             _compare(path, header, counts, engines, line)
             if (after := next(lines, None)) is not None:
                 raise InvalidRunError(f"{path}, line {after[0]}: the footer must be the last line")
-            return Results(path, header, engines, line)
+            return Results(path, header, engines, line, data)
         if line.engine not in counts:
             raise InvalidRunError(f"{where}: the header names no engine {line.engine!r:.80}")
         if isinstance(line, EngineLine):
@@ -357,14 +368,17 @@ def _compare(
         raise InvalidRunError(f"{path}: the footer does not match the statuses of the lines")
 
 
-def _lines(path: Path) -> Iterator[tuple[int, Line]]:
+def _lines(path: Path, content: bytes | None) -> Iterator[tuple[int, Line]]:
     """Yield the number and content of each line. The first is a header."""
-    if path.is_fifo():
+    if content is None and path.is_fifo():
         raise InvalidRunError(
             f"{path}: must be a file, not a pipe, because it is read more than once"
         )
     number = 0
-    for number, data in lines_of(path, LONGEST_LINE):
+    lines = (
+        lines_of(path, LONGEST_LINE) if content is None else enumerate(BytesIO(content), start=1)
+    )
+    for number, data in lines:
         where = f"{path}, line {number}"
         if not data.endswith(b"\n"):
             raise InvalidRunError(f"{where}: the line is truncated: no line feed ends it")
@@ -389,3 +403,147 @@ def _check_start(where: str, start: _Start) -> None:
         hint = ": written by a newer tokenref" if start.format > FORMAT else ""
         hint = ": it is a file of records, not of results" if start.file is not None else hint
         raise InvalidRunError(f"{where}: the format must be {FORMAT}, got {start.format}{hint}")
+
+
+# ---- writing
+
+
+_STAGE: Final = re.compile(r"stage ([^ ,]+), ")
+"""How the detail of a case begins if the first difference is in a stage."""
+
+
+def dump_report(
+    runs: Sequence[Run], about: Mapping[str, object], known: Sequence[Known] = ()
+) -> bytes:
+    """Return the results file of one or more runs of the same selection.
+
+    `about` is what the header contains besides the engines: the records and the options. `known`
+    are the known differences that were considered.
+    """
+    names = [run.engine for run in runs]
+    header = Header(
+        format=FORMAT,
+        cases=sum(run.selected for run in runs),
+        engines=[entry_of(run) for run in runs],
+        tokenref=version("tokenref"),
+        known=f"sha256:{sha256(canonical_json(msgspec.to_builtins(known))).hexdigest()}",
+        differences=[
+            KnownEntry(engine=entry.engine, title=entry.title, reason=entry.reason, link=entry.link)
+            for entry in known
+            if entry.engine in names
+        ],
+    )
+    cases = (plain(case_line(run, result, known)) for run in runs for result in run.results)
+    engines = [plain(engine_line(run)) for run in runs]
+    footer = Footer(
+        cases=sum(len(run.results) for run in runs),
+        statuses=dict(Counter(r.judgement.status for run in runs for r in run.results)),
+        complete=bool(runs) and all(run.is_valid for run in runs),
+    )
+    return _json_lines(chain([{**plain(header), **about}], cases, engines, [plain(footer)]))
+
+
+def entry_of(run: Run) -> EngineEntry:
+    """Return the entry of a run's engine in the header."""
+    return EngineEntry(
+        name=bounded(run.engine),
+        version=bounded(run.version),
+        again=[*map(bounded, run.again)],
+        command=run.command,
+    )
+
+
+def engine_line(run: Run) -> EngineLine:
+    """Return the totals of a run."""
+    trouble = [bounded(sentence) for sentence in run.trouble]
+    if len(run.results) != run.selected:
+        trouble.append(f"{run.selected:,} cases were selected, {len(run.results):,} have a result")
+    return EngineLine(
+        engine=bounded(run.engine),
+        statuses=dict(Counter[str](result.judgement.status for result in run.results)),
+        trouble=trouble,
+        stale=run.stale,
+        exit=run.exit_code,
+        incidents=[*map(bounded, run.incidents)],
+        restarts=run.restarts,
+        causes={each.name: each.sentence for each in run.diagnoses},
+    )
+
+
+def case_line(run: Run, result: Result, known: Sequence[Known] = ()) -> CaseLine:
+    """Return the result of one case. The title of a known difference is found in `known`."""
+    case, judgement = result.case, result.judgement
+    detail, remark, title = judgement.detail, judgement.remark, ""
+    if judgement.status in {"xfail", "xpass"}:
+        titles = (entry.title for entry in known if entry.covers(run.engine, case.id))
+        title = next(titles, "")
+    if judgement.status == "xfail" and title:
+        detail, remark = remark, ""  # the header contains the reason, once
+    stage = _STAGE.match(detail)
+    return CaseLine(
+        engine=bounded(run.engine),
+        id=case.id,
+        op=op_of(case),
+        status=judgement.status,
+        microseconds=round(result.milliseconds * 1000),
+        detail=bounded(detail),
+        stage=stage[1] if stage else "",
+        got=bounded(result.got),
+        log=bounded(result.log, end=True),
+        remark=bounded(remark),
+        ulp=judgement.ulp,
+        known=title,
+        cause=run.causes.get(case.id, ""),
+    )
+
+
+def dump_corpus_report(compared: Comparison, about: Mapping[str, object]) -> bytes:
+    """Return the report of a compared text; `about` as in `dump_report`."""
+    results = compared.results
+    header = {
+        "kind": "header",
+        "format": 1,
+        **about,
+        "text": {"bytes": compared.text_bytes, "sha256": compared.text_sha256},
+        "vocab": compared.vocabulary_digest,
+        "engines": [{"name": result.engine, "version": result.version} for result in results],
+    }
+    footer = {
+        "kind": "footer",
+        "engines": len(results),
+        "statuses": dict(Counter(result.status for result in results)),
+        "complete": corpus_exit_code(results) in {0, 1},
+    }
+    return _json_lines([header, *map(_corpus_line, results), footer])
+
+
+def _corpus_line(result: CorpusResult) -> dict[str, object]:
+    """Return the result of the text with one engine."""
+    line: dict[str, object] = {
+        "kind": "engine",
+        "engine": result.engine,
+        "status": result.status,
+        "tokens": result.tokens,
+        "microseconds": round(result.seconds * 1_000_000),
+    }
+    if result.detail:
+        line["detail"] = result.detail
+    found = result.difference
+    if found is not None:
+        line["difference"] = {
+            "line": found.line,
+            "byte": found.byte,
+            "expected": _tokens(found.expected),
+            "got": _tokens(found.got),
+        }
+        line["smallest"] = found.smallest or None
+    return line
+
+
+def _tokens(tokens: Tokens) -> list[list[int | str | None]]:
+    """Return tokens as id and bytes in hex; null for an unknown id."""
+    return [[token, None if content is None else content.hex()] for token, content in tokens]
+
+
+def _json_lines(lines: Iterable[Mapping[str, object]]) -> bytes:
+    return b"".join(canonical_json(line) + b"\n" for line in lines)

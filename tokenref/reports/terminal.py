@@ -1,9 +1,11 @@
-"""Runs shown on a terminal: counts, then the first failures with everything that helps."""
+"""Runs shown on a terminal: counts, then the smallest failures with everything that helps."""
 
 import shlex
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from heapq import nsmallest
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 from rich.console import Console
@@ -12,14 +14,105 @@ from rich.text import Text
 
 from tokenref.catalogue import Catalogue
 from tokenref.corpus import CorpusResult, Tokens
-from tokenref.judge import FAILURES, Status
-from tokenref.lessons import lesson
+from tokenref.diagnosis import length
+from tokenref.judge import FAILURES
+from tokenref.operations import ABOUT
 from tokenref.readable import readable_json
-from tokenref.record import op_of
-from tokenref.reports.results import LOOKS, CaseLine, Look, judged
-from tokenref.reports.summary import Summary, ordered, summaries_of_runs
-from tokenref.runner import Run
+from tokenref.record import OPS, Case, op_of
+from tokenref.reports.results import (
+    LOOKS,
+    CaseLine,
+    EngineEntry,
+    EngineLine,
+    Look,
+    Results,
+    judged,
+    options_again,
+)
+from tokenref.verdicts import Status
 from tokenref.visible import visible
+
+SHOWN_FAILURES: Final = 5
+_KEPT: Final = 1000
+"""How many failures are kept before the smallest are selected, to bound memory."""
+
+
+@dataclass
+class Summary:
+    """The counts and the smallest failures of one engine."""
+
+    entry: EngineEntry
+    sums: EngineLine
+    records: Mapping[str, Case]
+    """The available records by id."""
+
+    options: Sequence[str] = ()
+    """The options that running one case again needs besides its engine and id."""
+
+    counts: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    """For each operation, the number of cases by status."""
+
+    not_run: Counter[str] = field(default_factory=Counter)
+    """Why cases were not run, with counts."""
+
+    by_cause: Counter[str] = field(default_factory=Counter)
+    """The number of failures by their likely cause."""
+
+    _failures: dict[str, list[CaseLine]] = field(default_factory=lambda: defaultdict(list))
+    """The failures by their likely cause."""
+
+    def add(self, line: CaseLine) -> None:
+        """Add the result of one case."""
+        self.counts[line.op][line.status] += 1
+        if line.status == "not_run":
+            self.not_run[line.detail] += 1
+        if line.status in FAILURES:
+            self.by_cause[line.cause] += 1
+            alike = self._failures[line.cause]
+            alike.append(line)
+            if len(alike) > _KEPT:
+                alike[:] = self.failures(line.cause)
+
+    def failures(self, cause: str = "") -> list[CaseLine]:
+        """Return the failures with a likely cause that have the shortest questions."""
+
+        def size(line: CaseLine) -> tuple[int, str]:
+            record = self.records.get(line.id)
+            return (0 if record is None else length(record), line.id)
+
+        return nsmallest(SHOWN_FAILURES, self._failures[cause], key=size)
+
+    def count(self, *statuses: str) -> int:
+        """Return the number of cases with one of these statuses."""
+        return sum(counts[status] for counts in self.counts.values() for status in statuses)
+
+
+def ordered(ops: Iterable[str]) -> list[str]:
+    """Return operations in their usual order, unknown ones last.
+
+    >>> ordered(["zeal", "count", "encode"])
+    ['encode', 'count', 'zeal']
+    """
+    known = {op: at for at, op in enumerate(OPS)}
+    return sorted(ops, key=lambda op: (known.get(op, len(known)), op))
+
+
+def summaries_of_files(files: Sequence[Results], records: Mapping[str, Case]) -> list[Summary]:
+    """Return a summary of each engine of each file, reading every file once more."""
+    found: list[Summary] = []
+    for results in files:
+        options = options_again(results.header)
+        here = {
+            entry.name: Summary(entry, results.engines[entry.name], records, options)
+            for entry in results.header.engines
+        }
+        for line in results.cases():
+            here[line.engine].add(line)
+        found += here.values()
+    return found
+
+
+# ---- printing
 
 _WIDEST_QUESTION: Final = 100
 
@@ -29,29 +122,10 @@ _KNOWN: Final = (
 )
 
 
-def print_runs(
-    console: Console,
-    runs: Sequence[Run],
-    unavailable: Sequence[tuple[str, str]],
-    catalogue: Catalogue,
-    options: Sequence[str] = (),
-) -> None:
-    """Print the counts of all runs, then the failures of each.
-
-    `options` are the options that running one case again needs besides its id.
-    """
-    print_summaries(
-        console, summaries_of_runs(runs, catalogue.records, options), unavailable, catalogue
-    )
-
-
-def print_summaries(
-    console: Console,
-    summaries: Sequence[Summary],
-    unavailable: Sequence[tuple[str, str]],
-    catalogue: Catalogue,
-) -> None:
-    """Print the counts of all engines, then the failures of each."""
+def print_results(console: Console, files: Sequence[Results], catalogue: Catalogue) -> None:
+    """Print the counts of all engines of results files, then the failures of each."""
+    summaries = summaries_of_files(files, catalogue.records)
+    unavailable = [pair for results in files for pair in results.header.unavailable.items()]
     shown = {
         status: look
         for status, look in LOOKS.items()
@@ -181,7 +255,7 @@ def _print_failure(
     if case is not None:
         question = readable_json(msgspec.to_builtins(case.input), _WIDEST_QUESTION)
         about = [("why", case.why), ("of", names.get(case.vocab or "", case.profile))]
-        rule = [("see", case.spec), ("learn", lesson(op_of(case)))]
+        rule = [("see", case.spec), ("learn", ABOUT[op_of(case)].lesson)]
         lines = [*about, ("in", question), *lines[:-1], *rule, lines[-1]]
     print_labelled(console, lines)
 
@@ -240,3 +314,111 @@ def _tokens(tokens: Tokens) -> str:
     if not tokens:
         return "the end"
     return ", ".join(f"{token} {content!r}" for token, content in tokens)
+
+
+# ---- changes between two runs
+
+
+Kind: TypeAlias = Literal["new failure", "newly passing", "appeared", "disappeared", "other"]
+
+_KINDS: Final[Sequence[tuple[Kind, str]]] = (
+    ("new failure", "red"),
+    ("newly passing", "green"),
+    ("appeared", ""),
+    ("disappeared", "yellow"),
+    ("other", ""),
+)
+
+_SHOWN: Final = 20
+
+
+@dataclass(frozen=True)
+class Change:
+    """A case whose status changed. None means no result."""
+
+    engine: str
+    id: str
+    was: str | None
+    now: str | None
+    detail: str = ""
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of change.
+
+        >>> Change("e", "bpe/count/a", "pass", "crash").kind
+        'new failure'
+        """
+        if self.now is None:
+            return "disappeared"
+        if self.now in FAILURES and self.was not in FAILURES:
+            return "new failure"
+        if self.was is None:
+            return "appeared"
+        return "newly passing" if self.now == "pass" else "other"
+
+
+def changes(old: Results, new: Sequence[Results]) -> Iterator[Change]:
+    """Yield the changes, engine by engine. Engines are compared by name, whatever their version.
+
+    Engines that are missing from the new results are left out; see `notes`.
+    """
+    names = {entry.name for results in new for entry in results.header.engines}
+    before: dict[str, dict[str, str]] = {name: {} for name in names}
+    for line in old.cases():
+        if line.engine in before:
+            before[line.engine][line.id] = line.status
+    gone = {name: set(cases) for name, cases in before.items()}
+    for results in new:
+        for line in results.cases():
+            was = before[line.engine].get(line.id)
+            gone[line.engine].discard(line.id)
+            if was != line.status:
+                yield Change(line.engine, line.id, was, line.status, line.detail)
+    for name, ids in gone.items():
+        for case_id in sorted(ids):
+            yield Change(name, case_id, before[name][case_id], None)
+
+
+def notes(old: Results, new: Sequence[Results]) -> list[str]:
+    """Return sentences about what limits the comparison, or makes a run invalid."""
+    found = [
+        f"{name}: the run is invalid: {trouble}"
+        for results in new
+        for name, line in results.engines.items()
+        for trouble in line.trouble
+    ]
+    if not old.footer.complete:
+        found.append(f"{old.path} is from an invalid run")
+    before = {entry.name for entry in old.header.engines}
+    after = {entry.name for results in new for entry in results.header.engines}
+    found += [f"{name} is only in {old.path}" for name in sorted(before - after)]
+    found += [f"{name} is not in {old.path}" for name in sorted(after - before)]
+    fixtures = {results.header.fixtures or results.header.records for results in [old, *new]}
+    if len(fixtures) > 1:
+        found.append("the runs are over different records")
+    return found
+
+
+def print_changes(console: Console, found: Sequence[Change]) -> None:
+    """Print the number of changes of each kind, then the cases, new failures first."""
+    if not found:
+        console.print("nothing changed", style="green")
+        return
+    counts = Counter((change.engine, change.kind) for change in found)
+    table = counts_table(["engine"], [kind for kind, _ in _KINDS])
+    for engine in dict.fromkeys(change.engine for change in found):
+        cells = [count_cell(counts[engine, kind], style) for kind, style in _KINDS]
+        table.add_row(Text(visible(engine)), *cells)
+    console.print(table)
+    for kind, style in _KINDS:
+        of_kind = [change for change in found if change.kind == kind]
+        if of_kind:
+            console.print(f"\n{kind}: {len(of_kind):,}", style=f"bold {style}", highlight=False)
+        for change in of_kind[:_SHOWN]:
+            states = f"{change.was or 'none'} → {change.now or 'none'}"
+            print_line(console, f"  {change.engine}  {change.id}  {states}")
+            if change.kind == "new failure" and change.detail:
+                print_line(console, f"      {change.detail}")
+        if len(of_kind) > _SHOWN:
+            console.print(f"  and {len(of_kind) - _SHOWN:,} more", style="dim")

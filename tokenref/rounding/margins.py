@@ -34,8 +34,7 @@ from tokenref.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession, SamplerTools
 from tokenref.floats import unpack
 from tokenref.questions.sampling import unpack_parameters
-from tokenref.rounding.arithmetics import ARITHMETICS, Arithmetic
-from tokenref.rounding.filters import ROUNDED, Kept, Shares, Values
+from tokenref.rounding.filters import ARITHMETICS, ROUNDED, Arithmetic, Kept, Shares, Values
 from tokenref.rules import choices_of
 from tokenref.verdicts import Alternative, Either, Exact, Set
 

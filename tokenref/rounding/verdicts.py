@@ -5,27 +5,302 @@ answer with a margin, the verdict is exact. Otherwise it lists the answers that 
 says by how many units numbers may be off. Where rounding decides so much that no record could be
 made, an engine that differs is not wrong, and there is no verdict.
 
-A draw by noise is decided if the score of the drawn token, the logarithm of weight over wait, is
-greater by 2**-10 than the score of every token that is left. This is the margin of the golden
-records; a sum of two logarithms in 32 bits is off by a hundredth of it. If two scores are equal
-because weights and random numbers are equal, the lower id wins by definition, in every
-arithmetic.
+Adaptive steps
+    The token must be the same with logits, numbers and thresholds a little off: by 2**-10, which is
+    hundreds of times what 32 bits lose in rows as short as these. Where all possible logits are
+    equal and a power of two many, shares and surprises are exact, so that nothing is moved. The new
+    state is exact there, if all steps to it are. Elsewhere it may be off by what 32 bits lose: a
+    share by one unit for each token, each unit of the logit's distance from the best, and four
+    more; a product, a sum and the state itself by one each.
+
+Chains
+    A chain is *decided* if the answer is the same in exact calculation and with 32 bits after every
+    operation, if every filter on the way has a proven margin (`margins.is_decided`), and if the
+    answer stays the same when all logits are scaled by 1 plus or minus 2**-20, and when every real
+    parameter is moved by four units in the last place. Some rows make equal logits meet a boundary
+    exactly (`meets=True`). There all sums are exact, so nothing is moved.
+
+Draws by noise
+    Such a draw is decided if the score of the drawn token, the logarithm of weight over wait, is
+    greater by 2**-10 than the score of every token that is left; a sum of two logarithms in 32 bits
+    is off by a hundredth of it. If two scores are equal because weights and random numbers are
+    equal, the lower id wins by definition, in every arithmetic.
 """
 
-from collections.abc import Mapping, Sequence
-from math import inf, log, log1p
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import accumulate
+from math import ceil, exp, inf, log, log1p, log2, ulp
 from typing import Any, Final, NamedTuple
 
+from sampling_ref.engines.profile import holds
+from sampling_ref.errors import ParameterError
+from sampling_ref.evaluation import Evaluation
+from sampling_ref.row import Candidates
+from sampling_ref.steps.adaptive_p import PastProbabilities, adaptive_p, adaptive_p_start
+from sampling_ref.steps.mirostat_1 import mirostat_1
+from sampling_ref.steps.mirostat_2 import mirostat_2
 from tokenref.answers import Answer, Ok
-from tokenref.engines.reference_samplers import SamplerSession
-from tokenref.floats import pack, type_of, unpack
+from tokenref.engines.reference_samplers import SamplerSession, evaluation_of, with_functions
+from tokenref.floats import nearest, pack, type_of, units_apart, unpack
+from tokenref.questions.sampling import unpack_parameters
 from tokenref.record import ADAPTIVE_OPS, FILTER_OPS, ROW_OPS
-from tokenref.rounding.adaptive import adaptive_verdict
-from tokenref.rounding.chains import prove_decided, shares_verdict
-from tokenref.rounding.margins import UndecidedError, filter_verdict
+from tokenref.rounding.filters import ROUNDED
+from tokenref.rounding.margins import UndecidedError, filter_verdict, is_decided
 from tokenref.rounding.rows import report_verdict, row_verdict, softmax_verdict
-from tokenref.rules import RACE_PROFILES, choices_of
+from tokenref.rules import RACE_PROFILES, all_choices, choices_of
 from tokenref.verdicts import Close, Exact, Verdict
+
+MARGIN: Final = 2.0**-10
+UNIT: Final = 2.0**-24
+LEAST: Final = 8
+"""Units that golden records allow."""
+
+MOST: Final = 256
+"""Units beyond which a check would find nothing."""
+
+
+def adaptive_verdict(
+    op: str, profile: str, request: Mapping[str, Any], out: Mapping[str, Any]
+) -> Exact | Close:
+    """Return the verdict. Raises `UndecidedError` where rounding decides.
+
+    >>> row, state = {"f32": "00000000" * 4}, {"mu": {"f32": "40000000"}}
+    >>> asked = {"logits": row, "params": {"tau": 2, "eta": 1}, "state": state,
+    ...     "uniforms": {"f32": "3f000000"}}
+    >>> adaptive_verdict("mirostat_2", "standard", asked, {"token": 1, "state": state})
+    Exact()
+    """
+    row, params = unpack(request["logits"]), unpack_parameters(request["params"])
+    (u,) = unpack(request["uniforms"])
+    token = out["token"]
+    if op == "adaptive_p":
+        past = _past(request, params)
+        target, decay = params["target"], params["decay"]
+        candidates = adaptive_p(row, past, target=target, decay=decay)
+        changed = [float(logit) for logit in candidates.logits]
+        _prove_draw([place for place in range(len(row)) if row[place] > -inf], changed, u)
+        steps = _steps_of_adaptive_p(row, past, params, token)
+    else:
+        chosen = dict(all_choices(op, choices_of(op, profile) or {}))
+        whose = chosen.pop("whose")
+        state = request["state"]
+        mu = unpack(state["mu"])[0] if "mu" in state else 2 * params["tau"]
+        kept = _kept_by_mirostat(op, row, mu, params, chosen)
+        falling = sorted(kept, key=lambda place: (-row[place], place))
+        _prove_draw(falling, row, u)
+        among = kept if whose == "kept" else [at for at, logit in enumerate(row) if logit > -inf]
+        steps = _steps_of_mirostat(row, list(among), mu, params, token)
+    (numbers,) = out["state"].values()
+    if _is_even(row) and all(nearest(float(step), "f32") == step for step in steps):
+        return Exact()
+    if type_of(numbers) != "f32":
+        raise UndecidedError("the state has more digits than 32 bits give")
+    return Close(ulp=_units(row, token, steps, unpack(numbers)))
+
+
+# ---- what is kept, what is drawn
+
+
+def _kept_by_mirostat(
+    op: str, row: list[float], mu: float, params: Mapping[str, Any], chosen: Mapping[str, Any]
+) -> frozenset[int]:
+    """Return what mirostat keeps. Raises `UndecidedError` if that hangs on a little."""
+    names = {"ranks": "ranks", "vocabulary": "size", "largest_k": "largest_k"}
+    given = {ours: params[name] for name, ours in names.items() if name in params} | {**chosen}
+
+    def kept(by: float, scale: float) -> frozenset[int]:
+        scaled = [logit * scale for logit in row]
+        if op == "mirostat_1":
+            return frozenset(mirostat_1(scaled, mu + by, tau=params["tau"], **given).tokens)
+        return frozenset(mirostat_2(scaled, mu + by, tau=params["tau"]).tokens)
+
+    right = kept(0, 1)
+    if not (_is_even(row) and op == "mirostat_2"):
+        for by in (-MARGIN, MARGIN):
+            for scale in (1 - MARGIN, 1, 1 + MARGIN):
+                if kept(by, scale) != right:
+                    raise UndecidedError(f"{op}: what is kept hangs on rounding")
+    return right
+
+
+def _prove_draw(order: Sequence[int], logits: Sequence[float], u: float) -> None:
+    """Raise `UndecidedError` if a number is near to where the next token in an order begins."""
+    best = max(logits[token] for token in order)
+    weights = [exp(logits[token] - best) for token in order]
+    is_exact = _are_exact_shares(weights)
+    total = sum(weights)
+    for reached in list(accumulate(weights))[:-1]:
+        if not is_exact and abs(reached / total - u) < MARGIN:
+            raise UndecidedError("the random number is at the border of two tokens")
+
+
+def _is_even(row: Sequence[float]) -> bool:
+    return _are_exact_shares([logit for logit in row if logit > -inf])
+
+
+def _are_exact_shares(numbers: Sequence[float]) -> bool:
+    """Return whether all are equal and their number is a power of two."""
+    return len(set(numbers)) == 1 and len(numbers) & (len(numbers) - 1) == 0
+
+
+# ---- the state
+
+
+def _steps_of_mirostat(
+    row: Sequence[float], among: Sequence[int], mu: float, params: Mapping[str, Any], token: int
+) -> list[Fraction]:
+    """Return the numbers on the way to the new mu."""
+    best = max(row[place] for place in among)
+    total = sum(exp(row[place] - best) for place in among)
+    surprise = Fraction(log2(total) - (row[token] - best) / log(2))
+    tau, eta = Fraction(params["tau"]), Fraction(params["eta"])
+    moved = eta * (surprise - tau)
+    return [surprise, surprise - tau, moved, Fraction(mu), Fraction(mu) - moved]
+
+
+def _past(request: Mapping[str, Any], params: Mapping[str, Any]) -> PastProbabilities:
+    if "past" in request["state"]:
+        return PastProbabilities(*unpack(request["state"]["past"]))
+    return adaptive_p_start(params["target"], params["decay"])
+
+
+def _steps_of_adaptive_p(
+    row: Sequence[float], past: PastProbabilities, params: Mapping[str, Any], token: int
+) -> list[Fraction]:
+    """Return the numbers on the way to the new past."""
+    best = max(row)
+    share = Fraction(exp(row[token] - best) / sum(exp(logit - best) for logit in row))
+    decay = Fraction(params["decay"])
+    faded, weight = decay * Fraction(past.weighted_sum), decay * Fraction(past.total_weight)
+    start = [Fraction(past.weighted_sum), Fraction(past.total_weight)]
+    return [*start, share, faded, weight, share + faded, 1 + weight]
+
+
+def _units(
+    row: Sequence[float], token: int, steps: Sequence[Fraction], after: Sequence[float]
+) -> int:
+    """Return by how many units of its type a new state may be off."""
+    possible = [logit for logit in row if logit > -inf]
+    of_share = len(possible) + (max(row) - row[token]) + 4
+    error = 2 * UNIT * (1.5 * of_share + 2 * sum(abs(float(step)) for step in steps))
+    smallest = min(abs(number) for number in after)
+    units = ceil(error / (ulp(smallest) * 2.0**29)) if smallest else MOST + 1
+    if units > MOST:
+        raise UndecidedError("the state is so small that rounding decides its digits")
+    return max(units, LEAST)
+
+
+SCALES: Final = (1 - 2.0**-20, 1 + 2.0**-20)
+ULPS: Final = 4
+LONGEST_MOVED: Final = 4096
+"""Longer rows are proven by two arithmetics and their margins alone, to save time."""
+
+
+class Asked(NamedTuple):
+    """What a chain's answer is under one arithmetic."""
+
+    keep: tuple[int, ...]
+    stages: tuple[tuple[str, tuple[int, ...]], ...]
+    token: int | None
+
+
+def asked(profile: str, request: Mapping[str, Any], **other: Any) -> Asked:
+    """Return an engine's answer to a question; `other` is what `evaluation_of` takes instead."""
+    evaluated = evaluation_of(profile, request, **other)
+    run = evaluated.run()
+    stages = tuple((applied.step, _kept(applied.after)) for applied in run.applied)
+    token = evaluated.draw(run) if "uniforms" in request and _draws(evaluated) else None
+    return Asked(_kept(run.candidates), stages, token)
+
+
+def _draws(evaluated: Evaluation) -> bool:
+    """Return whether the random numbers are for a draw, and not for a step on the way."""
+    return not any(
+        stage.step == "xtc" and not holds(stage.off_if, evaluated.parameters)
+        for stage in evaluated.profile.stages
+    )
+
+
+def _kept(candidates: Candidates) -> tuple[int, ...]:
+    pairs = zip(candidates.tokens, candidates.logits, strict=True)
+    return tuple(sorted(token for token, logit in pairs if logit != -inf))
+
+
+def prove_decided(profile: str, request: Mapping[str, Any], *, meets: bool = False) -> None:
+    """Raise `UndecidedError` if rounding decides the answer to a question.
+
+    >>> question = {"logits": {"f32": "400000003f80000000000000"}, "history": [],
+    ...     "prompt_length": 0, "params": {"top_p": {"f32": "3f400000"}}}
+    >>> prove_decided("vllm", question)
+    >>> question["logits"] = {"f32": "0000000000000000"}
+    >>> prove_decided("vllm", {**question, "params": {"top_p": {"f32": "3f000000"}}})
+    Traceback (most recent call last):
+    tokenref.rounding.margins.UndecidedError: rounding decides: ...
+    """
+    right = asked(profile, request)
+    for what, other in others(profile, request, meets=meets):
+        if other != right:
+            raise UndecidedError(f"rounding decides: {what} gives {other}, not {right}")
+    if not meets:
+        _check_margins(profile, request)
+
+
+def others(profile: str, request: Mapping[str, Any], *, meets: bool) -> Iterator[tuple[str, Asked]]:
+    """Yield what other arithmetics answer, and what is answered to numbers nearby."""
+    logits = unpack(request["logits"])
+    if all(nearest(logit, "f32") == logit for logit in set(logits)):
+        yield "32 bits", asked(profile, request, precision="f32")
+    if meets or len(logits) > LONGEST_MOVED:
+        return
+    for scale in SCALES:
+        yield (
+            f"scaled by {scale}",
+            asked(profile, request, logits=[logit * scale for logit in logits]),
+        )
+    params = with_functions(unpack_parameters(request["params"]))
+    for key, value in params.items():
+        if not isinstance(value, float) or value in {0.0, 1.0}:
+            continue
+        for direction in (-1, 1):
+            moved = nearest(value * (1 + direction * ULPS * 2.0**-23), "f32")
+            try:
+                yield f"{key} {moved!r}", asked(profile, request, params={**params, key: moved})
+            except ParameterError:
+                continue  # beyond the end of what is allowed
+
+
+def _check_margins(profile: str, request: Mapping[str, Any]) -> None:
+    """Raise `UndecidedError` unless every filter of the chain has a proven margin."""
+    for applied in evaluation_of(profile, request).run().applied:
+        values = dict(applied.values)
+        logits = [float(logit) for logit in applied.before.true_logits()]
+        if applied.step in ROUNDED and values.get("base") != "the whole row":
+            values.pop("base", None)
+            if applied.step == "xtc":
+                values["uniform"] = (
+                    0.5 if "uniforms" not in request else unpack(request["uniforms"])[0]
+                )
+            if not is_decided(logits, applied.step, values):
+                raise UndecidedError(f"{applied.step} has no margin")
+
+
+def shares_verdict(profile: str, request: Mapping[str, Any], right: Sequence[float]) -> Verdict:
+    """Return how far probabilities may be off: as far as those of two arithmetics, and one.
+
+    The two are the engine's own with 32 bits, and another that divides by a rounded sum.
+    """
+    dtype = type_of(request["logits"])
+    apart = 0
+    logits = unpack(request["logits"])
+    if all(nearest(logit, "f32") == logit for logit in logits):
+        evaluated = evaluation_of(profile, request, precision="f32")
+        rounded = evaluated.probabilities(evaluated.run().candidates)
+        for first, second in zip(right, rounded, strict=True):
+            apart = max(apart, int(units_apart(first, nearest(float(second), dtype), dtype)))
+    whole = all(number in {0.0, 0.25, 0.5, 1.0} for number in right)
+    return Exact() if apart == 0 and whole else Close(ulp=2 * apart + 2)
+
 
 CLOSE: Final = Close(ulp=2)
 """Of a residual: a difference, a sum and a division."""

@@ -7,7 +7,6 @@ library of their language. The one for `cuda` is for kernels of samplers, and ha
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 from tokenref.errors import InputError
@@ -35,40 +34,38 @@ class Skeleton:
         return own | {path.rpartition("/")[2]: path for path in self.shared}
 
 
-LANGUAGES: Final[Mapping[str, Skeleton]] = MappingProxyType(
-    {
-        "rust": Skeleton(
-            "rust",
-            ("README.md", "Cargo.toml", "src/main.rs", "src/json.rs"),
-            ("rustc --edition 2021 -O -o engine src/main.rs",),
-            "./engine",
-        ),
-        "c": Skeleton(
-            "c",
-            ("README.md", "engine.c", "json.h"),
-            ("cc -std=c11 -O2 -o engine engine.c -lm",),
-            "./engine",
-        ),
-        "cpp": Skeleton(
-            "cpp",
-            ("README.md", "engine.cpp", "json.hpp"),
-            ("c++ -std=c++17 -O2 -o engine engine.cpp",),
-            "./engine",
-        ),
-        "go": Skeleton(
-            "go", ("README.md", "go.mod", "main.go"), ("go build -o engine main.go",), "./engine"
-        ),
-        "python": Skeleton("python", ("README.md", "engine.py"), (), "python3 engine.py"),
-        "js": Skeleton("js", ("README.md", "engine.mjs"), (), "node engine.mjs"),
-        "cuda": Skeleton(
-            "cuda",
-            ("README.md", "kernel.cu", "sha256.hpp"),
-            ("c++ -x c++ -std=c++17 -O2 -o engine kernel.cu",),
-            "./engine",
-            shared=("cpp/json.hpp",),
-        ),
-    }
-)
+LANGUAGES: Final[Mapping[str, Skeleton]] = {
+    "rust": Skeleton(
+        "rust",
+        ("README.md", "Cargo.toml", "src/main.rs", "src/json.rs"),
+        ("rustc --edition 2021 -O -o engine src/main.rs",),
+        "./engine",
+    ),
+    "c": Skeleton(
+        "c",
+        ("README.md", "engine.c", "json.h"),
+        ("cc -std=c11 -O2 -o engine engine.c -lm",),
+        "./engine",
+    ),
+    "cpp": Skeleton(
+        "cpp",
+        ("README.md", "engine.cpp", "json.hpp"),
+        ("c++ -std=c++17 -O2 -o engine engine.cpp",),
+        "./engine",
+    ),
+    "go": Skeleton(
+        "go", ("README.md", "go.mod", "main.go"), ("go build -o engine main.go",), "./engine"
+    ),
+    "python": Skeleton("python", ("README.md", "engine.py"), (), "python3 engine.py"),
+    "js": Skeleton("js", ("README.md", "engine.mjs"), (), "node engine.mjs"),
+    "cuda": Skeleton(
+        "cuda",
+        ("README.md", "kernel.cu", "sha256.hpp"),
+        ("c++ -x c++ -std=c++17 -O2 -o engine kernel.cu",),
+        "./engine",
+        shared=("cpp/json.hpp",),
+    ),
+}
 """The languages, and the files of each."""
 
 

@@ -1,4 +1,4 @@
-"""Rows on which samplers go wrong, and the numbers at which their decisions change.
+"""Rows on which samplers go wrong, and the numbers and parameters at which their decisions change.
 
 Independent random floats hardly ever tie, are never minus infinity, and never lie on a threshold.
 So rows are drawn in several kinds, and parameters are computed from a row: a sum of some of its
@@ -10,13 +10,17 @@ explain it.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import accumulate, pairwise
 from math import inf, ldexp, nan
-from typing import Final
+from typing import Any, Final, TypeAlias
 
+from hypothesis import find  # noqa: F401 - used in the examples
 from hypothesis import strategies as st
 
+from sampling_ref import PROFILES, STEPS
+from sampling_ref.parameters import Domain
 from tokenref.floats import DIGITS, Type, from_digits, nearest, to_digits
 from tokenref.strategies.texts import mostly
 
@@ -36,7 +40,6 @@ _TINY: Final = (ldexp(1, -149), ldexp(1, -126), -ldexp(1, -149), 0.0)
 def dyadic_weights(most: int = MOST) -> st.SearchStrategy[list[float]]:
     """Return a strategy for weights that are multiples of 2**-20 and sum to 1, some of them 0.
 
-    >>> from hypothesis import find
     >>> found = find(dyadic_weights(), lambda weights: len(weights) > 2)
     >>> sum(found), all(weight * 2**20 % 1 == 0 for weight in found)
     (1.0, True)
@@ -64,7 +67,6 @@ def logits(
 
     With `impossible` some tokens may be minus infinity, but never all.
 
-    >>> from hypothesis import find
     >>> float("-inf") in find(logits(), lambda row: float("-inf") in row)
     True
     """
@@ -91,7 +93,6 @@ def _peaked(drawn: tuple[list[float], int, float]) -> list[float]:
 def invalid_rows(dtype: Type = "f32") -> st.SearchStrategy[list[float]]:
     """Return a strategy for invalid rows: NaN, plus infinity, no possible token, empty.
 
-    >>> from hypothesis import find
     >>> find(invalid_rows(), lambda row: True)
     []
     """
@@ -120,7 +121,6 @@ def near_boundary(
     A weight, or a sum of the first ones in some order (falling, rising, as they
     are), moved by a step of the type: none, one up, one down. Kept from `low` to `high`.
 
-    >>> from hypothesis import find
     >>> find(near_boundary([0.75, 0.25]), lambda number: number > 0.5) >= 0.75 - 2**-24
     True
     """
@@ -139,7 +139,6 @@ def _points(weights: Sequence[float]) -> list[float]:
 def uniforms(weights: Sequence[float] = (), dtype: Type = "f32") -> st.SearchStrategy[float]:
     """Return a strategy for random numbers in [0, 1): the ends, and where a draw changes.
 
-    >>> from hypothesis import find
     >>> find(uniforms([0.5, 0.5]), lambda number: number > 0)
     0.5
     """
@@ -152,7 +151,6 @@ def uniforms(weights: Sequence[float] = (), dtype: Type = "f32") -> st.SearchStr
 def histories(size: int, most: int = 12) -> st.SearchStrategy[list[int]]:
     """Return a strategy for histories of tokens below `size`; repetitions are common.
 
-    >>> from hypothesis import find
     >>> set(find(histories(9), lambda history: len(history) > 1)) <= set(range(9))
     True
     """
@@ -162,3 +160,205 @@ def histories(size: int, most: int = 12) -> st.SearchStrategy[list[int]]:
         lambda drawn: drawn[0] + [drawn[1]] * drawn[2]
     )
     return mostly(short, long, 12)
+
+
+# ---- parameters
+
+
+Values: TypeAlias = st.SearchStrategy[Any]
+
+_HALVES: Final = st.sampled_from([1.0, 1.5, 2.0, 0.5, 1.25, 4.0, 0.75])
+_ANY: Final = st.sampled_from([0.0, 0.5, 1.0, -0.5, 2.0, 0.25, -1.0])
+_SHARES: Final = st.sampled_from([0.5, 0.25, 0.75, 1.0, 0.875, 0.125, 0.0])
+_COUNTS: Final = st.integers(0, 6)
+
+
+def step_parameters(op: str, row: Sequence[float]) -> st.SearchStrategy[dict[str, Any]]:
+    """Return a strategy for the parameters of a step, under the names of `sampling_ref.STEPS`.
+
+    `row` are the weights that the step sees, or zeros; shares and cutoffs lie on
+    their sums, or a step beside. What has a default is often left out.
+
+    >>> find(step_parameters("top_p", [0.5, 0.5]), lambda drawn: drawn["p"] > 0.5)["p"] > 0.5
+    True
+    """
+    if op == "token_mask":
+        return _masks(len(row))
+    required: dict[str, Values] = {}
+    optional: dict[str, Values] = {}
+    for name, default in STEPS[op].parameters.items():
+        values = _of_row(op, name, row)
+        if values is None:
+            known = _of_tokens(len(row))
+            values = known.get((op, name), known.get(("", name)))
+        if values is not None:
+            (required if type(default) is object else optional)[name] = values
+    return st.fixed_dictionaries(required, optional=optional)
+
+
+def _masks(size: int) -> Values:
+    """Return a strategy for masks of a row in all forms, some of them too short or too long."""
+    count = -(-size // 32)
+    words = st.integers(1, 2**32 - 1) | st.just(2**32 - 1)
+    token = st.integers(0, max(size - 1, 0))
+    right: list[dict[str, Values]] = [
+        {},
+        {"words": st.lists(words, min_size=count, max_size=count)},
+        {"words": st.dictionaries(st.integers(0, max(count - 1, 0)), words, min_size=1)},
+        {"booleans": st.lists(st.booleans(), min_size=size, max_size=size)},
+        {"tokens": st.lists(token, min_size=1, max_size=4)},
+    ]
+    wrong: list[dict[str, Values]] = [
+        {"words": st.lists(words, max_size=count + 1)},
+        {"booleans": st.lists(st.booleans(), min_size=max(size - 1, 0), max_size=size + 1)},
+        {"tokens": st.lists(st.integers(0, size), max_size=4)},
+    ]
+    optional = {
+        "bits": st.sampled_from(["low first", "high first"]),
+        "vocab_size": st.integers(max(size - 2, 1), max(size, 1)),
+    }
+    return mostly(st.sampled_from(right), st.sampled_from(wrong), 16).flatmap(
+        lambda form: st.fixed_dictionaries(form, optional=optional)
+    )
+
+
+def _of_row(op: str, name: str, row: Sequence[float]) -> Values | None:
+    """Return a strategy for a parameter that is compared with values of a row."""
+    size, top = len(row), max(row, default=1.0) or 1.0
+    match op, name:
+        case "top_k", "k":
+            return st.integers(0, size + 1)
+        case ("top_p", "p") | ("typical", "mass") | (_, "cutoff" | "threshold"):
+            return mostly(near_boundary(row), _SHARES, 2)
+        case "min_p", "m":
+            return mostly(near_boundary([weight / top for weight in row]), _SHARES, 2)
+        case "top_a", "a":
+            ratios = [weight / top / top for weight in row]
+            return mostly(near_boundary(ratios, high=8.0), _SHARES, 2)
+        case "top_h", "best":
+            return st.none() | st.integers(1, size + 1)
+        case _, "least":
+            return st.sampled_from([1, 1, 2, max(size, 1)])
+    return None
+
+
+@cache
+def _of_tokens(size: int) -> dict[tuple[str, str], Values]:
+    """Return strategies for other parameters, mostly chosen by name whatever the step."""
+    token = st.integers(0, max(size - 1, 0))
+    tokens = st.lists(token, min_size=1, max_size=3, unique=True)
+    word = st.lists(token, min_size=1, max_size=3)
+    biases = st.dictionaries(token, _ANY, min_size=1, max_size=3)
+    sequences = st.dictionaries(word.map(tuple), _ANY, min_size=1, max_size=3)
+    window = st.none() | _COUNTS
+    return {
+        ("eta", "scale"): st.none() | _HALVES,
+        ("top_n_sigma", "n"): _ANY,
+        ("top_h", "alpha"): _SHARES,
+        ("tail_free", "z"): _SHARES,
+        ("xtc", "probability"): st.sampled_from([1.0, 0.5, 0.0]),
+        ("xtc", "protected"): st.lists(token, max_size=2, unique=True),
+        ("", "penalty"): _HALVES,
+        ("frequency_penalty", "penalty"): _ANY,
+        ("presence_penalty", "penalty"): _ANY,
+        ("", "window"): window,
+        ("penalties", "window"): st.sampled_from([64, 1, 2, 3, 0, -1]),
+        ("", "skipped"): _COUNTS,
+        ("", "repetition"): _HALVES,
+        ("", "frequency"): _ANY,
+        ("", "presence"): _ANY,
+        ("", "sustain"): window,
+        ("", "decay"): _COUNTS,
+        ("", "encoder_input"): st.lists(token, max_size=5),
+        ("", "ngram_size"): st.integers(1, 4),
+        ("", "multiplier"): mostly(_HALVES, st.just(0.0), 8),
+        ("", "base"): st.sampled_from([2.0, 1.5, 1.0]),
+        ("", "allowed_length"): st.integers(0, 3),
+        ("", "most"): st.integers(1, 4),
+        ("", "strength"): _HALVES,
+        ("", "buffer"): st.integers(1, 4),
+        ("logit_bias", "biases"): biases | st.dictionaries(token, st.just(-100.0), min_size=1),
+        ("sequence_bias", "biases"): sequences,
+        ("dry", "breakers"): st.lists(word, min_size=1, max_size=2),
+        ("", "words"): st.lists(word, min_size=1, max_size=3),
+        ("", "ends"): tokens,
+        ("", "length"): _COUNTS,
+        ("", "count"): _COUNTS,
+        ("", "token"): token,
+        ("", "max_length"): st.integers(1, 8),
+        ("", "tokens"): tokens,
+        ("", "start"): _COUNTS,
+        ("", "growth"): _HALVES,
+        ("", "temperature"): mostly(_HALVES, st.sampled_from([0.0, 3.0, 0.1]), 4),
+        ("", "spread"): st.sampled_from([0.5, 0.0, 0.25]),
+        ("", "exponent"): _HALVES,
+        ("", "smoothing_factor"): mostly(_HALVES, st.just(0.0), 8),
+    }
+
+
+@cache
+def profile_parameters(profile: str, size: int) -> st.SearchStrategy[dict[str, Any]]:
+    """Return a strategy for parameters of an engine under its own names: up to four of them.
+
+    The others keep the engine's defaults.
+
+    >>> find(profile_parameters("vllm", 5), lambda drawn: "top_k" in drawn)["top_k"] <= 6
+    True
+    """
+    known = {
+        parameter.name: values
+        for parameter in PROFILES[profile].parameters
+        if (values := _of_domain(parameter.domain, size, parameter.name)) is not None
+    }
+    names = st.lists(st.sampled_from(sorted(known)), unique=True, max_size=4)
+    return names.flatmap(
+        lambda chosen: st.fixed_dictionaries({name: known[name] for name in chosen})
+    )
+
+
+def _of_domain(  # noqa: C901, PLR0911 - one line for each kind of domain
+    domain: Domain, size: int, name: str
+) -> Values | None:
+    """Return a strategy for the values of a domain; None if it has no values to draw."""
+    token = st.integers(0, size - 1)
+    if domain.or_none:
+        inner = _of_domain(replace(domain, or_none=False), size, name)
+        return None if inner is None else mostly(inner, st.none(), 8)
+    match domain.kind:
+        case "flag":
+            return st.booleans()
+        case "one of":
+            return st.sampled_from(domain.names)
+        case "whole":
+            return _whole(domain, size)
+        case "number":
+            return st.sampled_from(_inside(domain, name))
+        case "tokens" | "token or tokens":
+            return st.lists(token, min_size=1, max_size=2, unique=True)
+        case "words" | "some words":
+            return st.lists(st.lists(token, min_size=1, max_size=2), min_size=1, max_size=2)
+        case "token numbers":
+            numbers = (0.5, -1.0, 2.0, -100.0)
+            allowed = [number for number in numbers if domain.low <= number <= domain.high]
+            return st.dictionaries(token, st.sampled_from(allowed), min_size=1, max_size=2)
+        case "words with numbers":
+            words = st.lists(token, min_size=1, max_size=2).map(tuple)
+            return st.dictionaries(words, st.sampled_from([0.5, -1.0]), min_size=1, max_size=2)
+        case "decay start":
+            return st.tuples(_COUNTS, _HALVES).map(list)
+    return None
+
+
+def _whole(domain: Domain, size: int) -> Values:
+    low = 0 if domain.low == -inf else int(domain.low)
+    high = int(min(domain.high, low + size + 1))
+    numbers = st.integers(low, high)
+    return numbers if domain.also is None else mostly(numbers, st.just(domain.also), 8)
+
+
+def _inside(domain: Domain, name: str) -> list[float]:
+    """Return numbers of an interval: its ends, if they belong to it, and ordinary ones."""
+    plain = (0.5, 1.0, 0.75, 0.25, 0.9, 0.1, 1.5, 2.0, 0.0, -0.5, -1.0, 3.0)
+    ends = [float(end) for end in (domain.low, domain.high) if abs(end) < 1e6]
+    usual = [1.0, 0.7, 0.5, 2.0] if name.startswith("temp") else []
+    return [number for number in dict.fromkeys([*usual, *plain, *ends]) if domain.holds(number)]

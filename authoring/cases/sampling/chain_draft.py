@@ -13,8 +13,8 @@ from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import Floats, Type, nearest, pack, unpack
 from tokenref.questions.sampling import pack_parameters
 from tokenref.record import Case
-from tokenref.rounding.chains import asked, others, prove_decided, shares_verdict
 from tokenref.rounding.margins import UNDEFINED_TIES, UndecidedError, set_of_ties
+from tokenref.rounding.verdicts import asked, others, prove_decided, shares_verdict
 from tokenref.verdicts import Alternative, Either, Exact, Verdict
 
 ALONE: Final[Mapping[str, Mapping[str, Any]]] = {

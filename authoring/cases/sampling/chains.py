@@ -35,7 +35,7 @@ from tokenref.engines.reference_samplers import SamplerSession, SamplerTools
 from tokenref.floats import Type
 from tokenref.judge import judge
 from tokenref.record import Case, op_of
-from tokenref.rounding.chains import prove_decided
+from tokenref.rounding.verdicts import prove_decided
 from tokenref.subjects import SAMPLERS
 
 

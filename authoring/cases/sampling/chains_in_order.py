@@ -16,8 +16,8 @@ from sampling_ref import PROFILES
 from tokenref.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.record import Case
-from tokenref.rounding.chains import prove_decided
 from tokenref.rounding.margins import UndecidedError
+from tokenref.rounding.verdicts import prove_decided
 
 TOPIC: Final = ChainTopic(
     "in_order", ("ChainOrder", "EngineProfile"), "docs/engines.md#the-order-of-the-steps"

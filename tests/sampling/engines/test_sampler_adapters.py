@@ -41,9 +41,7 @@ from tokenref.engines.table import Unavailable, engine
 from tokenref.engines.torch_draws import to_floats, to_tensor
 from tokenref.engines.transformers_steps import RULES as TRANSFORMERS_RULES
 from tokenref.floats import TYPES, Type, nearest, pack, unpack
-from tokenref.protocol.answering import answer_requests
-from tokenref.protocol.requests import export, read_requests
-from tokenref.protocol.responses import judge_responses
+from tokenref.protocol.requests import answer_requests, export, judge_responses, read_requests
 from tokenref.questions.sampling import pack_parameters
 from tokenref.record import OPERATIONS, Case, answer_type, make_case
 from tokenref.rules import rule_name

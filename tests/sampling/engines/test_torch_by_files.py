@@ -10,11 +10,9 @@ from authoring.attestation.pages import numbers_of
 from tokenref.catalogue import open_catalogue
 from tokenref.engines.table import Unavailable, engine
 from tokenref.known import read_known
-from tokenref.manifest import manifest_digest
-from tokenref.protocol.answering import answer_requests
-from tokenref.protocol.requests import export, read_requests
-from tokenref.protocol.responses import judge_responses
+from tokenref.protocol.requests import answer_requests, export, judge_responses, read_requests
 from tokenref.record import op_of
+from tokenref.record_files import manifest_digest
 from tokenref.runner import with_known_results
 
 pytest.importorskip("torch", reason="these tests run torch: pip install '.[sampling-engines]'")
