@@ -160,7 +160,7 @@ def meet(steps: Iterable[object], lefts: Iterable[str], rights: Iterable[str]) -
 def steps_of(component: object) -> list[object]:
     """Return the components that work one after the other, sequences resolved.
 
-    >>> from bpe_ref.pre_tokenizers.digits import Digits
+    >>> from bpe_ref.pre_tokenizers.character_classes import Digits
     >>> from bpe_ref.pre_tokenizers.sequence import Sequence
     >>> steps_of(Sequence([Sequence([]), Digits(individual_digits=True)])), steps_of(None)
     ([Digits(individual_digits=True)], [])

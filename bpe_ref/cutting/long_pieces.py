@@ -47,8 +47,8 @@ from bpe_ref.given_text import any_surrogate, without_surrogates
 from bpe_ref.growing.encoders import AppendEncoder, PrependEncoder
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import ByteBPE
-from bpe_ref.normalizers.forms import NFC
 from bpe_ref.normalizers.nfc import PinnedNFC
+from bpe_ref.normalizers.normalization_forms import NFC
 from bpe_ref.patterns.matches import Regex
 from bpe_ref.patterns.registered import PATTERNS
 from bpe_ref.patterns.to_oniguruma import to_oniguruma

@@ -17,19 +17,22 @@ Characters that came after Unicode 9.0 are starters without decomposition, the e
 them. All others never change their normalization, by the stability that Annex 15 promises, and
 Python's `unicodedata` is asked about them.
 
-Source: the crate unicode-normalization-alignments 0.1.12, in tokenizers 0.23.3.
+Source: the crate unicode-normalization-alignments 0.1.12, in tokenizers 0.23.3
+(normalizers/unicode.rs).
 
 What the source leaves open
-    Surrogates are starters without decomposition.
+    Surrogates are starters without decomposition. A text that is in the form already keeps its
+    ranges.
 """
 
 import re
 import unicodedata
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, cast
 
-from bpe_ref.aligned_text import Change
+from bpe_ref.aligned_text import AlignedText, Change
 from bpe_ref.components import Meeting
 from bpe_ref.data import table
 from bpe_ref.normalizers.normalizer_tables import known_to_forms, unknown_to_forms
@@ -209,3 +212,59 @@ def _composition() -> tuple[dict[str, set[str]], frozenset[str]]:
         seconds.add(second)
         composites.setdefault(first, set()).add(composite)
     return composites, frozenset(seconds)
+
+
+@dataclass(frozen=True)
+class _InForm:
+    """What the four have in common; only the form differs."""
+
+    @property
+    def form(self) -> Form:
+        """The name of the form, which is that of the class."""
+        return cast("Form", type(self).__name__)
+
+    def normalize(self, text: AlignedText) -> AlignedText:
+        """Return the text in the form."""
+        if not text.starts_with_insertion and self.normalize_text(text.text) == text.text:
+            return text
+        return text.transform(form_changes(self.form, text.text))
+
+    def normalize_text(self, text: str) -> str:
+        """Return the text only."""
+        return to_form(self.form, text)
+
+    def meeting(self, left: str, right: str) -> Meeting | None:
+        """Return what the two characters become; see `components.Meeting`."""
+        return meeting_in_form(self.normalize_text, left, right)
+
+
+class NFC(_InForm):
+    """Canonical decomposition, then composition.
+
+    >>> NFC().normalize(AlignedText.of("e\u0301a")).spans
+    ((0, 1), (2, 3))
+    """
+
+
+class NFD(_InForm):
+    """Canonical decomposition.
+
+    >>> NFD().normalize(AlignedText.of("\u00e9a")).spans
+    ((0, 1), (0, 1), (1, 2))
+    """
+
+
+class NFKC(_InForm):
+    """Compatibility decomposition, then composition.
+
+    >>> NFKC().normalize_text("\ufb01 \u00b2")
+    'fi 2'
+    """
+
+
+class NFKD(_InForm):
+    """Compatibility decomposition.
+
+    >>> NFKD().normalize_text("\u210c")
+    'H'
+    """
