@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from authoring.tokenizer_files.charsmaps import compile_charsmap
 from bpe_ref import ParameterError
 from bpe_ref.added_tokens import AddedToken, AddedTokens, Recognised
 from bpe_ref.cutting import growing, splitting
@@ -22,7 +23,7 @@ from bpe_ref.cutting.splitting import chunks, split_at
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.sentencepiece import BYTE_PIECES, Piece, SentencePieceModel
 from bpe_ref.models.unigram import Unigram
-from bpe_ref.normalizers.charsmap import Charsmap, compile_charsmap
+from bpe_ref.normalizers.charsmap import Charsmap
 from bpe_ref.normalizers.normalization_forms import NFC, NFD, NFKC
 from bpe_ref.normalizers.replacing import Prepend, Replace
 from bpe_ref.normalizers.rewriting import ByteLevel as ByteLevelNormalizer

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from authoring.tokenizer_files.charsmaps import compile_charsmap
 from bpe_ref.aligned_text import AlignedText, Span
 from bpe_ref.data import table
 from bpe_ref.errors import ParameterError, VocabularyFileError
 from bpe_ref.formats.hugging_face_components import KINDS
-from bpe_ref.normalizers.charsmap import compile_charsmap
 from bpe_ref.normalizers.grapheme_clusters import grapheme_clusters
 from bpe_ref.normalizers.normalization_forms import Form, form_changes
 from bpe_ref.normalizers.normalizer_tables import ranges_of

@@ -18,7 +18,7 @@ from tokenizers import pre_tokenizers as engine
 from bpe_ref import ParameterError
 from bpe_ref.aligned_text import AlignedText
 from bpe_ref.components import PreTokenizer
-from bpe_ref.formats.hugging_face_components import KINDS
+from bpe_ref.formats.hugging_face_components import KINDS as COMPONENTS
 from bpe_ref.patterns.matches import Literal, Regex, find_matches
 from bpe_ref.pre_tokenizers.character_classes import CharacterClass
 from bpe_ref.pre_tokenizers.sequence import needs_alignment
@@ -32,7 +32,7 @@ from bpe_ref.vocabulary.byte_alphabet import (
 )
 from tests.texts import CAMPAIGN, drawn, text_of
 
-PRE_TOKENIZERS: Final = KINDS["pre_tokenizer"]
+PRE_TOKENIZERS: Final = COMPONENTS["pre_tokenizer"]
 ours = SimpleNamespace(**PRE_TOKENIZERS)
 
 BOTH: Final = (False, True)

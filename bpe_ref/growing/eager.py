@@ -44,8 +44,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from bpe_ref.encoders.backtracking import trie_of_made_tokens
-from bpe_ref.errors import ParameterError, SymbolError
-from bpe_ref.vocabulary import Vocabulary
+from bpe_ref.errors import ParameterError
+from bpe_ref.vocabulary import Vocabulary, missing_symbol
 from bpe_ref.vocabulary.compatibility import build_derivations, compatibility
 from bpe_ref.vocabulary.merges import TokenId
 from bpe_ref.vocabulary.tries import Node
@@ -91,7 +91,6 @@ class EagerEncoder:
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        """Start with the empty text. The tables are built once for each vocabulary."""
         made = vocabulary.remember(build_derivations)
         trie, self._lengths = vocabulary.remember(trie_of_made_tokens)
         self._vocabulary: Final = vocabulary
@@ -107,17 +106,13 @@ class EagerEncoder:
         self._root = 0
         self._open: dict[int, _Open] = {}
         self._branches = {0: _Branch(_START, _START, children=1)}
-        self._longest_delay = 0
+        self.longest_delay = 0
+        """The longest delay so far."""
 
     @property
     def delay(self) -> int:
         """How many bytes no emitted token covers yet."""
         return self._length - self._root
-
-    @property
-    def longest_delay(self) -> int:
-        """The longest delay so far."""
-        return self._longest_delay
 
     def push(self, byte: int) -> list[TokenId]:
         """Take one more byte; return the tokens that are certain now and were not before.
@@ -129,10 +124,7 @@ class EagerEncoder:
             raise ParameterError("byte", byte, "must be an int from 0 to 255")
         letter = chr(byte)
         if letter not in self._top:
-            raise SymbolError(
-                f"byte 0x{byte:02X} at position {self._length} of the piece is not a token "
-                "of this vocabulary, so the piece cannot be encoded"
-            )
+            raise missing_symbol(byte, self._length)
         end = self._length
         self._open[end] = _Open(self._top, _START)  # the place before the byte: any token may start
         self._length += 1
@@ -142,7 +134,7 @@ class EagerEncoder:
                 del self._open[start]
                 self._close(start)
         emitted = self._emit()
-        self._longest_delay = max(self._longest_delay, self.delay)
+        self.longest_delay = max(self.longest_delay, self.delay)
         return emitted
 
     def extend(self, data: bytes) -> list[TokenId]:

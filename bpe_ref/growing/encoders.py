@@ -51,9 +51,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NoReturn
 
-from bpe_ref.errors import ParameterError, SymbolError
+from bpe_ref.errors import ParameterError
 from bpe_ref.parameters import check_index
-from bpe_ref.vocabulary import Vocabulary
+from bpe_ref.vocabulary import Vocabulary, missing_symbol
 from bpe_ref.vocabulary.automata import (
     KEYS,
     ROOT,
@@ -80,10 +80,7 @@ def raise_for_byte(byte: object, place: int) -> NoReturn:
     """
     if type(byte) is not int or not 0 <= byte <= 0xFF:
         raise ParameterError("byte", byte, "must be an int in [0, 255]")
-    raise SymbolError(
-        f"byte 0x{byte:02X} at position {place} of the piece is not a token "
-        "of this vocabulary, so the piece cannot be encoded"
-    )
+    raise missing_symbol(byte, place)
 
 
 def as_bytes_given(name: str, piece: object) -> Iterable[int]:
@@ -139,7 +136,6 @@ class _GrowingEncoder:
     _forwards: bool
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        """Start with the empty piece. The tables are built once for each vocabulary."""
         direction = vocabulary.remember(_at_the_end if self._forwards else _at_the_front)
         automaton = direction.automaton
         self._steps, self._falls = automaton.steps, automaton.falls
@@ -156,6 +152,11 @@ class _GrowingEncoder:
     def __len__(self) -> int:
         """Return the number of bytes."""
         return len(self._letters)
+
+    @property
+    def piece(self) -> bytes:
+        """The bytes so far, in the order of the text."""
+        return bytes(self._letters if self._forwards else reversed(self._letters))
 
     @property
     def token_count(self) -> int:
@@ -201,6 +202,15 @@ class _GrowingEncoder:
         tokens.append(token)
         self._counts.append(self._counts[rest] + 1)
 
+    def extend(self, piece: Iterable[int]) -> None:
+        """Add bytes, given in the order of the text, those next to the old ones first.
+
+        Raises as `push` does, at the first byte that cannot be added; those before it are.
+        """
+        given = as_bytes_given("piece", piece)
+        for byte in given if self._forwards else reversed(list(given)):
+            self.push(byte)
+
     def truncate(self, length: int) -> None:
         """Keep the `length` bytes that came first. Raises `ParameterError` if there are fewer."""
         check_index("length", length, len(self))
@@ -244,20 +254,6 @@ class AppendEncoder(_GrowingEncoder):
 
     _forwards = True
 
-    @property
-    def piece(self) -> bytes:
-        """The bytes so far."""
-        return bytes(self._letters)
-
-    def extend(self, piece: Iterable[int]) -> None:
-        """Append bytes, one after the other.
-
-        Raises as `push` does, at the first byte that cannot be appended; those
-        before it are.
-        """
-        for byte in as_bytes_given("piece", piece):
-            self.push(byte)
-
     def prefix_counts(self) -> Sequence[int]:
         """Return the number of tokens of every prefix, by its length, as a copy."""
         return self._counts.copy()
@@ -277,8 +273,6 @@ class PrependEncoder(_GrowingEncoder):
     >>> vocabulary = vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ba": 2, b"ab": 3})
     >>> encoder = PrependEncoder(vocabulary)
     >>> encoder.extend(b"ba")
-    >>> encoder.token_count, encoder.tokens()
-    (1, [2])
     >>> encoder.push(ord("a"))
     >>> encoder.token_count, encoder.tokens(), encoder.piece
     (2, [0, 2], b'aba')
@@ -288,20 +282,6 @@ class PrependEncoder(_GrowingEncoder):
     """
 
     _forwards = False
-
-    @property
-    def piece(self) -> bytes:
-        """The bytes so far, in the order of the text."""
-        return bytes(reversed(self._letters))
-
-    def extend(self, piece: Iterable[int]) -> None:
-        """Put bytes in front, given in the order of the text.
-
-        Raises as `push` does, at the last byte that cannot be put there; those
-        after it are.
-        """
-        for byte in reversed(list(as_bytes_given("piece", piece))):
-            self.push(byte)
 
     def count_of_suffix(self, length: int) -> int:
         """Return the number of tokens that the last `length` bytes encode to alone.

@@ -8,15 +8,15 @@ Representation
     A set of code points is an `int` whose bit `c` tells whether code point `c` is in it. Then
     union is `|`, intersection `&`, and complement is `EVERY_CODE_POINT ^ set`.
 
-Which component uses which table (`ENGINE_TABLES`)
+Which component uses which table
     Every regular expression measured follows Unicode 16.0 in all general categories and in `\s`
     (25 code points, without the separators U+001C to U+001F that Python's `\s` adds). They differ
-    in `\w`: the Rust engines (tiktoken, the `Whitespace` of tokenizers) add the joiners U+200C
-    and U+200D; Oniguruma (the `Split` and `ByteLevel` of tokenizers) does not, and adds the Latin-1
-    superscripts and fractions (U+00B2, B3, B9, BC to BE). Two components use no regular
-    expression. `Digits` asks the Rust standard library, which follows Unicode 17.0: 1924 code
-    points, not the 1911 of `\p{N}`. `Punctuation` has an old table, with the ASCII symbols added:
-    726 code points, not the 855 of `\p{P}`.
+    in `\w`: the Rust engines (tiktoken, bpe-openai, rs-bpe, the `Whitespace` of tokenizers) add
+    the joiners U+200C and U+200D; Oniguruma (the `Split` and `ByteLevel` of tokenizers) does not,
+    and adds the Latin-1 superscripts and fractions (U+00B2, B3, B9, BC to BE). Two components use
+    no regular expression. `Digits` asks the Rust standard library, which follows Unicode 17.0: 1924
+    code points, not the 1911 of `\p{N}`. `Punctuation` has an old table, with the ASCII symbols
+    added: 726 code points, not the 855 of `\p{P}`.
 
 What the sources leave open
     Surrogates are no text for an engine. A Python `str` may hold them: their category is `Cs`
@@ -148,21 +148,6 @@ TABLES = MappingProxyType(
     }
 )
 """Every pinned table by its name."""
-
-ENGINE_TABLES = MappingProxyType(
-    {
-        "tiktoken 0.14.0": "unicode-16.0",
-        "bpe-openai 0.1.4": "unicode-16.0",
-        "rs-bpe 0.1.0": "unicode-16.0",
-        "tokenizers 0.23.3 Split": "unicode-16.0-oniguruma",
-        "tokenizers 0.23.3 ByteLevel": "unicode-16.0-oniguruma",
-        "tokenizers 0.23.3 Whitespace": "unicode-16.0",
-        "tokenizers 0.23.3 WhitespaceSplit": "unicode-16.0",
-        "tokenizers 0.23.3 Digits": "tokenizers-digits",
-        "tokenizers 0.23.3 Punctuation": "tokenizers-punctuation",
-    }
-)
-"""The name of the table of each engine component measured."""
 
 
 def _check_code_point(code_point: int) -> None:
