@@ -24,7 +24,7 @@ from bpe_ref.added_tokens import AddedToken, AddedTokens, Special
 from bpe_ref.canonical import is_canonical
 from bpe_ref.completions import encode_with_unstable
 from bpe_ref.decoders.stream import printed
-from bpe_ref.encoders.table import ENCODERS
+from bpe_ref.encoders import ENCODERS
 from bpe_ref.encoding import Encoding
 from bpe_ref.errors import (
     BpeError,

@@ -17,8 +17,7 @@ from bpe_ref import (
     is_canonical,
     vocabulary_of,
 )
-from bpe_ref.decoders.offsets import decode_with_offsets
-from bpe_ref.decoders.to_bytes import bytes_to_text, decode_bytes
+from bpe_ref.decoders.to_bytes import bytes_to_text, decode_bytes, decode_with_offsets
 from bpe_ref.grammar import Grammar, GrammarMatcher
 from bpe_ref.growing.counting import IntervalCounter
 from bpe_ref.growing.eager import EagerEncoder
