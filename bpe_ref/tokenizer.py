@@ -597,7 +597,7 @@ class Tokenizer(WithoutTables):
         hopeless: Callable[[bytes, str], bool] = never
         if isinstance(self.model, ByteBPE):
             starts = self.model.vocabulary.remember(continuations)
-            hopeless = Hopeless.unless_complete(starts)
+            hopeless = Hopeless(starts)
         ends = self._ends if skip_special_tokens else frozenset[TokenId]()
         return Stream(reader(self._contents), Utf8Stream(errors, hopeless), ends)
 

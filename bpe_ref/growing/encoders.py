@@ -1,50 +1,41 @@
 """A text that grows at its end or at its front, and what it encodes to at any moment.
 
-    The encoding of a text is its last token, after the encoding of what is
-    left without it. So remember the last token of every prefix, and the number
-    of tokens up to there; one more byte is one more prefix. What is left of an
-    encoding without its *first* token is an encoding too. So if the text grows
-    at its front, remember the first token of every suffix.
+    The encoding of a text is its last token, after the encoding of what is left without it. So
+    remember the last token of every prefix, and the number of tokens up to there; one more byte is
+    one more prefix. What is left of an encoding without its *first* token is an encoding too. So if
+    the text grows at its front, remember the first token of every suffix.
 
 Source: `AppendableEncoder` and `PrependableEncoder` of GitHub's `bpe` crate
-(https://github.com/github/rust-gems/tree/main/crates/bpe, README, "Incremental
-encoding"). Theirs cannot list the tokens, and go wrong where `compatibility`
-explains; these are right for every vocabulary.
-
-Representation
-    Bytes are in the order in which they came. After `n` bytes there are `n + 1`
-    parts of the text: prefixes, or suffixes if it grows at its front. For the
-    part of length `i`, `states[i]` is the state of the automaton, `tokens[i]`
-    the place (see `Derivations`) of its newest token, the last or the first one
-    of the text, and `counts[i]` the number of its tokens.
+(https://github.com/github/rust-gems/tree/main/crates/bpe, README, "Incremental encoding"). Theirs
+cannot list the tokens, and go wrong where `compatibility` explains; these are right for every
+vocabulary.
 
 Invariant
-    `tokens[i]` is the newest token of what the part of length `i` encodes to
-    alone. Nothing in it depends on later bytes, so to shorten the text is to
-    forget the entries at the end.
+    Bytes are in the order in which they came. For the part of the text of length `i`, a prefix, or
+    a suffix if the text grows at its front, `states[i]` is the state of the automaton, `tokens[i]`
+    the place (see `Derivations`) of its newest token, and `counts[i]` the number of its tokens.
+    Nothing in them depends on later bytes, so to shorten the text is to forget the entries at the
+    end.
 
 Both directions
-    A text that grows at its front is one that grows at its end, spelled
-    backwards. Only merging is no mirror image: of two equal pairs the left one
-    merges first. But compatibility already knows that. So `_Direction` has an
-    automaton of the tokens spelled backwards, and asks about compatibility with
-    the new token on the left.
+    A text that grows at its front is one that grows at its end, spelled backwards. Only merging is
+    no mirror image: of two equal pairs the left one merges first. But compatibility already knows
+    that. So `_Direction` has an automaton of the tokens spelled backwards, and asks about
+    compatibility with the new token on the left.
 
 Why this is the same answer as encoding every part
-    See `encoders.prefix_table`: of the tokens that end at a place, exactly one
-    is compatible with the last token before it.
+    See `encoders.prefix_table`: of the tokens that end at a place, exactly one is compatible with
+    the last token before it.
 
 Why a byte takes constant time, amortised
-    The automaton lists the tokens that end here without looking at the text
-    again, and of those no more are tried than there are, which is a constant
-    of the vocabulary. Whoever truncates and appends again and again may pay
-    for the same falls of the automaton each time, at most as many as the
-    longest token has bytes.
+    The automaton lists the tokens that end here, whose number is bounded by the vocabulary, without
+    looking at the text again. Whoever truncates and appends again and again may pay for the same
+    falls of the automaton each time, at most as many as the longest token has bytes.
 
 What the source leaves open
-    `PrependEncoder.extend` takes the bytes in the order of the text, and puts
-    the last of them in front first: `extend(b"ab")` makes `c` into `abc`.
-    GitHub's takes them in the order in which they are put in front.
+    `PrependEncoder.extend` takes the bytes in the order of the text, and puts the last of them in
+    front first: `extend(b"ab")` makes `c` into `abc`. GitHub's takes them in the order in which
+    they are put in front.
 """
 
 from collections.abc import Callable, Iterable, Sequence

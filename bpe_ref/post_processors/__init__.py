@@ -48,28 +48,21 @@ NamedId: TypeAlias = tuple[str, TokenId]
 """A token's string and its id."""
 
 
-def check_named_id(name: str, value: object) -> None:
-    """Raise `ParameterError` for what is not a token's string and its id.
-
-    >>> check_named_id("sep", ("[SEP]", 102))
-    """
+def _check_named_id(name: str, value: object) -> None:
+    """Raise `ParameterError` for what is not a token's string and its id."""
     match value:
         case (str(), int(number)) if not isinstance(number, bool) and number >= 0:
             return
     raise ParameterError(name, value, "must be a token's string and its id")
 
 
-def special_encoding(tokens: Sequence[NamedId], type_id: int) -> Encoding:
-    """Return an encoding of special tokens.
-
-    >>> special_encoding([("[SEP]", 102)], 1).special_tokens_mask
-    (1,)
-    """
+def _special_encoding(tokens: Sequence[NamedId], type_id: int) -> Encoding:
+    """Return an encoding of special tokens."""
     plain = Encoding.of([(number, name, (0, 0), None) for name, number in tokens], type_id)
     return replace(plain, special_tokens_mask=(1,) * len(tokens))
 
 
-def frame(
+def _frame(
     encoding: Encoding,
     before: Sequence[NamedId],
     after: NamedId,
@@ -80,9 +73,6 @@ def frame(
 
     The type id is 0 for the tokens before, and the text's number for the one after, if there is no
     other for it.
-
-    >>> frame(Encoding.of([(7, "a", (0, 1), 0)]), [("[C]", 1)], ("[S]", 2), 0).ids
-    (1, 7, 2)
     """
     start, stop = len(before), len(before) + len(encoding)
     plain = replace(
@@ -94,13 +84,13 @@ def frame(
     )
     framed = merge(
         [
-            special_encoding(before, 0),
+            _special_encoding(before, 0),
             plain,
-            special_encoding([after], sequence if sep_type is None else sep_type),
+            _special_encoding([after], sequence if sep_type is None else sep_type),
         ]
     )
     parts = tuple(
-        frame(replace(part, overflowing=()), before, after, sequence, sep_type)
+        _frame(replace(part, overflowing=()), before, after, sequence, sep_type)
         for part in encoding.overflowing
     )
     return replace(framed, overflowing=parts, sequence_ranges=((sequence, start, stop),))
@@ -114,12 +104,8 @@ def _spaces() -> str:
     return "".join((*white, LETTER_OF_BYTE[0x20]))
 
 
-def trim_offsets(encoding: Encoding, *, add_prefix_space: bool) -> Encoding:
-    """Return an encoding and its parts with white space taken out of the offsets.
-
-    >>> trim_offsets(Encoding.of([(0, "Ġa", (0, 2), 0)]), add_prefix_space=False).offsets
-    ((1, 2),)
-    """
+def _trim_offsets(encoding: Encoding, *, add_prefix_space: bool) -> Encoding:
+    """Return an encoding and its parts with white space taken out of the offsets."""
     parts = (  # a part of a part stays as it is: the library looks no deeper
         replace(part, offsets=_trimmed(part, add_prefix_space)) for part in encoding.overflowing
     )
@@ -240,7 +226,7 @@ class ByteLevel:
         """Return the new row."""
         if self.trim_offsets:
             encodings = [
-                trim_offsets(encoding, add_prefix_space=self.add_prefix_space)
+                _trim_offsets(encoding, add_prefix_space=self.add_prefix_space)
                 for encoding in encodings
             ]
         return [encoding.of_sequence(number) for number, encoding in enumerate(encodings)]
@@ -294,9 +280,8 @@ class TemplateProcessing:
                         f"a template must use special tokens of its own table, got {piece.id!r}"
                     )
                 token = self.special_tokens[piece.id]
-                row.append(
-                    special_encoding(list(zip(token.tokens, token.ids, strict=True)), piece.type_id)
-                )
+                named = list(zip(token.tokens, token.ids, strict=True))
+                row.append(_special_encoding(named, piece.type_id))
         return row
 
 
@@ -313,8 +298,8 @@ class BertProcessing:
 
     def __post_init__(self) -> None:
         """Refuse what is no token."""
-        check_named_id("sep", self.sep)
-        check_named_id("cls", self.cls)
+        _check_named_id("sep", self.sep)
+        _check_named_id("cls", self.cls)
 
     def added_tokens(self, *, is_pair: bool) -> int:
         """Return how many tokens it adds to a text or a pair."""
@@ -327,7 +312,7 @@ class BertProcessing:
         if not add_special_tokens:
             return list(encodings)
         return [
-            frame(encoding, [] if number else [self.cls], self.sep, min(number, 1))
+            _frame(encoding, [] if number else [self.cls], self.sep, min(number, 1))
             for number, encoding in enumerate(encodings)
         ]
 
@@ -349,8 +334,8 @@ class RobertaProcessing:
 
     def __post_init__(self) -> None:
         """Refuse what is no token, and what is not a bool."""
-        check_named_id("sep", self.sep)
-        check_named_id("cls", self.cls)
+        _check_named_id("sep", self.sep)
+        _check_named_id("cls", self.cls)
         check_flag("trim_offsets", self.trim_offsets)
         check_flag("add_prefix_space", self.add_prefix_space)
 
@@ -365,7 +350,7 @@ class RobertaProcessing:
         row = [encoding.of_type(0) for encoding in encodings]
         if self.trim_offsets:
             row = [
-                trim_offsets(encoding, add_prefix_space=self.add_prefix_space) for encoding in row
+                _trim_offsets(encoding, add_prefix_space=self.add_prefix_space) for encoding in row
             ]
         if not add_special_tokens:
             return row
@@ -374,7 +359,7 @@ class RobertaProcessing:
             parts = tuple(part.of_type(0) for part in encoding.overflowing)
             before = self.sep if number else self.cls
             plain = replace(encoding, overflowing=parts)
-            framed.append(frame(plain, [before], self.sep, min(number, 1), sep_type=0))
+            framed.append(_frame(plain, [before], self.sep, min(number, 1), sep_type=0))
         return framed
 
 
