@@ -67,7 +67,13 @@ from bpe_ref.errors import ParameterError
 from bpe_ref.given_text import without_surrogates
 from bpe_ref.models.byte_bpe import ByteBPE, encode_quickly
 from bpe_ref.patterns.rust import parse
-from bpe_ref.patterns.unicode_tables import EVERY_CODE_POINT, TABLES, CodePoints, to_ranges
+from bpe_ref.patterns.unicode_tables import (
+    EVERY_CODE_POINT,
+    TABLES,
+    CodePoints,
+    to_ranges,
+    white_space,
+)
 from bpe_ref.registry import REGISTRY
 from bpe_ref.tokenizer import Tokenizer
 from bpe_ref.vocabulary import Vocabulary
@@ -79,13 +85,13 @@ Tokens = tuple[TokenId, ...]
 _ESCAPE = re.compile(r"\\[pP]\{[^}]*\}|\\.", re.DOTALL)
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _SURROGATES: CodePoints = ((1 << 0x800) - 1) << 0xD800
-_WHITE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000"
-WHITE: Final = tuple(
-    character.encode() for character in (*_WHITE, *map(chr, range(0x2000, 0x200B)))
-)
-"""Every character that is White_Space in Unicode, as bytes; the same for many years."""
-
 _NO_TEXT = 0x80  # the first byte that alone is no character
+
+
+@cache
+def _white() -> tuple[bytes, ...]:
+    """Return every character that is white space, as bytes."""
+    return tuple(map(str.encode, white_space()))
 
 
 @dataclass(frozen=True)
@@ -108,7 +114,7 @@ class _Witnesses:
         """Return what may follow these bytes; where they stop inside a character, its rest too."""
         part = _incomplete_end(data)
         if not part:
-            return self.general + self.pairs if data.endswith(WHITE) else self.general
+            return self.general + self.pairs if data.endswith(_white()) else self.general
         missing = length_from(part[0]) - len(part)
         least = part[0] & (0xFF >> (len(part) + missing + 1))  # of the code points that begin so
         for byte in part[1:]:
@@ -218,7 +224,7 @@ def _completions(tokenizer: Tokenizer, vocabulary: Vocabulary, rest: bytes) -> s
                 encoded = _merged(vocabulary, joined)
             found.add(_covering(vocabulary, encoded, len(rest)))
     # a split may appear before white space: \s+(?!\S) leaves the last space to what follows
-    white = next((space for space in WHITE if rest.endswith(space)), b"")
+    white = next((space for space in _white() if rest.endswith(space)), b"")
     before = rest[: len(rest) - len(white)]
     if white and before:
         found.add((*_merged(vocabulary, before), *_merged(vocabulary, white)))

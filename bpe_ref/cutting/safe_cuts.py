@@ -61,7 +61,7 @@ from bpe_ref.components import meet
 from bpe_ref.cutting.long_pieces import Components, LongPieces, long_pieces_of
 from bpe_ref.cutting.longest import ends_after_longest, longest_of
 from bpe_ref.given_text import any_surrogate, places_in, without_surrogates
-from bpe_ref.patterns.unicode_tables import TABLES
+from bpe_ref.patterns.unicode_tables import white_space
 from bpe_ref.pieces import encode_pieces, pieces_of
 from bpe_ref.vocabulary.merges import TokenId
 
@@ -267,17 +267,13 @@ class _Contents:
             return True
         if any(text[-1] == left or text[0] == right for text in self._words):
             return True
-        if self._takes_before and _is_white(left):
+        if self._takes_before and left in white_space():
             return True
         return (
             bool(self._takes_behind)
-            and _is_white(right)
-            and (_is_white(left) or left in self._takes_behind)
+            and right in white_space()
+            and (left in white_space() or left in self._takes_behind)
         )
-
-
-def _is_white(character: str) -> bool:
-    return TABLES["unicode-16.0"].contains("White_Space", ord(character))
 
 
 def _added_spans(tokenizer: Countable, text: str, treatment: Treatment) -> Sequence[Span]:

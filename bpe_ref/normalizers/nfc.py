@@ -39,7 +39,7 @@ from bpe_ref.normalizers.normalization_forms import (
     new_classes,
     new_parts,
 )
-from bpe_ref.patterns.unicode_tables import TABLES, to_ranges
+from bpe_ref.patterns.unicode_tables import TABLES, characters_in
 
 _PINNED_VERSION = (16, 0, 0)
 
@@ -102,9 +102,8 @@ def _hidden() -> frozenset[str]:
     """Return what the installed Python assigns and Unicode 16.0 does not."""
     if _installed_version() <= _PINNED_VERSION:
         return frozenset()
-    unassigned = to_ranges(TABLES["unicode-16.0"].code_points("Cn"))
-    characters = (chr(c) for first, last in unassigned for c in range(first, last + 1))
-    return frozenset(c for c in characters if unicodedata.category(c) != "Cn")
+    unassigned = characters_in(TABLES["unicode-16.0"].code_points("Cn"))
+    return frozenset(c for c in unassigned if unicodedata.category(c) != "Cn")
 
 
 @cache

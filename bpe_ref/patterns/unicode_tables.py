@@ -79,6 +79,27 @@ def to_ranges(code_points: CodePoints) -> list[tuple[int, int]]:
     return ranges
 
 
+def ranges_in(text: str) -> list[tuple[int, int]]:
+    """Return the ranges that a data file writes in hexadecimal, both ends included.
+
+    >>> ranges_in("41-5A 61")
+    [(65, 90), (97, 97)]
+    """
+    ends = (part.partition("-") for part in text.split())
+    return [(int(first, 16), int(last or first, 16)) for first, _, last in ends]
+
+
+def characters_in(code_points: CodePoints) -> str:
+    """Return the characters of a set, in order.
+
+    >>> characters_in(0b101 << 0x61)
+    'ac'
+    """
+    return "".join(
+        chr(point) for first, last in to_ranges(code_points) for point in range(first, last + 1)
+    )
+
+
 @dataclass(frozen=True)
 class UnicodeTables:
     r"""The classes of one engine component, by name.
@@ -150,6 +171,16 @@ TABLES = MappingProxyType(
 """Every pinned table by its name."""
 
 
+@cache
+def white_space() -> str:
+    r"""Return the characters with the property White_Space, in order.
+
+    >>> white_space()[:6]
+    '\t\n\x0b\x0c\r '
+    """
+    return characters_in(TABLES["unicode-16.0"].code_points("White_Space"))
+
+
 def _check_code_point(code_point: int) -> None:
     if not 0 <= code_point < CODE_POINT_COUNT:
         raise ParameterError("code_point", code_point, "must be in [0, 0x10FFFF]")
@@ -190,9 +221,8 @@ def _runs() -> list[tuple[str, int]]:
 
 
 def _decode(ranges: str) -> CodePoints:
-    """Return the set that hexadecimal ranges describe, such as `41-5A 61`."""
+    """Return the set that hexadecimal ranges describe."""
     code_points = 0
-    for text in ranges.split():
-        first, _, last = text.partition("-")
-        code_points |= code_point_range(int(first, 16), int(last or first, 16))
+    for first, last in ranges_in(ranges):
+        code_points |= code_point_range(first, last)
     return code_points

@@ -32,14 +32,13 @@ Trimmed offsets
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Final, Protocol, TypeAlias
 
 from bpe_ref.aligned_text import Span
 from bpe_ref.encoding import Encoding, merge
 from bpe_ref.errors import ParameterError, VocabularyError
 from bpe_ref.parameters import check_flag
-from bpe_ref.patterns.unicode_tables import TABLES, to_ranges
+from bpe_ref.patterns.unicode_tables import white_space
 from bpe_ref.post_processors.templates import Piece, SequencePiece, SpecialToken
 from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE
 from bpe_ref.vocabulary.merges import TokenId
@@ -96,14 +95,6 @@ def _frame(
     return replace(framed, overflowing=parts, sequence_ranges=((sequence, start, stop),))
 
 
-@cache
-def _spaces() -> str:
-    """Return white space and the letter of a space; read when it is first needed."""
-    ranges = to_ranges(TABLES["unicode-16.0"].code_points("White_Space"))
-    white = (chr(point) for first, last in ranges for point in range(first, last + 1))
-    return "".join((*white, LETTER_OF_BYTE[0x20]))
-
-
 def _trim_offsets(encoding: Encoding, *, add_prefix_space: bool) -> Encoding:
     """Return an encoding and its parts with white space taken out of the offsets."""
     parts = (  # a part of a part stays as it is: the library looks no deeper
@@ -124,7 +115,7 @@ def _trimmed(encoding: Encoding, add_prefix_space: bool) -> tuple[Span, ...]:
 def _trim_span(token: str, span: Span, *, is_prefix: bool) -> Span:
     """Return the characters of a token without its white space, as its string shows it."""
     start, end = span
-    spaces = _spaces()
+    spaces = white_space() + LETTER_OF_BYTE[0x20]
     leading = len(token) - len(token.lstrip(spaces))
     trailing = len(token) - len(token.rstrip(spaces))
     if leading and not (is_prefix and leading == 1):

@@ -12,10 +12,9 @@ Definition
                         white space: `\w+|[^\w\s]+`
 
 The fast way
-    What a behavior does with matches of one character is a regular expression
-    in itself: `Contiguous`, for instance, makes runs of members (M) and runs of
-    others (O). `CharacterClass.cut` searches with it, in a text in which
-    stand-ins take the place of characters (see `patterns.stand_ins`).
+    What a behavior does with matches of one character is a regular expression in itself:
+    `Contiguous`, for instance, makes runs of members (M) and runs of others (O).
+    `CharacterClass.cut` searches with it.
 
 Why this is the same answer
     A run of n members before another character yields, with `Removed`,
@@ -46,12 +45,13 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
-from bpe_ref.aligned_text import AlignedText, Span
+from bpe_ref.aligned_text import AlignedText
 from bpe_ref.components import Meeting
 from bpe_ref.parameters import check_flag
 from bpe_ref.patterns.matches import Stretch
-from bpe_ref.patterns.stand_ins import Alphabet, alphabet_of, set_source
-from bpe_ref.patterns.unicode_tables import EVERY_CODE_POINT, TABLES, CodePoints
+from bpe_ref.patterns.pretokenizer import Pretokenizer
+from bpe_ref.patterns.stand_ins import set_source
+from bpe_ref.patterns.unicode_tables import EVERY_CODE_POINT, TABLES
 from bpe_ref.pre_tokenizers.splitting import check_behavior, split
 
 _BY_BEHAVIOR: Final[Mapping[str, str]] = MappingProxyType(
@@ -80,13 +80,12 @@ class CharacterClass:
 
     def find(self, text: str) -> list[Stretch]:
         """Return the matches of the class in a text, which cover it."""
-        search = _class_search("(M)|O+", self)
-        found = search.pattern.finditer(search.alphabet.standing(text))
+        found = _search("(M)|O+", self).finditer(text)
         return [(*match.span(), match.lastindex == 1) for match in found]
 
     def cut(self, behavior: str, text: str) -> list[str]:
         """Return the pieces that a behavior makes of these matches."""
-        return _class_search(_BY_BEHAVIOR[behavior], self).pieces(text)
+        return _search(_BY_BEHAVIOR[behavior], self).findall(text)
 
     def meeting(self, behavior: str, left: str, right: str) -> Meeting | None:
         """Return whether a behavior always ends a piece between two characters.
@@ -105,40 +104,12 @@ class CharacterClass:
         return Meeting(frozenset(left), frozenset(right), border=not joined)
 
 
-@dataclass(frozen=True)
-class Search:
-    """A pattern over an alphabet of stand-ins."""
-
-    alphabet: Alphabet
-    pattern: re.Pattern[str]
-
-    def spans(self, text: str) -> list[Span]:
-        """Return where the matches lie, in order."""
-        return [match.span() for match in self.pattern.finditer(self.alphabet.standing(text))]
-
-    def pieces(self, text: str) -> list[str]:
-        """Return the matches."""
-        if text.isascii():
-            return self.pattern.findall(text)
-        return [text[start:end] for start, end in self.spans(text)]
-
-
-def search_for(source: str, sets: Mapping[str, CodePoints]) -> Search:
-    """Return a search for a pattern in which each key of `sets`, one letter, stands for its set.
-
-    >>> search_for("A+", {"A": 0b11 << 0x61}).pieces("ab cba")
-    ['ab', 'ba']
-    """
-    alphabet = alphabet_of(sets.values())
-    narrow = {letter: set_source(alphabet.narrowed(members)) for letter, members in sets.items()}
-    return Search(alphabet, re.compile("".join(narrow.get(part, part) for part in source)))
-
-
 @lru_cache(maxsize=32)
-def _class_search(source: str, kind: CharacterClass) -> Search:
-    """Return a search for a pattern in which M is the class, and O all else."""
+def _search(source: str, kind: CharacterClass) -> re.Pattern[str]:
+    """Return the search for a pattern in which M is the class, and O all else."""
     members = TABLES[kind.table].code_points(kind.name)
-    return search_for(source, {"M": members, "O": EVERY_CODE_POINT ^ members})
+    sets = {"M": set_source(members), "O": set_source(EVERY_CODE_POINT ^ members)}
+    return re.compile("".join(sets.get(part, part) for part in source))
 
 
 _NUMBERS: Final = CharacterClass("tokenizers-digits", "N")
@@ -175,6 +146,7 @@ class Digits:
 
 
 _SPACE: Final = CharacterClass("unicode-16.0", "White_Space")
+_RUNS: Final = Pretokenizer(r"\w+|[^\w\s]+", "unicode-16.0")
 
 
 @dataclass(frozen=True)
@@ -187,11 +159,11 @@ class Whitespace:
 
     def cut(self, text: AlignedText) -> list[AlignedText]:
         """Return the pieces."""
-        return [text.slice(start, end) for start, end in _runs().spans(text.text)]
+        return [text.slice(start, end) for start, end in _RUNS.spans(text.text)]
 
     def cut_text(self, text: str, at_start: bool = True) -> list[str]:
         """Return the pieces' texts."""
-        return _runs().pieces(text)
+        return _RUNS.pieces(text)
 
 
 @dataclass(frozen=True)
@@ -209,13 +181,6 @@ class WhitespaceSplit:
     def cut_text(self, text: str, at_start: bool = True) -> list[str]:
         """Return the pieces' texts."""
         return _SPACE.cut("Removed", text)
-
-
-@lru_cache(maxsize=1)
-def _runs() -> Search:
-    table = TABLES["unicode-16.0"]
-    word, space = table.code_points("word"), table.code_points("White_Space")
-    return search_for("W+|X+", {"W": word, "X": EVERY_CODE_POINT ^ (word | space)})
 
 
 _PUNCTUATION: Final = CharacterClass("tokenizers-punctuation", "P")

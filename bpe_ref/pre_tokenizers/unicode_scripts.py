@@ -24,6 +24,7 @@ from typing import Final
 
 from bpe_ref.aligned_text import AlignedText, Span
 from bpe_ref.data import table
+from bpe_ref.patterns.unicode_tables import ranges_in
 
 _NONE: Final = 0
 
@@ -71,13 +72,10 @@ def script_of(character: str) -> int:
 @lru_cache(maxsize=1)
 def _table() -> tuple[list[int], list[int]]:
     """Return two parallel lists: from `firsts[i]` up to the next one, all have `scripts[i]`."""
-    ranges = []
-    for number, parts in enumerate(table("scripts").values(), start=1):
-        for part in parts.split():
-            low, _, high = part.partition("-")
-            ranges.append((int(low, 16), int(high or low, 16), number))
+    parts = enumerate(table("scripts").values(), start=1)
+    ranges = sorted((*ends, number) for number, part in parts for ends in ranges_in(part))
     firsts, scripts = [0], [_NONE]
-    for first, last, number in sorted(ranges):
+    for first, last, number in ranges:
         if firsts[-1] == first:  # the range before ended here, or nothing has begun yet
             scripts[-1] = number
         else:
