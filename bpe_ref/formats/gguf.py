@@ -56,7 +56,8 @@ from bpe_ref.data import document
 from bpe_ref.decoders import ByteFallback, DecoderSequence, Fuse, Replace
 from bpe_ref.decoders import ByteLevel as ByteLevelDecoder
 from bpe_ref.decoders.sentencepiece import SentencePieceDecoder
-from bpe_ref.errors import BpeError, VocabularyFileError, shown
+from bpe_ref.errors import VocabularyFileError, shown
+from bpe_ref.formats.files import located
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.sentencepiece import Piece, PieceKind, SentencePieceModel
 from bpe_ref.normalizers.replacing import Replace as ReplaceText
@@ -112,12 +113,8 @@ def parse_gguf(data: bytes, source: str) -> Tokenizer:
     model = metadata.text("model")
     if model not in _MODELS:
         metadata.fail("model", f"must be one of {', '.join(_MODELS)}", model)
-    try:
+    with located(f"{source}: "):
         return _MODELS[model](metadata)
-    except VocabularyFileError:
-        raise
-    except BpeError as problem:
-        raise VocabularyFileError(f"{source}: {problem}") from None
 
 
 # ---- the file

@@ -38,6 +38,7 @@ from typing import Final, Literal
 
 from bpe_ref.decoders.sentencepiece import SentencePieceDecoder
 from bpe_ref.errors import VocabularyError, VocabularyFileError
+from bpe_ref.formats.files import located
 from bpe_ref.models.sentencepiece import Piece, PieceKind, SentencePieceModel, SpecialPieces
 from bpe_ref.normalizers.charsmap import Charsmap
 from bpe_ref.normalizers.sentencepiece import NormalizationRules, SentencePieceNormalizer
@@ -188,7 +189,7 @@ def parse_sentencepiece(data: bytes, source: str) -> SentencePieceModel:
         elif found.number == _DENORMALIZER:
             denormalizer = denormalizer.with_message(data, found, source, _NORMALIZER_FIELDS)
     algorithm = _algorithm(trainer, source)
-    try:
+    with located(f"{source}: "):
         return SentencePieceModel(
             pieces,
             normalizer.rules(source, space_behind=trainer.flag("treat_whitespace_as_suffix")),
@@ -202,10 +203,6 @@ def parse_sentencepiece(data: bytes, source: str) -> SentencePieceModel:
             ),
             algorithm,
         )
-    except VocabularyFileError:
-        raise
-    except VocabularyError as error:
-        raise VocabularyFileError(f"{source}: {error}") from None
 
 
 def sentencepiece_tokenizer(model: SentencePieceModel, name: str | None = None) -> Tokenizer:
