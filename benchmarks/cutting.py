@@ -23,9 +23,9 @@ from benchmarks.texts import english_prose
 from bpe_ref import Tokenizer, load
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.sentencepiece import BYTE_PIECES, Piece, SentencePieceModel
-from bpe_ref.normalizers.forms import NFC, NFKC
-from bpe_ref.normalizers.lowercase import Lowercase
+from bpe_ref.normalizers.normalization_forms import NFC, NFKC
 from bpe_ref.normalizers.replacing import Replace
+from bpe_ref.normalizers.rewriting import Lowercase
 from bpe_ref.normalizers.sentencepiece import NormalizationRules, SentencePieceNormalizer
 from bpe_ref.normalizers.sequence import Sequence
 from bpe_ref.patterns.matches import Regex

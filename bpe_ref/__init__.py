@@ -5,7 +5,7 @@ encoding works, start with `encoders.naive`.
 
 tokenizer, loading     the class `Tokenizer`, and `load`
 added_tokens/, normalizers/, pre_tokenizers/, models/, post_processors/, decoders/
-                       the components of a tokenizer, one file each
+                       the components of a tokenizer, one file each, or for a few of a kind
 vocabulary/            tokens and merges; `vocabulary.compatibility`: which tokens may be
                        neighbours; `vocabulary.tries`; `vocabulary.heap`: the encoder of the models
 encoders/              the definition, faster algorithms, and `encoders.dropout`
@@ -24,7 +24,7 @@ from bpe_ref.added_tokens import AddedToken, AddedTokens, Special
 from bpe_ref.canonical import is_canonical
 from bpe_ref.completions import encode_with_unstable
 from bpe_ref.decoders.stream import printed
-from bpe_ref.encoders.table import ENCODERS
+from bpe_ref.encoders import ENCODERS
 from bpe_ref.encoding import Encoding
 from bpe_ref.errors import (
     BpeError,

@@ -27,8 +27,7 @@ What this leaves open
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from bpe_ref.decoders.offsets import decode_each
-from bpe_ref.decoders.to_bytes import in_order
+from bpe_ref.decoders.to_bytes import decode_each, in_order
 from bpe_ref.models.byte_bpe import ByteBPE, encode_bytes
 from bpe_ref.tokenizer import Tokenizer
 from bpe_ref.vocabulary import Vocabulary

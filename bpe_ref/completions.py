@@ -14,50 +14,42 @@ Source: openai/tiktoken 0.14.0, `encode_with_unstable` (`_encode_unstable_native
 in src/lib.rs). tiktoken's own answer is another (`complete=False`), see below.
 
 How the covers are found
-    The last token of a cover starts in t, at some p, and its bytes begin with
-    t[p:]. So try every p and every such token k, and ask whether some
-    continuation makes k a token there. Let e be what k adds to t.
+    The last token of a cover starts in t, at some p, and its bytes begin with t[p:]. So try every p
+    and every such token k, and ask whether some continuation makes k a token there. Let e be what k
+    adds to t.
 
-    Without a pattern the question is whether k is compatible with the last
-    token of t[:p]: the tokens before a border do not depend on what comes
-    after it, and e itself is the continuation. This is exact.
+    Without a pattern the question is whether k is compatible with the last token of t[:p]: the
+    tokens before a border do not depend on what comes after it, and e itself is the continuation.
+    This is exact.
 
-    With a pattern, the piece that holds k starts at some q, and where it can
-    start depends on what follows e. If a piece can be t[q:] + e, the question
-    is the same for that piece. If it is longer in every case (or is a token that
-    the vocabulary takes whole), k must also be compatible with the token after
-    it, so every token is tried there. What may follow is tried with one
-    character of each class that the pattern can tell apart (see `witnesses`),
-    and with a byte that is no text. This is exact for patterns that look no further
-    beyond a border, as the registry's do; for others every completion found is
-    one, but some may be missing.
+    With a pattern, the piece that holds k starts at some q, and where it can start depends on what
+    follows e. If a piece can be t[q:] + e, the question is the same for that piece. If it is longer
+    in every case (or is a token that the vocabulary takes whole), k must also be compatible with
+    the token after it, so every token is tried there. What may follow is tried with *witnesses*.
 
-Where tiktoken differs
-    It does not look beyond e, so it misses covers whose pieces need the next
-    character (it has a rule of its own for the last white space), and where e
-    stops inside a character it ignores the pattern. It lists some sequences
-    that no continuation gives. Which of its tokens are stable is not always so:
-    o200k's "a'" may become "a's".
+Witnesses
+    A pattern sees of a character only which of its sets hold it (see `patterns.stand_ins`), so one
+    character of each class that it cannot tell apart stands for the whole class. To see how the end
+    of a piece depends on what follows, it is enough to try those characters, a byte that is no
+    text, each word that the pattern spells letter by letter ("ll" and "ve" of the contractions),
+    and after white space, whose runs give their last character away to what follows, every two
+    characters. A character with a byte that the vocabulary lacks is no witness.
+
+    This is exact for patterns that look no further beyond a border, as the registry's do; for
+    others every completion found is one, but some may be missing.
 
 tiktoken's answer
     Its stable tokens are those before the last piece; if that piece begins with a token of white
     space only, also without the white tokens before it. The rest of the text is joined with the
     rest of each token that can straddle its end, and encoded; of the tokens that come out, those
-    that cover the rest are a completion.
-    Joined bytes that are not UTF-8 are one piece, without the whole-piece rule. Every token that
-    begins with the whole rest is a completion, whether an encoding can hold it there or not. A rest
-    that ends in white space is also cut before its last character. A text that ends in a special
-    token is stable as a whole.
+    that cover the rest are a completion. Joined bytes that are not UTF-8 are one piece, without the
+    whole-piece rule. Every token that begins with the whole rest is a completion, whether an
+    encoding can hold it there or not. A rest that ends in white space is also cut before its last
+    character. A text that ends in a special token is stable as a whole.
 
-Witnesses
-    A pattern sees of a character only which of its sets hold it (see `patterns.stand_ins`). So the
-    code points fall into classes that it cannot tell apart, and one character of each class stands
-    for the whole class. To see how the end of a piece depends on what follows, it is enough to try
-    one character of every class, and each word that the pattern spells letter by letter ("ll" and
-    "ve" of the contractions); and after white space, whose runs give their last character away to
-    what follows, every two characters.
-    A pattern may look further than that. The registry's patterns do not; for others the witnesses
-    are a sample. A character with a byte that the vocabulary lacks is no witness.
+    So it misses covers whose pieces need the next character, lists some sequences that no
+    continuation gives, and where e stops inside a character it ignores the pattern. Which of its
+    tokens are stable is not always so: o200k's "a'" may become "a's".
 """
 
 import re
@@ -75,7 +67,13 @@ from bpe_ref.errors import ParameterError
 from bpe_ref.given_text import without_surrogates
 from bpe_ref.models.byte_bpe import ByteBPE, encode_quickly
 from bpe_ref.patterns.rust import parse
-from bpe_ref.patterns.unicode_tables import EVERY_CODE_POINT, TABLES, CodePoints, to_ranges
+from bpe_ref.patterns.unicode_tables import (
+    EVERY_CODE_POINT,
+    TABLES,
+    CodePoints,
+    to_ranges,
+    white_space,
+)
 from bpe_ref.registry import REGISTRY
 from bpe_ref.tokenizer import Tokenizer
 from bpe_ref.vocabulary import Vocabulary
@@ -87,18 +85,18 @@ Tokens = tuple[TokenId, ...]
 _ESCAPE = re.compile(r"\\[pP]\{[^}]*\}|\\.", re.DOTALL)
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _SURROGATES: CodePoints = ((1 << 0x800) - 1) << 0xD800
-_WHITE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000"
-WHITE: Final = tuple(
-    character.encode() for character in (*_WHITE, *map(chr, range(0x2000, 0x200B)))
-)
-"""Every character that is White_Space in Unicode, as bytes; the same for many years."""
-
 _NO_TEXT = 0x80  # the first byte that alone is no character
 
 
+@cache
+def _white() -> tuple[bytes, ...]:
+    """Return every character that is white space, as bytes."""
+    return tuple(map(str.encode, white_space()))
+
+
 @dataclass(frozen=True)
-class Witnesses:
-    """What may follow a text, one of each kind, as bytes; see `witnesses`."""
+class _Witnesses:
+    """What may follow a text, one of each kind, as bytes; see the module."""
 
     general: tuple[bytes, ...]
     """Nothing; one character of each class; the words; a byte that is no text."""
@@ -113,40 +111,25 @@ class Witnesses:
     """The bytes that the vocabulary can encode."""
 
     def after(self, data: bytes) -> tuple[bytes, ...]:
-        r"""Return what may follow these bytes; where they stop inside a character, its rest too.
-
-        >>> from bpe_ref import TextRules, vocabulary_by_concatenation
-        >>> ranks = {bytes([byte]): byte for byte in range(256)}
-        >>> known = witnesses(vocabulary_by_concatenation(ranks, text=TextRules(r"\p{L}+|é|.")))
-        >>> [bytes([0xC3]) + rest for rest in known.after(b"\xc3")[-3:]] == [
-        ...     content.encode() for content in "éÀ\xd7"
-        ... ]
-        True
-        """
-        part = incomplete_end(data)
+        """Return what may follow these bytes; where they stop inside a character, its rest too."""
+        part = _incomplete_end(data)
         if not part:
-            return self.general + self.pairs if data.endswith(WHITE) else self.general
+            return self.general + self.pairs if data.endswith(_white()) else self.general
         missing = length_from(part[0]) - len(part)
-        least = _least(part, missing)
-        reach = ((1 << (1 << 6 * missing)) - 1) << least
+        least = part[0] & (0xFF >> (len(part) + missing + 1))  # of the code points that begin so
+        for byte in part[1:]:
+            least = least << 6 | byte & 0x3F
+        reach = ((1 << (1 << 6 * missing)) - 1) << (least << 6 * missing)
         found = (_first_of(members & reach, self.symbols) for members in self.classes)
         return self.general + tuple(
             character[len(part) :] for character in found if character is not None
         )
 
 
-def witnesses(vocabulary: Vocabulary) -> Witnesses:
-    r"""Return what may follow. Use it through `vocabulary.remember`.
-
-    >>> from bpe_ref import TextRules, vocabulary_by_concatenation
-    >>> ranks = {bytes([byte]): byte for byte in range(128)}
-    >>> rules = TextRules(r"'ll|\d+|\s")
-    >>> witnesses(vocabulary_by_concatenation(ranks, text=rules)).general
-    (b'', b"'", b'l', b'0', b'\t', b'\x00', b'll')
-    """
+def _witnesses(vocabulary: Vocabulary) -> _Witnesses:
     symbols = frozenset(map(ord, vocabulary.symbol_of_letter))
     if vocabulary.text.pattern is None:
-        return Witnesses((b"",), (), (EVERY_CODE_POINT & ~_SURROGATES,), symbols)
+        return _Witnesses((b"",), (), (EVERY_CODE_POINT & ~_SURROGATES,), symbols)
     classes = _classes(vocabulary)
     found = [_first_of(members, symbols) for members in classes]
     characters = [character for character in found if character is not None]
@@ -155,7 +138,7 @@ def witnesses(vocabulary: Vocabulary) -> Witnesses:
     no_text = [bytes([byte]) for byte in sorted(symbols) if byte >= _NO_TEXT][:1]
     general = tuple(dict.fromkeys([b"", *characters, *words, *no_text]))
     pairs = tuple(map(b"".join, product(characters, repeat=2)))
-    return Witnesses(general, pairs, classes, symbols)
+    return _Witnesses(general, pairs, classes, symbols)
 
 
 def _classes(vocabulary: Vocabulary) -> tuple[CodePoints, ...]:
@@ -180,21 +163,8 @@ def _first_of(members: CodePoints, symbols: frozenset[int]) -> bytes | None:
     return None
 
 
-def _least(part: bytes, missing: int) -> int:
-    """Return the first code point whose bytes begin with `part`."""
-    length = len(part) + missing
-    value = part[0] & (0xFF >> (length + 1))
-    for byte in part[1:]:
-        value = value << 6 | byte & 0x3F
-    return value << 6 * missing
-
-
-def incomplete_end(data: bytes) -> bytes:
-    r"""Return the beginning of a character that UTF-8 text stops in; b"" if there is none.
-
-    >>> incomplete_end(b"a\xe2\x82"), incomplete_end(b"a"), incomplete_end(b"\xff\xe2\x82")
-    (b'\xe2\x82', b'', b'')
-    """
+def _incomplete_end(data: bytes) -> bytes:
+    """Return the beginning of a character that UTF-8 text stops in; b"" if there is none."""
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -203,18 +173,10 @@ def incomplete_end(data: bytes) -> bytes:
     return b""
 
 
-def unstable_as_tiktoken(
-    tokenizer: Tokenizer, text: str, treatment: Treatment
+def _unstable_as_tiktoken(
+    tokenizer: Tokenizer, model: ByteBPE, text: str, treatment: Treatment
 ) -> tuple[list[TokenId], set[Tokens]]:
-    r"""Return tiktoken's stable tokens and completions.
-
-    >>> from bpe_ref import tokenizer_of, vocabulary_by_concatenation
-    >>> tokenizer = tokenizer_of(vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ab": 2}))
-    >>> unstable_as_tiktoken(tokenizer, "ba", tokenizer.treatment("ordinary"))
-    ([], {(1, 0), (1, 2)})
-    """
-    model = tokenizer.model
-    assert isinstance(model, ByteBPE)  # noqa: S101 -- `completions` has checked it
+    """Return tiktoken's stable tokens and completions."""
     vocabulary = model.vocabulary
     tokens: list[TokenId] = []
     unstable = 0  # how many tokens the last piece has; 0 after a special token
@@ -236,24 +198,14 @@ def unstable_as_tiktoken(
     return tokens[:-unstable], _completions(tokenizer, vocabulary, rest)
 
 
-def by_alphabet(vocabulary: Vocabulary) -> list[tuple[bytes, TokenId]]:
-    """Return the bytes and id of every token, in the order of the bytes.
-
-    >>> from bpe_ref import vocabulary_by_concatenation
-    >>> by_alphabet(vocabulary_by_concatenation({b"b": 0, b"a": 1}))
-    [(b'a', 1), (b'b', 0)]
-    """
+def _by_alphabet(vocabulary: Vocabulary) -> list[tuple[bytes, TokenId]]:
+    """Return the bytes and id of every token, in the order of the bytes."""
     return sorted((content, token) for token, content in vocabulary.tokens.items())
 
 
-def beginning_with(vocabulary: Vocabulary, start: bytes) -> list[tuple[bytes, TokenId]]:
-    """Return the bytes and id of every token that begins with these bytes.
-
-    >>> from bpe_ref import vocabulary_by_concatenation
-    >>> beginning_with(vocabulary_by_concatenation({b"b": 0, b"a": 1, b"ab": 2}), b"a")
-    [(b'a', 1), (b'ab', 2)]
-    """
-    tokens = vocabulary.remember(by_alphabet)
+def _beginning_with(vocabulary: Vocabulary, start: bytes) -> list[tuple[bytes, TokenId]]:
+    """Return the bytes and id of every token that begins with these bytes."""
+    tokens = vocabulary.remember(_by_alphabet)
     first = last = bisect_left(tokens, start, key=itemgetter(0))
     while last < len(tokens) and tokens[last][0].startswith(start):
         last += 1
@@ -262,9 +214,9 @@ def beginning_with(vocabulary: Vocabulary, start: bytes) -> list[tuple[bytes, To
 
 def _completions(tokenizer: Tokenizer, vocabulary: Vocabulary, rest: bytes) -> set[Tokens]:
     # whether it can stand there is not asked
-    found: set[Tokens] = {(token,) for _, token in beginning_with(vocabulary, rest)}
+    found: set[Tokens] = {(token,) for _, token in _beginning_with(vocabulary, rest)}
     for start in range(1, len(rest)):
-        for content, _ in beginning_with(vocabulary, rest[start:]):
+        for content, _ in _beginning_with(vocabulary, rest[start:]):
             joined = rest[:start] + content
             try:
                 encoded = tokenizer.encode(joined.decode("utf-8"), special="ordinary")
@@ -272,7 +224,7 @@ def _completions(tokenizer: Tokenizer, vocabulary: Vocabulary, rest: bytes) -> s
                 encoded = _merged(vocabulary, joined)
             found.add(_covering(vocabulary, encoded, len(rest)))
     # a split may appear before white space: \s+(?!\S) leaves the last space to what follows
-    white = next((space for space in WHITE if rest.endswith(space)), b"")
+    white = next((space for space in _white() if rest.endswith(space)), b"")
     before = rest[: len(rest) - len(white)]
     if white and before:
         found.add((*_merged(vocabulary, before), *_merged(vocabulary, white)))
@@ -326,7 +278,7 @@ def encode_with_unstable(
     text = without_surrogates(text)
     treatment.check(text)
     if not complete:
-        return unstable_as_tiktoken(tokenizer, text, treatment)
+        return _unstable_as_tiktoken(tokenizer, tokenizer.model, text, treatment)
     cuts = tokenizer.added.cut(text, normalized=False, treatment=treatment)
     rest = cuts.pop() if cuts and cuts[-1].token is None else None
     stable = [
@@ -336,21 +288,19 @@ def encode_with_unstable(
             [token] if token is not None else tokenizer.encode(text[start:stop], special="ordinary")
         )
     ]
-    more, completions = _complete(tokenizer, "" if rest is None else text[rest.start :])
+    unfinished = "" if rest is None else text[rest.start :]
+    more, completions = _complete(tokenizer, tokenizer.model.vocabulary, unfinished)
     return stable + more, completions
 
 
-def _model(tokenizer: Tokenizer) -> ByteBPE:
-    assert isinstance(tokenizer.model, ByteBPE)  # noqa: S101 -- checked at the entrance
-    return tokenizer.model
-
-
-def _complete(tokenizer: Tokenizer, text: str) -> tuple[list[TokenId], set[Tokens]]:
+def _complete(
+    tokenizer: Tokenizer, vocabulary: Vocabulary, text: str
+) -> tuple[list[TokenId], set[Tokens]]:
     """Return the stable tokens and the completions, as the module defines them."""
     if tokenizer.normalizer is not None:
         text = tokenizer.normalizer.normalize_text(text)
     tokenizer.encode(text, special="ordinary")  # raises for a byte that the vocabulary lacks
-    border = _sure_border(_model(tokenizer).vocabulary, text)
+    border = _sure_border(vocabulary, text)
     before = tokenizer.encode(text[:border], special="ordinary")
     found = covers(tokenizer, text[border:])
     if not found:
@@ -386,17 +336,10 @@ def covers(tokenizer: Tokenizer, text: str) -> set[Tokens]:
     search = _Search(tokenizer, text.encode())
     return {
         cover
-        for start, token in _straddling(_model(tokenizer).vocabulary, search.data)
+        for start in search.starts()
+        for _, token in _beginning_with(search.vocabulary, search.data[start:])
         for cover in search.covers_with(start, token)
     }
-
-
-def _straddling(vocabulary: Vocabulary, data: bytes) -> Iterator[tuple[int, TokenId]]:
-    """Yield each place in `data` with each token that starts there and reaches the end."""
-    longest = max(map(len, vocabulary.tokens.values()))
-    for start in range(max(0, len(data) - longest), len(data)):
-        for _, token in beginning_with(vocabulary, data[start:]):
-            yield start, token
 
 
 _Head = tuple[int, Tokens]
@@ -408,18 +351,24 @@ class _Search:
 
     def __init__(self, tokenizer: Tokenizer, data: bytes) -> None:
         self.data: Final = data
-        self._model: Final = _model(tokenizer)
-        self._vocabulary: Final = self._model.vocabulary
-        self._places: Final = self._vocabulary.remember(build_derivations).places
-        self._compatible: Final = self._vocabulary.remember(compatibility)
-        self._witnesses: Final = self._vocabulary.remember(witnesses)
-        self._cut: Final = _byte_cutter(tokenizer)
+        assert isinstance(tokenizer.model, ByteBPE)  # noqa: S101 -- checked at the entrance
+        self._model: Final = tokenizer.model
+        self.vocabulary: Final = self._model.vocabulary
+        self._places: Final = self.vocabulary.remember(build_derivations).places
+        self._compatible: Final = self.vocabulary.remember(compatibility)
+        self._witnesses: Final = self.vocabulary.remember(_witnesses)
+        self._cut: Final = _byte_cutter(tokenizer, self._model)
         self._encode: Final[Callable[[bytes], Tokens | None]] = cache(self._piece)
         self._merge: Final[Callable[[bytes], Tokens | None]] = cache(self._merged)
 
+    def starts(self) -> range:
+        """Return where a token that reaches the end of the text can start."""
+        longest = max(map(len, self.vocabulary.tokens.values()))
+        return range(max(0, len(self.data) - longest), len(self.data))
+
     def covers_with(self, start: int, token: TokenId) -> Iterator[Tokens]:
         """Yield the covers that end with this token at this place."""
-        spelled = self.data[:start] + self._vocabulary.tokens[token]
+        spelled = self.data[:start] + self.vocabulary.tokens[token]
         settled: set[_Head] = set()
         others: set[_Head] = set()
         for more in self._witnesses.after(spelled):
@@ -456,7 +405,7 @@ class _Search:
         for found in self._encode(piece) or ():
             if at >= start:
                 return at == start and found == token
-            at += len(self._vocabulary.tokens[found])
+            at += len(self.vocabulary.tokens[found])
         return False
 
     def _cover(self, head: _Head, start: int, token: TokenId) -> Tokens:
@@ -480,7 +429,7 @@ class _Search:
 
     def _companions(self, place: int) -> Iterator[bytes]:
         """Yield the bytes of each token that can follow, by merging alone."""
-        for following, content in self._vocabulary.tokens.items():
+        for following, content in self.vocabulary.tokens.items():
             other = self._places.get(following)
             if other is not None and self._compatible(place, other):
                 yield content
@@ -491,16 +440,15 @@ class _Search:
         return self._merge(piece) if token is None else (token,)
 
     def _merged(self, piece: bytes) -> Tokens | None:
-        known = self._vocabulary.symbol_of_letter
+        known = self.vocabulary.symbol_of_letter
         symbols = [known.get(letter) for letter in piece.decode("latin-1")]
         if None in symbols:
             return None
-        return tuple(encode_quickly(self._vocabulary, self._vocabulary.symbols(piece)))
+        return tuple(encode_quickly(self.vocabulary, self.vocabulary.symbols(piece)))
 
 
-def _byte_cutter(tokenizer: Tokenizer) -> Callable[[bytes], Sequence[bytes]]:
+def _byte_cutter(tokenizer: Tokenizer, model: ByteBPE) -> Callable[[bytes], Sequence[bytes]]:
     """Return what cuts bytes as `encode_bytes` does."""
-    model = _model(tokenizer)
     if tokenizer.pre_tokenizer is None:
         return lambda data: [data] if data else []
     cut = tokenizer.pre_tokenizer.cut_text

@@ -1,11 +1,7 @@
-"""The one shape of each kind of component, and what passes between them.
+"""The one shape of each kind of component; `tokenizer` shows how they follow one another.
 
-    text -> added tokens cut out -> normalizer -> pre-tokenizer -> model
-         -> truncation -> post-processor -> padding
-
-Each component is a frozen dataclass whose fields are those of the file format,
-under the same names; a table in each module maps the format's type names to
-the classes.
+Each component is a frozen dataclass whose fields are those of the file format, under the same
+names. `formats.hugging_face_components` has the classes by the format's type names.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -160,7 +156,7 @@ def meet(steps: Iterable[object], lefts: Iterable[str], rights: Iterable[str]) -
 def steps_of(component: object) -> list[object]:
     """Return the components that work one after the other, sequences resolved.
 
-    >>> from bpe_ref.pre_tokenizers.digits import Digits
+    >>> from bpe_ref.pre_tokenizers.character_classes import Digits
     >>> from bpe_ref.pre_tokenizers.sequence import Sequence
     >>> steps_of(Sequence([Sequence([]), Digits(individual_digits=True)])), steps_of(None)
     ([Digits(individual_digits=True)], [])

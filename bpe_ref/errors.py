@@ -1,16 +1,4 @@
-"""Every exception this package raises on purpose.
-
-BpeError
-├── VocabularyError         also a ValueError: these tokens and rules make no vocabulary
-│   └── VocabularyFileError    a file that should hold a vocabulary does not
-├── UnknownVocabularyError  also a LookupError: no such name, or found nowhere
-├── SymbolError             also a ValueError: a byte or symbol that the vocabulary lacks
-├── TokenIdError            also a ValueError: not a token, or not an id, of this vocabulary
-├── PatternError            also a ValueError: a pattern that cannot be used
-├── SpecialTokenError       also a ValueError: special text that is not allowed here
-├── DecodingError           also a ValueError: the bytes are not the text asked for
-└── ParameterError          also a ValueError: an argument outside its documented domain
-"""
+"""Every exception that this package raises on purpose; `BpeError` is the base of all."""
 
 from collections.abc import Callable
 from typing import Any

@@ -28,7 +28,7 @@ from bpe_ref.components import Draw, Model, Normalizer, PreTokenizer
 from bpe_ref.models.borders import CharacterBorders
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.piece_cache import PieceCache
-from bpe_ref.normalizers.byte_level import ByteLevel as ByteLevelNormalizer
+from bpe_ref.normalizers.rewriting import ByteLevel as ByteLevelNormalizer
 from bpe_ref.normalizers.sequence import Sequence as NormalizerSequence
 from bpe_ref.pre_tokenizers.byte_level import ByteLevel
 from bpe_ref.pre_tokenizers.metaspace import Metaspace

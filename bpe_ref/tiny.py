@@ -17,12 +17,10 @@ It is frozen
     Tokens and ids never change; a test trains it anew and compares.
 """
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from bpe_ref.formats.tiktoken import parse_tiktoken
-from bpe_ref.learning.training import TrainingProgress, train
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_concatenation
 
 TINY_SIZE: Final = 2000
@@ -67,19 +65,3 @@ def tiny_corpus() -> str:
     'A token is a pi'
     """
     return (Path(__file__).parent / "data" / "tiny_corpus.txt").read_bytes().decode()
-
-
-def train_tiny(progress: Callable[[TrainingProgress], None] | None = None) -> Vocabulary:
-    """Train tiny anew. Takes about a tenth of a second.
-
-    >>> train_tiny().digest() == tiny_vocabulary().digest()
-    True
-    """
-    return train(
-        [tiny_corpus()],
-        TINY_SIZE,
-        text_rules=TINY_TEXT_RULES,
-        special_tokens=TINY_SPECIAL_TOKENS,
-        min_count=2,
-        progress=progress,
-    )

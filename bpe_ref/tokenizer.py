@@ -262,6 +262,19 @@ class Tokenizer(WithoutTables):
 
         first = encoded("text", text, 0)
         second = None if pair is None else encoded("pair", pair, 1)
+        return self.finish(first, second, add_special_tokens=add_special_tokens)
+
+    def finish(
+        self, first: Encoding, second: Encoding | None = None, *, add_special_tokens: bool = True
+    ) -> Encoding:
+        """Return the encoding of a text or a pair, truncated, with the template's tokens, padded.
+
+        >>> from bpe_ref.models.bpe import BPE
+        >>> from bpe_ref.post_processors.truncation import Truncation
+        >>> tokenizer = Tokenizer(BPE({"a": 0}, []), truncation=Truncation(1))
+        >>> tokenizer.finish(Encoding.of([(0, "a", (0, 1), 0), (0, "a", (1, 2), 0)])).tokens
+        ('a',)
+        """
         if self.truncation is not None:
             added = 0
             if add_special_tokens and self.post_processor is not None:
@@ -584,7 +597,7 @@ class Tokenizer(WithoutTables):
         hopeless: Callable[[bytes, str], bool] = never
         if isinstance(self.model, ByteBPE):
             starts = self.model.vocabulary.remember(continuations)
-            hopeless = Hopeless.unless_complete(starts)
+            hopeless = Hopeless(starts)
         ends = self._ends if skip_special_tokens else frozenset[TokenId]()
         return Stream(reader(self._contents), Utf8Stream(errors, hopeless), ends)
 

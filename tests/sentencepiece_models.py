@@ -8,8 +8,7 @@ from typing import Any, Final
 
 import sentencepiece
 
-from bpe_ref.formats.protobuf import fields
-from bpe_ref.formats.sentencepiece import parse_sentencepiece, sentencepiece_tokenizer
+from bpe_ref.formats.sentencepiece import fields, parse_sentencepiece, sentencepiece_tokenizer
 from bpe_ref.models.sentencepiece import BYTE_PIECES, Piece
 from bpe_ref.tiny import tiny_corpus
 from bpe_ref.tokenizer import Tokenizer

@@ -172,12 +172,12 @@ def test_what_belongs_to_a_run_only_makes_a_piece_longer(name: str) -> None:
             for other in beyond:
                 text = other + run
                 *rest, last = pieces(text[:-1])
-                if len(last) >= REACH and known.joins_last(run[:-1], run[-1]):
+                if len(last) >= REACH and known.joins(run[:-1], run[-1], forwards=True):
                     joined_last += 1
                     assert pieces(text) == [*rest, last + run[-1]], text
                 text = run + other
                 first, *rest = pieces(text[1:])
-                if len(first) >= REACH and known.joins_first(run[0], run[1:]):
+                if len(first) >= REACH and known.joins(run[:0:-1], run[0], forwards=False):
                     joined_first += 1
                     assert pieces(text) == [run[0] + first, *rest], text
     assert min(joined_last, joined_first) > 1000

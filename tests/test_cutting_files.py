@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from authoring.tokenizer_files.charsmaps import compile_charsmap
 from bpe_ref import ParameterError
 from bpe_ref.added_tokens import AddedToken, AddedTokens, Recognised
 from bpe_ref.cutting import growing, splitting
@@ -22,11 +23,11 @@ from bpe_ref.cutting.splitting import chunks, split_at
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.sentencepiece import BYTE_PIECES, Piece, SentencePieceModel
 from bpe_ref.models.unigram import Unigram
-from bpe_ref.normalizers.byte_level import ByteLevel as ByteLevelNormalizer
-from bpe_ref.normalizers.charsmap import Charsmap, compile_charsmap
-from bpe_ref.normalizers.forms import NFC, NFD, NFKC
-from bpe_ref.normalizers.lowercase import Lowercase
+from bpe_ref.normalizers.charsmap import Charsmap
+from bpe_ref.normalizers.normalization_forms import NFC, NFD, NFKC
 from bpe_ref.normalizers.replacing import Prepend, Replace
+from bpe_ref.normalizers.rewriting import ByteLevel as ByteLevelNormalizer
+from bpe_ref.normalizers.rewriting import Lowercase
 from bpe_ref.normalizers.sentencepiece import NormalizationRules, SentencePieceNormalizer
 from bpe_ref.normalizers.sequence import Sequence as Normalizers
 from bpe_ref.normalizers.stripping import Strip, StripAccents
@@ -38,9 +39,8 @@ from bpe_ref.patterns.unicode_tables import TABLES, to_ranges
 from bpe_ref.post_processors import TemplateProcessing
 from bpe_ref.post_processors.templates import parse_template
 from bpe_ref.pre_tokenizers.byte_level import ByteLevel
-from bpe_ref.pre_tokenizers.digits import Digits
+from bpe_ref.pre_tokenizers.character_classes import Digits, Punctuation
 from bpe_ref.pre_tokenizers.metaspace import Metaspace
-from bpe_ref.pre_tokenizers.punctuation import Punctuation
 from bpe_ref.pre_tokenizers.sequence import Sequence as Steps
 from bpe_ref.pre_tokenizers.split_by_pattern import Split
 from bpe_ref.registry import REGISTRY

@@ -15,7 +15,7 @@ from authoring.mutants.samplers import SamplersWithHandler, other_parameters, ot
 from authoring.mutants.signatures import OTHER_RULES
 from authoring.mutants.table import MUTANTS
 from bpe_ref import TextRules, Vocabulary
-from bpe_ref.encoders.table import NOT_BPE
+from bpe_ref.encoders import NOT_BPE
 from bpe_ref.vocabulary.merges import ByConcatenation
 from sampling_ref import PROFILES
 from tokenref.answers import Answer, Engine, Ok, Refused, Unsupported

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from bpe_ref import ParameterError, SymbolError, Vocabulary, vocabulary_by_concatenation
 from bpe_ref.encoders.naive import encode_naive
-from bpe_ref.growing.delay import delay_bound
-from bpe_ref.growing.eager import EagerEncoder
+from bpe_ref.growing.eager import EagerEncoder, delay_bound
 from bpe_ref.vocabulary.heap import encode_heap
 from tests.real_vocabularies import real_vocabulary
 from tests.strategies import vocabularies, vocabularies_and_pieces

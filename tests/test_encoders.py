@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 
 from bpe_ref import Vocabulary, vocabulary_by_concatenation, vocabulary_by_pair
+from bpe_ref.encoders import ENCODERS, NOT_BPE, Encoder
 from bpe_ref.encoders.greedy import encode_greedy
 from bpe_ref.encoders.minimal import encode_minimal
 from bpe_ref.encoders.naive import encode_naive
-from bpe_ref.encoders.table import ENCODERS, NOT_BPE, Encoder
 from bpe_ref.errors import SymbolError
 from tests.strategies import (
     examples,

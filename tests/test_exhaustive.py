@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from itertools import permutations, product
 
 from bpe_ref import Vocabulary, vocabulary_by_concatenation, vocabulary_by_pair
+from bpe_ref.encoders import ENCODERS, NOT_BPE
 from bpe_ref.encoders.naive import encode_naive
-from bpe_ref.encoders.table import ENCODERS, NOT_BPE
 
 LONGEST_TEXT = 6
 TEXTS = [

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpe_ref import VocabularyFileError, load
+from bpe_ref.data import document
 from bpe_ref.formats import files, gguf
 from bpe_ref.formats.gguf import parse_gguf, pre_tokenizers
-from bpe_ref.formats.recognizing import OTHERS, format_of
+from bpe_ref.formats.recognizing import format_of
 from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE
 from tests.sampling.engines.llama_cpp_vocabularies import unpacked
 from tests.texts import drawn, text_of
@@ -234,9 +235,9 @@ def test_broken_files_give_a_tokenizer_or_one_sentence_in_bounded_time() -> None
     assert time.process_time() - start < 20
 
 
-@pytest.mark.parametrize(("place", "magic", "what"), OTHERS)
-def test_files_of_other_kinds_are_named(place: int, magic: bytes, what: str) -> None:
-    content = (b"\x10" * place + magic).ljust(300, b"\0")
+@pytest.mark.parametrize(("place", "magic", "what"), document("other_files")["files"])
+def test_files_of_other_kinds_are_named(place: int, magic: str, what: str) -> None:
+    content = (b"\x10" * place + magic.encode("latin-1")).ljust(300, b"\0")
     with pytest.raises(VocabularyFileError, match="x must be a tokenizer file, it is") as caught:
         format_of(content, "x")
     assert str(caught.value).endswith(what)

@@ -13,20 +13,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from authoring.tokenizer_files.charsmaps import compile_charsmap
 from bpe_ref.aligned_text import AlignedText, Span
 from bpe_ref.data import table
 from bpe_ref.errors import ParameterError, VocabularyFileError
-from bpe_ref.normalizers.charsmap import compile_charsmap
+from bpe_ref.formats.hugging_face_components import KINDS
 from bpe_ref.normalizers.grapheme_clusters import grapheme_clusters
 from bpe_ref.normalizers.normalization_forms import Form, form_changes
 from bpe_ref.normalizers.normalizer_tables import ranges_of
-from bpe_ref.normalizers.table import NORMALIZERS
 from bpe_ref.patterns.matches import Literal, Regex
 from bpe_ref.patterns.unicode_tables import EVERY_CODE_POINT, TABLES, to_ranges
 from bpe_ref.quirks import STRICT
 from tests.charsmaps import RULE_NAMES, trained_charsmap
 from tests.texts import drawn, text_of
 
+NORMALIZERS = KINDS["normalizer"]
 normalizers = SimpleNamespace(**NORMALIZERS)
 
 tokenizers = pytest.importorskip("tokenizers", reason="tokenizers is not installed")

@@ -18,11 +18,11 @@ from tokenizers import pre_tokenizers as engine
 from bpe_ref import ParameterError
 from bpe_ref.aligned_text import AlignedText
 from bpe_ref.components import PreTokenizer
+from bpe_ref.formats.hugging_face_components import KINDS as COMPONENTS
 from bpe_ref.patterns.matches import Literal, Regex, find_matches
 from bpe_ref.pre_tokenizers.character_classes import CharacterClass
 from bpe_ref.pre_tokenizers.sequence import needs_alignment
 from bpe_ref.pre_tokenizers.splitting import BEHAVIORS, ranges
-from bpe_ref.pre_tokenizers.table import PRE_TOKENIZERS
 from bpe_ref.pre_tokenizers.unicode_scripts import script_of
 from bpe_ref.vocabulary.byte_alphabet import (
     BYTE_OF_LETTER,
@@ -32,6 +32,7 @@ from bpe_ref.vocabulary.byte_alphabet import (
 )
 from tests.texts import CAMPAIGN, drawn, text_of
 
+PRE_TOKENIZERS: Final = COMPONENTS["pre_tokenizer"]
 ours = SimpleNamespace(**PRE_TOKENIZERS)
 
 BOTH: Final = (False, True)

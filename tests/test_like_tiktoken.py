@@ -17,7 +17,7 @@ import bpe_ref.like_tiktoken as ours
 from bpe_ref import VocabularyFileError
 from bpe_ref import registry as vocabularies
 from bpe_ref.finding import find
-from bpe_ref.like_tiktoken import core, load, model, registry
+from bpe_ref.like_tiktoken import core, load, model
 from bpe_ref.registry import REGISTRY
 from tests.real_vocabularies import real_file
 from tests.texts import drawn, text_of
@@ -244,8 +244,7 @@ def test_models_are_tiktokens() -> None:
 def r50k(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ours.Encoding:
     (tmp_path / "r50k_base.tiktoken").write_bytes(real_file("r50k_base"))
     monkeypatch.setenv("TOKENREF_VOCABULARIES", str(tmp_path))
-    monkeypatch.setattr(core, "ENCODINGS", {})
-    monkeypatch.setattr(registry, "ENCODINGS", core.ENCODINGS)
+    monkeypatch.setattr(core, "_ENCODINGS", {})
     return ours.get_encoding("r50k_base")
 
 

@@ -14,11 +14,8 @@ from authoring.cases.draft import Draft
 from authoring.cases.pipelines import drafts
 from authoring.cases.vocabularies import fixture_vocabularies
 from authoring.tokenizer_files.table import described_tokenizers, fixture_tokenizers
-from bpe_ref.decoders import DECODERS
 from bpe_ref.formats.hugging_face import parse_tokenizer_json
-from bpe_ref.normalizers.table import NORMALIZERS
-from bpe_ref.post_processors import POST_PROCESSORS
-from bpe_ref.pre_tokenizers.table import PRE_TOKENIZERS
+from bpe_ref.formats.hugging_face_components import KINDS
 from bpe_ref.quirks import QUIRKS
 from tests.drafted import cases_of
 from tokenref.answers import Unsupported, guarded, quiet_standard_error
@@ -29,12 +26,6 @@ from tokenref.record_files import dump_records
 from tokenref.subjects import load_subject
 from tokenref.verdicts import MustRefuse
 
-SECTIONS = {
-    "normalizer": NORMALIZERS,
-    "pre_tokenizer": PRE_TOKENIZERS,
-    "post_processor": POST_PROCESSORS,
-    "decoder": DECODERS,
-}
 LISTS = ("normalizers", "pretokenizers", "processors", "decoders")
 BEHAVIORS = {"Removed", "Isolated", "Contiguous", "MergedWithPrevious", "MergedWithNext"}
 SWITCHES = {
@@ -88,20 +79,20 @@ def values_of(section: str, type_name: str, field: str) -> set[Any]:
 # ---- tokenizers
 
 
-@pytest.mark.parametrize("section", SECTIONS)
+@pytest.mark.parametrize("section", KINDS)
 def test_every_component_has_a_tokenizer(section: str) -> None:
     used = {
         part.get("type")
         for content in files().values()
         for part in components(content.get(section))
     }
-    assert set(SECTIONS[section]) - used == set()
+    assert set(KINDS[section]) - used == set()
 
 
-@pytest.mark.parametrize("section", SECTIONS)
+@pytest.mark.parametrize("section", KINDS)
 def test_every_switch_of_a_component_is_on_somewhere_and_off_elsewhere(section: str) -> None:
     for type_name, fields in SWITCHES.items():
-        if type_name not in SECTIONS[section] or (section, type_name) == ("decoder", "Metaspace"):
+        if type_name not in KINDS[section] or (section, type_name) == ("decoder", "Metaspace"):
             continue
         for field in fields:
             values = values_of(section, type_name, field)

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from authoring.tokenizer_files.charsmaps import compile_charsmap
 from bpe_ref.errors import VocabularyFileError
-from bpe_ref.normalizers.charsmap import Charsmap, compile_charsmap
+from bpe_ref.normalizers.charsmap import Charsmap
 from tests.charsmaps import RULE_NAMES, trained_charsmap
 from tests.texts import drawn, text_of
 

@@ -11,10 +11,10 @@ from typing import Any, Final
 import pytest
 import tokenizers
 
+from authoring.tokenizer_files.charsmaps import compile_charsmap
 from bpe_ref.errors import BpeError
 from bpe_ref.formats.hugging_face import parse_tokenizer_json
 from bpe_ref.models.bpe import BPE
-from bpe_ref.normalizers.charsmap import compile_charsmap
 from bpe_ref.quirks import HUGGING_FACE, STRICT, Quirks
 from bpe_ref.tokenizer import Tokenizer, UnknownIds
 

@@ -17,8 +17,8 @@ from bpe_ref import (
     tokenizer_of,
     vocabulary_by_concatenation,
 )
-from bpe_ref.decoders.offsets import decode_each, decode_with_offsets
 from bpe_ref.decoders.stream import Stream, printed
+from bpe_ref.decoders.to_bytes import decode_each, decode_with_offsets
 from bpe_ref.decoders.utf8_stream import STREAM_ERRORS, Utf8Stream
 from bpe_ref.vocabulary.merges import TokenId
 from tests.texts import drawn, text_of

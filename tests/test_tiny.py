@@ -9,9 +9,10 @@ from typing import cast
 import pytest
 import tiktoken
 
+from authoring.tables.make_tiny import train_tiny
 from bpe_ref import ENCODERS, Vocabulary, tokenizer_of
 from bpe_ref.auditing import audit
-from bpe_ref.encoders.table import NOT_BPE
+from bpe_ref.encoders import NOT_BPE
 from bpe_ref.formats.tiktoken import write_tiktoken
 from bpe_ref.tiny import (
     TINY_SIZE,
@@ -19,7 +20,6 @@ from bpe_ref.tiny import (
     TINY_TEXT_RULES,
     tiny_corpus,
     tiny_vocabulary,
-    train_tiny,
 )
 
 FILE = files("bpe_ref") / "data" / "tiny.tiktoken"

@@ -39,7 +39,7 @@ from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json
 from bpe_ref.formats.tiktoken import write_tiktoken
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.sentencepiece import Piece
-from bpe_ref.normalizers.lowercase import Lowercase
+from bpe_ref.normalizers.rewriting import Lowercase
 from bpe_ref.post_processors import BertProcessing
 from bpe_ref.post_processors.padding import Padding
 from bpe_ref.post_processors.truncation import Truncation

@@ -10,7 +10,6 @@ import pytest
 
 from bpe_ref.errors import ParameterError
 from bpe_ref.patterns.unicode_tables import (
-    ENGINE_TABLES,
     EVERY_CODE_POINT,
     TABLES,
     CodePoints,
@@ -144,10 +143,6 @@ def test_each_code_point_has_exactly_one_category() -> None:
     assert union == TEXT
     assert total + 2048 == 0x110000
     assert RUST.code_points("Cs") == SURROGATES
-
-
-def test_every_engine_component_has_a_table_that_exists() -> None:
-    assert set(ENGINE_TABLES.values()) <= set(TABLES)
 
 
 def test_the_separators_that_python_calls_spaces_are_none() -> None:

@@ -8,16 +8,18 @@ from authoring.mutants.pipelines import Cutting, answering_pipeline, changed, co
 from bpe_ref.aligned_text import AlignedText
 from bpe_ref.patterns.matches import Literal, Regex
 from bpe_ref.pre_tokenizers.byte_level import ByteLevel
-from bpe_ref.pre_tokenizers.char_delimiter_split import CharDelimiterSplit
-from bpe_ref.pre_tokenizers.digits import Digits
-from bpe_ref.pre_tokenizers.fixed_length import FixedLength
+from bpe_ref.pre_tokenizers.character_classes import (
+    BertPreTokenizer,
+    Digits,
+    Punctuation,
+    Whitespace,
+    WhitespaceSplit,
+)
 from bpe_ref.pre_tokenizers.metaspace import Metaspace
-from bpe_ref.pre_tokenizers.punctuation import BertPreTokenizer, Punctuation
 from bpe_ref.pre_tokenizers.sequence import Sequence
-from bpe_ref.pre_tokenizers.split_by_pattern import Split
+from bpe_ref.pre_tokenizers.split_by_pattern import CharDelimiterSplit, FixedLength, Split
 from bpe_ref.pre_tokenizers.splitting import split
 from bpe_ref.pre_tokenizers.unicode_scripts import UnicodeScripts
-from bpe_ref.pre_tokenizers.whitespace import Whitespace, WhitespaceSplit
 from tokenref.answers import Ok, Refused
 from tokenref.engines.reference import PipelineSession
 

@@ -13,11 +13,10 @@ from authoring.mutants.pipelines import (
 )
 from bpe_ref.aligned_text import AlignedText
 from bpe_ref.normalizers.bert import BertNormalizer
-from bpe_ref.normalizers.forms import NFC, NFD, NFKC, NFKD
-from bpe_ref.normalizers.lowercase import Lowercase
-from bpe_ref.normalizers.nmt import Nmt
+from bpe_ref.normalizers.normalization_forms import NFC, NFD, NFKC, NFKD
 from bpe_ref.normalizers.precompiled import Precompiled
 from bpe_ref.normalizers.replacing import Prepend, Replace
+from bpe_ref.normalizers.rewriting import Lowercase, Nmt
 from bpe_ref.normalizers.sequence import Sequence
 from bpe_ref.normalizers.stripping import Strip, StripAccents
 from bpe_ref.patterns.matches import Literal, Regex, matches

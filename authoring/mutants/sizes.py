@@ -30,7 +30,7 @@ from bpe_ref import (
     is_canonical,
     vocabulary_by_concatenation,
 )
-from bpe_ref.decoders.offsets import decode_with_offsets
+from bpe_ref.decoders.to_bytes import decode_with_offsets
 from bpe_ref.growing.eager import EagerEncoder
 from tokenref.answers import SESSION, Ok, Refused, request_text
 from tokenref.engines.reference import (

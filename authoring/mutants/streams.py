@@ -10,8 +10,7 @@ from typing import Any, Final
 from authoring.mutants.growing import encoded
 from authoring.mutants.mutant import Mutant, Witness, bytewise, mutant, replacing_tool, spelled
 from bpe_ref import ENCODERS, DecodingError, SymbolError, TokenId, Tokenizer, Vocabulary
-from bpe_ref.decoders.offsets import decode_with_offsets
-from bpe_ref.decoders.to_bytes import bytes_to_text, decode_bytes
+from bpe_ref.decoders.to_bytes import bytes_to_text, decode_bytes, decode_with_offsets
 from tokenref.engines.reference import Completions, ReferenceEngine, Tools, completions
 
 _REPLACEMENT: Final = "\ufffd"

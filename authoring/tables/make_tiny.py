@@ -7,11 +7,13 @@ this changes nothing.
 """
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+from bpe_ref import Vocabulary, train
 from bpe_ref.formats.tiktoken import write_tiktoken
 from bpe_ref.learning.training import TrainingProgress
-from bpe_ref.tiny import train_tiny
+from bpe_ref.tiny import TINY_SIZE, TINY_SPECIAL_TOKENS, TINY_TEXT_RULES, tiny_corpus
 
 REPORT_EVERY = 250
 
@@ -23,6 +25,17 @@ def report(progress: TrainingProgress) -> None:
             f"{progress.tokens} of {progress.size} tokens; "
             f"the last pair occurred {progress.count} times\n"
         )
+
+
+def train_tiny(progress: Callable[[TrainingProgress], None] | None = None) -> Vocabulary:
+    """Train tiny anew. Takes about a tenth of a second."""
+    return train(
+        [tiny_corpus()],
+        TINY_SIZE,
+        text_rules=TINY_TEXT_RULES,
+        special_tokens=TINY_SPECIAL_TOKENS,
+        progress=progress,
+    )
 
 
 def main() -> None:

@@ -25,7 +25,7 @@ from typing import Final, Literal, TypeAlias
 from tokenizers import normalizers, pre_tokenizers
 
 from authoring.tables import SCALARS, as_ranges, write_table, written_table
-from bpe_ref.normalizers.charsmap import compile_charsmap
+from authoring.tokenizer_files.charsmaps import compile_charsmap
 from bpe_ref.patterns.unicode_tables import category
 
 Form: TypeAlias = Literal["NFC", "NFD", "NFKC", "NFKD"]

@@ -4,6 +4,7 @@ import base64
 from collections.abc import Iterator
 from typing import Final
 
+from authoring.tokenizer_files.charsmaps import compile_charsmap
 from authoring.tokenizer_files.document import (
     Content,
     Described,
@@ -17,7 +18,6 @@ from authoring.tokenizer_files.document import (
     sequence,
     text,
 )
-from bpe_ref.normalizers.charsmap import compile_charsmap
 
 _SEEN: Final = (
     "éÉèñåÅöµßﬁ²½\u03a3\u03c3\u03c2\u0130\u0131KIABTHEA\u0301\u0300\u0323\u0307\u030a한국ㅎㅏㄴ①\uff21ｶガ\u3099中文日本語\u2581\u00a0\u3000\t\n\u200b\u2028\ufeff\x07"

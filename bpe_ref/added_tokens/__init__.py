@@ -56,7 +56,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from bpe_ref.aligned_text import AlignedText
 from bpe_ref.components import Normalizer
 from bpe_ref.errors import ParameterError, SpecialTokenError, VocabularyError
-from bpe_ref.patterns.unicode_tables import TABLES, to_ranges
+from bpe_ref.patterns.stand_ins import set_source
+from bpe_ref.patterns.unicode_tables import TABLES
 from bpe_ref.quirks import HUGGING_FACE, Quirks
 from bpe_ref.vocabulary.longest_matches import searcher_of
 from bpe_ref.vocabulary.merges import TokenId
@@ -450,9 +451,7 @@ def _ids_from_file(
 @cache
 def _one_of(name: str) -> re.Pattern[str]:
     """Return a pattern for one character of a class."""
-    ranges = to_ranges(TABLES["unicode-16.0"].code_points(name))
-    letters = "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)
-    return re.compile(f"[{letters}]")
+    return re.compile(set_source(TABLES["unicode-16.0"].code_points(name)))
 
 
 @cache

@@ -55,12 +55,11 @@ class _State:
 class _Growth:
     """What both directions share. `characters` are in the order in which they came."""
 
-    def __init__(
-        self, counter: TextCounter, *, forwards: bool, after: str = "", added: int = 0
-    ) -> None:
+    forwards: bool
+
+    def __init__(self, counter: TextCounter, *, after: str = "", added: int = 0) -> None:
         self.counter = checked_counter(counter)
         self.added = added
-        self.forwards = forwards
         self.after = after
         self.characters: list[str] = []
         self.states = [_State()]
@@ -161,11 +160,7 @@ class _Growth:
         """Return whether the newest character only makes the growing piece longer."""
         near = self.characters[-1 - min(REACH, piece) : -1]
         long = self.counter.long_pieces
-        if long is None:
-            return False
-        if self.forwards:
-            return long.joins_last("".join(near), self.characters[-1])
-        return long.joins_first(self.characters[-1], "".join(reversed(near)))
+        return long is not None and long.joins(near, self.characters[-1], forwards=self.forwards)
 
     def _grown(self, piece: int) -> PieceCounter:
         """Return the growing piece with the newest character.
@@ -188,17 +183,22 @@ class _Growth:
         long = self.counter.long_pieces
         assert long is not None  # noqa: S101 - asked by the caller
         if not self.forwards:
-            first = long.starts(tail)
+            first = long.end_piece(tail, forwards=False)
             return _State(cut, beyond, first.others, len(first.piece), beyond + first.total)
         settled = long.settled(tail)
         before = self.counter.count(tail[:settled])
-        last = long.ends(tail[settled:])
+        last = long.end_piece(tail[settled:], forwards=True)
         beyond += before
         return _State(cut + settled, beyond, last.others, len(last.piece), beyond + last.total)
 
 
 class AppendCounter(_Growth):
     """The number of tokens of a text to which characters are appended.
+
+    Args:
+        counter: counts texts; see `safe_cuts.counter_of`.
+        after: the character before a safe cut at which the text begins, if it begins at one.
+        added: the number of tokens that a template adds.
 
     >>> from bpe_ref import tokenizer_of, vocabulary_by_concatenation
     >>> from bpe_ref.cutting.safe_cuts import counter_of
@@ -210,18 +210,10 @@ class AppendCounter(_Growth):
     >>> counter.truncate(2)
     >>> counter.count
     2
+
     """
 
-    def __init__(self, counter: TextCounter, *, after: str = "", added: int = 0) -> None:
-        """Start with the empty text.
-
-        Args:
-            counter: counts texts; see `safe_cuts.counter_of`.
-            after: the character before a safe cut at which the text begins, if it begins at one.
-            added: the number of tokens that a template adds.
-
-        """
-        super().__init__(counter, forwards=True, after=after, added=added)
+    forwards = True
 
 
 class PrependCounter(_Growth):
@@ -237,9 +229,7 @@ class PrependCounter(_Growth):
     (2, 'abb')
     """
 
-    def __init__(self, counter: TextCounter) -> None:
-        """Start with the empty text."""
-        super().__init__(counter, forwards=False)
+    forwards = False
 
     def count_after(self, left: str) -> int:
         """Return the number of tokens that the text adds behind `left` and a safe cut."""

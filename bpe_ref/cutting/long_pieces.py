@@ -34,7 +34,7 @@ Checked in tests/test_cutting.py for all texts of five characters, one or two of
 each kind, and by Hypothesis.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
@@ -47,8 +47,8 @@ from bpe_ref.given_text import any_surrogate, without_surrogates
 from bpe_ref.growing.encoders import AppendEncoder, PrependEncoder
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import ByteBPE
-from bpe_ref.normalizers.forms import NFC
 from bpe_ref.normalizers.nfc import PinnedNFC
+from bpe_ref.normalizers.normalization_forms import NFC
 from bpe_ref.patterns.matches import Regex
 from bpe_ref.patterns.registered import PATTERNS
 from bpe_ref.patterns.to_oniguruma import to_oniguruma
@@ -101,7 +101,6 @@ class Kinds(dict[str, str]):
     """
 
     def __init__(self, tables: UnicodeTables) -> None:
-        """Take the tables that say which characters are letters, numbers and spaces."""
         super().__init__({"\r": "r", "\n": "r", "'": "q", "/": "s"})
         names = {
             "l": ("Ll",),
@@ -138,25 +137,14 @@ class RunRule:
     kinds: Kinds
     normalized: bool
 
-    def joins_last(self, before: str, character: str) -> bool:
-        """Return whether the character only makes the last piece longer.
+    def joins(self, near: Sequence[str], character: str, *, forwards: bool) -> bool:
+        """Return whether the character only makes the piece at one end of a text longer.
 
-        `before` is the last `REACH` characters, all of that piece.
+        `near` are the `REACH` characters at that end, all of that piece, the outermost one last.
         """
-        kinds = {self.kinds[one] for one in before} | {self.kinds[character]}
-        return self._same(before + character) and any(map(kinds.issubset, self.runs))
-
-    def joins_first(self, character: str, after: str) -> bool:
-        """Return whether the character only makes the first piece longer.
-
-        `after` is the first `REACH` characters, all of that piece.
-        """
-        kinds = {self.kinds[one] for one in after} | {self.kinds[character]}
-        return (
-            self._same(after + character)
-            and len(kinds) == 1
-            and any(map(kinds.issubset, self.runs))
-        )
+        kinds = {self.kinds[one] for one in (*near, character)}
+        one_run = any(map(kinds.issubset, self.runs))
+        return one_run and (forwards or len(kinds) == 1) and self._same((*near, character))
 
     def is_settled(self, left: str, right: str) -> bool:
         """Return whether a border between the two stays one, however the text goes on.
@@ -164,9 +152,9 @@ class RunRule:
         Between two numbers it does: they are counted from the first one of their run on.
         """
         both = self.kinds[left] + self.kinds[right]
-        return self._same(left + right) and both == "nn"
+        return both == "nn" and self._same((left, right))
 
-    def _same(self, characters: str) -> bool:
+    def _same(self, characters: Iterable[str]) -> bool:
         """Return whether normalization leaves them alone."""
         return not self.normalized or max(characters) < _FIRST_MARK
 
@@ -174,7 +162,7 @@ class RunRule:
 def run_rule(source: str, tables: str, *, normalized: bool) -> RunRule | None:
     """Return the runs of a pattern in Oniguruma's dialect; None if none are known.
 
-    >>> run_rule(GPT2_PATTERN, "unicode-16.0", normalized=False).joins_last("aaaa", "b")
+    >>> run_rule(GPT2_PATTERN, "unicode-16.0", normalized=False).joins("aaaa", "b", forwards=True)
     True
     >>> run_rule("[a-z]+", "unicode-16.0", normalized=False) is None
     True
@@ -219,42 +207,35 @@ class LongPieces:
     """Every two characters next to each other in some special token."""
 
     def __post_init__(self) -> None:
-        """Look at the special tokens."""
+        """Fill in what follows from the special tokens."""
         pairs = frozenset(a + b for text in self.specials for a, b in pairwise(text))
         object.__setattr__(self, "special_pairs", pairs)
 
-    def ends(self, text: str) -> Ends:
-        """Return the last piece, and how many tokens are before it."""
+    def end_piece(self, text: str, *, forwards: bool) -> Ends:
+        """Return the last piece (backwards: the first), and how many tokens are beside it."""
         joined = without_surrogates(text)
         spans = self.special_spans(joined)
-        pieces = self.cut(joined[spans[-1][1] if spans else 0 :])
-        return self._ends(text, pieces[-1] if pieces and text.endswith(pieces[-1]) else "")
+        if forwards:
+            pieces = self.cut(joined[spans[-1][1] if spans else 0 :])[-1:]
+            found = [piece for piece in pieces if text.endswith(piece)]
+        else:
+            pieces = self.cut(joined[: spans[0][0] if spans else len(joined)])[:1]
+            found = [piece for piece in pieces if text.startswith(piece)]
+        total, piece = self.count(text), found[0] if found else ""
+        inside = self.count_piece(piece) if piece else 0
+        return Ends(piece, total - inside, total)
 
-    def starts(self, text: str) -> Ends:
-        """Return the first piece, and how many tokens are after it."""
-        joined = without_surrogates(text)
-        spans = self.special_spans(joined)
-        pieces = self.cut(joined[: spans[0][0] if spans else len(joined)])
-        return self._ends(text, pieces[0] if pieces and text.startswith(pieces[0]) else "")
+    def joins(self, near: Sequence[str], character: str, *, forwards: bool) -> bool:
+        """Return whether the character makes the piece at one end longer, and does nothing else.
 
-    def joins_last(self, before: str, character: str) -> bool:
-        """Return whether the character makes the last piece longer, and does nothing else.
-
-        `before` is the end of that piece, of at least `REACH` characters, and of the text.
+        `near` are at least `REACH` characters at that end, all of that piece, the outermost last.
         """
-        if before[-1] + character in self.special_pairs or character in self.specials:
+        pair = near[-1] + character if forwards else character + near[-1]
+        if pair in self.special_pairs or character in self.specials:
             return False
         if self.rule is not None:
-            return self.rule.joins_last(before, character)
-        return self._stays(before[-1] + character)
-
-    def joins_first(self, character: str, after: str) -> bool:
-        """Return whether the character makes the first piece longer, and does nothing else."""
-        if character + after[0] in self.special_pairs or character in self.specials:
-            return False
-        if self.rule is not None:
-            return self.rule.joins_first(character, after)
-        return self._stays(character + after[0])
+            return self.rule.joins(near, character, forwards=forwards)
+        return not any_surrogate(pair) and (not self.normalized or max(pair) < _FIRST_MARK)
 
     def settled(self, text: str) -> int:
         """Return the last known place where counts add up, however the text goes on; or 0.
@@ -270,7 +251,7 @@ class LongPieces:
         longest_special = max(map(len, self.specials), default=0)
         ends = [end for _, end in self.special_spans(text)]
         found = max((end for end in ends if end + longest_special <= len(text)), default=0)
-        piece = self.ends(text).piece
+        piece = self.end_piece(text, forwards=True).piece
         border = len(text) - len(piece)
         if piece and border > found and self.rule is not None:
             left, right = text[border - 1], text[border]
@@ -283,16 +264,6 @@ class LongPieces:
         """Return an empty piece to which text can be appended, or in front of which it is put."""
         encoder = AppendEncoder(self.vocabulary) if forwards else PrependEncoder(self.vocabulary)
         return PieceCounter(self.vocabulary, encoder, forwards, self.whole_piece)
-
-    def _ends(self, text: str, piece: str) -> Ends:
-        total = self.count(text)
-        inside = self.count_piece(piece) if piece else 0
-        return Ends(piece, total - inside, total)
-
-    def _stays(self, characters: str) -> bool:
-        if any_surrogate(characters):
-            return False
-        return not self.normalized or max(characters) < _FIRST_MARK
 
 
 @dataclass(frozen=True)

@@ -43,18 +43,17 @@ from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.models.sentencepiece import BYTE_PIECES, SentencePieceModel
 from bpe_ref.models.unigram import Unigram
-from bpe_ref.normalizers.forms import NFC, NFD, NFKC, NFKD
-from bpe_ref.normalizers.lowercase import Lowercase
 from bpe_ref.normalizers.nfc import PinnedNFC
+from bpe_ref.normalizers.normalization_forms import NFC, NFD, NFKC, NFKD
 from bpe_ref.normalizers.replacing import Prepend, Replace
+from bpe_ref.normalizers.rewriting import Lowercase
 from bpe_ref.normalizers.sentencepiece import SentencePieceNormalizer
 from bpe_ref.patterns.borders import borders_of
 from bpe_ref.patterns.matches import Literal, Regex
 from bpe_ref.pre_tokenizers.byte_level import ByteLevel
-from bpe_ref.pre_tokenizers.digits import Digits
+from bpe_ref.pre_tokenizers.character_classes import Digits, Punctuation
 from bpe_ref.pre_tokenizers.metaspace import Metaspace
 from bpe_ref.pre_tokenizers.pattern import Pattern
-from bpe_ref.pre_tokenizers.punctuation import Punctuation
 from bpe_ref.pre_tokenizers.split_by_pattern import Split
 from bpe_ref.vocabulary.byte_alphabet import BYTE_OF_LETTER
 

@@ -2,23 +2,20 @@
 
     count(x + y) = count(x) + count_after(l, y)
 
-for all texts x that end with the character l and all y that begins with r. Then
-the place between l and r is a *safe cut*. `count_after(l, y)` is the number of
-tokens that y adds to a text that ends with l. For most tokenizers it is
-`count(y)`. But some put a space in front of every text, and y is then not at
-the front. In any case it is count(l + y) - count(l), by the line above with l
-for x. As only two characters decide, nothing that comes later makes a safe cut
-unsafe. That is what lets a text grow.
+for all texts x that end with the character l and all y that begins with r. Then the place between l
+and r is a *safe cut*. `count_after(l, y)` is the number of tokens that y adds to a text that ends
+with l. For most tokenizers it is `count(y)`. But some put a space in front of every text, and y is
+then not at the front. In any case it is count(l + y) - count(l), by the line above with l for x. As
+only two characters decide, nothing that comes later makes a safe cut unsafe. That is what lets a
+text grow.
 
 How it is found
-    Every component that can says what happens between two characters: its
-    method `meeting` (see `components.Meeting`) for normalizers and
-    pre-tokenizers, `is_border` for models. A component without these methods
-    makes no place safe. So a new kind of file needs no code here.
+    Every component that can says what happens between two characters: its method `meeting` (see
+    `components.Meeting`) for normalizers and pre-tokenizers, `is_border` for models. A component
+    without these methods makes no place safe. So a new kind of file needs no code here.
 
-    A place is safe if the normalizer works on both sides separately, and then
-    a piece always ends there, or the pieces on both sides are one piece within
-    which no merge can cross the place.
+    A place is safe if the normalizer works on both sides separately, and then a piece always ends
+    there, or the pieces on both sides are one piece within which no merge can cross the place.
 
     | component | where it separates |
     | --- | --- |
@@ -30,31 +27,27 @@ How it is found
     | BPE and Unigram | where no token contains both characters side by side |
 
 Added tokens
-    They must not reach over the place, now or later. So wherever some added
-    token has these two characters next to each other, in the given or in the
-    normalized text, nothing is sure.
+    They must not reach over the place, now or later. So wherever some added token has these two
+    characters next to each other, in the given or in the normalized text, nothing is sure.
 
-    Some take the white space before (behind) them. A run of white space that
-    begins (ends) at the place has all of it on one side, so that this can
-    change nothing on the other one. What remains is white space left of the
-    place, which a token on the right may take; and white space right of it,
-    with a token that takes it, or more white space, on the left.
+    Some take the white space before (behind) them. A run of white space that begins (ends) at the
+    place has all of it on one side, so that this can change nothing on the other one. What remains
+    is white space left of the place, which a token on the right may take; and white space right of
+    it, with a token that takes it, or more white space, on the left.
 
-    Some match only between characters that are no letters (`single_word`). So
-    a place right behind the last character of such a token is not safe, and
-    neither is one right before its first character.
+    Some match only between characters that are no letters (`single_word`). So a place right behind
+    the last character of such a token is not safe, nor is one right before its first character.
 
-    Where something is put in front of the text between two added tokens, a
-    place right behind the last character of some added token is not safe: it
-    may be inside such a text, or at its beginning.
+    Where something is put in front of the text between two added tokens, a place right behind the
+    last character of some added token is not safe: it may be inside such a text, or at its
+    beginning.
 
 Files of which nothing is known
-    A normalizer may strip or replace anything anywhere, a model may be of any
-    kind, and merges may be left out at random. Then there is no safe cut, and
-    everything is counted by definition: every count encodes its text from the
-    start. If no token stands for more than `longest` characters, a chunk of n
-    tokens takes at most n * longest + 1 counts of texts of at most as many
-    characters; else the bound is the length of the text.
+    A normalizer may strip or replace anything anywhere, a model may be of any kind, and merges may
+    be left out at random. Then there is no safe cut, and every count encodes its text from the
+    start. If no token stands for more than `longest` characters, a chunk of n tokens takes at most
+    n * longest + 1 counts of texts of at most as many characters; else the bound is the length of
+    the text.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -68,7 +61,7 @@ from bpe_ref.components import meet
 from bpe_ref.cutting.long_pieces import Components, LongPieces, long_pieces_of
 from bpe_ref.cutting.longest import ends_after_longest, longest_of
 from bpe_ref.given_text import any_surrogate, places_in, without_surrogates
-from bpe_ref.patterns.unicode_tables import TABLES
+from bpe_ref.patterns.unicode_tables import white_space
 from bpe_ref.pieces import encode_pieces, pieces_of
 from bpe_ref.vocabulary.merges import TokenId
 
@@ -205,7 +198,7 @@ def counter_of(tokenizer: Countable, special: Recognised = "recognise") -> TextC
         return len(tokenizer.encode(text, add_special_tokens=False, special=special))
 
     def spans(text: str) -> Sequence[Span]:
-        return added_spans(tokenizer, text, treatment)
+        return _added_spans(tokenizer, text, treatment)
 
     return TextCounter(
         count,
@@ -274,28 +267,19 @@ class _Contents:
             return True
         if any(text[-1] == left or text[0] == right for text in self._words):
             return True
-        if self._takes_before and _is_white(left):
+        if self._takes_before and left in white_space():
             return True
         return (
             bool(self._takes_behind)
-            and _is_white(right)
-            and (_is_white(left) or left in self._takes_behind)
+            and right in white_space()
+            and (left in white_space() or left in self._takes_behind)
         )
 
 
-def _is_white(character: str) -> bool:
-    return TABLES["unicode-16.0"].contains("White_Space", ord(character))
-
-
-def added_spans(tokenizer: Countable, text: str, treatment: Treatment) -> Sequence[Span]:
+def _added_spans(tokenizer: Countable, text: str, treatment: Treatment) -> Sequence[Span]:
     """Return where the added tokens are in a text without surrogates, with what they strip.
 
     The user-defined pieces of a SentencePiece model are among them.
-
-    >>> from bpe_ref import load
-    >>> tiny = load("tiny")
-    >>> added_spans(tiny, "a<|endoftext|>", tiny.treatment("recognise"))
-    [(1, 14)]
     """
     added, normalizer = tokenizer.added, tokenizer.normalizer
     frozen = getattr(tokenizer.model, "user_defined", None)

@@ -1,45 +1,36 @@
 """Cut a text by a number of tokens: one cut, or chunks that cover it.
 
-    `split_at(text, most)` is the largest k such that the first k characters,
-    encoded alone and without template tokens, have at most `most` tokens. Only
-    places are considered that cut no code point and no special token.
+    `split_at(text, most)` is the largest k such that the first k characters, encoded alone and
+    without template tokens, have at most `most` tokens. Only places are considered that cut no code
+    point and no special token.
 
-    `chunks(text, most, overlap)` covers the text in order with chunks of at most
-    `most` tokens each, counted as if the chunk were alone. The first one starts at
-    0, each ends where `split_at` says, and the last one at the end of the
-    text. The next one starts where this one ends, or, with an overlap, as far
-    before that as at most `overlap` tokens reach (encoded alone): but behind
-    the start of this one, and no further than lets the next one end behind
-    this one.
+    `chunks(text, most, overlap)` covers the text in order with chunks of at most `most` tokens
+    each, counted as if the chunk were alone. The first one starts at 0, each ends where `split_at`
+    says, and the last one at the end of the text. The next one starts where this one ends, or, with
+    an overlap, as far before that as at most `overlap` tokens reach (encoded alone): but behind the
+    start of this one, and no further than lets the next one end behind this one.
 
-Source: GitHub's `bpe` crate (README, "split text after exactly n tokens at a
-character boundary"). It tells why the naive way fails: encode the text, take n
-tokens, and drop tokens until the rest is made of whole characters. There are
-tokens that neither start nor end at a character boundary; in a row of them
-everything is dropped, and whoever goes on from there goes on for ever.
+Source: GitHub's `bpe` crate (README, "split text after exactly n tokens at a character boundary").
+It tells why the naive way fails: encode the text, take n tokens, and drop tokens until the rest is
+made of whole characters. There are tokens that neither start nor end at a character boundary; in a
+row of them everything is dropped, and whoever goes on from there goes on for ever.
 
 What the source leaves open
-    Counts fall as well as rise with k: "ab" may have more tokens than "abc",
-    and the last character of a special token turns all of its tokens into one.
-    So the *largest* k is defined, and no binary search finds it.
-    A code point or special token that alone has more than n tokens is an
-    error: where a text begins with it, no cut behind its beginning may help.
-    (If a longer beginning of the text has at most n tokens again, that is the
-    answer, and no error.)
+    Counts fall as well as rise with k: "ab" may have more tokens than "abc", and the last character
+    of a special token turns all of its tokens into one. So the *largest* k is defined, and no
+    binary search finds it. A code point or special token that alone has more than n tokens is an
+    error, unless a longer beginning of the text has at most n tokens again.
 
 Why it may stop before the end of the text
-    Let `place` be a safe cut (see `safe_cuts`) whose first characters have more
-    than n tokens. Counts add up there, and none is negative: so every longer
-    beginning has more than n tokens as well. And the last safe cut `base`
-    before it qualifies, if it has at most n, so only the places from there to
-    `place` are tried. Where no token stands for more than `longest` characters
-    and c tokens are before `base`, a beginning of more than
-    `base + (n - c) * longest` characters has more than n tokens. Without safe
-    cuts and without such a bound every place is tried.
+    Let `place` be a safe cut (see `safe_cuts`) whose first characters have more than n tokens.
+    Counts add up there, and none is negative: so every longer beginning has more than n tokens as
+    well. And the last safe cut `base` before it qualifies, if it has at most n, so only the places
+    from there to `place` are tried. Where no token stands for more than `longest` characters and c
+    tokens are before `base`, a beginning of more than `base + (n - c) * longest` characters has
+    more than n tokens. Without safe cuts and without such a bound every place is tried.
 
-    Where a `window` is known (see `longest`), a few places are enough however long
-    the word is: any place that fits, found by halving, and from there on until so
-    many in a row do not fit.
+    Where a `window` is known (see `longest`), a few places are enough however long the word is: any
+    place that fits, found by halving, and from there on until so many in a row do not fit.
 """
 
 from bisect import bisect_left, bisect_right

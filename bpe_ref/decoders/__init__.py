@@ -4,8 +4,8 @@ Definition
     A decoder maps a list of strings to a list of strings; the text is the last list, joined.
     Without a decoder the strings are joined with a space between them.
 
-Source: decoders/*.rs, pre_tokenizers/metaspace.rs and normalizers/replace.rs of Hugging Face
-tokenizers 0.23.3. `ByteLevel` and `ByteFallback` are in `byte_decoders`.
+Source: decoders/*.rs, pre_tokenizers/byte_level.rs and metaspace.rs, and normalizers/replace.rs of
+Hugging Face tokenizers 0.23.3.
 
 What the source leaves open, and what it does unexpectedly
     - `Strip` cannot strip a string that has fewer characters than it looks at
@@ -17,35 +17,30 @@ What the source leaves open, and what it does unexpectedly
     - `WordPiece` puts the space before, and cleans up each string by itself: what spans two
       strings stays.
     - `CTC` is for speech, which byte-pair tokens are not: there is none here.
+    - `ByteLevel` reads a string as bytes where all its letters are byte letters, whoever wrote
+      it: an added token `é!` becomes a lone byte E9 and an exclamation mark, and `Ġfoo` loses its
+      letter. (`Quirks.byte_level_maps_added_tokens`; a decoder sees strings and not which of
+      them are added tokens, so the pipeline has to do otherwise.)
+    - `ByteFallback` decodes a run of byte tokens all or not at all, and reads `<0x+1>` as a byte.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import InitVar, dataclass, replace
 from typing import Final
 
 from bpe_ref.components import Decoder
-from bpe_ref.decoders.byte_decoders import ByteFallback, ByteLevel
 from bpe_ref.decoders.to_bytes import bytes_to_text
 from bpe_ref.errors import DecodingError, ParameterError
 from bpe_ref.parameters import check_character, check_count, check_flag, check_text
 from bpe_ref.patterns.matches import Literal, Regex, check_growth, find_matches
 from bpe_ref.pre_tokenizers.metaspace import Metaspace as MetaspacePreTokenizer
 from bpe_ref.quirks import HUGGING_FACE, Quirks
+from bpe_ref.vocabulary.byte_alphabet import BYTE_OF_LETTER, from_letters
 
-__all__ = [
-    "DECODERS",
-    "BPEDecoder",
-    "ByteFallback",
-    "ByteLevel",
-    "DecoderSequence",
-    "Fuse",
-    "Metaspace",
-    "Replace",
-    "Strip",
-    "WordPiece",
-    "decode_tokens",
-    "with_errors",
-]
+_REPLACEMENT: Final = "\ufffd"
+_BYTE_TOKEN: Final = re.compile(r"<0x([0-9A-F]{2})>")
+_NUMBER_TOKEN: Final = re.compile(r"<0x([0-9A-Fa-f]{2}|\+[0-9A-Fa-f])>")
 
 CLEANUP: Final = (
     *((" .", "."), (" ?", "?"), (" !", "!"), (" ,", ","), (" ' ", "'"), (" n't", "n't")),
@@ -100,6 +95,94 @@ class DecoderSequence:
         for decoder in self.decoders:
             chain = decoder.decode_chain(chain)
         return chain
+
+
+@dataclass(frozen=True)
+class ByteLevel:
+    """Reads byte letters as bytes; what is not UTF-8 becomes U+FFFD. The fields mean nothing here.
+
+    >>> ByteLevel(add_prefix_space=True, trim_offsets=True).decode_chain(["Ġa", "Ã", "©"])
+    [' aé']
+    """
+
+    add_prefix_space: bool
+    trim_offsets: bool
+    use_regex: bool = True
+    errors: str = "replace"
+    """What becomes of bytes that are not UTF-8. No field of the format: see `with_errors`."""
+
+    joins_over_special: bool = True
+    """Whether bytes on both sides of a special token that is left out can be one character.
+    No field of the format: mistral-common decodes what is between special tokens by itself."""
+
+    def __post_init__(self) -> None:
+        """Refuse what is not a bool."""
+        check_flag("add_prefix_space", self.add_prefix_space)
+        check_flag("trim_offsets", self.trim_offsets)
+        check_flag("use_regex", self.use_regex)
+
+    def decode_chain(self, tokens: Sequence[str]) -> list[str]:
+        """Return a list of one string."""
+        return [bytes_to_text(b"".join(map(self.to_bytes, tokens)), self.errors)]
+
+    def to_bytes(self, token: str) -> bytes:
+        """Return the bytes of a token by its string.
+
+        >>> ByteLevel(add_prefix_space=True, trim_offsets=True).to_bytes("Ġa")
+        b' a'
+        """
+        if all(letter in BYTE_OF_LETTER for letter in token):
+            return from_letters(token)
+        return token.encode("utf-8", "surrogatepass")
+
+
+@dataclass(frozen=True)
+class ByteFallback:
+    """Reads tokens such as `<0xE4>` as bytes.
+
+    >>> ByteFallback().decode_chain(["<0xC3>", "<0xA9>", "a", "<0xC3>"])
+    ['é', 'a', '\ufffd']
+    """
+
+    quirks: Quirks = HUGGING_FACE
+    errors: str = "replace"
+    """What becomes of bytes that are not UTF-8. No field of the format: see `with_errors`."""
+
+    def decode_chain(self, tokens: Sequence[str]) -> list[str]:
+        """Return the list with a text in the place of each run of byte tokens."""
+        chain: list[str] = []
+        run = bytearray()
+        for token in tokens:
+            byte = self.byte_of(token) if token[:1] == "<" else None
+            if byte is not None:
+                run.append(byte)
+                continue
+            if run:
+                chain += self._text(bytes(run))
+                run.clear()
+            chain.append(token)
+        return chain + self._text(bytes(run))
+
+    def byte_of(self, token: str) -> int | None:
+        """Return the byte that a token stands for, or None.
+
+        >>> ByteFallback().byte_of("<0xC3>"), ByteFallback().byte_of("a")
+        (195, None)
+        """
+        any_number = self.quirks.byte_fallback_reads_any_number
+        found = (_NUMBER_TOKEN if any_number else _BYTE_TOKEN).fullmatch(token)
+        return int(found[1], 16) if found else None
+
+    def _text(self, run: bytes) -> list[str]:
+        """Return the strings that a run becomes; none for an empty one."""
+        if not run:
+            return []
+        if self.errors != "replace" or not self.quirks.byte_fallback_all_or_nothing:
+            return [bytes_to_text(run, self.errors)]
+        try:
+            return [run.decode("utf-8")]
+        except UnicodeDecodeError:
+            return [_REPLACEMENT] * len(run)
 
 
 @dataclass(frozen=True)

@@ -52,29 +52,25 @@ from bpe_ref.decoders import (
     Strip,
     WordPiece,
 )
-from bpe_ref.decoders.chain_steps import (
-    AllAtOnce,
-    LastDiffers,
-    Letters,
-    OneByOne,
-    PerhapsAByte,
-    ReplacedText,
-    Runs,
-    Spaced,
-    Stripped,
-)
 from bpe_ref.decoders.sentencepiece import PieceStream, SentencePieceDecoder
+from bpe_ref.decoders.utf8_stream import Utf8Stream
 from bpe_ref.patterns.matches import Literal
+
+_LONGEST_BYTE_TOKEN: Final = 6  # <0x41>
 
 
 class Step(Protocol):
-    """One decoder of a chain. Behind a step that fuses, the strings are parts of one."""
+    """One decoder of a chain. Behind a step that fuses, the strings are parts of one.
+
+    All strings that it returns, in order, are the list that the decoder makes of all strings.
+    """
 
     def push(self, string: str, /) -> list[str]:
         """Return the strings, or the parts of one, that are certain now."""
 
     def finish(self) -> list[str]:
-        """Return the rest."""
+        """Return the rest: nothing if nothing is held back."""
+        return []
 
 
 class ChainStream:
@@ -89,7 +85,6 @@ class ChainStream:
     """
 
     def __init__(self, decoder: Decoder | None) -> None:
-        """Start empty; None stands for no decoder, as in `decode_tokens`."""
         self._decoder: Final = decoder
         self._steps = _steps(decoder)
 
@@ -104,16 +99,11 @@ class ChainStream:
         """Return the rest of the text; the stream is then as new. Raises `DecodingError`."""
         text: list[str] = []
         try:
-            for step, after in zip(self._steps, _tails(self._steps), strict=True):
-                text += _through(after, step.finish())
+            for number, step in enumerate(self._steps, 1):
+                text += _through(self._steps[number:], step.finish())
         finally:
             self._steps = _steps(self._decoder)
         return "".join(text)
-
-
-def _tails(steps: Sequence[Step]) -> list[Sequence[Step]]:
-    """Return for each step those that come after it."""
-    return [steps[number:] for number in range(1, len(steps) + 1)]
 
 
 def _through(steps: Sequence[Step], strings: list[str]) -> list[str]:
@@ -126,14 +116,14 @@ def _through(steps: Sequence[Step], strings: list[str]) -> list[str]:
 def _steps(decoder: Decoder | None) -> list[Step]:
     """Return the steps of a decoder, in order."""
     if decoder is None:
-        return [Spaced()]
+        return [_Spaced()]
     steps: list[Step] = []
     grows = False
     parts = _parts(decoder)
     for number, part in enumerate(parts):
         if not isinstance(part, _KNOWN):
             fused = [Fuse()] if grows else []
-            return [*steps, AllAtOnce(DecoderSequence((*fused, *parts[number:])))]
+            return [*steps, _AllAtOnce(DecoderSequence((*fused, *parts[number:])))]
         steps += _growing(part) if grows else _separate(part)
         grows = grows or isinstance(part, Fuse | ByteLevel | SentencePieceDecoder)
     return steps
@@ -156,17 +146,17 @@ def _separate(decoder: Decoder) -> list[Step]:
     """Return the step of a decoder that sees the strings one by one."""
     match decoder:
         case BPEDecoder():
-            return [LastDiffers(decoder)]
+            return [_LastDiffers(decoder)]
         case ByteFallback():
-            return [Runs(decoder)]
+            return [_Runs(decoder)]
         case ByteLevel():
-            return [Letters(decoder)]
+            return [_Letters(decoder)]
         case SentencePieceDecoder():
             return [PieceStream(decoder)]
         case Fuse():
             return []
         case _:
-            return [OneByOne(decoder)]
+            return [_OneByOne(decoder)]
 
 
 def _growing(decoder: Decoder) -> list[Step]:
@@ -175,16 +165,180 @@ def _growing(decoder: Decoder) -> list[Step]:
         case Fuse():
             return []
         case Metaspace(replacement=letter, prepend_scheme=scheme):  # there is a first string only
-            return [ReplacedText(letter, " " if scheme == "never" else "")]
+            return [_ReplacedText(letter, " " if scheme == "never" else "")]
         case Replace(pattern=Literal(text=text), content=content) if text:
-            return [ReplacedText(text, content)]
+            return [_ReplacedText(text, content)]
         case BPEDecoder(suffix=suffix):
-            return [ReplacedText(suffix, "")] if suffix else []
+            return [_ReplacedText(suffix, "")] if suffix else []
         case WordPiece(cleanup=cleanup):
-            return [ReplacedText(old, new) for old, new in CLEANUP] if cleanup else []
+            return [_ReplacedText(old, new) for old, new in CLEANUP] if cleanup else []
         case Strip():
-            return [Stripped(decoder)]
+            return [_Stripped(decoder)]
         case ByteFallback():
-            return [PerhapsAByte(decoder)]
+            return [_PerhapsAByte(decoder)]
         case _:
-            return [AllAtOnce(DecoderSequence((Fuse(), decoder)))]
+            return [_AllAtOnce(DecoderSequence((Fuse(), decoder)))]
+
+
+class _Spaced(Step):
+    """No decoder: a space between any two strings."""
+
+    def __init__(self) -> None:
+        self._between = ""
+
+    def push(self, string: str) -> list[str]:
+        between, self._between = self._between, " "
+        return [between + string]
+
+
+class _OneByOne(Step):
+    """A decoder that at most treats the first string differently, and holds back nothing."""
+
+    def __init__(self, decoder: Decoder) -> None:
+        self._decoder: Final = decoder
+        self._before: list[str] = []
+
+    def push(self, string: str) -> list[str]:
+        chain = self._decoder.decode_chain([*self._before, string])
+        decoded = chain[len(self._before) :]
+        self._before = ["long enough"]  # any string that is there and that Strip can strip
+        return decoded
+
+
+class _LastDiffers(Step):
+    """BPEDecoder: in the last string the suffix becomes nothing, in the others a space."""
+
+    def __init__(self, decoder: BPEDecoder) -> None:
+        self._decoder: Final = decoder
+        self._held: list[str] = []
+
+    def push(self, string: str) -> list[str]:
+        """Return the string before, which is not the last one; this one if that does not matter."""
+        decoded = self._decoder.decode_chain([*self._held, ""])[:-1]
+        self._held = [string] if self._decoder.suffix in string else []
+        return decoded if self._held else [*decoded, string]
+
+    def finish(self) -> list[str]:
+        return self._decoder.decode_chain(self._held)
+
+
+class _Runs(Step):
+    """ByteFallback: a run of byte tokens is decoded when it is over."""
+
+    def __init__(self, decoder: ByteFallback) -> None:
+        self._decoder: Final = decoder
+        self._run: list[str] = []
+
+    def push(self, string: str) -> list[str]:
+        self._run.append(string)
+        # what is no byte token ends the run, and is as it was behind it
+        return self.finish() if self._decoder.byte_of(string) is None else []
+
+    def finish(self) -> list[str]:
+        run, self._run = self._run, []
+        return self._decoder.decode_chain(run)
+
+
+class _Letters(Step):
+    """ByteLevel: letters are bytes, and the bytes are one text that grows."""
+
+    def __init__(self, decoder: ByteLevel) -> None:
+        self._decoder: Final = decoder
+        self._stream: Final = Utf8Stream(decoder.errors)
+
+    def push(self, string: str) -> list[str]:
+        return [self._stream.push(self._decoder.to_bytes(string))]
+
+    def finish(self) -> list[str]:
+        return [self._stream.finish()]
+
+
+class _AllAtOnce(Step):
+    """Any decoder: everything is held back till the end."""
+
+    def __init__(self, decoder: Decoder) -> None:
+        self._decoder: Final = decoder
+        self._strings: list[str] = []
+
+    def push(self, string: str) -> list[str]:
+        self._strings.append(string)
+        return []
+
+    def finish(self) -> list[str]:
+        return self._decoder.decode_chain(self._strings)
+
+
+class _ReplacedText(Step):
+    """In a string that grows: one text, not empty, for another, from the left."""
+
+    def __init__(self, old: str, new: str) -> None:
+        self._old: Final = old
+        self._new: Final = new
+        self._waiting = ""
+
+    def push(self, part: str) -> list[str]:
+        """Return what cannot be the beginning of another match."""
+        *before, rest = (self._waiting + part).split(self._old)
+        longest = min(len(rest), len(self._old) - 1)
+        ends = range(len(rest) - longest, len(rest) + 1)
+        certain = next(end for end in ends if self._old.startswith(rest[end:]))
+        self._waiting = rest[certain:]
+        return [self._new.join([*before, rest[:certain]])]
+
+    def finish(self) -> list[str]:
+        return [self._waiting]
+
+
+class _Stripped(Step):
+    """Strip, in a string that grows: what it may take from the end waits."""
+
+    def __init__(self, decoder: Strip) -> None:
+        self._decoder: Final = decoder
+        self._only = 0  # how many there are, as long as there is nothing else
+        self._nothing_else = True
+        self._waiting = 0
+
+    def push(self, part: str) -> list[str]:
+        content, stop = self._decoder.content, self._decoder.stop
+        certain: list[str] = []
+        for letter in part:
+            if letter != content:
+                certain.append(content * self._waiting + letter)
+                self._waiting = 0
+                self._nothing_else = False
+                continue
+            if self._nothing_else:
+                self._only += 1
+                if self._only <= self._decoder.start:
+                    continue
+            self._waiting += 1
+            if self._waiting > stop:
+                certain.append(content)
+                self._waiting = stop
+        return ["".join(certain)]
+
+    def finish(self) -> list[str]:
+        """Return nothing: what waits is stripped. Raises `DecodingError` where the decoder does."""
+        if self._nothing_else:
+            self._decoder.decode_chain([self._decoder.content * self._only])
+        return []
+
+
+class _PerhapsAByte(Step):
+    """ByteFallback, in a string that grows: it may be one byte token, until it is too long."""
+
+    def __init__(self, decoder: ByteFallback) -> None:
+        self._decoder: Final = decoder
+        self._waiting = ""
+        self._longer = False
+
+    def push(self, part: str) -> list[str]:
+        self._waiting += part
+        self._longer = self._longer or len(self._waiting) > _LONGEST_BYTE_TOKEN
+        if not self._longer:
+            return []
+        part, self._waiting = self._waiting, ""
+        return [part]
+
+    def finish(self) -> list[str]:
+        return [] if self._longer else self._decoder.decode_chain([self._waiting])

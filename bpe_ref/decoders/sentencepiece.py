@@ -28,7 +28,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bpe_ref.decoders.utf8_stream import Utf8Stream, length_from, may_follow
+from bpe_ref.decoders.utf8_stream import Utf8Stream
 from bpe_ref.models.sentencepiece import BYTE_PIECES, SentencePieceModel
 from bpe_ref.normalizers.sentencepiece import SPACE_SYMBOL, normalize
 
@@ -73,7 +73,7 @@ class PieceStream:
         rules = decoder.model.normalization
         self._strips: Final = rules.add_dummy_prefix or rules.remove_extra_whitespaces
         self._bytes: Final = (
-            _ByteByByte() if decoder.errors == "replace" else Utf8Stream(decoder.errors)
+            _ByteByByte("replace") if decoder.errors == "replace" else Utf8Stream(decoder.errors)
         )
         self._at_front = True
         self._took_space = False
@@ -118,41 +118,12 @@ class PieceStream:
         return before + text
 
 
-class _ByteByByte:
-    """Bytes in, text out; U+FFFD for each byte that starts no whole character.
+class _ByteByByte(Utf8Stream):
+    """U+FFFD for each byte that starts no whole character.
 
-    Invariant: `waiting` is empty or the beginning of a character.
+    Why this is the same answer: where the first byte of a part of a character starts none, the
+    others, which continue it, do not either.
     """
 
-    def __init__(self) -> None:
-        self._waiting = b""
-
-    def push(self, data: bytes) -> str:
-        text: list[str] = []
-        for byte in data:
-            self._waiting += bytes([byte])
-            text.append(self._settled())
-        return "".join(text)
-
-    def finish(self) -> str:
-        text: list[str] = []
-        while self._waiting:
-            self._waiting = self._waiting[1:]
-            text += [_REPLACEMENT, self._settled()]
-        return "".join(text)
-
-    def _settled(self) -> str:
-        """Take the text that is certain from the bytes that wait."""
-        text: list[str] = []
-        while self._waiting:
-            length = length_from(self._waiting[0])
-            start = self._waiting[:length]
-            if length and all(may_follow(start[:at], start[at]) for at in range(1, len(start))):
-                if len(start) < length:
-                    break
-                text.append(start.decode())
-                self._waiting = self._waiting[length:]
-            else:
-                text.append(_REPLACEMENT)
-                self._waiting = self._waiting[1:]
-        return "".join(text)
+    def _replaced(self, part: bytes, start: int, reason: str) -> str:
+        return _REPLACEMENT * len(part)

@@ -1,49 +1,37 @@
 r"""Text from tokens, one token at a time.
 
-    After each token comes the text that is certain now: the longest text that
-    the decoding of everything so far begins with, whatever tokens follow.
-    `finish` returns the rest.
+    After each token comes the text that is certain now: the longest text that the decoding of
+    everything so far begins with, whatever tokens follow. `finish` returns the rest.
 
-So the pieces, joined, are what `decode` makes of all the tokens at once; no
-piece comes later than the token that settles it; and no tail is lost.
+So the pieces, joined, are what `decode` makes of all the tokens at once; no piece comes later than
+the token that settles it; and no tail is lost.
 
-Source: the rule is that of `utf8_stream`. What engines do instead is decode
-all the tokens again and hold back a text that ends in U+FFFD (Hugging Face
-`DecodeStream`, TGI, vLLM): that costs time, loses a tail that stays
-incomplete, and makes a genuine U+FFFD wait for the next token.
+Source: the rule is that of `utf8_stream`. What engines do instead is decode all the tokens again
+and hold back a text that ends in U+FFFD (Hugging Face `DecodeStream`, TGI, vLLM): that costs time,
+loses a tail that stays incomplete, and makes a genuine U+FFFD wait for the next token.
 
 What this leaves open
-    *Which tokens can follow*: those of the vocabulary. In one without the byte
-    0xA9 nothing waits for it: bytes that no token can complete are replaced at
-    once. (A vocabulary of all 256 bytes can complete everything.)
-    *The end* can always follow. So nothing is emitted for an incomplete
-    character, unless it will be U+FFFD in any case.
+    *Which tokens can follow*: those of the vocabulary. In one without the byte 0xA9 nothing waits
+    for it: bytes that no token can complete are replaced at once.
+    *The end* can always follow. So nothing is emitted for an incomplete character, unless it will
+    be U+FFFD in any case.
     *"strict"*: the error comes with the token that cannot be right.
-    *Special tokens* are their text, or nothing if they are to be skipped. What
-    is skipped is not there: the bytes around it may make one character.
+    *Special tokens* are their text, or nothing if they are to be skipped. What is skipped is not
+    there: the bytes around it may make one character.
 
-Printing as a runner does it
-    A runner that rewrites the line keeps the text printed so far, and writes
-    only what is new:
+A runner that rewrites the line keeps the text printed so far, and writes only what is new:
 
     >>> from bpe_ref import tokenizer_of, vocabulary_by_concatenation
     >>> ranks = {bytes([byte]): byte for byte in range(256)} | {b"l\xc3": 256, b"\xb6wen": 257}
     >>> stream = tokenizer_of(vocabulary_by_concatenation(ranks)).stream()
-    >>> for written in printed(stream, [90, 119, 101, 105, 32, 256, 257]):
-    ...     print(repr(written))
-    'Z'
-    'w'
-    'e'
-    'i'
-    ' '
-    'l'
-    'öwen'
+    >>> list(printed(stream, [90, 119, 101, 105, 32, 256, 257]))
+    ['Z', 'w', 'e', 'i', ' ', 'l', 'öwen']
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Final, Protocol, TypeVar
 
-from bpe_ref.decoders.utf8_stream import length_from, may_follow, never
+from bpe_ref.decoders.utf8_stream import length_from, may_follow
 from bpe_ref.vocabulary import Vocabulary
 from bpe_ref.vocabulary.merges import TokenId
 
@@ -133,9 +121,6 @@ def printed(decoder: StreamLike, tokens: Iterable[TokenId]) -> Iterator[str]:
         yield text
 
 
-_CONTINUATION: Final = frozenset(bytes([byte]) for byte in range(0x80, 0xC0))
-
-
 def continuations(vocabulary: Vocabulary) -> frozenset[bytes]:
     r"""Return the beginnings of the tokens that start inside a character: three bytes at most.
 
@@ -146,7 +131,7 @@ def continuations(vocabulary: Vocabulary) -> frozenset[bytes]:
     [b'\x80\x81b']
     """
     return frozenset(
-        content[:3] for content in vocabulary.tokens.values() if content[:1] in _CONTINUATION
+        content[:3] for content in vocabulary.tokens.values() if 0x80 <= content[0] < 0xC0
     )
 
 
@@ -160,13 +145,7 @@ class Hopeless:
     """
 
     def __init__(self, starts: frozenset[bytes]) -> None:
-        """Remember how tokens can go on."""
         self._starts: Final = starts
-
-    @staticmethod
-    def unless_complete(starts: frozenset[bytes]) -> Callable[[bytes, str], bool]:
-        """Return this for these beginnings, or what is always false if all bytes are there."""
-        return never if starts >= _CONTINUATION else Hopeless(starts)
 
     def __call__(self, part: bytes, replaced: str) -> bool:
         """Try every token that continues the character, and go on from there."""

@@ -12,6 +12,14 @@ replace
     and of Rust's `from_utf8_lossy`). Information is lost.
 ignore, backslashreplace, surrogateescape
     as in Python.
+
+Offsets
+    A token's offset is the number of characters that start before it in the text. A token that
+    begins inside a character has that character's offset. A character starts at every byte that is
+    not a continuation byte (0x80 to 0xBF). Bytes that are not UTF-8 have no offsets: they are an
+    error.
+
+Source of offsets: openai/tiktoken 0.14.0, `Encoding.decode_with_offsets` (tiktoken/core.py).
 """
 
 import codecs
@@ -89,3 +97,38 @@ def bytes_to_text(data: bytes, errors: str) -> str:
             f"the tokens' bytes must be UTF-8 to decode strictly, "
             f"but byte {error.start} (0x{data[error.start]:02X}) is not: {error.reason}"
         ) from None
+
+
+def decode_with_offsets(vocabulary: Vocabulary, ids: Iterable[TokenId]) -> tuple[str, list[int]]:
+    r"""Return the text of the tokens, and for each token the character it starts at.
+
+    Raises `TokenIdError` for what is not an id of this vocabulary, and
+    `DecodingError` if the bytes are not UTF-8.
+
+    >>> from bpe_ref import vocabulary_by_concatenation
+    >>> vocabulary = vocabulary_by_concatenation({b"a\xe2": 0, b"\x82\xac": 1, b"b": 2})
+    >>> decode_with_offsets(vocabulary, [0, 1, 2])
+    ('a€b', [0, 1, 2])
+    """
+    contents = decode_each(vocabulary, ids)
+    offsets: list[int] = []
+    characters = 0
+    for content in contents:
+        # max: a text that begins inside a character is refused below, with its own sentence
+        offsets.append(max(0, characters - _continues(content[0])))
+        characters += sum(not _continues(byte) for byte in content)
+    return bytes_to_text(b"".join(contents), "strict"), offsets
+
+
+def decode_each(vocabulary: Vocabulary, ids: Iterable[TokenId]) -> list[bytes]:
+    """Return the bytes of each token. Raises `TokenIdError`.
+
+    >>> from bpe_ref import vocabulary_by_concatenation
+    >>> decode_each(vocabulary_by_concatenation({b"a": 0, b"bc": 1}), [1, 0])
+    [b'bc', b'a']
+    """
+    return [decode_bytes(vocabulary, [token]) for token in in_order(ids)]
+
+
+def _continues(byte: int) -> bool:
+    return byte & 0b1100_0000 == 0b1000_0000

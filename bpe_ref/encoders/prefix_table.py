@@ -39,7 +39,7 @@ def encode_prefix_table(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> l
     """
     text = vocabulary.spell(symbols)
     made = vocabulary.remember(build_derivations)
-    trie, lengths = vocabulary.remember(trie_of_reversed_tokens)
+    trie, lengths = vocabulary.remember(_trie_of_reversed_tokens)
     longest, shorter, compatible = trie.longest, trie.shorter, vocabulary.remember(compatibility)
     crossed = vocabulary.remember(joints)
 
@@ -66,14 +66,8 @@ def encode_prefix_table(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> l
     return tokens
 
 
-def trie_of_reversed_tokens(vocabulary: Vocabulary) -> tuple[Trie, list[int]]:
-    """Return a trie of the reversed tokens that merging can make, by place, and their lengths.
-
-    >>> from bpe_ref import vocabulary_by_concatenation
-    >>> vocabulary = vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ab": 2})
-    >>> trie_of_reversed_tokens(vocabulary)[0].longest("ba", 0)
-    2
-    """
+def _trie_of_reversed_tokens(vocabulary: Vocabulary) -> tuple[Trie, list[int]]:
+    """Return a trie of the reversed tokens that merging can make, by place, and their lengths."""
     made = vocabulary.remember(build_derivations)
     spellings = [vocabulary.spellings[token][::-1] for token in made.ids]
     trie = Trie({spelling: place for place, spelling in enumerate(spellings)})

@@ -43,7 +43,7 @@ def encode_scan(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[Toke
     >>> encode_scan(vocabulary, vocabulary.symbols(b"ababa"))
     [2, 3]
     """
-    ranks_of_letters = vocabulary.remember(ranks_by_spelling)
+    ranks_of_letters = vocabulary.remember(_ranks_by_spelling)
     if ranks_of_letters is None:
         return _scan_pairs(vocabulary, symbols)
     text = vocabulary.spell(symbols)
@@ -66,13 +66,8 @@ def encode_scan(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[Toke
     return [ids[text[start:end]] for start, end in pairwise(starts)]
 
 
-def ranks_by_spelling(vocabulary: Vocabulary) -> Mapping[Spelling, int] | None:
-    """Return the rank of each token by its letters; None by pair, where pairs have ranks.
-
-    >>> from bpe_ref import vocabulary_by_concatenation
-    >>> ranks_by_spelling(vocabulary_by_concatenation({b"a": 0, b"aa": 1}, ids={b"a": 5, b"aa": 3}))
-    {'a': 0, 'aa': 1}
-    """
+def _ranks_by_spelling(vocabulary: Vocabulary) -> Mapping[Spelling, int] | None:
+    """Return the rank of each token by its letters; None by pair, where pairs have ranks."""
     rule = vocabulary.rule
     if not isinstance(rule, ByConcatenation):
         return None

@@ -28,27 +28,30 @@ Where the library differs all the same
 Source: tokenizers 0.23.3 as executed.
 """
 
-import json
 import os
-from typing import Any, Final
+from typing import Final
 
+from bpe_ref.added_tokens import AddedToken, AddedTokens
+from bpe_ref.components import PreTokenizer
+from bpe_ref.decoders import ByteLevel as ByteLevelDecoder
 from bpe_ref.errors import PatternError, VocabularyError
 from bpe_ref.formats.files import write_file
+from bpe_ref.formats.hugging_face_writing import dump_tokenizer_json
 from bpe_ref.formats.merges_text import byte_level_merges
+from bpe_ref.models.bpe import BPE
+from bpe_ref.normalizers.normalization_forms import NFC
+from bpe_ref.patterns.matches import Regex
 from bpe_ref.patterns.to_oniguruma import asks_for_words, to_oniguruma
+from bpe_ref.pre_tokenizers.byte_level import ByteLevel
+from bpe_ref.pre_tokenizers.sequence import Sequence
+from bpe_ref.pre_tokenizers.split_by_pattern import Split
+from bpe_ref.tokenizer import Tokenizer
 from bpe_ref.vocabulary import TextRules, Vocabulary
 from bpe_ref.vocabulary.byte_alphabet import BYTE_OF_LETTER, to_letters
 
 _OWN_TABLES: Final = "unicode-16.0-oniguruma"
 _LIKE_OWN_TABLES: Final = "unicode-16.0"  # the same but for words
 _IDS: Final = 1 << 32
-_NORMALIZERS: Final = {None: None, "nfc": {"type": "NFC"}}
-_BYTE_LEVEL: Final = {
-    "type": "ByteLevel",
-    "add_prefix_space": False,
-    "trim_offsets": True,
-    "use_regex": False,
-}
 _MADE_BY_NFC: Final = frozenset("K;`")
 """The ASCII characters that NFC makes of others: of U+212A, U+037E and U+1FEF."""
 
@@ -73,60 +76,39 @@ def dump_byte_level_json(vocabulary: Vocabulary) -> bytes:
     Raises `VocabularyError` or `PatternError` for what the format cannot say.
 
     >>> from bpe_ref.vocabulary import vocabulary_by_concatenation
+    >>> import json
     >>> vocabulary = vocabulary_by_concatenation({b" ": 0, b"a": 1, b" a": 2})
     >>> model = json.loads(dump_byte_level_json(vocabulary))["model"]
     >>> model["vocab"], model["merges"]
     ({'Ġ': 0, 'a': 1, 'Ġa': 2}, [['Ġ', 'a']])
     """
     text = vocabulary.text
-    if text.normalization not in _NORMALIZERS:
+    if text.normalization not in (None, "nfc"):
         raise VocabularyError(f"the normalization must be nfc or none, got {text.normalization!r}")
     specials = _special_ids(vocabulary)
     vocab = {to_letters(content): token for token, content in sorted(vocabulary.tokens.items())}
-    content: dict[str, Any] = {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": [
-            {
-                "id": token,
-                "content": name,
-                "single_word": False,
-                "lstrip": False,
-                "rstrip": False,
-                "normalized": False,
-                "special": True,
-            }
-            for name, token in sorted(specials.items(), key=lambda item: item[1])
-        ],
-        "normalizer": _NORMALIZERS[text.normalization],
-        "pre_tokenizer": _pre_tokenizer(text),
-        "post_processor": None,
-        "decoder": _BYTE_LEVEL,
-        "model": {
-            "type": "BPE",
-            "dropout": None,
-            "unk_token": None,
-            "continuing_subword_prefix": None,
-            "end_of_word_suffix": None,
-            "fuse_unk": False,
-            "byte_fallback": False,
-            "ignore_merges": text.whole_piece,
-            "vocab": vocab | specials,
-            "merges": [
-                [to_letters(left), to_letters(right)]
-                for left, right in byte_level_merges(vocabulary)
-            ],
-        },
-    }
-    return (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode()
+    merges = [
+        (to_letters(left), to_letters(right)) for left, right in byte_level_merges(vocabulary)
+    ]
+    by_id = sorted(specials.items(), key=lambda item: item[1])
+    tokenizer = Tokenizer(
+        BPE(vocab | specials, merges, ignore_merges=text.whole_piece),
+        normalizer=None if text.normalization is None else NFC(),
+        pre_tokenizer=_pre_tokenizer(text),
+        decoder=ByteLevelDecoder(add_prefix_space=False, trim_offsets=True, use_regex=False),
+        added_tokens=AddedTokens(
+            [AddedToken(name, normalized=False, special=True) for name, _ in by_id]
+        ),
+    )
+    return dump_tokenizer_json(tokenizer) + b"\n"
 
 
-def _pre_tokenizer(text: TextRules) -> dict[str, Any]:
+def _pre_tokenizer(text: TextRules) -> PreTokenizer:
     """Return the component that cuts with the pattern and spells the pieces."""
+    spelling = ByteLevel(add_prefix_space=False, trim_offsets=True, use_regex=False)
     pattern = text.pattern
     if pattern is None:
-        return _BYTE_LEVEL
+        return spelling
     if text.tables != _OWN_TABLES:
         if text.tables != _LIKE_OWN_TABLES:
             raise PatternError(f"the tables must be {_OWN_TABLES}, got {text.tables}")
@@ -136,8 +118,7 @@ def _pre_tokenizer(text: TextRules) -> dict[str, Any]:
                 f"Oniguruma, got {pattern!r:.80}"
             )
         pattern = to_oniguruma(pattern)
-    split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Removed", "invert": True}
-    return {"type": "Sequence", "pretokenizers": [split, _BYTE_LEVEL]}
+    return Sequence([Split(Regex(pattern), "Removed", invert=True), spelling])
 
 
 def _special_ids(vocabulary: Vocabulary) -> dict[str, int]:

@@ -9,7 +9,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from bpe_ref.errors import VocabularyFileError
+from bpe_ref.errors import BpeError, VocabularyFileError
 
 MAXIMUM_SIZE: Final = 64 * 2**20
 """The most bytes that a vocabulary file may have, packed or unpacked."""
@@ -49,6 +49,36 @@ def read_unpacked(path: str | os.PathLike[str]) -> bytes:
     if too_large or len(content) > MAXIMUM_SIZE:
         raise VocabularyFileError(f"{path} must have at most {MAXIMUM_SIZE} bytes, it has more")
     return _unpack(content, os.fspath(path)) if content.startswith(_GZIP_MAGIC) else content
+
+
+@contextmanager
+def located(place: str) -> Iterator[None]:
+    """Put the place in a file before every error of the block that does not name one.
+
+    >>> with located("x.json: "):
+    ...     raise BpeError("no tokens")
+    Traceback (most recent call last):
+    bpe_ref.errors.VocabularyFileError: x.json: no tokens
+    """
+    try:
+        yield
+    except VocabularyFileError:
+        raise
+    except BpeError as error:
+        raise VocabularyFileError(f"{place}{error}") from None
+
+
+def as_text(content: bytes, source: str) -> str:
+    r"""Return the text of a file. Raises `VocabularyFileError` if it is not UTF-8.
+
+    >>> as_text(b"a\xff", "x.txt")
+    Traceback (most recent call last):
+    bpe_ref.errors.VocabularyFileError: x.txt, byte 1 is not UTF-8
+    """
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise VocabularyFileError(f"{source}, byte {error.start} is not UTF-8") from None
 
 
 def write_atomically(content: bytes, path: str | os.PathLike[str]) -> None:

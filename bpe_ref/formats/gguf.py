@@ -52,12 +52,12 @@ from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
 from bpe_ref.added_tokens import AddedToken, AddedTokens
-from bpe_ref.components import PreTokenizer
 from bpe_ref.data import document
 from bpe_ref.decoders import ByteFallback, DecoderSequence, Fuse, Replace
 from bpe_ref.decoders import ByteLevel as ByteLevelDecoder
 from bpe_ref.decoders.sentencepiece import SentencePieceDecoder
-from bpe_ref.errors import BpeError, VocabularyFileError, shown
+from bpe_ref.errors import VocabularyFileError, shown
+from bpe_ref.formats.files import located
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.sentencepiece import Piece, PieceKind, SentencePieceModel
 from bpe_ref.normalizers.replacing import Replace as ReplaceText
@@ -92,10 +92,8 @@ _KINDS: Final[Mapping[int, PieceKind]] = MappingProxyType(
 _CUT_OUT: Final = frozenset({"unknown", "control", "user-defined"})
 _KEEP_SPACES: Final = frozenset({"<unk>", "<s>", "<|endoftext|>"})
 _SPACE: Final = "\u2581"
-_GPT2_BOS: Final = 11
-_GPT2_EOS: Final = 11
-_LLAMA_BOS: Final = 1
-_LLAMA_EOS: Final = 2
+_GPT2_IDS: Final = (11, 11)  # of BOS and EOS
+_LLAMA_IDS: Final = (1, 2)
 _NAMES: Final = MappingProxyType(
     {bool: "true or false", int: "a whole number", str: "text", list: "a list of texts"}
 )
@@ -111,29 +109,19 @@ def parse_gguf(data: bytes, source: str) -> Tokenizer:
     Traceback (most recent call last):
     bpe_ref.errors.VocabularyFileError: x.gguf must have the key tokenizer.ggml.model, it has none
     """
-    metadata = Metadata(read_metadata(data, source), source)
+    metadata = _Metadata(_read_metadata(data, source), source)
     model = metadata.text("model")
     if model not in _MODELS:
         metadata.fail("model", f"must be one of {', '.join(_MODELS)}", model)
-    try:
+    with located(f"{source}: "):
         return _MODELS[model](metadata)
-    except VocabularyFileError:
-        raise
-    except BpeError as problem:
-        raise VocabularyFileError(f"{source}: {problem}") from None
 
 
 # ---- the file
 
 
-def read_metadata(data: bytes, source: str) -> dict[str, Any]:
-    """Return the values of the keys that concern tokens, and the name of the model.
-
-    Raises `VocabularyFileError`.
-
-    >>> read_metadata(b"GGUF" + bytes([3, 0, 0, 0]) + bytes(16), "x.gguf")
-    {}
-    """
+def _read_metadata(data: bytes, source: str) -> dict[str, Any]:
+    """Return the values of the keys that concern tokens, and the name of the model."""
     reader = _Reader(data, source, len(MAGIC))
     version = reader.number("I")
     if version not in _VERSIONS:
@@ -229,18 +217,16 @@ def _numbers(form: str, content: bytes) -> Sequence[Any]:
 
 
 @dataclass(frozen=True)
-class Metadata:
+class _Metadata:
     """The values of the keys, and the checks of what they are."""
 
     values: Mapping[str, Any]
     source: str
 
     def fail(self, key: str, rule: str, value: object) -> NoReturn:
-        """Raise the error that a value does not meet a rule."""
         raise VocabularyFileError(f"{self.source}: {_PREFIX}{key} {rule}, got {shown(value)}")
 
     def missing(self, key: str) -> NoReturn:
-        """Raise the error that there is no such key."""
         raise VocabularyFileError(f"{self.source} must have the key {_PREFIX}{key}, it has none")
 
     def get(self, key: str, kind: type, default: Any) -> Any:
@@ -322,7 +308,7 @@ class Metadata:
         )
 
     def frame(
-        self, tokens: Sequence[str], bos: int, eos: int, *, adds_bos: bool
+        self, tokens: Sequence[str], ids: tuple[int, int], *, adds_bos: bool
     ) -> TemplateProcessing | None:
         """Return the template that adds BOS and EOS, given the defaults."""
         before = self.get("add_bos_token", bool, adds_bos)
@@ -337,15 +323,15 @@ class Metadata:
             special[text] = SpecialToken(text, (token,), (text,))
             return SpecialPiece(text, 0)
 
-        first = (piece("bos_token_id", bos),) if before else ()
-        last = (piece("eos_token_id", eos),) if behind else ()
+        first = (piece("bos_token_id", ids[0]),) if before else ()
+        last = (piece("eos_token_id", ids[1]),) if behind else ()
         if not special:
             return None
         single = (*first, SequencePiece("A", 0), *last)
         return TemplateProcessing(single, (*single, SequencePiece("B", 1)), special)
 
 
-def _gpt2(metadata: Metadata) -> Tokenizer:
+def _gpt2(metadata: _Metadata) -> Tokenizer:
     """Return the tokenizer of a model that merges bytes."""
     name = metadata.get("pre", str, "default")
     if name == "gemma4":
@@ -355,6 +341,8 @@ def _gpt2(metadata: Metadata) -> Tokenizer:
     if name not in pre_tokenizers():
         metadata.fail("pre", "must be the name of a pre-tokenizer that is known here", name)
     patterns, flags = pre_tokenizers()[name]
+    splits = [Split(Regex(pattern), "Isolated", invert=False) for pattern in patterns]
+    letters = ByteLevel(add_prefix_space=False, trim_offsets=False, use_regex=False)
     tokens = metadata.tokens()
     return Tokenizer(
         BPE(
@@ -362,14 +350,14 @@ def _gpt2(metadata: Metadata) -> Tokenizer:
             metadata.merges(),
             ignore_merges="ignore_merges" in flags,
         ),
-        pre_tokenizer=_cutting(patterns),
-        post_processor=metadata.frame(tokens, _GPT2_BOS, _GPT2_EOS, adds_bos="add_bos" in flags),
+        pre_tokenizer=PreTokenizers((*splits, letters)),
+        post_processor=metadata.frame(tokens, _GPT2_IDS, adds_bos="add_bos" in flags),
         decoder=ByteLevelDecoder(add_prefix_space=False, trim_offsets=False),
         added_tokens=metadata.added_tokens(tokens, metadata.kinds(tokens)),
     )
 
 
-def _gemma4(metadata: Metadata) -> Tokenizer:
+def _gemma4(metadata: _Metadata) -> Tokenizer:
     """Return the tokenizer of a model that merges characters, of whole lines."""
     tokens = metadata.tokens()
     vocab = {text: token for token, text in enumerate(tokens)}
@@ -379,13 +367,13 @@ def _gemma4(metadata: Metadata) -> Tokenizer:
         BPE(vocab, merges, byte_fallback=True),
         normalizer=ReplaceText(Literal(" "), _SPACE),
         pre_tokenizer=Split(Regex(r"[^\n]+|[\n]+"), "Isolated", invert=False),
-        post_processor=metadata.frame(tokens, _GPT2_BOS, _GPT2_EOS, adds_bos=True),
+        post_processor=metadata.frame(tokens, _GPT2_IDS, adds_bos=True),
         decoder=DecoderSequence(decoder),
         added_tokens=metadata.added_tokens(tokens, metadata.kinds(tokens)),
     )
 
 
-def _llama(metadata: Metadata) -> Tokenizer:
+def _llama(metadata: _Metadata) -> Tokenizer:
     """Return the tokenizer of a SentencePiece model."""
     tokens = metadata.tokens()
     kinds = metadata.kinds(tokens)
@@ -405,21 +393,13 @@ def _llama(metadata: Metadata) -> Tokenizer:
     return Tokenizer(
         model,
         normalizer=SentencePieceNormalizer(rules, model.user_defined),
-        post_processor=metadata.frame(tokens, _LLAMA_BOS, _LLAMA_EOS, adds_bos=True),
+        post_processor=metadata.frame(tokens, _LLAMA_IDS, adds_bos=True),
         decoder=SentencePieceDecoder(model),
         added_tokens=metadata.added_tokens(tokens, kinds),
     )
 
 
-def _cutting(patterns: Sequence[str]) -> PreTokenizer:
-    """Return the pre-tokenizer of some patterns, each of which cuts the pieces of those before."""
-    splits = [Split(Regex(pattern), "Isolated", invert=False) for pattern in patterns]
-    return PreTokenizers(
-        (*splits, ByteLevel(add_prefix_space=False, trim_offsets=False, use_regex=False))
-    )
-
-
-_MODELS: Final[Mapping[str, Callable[[Metadata], Tokenizer]]] = MappingProxyType(
+_MODELS: Final[Mapping[str, Callable[[_Metadata], Tokenizer]]] = MappingProxyType(
     {"gpt2": _gpt2, "gemma4": _gemma4, "llama": _llama}
 )
 

@@ -31,7 +31,7 @@ import os
 from typing import Final
 
 from bpe_ref.errors import VocabularyError, VocabularyFileError
-from bpe_ref.formats.files import read_unpacked, write_file
+from bpe_ref.formats.files import located, read_unpacked, write_file
 from bpe_ref.formats.merges_text import byte_level_merges, parse_ids, parse_merges, token_bytes
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_concatenation
 from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE, to_letters
@@ -105,10 +105,8 @@ def parse_gpt2(
             )
     for odd in ids:
         raise VocabularyFileError(f"{ids_source}: {odd!r:.80} must be in {merges_source}")
-    try:
+    with located(f"{ids_source}: "):
         vocabulary = vocabulary_by_concatenation(ranks, text=text, special_tokens=specials)
-    except VocabularyError as error:
-        raise VocabularyFileError(f"{ids_source}: {error}") from None
     _check_pairs(vocabulary, pairs, merges_source)
     return vocabulary
 

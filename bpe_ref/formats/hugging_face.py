@@ -40,7 +40,7 @@ from typing import Any, Final
 
 from bpe_ref.added_tokens import AddedToken, AddedTokens
 from bpe_ref.components import Model
-from bpe_ref.errors import BpeError, VocabularyFileError
+from bpe_ref.formats.files import located
 from bpe_ref.formats.hugging_face_components import read_component
 from bpe_ref.formats.json_nodes import Node, parse_json
 from bpe_ref.models.bpe import BPE
@@ -88,7 +88,7 @@ def parse_tokenizer_json(
         if kind in sections
     }
     added_tokens = sections["added_tokens"].elements() if "added_tokens" in sections else []
-    try:
+    with located(f"{source}: added_tokens: "):
         return Tokenizer(
             model=_model(sections["model"], quirks),
             added_tokens=AddedTokens(tuple(map(_added_token, added_tokens)), quirks),
@@ -97,21 +97,13 @@ def parse_tokenizer_json(
             name=source,
             **components,
         )
-    except VocabularyFileError:
-        raise
-    except BpeError as error:
-        raise VocabularyFileError(f"{source}: added_tokens: {error}") from None
 
 
 def _model(node: Node, quirks: Quirks) -> Model:
     """Return the model."""
     name = _model_type(node)
-    try:
+    with located(f"{node.source}: model."):
         return _MODELS[name](node, quirks)
-    except VocabularyFileError:
-        raise
-    except BpeError as error:
-        raise VocabularyFileError(f"{node.source}: model.{error}") from None
 
 
 def _model_type(node: Node) -> str:

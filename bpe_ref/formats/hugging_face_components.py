@@ -26,11 +26,23 @@ from typing import Any, Final, get_type_hints
 from bpe_ref.decoders import DECODERS
 from bpe_ref.errors import VocabularyFileError
 from bpe_ref.formats.json_nodes import Node
-from bpe_ref.normalizers.table import NORMALIZERS
+from bpe_ref.normalizers.bert import BertNormalizer
+from bpe_ref.normalizers.normalization_forms import NFC, NFD, NFKC, NFKD
+from bpe_ref.normalizers.precompiled import Precompiled
+from bpe_ref.normalizers.replacing import Prepend, Replace
+from bpe_ref.normalizers.rewriting import ByteLevel as ByteLevelNormalizer
+from bpe_ref.normalizers.rewriting import Lowercase, Nmt
+from bpe_ref.normalizers.sequence import Sequence as NormalizerSequence
+from bpe_ref.normalizers.stripping import Strip, StripAccents
 from bpe_ref.patterns.matches import Literal, Regex
 from bpe_ref.post_processors import POST_PROCESSORS
 from bpe_ref.post_processors.templates import SequencePiece, SpecialPiece, SpecialToken
-from bpe_ref.pre_tokenizers.table import PRE_TOKENIZERS
+from bpe_ref.pre_tokenizers import character_classes as classes
+from bpe_ref.pre_tokenizers import split_by_pattern as splits
+from bpe_ref.pre_tokenizers.byte_level import ByteLevel
+from bpe_ref.pre_tokenizers.metaspace import Metaspace
+from bpe_ref.pre_tokenizers.sequence import Sequence
+from bpe_ref.pre_tokenizers.unicode_scripts import UnicodeScripts
 from bpe_ref.quirks import Quirks
 
 ID_LIMIT: Final = 1 << 32
@@ -39,10 +51,22 @@ ID_LIMIT: Final = 1 << 32
 DEEPEST: Final = 100
 """The most sequences that may be nested in one another."""
 
+
+def _by_name(*components: type) -> Mapping[str, type]:
+    return {component.__name__: component for component in components}
+
+
 KINDS: Final[Mapping[str, Mapping[str, type]]] = MappingProxyType(
     {
-        "normalizer": NORMALIZERS,
-        "pre_tokenizer": PRE_TOKENIZERS,
+        "normalizer": _by_name(
+            *(BertNormalizer, ByteLevelNormalizer, Lowercase, NFC, NFD, NFKC, NFKD, Nmt),
+            *(Precompiled, Prepend, Replace, NormalizerSequence, Strip, StripAccents),
+        ),
+        "pre_tokenizer": _by_name(
+            *(classes.BertPreTokenizer, ByteLevel, splits.CharDelimiterSplit, classes.Digits),
+            *(splits.FixedLength, Metaspace, classes.Punctuation, Sequence, splits.Split),
+            *(UnicodeScripts, classes.Whitespace, classes.WhitespaceSplit),
+        ),
         "post_processor": POST_PROCESSORS,
         "decoder": DECODERS,
     }

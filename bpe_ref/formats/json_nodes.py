@@ -6,12 +6,12 @@ A node is one value with the file's name and the way to it, as in
 
 import json
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
-from bpe_ref.errors import BpeError, VocabularyFileError
+from bpe_ref.errors import VocabularyFileError
+from bpe_ref.formats.files import located
 
 _PLAIN_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,40}")
 _LONGEST_SHOWN: Final = 60
@@ -36,15 +36,9 @@ class Node:
         name = self.place or "the file"
         raise VocabularyFileError(f"{self.source}: {name} {requirement}, got {shown(self.value)}")
 
-    @contextmanager
-    def located(self) -> Iterator[None]:
-        """Name the file and the place in an error of the block that does not name them."""
-        try:
-            yield
-        except VocabularyFileError:
-            raise
-        except BpeError as error:
-            raise VocabularyFileError(f"{self.source}: {self.place}: {error}") from None
+    def located(self) -> AbstractContextManager[None]:
+        """Return what names the file and the place in an error that does not name them."""
+        return located(f"{self.source}: {self.place}: ")
 
     def text(self) -> str:
         """Return the value, which must be text."""

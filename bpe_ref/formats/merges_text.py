@@ -33,7 +33,7 @@ from collections.abc import Collection
 from typing import Final
 
 from bpe_ref.errors import VocabularyError, VocabularyFileError
-from bpe_ref.formats.files import read_unpacked, write_file
+from bpe_ref.formats.files import as_text, located, read_unpacked, write_file
 from bpe_ref.formats.json_nodes import parse_json
 from bpe_ref.quirks import HUGGING_FACE, Quirks
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_pair
@@ -85,10 +85,8 @@ def read_merges_text(
                     f"but {to_letters(part)!r:.80} is not in {vocab_source}"
                 )
     specials = {name: listed[name] for name in special_tokens}
-    try:
+    with located(f"{vocab_source}: "):
         return vocabulary_by_pair(ids, pairs, text=text, special_tokens=specials)
-    except VocabularyError as error:
-        raise VocabularyFileError(f"{vocab_source}: {error}") from None
 
 
 def write_merges_text(
@@ -130,10 +128,7 @@ def parse_merges(
     >>> parse_merges("#version: 0.2\nĠ t\n".encode(), "example")
     [('Ġ', 't', 'example, line 2')]
     """
-    try:
-        decoded = content.decode()
-    except UnicodeDecodeError as error:
-        raise VocabularyFileError(f"{source}, byte {error.start} is not UTF-8") from None
+    decoded = as_text(content, source)
     merges: list[tuple[str, str, str]] = []
     for number, line in enumerate(decoded.removesuffix("\n").split("\n"), start=1):
         place = f"{source}, line {number}"

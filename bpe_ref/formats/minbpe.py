@@ -40,7 +40,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from bpe_ref.errors import VocabularyError, VocabularyFileError
-from bpe_ref.formats.files import write_file
+from bpe_ref.formats.files import as_text, located, write_file
 from bpe_ref.formats.merges_text import byte_level_merges
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_pair
 from bpe_ref.vocabulary.merges import TokenId
@@ -69,10 +69,7 @@ def parse_minbpe(data: bytes, source: str) -> Vocabulary:
     Traceback (most recent call last):
     bpe_ref.errors.VocabularyFileError: example, line 4: a merge must join ids below 256, got 97 256
     """
-    try:
-        lines = _LINE_END.split(data.decode())
-    except UnicodeDecodeError as error:
-        raise VocabularyFileError(f"{source}, byte {error.start} is not UTF-8") from None
+    lines = _LINE_END.split(as_text(data, source))
     if lines[-1] == "":
         lines.pop()
     if not lines or lines[0].strip() != FIRST_LINE:
@@ -95,14 +92,10 @@ def parse_minbpe(data: bytes, source: str) -> Vocabulary:
                 f"but {parts[0]!r:.80} comes twice"
             )
         specials[parts[0]] = _number(parts[1], source, at + 1)
-    try:
-        ids, merges = _merges(lines, 3 + count, source)
-        text = TextRules(pattern=pattern or None)
+    ids, merges = _merges(lines, 3 + count, source)
+    text = TextRules(pattern=pattern or None)
+    with located(f"{source}: "):
         return vocabulary_by_pair(ids, merges, text=text, special_tokens=specials)
-    except VocabularyFileError:
-        raise
-    except VocabularyError as error:
-        raise VocabularyFileError(f"{source}: {error}") from None
 
 
 def write_minbpe(vocabulary: Vocabulary, path: str | os.PathLike[str]) -> None:

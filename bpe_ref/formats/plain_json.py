@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bpe_ref.errors import VocabularyError, VocabularyFileError
+from bpe_ref.formats.files import located
 from bpe_ref.formats.json_nodes import Node, parse_json
 from bpe_ref.vocabulary import (
     DEFAULT_TABLES,
@@ -117,10 +118,8 @@ def parse_plain_json(data: bytes | Node, source: str) -> NamedVocabulary:
             raise VocabularyFileError(
                 f"{source}: the value of {key!r} has the wrong type, got {content[key]!r:.80}"
             )
-    try:
+    with located(f"{source}: "):
         vocabulary = _vocabulary(content)
-    except VocabularyError as error:
-        raise VocabularyFileError(f"{source}: {error}") from None
     if vocabulary.digest() != content.get("digest", vocabulary.digest()):
         raise VocabularyFileError(
             f"{source}: the digest must be that of the content, {vocabulary.digest()}, "

@@ -17,7 +17,7 @@ Definition
     tiktoken           any other text, so that its reader says what is wrong
 
     Files of other kinds that lie beside tokenizers, such as a pickle or a PNG, are recognised by
-    how they begin, and refused by name.
+    how they begin (`data/other_files.json`), and refused by name.
 
     The order matters: a tiktoken file may begin with an empty line, whose byte is
     the first one of most SentencePiece files; and `model`, `config` and `vocab` are
@@ -27,6 +27,7 @@ Definition
 import re
 from typing import Final, Literal, TypeAlias
 
+from bpe_ref.data import document
 from bpe_ref.errors import VocabularyFileError
 from bpe_ref.formats.json_nodes import Node, parse_json
 
@@ -41,35 +42,6 @@ Format: TypeAlias = Literal[
     "tiktoken",
     "sentencepiece",
 ]
-
-OTHERS: Final = (
-    (0, b"PK\x03\x04", "a zip archive, such as a checkpoint of PyTorch"),
-    *((0, bytes([0x80, protocol]), "a pickle of Python") for protocol in range(2, 6)),
-    (8, b'{"', "a safetensors file, which holds weights"),
-    (0, b"lmgg", "a file of llama.cpp from before GGUF"),
-    (0, b"tjgg", "a file of llama.cpp from before GGUF"),
-    (0, b"fmgg", "a file of llama.cpp from before GGUF"),
-    (0, b"\x89PNG", "a PNG image"),
-    (0, b"\xff\xd8\xff", "a JPEG image"),
-    (0, b"%PDF", "a PDF document"),
-    (0, b"\x89HDF", "an HDF5 file"),
-    (0, b"\x93NUMPY", "an array of NumPy"),
-    (0, b"\x7fELF", "a program or library"),
-    (0, b"MZ", "a program or library"),
-    (0, b"BZh", "an archive of bzip2"),
-    (0, b"\xfd7zXZ", "an archive of xz"),
-    (0, b"(\xb5/\xfd", "an archive of Zstandard"),
-    (0, b"7z\xbc\xaf", "an archive of 7-Zip"),
-    (257, b"ustar", "a tar archive"),
-    (0, b"PAR1", "a Parquet file"),
-    (0, b"ARROW1", "an Arrow file"),
-    (0, b"SQLite format 3", "a database of SQLite"),
-    (4, b"TFL3", "a model of TensorFlow Lite"),
-    (0, b"<!DOCTYPE", "a page of HTML"),
-    (0, b"<html", "a page of HTML"),
-    (0, b"version https://git-lfs", "a pointer of Git LFS, whose file was not downloaded"),
-)
-"""What files of other kinds hold at a place, and what they are."""
 
 _ONNX: Final = re.compile(rb"\x08[\x01-\x20](?:\x12|\x3a|\x1a|\x42)")
 _SHOWN: Final = 1000  # bytes by which text is told from anything else
@@ -116,9 +88,9 @@ def _other(content: bytes) -> str | None:
     >>> _other(b"%PDF-1.7"), _other(b"YQ== 0")
     ('a PDF document', None)
     """
-    for place, magic, what in OTHERS:
-        if content.startswith(magic, place):
-            return what
+    for place, magic, what in document("other_files")["files"]:
+        if content.startswith(magic.encode("latin-1"), place):
+            return str(what)
     if _ONNX.match(content):
         return "a model of ONNX"
     if b"\0" in content[:_SHOWN] and content[0] not in _MESSAGES:

@@ -19,20 +19,40 @@ What the source leaves open, and what holds here
     *Text that is not UTF-8* is refused; the library takes it.
     *Scores* are 32-bit floats and are compared as such.
     *Writing* such files is not offered.
+
+Protocol Buffers
+    A message is a row of fields. A field is a *tag*, a variable-length number that holds the
+    field's number and its wire type, and then a value: (0) a variable-length number, (1) 8 bytes,
+    (2) a length and that many bytes, (5) 4 bytes. A variable-length number has seven bits in each
+    byte, the lowest first, and all bytes but the last have their highest bit set. Numbers have at
+    most ten bytes, whose bits beyond 64 are dropped. Tags have at most 32 bits, and field 0 does
+    not exist. Groups (wire types 3 and 4) are refused, as are wire types 6 and 7.
+
+Source: https://protobuf.dev/programming-guides/encoding/
 """
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from bpe_ref.decoders.sentencepiece import SentencePieceDecoder
 from bpe_ref.errors import VocabularyError, VocabularyFileError
-from bpe_ref.formats.protobuf import BYTES, FOUR_BYTES, NUMBER, Field, fields
+from bpe_ref.formats.files import located
 from bpe_ref.models.sentencepiece import Piece, PieceKind, SentencePieceModel, SpecialPieces
 from bpe_ref.normalizers.charsmap import Charsmap
 from bpe_ref.normalizers.sentencepiece import NormalizationRules, SentencePieceNormalizer
 from bpe_ref.tokenizer import Tokenizer
+
+NUMBER: Final = 0
+EIGHT_BYTES: Final = 1
+BYTES: Final = 2
+FOUR_BYTES: Final = 5
+
+_LONGEST_NUMBER: Final = 10
+_BITS: Final = 2**64 - 1
+_MAXIMUM_TAG: Final = 2**32 - 1
+_FIXED: Final = {EIGHT_BYTES: 8, FOUR_BYTES: 4}
 
 _PIECES: Final = 1
 _TRAINER: Final = 2
@@ -70,6 +90,77 @@ _NORMALIZER_FIELDS: Final = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field: its number, its wire type, its value."""
+
+    number: int
+    wire_type: int
+
+    value: int
+    """The number, of wire type 0; else 0."""
+
+    start: int
+    end: int
+    """Where the value's bytes stand in the data, of the other wire types."""
+
+
+def fields(data: bytes, start: int, end: int, source: str) -> Iterator[Field]:
+    r"""Yield the fields of the message in `data[start:end]`.
+
+    Raises `VocabularyFileError`, with the place in `data`, for what is no
+    message; `source` names the data.
+
+    >>> [(field.number, field.value) for field in fields(b"\x08\x96\x01", 0, 3, "example")]
+    [(1, 150)]
+    >>> list(fields(b"\x0a\x05ab", 0, 4, "example"))
+    Traceback (most recent call last):
+    bpe_ref.errors.VocabularyFileError: example, byte 1: field 1 must have 5 bytes, there are 2 left
+    """
+    place = start
+    while place < end:
+        at = place
+        tag, place = _number(data, place, end, source)
+        number, wire_type = tag >> 3, tag & 7
+        if tag > _MAXIMUM_TAG or number == 0:
+            raise VocabularyFileError(
+                f"{source}, byte {at}: a field's number must be from 1 to 2^29-1, got {number}"
+            )
+        if wire_type == NUMBER:
+            value, place = _number(data, place, end, source)
+            yield Field(number, NUMBER, value, place, place)
+            continue
+        at = place
+        if wire_type == BYTES:
+            length, place = _number(data, place, end, source)
+        elif wire_type in _FIXED:
+            length = _FIXED[wire_type]
+        else:
+            raise VocabularyFileError(
+                f"{source}, byte {at}: field {number} must have wire type 0, 1, 2 or 5, "
+                f"got {wire_type}"
+            )
+        if length > end - place:
+            raise VocabularyFileError(
+                f"{source}, byte {at}: field {number} must have {length} bytes, "
+                f"there are {end - place} left"
+            )
+        yield Field(number, wire_type, 0, place, place + length)
+        place += length
+
+
+def _number(data: bytes, start: int, end: int, source: str) -> tuple[int, int]:
+    """Return a variable-length number, and the place behind it."""
+    value = 0
+    for place in range(start, min(end, start + _LONGEST_NUMBER)):
+        byte = data[place]
+        value |= (byte & 0x7F) << 7 * (place - start)
+        if byte < 0x80:
+            return value & _BITS, place + 1
+    reason = "is cut off" if end - start < _LONGEST_NUMBER else "has more than ten bytes"
+    raise VocabularyFileError(f"{source}, byte {start}: a variable-length number {reason}")
+
+
 def parse_sentencepiece(data: bytes, source: str) -> SentencePieceModel:
     r"""Return the model in the content of a file; `source` names it in errors.
 
@@ -98,7 +189,7 @@ def parse_sentencepiece(data: bytes, source: str) -> SentencePieceModel:
         elif found.number == _DENORMALIZER:
             denormalizer = denormalizer.with_message(data, found, source, _NORMALIZER_FIELDS)
     algorithm = _algorithm(trainer, source)
-    try:
+    with located(f"{source}: "):
         return SentencePieceModel(
             pieces,
             normalizer.rules(source, space_behind=trainer.flag("treat_whitespace_as_suffix")),
@@ -112,10 +203,6 @@ def parse_sentencepiece(data: bytes, source: str) -> SentencePieceModel:
             ),
             algorithm,
         )
-    except VocabularyFileError:
-        raise
-    except VocabularyError as error:
-        raise VocabularyFileError(f"{source}: {error}") from None
 
 
 def sentencepiece_tokenizer(model: SentencePieceModel, name: str | None = None) -> Tokenizer:

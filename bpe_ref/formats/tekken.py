@@ -37,7 +37,8 @@ from binascii import a2b_base64
 from collections.abc import Sequence
 from typing import Final
 
-from bpe_ref.errors import VocabularyError, VocabularyFileError
+from bpe_ref.errors import VocabularyFileError
+from bpe_ref.formats.files import located
 from bpe_ref.formats.json_nodes import Node, parse_json
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_concatenation
 
@@ -88,15 +89,13 @@ def parse_tekken(data: bytes | Node, source: str) -> Vocabulary:
     names = _special_tokens(root, special_count)
     ranks = _ranks(listed[: size.value - special_count])
     text = TextRules(config.field("pattern").text(), whole_piece=True)
-    try:
+    with located(f"{source}: "):
         return vocabulary_by_concatenation(
             ranks,
             ids={token: special_count + rank for token, rank in ranks.items()},
             text=text,
             special_tokens={name: token for token, name in enumerate(names)},
         )
-    except VocabularyError as error:
-        raise VocabularyFileError(f"{source}: {error}") from None
 
 
 def _special_tokens(root: Node, count: int) -> Sequence[str]:

@@ -1,90 +1,63 @@
 r"""How many tokens a piece has, or any part of it, without a list of them.
 
+Source: `count`, `count_till_limit` and `IntervalEncoding` of GitHub's `bpe` crate
+(https://github.com/github/rust-gems/tree/main/crates/bpe, README, "Interval counting").
+
 A piece, and limits
 -------------------
 
-    `count` is the number of tokens that a piece encodes to, and
-    `count_till_limit` the same if it is at most the limit, else None.
-
-Source: `count` and `count_till_limit` of GitHub's `bpe` crate
-(https://github.com/github/rust-gems/tree/main/crates/bpe). Theirs gives up
-when its search holds more than the limit and ten tokens; ten is a guess, and
-there is a piece of two tokens on which the search holds more than twelve.
+Call a place a *border* if a token of the final encoding ends there. The tokens before a border are
+the encoding of the prefix that ends there.
 
 When is it certain that a piece has more tokens than the limit?
-    Call a place a *border* if a token of the final encoding ends there. The
-    tokens before a border are the encoding of the prefix that ends there. So
-    if there is a border b before the end of the piece, the final count is at
-    least one more than the count of the prefix of length b.
+    If there is a border before the end of the piece, the final count is at least one more than that
+    of the prefix up to there. A token that covers the place `at` and goes on beyond it starts so
+    many bytes before it that what is there up to `at` is the beginning of a longer token. The
+    automaton knows the most bytes of which that is true (`open_lengths`): never more than the
+    longest token has, mostly a few. So among these last places, and `at` itself, is a border. Once
+    all their prefixes have at least `limit` tokens, and there is a byte more, the final count is
+    above the limit. Else the last prefix itself tells the final count: its own.
 
-    Of any `longest` places in a row, as many as the longest token has bytes,
-    one is a border: a token that covered them all would be longer. So once
-    `longest` prefixes in a row have at least `limit` tokens, and there is a
-    byte more, the final count is above the limit. Else the last prefix itself
-    tells the final count: its own.
-
-How much is read
-    No prefix has less than its length divided by `longest` tokens. So of a
-    piece that is too long no more than `limit * longest` bytes are read, and
-    one: that there is one more. Ordinarily it is much less.
-
-A smaller window
-    A token that covers the place `at` and goes on beyond it starts so many
-    bytes before it that what is there up to `at` is the beginning of a longer
-    token. The automaton knows the most bytes of which that is true
-    (`open_lengths`). So among these last places, and `at` itself, is a border:
-    never more than the longest token has bytes, mostly a few. This is the same
-    proof with the window that is really needed, and `count_till_limit` uses it.
+    No prefix has fewer tokens than its length divided by the length of the longest token. So of a
+    piece that is too long no more than `limit` times that length is read, and one byte. GitHub's
+    gives up when its search holds more than the limit and ten tokens; ten is a guess, and there is
+    a piece of two tokens on which the search holds more than twelve.
 
 What the source leaves open
-    A byte that is no token and comes after the place where it is certain is
-    not read, and so is no error.
+    A byte that is no token and comes after the place where it is certain is not read, and so is no
+    error.
 
 Any part
 --------
 
-How many tokens any part of a text encodes to, without encoding the part.
-
-Source: `IntervalEncoding` of GitHub's `bpe` crate
-(https://github.com/github/rust-gems/tree/main/crates/bpe, README, "Interval
-counting").
-
 The tree of prefixes
-    Let the parent of a prefix be the prefix without its last token (see
-    `encoders`). That makes a tree, whose root is the empty prefix. The way
-    from the root to a prefix is its encoding, and its depth is the number of
-    its tokens.
+    Let the parent of a prefix be the prefix without its last token. That makes a tree, whose root
+    is the empty prefix. The way from the root to a prefix is its encoding, and its depth is the
+    number of its tokens.
 
 Counting the part from `start` to `stop`
-    Encode from `start` on, as `encoders.backtracking` does, and after each
-    token ask whether its end lies on the way to `stop` and whether it is the
-    last token of the prefix that ends there. Once it is, the rest is known:
-    the difference of two depths.
+    Encode from `start` on, as `encoders.backtracking` does, and after each token ask whether its
+    end lies on the way to `stop` and whether it is the last token of the prefix that ends there.
+    Once it is, the rest is known: the difference of two depths.
 
 Why this is the same answer
-    Say that happens at `end`, with the token t. The tokens from `start` to
-    `end` are an encoding whose last token is t. The way to `stop` is an
-    encoding too, and so is the part of it that begins with this same t. Each
-    two neighbours in the one or the other are compatible, so all neighbours
-    are when they are joined at t; and what has compatible neighbours, of
-    tokens that encode to themselves, is the encoding of what it spells (see
-    `encoders.backtracking`). That needs t itself on both sides, not only a
-    border at the same place. GitHub's asks about the token after t as well,
-    which the proof does not need. The tokens need not be the ones that a search
-    through the whole part would keep: two encodings of the part do not exist.
+    Say that happens at `end`, with the token t. The tokens from `start` to `end` are an encoding
+    whose last token is t, and the way to `stop` has a part that begins with this same t. Joined at
+    t, all neighbours are compatible, and what has compatible neighbours, of tokens that encode to
+    themselves, is the encoding of what it spells (see `encoders.backtracking`). That needs t itself
+    on both sides, not only a border at the same place; GitHub's asks about the token after t as
+    well, which the proof does not need. The tokens need not be the ones that a search through the
+    whole part would keep: two encodings of the part do not exist.
 
 Representation
-    Prefixes are numbered in an order in which each is followed at once by all
-    that lie below it in the tree: `places[i]` is the number of the prefix of
-    length `i`, and `beyond[i]` the first number that is not below it. So
-    whether `stop` lies below `end` is a comparison of numbers.
+    Prefixes are numbered in an order in which each is followed at once by all that lie below it in
+    the tree: `places[i]` is the number of the prefix of length `i`, and `beyond[i]` the first
+    number that is not below it. So whether `stop` lies below `end` is a comparison of numbers.
 
 How long it takes
-    Preparation is linear. Typically a few tokens suffice to meet the way to
-    `stop`, wherever the part begins and ends, so counting takes constant time;
-    nothing is copied. Where all letters are alike and the tokens' lengths do
-    not fit, the two never meet, and the part is encoded to its end, in linear
-    time.
+    Preparation is linear. Typically a few tokens suffice to meet the way to `stop`, so counting
+    takes constant time. Where all letters are alike and the tokens' lengths do not fit, the two
+    never meet, and the part is encoded to its end, in linear time.
 """
 
 from array import array

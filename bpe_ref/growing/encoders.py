@@ -1,59 +1,50 @@
 """A text that grows at its end or at its front, and what it encodes to at any moment.
 
-    The encoding of a text is its last token, after the encoding of what is
-    left without it. So remember the last token of every prefix, and the number
-    of tokens up to there; one more byte is one more prefix. What is left of an
-    encoding without its *first* token is an encoding too. So if the text grows
-    at its front, remember the first token of every suffix.
+    The encoding of a text is its last token, after the encoding of what is left without it. So
+    remember the last token of every prefix, and the number of tokens up to there; one more byte is
+    one more prefix. What is left of an encoding without its *first* token is an encoding too. So if
+    the text grows at its front, remember the first token of every suffix.
 
 Source: `AppendableEncoder` and `PrependableEncoder` of GitHub's `bpe` crate
-(https://github.com/github/rust-gems/tree/main/crates/bpe, README, "Incremental
-encoding"). Theirs cannot list the tokens, and go wrong where `compatibility`
-explains; these are right for every vocabulary.
-
-Representation
-    Bytes are in the order in which they came. After `n` bytes there are `n + 1`
-    parts of the text: prefixes, or suffixes if it grows at its front. For the
-    part of length `i`, `states[i]` is the state of the automaton, `tokens[i]`
-    the place (see `Derivations`) of its newest token, the last or the first one
-    of the text, and `counts[i]` the number of its tokens.
+(https://github.com/github/rust-gems/tree/main/crates/bpe, README, "Incremental encoding"). Theirs
+cannot list the tokens, and go wrong where `compatibility` explains; these are right for every
+vocabulary.
 
 Invariant
-    `tokens[i]` is the newest token of what the part of length `i` encodes to
-    alone. Nothing in it depends on later bytes, so to shorten the text is to
-    forget the entries at the end.
+    Bytes are in the order in which they came. For the part of the text of length `i`, a prefix, or
+    a suffix if the text grows at its front, `states[i]` is the state of the automaton, `tokens[i]`
+    the place (see `Derivations`) of its newest token, and `counts[i]` the number of its tokens.
+    Nothing in them depends on later bytes, so to shorten the text is to forget the entries at the
+    end.
 
 Both directions
-    A text that grows at its front is one that grows at its end, spelled
-    backwards. Only merging is no mirror image: of two equal pairs the left one
-    merges first. But compatibility already knows that. So `_Direction` has an
-    automaton of the tokens spelled backwards, and asks about compatibility with
-    the new token on the left.
+    A text that grows at its front is one that grows at its end, spelled backwards. Only merging is
+    no mirror image: of two equal pairs the left one merges first. But compatibility already knows
+    that. So `_Direction` has an automaton of the tokens spelled backwards, and asks about
+    compatibility with the new token on the left.
 
 Why this is the same answer as encoding every part
-    See `encoders.prefix_table`: of the tokens that end at a place, exactly one
-    is compatible with the last token before it.
+    See `encoders.prefix_table`: of the tokens that end at a place, exactly one is compatible with
+    the last token before it.
 
 Why a byte takes constant time, amortised
-    The automaton lists the tokens that end here without looking at the text
-    again, and of those no more are tried than there are, which is a constant
-    of the vocabulary. Whoever truncates and appends again and again may pay
-    for the same falls of the automaton each time, at most as many as the
-    longest token has bytes.
+    The automaton lists the tokens that end here, whose number is bounded by the vocabulary, without
+    looking at the text again. Whoever truncates and appends again and again may pay for the same
+    falls of the automaton each time, at most as many as the longest token has bytes.
 
 What the source leaves open
-    `PrependEncoder.extend` takes the bytes in the order of the text, and puts
-    the last of them in front first: `extend(b"ab")` makes `c` into `abc`.
-    GitHub's takes them in the order in which they are put in front.
+    `PrependEncoder.extend` takes the bytes in the order of the text, and puts the last of them in
+    front first: `extend(b"ab")` makes `c` into `abc`. GitHub's takes them in the order in which
+    they are put in front.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NoReturn
 
-from bpe_ref.errors import ParameterError, SymbolError
+from bpe_ref.errors import ParameterError
 from bpe_ref.parameters import check_index
-from bpe_ref.vocabulary import Vocabulary
+from bpe_ref.vocabulary import Vocabulary, missing_symbol
 from bpe_ref.vocabulary.automata import (
     KEYS,
     ROOT,
@@ -80,10 +71,7 @@ def raise_for_byte(byte: object, place: int) -> NoReturn:
     """
     if type(byte) is not int or not 0 <= byte <= 0xFF:
         raise ParameterError("byte", byte, "must be an int in [0, 255]")
-    raise SymbolError(
-        f"byte 0x{byte:02X} at position {place} of the piece is not a token "
-        "of this vocabulary, so the piece cannot be encoded"
-    )
+    raise missing_symbol(byte, place)
 
 
 def as_bytes_given(name: str, piece: object) -> Iterable[int]:
@@ -139,7 +127,6 @@ class _GrowingEncoder:
     _forwards: bool
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        """Start with the empty piece. The tables are built once for each vocabulary."""
         direction = vocabulary.remember(_at_the_end if self._forwards else _at_the_front)
         automaton = direction.automaton
         self._steps, self._falls = automaton.steps, automaton.falls
@@ -156,6 +143,11 @@ class _GrowingEncoder:
     def __len__(self) -> int:
         """Return the number of bytes."""
         return len(self._letters)
+
+    @property
+    def piece(self) -> bytes:
+        """The bytes so far, in the order of the text."""
+        return bytes(self._letters if self._forwards else reversed(self._letters))
 
     @property
     def token_count(self) -> int:
@@ -201,6 +193,15 @@ class _GrowingEncoder:
         tokens.append(token)
         self._counts.append(self._counts[rest] + 1)
 
+    def extend(self, piece: Iterable[int]) -> None:
+        """Add bytes, given in the order of the text, those next to the old ones first.
+
+        Raises as `push` does, at the first byte that cannot be added; those before it are.
+        """
+        given = as_bytes_given("piece", piece)
+        for byte in given if self._forwards else reversed(list(given)):
+            self.push(byte)
+
     def truncate(self, length: int) -> None:
         """Keep the `length` bytes that came first. Raises `ParameterError` if there are fewer."""
         check_index("length", length, len(self))
@@ -244,20 +245,6 @@ class AppendEncoder(_GrowingEncoder):
 
     _forwards = True
 
-    @property
-    def piece(self) -> bytes:
-        """The bytes so far."""
-        return bytes(self._letters)
-
-    def extend(self, piece: Iterable[int]) -> None:
-        """Append bytes, one after the other.
-
-        Raises as `push` does, at the first byte that cannot be appended; those
-        before it are.
-        """
-        for byte in as_bytes_given("piece", piece):
-            self.push(byte)
-
     def prefix_counts(self) -> Sequence[int]:
         """Return the number of tokens of every prefix, by its length, as a copy."""
         return self._counts.copy()
@@ -277,8 +264,6 @@ class PrependEncoder(_GrowingEncoder):
     >>> vocabulary = vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ba": 2, b"ab": 3})
     >>> encoder = PrependEncoder(vocabulary)
     >>> encoder.extend(b"ba")
-    >>> encoder.token_count, encoder.tokens()
-    (1, [2])
     >>> encoder.push(ord("a"))
     >>> encoder.token_count, encoder.tokens(), encoder.piece
     (2, [0, 2], b'aba')
@@ -288,20 +273,6 @@ class PrependEncoder(_GrowingEncoder):
     """
 
     _forwards = False
-
-    @property
-    def piece(self) -> bytes:
-        """The bytes so far, in the order of the text."""
-        return bytes(reversed(self._letters))
-
-    def extend(self, piece: Iterable[int]) -> None:
-        """Put bytes in front, given in the order of the text.
-
-        Raises as `push` does, at the last byte that cannot be put there; those
-        after it are.
-        """
-        for byte in reversed(list(as_bytes_given("piece", piece))):
-            self.push(byte)
 
     def count_of_suffix(self, length: int) -> int:
         """Return the number of tokens that the last `length` bytes encode to alone.

@@ -13,14 +13,14 @@ from typing import Any, Final, Literal, TypeVar
 
 from bpe_ref.added_tokens import any_of
 from bpe_ref.completions import encode_with_unstable
-from bpe_ref.decoders.offsets import decode_with_offsets
+from bpe_ref.decoders.to_bytes import decode_with_offsets
 from bpe_ref.errors import SpecialTokenError, shown
+from bpe_ref.finding import registered_vocabulary
 from bpe_ref.models.byte_bpe import ByteBPE, encode_bytes
 from bpe_ref.tokenizer import tokenizer_of
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_concatenation
 
-ENCODINGS: "Final[dict[str, Encoding]]" = {}
-"""Those that `get_encoding` has built; no more than there are names."""
+_ENCODINGS: "Final[dict[str, Encoding]]" = {}  # registered ones, by name
 
 _ALL: Final = "all"
 _NOBODY: Final[frozenset[str]] = frozenset()
@@ -265,7 +265,7 @@ class Encoding:
 
     def __getstate__(self) -> object:
         """Return the name of an encoding that has one, else what it is built from."""
-        if self is ENCODINGS.get(self.name):
+        if self is _ENCODINGS.get(self.name):
             return self.name
         return {
             "name": self.name,
@@ -277,8 +277,7 @@ class Encoding:
     def __setstate__(self, value: object) -> None:
         """Become the encoding of that name, or build it."""
         if isinstance(value, str):
-            registry = import_module("bpe_ref.like_tiktoken.registry")  # which imports this module
-            self.__dict__ = registry.get_encoding(value).__dict__
+            self.__dict__ = registered_encoding(value).__dict__
         elif isinstance(value, dict):
             Encoding.__init__(self, **value)
 
@@ -302,6 +301,18 @@ class Encoding:
     def _content(self, token: int) -> bytes | None:
         vocabulary = self._vocabulary
         return vocabulary.tokens.get(token, vocabulary.special_bytes.get(token))
+
+
+def registered_encoding(name: str) -> Encoding:
+    """Return the encoding of a registered vocabulary, the same object each time.
+
+    >>> registered_encoding("cl100k")
+    Traceback (most recent call last):
+    bpe_ref.errors.UnknownVocabularyError: a registered vocabulary must be one of gpt2, ...
+    """
+    if name not in _ENCODINGS:
+        _ENCODINGS[name] = Encoding.of(name, registered_vocabulary(name))
+    return _ENCODINGS[name]
 
 
 _DISALLOWED: Final = (

@@ -2,8 +2,7 @@
 
 from typing import Final
 
-from bpe_ref.finding import registered_vocabulary
-from bpe_ref.like_tiktoken.core import ENCODINGS, Encoding
+from bpe_ref.like_tiktoken.core import Encoding, registered_encoding
 from bpe_ref.registry import REGISTRY
 
 _OTHERS: Final = frozenset({"voyage3_base"})  # registered here, but not tiktoken's
@@ -32,11 +31,9 @@ def get_encoding(encoding_name: str) -> Encoding:
     if not isinstance(encoding_name, str):
         # tiktoken raises this kind of error here
         raise ValueError(f"Expected a string in get_encoding, got {type(encoding_name)}")  # noqa: TRY004
-    if encoding_name not in ENCODINGS:
-        if encoding_name not in list_encoding_names():
-            raise ValueError(
-                f"Unknown encoding {encoding_name}.\n"
-                f"Encodings known: {', '.join(list_encoding_names())}"
-            )
-        ENCODINGS[encoding_name] = Encoding.of(encoding_name, registered_vocabulary(encoding_name))
-    return ENCODINGS[encoding_name]
+    if encoding_name not in list_encoding_names():
+        raise ValueError(
+            f"Unknown encoding {encoding_name}.\n"
+            f"Encodings known: {', '.join(list_encoding_names())}"
+        )
+    return registered_encoding(encoding_name)

@@ -17,9 +17,21 @@ Where it differs
 
 from bpe_ref.like_tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 from bpe_ref.like_tokenizers.encodings import Encoding
-from bpe_ref.like_tokenizers.patterns import Regex
 from bpe_ref.like_tokenizers.tokenizer import Tokenizer
 from bpe_ref.like_tokenizers.tokens import AddedToken
+from bpe_ref.patterns import matches
+
+
+def Regex(pattern: str) -> matches.Regex:  # noqa: N802 -- the library's name
+    """Return a regular expression. Raises `PatternError` if it is none.
+
+    >>> Regex("a+").source
+    'a+'
+    """
+    regex = matches.Regex(pattern)
+    regex.compile()
+    return regex
+
 
 __all__ = [
     "AddedToken",

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from bpe_ref import decoders as definition
 from bpe_ref.components import Decoder
 from bpe_ref.like_tokenizers.decode_stream import DecodeStream
-from bpe_ref.like_tokenizers.patterns import to_pattern
+from bpe_ref.like_tokenizers.inputs import to_pattern
 from bpe_ref.patterns.matches import Regex
 
 __all__ = [

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterable
+from typing import Any
 
 from bpe_ref import encoding as definition
 from bpe_ref.aligned_text import Span
@@ -9,7 +10,6 @@ from bpe_ref.errors import ParameterError
 from bpe_ref.parameters import check_count
 from bpe_ref.post_processors.padding import Padding
 from bpe_ref.post_processors.truncation import truncate
-from bpe_ref.vocabulary.merges import TokenId
 
 SIDES = {"right": "Right", "left": "Left"}
 """The directions' names in Python, and in files."""
@@ -24,6 +24,11 @@ def side(direction: object) -> str:
     if not isinstance(direction, str) or direction not in SIDES:
         raise ParameterError("direction", direction, "must be one of left, right")
     return SIDES[direction]
+
+
+def _listed(name: str, meaning: str) -> Any:
+    """Return the property that is an attribute of the frozen encoding, as a list."""
+    return property(lambda owner: list(getattr(owner.value, name)), doc=meaning)
 
 
 class Encoding:
@@ -53,52 +58,22 @@ class Encoding:
         values = [encoding.value for encoding in encodings]
         return Encoding(definition.merge(values, growing_offsets=growing_offsets))
 
-    @property
-    def ids(self) -> list[TokenId]:
-        """The tokens."""
-        return list(self.value.ids)
-
-    @property
-    def type_ids(self) -> list[int]:
-        """The number of the part of the input that each token belongs to."""
-        return list(self.value.type_ids)
-
-    @property
-    def tokens(self) -> list[str]:
-        """The tokens' strings."""
-        return list(self.value.tokens)
-
-    @property
-    def word_ids(self) -> list[int | None]:
-        """The number of each token's word."""
-        return list(self.value.words)
+    ids = _listed("ids", "The tokens.")
+    type_ids = _listed("type_ids", "The number of the part of the input of each token.")
+    tokens = _listed("tokens", "The tokens' strings.")
+    word_ids = _listed("words", "The number of each token's word.")
+    offsets = _listed("offsets", "The characters of each token.")
+    special_tokens_mask = _listed("special_tokens_mask", "1 for what a template or padding added.")
+    attention_mask = _listed("attention_mask", "0 for padding.")
+    sequence_ids = _listed("sequence_ids", "The text of each token.")
 
     @property
     def words(self) -> list[int | None]:
-        """The same, under its old name."""
+        """The same as `word_ids`, under its old name."""
         message = "Encoding.words is deprecated, please use Encoding.word_ids instead."
         warnings.warn(message, DeprecationWarning, stacklevel=2)
-        return self.word_ids
-
-    @property
-    def offsets(self) -> list[Span]:
-        """The characters of each token."""
-        return list(self.value.offsets)
-
-    @property
-    def special_tokens_mask(self) -> list[int]:
-        """1 for what a template or padding added."""
-        return list(self.value.special_tokens_mask)
-
-    @property
-    def attention_mask(self) -> list[int]:
-        """0 for padding."""
-        return list(self.value.attention_mask)
-
-    @property
-    def sequence_ids(self) -> list[int | None]:
-        """The text of each token."""
-        return list(self.value.sequence_ids)
+        found: list[int | None] = self.word_ids
+        return found
 
     @property
     def n_sequences(self) -> int:

@@ -1,10 +1,11 @@
-"""What the methods of `Tokenizer` take: texts, words, pairs of them, and ids."""
+"""What methods and components take: texts, words, pairs of them, ids, and patterns."""
 
 from collections.abc import Iterable
 from operator import index
 from typing import Any, TypeAlias
 
 from bpe_ref.errors import ParameterError, TokenIdError, shown
+from bpe_ref.patterns.matches import Literal, Regex
 from bpe_ref.vocabulary.merges import TokenId
 
 Text: TypeAlias = str | list[str] | tuple[str, ...]
@@ -14,6 +15,15 @@ ID_LIMIT = 1 << 32
 """Ids are below this."""
 
 _PAIR = 2
+
+
+def to_pattern(pattern: str | Regex) -> Literal | Regex:
+    """Return a pattern: a text stands for itself.
+
+    >>> to_pattern("a+")
+    Literal(text='a+')
+    """
+    return Literal(pattern) if isinstance(pattern, str) else pattern
 
 
 def as_text(name: str, value: Any, *, is_pretokenized: bool) -> Text:
@@ -32,12 +42,16 @@ def as_text(name: str, value: Any, *, is_pretokenized: bool) -> Text:
     return value
 
 
-def as_pair(value: Any, *, is_pretokenized: bool) -> tuple[Text, Text | None]:
-    """Return the one or two texts that an element of a batch is.
+def as_pairs(batch: Any, *, is_pretokenized: bool) -> list[tuple[Text, Text | None]]:
+    """Return the one or two texts that each element of a batch is.
 
-    >>> as_pair(["a", "b"], is_pretokenized=False), as_pair(["a", "b"], is_pretokenized=True)
-    (('a', 'b'), (['a', 'b'], None))
+    >>> as_pairs([["a", "b"]], is_pretokenized=False), as_pairs([["a", "b"]], is_pretokenized=True)
+    ([('a', 'b')], [(['a', 'b'], None)])
     """
+    return [_pair(element, is_pretokenized=is_pretokenized) for element in as_batch("input", batch)]
+
+
+def _pair(value: Any, *, is_pretokenized: bool) -> tuple[Text, Text | None]:
     value = value.tolist() if hasattr(value, "tolist") else value
     try:
         return as_text("input", value, is_pretokenized=is_pretokenized), None

@@ -5,13 +5,11 @@ import base64
 from collections.abc import Iterable
 
 from bpe_ref.components import Normalizer
-from bpe_ref.like_tokenizers.patterns import to_pattern
+from bpe_ref.like_tokenizers.inputs import to_pattern
 from bpe_ref.normalizers import precompiled, replacing, sequence, stripping
 from bpe_ref.normalizers.bert import BertNormalizer
-from bpe_ref.normalizers.byte_level import ByteLevel
-from bpe_ref.normalizers.forms import NFC, NFD, NFKC, NFKD
-from bpe_ref.normalizers.lowercase import Lowercase
-from bpe_ref.normalizers.nmt import Nmt
+from bpe_ref.normalizers.normalization_forms import NFC, NFD, NFKC, NFKD
+from bpe_ref.normalizers.rewriting import ByteLevel, Lowercase, Nmt
 from bpe_ref.normalizers.stripping import StripAccents
 from bpe_ref.patterns.matches import Regex
 

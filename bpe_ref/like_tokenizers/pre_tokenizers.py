@@ -5,15 +5,13 @@ from collections.abc import Iterable
 
 from bpe_ref.components import PreTokenizer
 from bpe_ref.errors import ParameterError
-from bpe_ref.like_tokenizers.patterns import to_pattern
+from bpe_ref.like_tokenizers.inputs import to_pattern
 from bpe_ref.patterns.matches import Regex
-from bpe_ref.pre_tokenizers import byte_level, digits, punctuation, sequence, split_by_pattern
-from bpe_ref.pre_tokenizers.char_delimiter_split import CharDelimiterSplit
-from bpe_ref.pre_tokenizers.fixed_length import FixedLength
+from bpe_ref.pre_tokenizers import byte_level, character_classes, sequence, split_by_pattern
+from bpe_ref.pre_tokenizers.character_classes import BertPreTokenizer, Whitespace, WhitespaceSplit
 from bpe_ref.pre_tokenizers.metaspace import Metaspace
-from bpe_ref.pre_tokenizers.punctuation import BertPreTokenizer
+from bpe_ref.pre_tokenizers.split_by_pattern import CharDelimiterSplit, FixedLength
 from bpe_ref.pre_tokenizers.unicode_scripts import UnicodeScripts
-from bpe_ref.pre_tokenizers.whitespace import Whitespace, WhitespaceSplit
 
 __all__ = [
     "BertPreTokenizer",
@@ -46,14 +44,14 @@ def ByteLevel(
     return byte_level.ByteLevel(add_prefix_space, trim_offsets, use_regex)
 
 
-def Digits(individual_digits: bool = False) -> digits.Digits:
+def Digits(individual_digits: bool = False) -> character_classes.Digits:
     """Return the pre-tokenizer that cuts out digits."""
-    return digits.Digits(individual_digits)
+    return character_classes.Digits(individual_digits)
 
 
-def Punctuation(behavior: str = "isolated") -> punctuation.Punctuation:
+def Punctuation(behavior: str = "isolated") -> character_classes.Punctuation:
     """Return the pre-tokenizer that cuts at punctuation."""
-    return punctuation.Punctuation(_behavior(behavior))
+    return character_classes.Punctuation(_behavior(behavior))
 
 
 def Sequence(pretokenizers: Iterable[PreTokenizer]) -> sequence.Sequence:

@@ -1,7 +1,14 @@
 """`AddedToken` as the Python package `tokenizers` has it."""
 
+from typing import Any
+
 from bpe_ref import added_tokens as definition
 from bpe_ref.errors import ParameterError
+
+
+def _fixed(name: str, meaning: str) -> Any:
+    """Return the property that was given once."""
+    return property(lambda owner: owner._fixed[name], doc=meaning)  # noqa: SLF001 -- its owner
 
 
 class AddedToken:
@@ -25,25 +32,14 @@ class AddedToken:
     ) -> None:
         self.content = "" if content is None else content
         self.special = special
-        self._single_word, self._lstrip, self._rstrip = single_word, lstrip, rstrip
+        self._fixed = {"single_word": single_word, "lstrip": lstrip, "rstrip": rstrip}
         self._normalized = normalized
         if not isinstance(self.content, str):
             raise ParameterError("content", content, "must be a str")
 
-    @property
-    def single_word(self) -> bool:
-        """Whether it must not touch a letter."""
-        return self._single_word
-
-    @property
-    def lstrip(self) -> bool:
-        """Whether it takes the white space before it."""
-        return self._lstrip
-
-    @property
-    def rstrip(self) -> bool:
-        """Whether it takes the white space behind it."""
-        return self._rstrip
+    single_word = _fixed("single_word", "Whether it must not touch a letter.")
+    lstrip = _fixed("lstrip", "Whether it takes the white space before it.")
+    rstrip = _fixed("rstrip", "Whether it takes the white space behind it.")
 
     @property
     def normalized(self) -> bool:
@@ -54,12 +50,7 @@ class AddedToken:
     def value(self) -> definition.AddedToken:
         """The frozen token that this is now."""
         return definition.AddedToken(
-            self.content,
-            single_word=self.single_word,
-            lstrip=self.lstrip,
-            rstrip=self.rstrip,
-            normalized=self.normalized,
-            special=self.special,
+            self.content, **self._fixed, normalized=self.normalized, special=self.special
         )
 
     @classmethod

@@ -22,11 +22,9 @@ from dataclasses import dataclass
 
 from bpe_ref.aligned_text import AlignedText, Change
 from bpe_ref.errors import ParameterError
-from bpe_ref.normalizers.forms import NFD
-from bpe_ref.normalizers.lowercase import Lowercase, lowercase
-from bpe_ref.normalizers.normalization_forms import to_form
+from bpe_ref.normalizers.normalization_forms import NFD, to_form
 from bpe_ref.normalizers.normalizer_tables import one_of
-from bpe_ref.normalizers.rewriting import rewritten, without
+from bpe_ref.normalizers.rewriting import Lowercase, lowercase, rewritten, without
 from bpe_ref.parameters import check_flag
 
 

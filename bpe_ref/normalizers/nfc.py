@@ -29,15 +29,19 @@ What the sources leave open
 import unicodedata
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import Final
 
-from bpe_ref.aligned_text import AlignedText, Change
+from bpe_ref.aligned_text import AlignedText
 from bpe_ref.components import Meeting
-from bpe_ref.data import table
-from bpe_ref.normalizers.normalization_forms import compose, decompose, meeting_in_form
-from bpe_ref.patterns.unicode_tables import TABLES, to_ranges
+from bpe_ref.normalizers.normalization_forms import (
+    UnicodeData,
+    meeting_in_form,
+    new_classes,
+    new_parts,
+)
+from bpe_ref.patterns.unicode_tables import TABLES, characters_in
 
 _PINNED_VERSION = (16, 0, 0)
-_STARTER = 0  # the combining class of what is no mark
 
 
 def nfc(text: str) -> str:
@@ -64,17 +68,7 @@ def nfc_by_definition(text: str) -> str:
     >>> nfc_by_definition("a\u0301\u0323") == "\u1ea1\u0301"  # the mark below comes first
     True
     """
-    return "".join(character for character, _ in nfc_changes(text))
-
-
-def nfc_changes(text: str) -> list[Change]:
-    """Return the changes that bring a text into the form; see `normalization_forms` for them.
-
-    >>> nfc_changes("e\u0301a") == [("\u00e9", -1), ("a", 0)]
-    True
-    """
-    decomposed = decompose(text, _decomposition, _combining_class)
-    return compose(decomposed, _composite, _combining_class)
+    return "".join(character for character, _ in _PINNED.changes("NFC", text))
 
 
 @dataclass(frozen=True)
@@ -89,7 +83,7 @@ class PinnedNFC:
         """Return the text in the form. A composite stands for both of its parts."""
         if nfc(text.text) == text.text:
             return text
-        changed = text.transform(nfc_changes(text.text))
+        changed = text.transform(_PINNED.changes("NFC", text.text))
         stops = [*(start for start, _ in changed.spans[1:]), text.end]
         spans = zip(changed.spans, stops, strict=True)
         return replace(changed, spans=tuple((at, max(end, stop)) for (at, end), stop in spans))
@@ -103,65 +97,13 @@ class PinnedNFC:
         return meeting_in_form(nfc, left, right)
 
 
-def _combining_class(character: str) -> int:
-    if character in _hidden():
-        return _STARTER
-    return _new_classes().get(character) or unicodedata.combining(character)
-
-
-def _decomposition(character: str) -> str:
-    """Return the full canonical decomposition; most characters are their own."""
-    parts = _new_decompositions().get(character)
-    if parts is not None:
-        return "".join(map(_decomposition, parts))
-    if character in _hidden():
-        return character
-    return unicodedata.normalize("NFD", character)
-
-
-def _composite(first: str, second: str) -> str | None:
-    """Return the primary composite of two characters, if they have one.
-
-    Python is asked only for neighbours in canonical order, so that a single character in its
-    answer can only be their composite.
-    """
-    new = _new_composites().get(first + second)
-    if new is not None or not _hidden().isdisjoint(first + second):
-        return new
-    joined = unicodedata.normalize("NFC", first + second)
-    return joined if len(joined) == 1 else None
-
-
-@cache
-def _new_classes() -> dict[str, int]:
-    """Return the combining class of each mark that Unicode 14.0 lacks."""
-    entries = (entry.split("=") for entry in table("unicode")["NEW_COMBINING_CLASSES"].split())
-    return {chr(int(mark, 16)): int(number) for mark, number in entries}
-
-
-@cache
-def _new_decompositions() -> dict[str, str]:
-    """Return the two parts of each primary composite that Unicode 14.0 lacks."""
-    entries = (entry.split("=") for entry in table("unicode")["NEW_COMPOSITIONS"].split())
-    return {
-        chr(int(composite, 16)): "".join(chr(int(part, 16)) for part in parts.split("+"))
-        for composite, parts in entries
-    }
-
-
-@cache
-def _new_composites() -> dict[str, str]:
-    return {parts: composite for composite, parts in _new_decompositions().items()}
-
-
 @cache
 def _hidden() -> frozenset[str]:
     """Return what the installed Python assigns and Unicode 16.0 does not."""
     if _installed_version() <= _PINNED_VERSION:
         return frozenset()
-    unassigned = to_ranges(TABLES["unicode-16.0"].code_points("Cn"))
-    characters = (chr(c) for first, last in unassigned for c in range(first, last + 1))
-    return frozenset(c for c in characters if unicodedata.category(c) != "Cn")
+    unassigned = characters_in(TABLES["unicode-16.0"].code_points("Cn"))
+    return frozenset(c for c in unassigned if unicodedata.category(c) != "Cn")
 
 
 @cache
@@ -172,13 +114,12 @@ def _disputed() -> frozenset[str]:
     """
     if _installed_version() >= _PINNED_VERSION:
         return _hidden()
-    decompositions = _new_decompositions()
-    return (
-        frozenset(_new_classes())
-        | frozenset(decompositions)
-        | frozenset(parts[0] for parts in decompositions.values())
-    )
+    parts = new_parts()
+    return frozenset({*new_classes(), *parts, *(pair[0] for pair in parts.values())})
 
 
 def _installed_version() -> tuple[int, ...]:
     return tuple(map(int, unicodedata.unidata_version.split(".")))
+
+
+_PINNED: Final = UnicodeData(lambda text: not _hidden().isdisjoint(text), new_classes, new_parts)

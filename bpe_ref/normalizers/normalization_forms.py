@@ -17,19 +17,21 @@ Characters that came after Unicode 9.0 are starters without decomposition, the e
 them. All others never change their normalization, by the stability that Annex 15 promises, and
 Python's `unicodedata` is asked about them.
 
-Source: the crate unicode-normalization-alignments 0.1.12, in tokenizers 0.23.3.
+Source: the crate unicode-normalization-alignments 0.1.12, in tokenizers 0.23.3
+(normalizers/unicode.rs).
 
 What the source leaves open
-    Surrogates are starters without decomposition.
+    Surrogates are starters without decomposition. A text that is in the form already keeps its
+    ranges.
 """
 
-import re
 import unicodedata
-from collections.abc import Callable
-from functools import lru_cache, partial
-from typing import Final, Literal, TypeAlias
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Final, Literal, TypeAlias, cast
 
-from bpe_ref.aligned_text import Change
+from bpe_ref.aligned_text import AlignedText, Change
 from bpe_ref.components import Meeting
 from bpe_ref.data import table
 from bpe_ref.normalizers.normalizer_tables import known_to_forms, unknown_to_forms
@@ -37,7 +39,6 @@ from bpe_ref.normalizers.normalizer_tables import known_to_forms, unknown_to_for
 Form: TypeAlias = Literal["NFC", "NFD", "NFKC", "NFKD"]
 """The name of a normalization form."""
 
-_REMEMBERED = 4096  # characters, pairs; a page of any script has fewer
 _STARTER = 0  # the combining class of what is no mark
 
 
@@ -58,99 +59,126 @@ def to_form(form: Form, text: str) -> str:
     return known_to_forms().sub(lambda known: unicodedata.normalize(form, known[0]), text)
 
 
+@dataclass(frozen=True, eq=False)
+class UnicodeData:
+    """What normalization must know of characters: Python's own data, made those of another version.
+
+    Attributes:
+        hides: returns whether there is a character in a text that the version does not know. Those
+            are starters without decomposition.
+        classes: returns the combining classes of marks that Python may lack.
+        parts: returns the two parts of primary composites that Python may lack.
+
+    """
+
+    hides: Callable[[str], object]
+    classes: Callable[[], Mapping[str, int]] = dict
+    parts: Callable[[], Mapping[str, str]] = dict
+
+    def changes(self, form: Form, text: str) -> list[Change]:
+        """Return the changes that bring a text into a form."""
+        changes = self._decomposed(text, "NFKD" if "K" in form else "NFD")
+        return self._composed(changes) if form.endswith("C") else changes
+
+    def _decomposed(self, text: str, form: Form) -> list[Change]:
+        """Decompose every character, and sort each run of marks by class; the sort is stable."""
+
+        def class_of(change: Change) -> int:
+            return self._combining_class(change[0])
+
+        ordered: list[Change] = []
+        marks: list[Change] = []
+        for character in text:
+            for index, part in enumerate(self._decomposition(character, form)):
+                change = (part, min(index, 1))
+                if class_of(change) == _STARTER:
+                    ordered += [*sorted(marks, key=class_of), change]
+                    marks = []
+                else:
+                    marks.append(change)
+        return ordered + sorted(marks, key=class_of)
+
+    def _composed(self, changes: list[Change]) -> list[Change]:
+        """Join each character with the last starter before it, where nothing blocks that.
+
+        Invariant: `composed[starter]` is the last starter, and the classes after it do not descend,
+        so that the last of them alone decides whether something blocks.
+        """
+        composites = {parts: composite for composite, parts in self.parts().items()}
+        composed: list[Change] = []
+        starter: int | None = None
+        for character, change in changes:
+            own_class = self._combining_class(character)
+            if starter is not None:
+                adjacent = starter == len(composed) - 1
+                if adjacent or self._combining_class(composed[-1][0]) < own_class:
+                    first, first_change = composed[starter]
+                    joined = composites.get(first + character) or self._composite(first + character)
+                    if joined is not None:
+                        composed[starter] = (joined, first_change + change - 1)
+                        continue
+            if own_class == _STARTER:
+                starter = len(composed)
+            composed.append((character, change))
+        return composed
+
+    def _combining_class(self, character: str) -> int:
+        if self.hides(character):
+            return _STARTER
+        return self.classes().get(character) or unicodedata.combining(character)
+
+    def _decomposition(self, character: str, form: Form) -> str:
+        """Return the full decomposition; most characters are their own."""
+        parts = self.parts().get(character)
+        if parts is not None:
+            return "".join(self._decomposition(part, form) for part in parts)
+        return character if self.hides(character) else unicodedata.normalize(form, character)
+
+    def _composite(self, pair: str) -> str | None:
+        """Return the primary composite that Python knows of two characters, if they have one.
+
+        Python is asked only for neighbours in canonical order, so that a single character in its
+        answer can only be their composite.
+        """
+        joined = pair if self.hides(pair) else unicodedata.normalize("NFC", pair)
+        return joined if len(joined) == 1 else None
+
+
+_ENGINE: Final = UnicodeData(lambda text: unknown_to_forms().search(text))
+
+
 def form_changes(form: Form, text: str) -> list[Change]:
     """Return the changes that bring a text into that form.
 
     >>> form_changes("NFC", "e\u0301a") == [("\u00e9", -1), ("a", 0)]
     True
     """
-    decomposes = partial(_decomposition, form="NFKD" if "K" in form else "NFD")
-    decomposed = decompose(text, decomposes, _combining_class)
-    return compose(decomposed, _composite, _combining_class) if form.endswith("C") else decomposed
+    return _ENGINE.changes(form, text)
 
 
-def decompose(
-    text: str, decomposition: Callable[[str], str], class_of: Callable[[str], int]
-) -> list[Change]:
-    """Decompose every character, and sort each run of marks by class; the sort is stable.
+@cache
+def new_classes() -> Mapping[str, int]:
+    """Return the combining class of each mark that Unicode 14.0 lacks, as Unicode 16.0 has them.
 
-    >>> decompose("ab", str, lambda character: 0)
-    [('a', 0), ('b', 0)]
+    >>> new_classes()["\u0897"]
+    230
     """
-
-    def class_of_change(change: Change) -> int:
-        return class_of(change[0])
-
-    ordered: list[Change] = []
-    marks: list[Change] = []
-    for character in text:
-        for index, part in enumerate(decomposition(character)):
-            change = (part, min(index, 1))
-            if class_of(part) == _STARTER:
-                ordered += [*sorted(marks, key=class_of_change), change]
-                marks = []
-            else:
-                marks.append(change)
-    return ordered + sorted(marks, key=class_of_change)
+    entries = (entry.split("=") for entry in table("unicode")["NEW_COMBINING_CLASSES"].split())
+    return {chr(int(mark, 16)): int(number) for mark, number in entries}
 
 
-def compose(
-    changes: list[Change],
-    composite: Callable[[str, str], str | None],
-    class_of: Callable[[str], int],
-) -> list[Change]:
-    """Join each character with the last starter before it, where nothing blocks that.
+@cache
+def new_parts() -> Mapping[str, str]:
+    """Return the two parts of each primary composite that Unicode 14.0 lacks.
 
-    Invariant: `composed[starter]` is the last starter, and the classes after it do not descend,
-    so that the last of them alone decides whether something blocks.
-
-    >>> compose([("a", 0), ("b", 0)], lambda first, second: "c", lambda character: 0)
-    [('c', -1)]
+    >>> new_parts()["\U000105c9"] == "\U000105d2\u0307"
+    True
     """
-    composed: list[Change] = []
-    starter: int | None = None
-    for character, change in changes:
-        own_class = class_of(character)
-        if starter is not None:
-            adjacent = starter == len(composed) - 1
-            if adjacent or class_of(composed[-1][0]) < own_class:
-                first, first_change = composed[starter]
-                joined = composite(first, character)
-                if joined is not None:
-                    composed[starter] = (joined, first_change + change - 1)
-                    continue
-        if own_class == _STARTER:
-            starter = len(composed)
-        composed.append((character, change))
-    return composed
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def _combining_class(character: str) -> int:
-    if unknown_to_forms().match(character):
-        return _STARTER
-    return unicodedata.combining(character)
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def _decomposition(character: str, form: Form) -> str:
-    """Return the full decomposition; most characters are their own."""
-    if unknown_to_forms().match(character):
-        return character
-    return unicodedata.normalize(form, character)
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def _composite(first: str, second: str) -> str | None:
-    """Return the primary composite of two characters, if they have one.
-
-    Python is asked only for neighbours in canonical order, so that a single character in its
-    answer can only be their composite.
-    """
-    if unknown_to_forms().search(first + second):
-        return None
-    joined = unicodedata.normalize("NFC", first + second)
-    return joined if len(joined) == 1 else None
+    entries = (entry.split("=") for entry in table("unicode")["NEW_COMPOSITIONS"].split())
+    return {
+        chr(int(composite, 16)): "".join(chr(int(part, 16)) for part in parts.split("+"))
+        for composite, parts in entries
+    }
 
 
 def meeting_in_form(normalize: Callable[[str], str], left: str, right: str) -> Meeting | None:
@@ -160,9 +188,9 @@ def meeting_in_form(normalize: Callable[[str], str], left: str, right: str) -> M
     before it. So nothing moves over the place, and x ends as it does alone. The second one may be
     composed with what comes behind it.
 
-    >>> meeting_in_form(partial(to_form, "NFC"), "a", "\u0301") is None
+    >>> meeting_in_form(NFC().normalize_text, "a", "\u0301") is None
     True
-    >>> "\u00e9" in meeting_in_form(partial(to_form, "NFC"), "a", "e").rights
+    >>> "\u00e9" in meeting_in_form(NFC().normalize_text, "a", "e").rights
     True
     """
     composites, seconds = _composition()
@@ -188,7 +216,7 @@ _SYLLABLES: Final = "".join(map(chr, range(0xAC00, 0xD7A4)))
 _WITH_FINALS: Final = range(28)
 
 
-@lru_cache(maxsize=1)
+@cache
 def _composition() -> tuple[dict[str, set[str]], frozenset[str]]:
     """Return the composites by the first character of their decomposition, and second parts.
 
@@ -202,10 +230,64 @@ def _composition() -> tuple[dict[str, set[str]], frozenset[str]]:
             seconds.add(chr(int(parts.split()[1], 16)))
             first = unicodedata.normalize("NFD", chr(code_point))[0]
             composites.setdefault(first, set()).add(chr(code_point))
-    unicode = table("unicode")
-    seconds.update(chr(int(e.split("=")[0], 16)) for e in unicode["NEW_COMBINING_CLASSES"].split())
-    for entry in unicode["NEW_COMPOSITIONS"].split():
-        composite, first, second = (chr(int(code, 16)) for code in re.split("[=+]", entry))
-        seconds.add(second)
-        composites.setdefault(first, set()).add(composite)
+    seconds.update(new_classes())
+    for composite, parts in new_parts().items():
+        seconds.add(parts[1])
+        composites.setdefault(parts[0], set()).add(composite)
     return composites, frozenset(seconds)
+
+
+@dataclass(frozen=True)
+class _InForm:
+    """What the four have in common; only the form differs."""
+
+    @property
+    def form(self) -> Form:
+        """The name of the form, which is that of the class."""
+        return cast("Form", type(self).__name__)
+
+    def normalize(self, text: AlignedText) -> AlignedText:
+        """Return the text in the form."""
+        if not text.starts_with_insertion and self.normalize_text(text.text) == text.text:
+            return text
+        return text.transform(form_changes(self.form, text.text))
+
+    def normalize_text(self, text: str) -> str:
+        """Return the text only."""
+        return to_form(self.form, text)
+
+    def meeting(self, left: str, right: str) -> Meeting | None:
+        """Return what the two characters become; see `components.Meeting`."""
+        return meeting_in_form(self.normalize_text, left, right)
+
+
+class NFC(_InForm):
+    """Canonical decomposition, then composition.
+
+    >>> NFC().normalize(AlignedText.of("e\u0301a")).spans
+    ((0, 1), (2, 3))
+    """
+
+
+class NFD(_InForm):
+    """Canonical decomposition.
+
+    >>> NFD().normalize(AlignedText.of("\u00e9a")).spans
+    ((0, 1), (0, 1), (1, 2))
+    """
+
+
+class NFKC(_InForm):
+    """Compatibility decomposition, then composition.
+
+    >>> NFKC().normalize_text("\ufb01 \u00b2")
+    'fi 2'
+    """
+
+
+class NFKD(_InForm):
+    """Compatibility decomposition.
+
+    >>> NFKD().normalize_text("\u210c")
+    'H'
+    """

@@ -13,7 +13,14 @@ import re
 from functools import lru_cache
 
 from bpe_ref.data import table
-from bpe_ref.patterns.unicode_tables import TABLES, to_ranges
+from bpe_ref.patterns.stand_ins import set_source
+from bpe_ref.patterns.unicode_tables import (
+    EVERY_CODE_POINT,
+    TABLES,
+    CodePoints,
+    code_point_range,
+    ranges_in,
+)
 
 _TABLE_COUNT = 16  # there are ten sets
 _FURTHER = re.compile(r"([0-9A-F]+)-([0-9A-F]+)/(\d)([+-][0-9A-F]+)")  # see LOWERCASE
@@ -25,11 +32,7 @@ def ranges_of(name: str) -> list[tuple[int, int]]:
     >>> ranges_of("LEADING")
     [(4352, 4447), (43360, 43388)]
     """
-    ranges = []
-    for text in table("normalizers")[name].split():
-        first, _, last = text.partition("-")
-        ranges.append((int(first, 16), int(last or first, 16)))
-    return ranges
+    return ranges_in(table("normalizers")[name])
 
 
 @lru_cache(maxsize=_TABLE_COUNT)
@@ -39,7 +42,7 @@ def one_of(name: str) -> re.Pattern[str]:
     >>> bool(one_of("COMBINING_MARKS").match("\u0301"))
     True
     """
-    return re.compile(f"[{_written(ranges_of(name))}]")
+    return re.compile(set_source(_set_of(ranges_of(name))))
 
 
 @lru_cache(maxsize=1)
@@ -52,7 +55,7 @@ def unknown_to_forms() -> re.Pattern[str]:
     >>> bool(unknown_to_forms().match("\u1df6"))  # a mark since Unicode 10.0
     True
     """
-    return re.compile(f"[{_unknown()}]")
+    return re.compile(set_source(_unknown()))
 
 
 @lru_cache(maxsize=1)
@@ -62,12 +65,16 @@ def known_to_forms() -> re.Pattern[str]:
     >>> known_to_forms().findall("ab\u1df6c")
     ['ab', 'c']
     """
-    return re.compile(f"[^{_unknown()}]+")
+    return re.compile(f"{set_source(EVERY_CODE_POINT ^ _unknown())}+")
 
 
-def _unknown() -> str:
-    unassigned = to_ranges(TABLES["unicode-16.0"].code_points("Cn"))
-    return _written([*ranges_of("UNKNOWN_TO_FORMS"), *unassigned])
+def _unknown() -> CodePoints:
+    unassigned = TABLES["unicode-16.0"].code_points("Cn")
+    return _set_of(ranges_of("UNKNOWN_TO_FORMS")) | unassigned
+
+
+def _set_of(ranges: list[tuple[int, int]]) -> CodePoints:
+    return sum(code_point_range(first, last) for first, last in ranges)
 
 
 @lru_cache(maxsize=1)
@@ -85,7 +92,3 @@ def lowercase_table() -> dict[int, str]:
         for code_point in range(int(first, 16), int(last, 16) + 1, int(step)):
             lowered[code_point] = chr(code_point + int(distance, 16))
     return lowered
-
-
-def _written(ranges: list[tuple[int, int]]) -> str:
-    return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)

@@ -45,10 +45,9 @@ class Precompiled:
 
     Raises `VocabularyFileError` if they are not a charsmap in base64.
 
-    >>> from bpe_ref.normalizers.charsmap import compile_charsmap
-    >>> rules = base64.b64encode(compile_charsmap({"\ufb01": "fi"})).decode()
-    >>> Precompiled(rules).normalize(AlignedText.of("\ufb01t")).spans
-    ((0, 1), (0, 1), (1, 2))
+    >>> Precompiled("AAA=")
+    Traceback (most recent call last):
+    bpe_ref.errors.VocabularyFileError: precompiled_charsmap must have at least 4 bytes, got 2
     """
 
     precompiled_charsmap: str

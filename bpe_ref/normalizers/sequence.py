@@ -17,7 +17,7 @@ from bpe_ref.errors import ParameterError
 class Sequence:
     """Normalizers, applied in order.
 
-    >>> from bpe_ref.normalizers.forms import NFD
+    >>> from bpe_ref.normalizers.normalization_forms import NFD
     >>> from bpe_ref.normalizers.stripping import StripAccents
     >>> Sequence((NFD(), StripAccents())).normalize_text("\u00e9")
     'e'

@@ -10,20 +10,13 @@ What the source leaves open
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 from bpe_ref.aligned_text import AlignedText
 from bpe_ref.components import Meeting
 from bpe_ref.normalizers.normalizer_tables import one_of
 from bpe_ref.normalizers.rewriting import without
 from bpe_ref.parameters import check_flag
-from bpe_ref.patterns.unicode_tables import TABLES, to_ranges
-
-
-@lru_cache(maxsize=1)
-def _white_space() -> str:
-    ranges = to_ranges(TABLES["unicode-16.0"].code_points("White_Space"))
-    return "".join(chr(c) for first, last in ranges for c in range(first, last + 1))
+from bpe_ref.patterns.unicode_tables import white_space
 
 
 @dataclass(frozen=True)
@@ -47,20 +40,20 @@ class Strip:
         kept = self.normalize_text(text.text)
         if len(kept) == len(text.text):
             return text
-        leading = len(text.text) - len(text.text.lstrip(_white_space())) if self.strip_left else 0
+        leading = len(text.text) - len(text.text.lstrip(white_space())) if self.strip_left else 0
         return text.transform([(character, 0) for character in kept], leading)
 
     def normalize_text(self, text: str) -> str:
         """Return the text only."""
         if self.strip_left:
-            text = text.lstrip(_white_space())
-        return text.rstrip(_white_space()) if self.strip_right else text
+            text = text.lstrip(white_space())
+        return text.rstrip(white_space()) if self.strip_right else text
 
     def meeting(self, left: str, right: str) -> Meeting | None:
         """Return the two characters unless x may end sooner; see `components.Meeting`."""
-        if left in _white_space():
+        if left in white_space():
             return None
-        alone = not self.strip_left or right not in _white_space()
+        alone = not self.strip_left or right not in white_space()
         return Meeting(frozenset(left), frozenset(right), alone=alone)
 
 

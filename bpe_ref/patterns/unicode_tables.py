@@ -8,15 +8,15 @@ Representation
     A set of code points is an `int` whose bit `c` tells whether code point `c` is in it. Then
     union is `|`, intersection `&`, and complement is `EVERY_CODE_POINT ^ set`.
 
-Which component uses which table (`ENGINE_TABLES`)
+Which component uses which table
     Every regular expression measured follows Unicode 16.0 in all general categories and in `\s`
     (25 code points, without the separators U+001C to U+001F that Python's `\s` adds). They differ
-    in `\w`: the Rust engines (tiktoken, the `Whitespace` of tokenizers) add the joiners U+200C
-    and U+200D; Oniguruma (the `Split` and `ByteLevel` of tokenizers) does not, and adds the Latin-1
-    superscripts and fractions (U+00B2, B3, B9, BC to BE). Two components use no regular
-    expression. `Digits` asks the Rust standard library, which follows Unicode 17.0: 1924 code
-    points, not the 1911 of `\p{N}`. `Punctuation` has an old table, with the ASCII symbols added:
-    726 code points, not the 855 of `\p{P}`.
+    in `\w`: the Rust engines (tiktoken, bpe-openai, rs-bpe, the `Whitespace` of tokenizers) add
+    the joiners U+200C and U+200D; Oniguruma (the `Split` and `ByteLevel` of tokenizers) does not,
+    and adds the Latin-1 superscripts and fractions (U+00B2, B3, B9, BC to BE). Two components use
+    no regular expression. `Digits` asks the Rust standard library, which follows Unicode 17.0: 1924
+    code points, not the 1911 of `\p{N}`. `Punctuation` has an old table, with the ASCII symbols
+    added: 726 code points, not the 855 of `\p{P}`.
 
 What the sources leave open
     Surrogates are no text for an engine. A Python `str` may hold them: their category is `Cs`
@@ -77,6 +77,27 @@ def to_ranges(code_points: CodePoints) -> list[tuple[int, int]]:
         ranges.append((first, end - 1))
         first = digits.find("1", end)
     return ranges
+
+
+def ranges_in(text: str) -> list[tuple[int, int]]:
+    """Return the ranges that a data file writes in hexadecimal, both ends included.
+
+    >>> ranges_in("41-5A 61")
+    [(65, 90), (97, 97)]
+    """
+    ends = (part.partition("-") for part in text.split())
+    return [(int(first, 16), int(last or first, 16)) for first, _, last in ends]
+
+
+def characters_in(code_points: CodePoints) -> str:
+    """Return the characters of a set, in order.
+
+    >>> characters_in(0b101 << 0x61)
+    'ac'
+    """
+    return "".join(
+        chr(point) for first, last in to_ranges(code_points) for point in range(first, last + 1)
+    )
 
 
 @dataclass(frozen=True)
@@ -149,20 +170,15 @@ TABLES = MappingProxyType(
 )
 """Every pinned table by its name."""
 
-ENGINE_TABLES = MappingProxyType(
-    {
-        "tiktoken 0.14.0": "unicode-16.0",
-        "bpe-openai 0.1.4": "unicode-16.0",
-        "rs-bpe 0.1.0": "unicode-16.0",
-        "tokenizers 0.23.3 Split": "unicode-16.0-oniguruma",
-        "tokenizers 0.23.3 ByteLevel": "unicode-16.0-oniguruma",
-        "tokenizers 0.23.3 Whitespace": "unicode-16.0",
-        "tokenizers 0.23.3 WhitespaceSplit": "unicode-16.0",
-        "tokenizers 0.23.3 Digits": "tokenizers-digits",
-        "tokenizers 0.23.3 Punctuation": "tokenizers-punctuation",
-    }
-)
-"""The name of the table of each engine component measured."""
+
+@cache
+def white_space() -> str:
+    r"""Return the characters with the property White_Space, in order.
+
+    >>> white_space()[:6]
+    '\t\n\x0b\x0c\r '
+    """
+    return characters_in(TABLES["unicode-16.0"].code_points("White_Space"))
 
 
 def _check_code_point(code_point: int) -> None:
@@ -205,9 +221,8 @@ def _runs() -> list[tuple[str, int]]:
 
 
 def _decode(ranges: str) -> CodePoints:
-    """Return the set that hexadecimal ranges describe, such as `41-5A 61`."""
+    """Return the set that hexadecimal ranges describe."""
     code_points = 0
-    for text in ranges.split():
-        first, _, last = text.partition("-")
-        code_points |= code_point_range(int(first, 16), int(last or first, 16))
+    for first, last in ranges_in(ranges):
+        code_points |= code_point_range(first, last)
     return code_points

@@ -7,7 +7,7 @@ Definition
     Without a post-processor, texts keep the type ids they were encoded with, the parts are not
     ranged, and neither is a single text.
 
-Source: `PostProcessor::process` in tokenizer/mod.rs, processors/*.rs and
+Source: `PostProcessor::process` in tokenizer/mod.rs, processors/*.rs and `process_offsets` in
 pre_tokenizers/byte_level.rs of Hugging Face tokenizers 0.23.3.
 
 What the source leaves open, and what it does unexpectedly
@@ -19,46 +19,49 @@ What the source leaves open, and what it does unexpectedly
       template is used (the library panics). In counting added tokens they count nothing.
     - What BERT's and RoBERTa's special tokens are put around loses the marks of special tokens and
       of padding that it had, and so do its overflowing parts.
-    - See `trimming` for the others.
+    - In trimming, offsets never cross: their start stays at most their old end, their end at least
+      their start. An end that is less than the number of white characters stays, and so do the
+      parts of overflowing parts.
+
+Trimmed offsets
+    As many white characters as a token's string begins with, its offsets begin later; as many as
+    it ends with, they end earlier. White are the letter Ġ of a space, and white space as it is.
+    With `add_prefix_space`, one white character stays with the first token, or with one that
+    begins at 0, for it was put there.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol, TypeAlias
 
+from bpe_ref.aligned_text import Span
 from bpe_ref.encoding import Encoding, merge
 from bpe_ref.errors import ParameterError, VocabularyError
 from bpe_ref.parameters import check_flag
+from bpe_ref.patterns.unicode_tables import white_space
 from bpe_ref.post_processors.templates import Piece, SequencePiece, SpecialToken
-from bpe_ref.post_processors.trimming import trim_offsets
+from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE
 from bpe_ref.vocabulary.merges import TokenId
 
 NamedId: TypeAlias = tuple[str, TokenId]
 """A token's string and its id."""
 
 
-def check_named_id(name: str, value: object) -> None:
-    """Raise `ParameterError` for what is not a token's string and its id.
-
-    >>> check_named_id("sep", ("[SEP]", 102))
-    """
+def _check_named_id(name: str, value: object) -> None:
+    """Raise `ParameterError` for what is not a token's string and its id."""
     match value:
         case (str(), int(number)) if not isinstance(number, bool) and number >= 0:
             return
     raise ParameterError(name, value, "must be a token's string and its id")
 
 
-def special_encoding(tokens: Sequence[NamedId], type_id: int) -> Encoding:
-    """Return an encoding of special tokens.
-
-    >>> special_encoding([("[SEP]", 102)], 1).special_tokens_mask
-    (1,)
-    """
+def _special_encoding(tokens: Sequence[NamedId], type_id: int) -> Encoding:
+    """Return an encoding of special tokens."""
     plain = Encoding.of([(number, name, (0, 0), None) for name, number in tokens], type_id)
     return replace(plain, special_tokens_mask=(1,) * len(tokens))
 
 
-def frame(
+def _frame(
     encoding: Encoding,
     before: Sequence[NamedId],
     after: NamedId,
@@ -69,9 +72,6 @@ def frame(
 
     The type id is 0 for the tokens before, and the text's number for the one after, if there is no
     other for it.
-
-    >>> frame(Encoding.of([(7, "a", (0, 1), 0)]), [("[C]", 1)], ("[S]", 2), 0).ids
-    (1, 7, 2)
     """
     start, stop = len(before), len(before) + len(encoding)
     plain = replace(
@@ -83,16 +83,46 @@ def frame(
     )
     framed = merge(
         [
-            special_encoding(before, 0),
+            _special_encoding(before, 0),
             plain,
-            special_encoding([after], sequence if sep_type is None else sep_type),
+            _special_encoding([after], sequence if sep_type is None else sep_type),
         ]
     )
     parts = tuple(
-        frame(replace(part, overflowing=()), before, after, sequence, sep_type)
+        _frame(replace(part, overflowing=()), before, after, sequence, sep_type)
         for part in encoding.overflowing
     )
     return replace(framed, overflowing=parts, sequence_ranges=((sequence, start, stop),))
+
+
+def _trim_offsets(encoding: Encoding, *, add_prefix_space: bool) -> Encoding:
+    """Return an encoding and its parts with white space taken out of the offsets."""
+    parts = (  # a part of a part stays as it is: the library looks no deeper
+        replace(part, offsets=_trimmed(part, add_prefix_space)) for part in encoding.overflowing
+    )
+    offsets = _trimmed(encoding, add_prefix_space)
+    return replace(encoding, offsets=offsets, overflowing=tuple(parts))
+
+
+def _trimmed(encoding: Encoding, add_prefix_space: bool) -> tuple[Span, ...]:
+    """Return the offsets of all tokens without white space."""
+    return tuple(
+        _trim_span(token, span, is_prefix=add_prefix_space and (number == 0 or span[0] == 0))
+        for number, (token, span) in enumerate(zip(encoding.tokens, encoding.offsets, strict=True))
+    )
+
+
+def _trim_span(token: str, span: Span, *, is_prefix: bool) -> Span:
+    """Return the characters of a token without its white space, as its string shows it."""
+    start, end = span
+    spaces = white_space() + LETTER_OF_BYTE[0x20]
+    leading = len(token) - len(token.lstrip(spaces))
+    trailing = len(token) - len(token.rstrip(spaces))
+    if leading and not (is_prefix and leading == 1):
+        start = min(start + leading, end)
+    if trailing and end >= trailing:
+        end = max(end - trailing, start)
+    return start, end
 
 
 class PostProcessor(Protocol):
@@ -187,7 +217,7 @@ class ByteLevel:
         """Return the new row."""
         if self.trim_offsets:
             encodings = [
-                trim_offsets(encoding, add_prefix_space=self.add_prefix_space)
+                _trim_offsets(encoding, add_prefix_space=self.add_prefix_space)
                 for encoding in encodings
             ]
         return [encoding.of_sequence(number) for number, encoding in enumerate(encodings)]
@@ -241,9 +271,8 @@ class TemplateProcessing:
                         f"a template must use special tokens of its own table, got {piece.id!r}"
                     )
                 token = self.special_tokens[piece.id]
-                row.append(
-                    special_encoding(list(zip(token.tokens, token.ids, strict=True)), piece.type_id)
-                )
+                named = list(zip(token.tokens, token.ids, strict=True))
+                row.append(_special_encoding(named, piece.type_id))
         return row
 
 
@@ -260,8 +289,8 @@ class BertProcessing:
 
     def __post_init__(self) -> None:
         """Refuse what is no token."""
-        check_named_id("sep", self.sep)
-        check_named_id("cls", self.cls)
+        _check_named_id("sep", self.sep)
+        _check_named_id("cls", self.cls)
 
     def added_tokens(self, *, is_pair: bool) -> int:
         """Return how many tokens it adds to a text or a pair."""
@@ -274,7 +303,7 @@ class BertProcessing:
         if not add_special_tokens:
             return list(encodings)
         return [
-            frame(encoding, [] if number else [self.cls], self.sep, min(number, 1))
+            _frame(encoding, [] if number else [self.cls], self.sep, min(number, 1))
             for number, encoding in enumerate(encodings)
         ]
 
@@ -296,8 +325,8 @@ class RobertaProcessing:
 
     def __post_init__(self) -> None:
         """Refuse what is no token, and what is not a bool."""
-        check_named_id("sep", self.sep)
-        check_named_id("cls", self.cls)
+        _check_named_id("sep", self.sep)
+        _check_named_id("cls", self.cls)
         check_flag("trim_offsets", self.trim_offsets)
         check_flag("add_prefix_space", self.add_prefix_space)
 
@@ -312,7 +341,7 @@ class RobertaProcessing:
         row = [encoding.of_type(0) for encoding in encodings]
         if self.trim_offsets:
             row = [
-                trim_offsets(encoding, add_prefix_space=self.add_prefix_space) for encoding in row
+                _trim_offsets(encoding, add_prefix_space=self.add_prefix_space) for encoding in row
             ]
         if not add_special_tokens:
             return row
@@ -321,7 +350,7 @@ class RobertaProcessing:
             parts = tuple(part.of_type(0) for part in encoding.overflowing)
             before = self.sep if number else self.cls
             plain = replace(encoding, overflowing=parts)
-            framed.append(frame(plain, [before], self.sep, min(number, 1), sep_type=0))
+            framed.append(_frame(plain, [before], self.sep, min(number, 1), sep_type=0))
         return framed
 
 

@@ -1,14 +1,20 @@
-"""Cut a text at the characters of a class: digits, punctuation, white space.
+r"""Cut a text at the characters of a class: digits, punctuation, white space.
 
 Definition
     Every character of the class is a match on its own, and `splitting` says
     what becomes of matches. `CharacterClass.find` is this.
 
+    `Digits`            numbers, `Isolated` if `individual_digits`, else `Contiguous`
+    `Punctuation`       punctuation, with any behavior
+    `WhitespaceSplit`   white space, `Removed`
+    `BertPreTokenizer`  `WhitespaceSplit`, then `Punctuation` with `Isolated`
+    `Whitespace`        runs of word characters, and runs of what is neither a word character nor
+                        white space: `\w+|[^\w\s]+`
+
 The fast way
-    What a behavior does with matches of one character is a regular expression
-    in itself: `Contiguous`, for instance, makes runs of members (M) and runs of
-    others (O). `CharacterClass.cut` searches with it, in a text in which
-    stand-ins take the place of characters (see `patterns.stand_ins`).
+    What a behavior does with matches of one character is a regular expression in itself:
+    `Contiguous`, for instance, makes runs of members (M) and runs of others (O).
+    `CharacterClass.cut` searches with it.
 
 Why this is the same answer
     A run of n members before another character yields, with `Removed`,
@@ -19,10 +25,17 @@ Why this is the same answer
     last member begins the piece after the run, and it is found from the left
     because `M?O+` fails at every member but the last.
 
-Source: `impl Pattern for Fn(char) -> bool` of Hugging Face tokenizers 0.23.3
-(tokenizers/src/tokenizer/pattern.rs). The classes are pinned in
-`unicode_tables`, whatever Python is installed; the tests ask the engine about
-every code point.
+Source: `impl Pattern for Fn(char) -> bool` in tokenizer/pattern.rs, and pre_tokenizers/digits.rs,
+punctuation.rs, bert.rs and whitespace.rs of Hugging Face tokenizers 0.23.3. The classes are pinned
+in `unicode_tables`, whatever Python is installed; the tests ask the engine about every code point.
+
+What the source leaves open
+    *Numbers* are what the library's Rust calls numeric, general categories Nd, Nl and No of Unicode
+    17.0: 1924 code points, no CJK numerals. *Punctuation* is general category P of an old Unicode
+    version, and the 32 punctuation and symbol characters of ASCII: `$` is one, `€` is none.
+    *White space* is the property White_Space, 25 code points, without U+001C to U+001F and U+200B.
+    *A word character* is what the Rust crate `regex` calls `\w`: letters, marks, decimal digits,
+    letter numbers, connectors such as `_`, and the joiners U+200C and U+200D, by Unicode 16.0.
 """
 
 import re
@@ -32,11 +45,14 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
-from bpe_ref.aligned_text import Span
+from bpe_ref.aligned_text import AlignedText
 from bpe_ref.components import Meeting
+from bpe_ref.parameters import check_flag
 from bpe_ref.patterns.matches import Stretch
-from bpe_ref.patterns.stand_ins import Alphabet, alphabet_of, set_source
-from bpe_ref.patterns.unicode_tables import EVERY_CODE_POINT, TABLES, CodePoints
+from bpe_ref.patterns.pretokenizer import Pretokenizer
+from bpe_ref.patterns.stand_ins import set_source
+from bpe_ref.patterns.unicode_tables import EVERY_CODE_POINT, TABLES
+from bpe_ref.pre_tokenizers.splitting import check_behavior, split
 
 _BY_BEHAVIOR: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -64,13 +80,12 @@ class CharacterClass:
 
     def find(self, text: str) -> list[Stretch]:
         """Return the matches of the class in a text, which cover it."""
-        search = _class_search("(M)|O+", self)
-        found = search.pattern.finditer(search.alphabet.standing(text))
+        found = _search("(M)|O+", self).finditer(text)
         return [(*match.span(), match.lastindex == 1) for match in found]
 
     def cut(self, behavior: str, text: str) -> list[str]:
         """Return the pieces that a behavior makes of these matches."""
-        return _class_search(_BY_BEHAVIOR[behavior], self).pieces(text)
+        return _search(_BY_BEHAVIOR[behavior], self).findall(text)
 
     def meeting(self, behavior: str, left: str, right: str) -> Meeting | None:
         """Return whether a behavior always ends a piece between two characters.
@@ -89,37 +104,131 @@ class CharacterClass:
         return Meeting(frozenset(left), frozenset(right), border=not joined)
 
 
-@dataclass(frozen=True)
-class Search:
-    """A pattern over an alphabet of stand-ins."""
-
-    alphabet: Alphabet
-    pattern: re.Pattern[str]
-
-    def spans(self, text: str) -> list[Span]:
-        """Return where the matches lie, in order."""
-        return [match.span() for match in self.pattern.finditer(self.alphabet.standing(text))]
-
-    def pieces(self, text: str) -> list[str]:
-        """Return the matches."""
-        if text.isascii():
-            return self.pattern.findall(text)
-        return [text[start:end] for start, end in self.spans(text)]
-
-
-def search_for(source: str, sets: Mapping[str, CodePoints]) -> Search:
-    """Return a search for a pattern in which each key of `sets`, one letter, stands for its set.
-
-    >>> search_for("A+", {"A": 0b11 << 0x61}).pieces("ab cba")
-    ['ab', 'ba']
-    """
-    alphabet = alphabet_of(sets.values())
-    narrow = {letter: set_source(alphabet.narrowed(members)) for letter, members in sets.items()}
-    return Search(alphabet, re.compile("".join(narrow.get(part, part) for part in source)))
-
-
 @lru_cache(maxsize=32)
-def _class_search(source: str, kind: CharacterClass) -> Search:
-    """Return a search for a pattern in which M is the class, and O all else."""
+def _search(source: str, kind: CharacterClass) -> re.Pattern[str]:
+    """Return the search for a pattern in which M is the class, and O all else."""
     members = TABLES[kind.table].code_points(kind.name)
-    return search_for(source, {"M": members, "O": EVERY_CODE_POINT ^ members})
+    sets = {"M": set_source(members), "O": set_source(EVERY_CODE_POINT ^ members)}
+    return re.compile("".join(sets.get(part, part) for part in source))
+
+
+_NUMBERS: Final = CharacterClass("tokenizers-digits", "N")
+
+
+@dataclass(frozen=True)
+class Digits:
+    """Cuts numbers off.
+
+    >>> Digits(individual_digits=True).cut_text("a12")
+    ['a', '1', '2']
+    """
+
+    individual_digits: bool
+
+    def __post_init__(self) -> None:
+        """Refuse what is not a bool."""
+        check_flag("individual_digits", self.individual_digits)
+
+    def cut(self, text: AlignedText) -> list[AlignedText]:
+        """Return the pieces."""
+        return split(text, _NUMBERS.find(text.text), self._behavior())
+
+    def cut_text(self, text: str, at_start: bool = True) -> list[str]:
+        """Return the pieces' texts."""
+        return _NUMBERS.cut(self._behavior(), text)
+
+    def _behavior(self) -> str:
+        return "Isolated" if self.individual_digits else "Contiguous"
+
+    def meeting(self, left: str, right: str) -> Meeting | None:
+        """Return whether a piece always ends between the characters; see `components.Meeting`."""
+        return _NUMBERS.meeting(self._behavior(), left, right)
+
+
+_SPACE: Final = CharacterClass("unicode-16.0", "White_Space")
+_RUNS: Final = Pretokenizer(r"\w+|[^\w\s]+", "unicode-16.0")
+
+
+@dataclass(frozen=True)
+class Whitespace:
+    """Cuts words, and what is between them, from each other; drops white space.
+
+    >>> Whitespace().cut_text("don't  stop...")
+    ['don', "'", 't', 'stop', '...']
+    """
+
+    def cut(self, text: AlignedText) -> list[AlignedText]:
+        """Return the pieces."""
+        return [text.slice(start, end) for start, end in _RUNS.spans(text.text)]
+
+    def cut_text(self, text: str, at_start: bool = True) -> list[str]:
+        """Return the pieces' texts."""
+        return _RUNS.pieces(text)
+
+
+@dataclass(frozen=True)
+class WhitespaceSplit:
+    """Cuts at white space and drops it.
+
+    >>> WhitespaceSplit().cut_text("don't  stop...")
+    ["don't", 'stop...']
+    """
+
+    def cut(self, text: AlignedText) -> list[AlignedText]:
+        """Return the pieces."""
+        return split(text, _SPACE.find(text.text), "Removed")
+
+    def cut_text(self, text: str, at_start: bool = True) -> list[str]:
+        """Return the pieces' texts."""
+        return _SPACE.cut("Removed", text)
+
+
+_PUNCTUATION: Final = CharacterClass("tokenizers-punctuation", "P")
+
+
+@dataclass(frozen=True)
+class Punctuation:
+    """Cuts at punctuation.
+
+    >>> Punctuation().cut_text("a, €$")
+    ['a', ',', ' €', '$']
+    """
+
+    behavior: str = "Isolated"
+
+    def __post_init__(self) -> None:
+        """Refuse a behavior that does not exist."""
+        check_behavior(self.behavior)
+
+    def cut(self, text: AlignedText) -> list[AlignedText]:
+        """Return the pieces."""
+        return split(text, _PUNCTUATION.find(text.text), self.behavior)
+
+    def cut_text(self, text: str, at_start: bool = True) -> list[str]:
+        """Return the pieces' texts."""
+        return _PUNCTUATION.cut(self.behavior, text)
+
+    def meeting(self, left: str, right: str) -> Meeting | None:
+        """Return whether a piece always ends between the characters; see `components.Meeting`."""
+        return _PUNCTUATION.meeting(self.behavior, left, right)
+
+
+_WORDS: Final = WhitespaceSplit()
+_PARTS: Final = Punctuation("Isolated")
+
+
+@dataclass(frozen=True)
+class BertPreTokenizer:
+    """Cuts at white space, which it drops, and at punctuation.
+
+    >>> BertPreTokenizer().cut_text("Hi, you!")
+    ['Hi', ',', 'you', '!']
+    """
+
+    def cut(self, text: AlignedText) -> list[AlignedText]:
+        """Return the pieces."""
+        return [part for word in _WORDS.cut(text) for part in _PARTS.cut(word)]
+
+    def cut_text(self, text: str, at_start: bool = True) -> list[str]:
+        """Return the pieces' texts."""
+        return [part for word in _WORDS.cut_text(text) for part in _PARTS.cut_text(word)]

@@ -30,8 +30,8 @@ from bpe_ref.pre_tokenizers.metaspace import Metaspace
 class Sequence:
     """Applies pre-tokenizers in order.
 
-    >>> from bpe_ref.pre_tokenizers.digits import Digits
-    >>> from bpe_ref.pre_tokenizers.whitespace import WhitespaceSplit
+    >>> from bpe_ref.pre_tokenizers.character_classes import Digits
+    >>> from bpe_ref.pre_tokenizers.character_classes import WhitespaceSplit
     >>> Sequence([WhitespaceSplit(), Digits(individual_digits=False)]).cut_text("a12 b")
     ['a', '12', 'b']
     """

@@ -1,13 +1,16 @@
-"""`Split`: cut at the matches of a text or a regular expression.
+"""`Split`, `CharDelimiterSplit`, `FixedLength`: cut at matches, at a character, by length.
 
-Definition: the matches of `pattern` in the piece, cut with `behavior`
-(`splitting`), matches and stretches exchanged if `invert`.
+Definition
+    `Split` finds the matches of `pattern`, a text or a regular expression, in the piece and cuts
+    with `behavior` (`splitting`), matches and stretches exchanged if `invert`.
+    `CharDelimiterSplit` cuts at one character and drops it, `FixedLength` every so many characters.
 
-Source: pre_tokenizers/split.rs of Hugging Face tokenizers 0.23.3.
+Source: pre_tokenizers/split.rs, delimiter.rs and fixed_length.rs of Hugging Face tokenizers 0.23.3.
 
-What the source leaves open: what an expression means is said in `patterns`. An
-empty text matches before every character and at the end, so that `Isolated`
-with it gives single characters.
+What the source leaves open
+    What an expression means is said in `patterns`. An empty text matches before every character and
+    at the end, so that `Isolated` with it gives single characters. The last piece of a fixed length
+    may be shorter; a length of 0 is an error here, where the library panics at the first text.
 """
 
 from dataclasses import dataclass
@@ -15,7 +18,7 @@ from dataclasses import dataclass
 from bpe_ref.aligned_text import AlignedText
 from bpe_ref.components import Meeting
 from bpe_ref.errors import ParameterError
-from bpe_ref.parameters import check_flag
+from bpe_ref.parameters import check_character, check_flag
 from bpe_ref.patterns.matches import Literal, Regex, find_matches, matches, pattern_borders
 from bpe_ref.pre_tokenizers.splitting import check_behavior, ranges, split
 
@@ -70,3 +73,53 @@ class Split:
         if self.behavior in {"Isolated", "Removed"} and borders.is_border(left, right):
             return Meeting(frozenset(left), frozenset(right), border=True, alone=alone)
         return None
+
+
+@dataclass(frozen=True)
+class CharDelimiterSplit:
+    """Cuts at one character and drops it.
+
+    >>> CharDelimiterSplit("-").cut_text("a--b")
+    ['a', 'b']
+    """
+
+    delimiter: str
+
+    def __post_init__(self) -> None:
+        """Refuse what is not a single character."""
+        check_character("delimiter", self.delimiter)
+
+    def cut(self, text: AlignedText) -> list[AlignedText]:
+        """Return the pieces."""
+        return split(text, find_matches(Literal(self.delimiter), text.text), "Removed")
+
+    def cut_text(self, text: str, at_start: bool = True) -> list[str]:
+        """Return the pieces' texts."""
+        return [piece for piece in text.split(self.delimiter) if piece]
+
+
+@dataclass(frozen=True)
+class FixedLength:
+    """Cuts every `length` characters.
+
+    >>> FixedLength(2).cut_text("abcde")
+    ['ab', 'cd', 'e']
+    """
+
+    length: int = 5
+
+    def __post_init__(self) -> None:
+        """Refuse what is not a positive integer."""
+        if not isinstance(self.length, int) or isinstance(self.length, bool):
+            raise ParameterError("length", self.length, "must be an int")
+        if self.length < 1:
+            raise ParameterError("length", self.length, "must be at least 1")
+
+    def cut(self, text: AlignedText) -> list[AlignedText]:
+        """Return the pieces."""
+        size = len(text.text)
+        return [text.slice(at, min(at + self.length, size)) for at in range(0, size, self.length)]
+
+    def cut_text(self, text: str, at_start: bool = True) -> list[str]:
+        """Return the pieces' texts."""
+        return [text[at : at + self.length] for at in range(0, len(text), self.length)]

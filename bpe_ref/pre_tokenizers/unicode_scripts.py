@@ -17,7 +17,6 @@ What the source leaves open
     leading spaces vanish, and so does a text without any script.
 """
 
-import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import lru_cache
@@ -25,9 +24,9 @@ from typing import Final
 
 from bpe_ref.aligned_text import AlignedText, Span
 from bpe_ref.data import table
+from bpe_ref.patterns.unicode_tables import ranges_in
 
 _NONE: Final = 0
-_PIECE: Final = re.compile(r"([^\0])(?:\1|\0)*")
 
 
 @dataclass(frozen=True)
@@ -40,25 +39,15 @@ class UnicodeScripts:
 
     def cut(self, text: AlignedText) -> list[AlignedText]:
         """Return the pieces."""
-        return [text.slice(start, end) for start, end in script_runs(text.text)]
+        return [text.slice(start, end) for start, end in _runs(text.text)]
 
     def cut_text(self, text: str, at_start: bool = True) -> list[str]:
-        r"""Return the pieces' texts, faster.
-
-        Why this is the same answer: each character is replaced by one that stands for its
-        script, NUL for none, so a piece is a character other than NUL and all that follow it
-        and are the same or NUL.
-        """
-        scripts = text.translate(_stand_ins())
-        return [text[slice(*found.span())] for found in _PIECE.finditer(scripts)]
+        """Return the pieces' texts."""
+        return [text[start:end] for start, end in _runs(text)]
 
 
-def script_runs(text: str) -> list[Span]:
-    """Return the half-open ranges of the pieces, by the definition.
-
-    >>> script_runs(" ab я")
-    [(1, 4), (4, 5)]
-    """
+def _runs(text: str) -> list[Span]:
+    """Return the half-open ranges of the pieces."""
     starts = []
     last = _NONE
     for at, character in enumerate(text):
@@ -69,6 +58,7 @@ def script_runs(text: str) -> list[Span]:
     return list(zip(starts, [*starts[1:], len(text)], strict=True)) if starts else []
 
 
+@lru_cache(maxsize=4096)
 def script_of(character: str) -> int:
     """Return the number of a character's script in the table, or 0 for none.
 
@@ -82,13 +72,10 @@ def script_of(character: str) -> int:
 @lru_cache(maxsize=1)
 def _table() -> tuple[list[int], list[int]]:
     """Return two parallel lists: from `firsts[i]` up to the next one, all have `scripts[i]`."""
-    ranges = []
-    for number, parts in enumerate(table("scripts").values(), start=1):
-        for part in parts.split():
-            low, _, high = part.partition("-")
-            ranges.append((int(low, 16), int(high or low, 16), number))
+    parts = enumerate(table("scripts").values(), start=1)
+    ranges = sorted((*ends, number) for number, part in parts for ends in ranges_in(part))
     firsts, scripts = [0], [_NONE]
-    for first, last, number in sorted(ranges):
+    for first, last, number in ranges:
         if firsts[-1] == first:  # the range before ended here, or nothing has begun yet
             scripts[-1] = number
         else:
@@ -97,17 +84,3 @@ def _table() -> tuple[list[int], list[int]]:
         firsts.append(last + 1)
         scripts.append(_NONE)
     return firsts, scripts
-
-
-class _StandIns(dict[int, str]):
-    """The stand-in of each code point's script, found when it is first asked for."""
-
-    def __missing__(self, code_point: int) -> str:
-        stand_in = chr(script_of(chr(code_point)))
-        self[code_point] = stand_in
-        return stand_in
-
-
-@lru_cache(maxsize=1)
-def _stand_ins() -> _StandIns:
-    return _StandIns()

@@ -59,6 +59,18 @@ class TextRules:
     """Whether a piece that is itself a token becomes that token without any merge."""
 
 
+def missing_symbol(byte: int, place: int) -> SymbolError:
+    """Return the error for a byte that is not a token of its own.
+
+    >>> missing_symbol(97, 0)
+    SymbolError('byte 0x61 at position 0 of the piece is not a token of this vocabulary, so ...')
+    """
+    return SymbolError(
+        f"byte 0x{byte:02X} at position {place} of the piece is not a token "
+        "of this vocabulary, so the piece cannot be encoded"
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
     """Tokens and the rules that make them. Build one with the two functions below.
@@ -132,10 +144,7 @@ class Vocabulary:
         except KeyError as missing:
             letter: str = missing.args[0]
             place = piece.index(ord(letter))
-            raise SymbolError(
-                f"byte 0x{ord(letter):02X} at position {place} of the piece is not a token "
-                "of this vocabulary, so the piece cannot be encoded"
-            ) from None
+            raise missing_symbol(ord(letter), place) from None
 
     def spell(self, symbols: Sequence[TokenId]) -> Spelling:
         """Return the letters of a sequence of symbols.

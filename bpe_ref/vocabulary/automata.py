@@ -49,11 +49,9 @@ KEYS: Final = 257
 """So many keys in `steps` belong to a state. An odd number, as a dict finds a place for an int by
 its last binary digits: with 256 those would be the letter's, which are nearly always the same."""
 
-_LETTERS: Final = 256
-
 
 class Automaton:
-    """Entries from spelling to a number from 0 up, whose letters are below U+0100.
+    """Entries from spelling to a number from 0 up, whose letters are below `letters`.
 
     >>> automaton = Automaton({"b": 0, "ab": 1, "bc": 2})
     >>> state = automaton.step(automaton.step(0, ord("a")), ord("b"))
@@ -63,11 +61,12 @@ class Automaton:
     2
     """
 
-    def __init__(self, entries: Mapping[Spelling, int]) -> None:
+    def __init__(self, entries: Mapping[Spelling, int], letters: int = KEYS - 1) -> None:
         """Put in the entries; none may have an empty spelling.
 
-        Raises `ParameterError` for a letter beyond U+00FF.
+        Raises `ParameterError` for a letter beyond `letters`.
         """
+        self._keys = letters + 1
         self.steps: dict[int, int] = {}
         self.falls = array("i", [ROOT])
         self.open_lengths = array("i", [0])
@@ -78,7 +77,7 @@ class Automaton:
     def step(self, state: int, letter: int) -> int:
         """Return the state after one more letter, given as its number."""
         while True:
-            found = self.steps.get(state * KEYS + letter)
+            found = self.steps.get(state * self._keys + letter)
             if found is not None:
                 return found
             if state == ROOT:
@@ -86,7 +85,7 @@ class Automaton:
             state = self.falls[state]
 
     def _build(self, entries: Mapping[Spelling, int]) -> None:
-        steps, ends = self.steps, self.ends
+        steps, ends, keys = self.steps, self.ends, self._keys
         depths = array("i", [0])  # of each state, the length
         leads_on = bytearray(1)  # of each state, whether a longer one starts with it
         reached = [(ROOT, 0)]  # each state but the first: the state before, and the letter
@@ -101,10 +100,11 @@ class Automaton:
             del way[shared + 1 :]
             for character in spelling[shared:]:
                 letter = ord(character)
-                if letter >= _LETTERS:
-                    raise ParameterError("entries", spelling, "must have letters below U+0100")
+                if letter >= keys - 1:
+                    rule = f"must have letters below U+{keys - 1:04X}"
+                    raise ParameterError("entries", spelling, rule)
                 state = len(ends)
-                steps[way[-1] * KEYS + letter] = state
+                steps[way[-1] * keys + letter] = state
                 leads_on[way[-1]] = 1
                 leads_on.append(0)
                 reached.append((way[-1], letter))

@@ -9,24 +9,22 @@ Two ways to look
     proportion to the sum of those lengths, so it is used while no letter's sum is
     above `MOST_LETTERS_TRIED`, as in every real tokenizer.
 
-    *By automaton*: read the text backwards. The automaton's state is the longest
-    end of what was read that begins a reversed entry, so the entries that start
-    at this place are those that the state, or an end of it, spells in full.
-    (Aho and Corasick, "Efficient string matching", CACM 1975.) It reads each
-    letter of the text once, whatever the entries are, but needs memory for each
+    *By automaton*: read the text backwards with an automaton of the reversed entries (`automata`).
+    It reads each letter of the text once, whatever the entries are, but needs memory for each
     letter of the entries, `MOST_LETTERS` of them at most.
 
 Why this is the same answer
     Both list exactly the entries that start at a place: the first by comparing,
-    the second because an entry that starts here is, reversed, an end of what was
-    read, no longer than the state, and hence an end of the state.
+    the second because an entry that starts here is, reversed, an end of what was read.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, Protocol
 
 from bpe_ref.errors import VocabularyError
+from bpe_ref.vocabulary.automata import ROOT, Automaton
+from bpe_ref.vocabulary.tries import NOTHING
 
 MOST_LETTERS_TRIED: Final = 4096
 """The most letters that a search by length compares at one place."""
@@ -85,7 +83,6 @@ class ByLength:
     """
 
     def __init__(self, entries: frozenset[str], lengths: Mapping[str, Sequence[int]]) -> None:
-        """Take the entries, and for each first letter the lengths, the longest first."""
         self.entries = entries
         self.lengths = lengths
         letters = "".join(map(re.escape, sorted(lengths)))
@@ -119,65 +116,20 @@ class _MatchesByLength:
 
 
 class ByAutomaton:
-    """Looks for entries with an automaton that reads the text backwards.
-
-    Representation
-        State 0 has read nothing. `children` leads from a state and a letter to
-        the state that has read that letter more. `shorter[state]` is the longest
-        proper end of it that is a state; `ending[state]` the longest state, of
-        itself and those, that is an entry, or 0; `depth` the letters of a state.
+    """Looks for entries with an automaton of the reversed ones, which reads the text backwards.
 
     >>> ByAutomaton(["a", "ab", "b"]).matches("cab").lengths_at(1)
     [2, 1]
     """
 
     def __init__(self, entries: Sequence[str]) -> None:
-        """Build the states, the shorter ones first."""
-        self.children: dict[tuple[int, str], int] = {}
-        self.depth = [0]
-        self.shorter = [0]
-        self.ending = [0]
-        at = [(entry, 0) for entry in dict.fromkeys(entries)]
-        step = 0
-        while at:  # all states of depth `step` are there: make those below them
-            step += 1
-            following = []
-            made = len(self.depth)
-            for entry, state in at:
-                letter = entry[-step]
-                child = self.children.get((state, letter))
-                if child is None:
-                    child = self._add(state, letter, step)
-                if len(entry) == step:
-                    self.ending[child] = child
-                else:
-                    following.append((entry, child))
-            for child in range(made, len(self.depth)):
-                if not self.ending[child]:
-                    self.ending[child] = self.ending[self.shorter[child]]
-            at = following
+        self.lengths = list(map(len, entries))
+        reversed_entries = {entry[::-1]: number for number, entry in enumerate(entries)}
+        self.automaton = Automaton(reversed_entries, letters=0x110000)
 
     def may_match(self, text: str) -> bool:
         """Return whether there is any text; more only reading it would tell."""
         return bool(text)
-
-    def _add(self, state: int, letter: str, depth: int) -> int:
-        """Add the state that has read one letter more; its ends, being shorter, are there."""
-        child = len(self.depth)
-        self.depth.append(depth)
-        self.ending.append(0)
-        self.shorter.append(self.step(self.shorter[state], letter) if state else 0)
-        self.children[state, letter] = child
-        return child
-
-    def step(self, state: int, letter: str) -> int:
-        """Return the state after one letter more."""
-        children = self.children
-        while (state, letter) not in children:
-            if not state:
-                return 0
-            state = self.shorter[state]
-        return children[state, letter]
 
     def matches(self, text: str) -> Matches:
         """Return what starts at each place of the text."""
@@ -185,25 +137,22 @@ class ByAutomaton:
 
 
 class _MatchesByAutomaton:
-    def __init__(self, automaton: ByAutomaton, text: str) -> None:
-        self.automaton = automaton
-        endings = [0] * len(text)
-        state = 0
+    def __init__(self, searcher: ByAutomaton, text: str) -> None:
+        self.searcher = searcher
+        automaton, state = searcher.automaton, ROOT
+        self.longest = [NOTHING] * len(text)  # the longest entry that starts at each place
         for place in range(len(text) - 1, -1, -1):
-            state = automaton.step(state, text[place])
-            endings[place] = automaton.ending[state]
-        self.endings = endings
+            state = automaton.step(state, ord(text[place]))
+            self.longest[place] = automaton.ends[state]
 
     def lengths_at(self, place: int) -> Sequence[int]:
         """Return the lengths of the entries that start there, the longest first."""
-        return list(self._lengths(self.endings[place]))
-
-    def _lengths(self, state: int) -> Iterator[int]:
-        automaton = self.automaton
-        while state:
-            yield automaton.depth[state]
-            state = automaton.ending[automaton.shorter[state]]
+        found, entry = [], self.longest[place]
+        while entry != NOTHING:
+            found.append(self.searcher.lengths[entry])
+            entry = self.searcher.automaton.shorter[entry]
+        return found
 
     def next_place(self, start: int) -> int | None:
         """Return a place from `start` on, with none before it at which an entry starts."""
-        return start if start < len(self.endings) else None
+        return start if start < len(self.longest) else None

@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from bpe_ref.encoders.table import NOT_BPE
+from bpe_ref.encoders import NOT_BPE
 from tokenref.answers import Engine
 from tokenref.catalogue import Catalogue, Selection, UnknownSubjectError, open_catalogue
 from tokenref.commands.endings import reached

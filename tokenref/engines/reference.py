@@ -25,8 +25,7 @@ from bpe_ref import (
     tokenizer_of,
     vocabulary_of,
 )
-from bpe_ref.decoders.offsets import decode_with_offsets
-from bpe_ref.decoders.to_bytes import bytes_to_text, decode_bytes
+from bpe_ref.decoders.to_bytes import bytes_to_text, decode_bytes, decode_with_offsets
 from bpe_ref.encoding import Encoding
 from bpe_ref.formats.hugging_face import parse_tokenizer_json
 from bpe_ref.grammar import Grammar, GrammarMatcher

@@ -1,58 +1,36 @@
 r"""Characters and sets in a pattern: sets with names, escapes, classes in brackets.
 
-Sets with names
----------------
+Source: https://github.com/kkos/oniguruma, doc/RE, doc/UNICODE_PROPERTIES and src/regparse.c, and
+tokenizers 0.23.3 as measured by `authoring/tables/make_oniguruma_tables.py`.
 
-The sets that Oniguruma knows by name: `\p{...}`, `[[:...:]]`, `\w`, `\d`, `\s`, `\h`.
-
-Definition
+Sets with names: `\p{...}`, `[[:...:]]`, `\w`, `\d`, `\s`, `\h`
     A name is looked up without its spaces, hyphens and underscores, and in lower case. It is a
     general category, a script, a block (`InCyrillic`), a binary property, or one of POSIX's names,
     which are Unicode's sets here. No name has a value: neither `Script=Greek` nor `Age=6.0`.
     In brackets, `[:punct:]` is not `\p{Punct}`: it holds the symbols (category S) as well.
 
-Source: doc/RE and doc/UNICODE_PROPERTIES of https://github.com/kkos/oniguruma, and tokenizers
-0.23.3 as measured by `authoring/tables/make_oniguruma_tables.py`.
-
 Escapes
--------
-
-What a backslash stands for: a character, or a set of them.
-
-Definition
     `\w \d \s \h` and their capitals, `\p{...}`, `\P{...}`, `\p{^...}` are sets. `\t \v \n \r \f
     \a \e`, `\xHH`, `\x{H...}`, `\uHHHH`, `\o{...}`, octal digits, `\cX` and `\C-X` are
     characters; so is any other character after a backslash: itself, a letter too (`\q` is q, and
     `\pL` is the letters pL).
 
-Where Oniguruma differs from others
-    `\h` is a hexadecimal digit. `\x80` to `\xFF` are bytes: two to four of them in a row make a
-    character. `\w` holds the superscripts and fractions of Latin-1 (U+00B2, B3, B9, BC to BE), but
-    not in brackets, where it is `[:word:]`. Under `(?i)` a property outside of brackets keeps
-    its case, `\p{Lu}` is upper case; inside, it does not.
-
-What is refused although Oniguruma takes it
-    Several code points in one `\x{...}`, `\M-x`, bytes in octal, code points beyond U+10FFFF and
-    surrogates (which match nothing there), `\x` without digits.
-
-Source: https://github.com/kkos/oniguruma, doc/RE and src/regparse.c, and tokenizers 0.23.3.
-
-Brackets
---------
-
-A class in brackets: `[a-z&&[^aeiou]]`.
-
-Definition
+Brackets: `[a-z&&[^aeiou]]`
     The union of its members: characters, ranges, escapes, POSIX brackets `[:alpha:]`, `[:^alpha:]`
     and classes; `&&` intersects everything on its left with everything on its right; `^` at the
     start takes what is outside of all that. `]` right after the start is a character if another
     `]` follows, and so is a hyphen wherever no range can be.
 
 Where Oniguruma differs from others
-    POSIX names hold Unicode's sets. Neither `--` nor `~~` is an operator. `[a&&]` is empty.
-    `[\w-a]` is refused, `[\w-]` is not. `[a-c-e]` is a, b, c, the hyphen and e.
+    `\h` is a hexadecimal digit. `\x80` to `\xFF` are bytes: two to four of them in a row make a
+    character. `\w` holds the superscripts and fractions of Latin-1 (U+00B2, B3, B9, BC to BE), but
+    not in brackets, where it is `[:word:]`. Under `(?i)` a property outside of brackets keeps
+    its case, `\p{Lu}` is upper case; inside, it does not. Neither `--` nor `~~` is an operator.
+    `[a&&]` is empty. `[\w-a]` is refused, `[\w-]` is not. `[a-c-e]` is a, b, c, the hyphen and e.
 
-Source: https://github.com/kkos/oniguruma, doc/RE section 6, src/regparse.c `prs_cc`.
+What is refused although Oniguruma takes it
+    Several code points in one `\x{...}`, `\M-x`, bytes in octal, code points beyond U+10FFFF and
+    surrogates (which match nothing there), `\x` without digits.
 """
 
 import re

@@ -1,35 +1,7 @@
 r"""Read a pattern in Oniguruma's own syntax.
 
-Quantifiers
------------
-
-What a quantifier does to what stands before it, where that is a quantifier already.
-
-Definition
-    Oniguruma replaces a quantifier upon a quantifier by one of them, wherever both are among
-    `? * + ?? *? +?`: `a**` is `a*`, and so is `(?:a+)?`. `{2}` upon `{3}` is `{6}`. Upon `*` or
-    `+`, `{n,m}` is `{n}`.
-
-Where the definition differs from the words
-    Not every replacement keeps the preference: `(?:a+?)??` becomes `a*?`, `(?:a?)+?` stays.
-    `(?:ab){1}+` is `ab+`, since `{1}` vanishes together with the group.
-
-Source: https://github.com/kkos/oniguruma, src/regparse.c, `onig_reduce_nested_quantifier`.
-
-Back references
----------------
-
-`\1`, `\k<1>`, `\k<name>`.
-
-Definition
-    The text that the group captured last. A name may belong to several groups; the last one of
-    them that captured something counts. A number that is no group is an error, or octal digits if
-    it has more than one digit.
-
-Source: https://github.com/kkos/oniguruma, doc/RE section 8, and tokenizers 0.23.3 as executed.
-
-The syntax
-----------
+Source: https://github.com/kkos/oniguruma, doc/RE and src/regparse.c (`prs_exp`,
+`onig_reduce_nested_quantifier`), and tokenizers 0.23.3 as executed.
 
 Definition
     doc/RE of Oniguruma, for the syntax that the `onig` crate takes by default: Oniguruma's own,
@@ -39,7 +11,17 @@ Definition
     `{2}?` may leave out, `{3,1}` is possessive, `{,n}` begins at 0, and a brace that is no
     quantifier is a character. As soon as a group has a name, groups without one do not capture.
 
+    A quantifier upon a quantifier is replaced by one of them, wherever both are among
+    `? * + ?? *? +?`: `a**` is `a*`, and so is `(?:a+)?`. `{2}` upon `{3}` is `{6}`. Upon `*` or
+    `+`, `{n,m}` is `{n}`.
+
+    A back reference (`\1`, `\k<1>`, `\k<name>`) is the text that the group captured last. A name
+    may belong to several groups; the last one of them that captured something counts. A number that
+    is no group is an error, or octal digits if it has more than one digit.
+
 Where the definition differs from the words
+    Not every replacement of quantifiers keeps the preference: `(?:a+?)??` becomes `a*?`,
+    `(?:a?)+?` stays. `(?:ab){1}+` is `ab+`, since `{1}` vanishes together with the group.
     `(?i)` folds text that stands side by side, however it is written: `(?i)s\x73` matches U+00DF,
     `(?i)ss+` does not, since `+` takes the last letter away. Text in a group without a quantifier
     joins its neighbours too, except in the first place of a branch if more follows inside.
@@ -50,9 +32,6 @@ What is refused although Oniguruma takes it
     count, what `may_look` forbids in look-behind, a group without a name beside one with a name
     if it holds a quantifier or ignores case, and what `characters.py` names.
     Patterns of more than 10,000 characters, nesting deeper than 50, more than 300 word boundaries.
-
-Source: https://github.com/kkos/oniguruma, doc/RE and src/regparse.c (`prs_exp`), and tokenizers
-0.23.3 as executed.
 """
 
 import re
@@ -115,12 +94,8 @@ _REDUCED = {
 }
 
 
-def read_quantifier(cursor: Cursor) -> Quantifier | None:
-    """Read a quantifier, or return None if something else comes, as a brace that is a character.
-
-    >>> read_quantifier(Cursor("{,3}?")), read_quantifier(Cursor("{3,1}?"))
-    ((0, 3, '?'), (1, 3, '+'))
-    """
+def _read_quantifier(cursor: Cursor) -> Quantifier | None:
+    """Read a quantifier, or return None if something else comes, as a brace that is a character."""
     if match := cursor.accept_match(_SIGN):
         return *_SIGNS[match[1]], match[2]
     match = _BRACES.match(cursor.pattern, cursor.at)
@@ -179,7 +154,7 @@ _ALWAYS_A_REFERENCE = 9
 _MOST_REFERENCE_DIGITS = 4
 
 
-def read_reference(cursor: Cursor, *, folded: bool) -> Again | None:
+def _read_reference(cursor: Cursor, *, folded: bool) -> Again | None:
     """Read a back reference behind its backslash, or None if something else comes."""
     start = cursor.at
     if match := cursor.accept_match(_REFERENCE):
@@ -275,7 +250,7 @@ def _at_end(cursor: Cursor, options: frozenset[str]) -> bool:
 
 def _quantifier(cursor: Cursor, options: frozenset[str]) -> Quantifier | None:
     """Step over comments and read a quantifier, if one comes."""
-    return None if _at_end(cursor, options) else read_quantifier(cursor)
+    return None if _at_end(cursor, options) else _read_quantifier(cursor)
 
 
 def _quantified(cursor: Cursor, options: frozenset[str], depth: int) -> Node:
@@ -364,7 +339,7 @@ def _escaped(cursor: Cursor, options: frozenset[str]) -> Node:
         raise cursor.error(f"\\{letter} has no translation")
     if cursor.peek(2) in {"g<", "g'"}:
         raise cursor.error("calling a group has no translation")
-    if (again := read_reference(cursor, folded="i" in options)) is not None:
+    if (again := _read_reference(cursor, folded="i" in options)) is not None:
         return again
     item = read_escape(cursor, in_brackets=False)
     if isinstance(item, str):

@@ -1,42 +1,29 @@
 r"""Which patterns `re` and `regex` can match, and their translation for them.
 
+Source: https://github.com/kkos/oniguruma, src/regparse.c, src/regcomp.c, and tokenizers 0.23.3.
+
+Translation
+    Source text that Python's `re` and `regex` read alike and that means exactly the same. There is
+    one unless the pattern has one of these, which the machine must do: back references, `\G`, `\K`;
+    a repetition without bound, or more than once, of what may match the empty text (engines
+    disagree about when to stop); and in look-behind anything but sets, sequences, choices and
+    repetitions.
+
 Costs
------
+    How long one attempt to match at one place may take. In a sequence, a repetition is asked to
+    give back only if something behind it can fail. Where in every branch at most one repetition
+    without bound can be asked, and the bounded ones multiply to few choices, an attempt takes time
+    in proportion to the longest run of characters in that repetition's set. Python's `re`, which
+    knows no time limit, is safe where such runs are short: the whole search then takes linear time.
+    A repeated group counts as such a repetition if it is of one width and matches in one way only,
+    as in `(\d{3})+`.
 
-How long one attempt to match at one place may take.
-
-Definition
-    In a sequence, a repetition is asked to give back only if something behind it can fail. Where
-    in every branch at most one repetition without bound can be asked, and the bounded ones
-    multiply to few choices, an attempt takes time in proportion to the longest run of characters
-    in that repetition's set. Python's `re`, which knows no time limit, is safe where such runs are
-    short: the whole search then takes linear time. A repeated group counts as such a repetition
-    if it is of one width and matches in one way only, as in `(\d{3})+`.
-
-Restrictions
-------------
-
-What may stand where: behind which nodes a quantifier, in look-behind which nodes.
-
-Where the definition differs from the words
+Restrictions: behind which nodes a quantifier may stand, and which nodes in look-behind
     The engine hides from look-behind what follows the place, if its width is not fixed; it
     refuses `$` and most looks there, sometimes. So look-behind is taken only where all of that
     makes no difference: sets, sequences, choices, repetitions, captures and `^ \A \b \B`; if it is
     negative, without captures; and not a sequence that may be empty, such as `a?b*`, which the
     engine refuses with "undefined error code".
-
-Source: https://github.com/kkos/oniguruma, src/regparse.c, src/regcomp.c, and tokenizers 0.23.3.
-
-Translation
------------
-
-Write a pattern for Python's `re` and `regex`, where one means exactly the same.
-
-Definition
-    The translation is source text that both engines read alike. There is one unless the pattern
-    has one of these, which the machine must do: back references, `\G`, `\K`; a repetition without
-    bound, or more than once, of what may match the empty text (engines disagree about when to
-    stop); and in look-behind anything but sets, sequences, choices and repetitions.
 """
 
 from dataclasses import dataclass
