@@ -47,8 +47,11 @@ class Split:
     def cut_text(self, text: str, at_start: bool = True) -> list[str]:
         """Return the pieces' texts.
 
-        Why this is the same answer: inverted, `Removed` leaves the matches.
+        Why this is the same answer: without a match, all is one stretch. Inverted, `Removed`
+        leaves the matches.
         """
+        if isinstance(self.pattern, Literal) and self.pattern.text not in text and not self.invert:
+            return [text] if text else []
         only_matches = self.behavior == "Removed" and self.invert
         if isinstance(self.pattern, Regex) and (only_matches or self.behavior == "Isolated"):
             pieces = self.pattern.compile().texts(text, between=not only_matches)
