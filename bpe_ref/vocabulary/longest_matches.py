@@ -24,7 +24,7 @@ Why this is the same answer
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, Protocol
 
 from bpe_ref.errors import VocabularyError
