@@ -7,7 +7,7 @@ The quick way
     nothing of where they come from. What each piece becomes is remembered, by
     the piece as it stands in the text: where a byte level comes last, its
     letters are written for new pieces only. New ones that are not ASCII are cut
-    once more, between characters whose bytes no merge joins.
+    once more by the model, between characters whose bytes no merge joins.
 
 Why this is the same answer
     *Bare strings*: every component has a way without origins that returns the
@@ -25,7 +25,6 @@ from typing import Final, TypeAlias
 
 from bpe_ref.added_tokens import RECOGNISE_ALL, AddedVocabulary, Cut, Treatment
 from bpe_ref.components import Draw, Model, Normalizer, PreTokenizer
-from bpe_ref.models.borders import CharacterBorders
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.piece_cache import PieceCache
 from bpe_ref.normalizers.rewriting import ByteLevel as ByteLevelNormalizer
@@ -68,9 +67,8 @@ class QuickIds:
         self._uncut: Final = model.partwise if by_parts and isinstance(model, BPE) else None
         self._cache: Final = PieceCache(self._piece_ids)
         self._remembers: Final = self._uncut is None and not model.drops_merges
-        cuts_more = self._finish is _in_letters and merges_letters
-        self._characters: Final = (
-            CharacterBorders(model.borders) if cuts_more and isinstance(model, BPE) else None
+        self._ids_of_text: Final = (
+            model.ids_of_text if isinstance(model, BPE) and self._finish is _in_letters else None
         )
         self._added_count: Final = len(added.ids)
         finishes = self._finish is not _unchanged
@@ -143,10 +141,8 @@ class QuickIds:
         return [token for piece in pieces for token in self._piece_ids(piece, draw)]
 
     def _piece_ids(self, piece: str, draw: Draw | None = None) -> list[TokenId]:
-        if self._characters is not None and len(piece) > 1 and not piece.isascii():
-            parts = self._characters.cut(piece)
-            if len(parts) > 1:
-                return self._cache.encode(parts)
+        if self._ids_of_text is not None:
+            return self._ids_of_text(piece, draw)
         return [token for part in self._finish(piece) for token in self._model.ids(part, draw)]
 
 

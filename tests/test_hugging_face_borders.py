@@ -1,6 +1,7 @@
 """Places that no merge can cross: quick ways find borders only, and the tokens stay the same."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -8,11 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bpe_ref.encoders.naive import encode_naive
 from bpe_ref.models.borders import MOST_PAIRS, Borders, CharacterBorders
 from bpe_ref.models.bpe import BPE
+from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.pre_tokenizers.byte_level import ByteLevel
 from bpe_ref.tokenizer import Tokenizer
-from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE, to_letters
+from bpe_ref.vocabulary import vocabulary_by_concatenation
+from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE, from_letters, to_letters
 from tests.texts import drawn
 
 LETTERS = "_abc12xy"
@@ -78,7 +82,7 @@ SPELLED = st.text("aéèи好妃😀", min_size=1, max_size=8)
 
 @st.composite
 def models(draw: st.DrawFn) -> BPE:
-    """Draw merges of the letters of a few characters' bytes."""
+    """Draw merges of the letters of a few characters' bytes; some take pieces whole."""
     vocab, merges = dict(BYTES), []
     letters = to_letters("aéèи好妃😀".encode())
     for _ in range(draw(st.integers(0, 24))):
@@ -86,7 +90,9 @@ def models(draw: st.DrawFn) -> BPE:
         if left + right not in vocab:
             vocab[left + right] = len(vocab)
             merges.append((left, right))
-    return BPE(vocab, merges)
+    if ignore_merges := draw(st.booleans()):
+        vocab[to_letters(draw(SPELLED).encode())] = len(vocab)
+    return BPE(vocab, merges, ignore_merges=ignore_merges)
 
 
 def test_cut_between_characters_the_tokens_of_the_bytes_are_the_same() -> None:
@@ -96,12 +102,16 @@ def test_cut_between_characters_the_tokens_of_the_bytes_are_the_same() -> None:
     @drawn(500)
     @given(models(), SPELLED)
     def check(model: BPE, text: str) -> None:
-        def ids(piece: str) -> Sequence[int]:
+        merging = replace(model, ignore_merges=False)
+
+        def ids(model: BPE, piece: str) -> Sequence[int]:
             return [t for t, _ in model.tokenize_by_definition(to_letters(piece.encode()))]
 
-        parts = CharacterBorders(model.borders).cut(text)
+        made = [from_letters(left + right) for left, right in model.merges]
+        parts = CharacterBorders(made).cut(text)
         assert "".join(parts) == text
-        assert [token for part in parts for token in ids(part)] == ids(text)
+        assert [token for part in parts for token in ids(merging, part)] == ids(merging, text)
+        assert model.ids_of_text(text) == ids(model, text)
         cut.append(len(parts) > 1)
         whole.append(len(parts) < len(text))
 
@@ -110,8 +120,21 @@ def test_cut_between_characters_the_tokens_of_the_bytes_are_the_same() -> None:
     assert sum(whole) > len(whole) / 20
 
 
+@drawn(500)
+@given(st.lists(SPELLED.map(str.encode), max_size=12), st.booleans(), SPELLED)
+def test_tokens_of_text_are_those_of_its_bytes(
+    contents: list[bytes], whole: bool, text: str
+) -> None:
+    parts = (content[start:] for content in contents for start in range(len(content)))
+    ranks = dict.fromkeys([*(bytes([byte]) for byte in range(256)), *parts])
+    vocabulary = vocabulary_by_concatenation({content: rank for rank, content in enumerate(ranks)})
+    model = ByteBPE(vocabulary, whole_piece=whole)
+    assert model.ids(text) == model.ids_of_bytes(text.encode())
+    assert model.ids(text) == ByteBPE(vocabulary, whole, encode_naive).ids(text)
+
+
 def test_the_pairs_that_are_remembered_are_not_too_many() -> None:
-    known = CharacterBorders(Borders(BYTES, [], falls_back=False))
+    known = CharacterBorders([])
     known.cut("".join(map(chr, range(0x4E00, 0x4E00 + 20_000))))
     known.cut("".join(map(chr, range(0x10000, 0x10000 + MOST_PAIRS))))
     assert 0 < len(known) <= MOST_PAIRS

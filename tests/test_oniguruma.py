@@ -85,6 +85,24 @@ def test_a_pattern_means_what_it_means_in_the_engine(seed: int) -> None:
                 assert "{" in pattern or "*" in pattern or "+" in pattern
                 continue
             assert ours(spans, text) == expected, (pattern, text)
+            found = [text[start:stop] for start, stop in spans if start < stop]
+            covered = [text[start:stop] for start, stop in expected[1]]
+            assert compiled.texts(text, between=False) in (None, found), (pattern, text)
+            assert compiled.texts(text, between=True) in (None, covered), (pattern, text)
+
+
+def test_the_texts_found_are_those_of_the_spans() -> None:
+    text = "a 1é\U0001f600b 22 c\U0001d7d8\U0001f600"
+    compiled = compile_oniguruma(r"\p{N}+|\p{L}")
+    found = ["a", "1", "é", "b", "22", "c", "\U0001d7d8"]
+    assert [text[start:stop] for start, stop in compiled.spans(text)] == found
+    assert compiled.texts(text, between=True) == [
+        *("a", " ", "1", "é", "\U0001f600", "b", " ", "22", " ", "c", "\U0001d7d8", "\U0001f600")
+    ]
+    for part in (text, text[:3]):
+        only = compiled.texts(part, between=False)
+        assert only is None or only == [part[start:stop] for start, stop in compiled.spans(part)]
+    assert compile_oniguruma(r"(?=a)").texts("a", between=True) is None
 
 
 def test_the_patterns_drawn_are_taken_and_find_something() -> None:

@@ -38,15 +38,17 @@ Three ways to cut
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain, pairwise
 from operator import add
 from typing import Final
 
-from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE
 from bpe_ref.vocabulary.merges import TokenId
 
 MOST_PAIRS: Final = 1 << 16
 """How many pairs of characters are remembered."""
+_MARK: Final = "\ud800"  # a surrogate, which no text contains
+_CHARACTERS: Final = re.compile(rb"[\xc0-\xff][\x80-\xbf]*|[\x80-\xbf]+|[\x00-\x7f]")
 _MOST_KINDS: Final = 8  # as many are tried in turn, and the smallest ones are seldom seen
 
 
@@ -146,37 +148,64 @@ class Borders:
         return f"{unjoined}|{prefix}*(?:{some})|{prefix}+" if begins else f"{unjoined}|{some}"
 
 
-class CharacterBorders(dict[str, bool]):
-    """From two characters to whether there is a border between them, found when first asked for.
+class CharacterBorders(dict[str, str]):
+    """From two characters to the first of them, with a mark behind it if there is a border.
 
-    That is one between the last letter of the first and the first letter of the second, written as
-    bytes. In scripts beyond Latin most words of a text are new, or a whole clause is one piece. But
-    few of their characters merge, so that the parts between borders come again and again.
+    Definition
+        A piece starts as bytes, all of which are tokens. There is a border between the characters x
+        and y if no token that a merge makes contains the end of x and the beginning of y side by
+        side: all of x, or the last bytes of x where the token begins, and then all of y, or the
+        first bytes of y where the token ends. For two characters of ASCII it is not looked for.
 
-    >>> vocab = {letter: id_ for id_, letter in enumerate("aÃ©®")}
-    >>> CharacterBorders(Borders(vocab, ["Ã©", "©a"], falls_back=False)).cut("éaéîa")
-    ['éa', 'é', 'î', 'a']
+    Why it is one: a merge across it would make such a token. In scripts beyond Latin most words of
+    a text are new, or a whole clause is one piece. But few of their characters merge with their
+    neighbours, so that the parts between borders come again and again.
+
+    >>> borders = CharacterBorders(["é".encode(), "éa".encode(), b"b" + "î".encode()[:1]])
+    >>> borders.cut("éaéîbîa")
+    ['éa', 'é', 'î', 'bî', 'a']
     """
 
-    def __init__(self, borders: Borders) -> None:
-        """Take the borders between letters."""
+    def __init__(self, made: Iterable[bytes]) -> None:
+        """Take the tokens that merges make."""
         super().__init__()
-        self._borders: Final = borders
+        behind: dict[bytes, set[bytes]] = {}
+        for token in made:
+            if not token.isascii():
+                characters = _CHARACTERS.findall(token)
+                for left, right in pairwise(characters):
+                    behind.setdefault(left, set()).add(right)
+        self._behind: Final = behind
+        """What is behind each character, or end of one, in some token."""
+        self._beginnings: Final = lru_cache(MOST_PAIRS)(_beginnings)
+        self._may_follow: Final = lru_cache(MOST_PAIRS)(self._followers)
 
     def cut(self, text: str) -> list[str]:
         """Return the parts between all borders."""
-        is_border = map(self.__getitem__, map(add, text, text[1:]))
-        places = [place for place, border in enumerate(is_border, 1) if border]
-        return [text[start:stop] for start, stop in pairwise((0, *places, len(text)))]
+        marked = "".join(map(self.__getitem__, map(add, text, text[1:])))
+        return (marked + text[-1:]).split(_MARK)
 
-    def __missing__(self, pair: str) -> bool:
-        """Look at the two letters where the characters meet."""
-        left, right = pair[0].encode()[-1], pair[1].encode()[0]
-        border = self._borders.is_border(LETTER_OF_BYTE[left], LETTER_OF_BYTE[right])
+    def __missing__(self, pair: str) -> str:
+        """Look for tokens that the two characters may share."""
+        left, right = pair[0], pair[1]
+        is_border = self._may_follow(left).isdisjoint(self._beginnings(right))
+        marked = left + _MARK if is_border and not pair.isascii() else left
         if len(self) >= MOST_PAIRS:
             self.clear()
-        self[pair] = border
-        return border
+        self[pair] = marked
+        return marked
+
+    def _followers(self, character: str) -> set[bytes]:
+        """Return what may be behind a character, or behind an end of it, in a token."""
+        content = character.encode()
+        ends = (content[start:] for start in range(len(content)))
+        return set[bytes]().union(*(self._behind[end] for end in ends if end in self._behind))
+
+
+def _beginnings(character: str) -> list[bytes]:
+    """Return the first bytes of a character, up to all of them."""
+    content = character.encode()
+    return [content[:stop] for stop in range(1, len(content) + 1)]
 
 
 def _kinds(joints: Iterable[str]) -> list[set[str]]:

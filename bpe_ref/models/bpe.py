@@ -37,6 +37,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import repeat
+from typing import Final
 
 from bpe_ref.components import Draw, Token, WithoutTables
 from bpe_ref.errors import ParameterError, SymbolError, VocabularyError
@@ -51,12 +52,15 @@ from bpe_ref.models.merging import (
     merge_with_dropout,
     ranked_merges,
 )
-from bpe_ref.models.partwise import Partwise, merged_ids
+from bpe_ref.models.partwise import PartsOfText, Partwise, merged_ids
 from bpe_ref.models.piece_cache import LONGEST_PIECE, MOST_PIECES
 from bpe_ref.models.spelling import Speller
 from bpe_ref.models.word_level import checked_strings
 from bpe_ref.quirks import HUGGING_FACE, Quirks
+from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE, from_letters, to_letters
 from bpe_ref.vocabulary.merges import TokenId
+
+_LAST: Final = LETTER_OF_BYTE[0xFF]
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,6 +256,39 @@ class BPE(WithoutTables):
         made = list(map(self.strings.__getitem__, set(self.ranked.results)))
         falls_back = self._speller.always_falls_back(self.ranked.ranks)
         return Borders(self.vocab, made, falls_back=falls_back)
+
+    def ids_of_text(self, piece: str, draw: Draw | None = None) -> list[TokenId]:
+        """Return the ids of a piece that the model gets as the letters of its bytes.
+
+        >>> vocab = {letter: byte for byte, letter in enumerate(LETTER_OF_BYTE)}
+        >>> BPE(vocab, []).ids_of_text("é") == list("é".encode())
+        True
+        """
+        letters = to_letters(piece.encode())
+        parts = None if piece.isascii() else self._by_characters
+        if parts is None or (self.ignore_merges and letters in self.vocab):
+            return self.ids(letters, draw)
+        return parts.ids(piece)
+
+    @cached_property
+    def _by_characters(self) -> PartsOfText | None:
+        """What merges text part by part; None if a byte may be no token, or not all pieces merge.
+
+        With `ignore_merges` it is for pieces that are no token.
+        """
+        if self.drops_merges or self.continuing_subword_prefix or self.end_of_word_suffix:
+            return None
+        if not all(letter in self.vocab for letter in LETTER_OF_BYTE):
+            return None
+        try:
+            made = from_letters(_LAST.join(map(self.strings.__getitem__, set(self.ranked.results))))
+        except KeyError:  # a token of other letters
+            return None
+
+        def merge_letters(part: str) -> list[TokenId]:
+            return merged_ids(self._speller, self.ranked, to_letters(part.encode()))
+
+        return PartsOfText(merge_letters, made.split(b"\xff"))  # a byte that no text contains
 
     @cached_property
     def partwise(self) -> Partwise:

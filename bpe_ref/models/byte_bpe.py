@@ -27,6 +27,7 @@ from bpe_ref.components import Draw, Model, Token, WithoutTables
 from bpe_ref.encoders.backtracking import encode_backtracking
 from bpe_ref.encoders.scan import encode_scan
 from bpe_ref.errors import ParameterError
+from bpe_ref.models.partwise import PartsOfText
 from bpe_ref.tracing import trace
 from bpe_ref.vocabulary import Vocabulary
 from bpe_ref.vocabulary.byte_alphabet import to_letters
@@ -112,7 +113,20 @@ class ByteBPE(WithoutTables):
 
         Raises `SymbolError` for a byte that the vocabulary lacks.
         """
-        return self.ids_of_bytes(piece.encode())
+        content = piece.encode()
+        if self.encode_symbols is not encode_quickly or piece.isascii():
+            return self.ids_of_bytes(content)
+        token = self.whole_token(content)
+        return self._by_characters.ids(piece) if token is None else [token]
+
+    @cached_property
+    def _by_characters(self) -> PartsOfText:
+        """What merges text part by part, for pieces that are not taken whole."""
+
+        def merge_bytes(part: str) -> list[TokenId]:
+            return self.encode_symbols(self.vocabulary, self.symbols(part.encode()))
+
+        return PartsOfText(merge_bytes, self.vocabulary.tokens.values())
 
     def ids_of_bytes(self, piece: bytes) -> list[TokenId]:
         """Return the ids of bytes that are one piece, whatever a pattern would do with them.

@@ -15,11 +15,11 @@ Why this is the same answer: no merge crosses a border (see `borders`), so the
 ids of a piece are those of its parts, in order, wherever it is cut at borders.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import Final
 
-from bpe_ref.models.borders import Borders
+from bpe_ref.models.borders import Borders, CharacterBorders
 from bpe_ref.models.merging import SHORT, RankedMerges, merge_long, merge_short
 from bpe_ref.models.piece_cache import LONGEST_PIECE, PieceCache
 from bpe_ref.models.spelling import Speller
@@ -73,6 +73,23 @@ class Partwise:
             if len(parts) > 1:
                 return self._parts.encode(parts)
         return self._merge(part)
+
+
+class PartsOfText:
+    """Encodes pieces whose symbols are the bytes of text, part by part.
+
+    >>> PartsOfText(lambda part: [len(part)], ["éa".encode()]).ids("éaéa")
+    [2, 2]
+    """
+
+    def __init__(self, merge: Callable[[str], list[TokenId]], made: Iterable[bytes]) -> None:
+        """Take what merges a part in one go, and the tokens that merges make."""
+        self._borders: Final = CharacterBorders(made)
+        self._parts: Final = PieceCache(merge)
+
+    def ids(self, piece: str) -> list[TokenId]:
+        """Return the ids of a piece."""
+        return self._parts.encode(self._borders.cut(piece))
 
 
 def merged_ids(speller: Speller, merges: RankedMerges, part: str) -> list[TokenId]:

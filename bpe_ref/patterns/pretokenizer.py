@@ -23,11 +23,9 @@ Source of the patterns' dialect: `rust.py`; of the tables: `unicode_tables.py`.
 """
 
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import accumulate
 from typing import TYPE_CHECKING, Protocol
 
 from bpe_ref.errors import ParameterError, PatternError
@@ -102,14 +100,9 @@ class Pretokenizer:
         standing = search.alphabet.standing(text)
         if standing is text:
             return search.pattern.findall(text)
-        if isinstance(search.alphabet, BasicAlphabet):
-            pieces = search.pattern.findall(standing)
-            ends = list(accumulate(map(len, pieces)))
-            if ends and ends[-1] == len(text):  # nothing was dropped
-                for first, behind in search.alphabet.replaced(text):
-                    for index in range(bisect_right(ends, first), bisect_left(ends, behind) + 1):
-                        pieces[index] = text[ends[index] - len(pieces[index]) : ends[index]]
-                return pieces
+        pieces = search.alphabet.restored(search.pattern.findall(standing), text)
+        if pieces is not None:
+            return pieces
         return [text[start:stop] for start, stop in self.spans(text)]
 
     def spans(self, text: str) -> list[tuple[int, int]]:

@@ -20,9 +20,10 @@ Two alphabets
 """
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
 from bpe_ref.errors import PatternError
 from bpe_ref.patterns.unicode_tables import (
@@ -87,6 +88,13 @@ class Alphabet:
             return text.translate(self.stand_ins)
         return _BEYOND_ASCII.sub(lambda run: run[0].translate(self.stand_ins), text)
 
+    def restored(self, pieces: Sequence[str], text: str) -> list[str] | None:
+        """Return the parts of `text` that pieces replaced; None if they are not all of it."""
+        ends = list(accumulate(map(len, pieces), initial=0))
+        if ends[-1] != len(text):
+            return None
+        return [text[start:end] for start, end in pairwise(ends)]
+
     def narrowed(self, members: CodePoints) -> CodePoints:
         """Return the set, with the stand-in of each atom in place of the atom."""
         if members <= _ASCII:
@@ -117,9 +125,16 @@ class BasicAlphabet:
         # Nothing else finds that out as fast: UTF-16 needs more than two bytes for others only.
         return text.isascii() or len(text.encode("utf-16-le", "surrogatepass")) == 2 * len(text)
 
-    def replaced(self, text: str) -> Iterable[tuple[int, int]]:
-        """Yield where in `text` characters are replaced, each stretch from its start to its end."""
-        return (match.span() for match in _BEYOND_BASIC.finditer(text))
+    def restored(self, pieces: Sequence[str], text: str) -> list[str] | None:
+        """Return the parts of `text` that pieces replaced; None if they are not all of it."""
+        parts, ends = list(pieces), list(accumulate(map(len, pieces)))
+        if not ends or ends[-1] != len(text):
+            return None
+        for replaced in _BEYOND_BASIC.finditer(text):
+            first, behind = replaced.span()
+            for index in range(bisect_right(ends, first), bisect_left(ends, behind) + 1):
+                parts[index] = text[ends[index] - len(parts[index]) : ends[index]]
+        return parts
 
     def narrowed(self, members: CodePoints) -> CodePoints:
         """Return the set without the characters that others stand in for."""

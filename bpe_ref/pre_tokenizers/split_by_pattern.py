@@ -19,7 +19,7 @@ from bpe_ref.aligned_text import AlignedText
 from bpe_ref.components import Meeting
 from bpe_ref.errors import ParameterError
 from bpe_ref.parameters import check_character, check_flag
-from bpe_ref.patterns.matches import Literal, Regex, find_matches, matches, pattern_borders
+from bpe_ref.patterns.matches import Literal, Regex, find_matches, pattern_borders
 from bpe_ref.pre_tokenizers.splitting import check_behavior, ranges, split
 
 
@@ -50,14 +50,16 @@ class Split:
     def cut_text(self, text: str, at_start: bool = True) -> list[str]:
         """Return the pieces' texts.
 
-        Why this is the same answer: inverted, `Removed` leaves the matches. And where the
-        matches are as long together as the text, nothing is between them to isolate.
+        Why this is the same answer: without a match, all is one stretch. Inverted, `Removed`
+        leaves the matches.
         """
+        if isinstance(self.pattern, Literal) and self.pattern.text not in text and not self.invert:
+            return [text] if text else []
         only_matches = self.behavior == "Removed" and self.invert
-        if only_matches or self.behavior == "Isolated":
-            found = [text[start:end] for start, end in matches(self.pattern, text) if start < end]
-            if only_matches or sum(map(len, found)) == len(text):
-                return found
+        if isinstance(self.pattern, Regex) and (only_matches or self.behavior == "Isolated"):
+            pieces = self.pattern.compile().texts(text, between=not only_matches)
+            if pieces is not None:
+                return pieces
         spans = ranges(find_matches(self.pattern, text), self.behavior, invert=self.invert)
         return [text[start:end] for start, end in spans]
 

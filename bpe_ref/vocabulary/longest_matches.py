@@ -4,10 +4,11 @@ Definition
     An entry starts at a place if the text goes on with it from there.
 
 Two ways to look
-    *By length*: entries are kept by their first letter, with all lengths that
-    occur; at a place, try each length of its letter. That takes time in
-    proportion to the sum of those lengths, so it is used while no letter's sum is
-    above `MOST_LETTERS_TRIED`, as in every real tokenizer.
+    *By length*: entries are kept by their first two letters, with all lengths
+    that occur, and those of one letter by that; at a place, try each length of its
+    letters. That takes time in proportion to the sum of those lengths, so it is
+    used while no first letter's sum is above `MOST_LETTERS_TRIED`, as in every real
+    tokenizer.
 
     *By automaton*: read the text backwards with an automaton of the reversed entries (`automata`).
     It reads each letter of the text once, whatever the entries are, but needs memory for each
@@ -19,7 +20,7 @@ Why this is the same answer
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final, Protocol
 
 from bpe_ref.errors import VocabularyError
@@ -65,7 +66,7 @@ def searcher_of(entries: Sequence[str]) -> Searcher:
     for entry in entries:
         lengths.setdefault(entry[0], set()).add(len(entry))
     if max(map(sum, lengths.values()), default=0) <= MOST_LETTERS_TRIED:
-        return ByLength(frozenset(entries), {k: sorted(v)[::-1] for k, v in lengths.items()})
+        return ByLength(frozenset(entries))
     letters = sum(map(len, entries))
     if letters > MOST_LETTERS:
         raise VocabularyError(
@@ -76,16 +77,19 @@ def searcher_of(entries: Sequence[str]) -> Searcher:
 
 
 class ByLength:
-    """Looks for entries by their first letter and their lengths.
+    """Looks for entries by their first letters and their lengths.
 
-    >>> ByLength(frozenset({"a", "ab"}), {"a": [2, 1]}).matches("ba").next_place(0)
+    >>> ByLength(frozenset({"a", "ab"})).matches("ba").next_place(0)
     1
     """
 
-    def __init__(self, entries: frozenset[str], lengths: Mapping[str, Sequence[int]]) -> None:
+    def __init__(self, entries: frozenset[str]) -> None:
         self.entries = entries
-        self.lengths = lengths
-        letters = "".join(map(re.escape, sorted(lengths)))
+        lengths: dict[str, set[int]] = {}
+        for entry in entries:
+            lengths.setdefault(entry[:2], set()).add(len(entry))
+        self.lengths = {first: sorted(found)[::-1] for first, found in lengths.items()}
+        letters = "".join(map(re.escape, sorted({entry[0] for entry in entries})))
         self.first_letter = re.compile(f"[{letters}]" if letters else "(?!)")
 
     def may_match(self, text: str) -> bool:
@@ -105,9 +109,10 @@ class _MatchesByLength:
     def lengths_at(self, place: int) -> Sequence[int]:
         """Return the lengths of the entries that start there, the longest first."""
         text, entries = self.text, self.searcher.entries
-        lengths = self.searcher.lengths.get(text[place : place + 1], ())
+        lengths = self.searcher.lengths.get(text[place : place + 2], ())
         left = len(text) - place
-        return [n for n in lengths if n <= left and text[place : place + n] in entries]
+        found = [n for n in lengths if n <= left and text[place : place + n] in entries]
+        return [*found, 1] if left > 1 and text[place] in entries else found
 
     def next_place(self, start: int) -> int | None:
         """Return a place from `start` on, with none before it at which an entry starts."""
