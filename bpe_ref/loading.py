@@ -40,8 +40,12 @@ _BESIDE: Final = {
 }
 
 
-def load(name_or_path: str | os.PathLike[str]) -> Tokenizer:
+def load(name_or_path: str | os.PathLike[str], *, like: str | None = None) -> Tokenizer:
     """Return the tokenizer that a name, a file of any format, or a folder stands for.
+
+    With `like`, which is "transformers-4" or "transformers-5", it is what transformers makes of a
+    folder with a tokenizer.json: other settings there change it. `changes` of the tokenizer says
+    how. See `formats.transformers`.
 
     Raises `UnknownVocabularyError` for a name that is not known or whose file is not found, and
     `VocabularyFileError` for a file that holds no tokenizer.
@@ -54,6 +58,16 @@ def load(name_or_path: str | os.PathLike[str]) -> Tokenizer:
     """
     path = _path(name_or_path)
     name = str(name_or_path)
+    if like is not None:
+        from bpe_ref.formats.transformers import VERSIONS, like_transformers
+
+        if like not in VERSIONS:
+            raise ParameterError("like", like, f"must be one of {', '.join(VERSIONS)}")
+        if path is None or path.name != "tokenizer.json":
+            raise VocabularyFileError(
+                f"{name} must be a folder with a tokenizer.json, to load it so"
+            )
+        return like_transformers(load(path), path.parent, like).replace(name=name)
     if path is not None:
         with _no_collection():
             return _load(path, name)
