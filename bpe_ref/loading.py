@@ -8,7 +8,9 @@ leads to a file of any format in `formats`; what it is, the content tells
     vocab.bpe    beside encoder.json
 
 A path may lead to a folder, too. The first file counts that is there, of
-tokenizer.json, tekken.json, tokenizer.model, vocab.json, encoder.json.
+tokenizer.json, tekken.json, tokenizer.model, vocab.json, encoder.json. The other
+files of the folder change nothing, unless the tokenizer is loaded as transformers
+does (`formats.transformers`).
 """
 
 import gc
@@ -28,6 +30,9 @@ from bpe_ref.registry import REGISTRY
 from bpe_ref.tiny import tiny_vocabulary
 from bpe_ref.tokenizer import Tokenizer, tokenizer_of
 from bpe_ref.vocabulary import Vocabulary, vocabulary_by_concatenation
+
+LIKE_TRANSFORMERS: Final = ("transformers-4", "transformers-5")
+"""What `load(folder, like=...)` accepts."""
 
 _TINY: Final = "tiny"
 _FILES: Final = ("tokenizer.json", "tekken.json", "tokenizer.model", "vocab.json", "encoder.json")
@@ -59,20 +64,25 @@ def load(name_or_path: str | os.PathLike[str], *, like: str | None = None) -> To
     path = _path(name_or_path)
     name = str(name_or_path)
     if like is not None:
-        from bpe_ref.formats.transformers import VERSIONS, like_transformers
-
-        if like not in VERSIONS:
-            raise ParameterError("like", like, f"must be one of {', '.join(VERSIONS)}")
-        if path is None or path.name != "tokenizer.json":
-            raise VocabularyFileError(
-                f"{name} must be a folder with a tokenizer.json, to load it so"
-            )
-        return like_transformers(load(path), path.parent, like).replace(name=name)
+        return _load_like(path, name, like)
     if path is not None:
         with _no_collection():
             return _load(path, name)
     vocabulary = tiny_vocabulary() if name == _TINY else finding.registered_vocabulary(name)
     return tokenizer_of(vocabulary, name=name)
+
+
+def _load_like(path: Path | None, name: str, like: str) -> Tokenizer:
+    """Return what transformers makes of a folder, given the path of its tokenizer.json."""
+    if like not in LIKE_TRANSFORMERS:
+        raise ParameterError("like", like, f"must be one of {', '.join(LIKE_TRANSFORMERS)}")
+    if path is None or path.name != _FILES[0]:
+        raise VocabularyFileError(
+            f"{name} must be a folder with a {_FILES[0]}, because it is loaded as {like} does"
+        )
+    from bpe_ref.formats.transformers import like_transformers
+
+    return like_transformers(load(path), path.parent, like).replace(name=name)
 
 
 @contextmanager

@@ -666,10 +666,11 @@ class Tokenizer(WithoutTables):
         from bpe_ref import auditing
 
         try:
-            return auditing.audit(vocabulary_of(self))
+            found = auditing.audit(vocabulary_of(self))
         except VocabularyError:  # it does not merge bytes
             ranks = self.model.ranks_of_tokens
-            return auditing.audit_model(self.model, self.added.tokens, ranks)
+            found = auditing.audit_model(self.model, self.added.tokens, ranks)
+        return replace(found, changes=self.changes)
 
     # ---- how
 

@@ -1,17 +1,18 @@
 """What Hugging Face transformers makes of a folder: its tokenizer is not always the file's.
 
 Definition
-    `AutoTokenizer.from_pretrained(folder)` reads `tokenizer.json` and `tokenizer_config.json`, which
-    names a class (`tokenizer_class`). The class, its settings there, and the tokens that these
-    files list change the tokenizer:
+    `AutoTokenizer.from_pretrained(folder)` reads `tokenizer.json`, and `tokenizer_config.json`,
+    which names a class (`tokenizer_class`). The class, the settings there, and the tokens that
+    these files list change the tokenizer:
 
     transformers 4   The components are the file's. Some classes put BOS and EOS around a text as
-                     `add_bos_token` and `add_eos_token` say (the Llama class adds BOS if the folder
-                     says nothing), whatever the file's template is. `add_prefix_space`, false if it
-                     is missing, counts, and not the file's.
-    transformers 5   A class of its own takes only the tokens, the merges and the template from the
-                     file. The rest is built in: a folder with GPT-4o's file and the class GPT2Tokenizer
-                     is cut by GPT-2's pattern. `add_bos_token` and `add_eos_token` mean nothing.
+                     `add_bos_token` and `add_eos_token` say, whatever the file's template is; if
+                     they are missing, a Llama class adds BOS. `add_prefix_space` of the settings
+                     counts, not the file's; if it is missing, it is false.
+    transformers 5   A class of its own takes the tokens, the merges and the template from the
+                     file. All else is built in: a folder with the file of GPT-4o and the class
+                     GPT2Tokenizer is cut by the pattern of GPT-2. `add_bos_token` and
+                     `add_eos_token` mean nothing.
 
     In both, the tokens that `added_tokens_decoder` lists are added with their flags, and so are the
     special tokens that are named but missing (`bos_token`, ..., the class has some of its own).
@@ -20,18 +21,21 @@ Definition
     that only if the model is not BPE. Nothing is truncated or padded unless the call asks for it.
 
 Source: transformers 4.57.6 with tokenizers 0.22.2, and 5.23.0 with 0.23.3, as executed:
-models/auto/tokenization_auto.py, tokenization_utils_base.py, tokenization_utils_fast.py (version 4),
-tokenization_utils_tokenizers.py (version 5), and the classes. `data/transformers.json` has what is
-built in.
+models/auto/tokenization_auto.py, tokenization_utils_base.py, tokenization_utils_fast.py in version
+4, tokenization_utils_tokenizers.py in version 5, and the classes. What is built in is in
+`data/transformers.json`.
 
 What the source leaves open, and what holds here
     *Classes* that the table does not have are an error, except for names that version 5 does not
-    know either: it reads the file then. Classes of a folder's own code are not run.
+    know either: it reads the file then. Code in the folder (`auto_map`) is not run.
     *The class in config.json* counts if `tokenizer_config.json` names none; in version 5, its
     `model_type` can also overrule the class.
     *`split_special_tokens`* is an argument here: `special="ordinary"`.
     *`model_max_length`, `padding_side`, `truncation_side`* mean nothing for a call without options.
     *What fails there* is an error here, too: a class that adds a BOS without one, for example.
+    *Other files*: version 4 builds a Llama class from `tokenizer.model` if `add_prefix_space` is
+    given, and version 5 reads Mistral's `tekken.json` if mistral-common is installed. The first is
+    an error here; the second is not looked at.
 """
 
 import json
@@ -62,18 +66,21 @@ from bpe_ref.pre_tokenizers.sequence import Sequence as PreTokenizers
 from bpe_ref.tokenizer import Tokenizer
 from bpe_ref.vocabulary.merges import TokenId
 
-VERSIONS: Final = ("transformers-4", "transformers-5")
-"""What `load(folder, like=...)` accepts."""
-
+_VERSIONS: Final = ("transformers-4", "transformers-5")
 _TOKENIZER: Final = "tokenizer.json"
 _ADDED: Final = "added_tokens.json"
 _FILE_AS_IT_IS: Final = "PreTrainedTokenizer"
-_ANY_BACKEND: Final = ("TokenizersBackend", "PreTrainedTokenizer", "MistralCommonBackend")
+_MISTRAL: Final = "MistralCommonBackend"
 _NAMED: Final = tuple(
     f"{name}_token" for name in ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
 )
 _FORCED: Final = "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output"
-_MODEL: Final = ("unk_token", "fuse_unk", "byte_fallback", "ignore_merges", "dropout")
+_ADDITIONAL: Final = "additional_special_tokens"
+_EXTRA: Final = "extra_special_tokens"
+_MODEL: Final = (
+    *("unk_token", "fuse_unk", "byte_fallback", "ignore_merges", "dropout"),
+    *("continuing_subword_prefix", "end_of_word_suffix", "max_input_chars_per_word"),
+)
 _LONGEST: Final = 120
 _FLAGS: Final = ("single_word", "lstrip", "rstrip", "normalized", "special")
 _CLEANED: Final = (
@@ -95,7 +102,7 @@ def like_transformers(tokenizer: Tokenizer, folder: Path, version: str) -> Token
     }
     for root in files.values():
         root.fields()  # which must be an object
-    old = version == VERSIONS[0]
+    old = version == _VERSIONS[0]
     byte_level = not old and b'"ByteLevel"' in read_unpacked(folder / _TOKENIZER)
     name = _old_class(files, folder) if old else _new_class(files, folder, byte_level=byte_level)
     try:
@@ -134,7 +141,7 @@ def _registered(files: Mapping[str, Node], version: str) -> str:
 
 def _old_class(files: Mapping[str, Node], folder: Path) -> str:
     """Return the class that transformers 4 uses."""
-    version = VERSIONS[0]
+    version = _VERSIONS[0]
     name = _class_of(files) or _registered(files, version)
     if name not in document("transformers")[version]["classes"]:
         raise VocabularyFileError(
@@ -146,7 +153,7 @@ def _old_class(files: Mapping[str, Node], folder: Path) -> str:
 
 def _new_class(files: Mapping[str, Node], folder: Path, *, byte_level: bool) -> str:
     """Return the class that transformers 5 uses."""
-    version = VERSIONS[1]
+    version = _VERSIONS[1]
     content = document("transformers")[version]
     named, registered = _class_of(files), _registered(files, version)
     wrong = _value(files, MODEL_CONFIG, "model_type") in content["wrong_classes"]
@@ -154,10 +161,9 @@ def _new_class(files: Mapping[str, Node], folder: Path, *, byte_level: bool) -> 
     name = named or registered
     if not own_code and named:
         other = registered not in {"", named}
-        if named == "LlamaTokenizer" and byte_level and not wrong:
-            if registered != "MistralCommonBackend":
-                return _FILE_AS_IT_IS
-        if other and registered in _ANY_BACKEND:
+        if named == "LlamaTokenizer" and byte_level and not wrong and registered != _MISTRAL:
+            return _FILE_AS_IT_IS
+        if other and registered in {"TokenizersBackend", _FILE_AS_IT_IS, _MISTRAL}:
             return _FILE_AS_IT_IS
         if other and wrong:
             name = registered
@@ -187,28 +193,32 @@ class _Class:
     @cached_property
     def described(self) -> Mapping[str, Any]:
         """What is built into the class."""
-        known: Mapping[str, Any] = document("transformers")[VERSIONS[not self.old]]["classes"]
-        return known.get(self.name, {"defaults": {}})
+        known = document("transformers")[_VERSIONS[not self.old]]["classes"]
+        found: dict[str, Any] = known.get(self.name, {"defaults": {}})
+        return found
 
     @cached_property
     def given(self) -> Node:
         """The settings of the folder."""
         config = self.files.get(TOKENIZER_CONFIG, Node({}, self.folder))
-        if config.value.get("added_tokens_decoder") is not None:
-            return config
-        special = self.files.get(SPECIAL_TOKENS_MAP, Node({}, "")).value.items()
-        marked = {
-            key: {**value, "__type": "AddedToken", "special": True}
-            if isinstance(value, dict) and key != "extra_special_tokens"
-            else value
-            for key, value in special
-        }
-        return Node({**config.value, **marked}, config.source)
+        values = dict(config.value)
+        if not self.old and _ADDITIONAL in values and not values.get(_EXTRA):
+            values[_EXTRA] = values.pop(_ADDITIONAL)
+        if values.get("added_tokens_decoder") is None:
+            for key, node in self.files.get(SPECIAL_TOKENS_MAP, Node({}, "")).entries().items():
+                values[key] = _marked(node.value, is_token=key != _EXTRA)
+                if key == (_ADDITIONAL if self.old else _EXTRA) and isinstance(node.value, list):
+                    own = list(config.value.get(key) or [])
+                    tokens = (_marked(entry.value) for entry in node.elements())
+                    values[key] = [*own, *(token for token in tokens if token not in own)]
+        return Node(values, config.source)
 
     @cached_property
     def settings(self) -> Node:
         """The settings of the folder, and those of the class where there are none."""
-        return Node({**self.described["defaults"], **self.given.value}, self.given.source)
+        padding = self.file.padding
+        own = {} if padding is None else {"pad_token": padding.pad_token}
+        return Node({**own, **self.described["defaults"], **self.given.value}, self.given.source)
 
     def flag(self, key: str) -> bool:
         """Return a setting, which must be true, or else false, null or missing."""
@@ -218,7 +228,7 @@ class _Class:
 
     @cached_property
     def listed(self) -> Sequence[AddedToken]:
-        """The tokens that are added again, with their flags there: those with the lowest ids first."""
+        """The tokens that are added with the flags they have there, by rising ids."""
         found: dict[int, AddedToken] = {}
         if self.given.value.get("added_tokens_decoder") is not None:
             for digits, entry in self.given.field("added_tokens_decoder").entries().items():
@@ -241,7 +251,9 @@ class _Class:
     @cached_property
     def special(self) -> Mapping[str, str | AddedToken]:
         """The special tokens by their names; those of a list are numbered."""
-        return self._special({token.content: token for token in self.listed})
+        legacy = self.old and self.given.value.get("added_tokens_decoder") is None
+        tokens = self._of_file if legacy else self.listed
+        return self._special({token.content: token for token in tokens})
 
     def _special(self, listed: Mapping[str, AddedToken]) -> dict[str, str | AddedToken]:
         """Return the special tokens, with the flags of a listed one where it has the text."""
@@ -250,12 +262,14 @@ class _Class:
         for key in _NAMED:
             if key in settings:
                 token = _token(settings[key])
-                is_given = key in self.given.value
-                found[key] = listed.get(_content(token), token) if is_given else token
-        lists = ["additional_special_tokens"] if self.old else ["extra_special_tokens"]
-        if not self.old and "extra_special_tokens" not in settings:
-            lists = ["additional_special_tokens"]
-        extra = settings.get("extra_special_tokens", Node({}, ""))
+                if key in self.given.value:
+                    token = listed.get(_content(token), token)
+                flags = self.described.get("flags", {}).get(key)
+                if isinstance(token, str) and flags is not None:
+                    token = AddedToken(token, **flags)
+                found[key] = token
+        extra = settings.get(_EXTRA, Node({}, ""))
+        is_list = not self.old and isinstance(self.settings.value.get(_EXTRA, {}), list | None)
         others = {}
         if not self.old:
             others = {
@@ -265,42 +279,39 @@ class _Class:
             }
         if isinstance(extra.value, dict):
             others |= {key: _token(node) for key, node in extra.entries().items()}
-        numbered = {
-            f"{key}[{number}]": _token(node)
-            for key in lists
-            if key in settings and isinstance(settings[key].value, list)
-            for number, node in enumerate(settings[key].elements())
-        }
+        several = settings.get(_EXTRA if is_list else _ADDITIONAL, Node([], ""))
+        numbered = {node.place: _token(node) for node in several.elements()}
         return found | numbered | others if self.old else found | others | numbered
 
     def added_tokens(self) -> AddedTokens:
         """Return the tokens of the file, unless the class drops them, and those added to them."""
-        kept = [] if "model" in self.described else list(self._of_file)
-        added = list(self.listed)
-        known = {token.content for token in (*kept, *added)}
-        for name, token in self.special.items():
-            if isinstance(token, str):
-                if token not in known and token not in map(_content, added[len(self.listed) :]):
-                    added.append(AddedToken(token, special=True, normalized=False))
-            elif token not in added and (self.old or token.content not in known):
-                added.append(token)
+        kept = [] if "model" in self.described else self._of_file
+        known = {token.content for token in (*kept, *self.listed)}
+        seen: set[str] = set()
+        new: list[str | AddedToken] = []
+        for token in self.special.values():
+            is_known = _content(token) in known and (isinstance(token, str) or not self.old)
+            is_second = self.old and _content(token) in seen
+            if not is_known and not is_second and token not in (*self.listed, *new):
+                new.append(token)
+            seen.add(_content(token))
         marked = {
             _content(token)
             for name, token in self.special.items()
             if self.old or not name.endswith("]")
         }
-        added = [replace(t, special=t.special or t.content in marked) for t in added]
+        added = [
+            replace(token, special=token.special or token.content in marked)
+            for token in map(_with_flags, (*self.listed, *new))
+        ]
         if not self.old and self.name == "Qwen2Tokenizer":
-            texts = map(_content, self.special.values())
-            added += [AddedToken(text, special=True, normalized=False) for text in texts]
-        if not self.old and self.name == "CohereTokenizer":
-            added += [
-                AddedToken(token, special=True, normalized=False)
-                if isinstance(token, str)
-                else replace(token, special=True)
-                for token in self.special.values()
-            ]
-        return AddedTokens((*kept, *added), self.file.added_tokens.quirks)
+            added += [_with_flags(_content(token)) for token in self.special.values()]
+        elif not self.old and self.name == "CohereTokenizer":
+            added += [replace(_with_flags(token), special=True) for token in self.special.values()]
+        quirks = self.file.added_tokens.quirks
+        if self.old:  # tokenizers 0.22 shows an added token as it is
+            quirks = replace(quirks, normalized_form_shown=False)
+        return AddedTokens((*kept, *added), quirks)
 
     # -- components
 
@@ -323,26 +334,17 @@ class _Class:
 
     def _built_in(self) -> dict[str, Any]:
         """Return the components that a class has instead of the file's."""
-        values = dict(self.settings.value)
-        prefix = values.get("add_prefix_space")
+        tokens = {key: _content(token) for key, token in self.special.items()}
+        values = {**self.settings.value, **tokens}
         if self.name == "LlamaTokenizer":
-            prefix = prefix is not False
+            prefix = values["add_prefix_space"] is not False
             values["prefix_length"] = int(prefix)
             values["prepend_scheme"] = "always" if values["legacy"] else "first"
             if not prefix:
                 values["prepend_scheme"] = "never"
-        values["add_prefix_space"] = prefix or False
-        model: Model
-        options = _filled(self.described["model"], values)
-        if self.name == "BertTokenizer" and isinstance(self.file.model, WordPiece):
-            model = WordPiece(self.file.model.vocab, **options)
-        elif self.name != "BertTokenizer" and isinstance(self.file.model, BPE):
-            old = self.file.model
-            model = BPE(old.vocab, old.merges, quirks=old.quirks, **options)
-        else:
-            kind = type(self.file.model).__name__
-            raise VocabularyFileError(f"{self.folder}: {self.name} cannot have the model {kind}")
-        return {"model": model} | {
+        elif self.described["defaults"].get("add_prefix_space", False) is None:
+            values["add_prefix_space"] = values["add_prefix_space"] or False
+        return {"model": self._model(_filled(self.described["model"], values))} | {
             kind: read_component(
                 Node(_filled(self.described[kind], values), self.settings.source, kind),
                 kind,
@@ -350,6 +352,16 @@ class _Class:
             )
             for kind in ("normalizer", "pre_tokenizer", "decoder")
         }
+
+    def _model(self, options: Mapping[str, Any]) -> Model:
+        """Return the model with the tokens and merges of the file."""
+        old = self.file.model
+        if self.name == "BertTokenizer" and isinstance(old, WordPiece):
+            return WordPiece(old.vocab, **options)
+        if self.name != "BertTokenizer" and isinstance(old, BPE):
+            return BPE(old.vocab, old.merges, quirks=old.quirks, **options)
+        kind = type(old).__name__
+        raise VocabularyFileError(f"{self.folder}: {self.name} cannot have the model {kind}")
 
     def _adjusted(self) -> dict[str, Any]:
         """Return the components of the file that settings change."""
@@ -373,12 +385,14 @@ class _Class:
             )
         normalizer = self.file.normalizer
         if self.name == "BertTokenizer" and isinstance(normalizer, BertNormalizer):
-            found["normalizer"] = replace(
+            found["normalizer"] = changed = replace(
                 normalizer,
                 lowercase=self.flag("do_lower_case"),
                 strip_accents=self.settings.value["strip_accents"],
                 handle_chinese_chars=self.flag("tokenize_chinese_chars"),
             )
+            if changed != normalizer and any(t.normalized for t in self.added_tokens().tokens):
+                self.settings.fail("must not change the normalizer of normalized added tokens")
         return found
 
     def _post_processor(self, made: Tokenizer) -> PostProcessor | None:
@@ -397,7 +411,8 @@ class _Class:
             return RobertaProcessing(sep, cls, trim_offsets=trim, add_prefix_space=prefix)
         found = self.file.post_processor
         if self.old and self.name == "RobertaTokenizer" and isinstance(found, RobertaProcessing):
-            trim, prefix = self.flag("trim_offsets"), self.flag("add_prefix_space")
+            prefix = self.settings.value.get("add_prefix_space", False)
+            trim = self.settings.value["trim_offsets"]
             return replace(found, trim_offsets=trim, add_prefix_space=prefix)
         return found
 
@@ -432,14 +447,26 @@ def _content(token: str | AddedToken) -> str:
     return token if isinstance(token, str) else token.content
 
 
+def _with_flags(token: str | AddedToken) -> AddedToken:
+    """Return a special token with flags."""
+    return AddedToken(token, special=True, normalized=False) if isinstance(token, str) else token
+
+
 def _token(node: Node) -> str | AddedToken:
     """Return a special token: a text, or one with flags, which is marked as such."""
     marked = isinstance(node.value, dict) and node.value.get("__type") == "AddedToken"
     return _added_token(node) if marked else node.text()
 
 
+def _marked(value: Any, *, is_token: bool = True) -> Any:
+    """Return the value of a special token, marked as one with flags if it has them."""
+    if isinstance(value, dict) and is_token:
+        return {**value, "__type": "AddedToken", "special": True}
+    return value
+
+
 def _added_token(node: Node) -> AddedToken:
-    """Return a token with flags. They may be missing; `normalized` is then that it is not special."""
+    """Return a token with flags. If `normalized` is missing, a special token is not."""
     node.only({"content"}, {"__type", *_FLAGS})
     flags = {flag: node.field(flag).flag() for flag in _FLAGS if flag in node.value}
     return AddedToken(
@@ -465,25 +492,29 @@ def _changes(file: Tokenizer, made: Tokenizer, name: str) -> Iterator[str]:
     """Yield a sentence for each difference that ids or decoded texts can have."""
     for kind in ("normalizer", "pre_tokenizer", "decoder"):
         old, new = (
-            _essential(
-                write_component(getattr(one, kind), kind), is_cutting=kind == "pre_tokenizer"
-            )
-            for one in (file, made)
+            _essential(write_component(getattr(one, kind), kind), kind) for one in (file, made)
         )
         if old != new:
-            yield f"{kind}: {name} has {_shown(new)}, the file {_shown(old)}"
+            is_other = _types(old) != _types(new)
+            shown = [_types(one) if is_other else _shown(one) for one in (new, old)]
+            yield f"{kind}: {name} has {shown[0]}, the file {shown[1]}"
     for key in _MODEL:
-        old, new = (getattr(one.model, key, None) or None for one in (file, made))
-        if old != new:
-            yield f"model: {name} has {key} {_shown(new)}, the file {_shown(old)}"
+        values = [getattr(one.model, key, None) or None for one in (made, file)]
+        if values[0] != values[1]:
+            yield f"model: {name} has {key} {_shown(values[0])}, the file {_shown(values[1])}"
     for is_pair in (False, True):
-        old, new = (_framed(one, is_pair=is_pair) for one in (file, made))
-        if old != new:
-            yield f"post_processor: with {name} {new!r}, with the file {old!r}"
+        framed = [_framed(one, is_pair=is_pair) for one in (made, file)]
+        if framed[0] != framed[1]:
+            yield f"post_processor: {name} makes {framed[0]!r}, the file {framed[1]!r}"
             break
     for part in ("truncation", "padding"):
         if getattr(file, part) is not None:
             yield f"{part}: not used unless the call asks for it"
+    yield from _changed_tokens(file, made)
+
+
+def _changed_tokens(file: Tokenizer, made: Tokenizer) -> Iterator[str]:
+    """Yield a sentence for each added token that is gone, new or different."""
     before, behind = (
         {token.content: (id_, replace(token, id=None)) for id_, token in one.added.tokens.items()}
         for one in (file, made)
@@ -494,14 +525,11 @@ def _changes(file: Tokenizer, made: Tokenizer, name: str) -> Iterator[str]:
         elif content not in before:
             yield f"added_tokens: {content!r} is added, its id is {behind[content][0]}"
         elif before[content] != behind[content]:
-            differing = [
-                f"{flag} {_shown(getattr(behind[content][1], flag))}"
-                for flag in _FLAGS
-                if getattr(before[content][1], flag) != getattr(behind[content][1], flag)
-            ]
-            moved = before[content][0] != behind[content][0]
-            differing += [f"the id {behind[content][0]}"] * moved
-            yield f"added_tokens: {content!r} has {', '.join(differing)}"
+            (old_id, old), (new_id, new) = before[content], behind[content]
+            flags = [flag for flag in _FLAGS if getattr(old, flag) != getattr(new, flag)]
+            shown = [f"{flag} {_shown(getattr(new, flag))}" for flag in flags]
+            shown += [f"the id {new_id}"] * (old_id != new_id)
+            yield f"added_tokens: {content!r} has {', '.join(shown)}"
 
 
 def _framed(tokenizer: Tokenizer, *, is_pair: bool) -> str:
@@ -510,19 +538,24 @@ def _framed(tokenizer: Tokenizer, *, is_pair: bool) -> str:
     return " ".join(process(tokenizer.post_processor, a, b if is_pair else None).tokens)
 
 
-def _essential(described: Any, *, is_cutting: bool) -> Any:
-    """Return a component without what changes offsets only, or nothing."""
+def _essential(described: dict[str, Any] | None, kind: str) -> list[dict[str, Any]]:
+    """Return the steps of a component, without settings that change no id and no text."""
     match described:
-        case {"type": "ByteLevel", "trim_offsets": _, **rest}:
-            return rest if is_cutting else {"type": "ByteLevel"}
-        case {"type": "Sequence", "normalizers": []}:
-            return None
-        case {"type": "Sequence", "decoders": list(steps)} | {
-            "type": "Sequence",
-            "pretokenizers": list(steps),
-        }:
-            return [_essential(step, is_cutting=is_cutting) for step in steps]
-    return described
+        case None:
+            return []
+        case {"type": "Sequence"}:
+            steps = next(value for key, value in described.items() if key != "type")
+            return [one for step in steps for one in _essential(step, kind)]
+        case {"type": "ByteLevel"} if kind == "decoder":
+            return [{"type": "ByteLevel"}]
+        case {"type": "ByteLevel"}:
+            return [{key: value for key, value in described.items() if key != "trim_offsets"}]
+    return [described]
+
+
+def _types(steps: Sequence[Any]) -> str:
+    """Return the types of the steps of a component."""
+    return ", ".join(step["type"] for step in steps) or "none"
 
 
 def _shown(value: object) -> str:

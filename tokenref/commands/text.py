@@ -17,6 +17,7 @@ from typing import Any, Final, Literal
 import click
 
 from bpe_ref import ParameterError, Tokenizer, load
+from bpe_ref.loading import LIKE_TRANSFORMERS
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.models.sentencepiece import SentencePieceModel
 from tokenref.commands.endings import standard_input, standard_output
@@ -28,6 +29,11 @@ from tokenref.visible import visible
 VOCABULARY: Final = click.option(
     "--vocabulary",
     help="A name, a file in any known format, or a folder that contains one.  [default: tiny]",
+)
+LIKE: Final = click.option(
+    "--like",
+    type=click.Choice(LIKE_TRANSFORMERS),
+    help="Read the other settings of a folder, too, as this version of transformers does.",
 )
 USUAL: Final = "tiny"
 """The vocabulary of a command that is given none."""
@@ -148,8 +154,8 @@ def write_lines(*lines: str) -> None:
     write_exactly("".join(f"{line}\n" for line in lines).encode())
 
 
-def _loaded(vocabulary: str | None) -> Tokenizer:
-    return load(USUAL if vocabulary is None else vocabulary)
+def _loaded(vocabulary: str | None, like: str | None) -> Tokenizer:
+    return load(USUAL if vocabulary is None else vocabulary, like=like)
 
 
 @contextmanager
@@ -168,12 +174,14 @@ def _progress(source: Source, text: str) -> Iterator[Callable[[int], None]]:
 @click.command()
 @text_arguments
 @VOCABULARY
+@LIKE
 @SPECIAL
 @TEMPLATE
 @JSON
 def encode(
     sources: Sequence[Source],
     vocabulary: str | None,
+    like: str | None,
     *,
     special: bool | None,
     template: bool,
@@ -184,7 +192,7 @@ def encode(
     Each line has an id and the token's text or bytes. With several files, each line has the name
     of a file, its number of tokens and their ids, and the last line has the total.
     """
-    tokenizer = _loaded(vocabulary)
+    tokenizer = _loaded(vocabulary, like)
     how = _recognised(tokenizer, vocabulary, special=special)
     key = "bytes" if isinstance(tokenizer.model, ByteBPE) else "tokens"
     rows: list[dict[str, Any]] = []
@@ -251,18 +259,25 @@ def _recognised(
 @click.command()
 @click.argument("ids", nargs=-1)
 @VOCABULARY
+@LIKE
 @click.option("--skip-special", is_flag=True, help="Omit special tokens.")
 @click.option("--strict", is_flag=True, help="Fail if the bytes are not valid UTF-8.")
 @JSON
 def decode(
-    ids: Sequence[str], vocabulary: str | None, *, skip_special: bool, strict: bool, as_json: bool
+    ids: Sequence[str],
+    vocabulary: str | None,
+    like: str | None,
+    *,
+    skip_special: bool,
+    strict: bool,
+    as_json: bool,
 ) -> None:
     """Write the bytes of token IDS, and nothing else.
 
     They may also be read from standard input, as JSON or as numbers. --json prints the text, with
     U+FFFD for bytes that are not UTF-8.
     """
-    tokenizer = _loaded(vocabulary)
+    tokenizer = _loaded(vocabulary, like)
     tokens = parsed_ids(" ".join(ids) if ids else Source().text())
     if as_json or strict:
         text = tokenizer.decode(
@@ -306,6 +321,7 @@ def parsed_ids(written: str) -> list[int]:
 @click.command()
 @text_arguments
 @VOCABULARY
+@LIKE
 @SPECIAL
 @TEMPLATE
 @click.option(
@@ -315,6 +331,7 @@ def parsed_ids(written: str) -> list[int]:
 def count(
     sources: Sequence[Source],
     vocabulary: str | None,
+    like: str | None,
     *,
     special: bool | None,
     template: bool,
@@ -327,7 +344,7 @@ def count(
     several files, each line has the name of a file and its count, and the last line has the total.
     --limit applies to each file.
     """
-    tokenizer = _loaded(vocabulary).replace(truncation=None, padding=None)
+    tokenizer = _loaded(vocabulary, like).replace(truncation=None, padding=None)
     how = _recognised(tokenizer, vocabulary, special=special)
     counts: list[int | None] = []
     for source in sources:
@@ -371,6 +388,7 @@ def _counted(tokenizer: Tokenizer, source: Source, text: str, **how: Any) -> int
 @click.command()
 @text_arguments
 @VOCABULARY
+@LIKE
 @SPECIAL
 @TEMPLATE
 @click.option(
@@ -383,6 +401,7 @@ def _counted(tokenizer: Tokenizer, source: Source, text: str, **how: Any) -> int
 def chunks(
     sources: Sequence[Source],
     vocabulary: str | None,
+    like: str | None,
     *,
     special: bool | None,
     template: bool,
@@ -398,7 +417,7 @@ def chunks(
     """
     from bpe_ref.cutting.splitting import each_chunk
 
-    tokenizer = _loaded(vocabulary)
+    tokenizer = _loaded(vocabulary, like)
     how = _recognised(tokenizer, vocabulary, special=special)
     counter, added = tokenizer.framed_counter(add_special_tokens=template, special=how)
     rows: list[dict[str, Any]] = []
