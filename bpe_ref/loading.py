@@ -80,9 +80,13 @@ def _load_like(path: Path | None, name: str, like: str) -> Tokenizer:
         raise VocabularyFileError(
             f"{name} must be a folder with a {_FILES[0]}, because it is loaded as {like} does"
         )
-    from bpe_ref.formats.transformers import like_transformers
+    from bpe_ref.formats.transformers import FILES, like_transformers
 
-    return like_transformers(load(path), path.parent, like).replace(name=name)
+    folder = path.parent
+    contents = {
+        file: read_unpacked(folder / file) for file in FILES if finding.is_file(folder / file)
+    }
+    return like_transformers(load(path), contents, str(folder), like).replace(name=name)
 
 
 @contextmanager

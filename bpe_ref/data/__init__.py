@@ -8,6 +8,7 @@
 | `oniguruma_properties.json` | Oniguruma's character properties |
 | `oniguruma_foldings.json` | which characters Oniguruma's `(?i)` takes for each other |
 | `llama_cpp.json` | the pre-tokenizers that GGUF files name; tokens of another kind than they say |
+| `transformers.json` | what the tokenizer classes of transformers have built in |
 | `tiny.tiktoken`, `tiny_corpus.txt` | the vocabulary `tiny` and the text it was trained on |
 
 Nothing is copied from the Unicode character database. The scripts in `authoring/tables` ask the

@@ -38,11 +38,9 @@ What the source leaves open, and what holds here
     an error here; the second is not looked at.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Final
 
 from bpe_ref.added_tokens import AddedToken, AddedTokens
@@ -51,10 +49,9 @@ from bpe_ref.data import document
 from bpe_ref.decoders import DecoderSequence, Fuse, Replace
 from bpe_ref.encoding import Encoding
 from bpe_ref.errors import BpeError, VocabularyFileError
-from bpe_ref.formats.files import read_unpacked
 from bpe_ref.formats.generation import MODEL_CONFIG, SPECIAL_TOKENS_MAP, TOKENIZER_CONFIG
 from bpe_ref.formats.hugging_face_components import ID_LIMIT, read_component, write_component
-from bpe_ref.formats.json_nodes import Node, parse_json
+from bpe_ref.formats.json_nodes import Node, parse_json, shown
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.word_piece import WordPiece
 from bpe_ref.normalizers.bert import BertNormalizer
@@ -71,6 +68,9 @@ _TOKENIZER: Final = "tokenizer.json"
 _ADDED: Final = "added_tokens.json"
 _FILE_AS_IT_IS: Final = "PreTrainedTokenizer"
 _MISTRAL: Final = "MistralCommonBackend"
+FILES: Final = (_TOKENIZER, TOKENIZER_CONFIG, SPECIAL_TOKENS_MAP, MODEL_CONFIG, _ADDED)
+"""The files of a folder that are read."""
+
 _NAMED: Final = tuple(
     f"{name}_token" for name in ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
 )
@@ -81,7 +81,6 @@ _MODEL: Final = (
     *("unk_token", "fuse_unk", "byte_fallback", "ignore_merges", "dropout"),
     *("continuing_subword_prefix", "end_of_word_suffix", "max_input_chars_per_word"),
 )
-_LONGEST: Final = 120
 _FLAGS: Final = ("single_word", "lstrip", "rstrip", "normalized", "special")
 _CLEANED: Final = (
     *((" .", "."), (" ?", "?"), (" !", "!"), (" ,", ","), (" ' ", "'")),
@@ -89,24 +88,27 @@ _CLEANED: Final = (
 )
 
 
-def like_transformers(tokenizer: Tokenizer, folder: Path, version: str) -> Tokenizer:
-    """Return the tokenizer of the folder's tokenizer.json as transformers changes it.
+def like_transformers(
+    tokenizer: Tokenizer, contents: Mapping[str, bytes], folder: str, version: str
+) -> Tokenizer:
+    """Return the tokenizer of a folder's tokenizer.json as transformers changes it.
 
-    Its `changes` say how. Raises `VocabularyFileError` if the folder's files cannot be read, or
-    name a class that is not known here.
+    `contents` has the files of the folder by their names, those of `FILES` that are there. The
+    `changes` of the result say what is different. Raises `VocabularyFileError` for files that
+    cannot be read, or name a class that is not known here.
     """
     files = {
-        name: parse_json(read_unpacked(folder / name), str(folder / name))
-        for name in (TOKENIZER_CONFIG, SPECIAL_TOKENS_MAP, MODEL_CONFIG, _ADDED)
-        if (folder / name).exists()
+        name: parse_json(content, f"{folder}/{name}")
+        for name, content in contents.items()
+        if name != _TOKENIZER
     }
     for root in files.values():
         root.fields()  # which must be an object
     old = version == _VERSIONS[0]
-    byte_level = not old and b'"ByteLevel"' in read_unpacked(folder / _TOKENIZER)
+    byte_level = b'"ByteLevel"' in contents[_TOKENIZER]
     name = _old_class(files, folder) if old else _new_class(files, folder, byte_level=byte_level)
     try:
-        made = _Class(name, old, files, tokenizer, str(folder)).tokenizer()
+        made = _Class(name, old, files, tokenizer, folder).tokenizer()
     except VocabularyFileError:
         raise
     except BpeError as error:
@@ -139,7 +141,7 @@ def _registered(files: Mapping[str, Node], version: str) -> str:
     return ""
 
 
-def _old_class(files: Mapping[str, Node], folder: Path) -> str:
+def _old_class(files: Mapping[str, Node], folder: str) -> str:
     """Return the class that transformers 4 uses."""
     version = _VERSIONS[0]
     name = _class_of(files) or _registered(files, version)
@@ -151,7 +153,7 @@ def _old_class(files: Mapping[str, Node], folder: Path) -> str:
     return name
 
 
-def _new_class(files: Mapping[str, Node], folder: Path, *, byte_level: bool) -> str:
+def _new_class(files: Mapping[str, Node], folder: str, *, byte_level: bool) -> str:
     """Return the class that transformers 5 uses."""
     version = _VERSIONS[1]
     content = document("transformers")[version]
@@ -496,12 +498,12 @@ def _changes(file: Tokenizer, made: Tokenizer, name: str) -> Iterator[str]:
         )
         if old != new:
             is_other = _types(old) != _types(new)
-            shown = [_types(one) if is_other else _shown(one) for one in (new, old)]
-            yield f"{kind}: {name} has {shown[0]}, the file {shown[1]}"
+            words = [_types(one) if is_other else shown(one) for one in (new, old)]
+            yield f"{kind}: {name} has {words[0]}, the file {words[1]}"
     for key in _MODEL:
         values = [getattr(one.model, key, None) or None for one in (made, file)]
         if values[0] != values[1]:
-            yield f"model: {name} has {key} {_shown(values[0])}, the file {_shown(values[1])}"
+            yield f"model: {name} has {key} {shown(values[0])}, the file {shown(values[1])}"
     for is_pair in (False, True):
         framed = [_framed(one, is_pair=is_pair) for one in (made, file)]
         if framed[0] != framed[1]:
@@ -527,9 +529,9 @@ def _changed_tokens(file: Tokenizer, made: Tokenizer) -> Iterator[str]:
         elif before[content] != behind[content]:
             (old_id, old), (new_id, new) = before[content], behind[content]
             flags = [flag for flag in _FLAGS if getattr(old, flag) != getattr(new, flag)]
-            shown = [f"{flag} {_shown(getattr(new, flag))}" for flag in flags]
-            shown += [f"the id {new_id}"] * (old_id != new_id)
-            yield f"added_tokens: {content!r} has {', '.join(shown)}"
+            words = [f"{flag} {getattr(new, flag)}" for flag in flags]
+            words += [f"the id {new_id}"] * (old_id != new_id)
+            yield f"added_tokens: {content!r} has {', '.join(words)}"
 
 
 def _framed(tokenizer: Tokenizer, *, is_pair: bool) -> str:
@@ -556,9 +558,3 @@ def _essential(described: dict[str, Any] | None, kind: str) -> list[dict[str, An
 def _types(steps: Sequence[Any]) -> str:
     """Return the types of the steps of a component."""
     return ", ".join(step["type"] for step in steps) or "none"
-
-
-def _shown(value: object) -> str:
-    """Return a JSON value in a few words."""
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
