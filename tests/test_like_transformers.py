@@ -13,10 +13,15 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bpe_ref import ParameterError, VocabularyFileError, load
 from bpe_ref.data import document
+from bpe_ref.formats.hugging_face import parse_tokenizer_json
+from bpe_ref.formats.transformers import like_transformers
 from bpe_ref.loading import LIKE_TRANSFORMERS
+from tests.broken_files import broken_bytes, broken_json, is_read_or_refused
 from tests.test_cli_text import tokenref
 
 OLD, NEW = LIKE_TRANSFORMERS
@@ -279,6 +284,39 @@ def test_the_command_reads_folders_so_and_audits_them(tmp_path: Path) -> None:
     assert "as transformers-4 not known: " in tokenref("audit", other).output
     assert "as transformers-5 the same\n" in tokenref("audit", other).output
     assert "as transformers" not in tokenref("audit", other / "tokenizer.json").output
+
+
+BREAKABLE: Final = {
+    "tokenizer_config.json": named(
+        "CohereTokenizerFast",
+        added_tokens_decoder=LISTED,
+        bos_token={"__type": "AddedToken", "content": "<s>", **FLAGS},
+        additional_special_tokens=["12", "<more>"],
+        extra_special_tokens={"image_token": "<i>"},
+        add_prefix_space=True,
+        clean_up_tokenization_spaces=False,
+    )["tokenizer_config.json"],
+    "special_tokens_map.json": FOLDERS["special map"]["special_tokens_map.json"]
+    | {"additional_special_tokens": [{"content": "12", **FLAGS}], "unk_token": "<unk>"},
+    "config.json": {"model_type": "cohere", "tokenizer_class": "GPT2Tokenizer"},
+    "added_tokens.json": {"B": 40},
+}
+
+
+@given(
+    st.sampled_from(sorted(BREAKABLE)), st.booleans(), st.sampled_from(LIKE_TRANSFORMERS), st.data()
+)
+def test_broken_settings_are_read_or_refused(
+    name: str, lists: bool, version: str, data: st.DataObject
+) -> None:
+    contents = {"tokenizer.json": json.dumps(of_bytes()).encode()}
+    tokenizer = parse_tokenizer_json(contents["tokenizer.json"], "folder/tokenizer.json")
+    good = {file: dict(content) for file, content in BREAKABLE.items()}
+    if not lists:
+        del good["tokenizer_config.json"]["added_tokens_decoder"]
+    contents |= {file: json.dumps(content).encode() for file, content in good.items()}
+    contents[name] = data.draw(broken_json(good[name]) | broken_bytes(contents[name]))
+    is_read_or_refused(lambda: like_transformers(tokenizer, contents, "folder", version), "folder")
 
 
 # ---- the installed version

@@ -210,7 +210,8 @@ class _Class:
             for key, node in self.files.get(SPECIAL_TOKENS_MAP, Node({}, "")).entries().items():
                 values[key] = _marked(node.value, is_token=key != _EXTRA)
                 if key == (_ADDITIONAL if self.old else _EXTRA) and isinstance(node.value, list):
-                    own = list(config.value.get(key) or [])
+                    own = config.field(key).elements() if config.value.get(key) else []
+                    own = [entry.value for entry in own]
                     tokens = (_marked(entry.value) for entry in node.elements())
                     values[key] = [*own, *(token for token in tokens if token not in own)]
         return Node(values, config.source)
@@ -234,7 +235,8 @@ class _Class:
         found: dict[int, AddedToken] = {}
         if self.given.value.get("added_tokens_decoder") is not None:
             for digits, entry in self.given.field("added_tokens_decoder").entries().items():
-                if not (digits.isascii() and digits.isdigit()):
+                is_short = len(digits) <= len(str(ID_LIMIT))
+                if not (is_short and digits.isascii() and digits.isdigit()):
                     entry.fail("must be under an id")
                 found[int(digits)] = _added_token(entry)
         else:
