@@ -16,7 +16,7 @@ import msgspec
 
 from tokenref.corpus import Comparison, CorpusResult, Tokens, corpus_exit_code
 from tokenref.diagnosis import Result
-from tokenref.known import Known
+from tokenref.known import Known, differences_of
 from tokenref.record import canonical_json, op_of
 from tokenref.reports.results import (
     FORMAT,
@@ -43,7 +43,9 @@ def dump_report(
     `about` is what the header contains besides the engines: the records and the options. `known`
     are the known differences that were considered.
     """
-    names = [run.engine for run in runs]
+    about_runs = {
+        id(entry) for run in runs for entry in differences_of(known, run.engine, run.version)
+    }
     header = Header(
         format=FORMAT,
         cases=sum(run.selected for run in runs),
@@ -53,7 +55,7 @@ def dump_report(
         differences=[
             KnownEntry(engine=entry.engine, title=entry.title, reason=entry.reason, link=entry.link)
             for entry in known
-            if entry.engine in names
+            if id(entry) in about_runs
         ],
     )
     cases = (plain(case_line(run, result, known)) for run in runs for result in run.results)
@@ -98,7 +100,8 @@ def case_line(run: Run, result: Result, known: Sequence[Known] = ()) -> CaseLine
     case, judgement = result.case, result.judgement
     detail, remark, title = judgement.detail, judgement.remark, ""
     if judgement.status in {"xfail", "xpass"}:
-        titles = (entry.title for entry in known if entry.covers(run.engine, case.id))
+        entries = differences_of(known, run.engine, run.version)
+        titles = (entry.title for entry in entries if entry.covers(run.engine, case.id))
         title = next(titles, "")
     if judgement.status == "xfail" and title:
         detail, remark = remark, ""  # the header contains the reason, once
