@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import get_args
 from zlib import decompress
 
+import msgspec
 import pytest
 from click.testing import CliRunner, Result
 from hypothesis import given, settings
