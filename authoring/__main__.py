@@ -21,7 +21,7 @@ from tokenref.catalogue import open_catalogue
 from tokenref.cli import OneSentence
 from tokenref.commands.paths import FILE, FOLDER, must_be_writable, progress_bar, write
 from tokenref.errors import InputError
-from tokenref.known import read_known
+from tokenref.known import differences_of, read_known
 from tokenref.record_files import MANIFEST, REGRESS
 from tokenref.reports.results import UNJUDGED
 from tokenref.runner import Run, run_engine
@@ -147,6 +147,7 @@ def attest(ctx: click.Context, folder: Path, *, only_check: bool) -> None:
         runs.append(published(run))
         click.echo(f"{_sums(run)}, {time.perf_counter() - start:.1f} s", err=True)
     _end_if_one_fails(ctx, runs)
+    known = [entry for run in runs for entry in differences_of(known, run.engine, run.version)]
     changed = 0
     for path, data in pages(runs, catalogue, known, there.__getitem__).items():
         old = (folder / path).read_bytes() if (folder / path).is_file() else b""

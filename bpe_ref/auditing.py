@@ -58,6 +58,9 @@ class Audit:
     ids_follow_ranks: bool
     """Whether ids and ranks put the tokens in the same order (by concatenation)."""
 
+    changes: Sequence[str] = ()
+    """What the other settings of its folder changed; see `Tokenizer.changes`."""
+
     def __repr__(self) -> str:
         """Return the numbers of what was found, not the tens of thousands of ids."""
         missing = "" if self.missing_bytes is None else f"; {len(self.missing_bytes)} missing bytes"

@@ -8,7 +8,9 @@ leads to a file of any format in `formats`; what it is, the content tells
     vocab.bpe    beside encoder.json
 
 A path may lead to a folder, too. The first file counts that is there, of
-tokenizer.json, tekken.json, tokenizer.model, vocab.json, encoder.json.
+tokenizer.json, tekken.json, tokenizer.model, vocab.json, encoder.json. The other
+files of the folder change nothing, unless the tokenizer is loaded as transformers
+does (`formats.transformers`).
 """
 
 import gc
@@ -29,6 +31,9 @@ from bpe_ref.tiny import tiny_vocabulary
 from bpe_ref.tokenizer import Tokenizer, tokenizer_of
 from bpe_ref.vocabulary import Vocabulary, vocabulary_by_concatenation
 
+LIKE_TRANSFORMERS: Final = ("transformers-4", "transformers-5")
+"""What `load(folder, like=...)` accepts."""
+
 _TINY: Final = "tiny"
 _FILES: Final = ("tokenizer.json", "tekken.json", "tokenizer.model", "vocab.json", "encoder.json")
 _ENDINGS: Final = ("tokenizer.json", "tekken.json", ".model", "vocab.json", ".tiktoken", ".gguf")
@@ -40,8 +45,12 @@ _BESIDE: Final = {
 }
 
 
-def load(name_or_path: str | os.PathLike[str]) -> Tokenizer:
+def load(name_or_path: str | os.PathLike[str], *, like: str | None = None) -> Tokenizer:
     """Return the tokenizer that a name, a file of any format, or a folder stands for.
+
+    With `like`, which is "transformers-4" or "transformers-5", it is what transformers makes of a
+    folder with a tokenizer.json: other settings there change it. `changes` of the tokenizer says
+    how. See `formats.transformers`.
 
     Raises `UnknownVocabularyError` for a name that is not known or whose file is not found, and
     `VocabularyFileError` for a file that holds no tokenizer.
@@ -54,11 +63,30 @@ def load(name_or_path: str | os.PathLike[str]) -> Tokenizer:
     """
     path = _path(name_or_path)
     name = str(name_or_path)
+    if like is not None:
+        return _load_like(path, name, like)
     if path is not None:
         with _no_collection():
             return _load(path, name)
     vocabulary = tiny_vocabulary() if name == _TINY else finding.registered_vocabulary(name)
     return tokenizer_of(vocabulary, name=name)
+
+
+def _load_like(path: Path | None, name: str, like: str) -> Tokenizer:
+    """Return what transformers makes of a folder, given the path of its tokenizer.json."""
+    if like not in LIKE_TRANSFORMERS:
+        raise ParameterError("like", like, f"must be one of {', '.join(LIKE_TRANSFORMERS)}")
+    if path is None or path.name != _FILES[0]:
+        raise VocabularyFileError(
+            f"{name} must be a folder with a {_FILES[0]}, because it is loaded as {like} does"
+        )
+    from bpe_ref.formats.transformers import FILES, like_transformers
+
+    folder = path.parent
+    contents = {
+        file: read_unpacked(folder / file) for file in FILES if finding.is_file(folder / file)
+    }
+    return like_transformers(load(path), contents, str(folder), like).replace(name=name)
 
 
 @contextmanager

@@ -140,6 +140,7 @@ class Tokenizer(WithoutTables):
         added_tokens: as the file lists them.
         truncation, padding: see there.
         name: what it was loaded as, if anything.
+        changes: what `load(..., like=...)` changed, a sentence each.
 
     Raises `VocabularyError` for added tokens that contradict one another.
 
@@ -159,6 +160,7 @@ class Tokenizer(WithoutTables):
     truncation: "Truncation | None" = None
     padding: "Padding | None" = None
     name: str | None = None
+    changes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Give the added tokens their ids, so that what is wrong is found at once."""
@@ -677,10 +679,11 @@ class Tokenizer(WithoutTables):
         from bpe_ref import auditing
 
         try:
-            return auditing.audit(vocabulary_of(self))
+            found = auditing.audit(vocabulary_of(self))
         except VocabularyError:  # it does not merge bytes
             ranks = self.model.ranks_of_tokens
-            return auditing.audit_model(self.model, self.added.tokens, ranks)
+            found = auditing.audit_model(self.model, self.added.tokens, ranks)
+        return replace(found, changes=self.changes)
 
     # ---- how
 

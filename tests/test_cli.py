@@ -685,7 +685,7 @@ def test_an_old_badge_does_not_survive_a_run_that_proves_nothing_and_the_new_one
         (
             "cases =",
             "case =",
-            "the keys are title, engine, cases, status, reason, link, got 'case'",
+            "the keys are title, engine, cases, status, reason, link, versions, got 'case'",
         ),
         ('["*"]', '"*"', "cases must be a list of one or more ids, which may contain * and ?"),
         (
@@ -745,6 +745,20 @@ def test_a_list_of_known_differences_for_another_engine_is_pointed_out(tmp_path:
     path.write_text(entry + KNOWN_ENTRY.format(engine="naive", case="bpe/encode/other"))
     shown = tokenref("check", "naive", "--id", EXAMPLE, "--known", path)
     assert "has no entry" not in shown.output
+
+
+def test_an_entry_holds_for_the_versions_that_it_names(tmp_path: Path) -> None:
+    path = tmp_path / "known.toml"
+    entry = KNOWN_ENTRY.format(engine="naive", case=EXAMPLE)  # which passes
+    for versions, code in {"": 1, "==0.1": 1, ">=0.1, <0.2": 1, "<0.1": 0, ">0.1.0": 0}.items():
+        path.write_text(f'{entry}versions = "{versions}"\n')
+        result = tokenref("check", "naive", "--id", EXAMPLE, "--known", path)
+        assert result.exit_code == code, versions
+        assert ("is listed as a known difference" in result.output) == bool(code)
+    path.write_text(f'{entry}versions = "0.1"\n')
+    result = tokenref("check", "naive", "--id", EXAMPLE, "--known", path)
+    assert result.exit_code == 3
+    assert "versions must be conditions such as <0.24 or >=0.7, <0.9, got '0.1'" in result.output
 
 
 KNOWN_ENTRY = """[[known]]

@@ -1,6 +1,8 @@
 """GGUF files: what is read is what llama.cpp reads, and what cannot be read is named."""
 
+import ctypes
 import struct
+import tempfile
 import time
 from collections.abc import Iterable
 from contextlib import suppress
@@ -88,6 +90,18 @@ LLAMA: dict[str, Any] = {
     "bos_token_id": 1,
     "eos_token_id": 2,
 }
+WORDS = [
+    *("<unk>", "<s>", "</s>", "<u>", "▁", "▁▁", "▁t", "▁the", "▁T", "h", "he", "e", "ll", "l", "a"),
+    *("▁h", "▁he", "▁a", "▁e", "▁é", "é", "▁1", "1", "▁.", "▁'", "▁s", "▁ve", "s", "▁ᄀ", "▁你"),
+]
+BERT: dict[str, Any] = {
+    "model": "bert",
+    "tokens": WORDS,
+    "token_type": [2, 3, 3, 4, *[1] * (len(WORDS) - 4)],
+    "unknown_token_id": 0,
+    "bos_token_id": 1,
+    "seperator_token_id": 2,
+}
 TEXTS = text_of("<s>", "</s>", "<u>", "the", " the", "hell", longest=8)
 
 
@@ -102,6 +116,9 @@ def engine(path: Path) -> Any:
         {**GPT2, "add_bos_token": False, "add_eos_token": True},
         LLAMA,
         {**LLAMA, "add_space_prefix": False, "add_bos_token": False, "add_eos_token": True},
+        BERT,
+        {**BERT, "normalizer.lowercase": False},
+        {**BERT, "normalizer.lowercase": False, "normalizer.strip_accents": True},
     ],
 )
 def test_ids_are_those_of_llama_cpp(tmp_path: Path, fields: dict[str, Any]) -> None:
@@ -119,6 +136,38 @@ def test_ids_are_those_of_llama_cpp(tmp_path: Path, fields: dict[str, Any]) -> N
     check()
 
 
+@pytest.mark.parametrize("flags", [{}, {"normalizer.lowercase": False}])
+def test_words_of_bert_begin_and_end_as_there(tmp_path: Path, flags: dict[str, Any]) -> None:
+    path = tmp_path / "x.gguf"
+    path.write_bytes(written(**{**BERT, **flags}))
+    ours, theirs = load(path), engine(path)
+    letters = "the THE é\u0301À ÉİΣ 가힣\u1100 你豈 .$+~'' \u2581\u2581 \x07\x85\u200b\ufffd½"
+
+    @drawn(300)
+    @given(st.text(letters))
+    def check(one: str) -> None:
+        assert ours.encode(one) == theirs.tokenize(one.encode(), add_bos=True, special=True)
+
+    check()
+
+
+MARKS = ["▁.", "▁'", "▁s", "▁ve"]
+
+
+@drawn(200)
+@given(st.lists(st.sampled_from([*range(3, len(WORDS)), *map(WORDS.index, MARKS)])))
+def test_spaces_before_punctuation_are_cleaned_as_there(ids: list[int]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x.gguf"
+        path.write_bytes(written(**BERT))
+        ours, theirs = load(path), engine(path)
+    vocabulary = llama_cpp.llama_model_get_vocab(theirs._model.model)
+    buffer = ctypes.create_string_buffer(4096)
+    given_ids = (llama_cpp.llama_token * len(ids))(*ids)
+    size = llama_cpp.llama_detokenize(vocabulary, given_ids, len(ids), buffer, 4096, False, True)
+    assert ours.decode(ids) == buffer.raw[:size].decode()
+
+
 def test_every_name_of_a_pre_tokenizer_loads_here_and_there(tmp_path: Path) -> None:
     path = tmp_path / "x.gguf"
     sample = "The 12345 don't, été\n\n  x 你好! HELLO_world"
@@ -128,7 +177,17 @@ def test_every_name_of_a_pre_tokenizer_loads_here_and_there(tmp_path: Path) -> N
         assert load(path).encode(sample) == expected, name
 
 
-SMALL = ("gpt-2", "falcon", "mpt", "llama-spm", "phi-3", "refact", "starcoder", "deepseek-coder")
+SMALL = (
+    "bert-bge",
+    "gpt-2",
+    "falcon",
+    "mpt",
+    "llama-spm",
+    "phi-3",
+    "refact",
+    "starcoder",
+    "deepseek-coder",
+)
 
 
 def test_vocabularies_of_llama_cpp_give_the_ids_that_are_expected_there(tmp_path: Path) -> None:
@@ -169,7 +228,8 @@ def test_a_file_of_gigabytes_is_read_at_its_beginning_only(
 REFUSED: list[tuple[bytes, str]] = [
     (written(), "x must have the key tokenizer.ggml.model, it has none"),
     (written(model=3), "x: tokenizer.ggml.model must be text, got 3"),
-    (written(model="bert"), "tokenizer.ggml.model must be one of gpt2, gemma4, llama, got 'bert'"),
+    (written(model="rwkv"), "must be one of gpt2, gemma4, llama, bert, got 'rwkv'"),
+    (written(**{**BERT, "unknown_token_id": 999}), "unknown_token_id must be the id of a token, b"),
     (
         written(**{**GPT2, "pre": "my-own"}),
         "pre must be the name of a pre-tokenizer that is known ",

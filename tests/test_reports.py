@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import get_args
 from zlib import decompress
 
+import msgspec
 import pytest
 from click.testing import CliRunner, Result
 from hypothesis import given, settings
@@ -282,6 +283,26 @@ def test_a_run_that_lost_cases_is_told_as_invalid(tmp_path: Path) -> None:
 def test_a_run_that_says_itself_that_it_proves_nothing_ends_with_three(tmp_path: Path) -> None:
     lines = whole(CASES[:1], sums={"one": {"trouble": ["no good"], "exit": 0}})
     assert tokenref("report", write(tmp_path / "results.jsonl", lines)).exit_code == 3
+
+
+def test_two_versions_of_an_engine_are_shown_side_by_side(tmp_path: Path) -> None:
+    paths = tmp_path / "old.jsonl", tmp_path / "new.jsonl"
+    known = msgspec.structs.replace(read_known()[0], engine="one", cases=["*"], versions="<2")
+    for path, version, judgement in zip(
+        paths, ("1.4", "2.0"), (Judgement("xfail", "known: it"), Judgement("pass")), strict=True
+    ):
+        run = a_run(judgement)
+        run.version = version
+        path.write_bytes(dump_report([run], {}, [known]))
+        assert [line.known for line in read_results(path).cases()] == [
+            known.title if version == "1.4" else ""
+        ]
+        assert bool(read_results(path).header.differences) == (version == "1.4")
+    both = tokenref("report", *paths).output
+    assert "one 1.4" in both
+    assert "one 2.0" in both
+    changes = tokenref("report", paths[1], "--only-changes", paths[0]).output
+    assert "xfail → pass" in changes
 
 
 def test_what_differs_is_the_remark_of_a_known_difference() -> None:

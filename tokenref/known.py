@@ -5,9 +5,11 @@ a link. The list is strict. A listed case that passes is a failure (xpass). In a
 is a pattern of ids by which no difference was seen. So the list cannot outlive the bugs in it.
 """
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
+from operator import eq, ge, gt, le, lt
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -19,8 +21,11 @@ from tokenref.record import RecordError, Why
 from tokenref.record_files import GZIP, read_file
 from tokenref.verdicts import Judgement
 
+_CONDITION: Final = r"(<=|>=|==|<|>) *\d{1,6}(\.\d{1,6}){0,5}"
+_COMPARE: Final = {"<": lt, "<=": le, ">": gt, ">=": ge, "==": eq}
 
-class Known(Strict, frozen=True, kw_only=True):
+
+class Known(Strict, frozen=True, kw_only=True, omit_defaults=True):
     """One known difference."""
 
     title: Annotated[str, Meta(min_length=3)]
@@ -34,6 +39,28 @@ class Known(Strict, frozen=True, kw_only=True):
     reason: Why
     link: str = ""
 
+    versions: Annotated[str, Meta(pattern=f"^({_CONDITION}( *, *{_CONDITION})*)?$")] = ""
+    """The versions of the engine that differ, such as `>=0.7, <0.9`; empty if all do."""
+
+    def is_about(self, engine: str, version: str) -> bool:
+        """Return whether this entry is about a version of an engine.
+
+        Only the numbers of a version count. One without numbers meets no condition.
+
+        >>> entry = Known(title="panics", engine="tiktoken", cases=["*"], status="crash",
+        ...     reason="An example for the documentation.", versions=">=0.7, <0.9")
+        >>> [entry.is_about("tiktoken", version) for version in ("0.7.0", "0.8.1rc2", "0.10.0")]
+        [True, True, False]
+        """
+        if self.engine != engine or not self.versions:
+            return self.engine == engine
+        digits = re.match(r"\d{1,9}(\.\d{1,9})*", version)
+        found = None if digits is None else _numbers(digits.group())
+        return found is not None and all(
+            _COMPARE[condition.group(1)](found, _numbers(condition.group()))
+            for condition in re.finditer(_CONDITION, self.versions)
+        )
+
     def covers(self, engine: str, case_id: str) -> bool:
         """Return whether this entry applies to an engine and a case.
 
@@ -43,6 +70,24 @@ class Known(Strict, frozen=True, kw_only=True):
         True
         """
         return self.engine == engine and any(fnmatchcase(case_id, glob) for glob in self.cases)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """Return the numbers of a version, without zeros at the end: 1.0 is 1."""
+    numbers = list(map(int, re.findall(r"\d+", version)))
+    while numbers and not numbers[-1]:
+        numbers.pop()
+    return tuple(numbers)
+
+
+def differences_of(known: Sequence[Known], engine: str, version: str) -> list[Known]:
+    """Return the entries about a version of an engine.
+
+    >>> entry = Known(title="panics", engine="a", cases=["*"], status="crash", reason="a" * 20)
+    >>> differences_of([entry], "a", "1.0") == [entry], differences_of([entry], "b", "1.0")
+    (True, [])
+    """
+    return [entry for entry in known if entry.is_about(engine, version)]
 
 
 def read_known(path: Path | None = None) -> list[Known]:
@@ -73,6 +118,7 @@ _RULES: Final = {
     "status": "fail, wrong_error, crash or timeout",
     "reason": "a text of at least 20 characters",
     "link": "a text",
+    "versions": "conditions such as <0.24 or >=0.7, <0.9",
 }
 """What each key of an entry must be, for people."""
 
@@ -85,7 +131,7 @@ def _entry(entry: object, place: str) -> Known:
         raise RecordError(f"{place}: the keys are {', '.join(_RULES)}, got {key!r:.80}")
     for key, rule in _RULES.items():
         kind = Known.__annotations__[key]
-        if key not in entry and key != "link":
+        if key not in entry and key not in {"link", "versions"}:
             raise RecordError(f"{place}: {key} is missing; it must be {rule}")
         try:
             msgspec.convert(entry.get(key, ""), type=kind)

@@ -35,7 +35,7 @@ from tokenref.catalogue import CANARY, Catalogue, batches
 from tokenref.diagnosis import Diagnosis, Result, diagnose, result_of
 from tokenref.judge import FAILURES, PASS, judge
 from tokenref.judging_samplers import short
-from tokenref.known import Known, stale_globs, with_known
+from tokenref.known import Known, differences_of, stale_globs, with_known
 from tokenref.record import OWN_DRAW_OPS, Case, op_of
 from tokenref.subjects import OneSession, Subject, load_subject
 from tokenref.verdicts import Judgement, Status
@@ -114,6 +114,7 @@ def run_engine(
     results are in the order of the cases.
     """
     run = Run(engine.name, engine.version, 0)
+    known = differences_of(known, run.engine, run.version)
     chosen = {case.id for case in cases if case.id.startswith(CANARY)}
     cases = [case for case in cases if not case.id.startswith(CANARY)]
     asked = [*cases, *catalogue.canaries]

@@ -10,6 +10,7 @@
 | `llama_cpp.json` | the pre-tokenizers that GGUF files name; tokens of another kind than they say |
 | `models.json` | the vocabulary that each model uses |
 | `other_files.json` | how files begin that are no tokenizers |
+| `transformers.json` | what the tokenizer classes of transformers have built in |
 | `tiny.tiktoken`, `tiny_corpus.txt` | the vocabulary `tiny` and the text it was trained on |
 
 Nothing is copied from the Unicode character database. The scripts in `authoring/tables` ask the

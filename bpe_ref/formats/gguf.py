@@ -5,14 +5,16 @@ Definition
     keys. Then each key has a name, a type and a value, which is a number, a flag, text, or a
     list. All numbers are little-endian. Tensors follow, which are not read.
 
-    tokenizer.ggml.model       "gpt2" (BPE over bytes), "gemma4" (BPE over characters) or "llama"
-                               (SentencePiece BPE)
+    tokenizer.ggml.model       "gpt2" (BPE over bytes), "gemma4" (BPE over characters), "llama"
+                               (SentencePiece BPE) or "bert" (WordPiece)
     tokenizer.ggml.tokens      the strings of the tokens; the id is the place in the list
     tokenizer.ggml.token_type  1 normal, 2 unknown, 3 control, 4 user-defined, 5 unused, 6 byte
     tokenizer.ggml.scores      of "llama"
     tokenizer.ggml.merges      of "gpt2" and "gemma4": texts `"a b"`, the first one first
     tokenizer.ggml.pre         of "gpt2": the name of a pre-tokenizer; see `data/llama_cpp.json`
     tokenizer.ggml.bos_token_id, eos_token_id, add_bos_token, add_eos_token, add_space_prefix
+    tokenizer.ggml.unknown_token_id, seperator_token_id, normalizer.lowercase,
+    normalizer.strip_accents   of "bert"
 
 How text is tokenized
     Control, unknown and user-defined tokens that the text spells are cut out first. For "llama",
@@ -20,6 +22,9 @@ How text is tokenized
     "gpt2", each pattern of the pre-tokenizer cuts the pieces of the one before. If the name of
     the model contains phi-3, all these tokens but `<unk>`, `<s>` and `<|endoftext|>` take the
     white space behind them. For "gemma4", spaces become `▁`, and lines are cut from line ends.
+    For "bert", accents and control characters go, letters become small, and words are separated by
+    white space, punctuation, ASCII symbols and Chinese characters. The first token of a word begins
+    with `▁`, the others have no mark, and a word has no greatest length.
 
 Source: docs/gguf.md of ggml-org/ggml; src/llama-vocab.cpp of llama.cpp, as vendored by the sdist of
 llama-cpp-python 0.3.36.
@@ -31,6 +36,9 @@ What the source leaves open, and what holds here
     added and EOS is not. Without their ids, BOS and EOS are 11 for "gpt2", and 1 and 2 for "llama".
     *Control tokens* come from no text once they are cut out. llama.cpp merges ordinary text into
     `<s>` if there are tokens to make it of.
+    *Accents* of "bert" go as there: of a character that is decomposed, only the first part is kept.
+    So a Korean syllable becomes its first consonant. A text always gets BOS and the separator; the
+    flags mean nothing, and the ids are 101 and 102 if they are missing, that of unknown words 100.
     *Empty tokens* are called `[EMPTY_7]` by their ids, as there.
     *Line ends of "gemma4"* merge. There, several that are together a token are taken whole; no text
     was found for which that is another answer.
@@ -60,12 +68,18 @@ from bpe_ref.errors import VocabularyFileError, shown
 from bpe_ref.formats.files import located
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.sentencepiece import Piece, PieceKind, SentencePieceModel
+from bpe_ref.models.word_piece import WordPiece
+from bpe_ref.normalizers.normalization_forms import NFD
 from bpe_ref.normalizers.replacing import Replace as ReplaceText
+from bpe_ref.normalizers.rewriting import Lowercase
 from bpe_ref.normalizers.sentencepiece import NormalizationRules, SentencePieceNormalizer
+from bpe_ref.normalizers.sequence import Sequence as Normalizers
 from bpe_ref.patterns.matches import Literal, Regex
 from bpe_ref.post_processors import TemplateProcessing
 from bpe_ref.post_processors.templates import SequencePiece, SpecialPiece, SpecialToken
 from bpe_ref.pre_tokenizers.byte_level import ByteLevel
+from bpe_ref.pre_tokenizers.character_classes import WhitespaceSplit
+from bpe_ref.pre_tokenizers.metaspace import Metaspace
 from bpe_ref.pre_tokenizers.sequence import Sequence as PreTokenizers
 from bpe_ref.pre_tokenizers.split_by_pattern import Split
 from bpe_ref.quirks import STRICT
@@ -97,6 +111,20 @@ _LLAMA_IDS: Final = (1, 2)
 _NAMES: Final = MappingProxyType(
     {bool: "true or false", int: "a whole number", str: "text", list: "a list of texts"}
 )
+_LONGEST_WORD: Final = 1 << 62
+_HANGUL: Final = tuple(
+    (chr(0xAC00 + 588 * number), chr(0xAC00 + 588 * number + 587), chr(0x1100 + number))
+    for number in range(19)
+)
+"""The first and the last syllable with each initial consonant, and the consonant."""
+
+_WORDS_ALONE: Final = (
+    r"\p{P}$+<=>\^`|~\x{4E00}-\x{9FFF}\x{3400}-\x{4DBF}\x{20000}-\x{2A6DF}\x{2A700}-\x{2B73F}"
+    r"\x{2B740}-\x{2B81F}\x{2B920}-\x{2CEAF}\x{F900}-\x{FAFF}\x{2F800}-\x{2FA1F}"
+)
+"""The characters that are words of their own."""
+
+_CLEANED: Final = ((" (?=[?!.,])", ""), (" ' ", "'"), (" (?='(?:s|m|re|ve))", ""))
 _CODE: Final = frozenset({"kimi-k2", "afmoe"})
 
 
@@ -307,28 +335,44 @@ class _Metadata:
             quirks=STRICT,
         )
 
+    def token(self, name: str, tokens: Sequence[str], default: int) -> int:
+        """Return the id of a token with a name, which must be there."""
+        key = f"{name}_token_id"
+        token: int = self.get(key, int, default)
+        if not 0 <= token < len(tokens):
+            self.fail(key, f"must be the id of a token, below {len(tokens)}", token)
+        return token
+
     def frame(
         self, tokens: Sequence[str], ids: tuple[int, int], *, adds_bos: bool
     ) -> TemplateProcessing | None:
         """Return the template that adds BOS and EOS, given the defaults."""
         before = self.get("add_bos_token", bool, adds_bos)
         behind = self.get("add_eos_token", bool, False)
-        special: dict[str, SpecialToken] = {}
-
-        def piece(key: str, default: int) -> SpecialPiece:
-            token = self.get(key, int, default)
-            if not 0 <= token < len(tokens):
-                self.fail(key, f"must be the id of a token, below {len(tokens)}", token)
-            text = tokens[token]
-            special[text] = SpecialToken(text, (token,), (text,))
-            return SpecialPiece(text, 0)
-
-        first = (piece("bos_token_id", ids[0]),) if before else ()
-        last = (piece("eos_token_id", ids[1]),) if behind else ()
-        if not special:
+        if not before and not behind:
             return None
-        single = (*first, SequencePiece("A", 0), *last)
-        return TemplateProcessing(single, (*single, SequencePiece("B", 1)), special)
+        return framed(
+            tokens,
+            [self.token("bos", tokens, ids[0])] if before else [],
+            [self.token("eos", tokens, ids[1])] if behind else [],
+        )
+
+
+def framed(
+    tokens: Sequence[str], before: Sequence[int], behind: Sequence[int]
+) -> TemplateProcessing:
+    """Return the template that puts tokens before and behind a text.
+
+    >>> framed(["<s>"], [0], []).added_tokens(is_pair=False)
+    1
+    """
+    special = {
+        tokens[token]: SpecialToken(tokens[token], (token,), (tokens[token],))
+        for token in (*before, *behind)
+    }
+    single: list[SequencePiece | SpecialPiece] = [SpecialPiece(tokens[token]) for token in before]
+    single += [SequencePiece("A"), *(SpecialPiece(tokens[token]) for token in behind)]
+    return TemplateProcessing(tuple(single), (*single, SequencePiece("B", 1)), special)
 
 
 def _gpt2(metadata: _Metadata) -> Tokenizer:
@@ -399,8 +443,50 @@ def _llama(metadata: _Metadata) -> Tokenizer:
     )
 
 
+def _bert(metadata: _Metadata) -> Tokenizer:
+    """Return the tokenizer of a WordPiece model: the first token of a word begins with `▁`."""
+    tokens = metadata.tokens()
+    lowercase = metadata.get("normalizer.lowercase", bool, True)
+    steps: list[tuple[str, str]] = []
+    if strips := metadata.get("normalizer.strip_accents", bool, lowercase):
+        steps += [(f"[{first}-{last}]", initial) for first, last, initial in _HANGUL]
+    cleaned: list[Any] = [
+        *(ReplaceText(Regex(pattern), content) for pattern, content in steps),
+        *([NFD()] if strips else []),
+        *([ReplaceText(Regex(r"\p{M}"), "")] if strips else []),
+        ReplaceText(Regex(r"\s"), " "),
+        ReplaceText(Regex(r"[\p{Cc}\p{Cf}\p{Co}\x{FFFD}]"), ""),
+        *([Lowercase()] if lowercase else []),
+        ReplaceText(Regex(f"(?<![^ {_WORDS_ALONE}]){_SPACE}"), _SPACE * 2),  # as the text has it
+    ]
+    pre_tokenizers = (
+        WhitespaceSplit(),
+        Split(Regex(f"[{_WORDS_ALONE}]"), "Isolated", invert=False),
+        Metaspace(_SPACE, prepend_scheme="always", split=False),
+    )
+    decoders: list[Any] = [Replace(Literal(_SPACE), " "), Fuse()]
+    decoders += [Replace(Regex(pattern), content) for pattern, content in _CLEANED]
+    unknown, cls, sep = (
+        metadata.token(key, tokens, default)
+        for key, default in (("unknown", 100), ("bos", 101), ("seperator", 102))
+    )
+    return Tokenizer(
+        WordPiece(
+            {text: token for token, text in enumerate(tokens)},
+            unk_token=tokens[unknown],
+            continuing_subword_prefix="",
+            max_input_chars_per_word=_LONGEST_WORD,
+        ),
+        normalizer=Normalizers(tuple(cleaned)),
+        pre_tokenizer=PreTokenizers(pre_tokenizers),
+        post_processor=framed(tokens, [cls], [sep]),
+        decoder=DecoderSequence(tuple(decoders)),
+        added_tokens=metadata.added_tokens(tokens, metadata.kinds(tokens)),
+    )
+
+
 _MODELS: Final[Mapping[str, Callable[[_Metadata], Tokenizer]]] = MappingProxyType(
-    {"gpt2": _gpt2, "gemma4": _gemma4, "llama": _llama}
+    {"gpt2": _gpt2, "gemma4": _gemma4, "llama": _llama, "bert": _bert}
 )
 
 

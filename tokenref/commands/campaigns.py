@@ -39,7 +39,7 @@ from tokenref.fuzzing.printing import (
     sentence_of,
 )
 from tokenref.fuzzing.shrinking import shrunk
-from tokenref.known import Known, read_known
+from tokenref.known import Known, differences_of, read_known
 from tokenref.protocol.channel import Patience
 from tokenref.protocol.engine import ProtocolEngine
 from tokenref.record import OPS
@@ -220,7 +220,7 @@ def plan_for(wanted: Wanted, engine: Engine) -> Plan:
 
 def known_differences(engine: Engine, path: Path | None = None) -> list[Known]:
     """Return the known differences of an engine, from the default list or from this one."""
-    return [entry for entry in read_known(path) if entry.engine == engine.name]
+    return differences_of(read_known(path), engine.name, engine.version)
 
 
 def _options(wanted: Wanted) -> list[str]:

@@ -33,7 +33,7 @@ from tokenref.commands.paths import (
 )
 from tokenref.engines.table import available
 from tokenref.errors import InvalidRunError
-from tokenref.known import read_known
+from tokenref.known import differences_of, read_known
 from tokenref.protocol.messages import Loading
 from tokenref.protocol.requests import answer_requests, judge_responses, read_requests
 from tokenref.protocol.requests import export as export_lines
@@ -161,6 +161,7 @@ def judge(
     trouble, failed = check_judge(found.canaries, catalogue)
     results = [*found.results, *failed]
     run = Run(found.hello.impl.name, found.hello.impl.version, len(results))
+    known = differences_of(known, run.engine, run.version)
     run.again, run.command = ["--folder", "again"], "export"  # nothing says which program it was
     run.results = with_known_results(results, run.engine, known)
     run.trouble = [*trouble, *found.trouble]

@@ -18,6 +18,7 @@ from typing import Any, Final
 import click
 
 from bpe_ref import ParameterError, Tokenizer, load
+from bpe_ref.loading import LIKE_TRANSFORMERS
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.models.sentencepiece import SentencePieceModel
 from tokenref.commands.endings import standard_input, standard_output
@@ -29,6 +30,11 @@ from tokenref.visible import visible
 VOCABULARY: Final = click.option(
     "--vocabulary",
     help="A name, a file in any known format, or a folder that contains one.  [default: tiny]",
+)
+LIKE: Final = click.option(
+    "--like",
+    type=click.Choice(LIKE_TRANSFORMERS),
+    help="Read the other settings of a folder, too, as this version of transformers does.",
 )
 USUAL: Final = "tiny"
 """The vocabulary of a command that is given none."""
@@ -123,8 +129,8 @@ def write_lines(*lines: str) -> None:
     write_exactly("".join(f"{line}\n" for line in lines).encode())
 
 
-def _loaded(vocabulary: str | None) -> Tokenizer:
-    return load(USUAL if vocabulary is None else vocabulary)
+def _loaded(vocabulary: str | None, like: str | None) -> Tokenizer:
+    return load(USUAL if vocabulary is None else vocabulary, like=like)
 
 
 @dataclass(frozen=True)
@@ -133,6 +139,7 @@ class Asked:
 
     sources: Sequence[Source]
     vocabulary: str | None
+    like: str | None
     special: bool | None
     template: bool
     as_json: bool
@@ -140,7 +147,7 @@ class Asked:
     @cached_property
     def tokenizer(self) -> Tokenizer:
         """The tokenizer."""
-        return _loaded(self.vocabulary)
+        return _loaded(self.vocabulary, self.like)
 
     @property
     def how(self) -> dict[str, Any]:
@@ -193,6 +200,7 @@ asked_options: Final = options_as(
         help="Read a text from this file, or from standard input (-); repeatable.",
     ),
     vocabulary=VOCABULARY,
+    like=LIKE,
     special=click.option(
         "--special/--as-text",
         "special",
@@ -259,18 +267,25 @@ def _spelled(tokenizer: Tokenizer, token: int, *, as_json: bool) -> str:
 @click.command()
 @click.argument("ids", nargs=-1)
 @VOCABULARY
+@LIKE
 @click.option("--skip-special", is_flag=True, help="Omit special tokens.")
 @click.option("--strict", is_flag=True, help="Fail if the bytes are not valid UTF-8.")
 @JSON
 def decode(
-    ids: Sequence[str], vocabulary: str | None, *, skip_special: bool, strict: bool, as_json: bool
+    ids: Sequence[str],
+    vocabulary: str | None,
+    like: str | None,
+    *,
+    skip_special: bool,
+    strict: bool,
+    as_json: bool,
 ) -> None:
     """Write the bytes of token IDS, and nothing else.
 
     They may also be read from standard input, as JSON or as numbers. --json prints the text, with
     U+FFFD for bytes that are not UTF-8.
     """
-    tokenizer = _loaded(vocabulary)
+    tokenizer = _loaded(vocabulary, like)
     tokens = parsed_ids(" ".join(ids) if ids else Source().text())
     if as_json or strict:
         text = tokenizer.decode(

@@ -10,9 +10,10 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from bpe_ref import Tokenizer, VocabularyError, load, train, vocabulary_of
+from bpe_ref import Tokenizer, VocabularyError, VocabularyFileError, load, train, vocabulary_of
 from bpe_ref.formats.tiktoken import write_tiktoken
 from bpe_ref.learning.training import TrainingProgress
+from bpe_ref.loading import LIKE_TRANSFORMERS
 from bpe_ref.registry import REGISTRY
 from bpe_ref.vocabulary.merges import ByConcatenation
 from tokenref.commands.paths import (
@@ -61,14 +62,16 @@ def audit_command(names_or_paths: Sequence[str], *, as_json: bool) -> None:
 
     `tokenref audit` and `tokenref vocabulary audit` are the same command.
 
-    Lists dead and improper tokens, holes in the ids, and missing bytes. Several vocabularies get
-    one line each with these numbers, and a total. --json has all ids.
+    Lists dead and improper tokens, holes in the ids, and missing bytes, and for a folder what
+    transformers changes because of its tokenizer_config.json. Several vocabularies get one line
+    each with the numbers, and a total. --json has all ids.
     """
     if as_json:
         found = [_audited(name) for name in names_or_paths]
         write_lines(json.dumps(found[0] if len(found) == 1 else {"vocabularies": found}))
     elif len(names_or_paths) == 1:
-        print_audit(output_console(), load(names_or_paths[0]))
+        tokenizer = load(names_or_paths[0])
+        print_audit(output_console(), tokenizer, _transformers(names_or_paths[0]))
     else:
         _print_audits(names_or_paths)
 
@@ -118,7 +121,22 @@ def _audited(name: str) -> dict[str, object]:
         "holes": [[hole.start, hole.stop - 1] for hole in found.holes],
         "missing_bytes": None if found.missing_bytes is None else found.missing_bytes.hex(),
         "ids_follow_ranks": found.ids_follow_ranks,
+        **({"changes": changes} if (changes := _transformers(name)) else {}),
     }
+
+
+def _transformers(name: str) -> dict[str, Sequence[str]]:
+    """Return what each version of transformers changes because of the settings of a folder."""
+    folder = Path(name)
+    if not ((folder / "tokenizer.json").exists() and (folder / "tokenizer_config.json").exists()):
+        return {}
+    found: dict[str, Sequence[str]] = {}
+    for version in LIKE_TRANSFORMERS:
+        try:
+            found[version] = load(name, like=version).changes
+        except VocabularyFileError as error:
+            found[version] = [f"not known: {error}"]
+    return found
 
 
 _COLUMNS: Final = ("tokens", "dead", "improper", "holes", "missing bytes")
@@ -154,8 +172,13 @@ def _number_of_tokens(tokenizer: Tokenizer) -> int:
 _SHOWN: Final = 5
 
 
-def print_audit(console: Console, tokenizer: Tokenizer) -> None:
-    """Print one line per finding, with the first few tokens it concerns."""
+def print_audit(
+    console: Console, tokenizer: Tokenizer, changes: Mapping[str, Sequence[str]]
+) -> None:
+    """Print one line per finding, with the first few tokens it concerns.
+
+    `changes` are those of each version of transformers.
+    """
     found = tokenizer.audit()
     holes = sum(map(len, found.holes))
     ids = len(tokenizer.model.strings)
@@ -184,9 +207,19 @@ def print_audit(console: Console, tokenizer: Tokenizer) -> None:
         *([] if found.missing_bytes is None else [("missing bytes", _bytes(found.missing_bytes))]),
         ("ids follow ranks", "yes" if found.ids_follow_ranks else "no"),
         ("fast seam test", "valid for all tokens" if found.is_orderly else "valid for some tokens"),
+        *(
+            (f"as {version}", visible(change))
+            for version, found_changes in changes.items()
+            for change in [*found_changes[:_SHOWN], *_more(found_changes)] or ["the same"]
+        ),
     ):
         # Not a table, which would wrap long lines: a digest must stay in one piece to be copied.
         console.print(Text(f"{label:18}", style="dim"), Text(value), sep="", soft_wrap=True)
+
+
+def _more(changes: Sequence[str]) -> list[str]:
+    """Return how many changes are not shown, if any."""
+    return [f"and {len(changes) - _SHOWN:,} more"] if len(changes) > _SHOWN else []
 
 
 def _tokens(contents: Mapping[int, str | bytes], ids: Sequence[int]) -> str:

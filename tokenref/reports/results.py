@@ -24,7 +24,7 @@ from tokenref.diagnosis import Result
 from tokenref.errors import InvalidRunError
 from tokenref.files import lines_of
 from tokenref.judge import FAILURES
-from tokenref.known import Known
+from tokenref.known import Known, differences_of
 from tokenref.record import canonical_json, op_of
 from tokenref.runner import Run
 from tokenref.verdicts import Status
@@ -420,7 +420,9 @@ def dump_report(
     `about` is what the header contains besides the engines: the records and the options. `known`
     are the known differences that were considered.
     """
-    names = [run.engine for run in runs]
+    about_runs = {
+        id(entry) for run in runs for entry in differences_of(known, run.engine, run.version)
+    }
     header = Header(
         format=FORMAT,
         cases=sum(run.selected for run in runs),
@@ -430,7 +432,7 @@ def dump_report(
         differences=[
             KnownEntry(engine=entry.engine, title=entry.title, reason=entry.reason, link=entry.link)
             for entry in known
-            if entry.engine in names
+            if id(entry) in about_runs
         ],
     )
     cases = (plain(case_line(run, result, known)) for run in runs for result in run.results)
@@ -475,7 +477,8 @@ def case_line(run: Run, result: Result, known: Sequence[Known] = ()) -> CaseLine
     case, judgement = result.case, result.judgement
     detail, remark, title = judgement.detail, judgement.remark, ""
     if judgement.status in {"xfail", "xpass"}:
-        titles = (entry.title for entry in known if entry.covers(run.engine, case.id))
+        entries = differences_of(known, run.engine, run.version)
+        titles = (entry.title for entry in entries if entry.covers(run.engine, case.id))
         title = next(titles, "")
     if judgement.status == "xfail" and title:
         detail, remark = remark, ""  # the header contains the reason, once
