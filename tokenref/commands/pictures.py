@@ -5,8 +5,10 @@ description. Colours are never alone: removed tokens are outlined, new ones unde
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
 from html import escape
 from importlib.resources import files
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from bpe_ref import SymbolError, TokenIdError, Tokenizer
@@ -16,7 +18,7 @@ from bpe_ref.tracing import MOST_LOST, check_length, show_token, trace
 from tokenref.commands.sampling import (
     Compared,
     Side,
-    aligned,
+    absence,
     comparison_lines,
     draw_in_words,
     first_difference,
@@ -28,6 +30,7 @@ from tokenref.visible import visible
 
 if TYPE_CHECKING:
     from sampling_ref.engines.profile import Stage
+    from sampling_ref.evaluation import Run
     from sampling_ref.generation.ngrams import NgramModel
     from sampling_ref.tracing import Applied, Share
 
@@ -225,11 +228,12 @@ def bars(
     threshold: float | None = None,
     about: str,
     mark: float | None = None,
+    before: Mapping[int, float] = MappingProxyType({}),
 ) -> str:
     """Return probabilities as bars, with their running sum as a line above them.
 
     Kept tokens are filled, removed ones outlined. `threshold` is a dashed line at that height,
-    `mark` one at a random number.
+    `mark` one at a random number. `before` has earlier probabilities, drawn as outlines.
 
     >>> from sampling_ref.tracing import Share
     >>> drawing = bars([Share(3, 0.75, 0.75), Share(1, 0.25, 1.0)], frozenset({1}), about="a & b")
@@ -264,6 +268,13 @@ def bars(
             f'<text x="{x + _STEP / 2}" y="{floor + 14}">{each.token}</text>'
             f'<text x="{x + _STEP / 2}" y="{floor + 28}" class="share">{each.share:.3g}</text>'
         )
+        if each.token in before:
+            y = height(before[each.token])
+            parts.append(
+                f'<rect class="old" x="{x + 3}" y="{y}" width="{_STEP - 6}" '
+                f'height="{round(floor - y, 2)}"><title>token {each.token} before: '
+                f"{before[each.token]!r}</title></rect>"
+            )
         points.append(f"{x + _STEP},{height(each.total)}")
     parts.append(f'<polyline class="sum" points="{" ".join(points)}"/>')
     for kind, at in (("threshold", threshold), ("mark", mark)):
@@ -303,7 +314,7 @@ def stage_picture(
 
     made, run, _ = engine
     given = ", ".join(f"{name}={shortly(each)}" for name, each in applied.parameters.items())
-    rules = [f"{name}: {value}" for name, value in rules_of(applied).items()]
+    rules = [f"{name}: {value}" for name, value in rules_of(applied, stage).items()]
     source = f"Source: {escape(stage.source)}. " if stage.source else ""
     source = (
         f"<p>{source}The rule: <code>tokenref rules {applied.step}</code>. "
@@ -324,7 +335,14 @@ def stage_picture(
         about = f"Probabilities {when} {applied.step}, most probable first, and their running sum"
         if applied.step == "typical" and not applied.changed:
             about = about.replace("most probable first", "most typical first")
-        drawing = f"<figure>{bars(shares, removed, threshold=threshold, about=about)}"
+        old = {}
+        if applied.changed:
+            old_law = made.situation.numbers.law(applied.before)
+            old = dict(zip(applied.before.tokens, old_law, strict=True))
+            about += "; the outlines are the probabilities before it"
+        drawing = (
+            f"<figure>{bars(shares, removed, threshold=threshold, about=about, before=old)}"
+        )
         drawing += f"<figcaption>{escape(about)}.</figcaption></figure>"
     title = f"{applied.step}({given})"
     place = next(at for at, each in enumerate(run.applied, 1) if each is applied)
@@ -398,23 +416,51 @@ def comparison(engines: Sequence[Compared], uniforms: Sequence[float]) -> Iterat
     one, other = engines
     lines = "".join(f"<li>{escape(line.strip())}</li>" for line in comparison_lines(one, other))
     yield f'<section class="answer"><ul>{lines}</ul></section>'
-    found = first_difference(one[1], other[1])
+    found = first_difference(one, other)
     names = [made.profile.name for made, _, _ in engines]
     yield '<div class="sides">' + "".join(f"<h2>{escape(name)}</h2>" for name in names)
-    for sides in aligned(one[1], other[1]):
-        first = found is not None and _steps(sides) == _steps(found)
-        for name, engine, side in zip(names, engines, sides, strict=True):
+    first = [side[0] for side in found or () if side is not None]
+    for sides in _in_order([one[1], other[1]], found):
+        for engine, side in zip(engines, sides, strict=True):
             if side is None:
-                yield f'<section class="none"><p>{escape(name)} has no such stage.</p></section>'
+                step = next(each[0].step for each in sides if each)
+                why = escape(absence(engine, step))
+                yield f'<section class="none"><p>{why}.</p></section>'
             else:
-                yield stage_picture(engine, *side, first=first)
+                marked = any(side[0] is each for each in first)
+                yield stage_picture(engine, *side, first=marked)
     for engine in engines:
         yield draw_picture(engine, uniforms[-1] if uniforms else None)
     yield "</div>"
 
 
-def _steps(sides: tuple[Side, Side]) -> list[int]:
-    return [id(side[0]) for side in sides if side is not None]
+def _in_order(runs: "Sequence[Run]", found: "tuple[Side, Side] | None") -> Iterator[Sequence[Side]]:
+    """Yield the stages of two engines, each in its own order, side by side where that can be.
+
+    The first stages that differ, `found`, are side by side if both engines have them.
+    """
+    one, other = (list(zip(run.applied, run.stages, strict=True)) for run in runs)
+    if found is None or found[0] is None or found[1] is None:
+        yield from _columns(one, other)
+        return
+    places = [
+        next(at for at, each in enumerate(column) if each[0] is side[0])
+        for column, side in ((one, found[0]), (other, found[1]))
+    ]
+    yield from _columns(one[: places[0]], other[: places[1]])
+    yield found
+    yield from _columns(one[places[0] + 1 :], other[places[1] + 1 :])
+
+
+def _columns(one: Sequence[Side], other: Sequence[Side]) -> Iterator[Sequence[Side]]:
+    """Yield two columns of stages, those of the same step side by side."""
+    steps = [[side and side[0].step for side in column] for column in (one, other)]
+    begin = other_begin = 0
+    for left, right, size in SequenceMatcher(None, *steps, autojunk=False).get_matching_blocks():
+        yield from ((each, None) for each in one[begin:left])
+        yield from ((None, each) for each in other[other_begin:right])
+        begin, other_begin = left + size, right + size
+        yield from zip(one[left:begin], other[right:other_begin], strict=True)
 
 
 # ---- the LZ penalty
