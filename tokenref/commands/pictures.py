@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from html import escape
 from importlib.resources import files
+from math import exp, inf, log
+from statistics import pstdev, stdev
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -299,11 +301,32 @@ def _described(shares: "Sequence[Share]", removed: frozenset[int]) -> str:
 def _threshold(applied: "Applied", shares: "Sequence[Share]") -> float | None:
     """Return the probability, or running sum, at which a filter cuts, if it has such a number."""
     values = applied.values
-    if applied.step == "top_p" and values["base"] == "what is left":
-        return float(values["p"])
-    if applied.step == "min_p":
-        return float(values["m"]) * max(each.share for each in shares)
-    return float(values["cutoff"]) if applied.step == "epsilon" else None
+    most = max(each.share for each in shares)
+    match applied.step:
+        case "top_p" if values["base"] == "what is left":
+            return float(values["p"])
+        case "min_p":
+            return float(values["m"]) * most
+        case "typical":
+            return float(values["mass"])
+        case "epsilon":
+            return float(values["cutoff"])
+        case "eta":
+            entropy = -sum(each.share * log(each.share) for each in shares if each.share)
+            cutoff = float(values["cutoff"])
+            scale, power = (cutoff, 0.5) if values["scale"] is None else (values["scale"], 1)
+            return min(cutoff, float(scale) ** power * exp(-entropy))
+        case "xtc":
+            return float(values["threshold"])
+        case "top_a":
+            return float(values["a"]) * most**2
+        case "top_n_sigma":
+            logits = [logit for logit in applied.before.floats() if logit != -inf]
+            deviate = pstdev if values["deviation"] == "population" else stdev
+            return most * exp(-float(values["n"]) * deviate(logits)) if len(logits) > 1 else most
+        case "mirostat_2":  # without a state: mu is still at its start
+            return min(1.0, 2 ** (-2 * float(values["tau"])))
+    return None
 
 
 def stage_picture(
