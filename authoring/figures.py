@@ -80,7 +80,13 @@ FILTERS: Final[Mapping[str, tuple[str, Sequence[Filtered]]]] = {
     "typical_sigma.svg": (
         "Typical sampling and top-n-sigma",
         [
-            Filtered("transformers", "typical", "2.4,1,0.8,0.6,0.4,0.2,0", ["typical_p=0.2"]),
+            Filtered(
+                "transformers",
+                "typical",
+                "2.4,1,0.8,0.6,0.4,0.2,0",
+                ["typical_p=0.2"],
+                "{step}({values}), most typical first: {kept}",
+            ),
             Filtered("llama.cpp", "top_n_sigma", _ROW, ["top_n_sigma=0.5"]),
         ],
     ),
