@@ -21,6 +21,7 @@ from sampling_ref.lz.matches import longest_match, window_and_buffer
 from sampling_ref.lz.variants import lz_changes
 from sampling_ref.tracing import running_shares
 from tokenref.commands.pictures import stage_picture
+from tokenref.commands.play import BOOK as NAMES
 from tokenref.commands.sampling import compared_engines
 from tokenref.experiment import Plan, cells, read_results
 
@@ -162,9 +163,6 @@ def _stage(wanted: Filtered) -> tuple[str, str]:
     raise ValueError(f"{wanted.engine} does not apply {wanted.step}")
 
 
-NAMES: Final = ("a", "b", "c", "ab", "cb", "ac", "bb", "cbb", "acbb")
-"""The vocabulary of the first two chapters."""
-
 _LETTER, _LINE, _WORDS = 22, 30, 60
 
 
@@ -199,9 +197,7 @@ def steps_of(encoder: str) -> str:
     text = _STEPS_OF[encoder]
     vocabulary = vocabulary_by_concatenation({name.encode(): at for at, name in enumerate(NAMES)})
     steps = ENCODER_STEPS[encoder](vocabulary, vocabulary.symbols(text.encode()))
-    lines = [
-        Line([NAMES[token] for token in step.tokens], {step.new}, step.why) for step in steps
-    ]
+    lines = [Line([NAMES[token] for token in step.tokens], {step.new}, step.why) for step in steps]
     title = f"{encoder.replace('_', ' ')}: the steps for {text}"
     return side_by_side(title, [(title, token_lines(title, lines))])
 
@@ -217,13 +213,10 @@ def training() -> str:
         new = len(spellings)
         spellings.append(left + right)
         tokens = merge_everywhere(tokens, (learned.left, learned.right), new)
-        lines.append(
-            Line(
-                [show_token(spellings[token]) for token in tokens],
-                {place for place, token in enumerate(tokens) if token == new},
-                f"{new}: {show_token(left)} + {show_token(right)} occurs {learned.occurrences} times",
-            )
-        )
+        marked = {place for place, token in enumerate(tokens) if token == new}
+        words = f"{new}: {show_token(left)} + {show_token(right)}"
+        words += f" occurs {learned.occurrences} times"
+        lines.append(Line([show_token(spellings[token]) for token in tokens], marked, words))
     title = f"Training on {text.decode()}"
     return side_by_side(title, [(title, token_lines(title, lines))])
 
@@ -247,7 +240,8 @@ def pieces() -> str:
             f'<text class="share" x="{left + width / 2}" y="42">{kind[1:]}</text>'
         )
         left += width
-    return side_by_side(title, [("pieces, and the alternative", _drawing(title, left + 8, 48, parts))])
+    drawing = _drawing(title, left + 8, 48, parts)
+    return side_by_side(title, [("pieces, and the alternative", drawing)])
 
 
 SHARES: Final = (0.5, 0.25, 0.125, 0.125)
@@ -278,12 +272,12 @@ def draw() -> str:
 
 def window() -> str:
     """Return the window and the buffer of the LZ penalty, and the match for two next tokens."""
-    history, sizes = [1, 2, 3, 4, 5, 1, 2, 3], {"window": 5, "buffer": 3}
-    before, buffer = window_and_buffer(history, **sizes)
+    history = [1, 2, 3, 4, 5, 1, 2, 3]
+    before, buffer = window_and_buffer(history, window=5, buffer=3)
     lines = []
     for token in (4, 7):
         match = longest_match([token, *buffer[::-1]], before[::-1])
-        change = float(lz_changes(history, 8, **sizes).of(token))
+        change = float(lz_changes(history, 8, window=5, buffer=3).of(token))
         end = len(before) - match.distance + 1
         copies = {*range(end - match.length, end)} if match.length else set()
         own = {*range(len(history) + 1 - match.length, len(history) + 1)}

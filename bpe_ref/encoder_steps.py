@@ -162,7 +162,7 @@ def backtracking_steps(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> It
     def named(place: int) -> str:
         return _name(vocabulary, made[place])
 
-    dead = {token: spelled for token, spelled in vocabulary.spellings.items() if token not in places}
+    dead = {token: text for token, text in vocabulary.spellings.items() if token not in places}
 
     def skipped(token: int) -> str:
         """Return which longer tokens are dead at this place."""

@@ -279,7 +279,7 @@ def test_compare_shows_a_stage_that_only_one_engine_applies() -> None:
     other = compared("llama.cpp", "vllm", "1,2,9", "--set", "temperature=1")
     assert other[0] == lines[0]
     assert lines[1] == other[1] == "  top_p is off in vllm, because top_p == 1.0"
-    lines = compared("openai", "llama.cpp", "1,2,9", "--set", "top_k=1", "--set", "llama.cpp:temp=1")
+    lines = compared("openai", "llama.cpp", "1,2,9", "--set", "top_k=1", "--set", "temp=1")
     assert "  openai has no stage top_k" in lines
 
 

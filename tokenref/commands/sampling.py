@@ -543,16 +543,11 @@ def _difference_lines(engines: tuple[Compared, Compared], one: Side, other: Side
     from sampling_ref.tracing import shortly
 
     names = [made.profile.name for made, _, _ in engines]
+    [step] = {side[0].step for side in (one, other) if side is not None}
     if one is None or other is None:
-        applying = int(one is None)
-        side = one or other
-        assert side is not None
-        step = side[0].step
-        yield (
-            f"they differ at {step}: {names[applying]} applies it here, "
-            f"{names[not applying]} does not"
-        )
-        yield f"  {absence(engines[not applying], step)}"
+        has, lacks = (0, 1) if other is None else (1, 0)
+        yield f"they differ at {step}: {names[has]} applies it here, {names[lacks]} does not"
+        yield f"  {absence(engines[lacks], step)}"
     else:
         orders = _common_steps(engines)
         if one[0].row_before != other[0].row_before and orders[0] != orders[1]:
@@ -560,7 +555,7 @@ def _difference_lines(engines: tuple[Compared, Compared], one: Side, other: Side
             for name, steps in zip(names, orders, strict=True):
                 yield f"  order in {name}: {', '.join(steps)}"
         else:
-            yield f"they differ at {one[0].step}"
+            yield f"they differ at {step}"
         yield from _value_lines(engines, one, other)
     for name, side in zip(names, (one, other), strict=True):
         if side is None:
@@ -595,8 +590,8 @@ def _value_lines(
     from sampling_ref.tracing import shortly
 
     names = [made.profile.name for made, _, _ in engines]
-    idle = []
-    values = [{**side[0].values, **rules_of(*side), "order": side[1].order} for side in (one, other)]
+    sides, idle = (one, other), list[str]()
+    values = [{**each[0].values, **rules_of(*each), "order": each[1].order} for each in sides]
     for name in {**values[0], **values[1]}:
         theirs = [each.get(name, "-") for each in values]
         if theirs[0] == theirs[1]:
@@ -606,7 +601,7 @@ def _value_lines(
         shown = [shortly(each) for each in theirs]
         matters = any(
             _changes(made, side, source, name)
-            for (made, _, _), side, source in zip(engines, (one, other), (other, one), strict=True)
+            for (made, _, _), side, source in zip(engines, sides, sides[::-1], strict=True)
         )
         if matters and shown[0] == shown[1]:
             shown = [repr(each) for each in theirs]
