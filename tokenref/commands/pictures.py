@@ -404,7 +404,7 @@ def draw_picture(engine: Compared, number: float | None) -> str:
         order = (
             "of their ids" if run.draw.order == "vocabulary" else "in which the stages left them"
         )
-        words = f"{run.draw.method}: in the order {order}, the first token is drawn at which the "
+        words = f"{run.draw.method}: it takes the first token, in the order {order}, at which the "
         words += f"running sum {reaches} the random number. Random numbers: {run.draw.uniform}"
         law = made.situation.numbers.law(run.candidates)
         tokens = [run.candidates.tokens[place] for place in walk(run.candidates, run.draw.order)]
