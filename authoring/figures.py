@@ -401,6 +401,7 @@ def side_by_side(title: str, drawings: Sequence[tuple[str, str]]) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {width} {high}" '
         f'width="{width}" height="{high}">\n<title>{escape(title)}</title>\n'
         f"<style>\n{colours}{rules}\nsvg .head {{ text-anchor: start; font-weight: bold; }}\n"
+        "svg { background: var(--paper); }\n"  # a page may have another theme than the system
         "svg .box { fill: var(--box); stroke: var(--line); }\n"
         "svg .merged { fill: var(--kept); fill-opacity: .35; stroke: var(--kept); }\n"
         "svg .heat { fill: var(--removed); stroke: var(--line); }\n"
