@@ -303,7 +303,6 @@ def test_tokens_and_the_merges_of_a_piece_are_shown(window: Browser) -> None:
 
 
 def test_the_vocabulary_of_the_book_is_offered(window: Browser) -> None:
-    typed(window, "text", "abacbb")
     typed(window, "vocabulary", "book")
     window.until("return document.querySelectorAll('#steps tr').length === 5")
     assert "The text has 2 tokens" in window.run("return document.body.textContent")

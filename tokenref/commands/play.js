@@ -244,6 +244,9 @@ async function start() {
     at("step").value = Number(at("step").value) + move;
     walk();
   });
+  at("vocabulary").addEventListener("change", () => { // it has these letters only
+    if (at("vocabulary").value === "book" && /[^abc]/.test(at("text").value)) at("text").value = "abacbb";
+  });
   for (const id of ["engine", "other"]) at(id).addEventListener("change", parameters);
   for (const name of VIEWS) at("show-" + name).addEventListener("click", () => show(name));
   at("answer").addEventListener("click", (event) => {
