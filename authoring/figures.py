@@ -1,15 +1,27 @@
 """The figures of the pages: SVG files that the project's own code draws."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from pathlib import Path
+from textwrap import wrap
 from typing import Final, NamedTuple
 
+import regex
+
 from bpe_ref import vocabulary_by_concatenation
-from bpe_ref.tracing import trace
-from tokenref.commands.pictures import draw_picture, stage_picture
+from bpe_ref.encoder_steps import ENCODER_STEPS
+from bpe_ref.learning import BYTES, learn_naive, merge_everywhere
+from bpe_ref.patterns.registered import PATTERNS
+from bpe_ref.tracing import show_token, trace
+from sampling_ref import WEIGHTS
+from sampling_ref.draws.inverse_cdf import inverse_cdf
+from sampling_ref.lz.matches import longest_match, window_and_buffer
+from sampling_ref.lz.variants import lz_changes
+from sampling_ref.tracing import running_shares
+from tokenref.commands.pictures import stage_picture
+from tokenref.commands.play import BOOK as NAMES
 from tokenref.commands.sampling import Asked, compared_engines
 from tokenref.experiment import Plan, cells, read_results
 
@@ -69,7 +81,13 @@ FILTERS: Final[Mapping[str, tuple[str, Sequence[Filtered]]]] = {
     "typical_sigma.svg": (
         "Typical sampling and top-n-sigma",
         [
-            Filtered("transformers", "typical", "2.4,1,0.8,0.6,0.4,0.2,0", ["typical_p=0.2"]),
+            Filtered(
+                "transformers",
+                "typical",
+                "2.4,1,0.8,0.6,0.4,0.2,0",
+                ["typical_p=0.2"],
+                "{step}({values}), most typical first: {kept}",
+            ),
             Filtered("llama.cpp", "top_n_sigma", _ROW, ["top_n_sigma=0.5"]),
         ],
     ),
@@ -90,7 +108,7 @@ FILTERS: Final[Mapping[str, tuple[str, Sequence[Filtered]]]] = {
         "Tail-free sampling and eta sampling",
         [
             Filtered("exllamav2", "tail_free", _ROW, ["tfs=0.9", *_NOTHING_ELSE]),
-            Filtered("transformers", "eta", _ROW, ["eta_cutoff=0.05"]),
+            Filtered("transformers", "eta", _ROW, ["eta_cutoff=0.2"]),
         ],
     ),
     "top_h_mirostat.svg": (
@@ -108,22 +126,22 @@ def figures() -> Mapping[str, str]:
     """Return every figure by the name of its file.
 
     >>> sorted(figures())[:3]
-    ['draw.svg', 'loops.svg', 'merges.svg']
+    ['backtracking.svg', 'draw.svg', 'heap.svg']
     """
     filters = {
         name: side_by_side(title, [_stage(each) for each in drawings])
         for name, (title, drawings) in FILTERS.items()
     }
-    return {"draw.svg": draw(), "loops.svg": loops(), "merges.svg": merges(), **filters}
-
-
-def draw() -> str:
-    """Return the running sum of a row, and a random number on it."""
-    settings = ["temperature=1", "top_p=1", "top_k=4"]
-    [engine] = compared_engines(
-        ["antigravity"], Asked("2,1,0,0", settings=settings, uniforms=(0.7,))
-    )
-    return side_by_side("A draw", [("the random number 0.7", draw_picture(engine, 0.7))])
+    return {
+        "merges.svg": merges(),
+        **{f"{encoder}.svg": steps_of(encoder) for encoder in ENCODER_STEPS},
+        "training.svg": training(),
+        "pieces.svg": pieces(),
+        "draw.svg": draw(),
+        "window.svg": window(),
+        "loops.svg": loops(),
+        **filters,
+    }
 
 
 def _stage(wanted: Filtered) -> tuple[str, str]:
@@ -145,40 +163,166 @@ def _stage(wanted: Filtered) -> tuple[str, str]:
     raise ValueError(f"{wanted.engine} does not apply {wanted.step}")
 
 
-_NAMES: Final = ("a", "b", "c", "ab", "cb", "ac", "bb", "cbb", "acbb")
-_CELL, _LINE = 22, 30
+_LETTER, _LINE, _WORDS = 22, 30, 60
+
+
+class Line(NamedTuple):
+    """A line of tokens; the marked ones are filled. Words stand at its right."""
+
+    tokens: Sequence[str]
+    marked: Collection[int] = ()
+    words: str = ""
 
 
 def merges() -> str:
     """Return the merges of two texts, the second of which is longer and has fewer tokens."""
-    ranks = {name.encode(): rank for rank, name in enumerate(_NAMES)}
-    vocabulary = vocabulary_by_concatenation(ranks)
+    vocabulary = vocabulary_by_concatenation({name.encode(): at for at, name in enumerate(NAMES)})
     drawings = []
     for text in ("abacb", "abacbb"):
         symbols = vocabulary.symbols(text.encode())
-        steps = [(tuple(symbols), -1)]
-        steps += [(step.tokens, step.position) for step in trace(vocabulary, symbols)]
-        count = len(steps[-1][0])
-        heading = f"{text}: {count} tokens"
-        drawings.append((heading, _rows_of_tokens(f"The merges of {text}", steps)))
+        lines = [Line([NAMES[token] for token in symbols])]
+        for step in trace(vocabulary, symbols):
+            tokens = [NAMES[token] for token in step.tokens]
+            lines.append(Line(tokens, {step.position}, f"rank {step.rank}"))
+        heading = f"{text}: {len(lines[-1].tokens)} tokens"
+        drawings.append((heading, token_lines(f"The merges of {text}", lines)))
     return side_by_side("The merges of abacb and abacbb", drawings)
 
 
-def _rows_of_tokens(title: str, steps: Sequence[tuple[Sequence[int], int]]) -> str:
-    """Return a drawing of tokens, one row for each step; the new token is filled."""
+_STEPS_OF: Final = {"heap": "abacbb", "prefix_table": "abacbb", "backtracking": "abacb"}
+
+
+def steps_of(encoder: str) -> str:
+    """Return what an encoder does with a text, step by step, with the reasons."""
+    text = _STEPS_OF[encoder]
+    vocabulary = vocabulary_by_concatenation({name.encode(): at for at, name in enumerate(NAMES)})
+    steps = ENCODER_STEPS[encoder](vocabulary, vocabulary.symbols(text.encode()))
+    lines = [Line([NAMES[token] for token in step.tokens], {step.new}, step.why) for step in steps]
+    title = f"{encoder.replace('_', ' ')}: the steps for {text}"
+    return side_by_side(title, [(title, token_lines(title, lines))])
+
+
+def training() -> str:
+    """Return what training merges in a text, and how often each pair occurs."""
+    text = b"hug pug hugs pugs"
+    spellings = [bytes([byte]) for byte in range(BYTES)]
+    tokens = list(text)
+    lines = [Line([show_token(spellings[token]) for token in tokens])]
+    for learned in learn_naive({text: 1}):
+        left, right = spellings[learned.left], spellings[learned.right]
+        new = len(spellings)
+        spellings.append(left + right)
+        tokens = merge_everywhere(tokens, (learned.left, learned.right), new)
+        marked = {place for place, token in enumerate(tokens) if token == new}
+        words = f"{new}: {show_token(left)} + {show_token(right)}"
+        words += f" occurs {learned.occurrences} times"
+        lines.append(Line([show_token(spellings[token]) for token in tokens], marked, words))
+    title = f"Training on {text.decode()}"
+    return side_by_side(title, [(title, token_lines(title, lines))])
+
+
+def pieces() -> str:
+    """Return a text cut into pieces by cl100k, with the number of the alternative of each."""
+    alternatives = PATTERNS["cl100k"].alternatives
+    sources = [f"(?P<a{number}>{source})" for number, (source, _) in enumerate(alternatives)]
+    text = "I'LL pay $1000...\n  fn(OK)  "
+    found = [(match.lastgroup or "", match[0]) for match in regex.finditer("|".join(sources), text)]
+    title = "The pieces of a text"
+    parts, left = [], 8
+    for kind, piece in found:
+        shown = show_token(piece.encode())
+        width = 9 * len(shown) + 12
+        hue = int(kind[1:]) * 137 % 360
+        parts.append(
+            f'<rect class="box" style="fill: hsl({hue} 60% 50% / .3)" x="{left + 1}" y="4" '
+            f'width="{width - 2}" height="24" rx="4"/>'
+            f'<text x="{left + width / 2}" y="20">{escape(shown)}</text>'
+            f'<text class="share" x="{left + width / 2}" y="42">{kind[1:]}</text>'
+        )
+        left += width
+    drawing = _drawing(title, left + 8, 48, parts)
+    return side_by_side(title, [("pieces, and the alternative", drawing)])
+
+
+SHARES: Final = (0.5, 0.25, 0.125, 0.125)
+"""The probabilities of the chapter about draws."""
+
+
+def draw() -> str:
+    """Return probabilities as parts of a line from 0 to 1, and a random number on it."""
+    number, length = 0.7, 480
+    token = inverse_cdf(SHARES, number, numbers=WEIGHTS)
     parts = []
-    for number, (tokens, new) in enumerate(steps):
-        left, top = 8, _LINE * number + 4
-        for place, token in enumerate(tokens):
-            width = _CELL * len(_NAMES[token])
-            kind = "merged" if place == new else "box"
+    for each in running_shares(range(len(SHARES)), SHARES, range(len(SHARES))):
+        left, width = 20 + length * (each.total - each.share), length * each.share
+        kind = "merged" if each.token == token else "box"
+        parts.append(
+            f'<rect class="{kind}" x="{left}" y="30" width="{width}" height="26"/>'
+            f'<text x="{left + width / 2}" y="47">token {each.token}</text>'
+            f'<text class="share" x="{left + width}" y="70">{each.total:g}</text>'
+        )
+    at = 20 + length * number
+    parts.append(
+        f'<text class="share" x="20" y="70">0</text><text x="{at}" y="14">{number}</text>'
+        f'<line class="mark" x1="{at}" x2="{at}" y1="18" y2="60"/>'
+    )
+    title = f"Inverse CDF with the random number {number}: token {token}"
+    return side_by_side(title, [(title, _drawing(title, length + 40, 78, parts))])
+
+
+def window() -> str:
+    """Return the window and the buffer of the LZ penalty, and the match for two next tokens."""
+    history = [1, 2, 3, 4, 5, 1, 2, 3]
+    before, buffer = window_and_buffer(history, window=5, buffer=3)
+    lines = []
+    for token in (4, 7):
+        match = longest_match([token, *buffer[::-1]], before[::-1])
+        change = float(lz_changes(history, 8, window=5, buffer=3).of(token))
+        end = len(before) - match.distance + 1
+        copies = {*range(end - match.length, end)} if match.length else set()
+        own = {*range(len(history) + 1 - match.length, len(history) + 1)}
+        what = f"{match.length} tokens match" if match.length else "nothing matches"
+        words = f"next {token}: {what}, D = {change:+.2f}"
+        lines.append(Line([*map(str, history), str(token)], copies | own, words))
+    title = "Window, buffer and a possible next token"
+    drawing = token_lines(title, lines, columns=["window"] * 5 + ["buffer"] * 3 + ["next"])
+    return side_by_side(title, [(title, drawing)])
+
+
+def token_lines(title: str, lines: Sequence[Line], columns: Sequence[str] = ()) -> str:
+    """Return a drawing of lines of tokens, each with its words at the right.
+
+    `columns` has a heading for each token. Equal ones are written once.
+
+    >>> token_lines("t", [Line("ab"), Line(["ab"], {0}, "a + b")]).count("<rect")
+    3
+    """
+    wide = max((8 + _LETTER * sum(map(len, line.tokens)) for line in lines), default=0)
+    parts, top = [], 4
+    for name in dict.fromkeys(columns):
+        places = [place for place, each in enumerate(columns) if each == name]
+        middle = 8 + _LETTER * (places[0] + places[-1] + 1) / 2
+        parts.append(f'<text class="share" x="{middle}" y="{top + 9}">{name}</text>')
+    top += 14 * bool(columns)
+    for line in lines:
+        left = 8
+        for place, token in enumerate(line.tokens):
+            width = _LETTER * len(token)
+            kind = "merged" if place in line.marked else "box"
             parts.append(
                 f'<rect class="{kind}" x="{left + 1}" y="{top}" width="{width - 2}" height="22" '
-                f'rx="4"/><text x="{left + width / 2}" y="{top + 15}">{_NAMES[token]}</text>'
+                f'rx="4"/><text x="{left + width / 2}" y="{top + 15}">{escape(token)}</text>'
             )
             left += width
-    wide = max(200, 16 + _CELL * sum(len(_NAMES[token]) for token in steps[0][0]))
-    return _drawing(title, wide, _LINE * len(steps) + 4, parts)
+        words = wrap(line.words, _WORDS)
+        for number, part in enumerate(words):
+            parts.append(
+                f'<text class="label" x="{wide + 12}" y="{top + 15 + 15 * number}">'
+                f"{escape(part)}</text>"
+            )
+        top += _LINE + 15 * max(len(words) - 1, 0)
+    longest = max((len(part) for line in lines for part in wrap(line.words, _WORDS)), default=0)
+    return _drawing(title, max(200, wide + 24 + 7 * longest), top, parts)
 
 
 def _drawing(title: str, wide: int, high: int, parts: Sequence[str]) -> str:
@@ -257,6 +401,7 @@ def side_by_side(title: str, drawings: Sequence[tuple[str, str]]) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {width} {high}" '
         f'width="{width}" height="{high}">\n<title>{escape(title)}</title>\n'
         f"<style>\n{colours}{rules}\nsvg .head {{ text-anchor: start; font-weight: bold; }}\n"
+        "svg { background: var(--paper); }\n"  # a page may have another theme than the system
         "svg .box { fill: var(--box); stroke: var(--line); }\n"
         "svg .merged { fill: var(--kept); fill-opacity: .35; stroke: var(--kept); }\n"
         "svg .heat { fill: var(--removed); stroke: var(--line); }\n"

@@ -27,6 +27,16 @@ LECTURES: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
 }
 """The lectures: the name of the file, the title, and the chapters."""
 
+STYLE: Final = "pre { white-space: pre-wrap; }\n"
+"""What the site adds to its theme: long lines of code are wrapped instead of cut off."""
+
+INDEX: Final = (
+    '<!doctype html><html lang="en"><meta charset="utf-8"><title>tokenref</title>'
+    '<meta http-equiv="refresh" content="0; url=README.html"><a href="README.html">tokenref</a>'
+    "</html>\n"
+)
+"""The page that a server shows for the folder; it leads to the first page."""
+
 LINES: Final = 20
 """The number of lines of code, tables and lists that fit on a slide."""
 
@@ -56,12 +66,17 @@ def build_site(root: Path, folder: Path) -> None:
     said = StringIO()
     with TemporaryDirectory() as cache, catch_warnings():
         simplefilter("ignore")  # what MyST will have to change for a later Sphinx
+        static = Path(cache) / "static"
+        static.mkdir()
+        write(STYLE.encode(), static / "site.css")
+        settings |= {"html_static_path": [str(static)], "html_css_files": ["site.css"]}
         made = Sphinx(root, None, folder, cache, "html", settings, status=None, warning=said)
         made.connect("source-read", _prepare)
         made.build()
     warnings = re.sub(r"\x1b\[[\d;]*m", "", said.getvalue()).replace(f"{root}/", "").strip()
     if warnings:
         raise InputError(f"the pages must have no warnings, got {warnings}")
+    write(INDEX.encode(), folder / "index.html")
     (folder / "slides").mkdir(exist_ok=True)
     for name, (title, chapters) in LECTURES.items():
         pages = [root / "docs" / "book" / f"{chapter}.md" for chapter in chapters]
@@ -123,7 +138,12 @@ def _prepare(app: object, name: str, content: list[str]) -> None:
         content[0] += navigation([f"{index}.md" for index in INDEXES])
     elif name in INDEXES:
         linked = re.findall(r"^[*|] \[[^\]]*\]\(([^)#]*\.md)\)", content[0], re.MULTILINE)
-        content[0] += navigation(linked)
+        content[0] += navigation([page for page in linked if page != "book/README.md"])
+        slides = ", ".join(
+            f'<a href="../../slides/{name}.html">{title}</a>'
+            for name, (title, _) in LECTURES.items()
+        )
+        content[0] = content[0].replace("`site/slides/`", slides)
 
 
 def navigation(pages: Sequence[str]) -> str:
@@ -156,43 +176,43 @@ def lecture(title: str, pages: Sequence[Path]) -> str:
 
 
 def slides_of(page: str, folder: Path) -> Iterator[str]:
-    r"""Yield the slides of a page: a title, and some for each section before the solutions.
+    r"""Yield the slides of a page: a title, and one for each section before the solutions.
 
-    >>> page = "# A\n\nAll. Of it.\n\n## B\n\n> One.\n\n## Solutions\n\nTwo.\n"
+    A slide shows the first sentence of its section and of each paragraph that begins with
+    emphasis, then pictures, then all else, as far as there is room. The rest is the note.
+
+    >>> page = "# A\n\nAll. Of it.\n\nMore.\n\n## B\n\n*Two.* So.\n\n## Solutions\n"
     >>> for slide in slides_of(page, Path()):
     ...     print(slide.replace("\n", ""))
-    <section><h1>A</h1><p>All.</p><aside><p>All. Of it.</p></aside></section>
-    <section><h2>B</h2><blockquote><p>One.</p></blockquote><aside></aside></section>
+    <section><h1>A</h1><p>All.</p><aside><p>All. Of it.</p><p>More.</p></aside></section>
+    <section><h2>B</h2><p><em>Two.</em> So.</p><aside><p><em>Two.</em> So.</p></aside></section>
     """
     for blocks in _sections(_MARKDOWN.parse(page)):
         heading = _MARKDOWN.renderer.render(blocks[0], _MARKDOWN.options, {})
         if "Solutions" in heading:
             return
-        shown, notes, lines = "", "", 0
-        for block in blocks[1:]:
-            html = _rendered(block, folder)
-            is_text = block[0].type == "paragraph_open" and "<svg" not in html
-            if is_text and html.startswith(("<p>Next: ", "<p>Back to ")):
-                continue
-            length = _lines(html, is_text=is_text)
-            if shown and lines + length > LINES:
-                yield _slide(heading, shown, notes)
-                shown, notes, lines = "", "", 0
-            shown += f"<p>{_inline(beginning(block[1].content))}</p>" if is_text else html
-            notes += html if is_text else ""
-            lines += length
-        yield _slide(heading, shown, notes)
-
-
-def _slide(heading: str, shown: str, notes: str) -> str:
-    return f"<section>{heading}{shown}<aside>{notes}</aside></section>"
-
-
-def _lines(html: str, *, is_text: bool) -> int:
-    """Return about how many lines something takes on a slide."""
-    if is_text:
-        return 2
-    return 12 if "<svg" in html else html.count("\n") + 1
+        whole = [_rendered(block, folder) for block in blocks[1:]]
+        short, sizes = list(whole), [html.count("\n") + 1 for html in whole]
+        order = [2] * len(whole)
+        for place, block in enumerate(blocks[1:]):
+            content = block[1].content if block[0].type == "paragraph_open" else ""
+            if "<svg" in whole[place]:
+                order[place], sizes[place] = 1, 14
+            elif content.startswith(("Next: ", "Back to ")):
+                order[place], whole[place] = 3, ""
+            elif content and place and not re.match(r"\*(?!Figure)", content):
+                order[place] = 3
+            elif content:
+                order[place], sizes[place] = 0, 2
+                short[place] = f"<p>{_inline(beginning(content))}</p>"
+        shown, room = set[int](), LINES
+        for place in sorted(range(len(whole)), key=order.__getitem__):
+            if order[place] < 3 and sizes[place] <= room:
+                shown.add(place)
+                room -= sizes[place]
+        notes = [html for at, html in enumerate(whole) if at not in shown or short[at] != html]
+        slide = "".join(short[place] for place in sorted(shown))
+        yield f"<section>{heading}{slide}<aside>{''.join(notes)}</aside></section>"
 
 
 def beginning(paragraph: str) -> str:
@@ -200,12 +220,22 @@ def beginning(paragraph: str) -> str:
 
     >>> beginning("**All is well.** Proof: see below."), beginning("*Why.* One. Two.")
     ('**All is well.**', '*Why.* One.')
-    >>> beginning("See [a](b.md). And more.")
-    'See [a](b.md).'
+    >>> beginning("See [a](b.md): it ends. And more."), beginning("A *b. c* (d. e) is. No.")
+    ('See [a](b.md): it ends.', 'A *b. c* (d. e) is.')
     """
     text = " ".join(paragraph.split())
-    found = re.match(r"\*\*.+?\*\*|(\*[^*]+\* )?.*?[.?!:](?= |$)", text)
-    return found[0] if found else text
+    statement = re.match(r"\*\*.+?\*\*", text)
+    if statement:
+        return statement[0]
+    title = re.match(r"\*[^*]+\* ", text)  # its point does not end the sentence
+    least = title.end() if title else 0
+    for end in re.finditer(r"[.?!](?= |$)", text):
+        sentence = text[: end.end()]
+        is_open = any(sentence.count(sign) % 2 for sign in "*`")
+        is_open |= sentence.count("(") > sentence.count(")")
+        if len(sentence) > least and not is_open:
+            return sentence
+    return text
 
 
 def _sections(tokens: Sequence[Token]) -> Iterator[list[list[Token]]]:

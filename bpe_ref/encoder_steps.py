@@ -149,7 +149,8 @@ def backtracking_steps(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> It
     (0, 2) ba is the longest token here, and fits after a
     """
     text = vocabulary.spell(symbols)
-    made = vocabulary.remember(build_derivations).ids
+    derivations = vocabulary.remember(build_derivations)
+    made, places = derivations.ids, derivations.places
     trie, lengths = vocabulary.remember(trie_of_made_tokens)
     tokens: list[int] = []  # places, see Derivations
     dead_ends: set[int] = set()
@@ -161,8 +162,21 @@ def backtracking_steps(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> It
     def named(place: int) -> str:
         return _name(vocabulary, made[place])
 
+    dead = {token: text for token, text in vocabulary.spellings.items() if token not in places}
+
+    def skipped(token: int) -> str:
+        """Return which longer tokens are dead at this place."""
+        names = [
+            _name(vocabulary, each)
+            for each, spelling in dead.items()
+            if len(spelling) > lengths[token] and text[start : start + len(spelling)] == spelling
+        ]
+        return "".join(f"{name} is dead, skipped; " for name in names)
+
     while start < len(text):
         token, guess = trie.longest(text, start), "the longest token here"
+        skips = skipped(token)
+        guess = "the longest valid token here" if skips else guess
         while True:
             if token == NOTHING:
                 dead_ends.add(start)
@@ -170,7 +184,7 @@ def backtracking_steps(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> It
                 why = f"no token fits after {named(gone)}, so no encoding has a border there"
                 yield step(-1, f"{why}: step back")
                 start -= lengths[gone]
-                token, guess = trie.shorter[gone], "the next shorter token"
+                token, guess, skips = trie.shorter[gone], "the next shorter token", ""
                 continue
             end = start + lengths[token]
             wrong = ""
@@ -185,7 +199,7 @@ def backtracking_steps(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> It
         fits = f", and fits after {named(tokens[-1])}" if tokens else ""
         tokens.append(token)
         start = end
-        yield step(len(tokens) - 1, f"{named(token)} is {guess}{fits}")
+        yield step(len(tokens) - 1, f"{skips}{named(token)} is {guess}{fits}")
 
 
 def _misfit(

@@ -1,6 +1,7 @@
 """`tokenref profiles`, `sample` and `rules`, as a person uses them."""
 
 import json
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -228,12 +229,48 @@ def compared(*arguments: str) -> list[str]:
 def test_compare_shows_the_choice_that_differs_and_the_source_of_each() -> None:
     lines = compared("vllm", "llama.cpp", "1,2,2,3", "--set", "top_k=2", "--set", "temperature=1")
     assert lines[0] == "they differ at top_k"
-    assert "  choice ties: all in vllm, lowest id in llama.cpp" in lines
+    first = "the first after its sort (libstdc++; here 2 before 1)"
+    assert f"  choice ties: all in vllm, {first} in llama.cpp" in lines
     text = "\n".join(lines)
     for name in ("vllm", "llama.cpp"):
         (source,) = (stage.source for stage in PROFILES[name].stages if stage.step == "top_k")
         assert source in text
-    assert "  vllm leaves 1:2 2:2 3:3" in lines
+    assert "  vllm leaves 1:2 2:2 3:3 after top_k" in lines
+
+
+def test_compare_blames_the_order_of_stages_whichever_engine_is_first() -> None:
+    row = ("3,2,1,0", "--set", "temperature=2", "--set", "top_p=0.8")
+    for names in (("transformers", "llama.cpp"), ("llama.cpp", "transformers")):
+        lines = compared(*names, *row)
+        assert lines[0] == "they differ in the order of their stages"
+        assert "  order in transformers: temperature, top_p" in lines
+        assert "  order in llama.cpp: top_p, temperature" in lines
+        assert not any(line.startswith(("  choice", "  parameter")) for line in lines)
+        [idle] = [line for line in lines if line.startswith("  other differences, without effect")]
+        assert "choice ties: " in idle
+        assert "parameter p: " not in idle, "0.8 and 0.8 in 32 bits are printed alike"
+
+
+def test_compare_finds_the_same_stage_whichever_engine_is_first() -> None:
+    for one, other in combinations(["vllm", "llama.cpp", "transformers", "exllamav2"], 2):
+        for row in ("3,2,2,1", "1,1,1,1", "5,1,0.5,0.4"):
+            chosen = ("--set", "top_k=2", "--set", "top_p=0.6", "--set", "temperature=2")
+            there, back = compared(one, other, row, *chosen), compared(other, one, row, *chosen)
+            assert there[0] == back[0]
+            causes = [
+                sorted(line.split(":")[0] for line in lines if line.startswith(("  ch", "  par")))
+                for lines in (there, back)
+            ]
+            assert causes[0] == causes[1]
+
+
+def test_compare_separates_choices_that_matter_from_those_that_do_not() -> None:
+    lines = compared("transformers", "llama.cpp", "1,1,1,1", "--set", "top_p=0.5")
+    assert "  parameter walked: upwards in transformers, downwards in llama.cpp" in lines
+    first = "the first after its sort (libstdc++; here 1 3 before 0 2)"
+    assert f"  choice ties: highest id in transformers, {first} in llama.cpp" in lines
+    idle = "  other differences, without effect here: parameter least: 1 in transformers, 0 in "
+    assert f"{idle}llama.cpp" in lines
 
 
 def test_compare_shows_a_stage_that_only_one_engine_applies() -> None:
@@ -241,6 +278,9 @@ def test_compare_shows_a_stage_that_only_one_engine_applies() -> None:
     assert lines[0] == "they differ at top_p: llama.cpp applies it here, vllm does not"
     other = compared("llama.cpp", "vllm", "1,2,9", "--set", "temperature=1")
     assert other[0] == lines[0]
+    assert lines[1] == other[1] == "  top_p is off in vllm, because top_p == 1.0"
+    lines = compared("openai", "llama.cpp", "1,2,9", "--set", "top_k=1", "--set", "temp=1")
+    assert "  openai has no stage top_k" in lines
 
 
 def test_compare_shows_parameters_and_settings_of_one_engine() -> None:

@@ -152,9 +152,9 @@ def test_engines_are_side_by_side_and_the_first_difference_is_marked(tmp_path: P
     page = explained(tmp_path, "compare", "vllm", "llama.cpp", *row)
     assert page.classes["first"] == 2
     assert "they differ at top_k" in page.text
-    assert "choice ties: all in vllm, lowest id in llama.cpp" in page.text
+    assert "choice ties: all in vllm, the first after its sort (libstdc++" in page.text
     assert "vllm, stage 2 of 2: the first difference" in page.text
-    assert "vllm has no such stage" in page.text
+    assert "top_p is off in vllm, because top_p == 1.0" in page.text
     alike = explained(tmp_path, "compare", "vllm", "vllm", *row)
     assert alike.classes["first"] == 0
 

@@ -15,11 +15,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from bpe_ref import load
 from sampling_ref import PROFILES
 from tests.browser import CHROMIUM, DRIVER, Browser, open_browser
 from tokenref.cli import main
-from tokenref.commands.play import LONGEST_BODY, Playground, slider
+from tokenref.commands.play import LONGEST_BODY, Playground, slider, tokenizers
 
 ROW = {"engine": "vllm", "other": "", "row": "3,2,1", "history": "", "uniform": "0.5"}
 
@@ -27,7 +26,7 @@ ROW = {"engine": "vllm", "other": "", "row": "3,2,1", "history": "", "uniform": 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Playground]:
     """Start the server on a free port."""
-    playground = Playground(0, {"tiny": load("tiny")})
+    playground = Playground(0, tokenizers(["tiny"]))
     thread = threading.Thread(target=playground.serve_forever, daemon=True)
     thread.start()
     yield playground
@@ -229,6 +228,8 @@ def test_the_penalty_shows_window_match_and_next_tokens(server: Playground) -> N
     assert answer.count("match") >= 6
     assert answer.count("data-next") > 5
     assert answer.count("class=now") == 1
+    assert answer.count("extends the match") == 1
+    assert all(name in answer for name in ("repetition 1.2", "frequency 0.3", "DRY 0.8"))
     for past in ("", "a", "\u4f60" * 40):
         assert asked(server, "penalties", **LZ | {"past": past})[0] == 200
 
@@ -290,9 +291,48 @@ def shown(window: Browser, selector: str) -> int:
 def test_tokens_and_the_merges_of_a_piece_are_shown(window: Browser) -> None:
     typed(window, "text", "unbelievable <img src=x onerror=alert(1)>")
     assert shown(window, "#answer img") == 0
+    heading = "return document.querySelector('#steps h2').textContent"
+    assert window.run(heading) == "Piece unbelievable", "the first with several tokens"
+    assert shown(window, "#steps tr") == 7
+    window.click("#answer button[data-piece=' <']")
+    window.until("return document.querySelector('#steps h2').textContent.startsWith('Piece  <')")
+    typed(window, "text", "a hello")
+    assert "hello" in window.run(heading), "a piece that is no longer in the text is closed"
+    typed(window, "text", "a")
     assert shown(window, "#steps tr") == 0
-    window.click("#answer button[data-piece]")
-    window.until("return document.querySelectorAll('#steps tr').length === 7")
+
+
+def test_the_vocabulary_of_the_book_is_offered(window: Browser) -> None:
+    typed(window, "vocabulary", "book")
+    window.until("return document.querySelectorAll('#steps tr').length === 5")
+    assert "The text has 2 tokens" in window.run("return document.body.textContent")
+
+
+def test_a_race_has_no_slider_and_the_page_says_why(window: Browser) -> None:
+    hidden = "return ['drawn', 'race'].map((id) => document.getElementById(id).hidden)"
+    window.click("#show-sampling")
+    window.until("return document.querySelectorAll('.stage').length > 0")
+    typed(window, "engine", "vllm")
+    assert window.run(hidden) == [True, False]
+    assert "no picture" in window.run("return document.querySelector('.draw').textContent")
+    typed(window, "engine", "llama.cpp")
+    assert window.run(hidden) == [False, True]
+
+
+def test_defaults_of_both_engines_are_shown_and_common_parameters_are_first(
+    window: Browser,
+) -> None:
+    window.click("#show-sampling")
+    window.until("return document.querySelectorAll('.stage').length > 0")
+    typed(window, "engine", "vllm")
+    typed(window, "other", "llama.cpp")
+    fields = "return [...document.querySelectorAll('#parameters label')].map((e) => e.textContent)"
+    assert [text.split()[0] for text in window.run(fields)] == [
+        *("temperature", "temp", "top_k", "top_p", "min_p", "repetition_penalty", "repeat_penalty")
+    ]
+    assert "top_k 0 in vllm, 40 in llama.cpp" in window.run(fields)
+    top_k = "document.querySelector('#parameters input[aria-label=top_k]')"
+    assert window.run(f"return [{top_k}.value, {top_k}.className]") == ["0", "unset"]
 
 
 def test_the_steps_of_each_encoder_are_walked_forwards_and_backwards(window: Browser) -> None:

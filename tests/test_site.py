@@ -1,6 +1,7 @@
 """The site and the slides, in a browser."""
 
 import os
+import re
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -42,6 +43,32 @@ def test_every_page_is_on_the_site_and_the_chapters_are_at_its_side_in_order(sit
     chapters = [chapter for _, names in LECTURES.values() for chapter in names]
     places = [side.index(f'href="{chapter}.html"') for chapter in chapters if chapter != "merging"]
     assert places == sorted(places)
+
+
+def test_the_folder_has_an_index_and_the_book_is_once_at_the_side_with_its_slides(
+    site: Path,
+) -> None:
+    assert "url=README.html" in (site / "index.html").read_text("utf-8")
+    page = (site / "docs" / "book" / "README.html").read_text("utf-8")
+    side = page[page.index("sidebar-tree") : page.index('id="the-book"')]
+    assert side.count(">The book</a>") == 1
+    for name in LECTURES:
+        assert f'href="../../slides/{name}.html"' in page
+        assert (site / "slides" / f"{name}.html").is_file()
+    style = (site / "_static" / "site.css").read_text("utf-8")
+    assert "pre-wrap" in style
+    assert "_static/site.css" in page
+
+
+def test_slides_show_whole_sentences_and_are_few(site: Path) -> None:
+    for name in LECTURES:
+        slides = (site / "slides" / f"{name}.html").read_text("utf-8").split("<section>")[1:]
+        assert len(slides) <= 30, "45 minutes"
+        for slide in slides:
+            shown = re.sub(r"<(aside|pre|svg|table).*?</\1>", "", slide, flags=re.DOTALL)
+            for text in re.findall(r"<p>(.*?)</p>", shown, re.DOTALL):
+                assert not text.endswith(":")
+                assert "*" not in text
 
 
 def test_slides_turn_by_keys_and_show_their_notes(site: Path, window: Browser) -> None:

@@ -5,21 +5,25 @@ description. Colours are never alone: removed tokens are outlined, new ones unde
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
 from html import escape
 from importlib.resources import files
+from math import exp, inf, log, log2
+from statistics import pstdev, stdev
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from bpe_ref import SymbolError, TokenIdError, Tokenizer
 from bpe_ref.encoder_steps import ENCODER_STEPS
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.tracing import MOST_LOST, check_length, show_token, trace
+from tokenref.commands.look import definition_of
 from tokenref.commands.sampling import (
     Asked,
     Compared,
     Side,
-    aligned,
+    absence,
     comparison_lines,
-    draw_in_words,
     first_difference,
     rules_of,
 )
@@ -29,6 +33,7 @@ from tokenref.visible import visible
 
 if TYPE_CHECKING:
     from sampling_ref.engines.profile import Stage
+    from sampling_ref.evaluation import Run
     from sampling_ref.generation.ngrams import NgramModel
     from sampling_ref.tracing import Applied, Share
 
@@ -159,11 +164,14 @@ def tokens_by_piece(tokenizer: Tokenizer, text: str) -> str:
     >>> tokens_by_piece(load("tiny"), "a <b>").count("<button")
     4
     """
+    found = tokenizer.pieces(text, special="ordinary")
+    several = next((piece for piece in found if tokenizer.count(piece) > 1), None)
     buttons = "".join(
-        f'<button type="button" data-piece="{escape(piece)}">{escape(visible(piece))}</button>'
-        for piece in tokenizer.pieces(text, special="ordinary")
+        f'<button type="button" data-piece="{escape(piece)}"{" data-first" * (piece == several)}>'
+        f"{escape(visible(piece))}</button>"
+        for piece in found
     )
-    pieces = f"<h2>Pieces</h2><p>{buttons}</p>" if buttons else ""
+    pieces = f"<h2>Pieces: click one to see its merges</h2><p>{buttons}</p>" if buttons else ""
     return f"<section>{_all_tokens(tokenizer, text)}{pieces}</section>"
 
 
@@ -226,11 +234,12 @@ def bars(
     threshold: float | None = None,
     about: str,
     mark: float | None = None,
+    before: Mapping[int, float] = MappingProxyType({}),
 ) -> str:
     """Return probabilities as bars, with their running sum as a line above them.
 
     Kept tokens are filled, removed ones outlined. `threshold` is a dashed line at that height,
-    `mark` one at a random number.
+    `mark` one at a random number. `before` has earlier probabilities, drawn as outlines.
 
     >>> from sampling_ref.tracing import Share
     >>> drawing = bars([Share(3, 0.75, 0.75), Share(1, 0.25, 1.0)], frozenset({1}), about="a & b")
@@ -265,6 +274,13 @@ def bars(
             f'<text x="{x + _STEP / 2}" y="{floor + 14}">{each.token}</text>'
             f'<text x="{x + _STEP / 2}" y="{floor + 28}" class="share">{each.share:.3g}</text>'
         )
+        if each.token in before:
+            y = height(before[each.token])
+            parts.append(
+                f'<rect class="old" x="{x + 3}" y="{y}" width="{_STEP - 6}" '
+                f'height="{round(floor - y, 2)}"><title>token {each.token} before: '
+                f"{before[each.token]!r}</title></rect>"
+            )
         points.append(f"{x + _STEP},{height(each.total)}")
     parts.append(f'<polyline class="sum" points="{" ".join(points)}"/>')
     for kind, at in (("threshold", threshold), ("mark", mark)):
@@ -289,11 +305,32 @@ def _described(shares: "Sequence[Share]", removed: frozenset[int]) -> str:
 def _threshold(applied: "Applied", shares: "Sequence[Share]") -> float | None:
     """Return the probability, or running sum, at which a filter cuts, if it has such a number."""
     values = applied.values
-    if applied.step == "top_p" and values["base"] == "what is left":
-        return float(values["p"])
-    if applied.step == "min_p":
-        return float(values["m"]) * max(each.share for each in shares)
-    return float(values["cutoff"]) if applied.step == "epsilon" else None
+    most = max(each.share for each in shares)
+    found = None
+    match applied.step:
+        case "top_p" if values["base"] == "what is left":
+            found = float(values["p"])
+        case "min_p":
+            found = float(values["m"]) * most
+        case "typical":
+            found = float(values["mass"])
+        case "epsilon":
+            found = float(values["cutoff"])
+        case "eta":
+            entropy = -sum(each.share * log(each.share) for each in shares if each.share)
+            cutoff, scale = float(values["cutoff"]), values["scale"]
+            found = min(cutoff, (cutoff**0.5 if scale is None else float(scale)) * exp(-entropy))
+        case "xtc":
+            found = float(values["threshold"])
+        case "top_a":
+            found = float(values["a"]) * most**2
+        case "top_n_sigma":
+            logits = [logit for logit in applied.before.floats() if logit != -inf]
+            deviate = pstdev if values["deviation"] == "population" else stdev
+            found = most * exp(-float(values["n"]) * deviate(logits)) if len(logits) > 1 else None
+        case "mirostat_2":  # without a state: mu is still at its start
+            found = 2 ** (-2 * float(values["tau"]))
+    return found if found is None or found <= 1 else None
 
 
 def stage_picture(
@@ -304,11 +341,13 @@ def stage_picture(
 
     made, run, _ = engine
     given = ", ".join(f"{name}={shortly(each)}" for name, each in applied.parameters.items())
-    rules = [f"{name}: {value}" for name, value in rules_of(applied).items()]
+    rules = [f"{name}: {value}" for name, value in rules_of(applied, stage).items()]
     source = f"Source: {escape(stage.source)}. " if stage.source else ""
+    rule = escape(definition_of(applied.step) or "")
     source = (
-        f"<p>{source}The rule: <code>tokenref rules {applied.step}</code>. "
-        f"The book: {ABOUT[applied.step].lesson}</p>"
+        f"<p>{source}The book: <span class=lesson>{ABOUT[applied.step].lesson}</span></p>"
+        f"<details><summary>The rule: <code>tokenref rules {applied.step}</code></summary>"
+        f"<pre>{rule}</pre></details>"
     )
     # A filter is shown by the row before it, in which it chooses; other steps by what they left.
     row = applied.after if applied.changed else applied.before
@@ -325,7 +364,12 @@ def stage_picture(
         about = f"Probabilities {when} {applied.step}, most probable first, and their running sum"
         if applied.step == "typical" and not applied.changed:
             about = about.replace("most probable first", "most typical first")
-        drawing = f"<figure>{bars(shares, removed, threshold=threshold, about=about)}"
+        old = {}
+        if applied.changed:
+            old_law = made.situation.numbers.law(applied.before)
+            old = dict(zip(applied.before.tokens, old_law, strict=True))
+            about += "; the outlines are the probabilities before it"
+        drawing = f"<figure>{bars(shares, removed, threshold=threshold, about=about, before=old)}"
         drawing += f"<figcaption>{escape(about)}.</figcaption></figure>"
     title = f"{applied.step}({given})"
     place = next(at for at, each in enumerate(run.applied, 1) if each is applied)
@@ -339,6 +383,10 @@ def stage_picture(
     )
 
 
+RACES: Final = ("Gumbel-max", "exponential race")
+"""The methods of drawing that need a random number for each token."""
+
+
 def draw_picture(engine: Compared, number: float | None) -> str:
     """Return the draw: the running sum in its order, and the random number on it."""
     from sampling_ref.engines.draws import walk
@@ -346,12 +394,19 @@ def draw_picture(engine: Compared, number: float | None) -> str:
 
     made, run, token = engine
     drawn = "" if token is None else f" Token {token} is drawn."
+    picture = ""
     if made.is_greedy:
         words = f"greedy, the largest logit; of equals: {made.profile.greedy.ties}"
+    elif run.draw.method in RACES:
+        words = f"{run.draw.method}: each token has a random number of its own, so one number does "
+        words += f"not decide, and there is no picture. Random numbers: {run.draw.uniform}"
     else:
-        words = draw_in_words(run.draw)
-    picture = ""
-    if not made.is_greedy and run.draw.method not in {"Gumbel-max", "exponential race"}:
+        reaches = "exceeds" if run.draw.boundary == "exceed" else "reaches"
+        order = (
+            "of their ids" if run.draw.order == "vocabulary" else "in which the stages left them"
+        )
+        words = f"{run.draw.method}: it takes the first token, in the order {order}, at which the "
+        words += f"running sum {reaches} the random number. Random numbers: {run.draw.uniform}"
         law = made.situation.numbers.law(run.candidates)
         tokens = [run.candidates.tokens[place] for place in walk(run.candidates, run.draw.order)]
         shares = running_shares(run.candidates.tokens, law, tokens)
@@ -361,8 +416,8 @@ def draw_picture(engine: Compared, number: float | None) -> str:
         picture += f"<figcaption>{escape(about)}.</figcaption></figure>"
     return (
         f'<section class="draw"><h3>draw</h3><p class="where">{escape(made.profile.name)}</p>'
-        f"<p>{escape(words)}.{escape(drawn)}</p>"
-        f"{picture}</section>"
+        f"<p>{escape(words)}.{escape(drawn)} The book: <span class=lesson>{ABOUT['draw'].lesson}</span>"
+        f"</p>{picture}</section>"
     )
 
 
@@ -403,23 +458,51 @@ def _side_by_side(engines: Sequence[Compared], number: float | None) -> Iterator
     one, other = engines
     lines = "".join(f"<li>{escape(line.strip())}</li>" for line in comparison_lines(one, other))
     yield f'<section class="answer"><ul>{lines}</ul></section>'
-    found = first_difference(one[1], other[1])
+    found = first_difference(one, other)
     names = [made.profile.name for made, _, _ in engines]
     yield '<div class="sides">' + "".join(f"<h2>{escape(name)}</h2>" for name in names)
-    for sides in aligned(one[1], other[1]):
-        first = found is not None and _steps(sides) == _steps(found)
-        for name, engine, side in zip(names, engines, sides, strict=True):
+    first = [side[0] for side in found or () if side is not None]
+    for sides in _in_order([one[1], other[1]], found):
+        for engine, side in zip(engines, sides, strict=True):
             if side is None:
-                yield f'<section class="none"><p>{escape(name)} has no such stage.</p></section>'
+                step = next(each[0].step for each in sides if each)
+                why = escape(absence(engine, step))
+                yield f'<section class="none"><p>{why}.</p></section>'
             else:
-                yield stage_picture(engine, *side, first=first)
+                marked = any(side[0] is each for each in first)
+                yield stage_picture(engine, *side, first=marked)
     for engine in engines:
         yield draw_picture(engine, number)
     yield "</div>"
 
 
-def _steps(sides: tuple[Side, Side]) -> list[int]:
-    return [id(side[0]) for side in sides if side is not None]
+def _in_order(runs: "Sequence[Run]", found: "tuple[Side, Side] | None") -> Iterator[Sequence[Side]]:
+    """Yield the stages of two engines, each in its own order, side by side where that can be.
+
+    The first stages that differ, `found`, are side by side if both engines have them.
+    """
+    one, other = (list(zip(run.applied, run.stages, strict=True)) for run in runs)
+    if found is None or found[0] is None or found[1] is None:
+        yield from _columns(one, other)
+        return
+    places = [
+        next(at for at, each in enumerate(column) if each[0] is side[0])
+        for column, side in ((one, found[0]), (other, found[1]))
+    ]
+    yield from _columns(one[: places[0]], other[: places[1]])
+    yield found
+    yield from _columns(one[places[0] + 1 :], other[places[1] + 1 :])
+
+
+def _columns(one: Sequence[Side], other: Sequence[Side]) -> Iterator[Sequence[Side]]:
+    """Yield two columns of stages, those of the same step side by side."""
+    steps = [[side and side[0].step for side in column] for column in (one, other)]
+    begin = other_begin = 0
+    for left, right, size in SequenceMatcher(None, steps[0], steps[1], False).get_matching_blocks():
+        yield from ((each, None) for each in one[begin:left])
+        yield from ((None, each) for each in other[other_begin:right])
+        begin, other_begin = left + size, right + size
+        yield from zip(one[left:begin], other[right:other_begin], strict=True)
 
 
 # ---- the LZ penalty
@@ -466,7 +549,10 @@ def lz_picture(
         match += f", the nearest {found.distance} back; "
         noun = "token" if len(found.following) == 1 else "tokens"
         match += f"{len(found.following)} {noun} followed such a match"
-    likely, logits = model.likeliest(tokens, NEXT)
+    likely = list(model.likeliest(tokens, NEXT)[0])
+    likely += [token for token in found.following if token not in likely][:NEXT]
+    row = model.row(tokens)
+    logits = [row[token] for token in likely]
     changes = lz_changes(
         tokens,
         model.size,
@@ -477,20 +563,52 @@ def lz_picture(
     bits = [float(changes.of(token)) for token in likely]
     changed = [logit + sizes.strength * each for logit, each in zip(logits, bits, strict=True)]
     best = changed.index(max(changed))
-    row = ", ".join(f"{logit:.2f}" for logit in logits)
+    # Only differences count, so a new token is the zero.
+    new = log2(model.size) if sizes.variant in {"corrected", "paper", "codelength"} else 0.0
+    others = [[changed_row[token] for token in likely] for changed_row in _penalised(row, tokens)]
     rows = "".join(
-        f"<tr{' class=now' * (place == best)}><th scope=row>{_next(tokenizer, token)}</th>"
-        f"<td>{logits[place]:.2f}</td><td>{bits[place]:+.2f}</td><td>{changed[place]:.2f}</td></tr>"
+        f"<tr{' class=now' * (place == best)}><th scope=row>{_next(tokenizer, token)}"
+        f"{' extends the match' * (token in found.following)}</th>"
+        f"<td>{logits[place]:.2f}</td><td>{bits[place] - new:+.2f}</td>"
+        f"<td>{changed[place] - sizes.strength * new:.2f}</td>"
+        + "".join(
+            f"<td{' class=best' * (each[place] == max(each))}>{each[place]:.2f}</td>"
+            for each in others
+        )
+        + "</tr>"
         for place, token in enumerate(likely)
     )
+    titles = ("token", "logit", "LZ: bits", "LZ", *OTHERS)
+    head = "".join(f"<th scope=col>{title}</th>" for title in titles)
+    typed = ", ".join(f"{logit:.2f}" for logit in logits)
     return (
         f"<section><h2>The text</h2><p>{boxes(drawn)}</p><p>{escape(text)}; {escape(match)}.</p>"
         "</section><section><h2>The next token</h2><table class=numbers><caption>The most probable "
-        "next tokens of the small model. The framed one is best after the penalty; click any to "
-        "append it.</caption><tr><th>token</th><td>logit</td><td>bits</td><td>new logit</td></tr>"
-        f'{rows}</table><button type="button" data-row="{row}">Show samplers this row</button>'
+        "next tokens of the small model, those that extend the match, and their logits after each "
+        "penalty. Bits are those more than a new token has. The framed token is best after the LZ "
+        "penalty, a bold number the best after another; click any token to append it.</caption>"
+        f'<tr>{head}</tr>{rows}</table><button type="button" data-row="{typed}">Show samplers this '
+        "row</button>"
         "</section>"
     )
+
+
+OTHERS: Final = ("repetition 1.2", "frequency 0.3", "DRY 0.8")
+"""The other penalties of the table, with their strengths."""
+
+
+def _penalised(row: Sequence[float], tokens: Sequence[int]) -> list[list[float]]:
+    """Return a row after each of the other penalties."""
+    from sampling_ref.steps.dry import dry
+    from sampling_ref.steps.frequency_penalty import frequency_penalty
+    from sampling_ref.steps.repetition_penalty import repetition_penalty
+
+    made = [
+        repetition_penalty(row, tokens, 1.2),
+        frequency_penalty(row, tokens, 0.3),
+        dry(row, tokens, multiplier=0.8, base=1.75, allowed_length=2),
+    ]
+    return [[float(logit) for logit in each] for each in made]
 
 
 def _next(tokenizer: Tokenizer, token: int) -> str:

@@ -6,6 +6,7 @@ const at = (id) => document.getElementById(id);
 const VIEWS = ["tokens", "sampling", "penalties"];
 const SIZES = ["variant", "strength", "window", "buffer"];
 const FIELDS = ["vocabulary", "text", "encoder", "engine", "other", "row", "history", "uniform", "past", ...SIZES];
+const COMMON = ["temperature", "temp", "top_k", "top_p", "min_p", "repetition_penalty", "repeat_penalty"];
 const SIZE = 1 << 20;
 const settings = {};
 const chains = {}; // the stages of an engine in order, each with its place in the engine's own, and whether it is on
@@ -20,6 +21,18 @@ async function answer(path, question) {
   const text = await response.text();
   if (!response.ok) throw new Error(text);
   return text;
+}
+
+function lessons() { // on a site, the book is beside the page
+  for (const each of at("answer").querySelectorAll(".lesson"))
+    each.replaceChildren(element("a", { href: "../" + each.textContent.replace(".md", ".html") }, each.textContent));
+}
+
+function chosenPiece(shown) { // the one that is open, or the first with several tokens
+  const buttons = [...element("template", { innerHTML: shown }).content.querySelectorAll("[data-piece]")];
+  const open = buttons.find((button) => button.dataset.piece === piece)
+    || buttons.find((button) => "first" in button.dataset);
+  return open ? open.dataset.piece : "";
 }
 
 function say(sentence) {
@@ -41,10 +54,13 @@ async function refresh() {
       penalties: () => ["penalties", Object.fromEntries(["past", ...SIZES].map((id) => [id, value(id)]))],
     }[view]();
     const shown = await answer(path, question);
+    if (number !== asked) return; // a newer question is on its way
+    if (view === "tokens") piece = chosenPiece(shown);
     const walked = view === "tokens" && piece
       ? await answer("merges", { vocabulary: value("vocabulary"), piece, encoder: value("encoder") }) : "";
     if (number !== asked) return; // a newer question is on its way
     at("answer").innerHTML = shown;
+    if (globalThis.program) lessons();
     if (steps !== walked) begin(walked);
     say("");
   } catch (error) {
@@ -137,19 +153,40 @@ function element(tag, properties, ...children) {
 }
 
 function parameters() {
-  const names = new Map(chosen().flatMap((name) => Object.entries(choices.engines[name].parameters)));
-  for (const name of Object.keys(settings)) if (!names.has(name)) delete settings[name];
-  at("parameters").replaceChildren(...[...names].map(([name, { usual, low, high, step }]) => {
-    const input = element("input", { placeholder: usual, value: settings[name] || "", spellcheck: false });
-    input.addEventListener("input", () => { settings[name] = input.value.trim(); soon(); });
-    const label = element("label", {}, name + " ", input);
-    if (step === undefined) return label;
-    const slider = element("input", { type: "range", min: low, max: high, step, ariaLabel: name });
-    slider.value = settings[name] || usual;
-    slider.addEventListener("input", () => { settings[name] = input.value = slider.value; });
-    return element("div", {}, label, slider);
-  }));
+  const engines = chosen();
+  const names = [...new Set(engines.flatMap((engine) => Object.keys(choices.engines[engine].parameters)))];
+  for (const name of Object.keys(settings)) if (!names.includes(name)) delete settings[name];
+  const rank = (name) => (COMMON.indexOf(name) + COMMON.length) % COMMON.length;
+  const common = names.filter((name) => COMMON.includes(name)).sort((one, other) => rank(one) - rank(other));
+  const others = names.filter((name) => !COMMON.includes(name)).sort();
+  at("parameters").replaceChildren(...common.map(parameter));
+  at("others").replaceChildren(...others.map(parameter));
+  if (others.some((name) => settings[name])) at("more").open = true;
+  const races = engines.length > 0 && engines.every((engine) => choices.engines[engine].race);
+  at("drawn").hidden = races;
+  at("race").hidden = !races;
   stages();
+}
+
+function parameter(name) { // a field with the default of each engine, and a slider, which is pale while nothing is set
+  const known = chosen().map((engine) => [engine, choices.engines[engine].parameters[name]]).filter(([, found]) => found);
+  const { usual, low, high, step } = known[0][1];
+  const alike = known.every(([, found]) => found.usual === usual);
+  const defaults = alike ? usual : known.map(([engine, found]) => `${found.usual} in ${engine}`).join(", ");
+  const input = element("input", { placeholder: defaults, title: defaults, value: settings[name] || "", spellcheck: false });
+  const label = element("label", {}, name + " ", input);
+  if (!alike) label.append(element("small", {}, defaults));
+  const slider = element("input", { type: "range", min: low, max: high, step, ariaLabel: name });
+  const place = () => {
+    const start = Number(usual);
+    slider.value = settings[name] || (usual !== "None" && start >= low && start <= high ? start : low);
+    slider.classList.toggle("unset", !settings[name]);
+  };
+  input.addEventListener("input", () => { settings[name] = input.value.trim(); place(); soon(); });
+  if (step === undefined) return label;
+  place();
+  slider.addEventListener("input", () => { settings[name] = input.value = slider.value; place(); });
+  return element("div", {}, label, slider);
 }
 
 // ---- stages: off, or in another order
@@ -206,6 +243,9 @@ async function start() {
   for (const [id, move] of [["back", -1], ["on", 1]]) at(id).addEventListener("click", () => {
     at("step").value = Number(at("step").value) + move;
     walk();
+  });
+  at("vocabulary").addEventListener("change", () => { // it has these letters only
+    if (at("vocabulary").value === "book" && /[^abc]/.test(at("text").value)) at("text").value = "abacbb";
   });
   for (const id of ["engine", "other"]) at(id).addEventListener("change", parameters);
   for (const name of VIEWS) at("show-" + name).addEventListener("click", () => show(name));

@@ -15,12 +15,13 @@ from typing import Any, Final, TypeAlias, TypeVar, cast, get_args
 
 import click
 
-from bpe_ref import Tokenizer, load
+from bpe_ref import Tokenizer, load, tokenizer_of, vocabulary_by_concatenation
 from sampling_ref import PROFILES, RandomNumberError
 from sampling_ref.engines.profile import Parameter
 from sampling_ref.lz.variants import Variant
 from tokenref.commands.endings import exit_code
 from tokenref.commands.pictures import (
+    RACES,
     LzSizes,
     lz_picture,
     merges_of_pieces,
@@ -75,7 +76,7 @@ def play(names: tuple[str, ...], port: int) -> None:
 
     Everything runs in this program, and works without a network. Ctrl-C ends it.
     """
-    server = Playground(port, {name: load(name) for name in names})
+    server = Playground(port, tokenizers(names))
     try:
         click.echo(f"open http://127.0.0.1:{server.server_port}/ in a browser; Ctrl-C ends this")
         server.serve_forever()
@@ -83,6 +84,16 @@ def play(names: tuple[str, ...], port: int) -> None:
         click.echo("")
     finally:
         server.server_close()
+
+
+BOOK: Final = ("a", "b", "c", "ab", "cb", "ac", "bb", "cbb", "acbb")
+"""The vocabulary of the first two chapters of the book, by rank."""
+
+
+def tokenizers(names: Iterable[str]) -> dict[str, Tokenizer]:
+    """Return the tokenizers with these names or paths, and the one of the book."""
+    book = vocabulary_by_concatenation({name.encode(): rank for rank, name in enumerate(BOOK)})
+    return {**{name: load(name) for name in names}, "book": tokenizer_of(book)}
 
 
 class Views:
@@ -114,6 +125,7 @@ class Views:
                     for each in profile.parameters
                 },
                 "stages": [each.step for each in profile.stages],
+                "race": profile.draw.method in RACES,
             }
             for profile in PROFILES.values()
         }
@@ -162,7 +174,7 @@ def in_the_browser(names: Iterable[str]) -> Callable[[str, str], list[object]]:
     >>> in_the_browser(["tiny"])("nothing", "{}")
     [False, "there is no view 'nothing'"]
     """
-    views = Views({name: load(name) for name in names})
+    views = Views(tokenizers(names))
 
     def answered(view: str, content: str) -> list[object]:
         if view == "choices":

@@ -229,16 +229,29 @@ _BOUNDARIES: Final = (
 _RULES: Final = ("ties", "base", *(name for name, _ in _BOUNDARIES))
 
 
-def rules_of(applied: "Applied") -> "dict[str, Any]":
+def rules_of(applied: "Applied", stage: "Stage") -> "dict[str, Any]":
     """Return the choices of a filter that decide about ties and boundaries."""
-    return {name: applied.values[name] for name in _RULES if name in applied.values}
+    rules = {name: applied.values[name] for name in _RULES if name in applied.values}
+    if "ties" in rules and stage.order == "libstdc++":
+        rules["ties"] = f"the first after its sort ({stage.order}{_tied_at_the_border(applied)})"
+    return rules
+
+
+def _tied_at_the_border(applied: "Applied") -> str:
+    """Return which of equal tokens a filter kept, if it kept some and removed others."""
+    row = applied.row_before
+    kept = [token for token in applied.kept if any(row[token] == row[x] for x in applied.removed)]
+    equal = [token for token in applied.removed if any(row[token] == row[x] for x in kept)]
+    if not kept or applied.changed:
+        return ""
+    return f"; here {' '.join(map(str, kept))} before {' '.join(map(str, equal))}"
 
 
 def _deciding_lines(made: "Evaluation", applied: "Applied", stage: "Stage") -> Iterable[str]:
     """Yield the probabilities that decide a filter, and its rules for ties and boundaries."""
     from sampling_ref.tracing import deciding_walk, running_shares, shortly
 
-    rules = rules_of(applied)
+    rules = rules_of(applied, stage)
     if not rules or applied.changed or not applied.kept:
         return
     parameters = ", ".join(f"{name}={shortly(each)}" for name, each in applied.parameters.items())
@@ -254,9 +267,7 @@ def _deciding_lines(made: "Evaluation", applied: "Applied", stage: "Stage") -> I
     )
     if rules.get("base") == "the whole row" and before.whole is not None:
         yield "  p is a share of the whole row before all filters, not of these probabilities"
-    yield f"  ties: {rules.get('ties', 'cannot decide')}" + (
-        f" (candidates are ordered by {stage.order})" if stage.order == "libstdc++" else ""
-    )
+    yield f"  ties: {rules.get('ties', 'cannot decide')}"
     boundary = "; ".join(words.format(rules[name]) for name, words in _BOUNDARIES if name in rules)
     yield f"  boundary: {boundary or 'none, a number of tokens is kept'}"
 
@@ -399,9 +410,9 @@ def comparison_lines(one: Compared, other: Compared) -> Iterable[str]:
         )
         yield f"  source of {greedy.profile.name}: {rule.source or 'see the profile'}"
         return
-    found = first_difference(run, other_run)
+    found = first_difference(one, other)
     if found is not None:
-        yield from _difference_lines(names, *found)
+        yield from _difference_lines((one, other), *found)
         return
     yield "all stages leave the same row in both engines"
     if token != other_token:
@@ -429,21 +440,23 @@ Side: TypeAlias = "tuple[Applied, Stage] | None"
 """A stage that an engine applied; None if it has no such stage."""
 
 
-def first_difference(one: "Run", other: "Run") -> "tuple[Side, Side] | None":
+def first_difference(one: Compared, other: Compared) -> "tuple[Side, Side] | None":
     """Return the first stages that differ in what they do, or None if the rows end equal.
 
-    Stages with the same step are compared, in the order of the first engine. A stage that the
-    other engine lacks differs if it changed the row.
+    Stages with the same step are compared. A stage that the other engine lacks differs if it
+    changed the row. "First" is in the order of the engine whose name is first in the alphabet,
+    so the answer does not depend on the order of the arguments.
     """
-    if not one.applied and not other.applied:
+    if one[0].profile.name > other[0].profile.name:
+        found = first_difference(other, one)
+        return found and found[::-1]
+    runs = one[1], other[1]
+    if not runs[0].applied and not runs[1].applied:
         return None
-    rows = [
-        run.candidates.row((run.applied or (one.applied + other.applied))[0].size)
-        for run in (one, other)
-    ]
-    if rows[0] == rows[1]:
+    size = one[0].situation.size
+    if runs[0].candidates.row(size) == runs[1].candidates.row(size):
         return None
-    for left, right in aligned(one, other):
+    for left, right in aligned(*runs):
         sides = [side[0] for side in (left, right) if side is not None]
         if len(sides) == 1 and (sides[0].removed or sides[0].changed):
             return left, right
@@ -474,41 +487,120 @@ def _differs(one: "Applied", other: "Applied") -> bool:
     return bool({*one.removed} & {*other.kept} or {*other.removed} & {*one.kept})
 
 
-def _difference_lines(names: tuple[str, str], one: Side, other: Side) -> Iterable[str]:
+def absence(engine: Compared, step: str) -> str:
+    """Return why an engine does not apply a step, or where it does."""
+    from sampling_ref.engines.profile import holds
+
+    made, run, _ = engine
+    name = made.profile.name
+    for place, applied in enumerate(run.applied, 1):
+        if applied.step == step:
+            return f"{name} applies {step} at stage {place}"
+    stages = [stage for stage in made.profile.stages if stage.step == step]
+    for stage in stages:
+        if holds(stage.off_if, made.parameters):
+            return f"{step} is off in {name}, because {stage.off_if}"
+    return f"{step} is off in {name}" if stages else f"{name} has no stage {step}"
+
+
+def _difference_lines(engines: tuple[Compared, Compared], one: Side, other: Side) -> Iterable[str]:
     from sampling_ref.tracing import shortly
 
-    sides = [
-        (name, *side) for name, side in zip(names, (one, other), strict=True) if side is not None
-    ]
-    step = sides[0][1].step
-    if len(sides) == 1:
-        lacking = names[1] if one is not None else names[0]
-        yield f"they differ at {step}: {sides[0][0]} applies it here, {lacking} does not"
+    names = [made.profile.name for made, _, _ in engines]
+    [step] = {side[0].step for side in (one, other) if side is not None}
+    if one is None or other is None:
+        has, lacks = (0, 1) if other is None else (1, 0)
+        yield f"they differ at {step}: {names[has]} applies it here, {names[lacks]} does not"
+        yield f"  {absence(engines[lacks], step)}"
     else:
-        yield f"they differ at {step}"
-        values = sides[0][1].values, sides[1][1].values
-        differing = [
-            name
-            for name in {**values[0], **values[1]}
-            if values[0].get(name, "-") != values[1].get(name, "-")
-        ]
-        for name in differing:
-            shown = [shortly(each.get(name, "-")) for each in values]
-            kind = "choice" if name in sides[0][1].rule.choices else "parameter"
-            yield f"  {kind} {name}: {shown[0]} in {names[0]}, {shown[1]} in {names[1]}"
-        if sides[0][1].row_before != sides[1][1].row_before:
-            yield "  the row before it differs, because the stages have another order"
-        if sides[0][2].order != sides[1][2].order:
-            orders = [side[2].order for side in sides]
-            yield f"  order before it: {orders[0]} in {names[0]}, {orders[1]} in {names[1]}"
-    for name, applied, stage in sides:
+        orders = _common_steps(engines)
+        if one[0].row_before != other[0].row_before and orders[0] != orders[1]:
+            yield "they differ in the order of their stages"
+            for name, steps in zip(names, orders, strict=True):
+                yield f"  order in {name}: {', '.join(steps)}"
+        else:
+            yield f"they differ at {step}"
+        yield from _value_lines(engines, one, other)
+    for name, side in zip(names, (one, other), strict=True):
+        if side is None:
+            continue
+        applied, stage = side
         row = applied.row_after
         kept = " ".join(f"{token}:{shortly(row[token])}" for token in applied.kept[:SHOWN])
         more = f" and {len(applied.kept) - SHOWN} more" if len(applied.kept) > SHOWN else ""
-        yield f"  {name} leaves {kept}{more}"
+        yield f"  {name} leaves {kept}{more} after {applied.step}"
         yield f"    {applied.why}; source: {stage.source or 'see the profile'}"
         if stage.note:
             yield f"    note: {stage.note}"
+
+
+def _common_steps(engines: tuple[Compared, Compared]) -> list[list[str]]:
+    """Return the steps that both engines applied and that did something, in the order of each."""
+    steps = [{each.step for each in run.applied} for _, run, _ in engines]
+    active = {
+        applied.step
+        for _, run, _ in engines
+        for applied in run.applied
+        if applied.removed or applied.changed
+    }
+    common = steps[0] & steps[1] & active
+    return [[each.step for each in run.applied if each.step in common] for _, run, _ in engines]
+
+
+def _value_lines(
+    engines: tuple[Compared, Compared], one: "tuple[Applied, Stage]", other: "tuple[Applied, Stage]"
+) -> Iterable[str]:
+    """Yield the choices and parameters of a step that differ; last those without effect here."""
+    from sampling_ref.tracing import shortly
+
+    names = [made.profile.name for made, _, _ in engines]
+    sides, idle = (one, other), list[str]()
+    values = [{**each[0].values, **rules_of(*each), "order": each[1].order} for each in sides]
+    for name in {**values[0], **values[1]}:
+        theirs = [each.get(name, "-") for each in values]
+        if theirs[0] == theirs[1]:
+            continue
+        kind = "choice" if name in one[0].rule.choices else "parameter"
+        kind = "sorted before:" if name == "order" else f"{kind} {name}:"
+        shown = [shortly(each) for each in theirs]
+        matters = any(
+            _changes(made, side, source, name)
+            for (made, _, _), side, source in zip(engines, sides, sides[::-1], strict=True)
+        )
+        if matters and shown[0] == shown[1]:
+            shown = [repr(each) for each in theirs]
+        line = f"{kind} {shown[0]} in {names[0]}, {shown[1]} in {names[1]}"
+        if matters:
+            yield f"  {line}"
+        elif shown[0] != shown[1] and name != "order":
+            idle.append(line)
+    if idle:
+        yield f"  other differences, without effect here: {'; '.join(idle)}"
+
+
+def _changes(
+    made: "Evaluation", side: "tuple[Applied, Stage]", source: "tuple[Applied, Stage]", name: str
+) -> bool:
+    """Return whether a stage leaves another row if one of its values is that of another engine.
+
+    True for the rule for ties if there are equal tokens of which the stage removed some, and if
+    it cannot be tried, because the stage needs a random number.
+    """
+    from sampling_ref import RandomNumberError
+
+    applied, stage = side
+    if name == "ties" and _tied_at_the_border(applied):
+        return True
+    if name == "order":
+        tried = replace(stage, order=source[1].order)
+    else:
+        takes = {ours: theirs for ours, theirs in stage.takes.items() if ours != name}
+        value = source[0].values.get(name)
+        tried = replace(stage, takes=takes, choices={**stage.choices, name: value})
+    try:
+        return made.apply(tried, applied.before).row_after != applied.row_after
+    except RandomNumberError:
+        return True
 
 
 def _read_row(text: str) -> list[float]:
