@@ -24,7 +24,7 @@ from bpe_ref.aligned_text import AlignedText, Change
 from bpe_ref.errors import ParameterError
 from bpe_ref.normalizers.normalization_forms import NFD, to_form
 from bpe_ref.normalizers.normalizer_tables import one_of
-from bpe_ref.normalizers.rewriting import Lowercase, lowercase, rewritten, without
+from bpe_ref.normalizers.rewriting import Lowercase, cleaned, lowercase, without
 from bpe_ref.parameters import check_flag
 
 
@@ -51,7 +51,7 @@ class BertNormalizer:
     def normalize(self, text: AlignedText) -> AlignedText:
         """Return the text cleaned."""
         if self.clean_text:
-            text = _cleaned(text)
+            text = cleaned(text, one_of("BERT_REMOVED"), one_of("BERT_SPACES"))
         if self.handle_chinese_chars:
             text = _spaced(text)
         if self._strips_accents():
@@ -71,14 +71,6 @@ class BertNormalizer:
 
     def _strips_accents(self) -> bool:
         return self.lowercase if self.strip_accents is None else self.strip_accents
-
-
-def _cleaned(text: AlignedText) -> AlignedText:
-    kept = without(text, one_of("BERT_REMOVED"))
-    spaces = one_of("BERT_SPACES")
-    if not kept.starts_with_insertion and not spaces.search(kept.text):
-        return kept
-    return rewritten(kept, lambda character: spaces.sub(" ", character))
 
 
 def _spaced(text: AlignedText) -> AlignedText:

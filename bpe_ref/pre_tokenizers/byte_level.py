@@ -51,8 +51,8 @@ class ByteLevel:
     ['ĠnÃ©', 'Ġit', "'s"]
     """
 
-    add_prefix_space: bool
-    trim_offsets: bool
+    add_prefix_space: bool = True
+    trim_offsets: bool = True
     use_regex: bool = True
 
     def __post_init__(self) -> None:

@@ -123,7 +123,7 @@ class Digits:
     ['a', '1', '2']
     """
 
-    individual_digits: bool
+    individual_digits: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what is not a bool."""
