@@ -1,37 +1,36 @@
 r"""Long pieces: where they begin and end, and how they grow.
 
-A text that is one long word has no safe cut. But a letter after many letters
-only makes the last piece longer, and a piece that grows is counted in constant
-time by `growing.encoders`. So long pieces take linear time where the model
-merges bytes and the pattern is one of those below, or there is none. Other
-pieces are counted again with every character, which is quadratic in the length of
+A text that is one long word has no safe cut. But a letter after many letters only makes the last
+piece longer, and a piece that grows is counted in constant time by `growing.encoders`. So long
+pieces take linear time where the model merges bytes and the pattern is one of those below, or there
+is none. Other pieces are counted again with every character, which is quadratic in the length of
 the longest piece. (Without a pre-tokenizer, a piece is what lies between two safe cuts.)
 
 Runs
-    Each pattern has sets of characters, its *runs*, for which this holds: if the
-    last `REACH` characters and a new one are of one run, the new one makes the
-    last piece longer and changes nothing else. In front of as many characters
-    of its own kind, a new first character makes the first piece longer.
+    Each pattern has sets of characters, its *runs*, for which this holds: if the last `REACH`
+    characters and a new one are of one run, the new one makes the last piece longer and changes
+    nothing else. In front of as many characters of its own kind, a new first character makes the
+    first piece longer.
 
 Proofs
-    gpt2. A piece is a contraction, a run of one class (letters, numbers,
-    others) with at most one space before it, or white space. The longest
-    contraction has three characters, so the fourth of a run is not in one.
-    cl100k, llama3, voyage3. The same, but numbers are cut after three or one, and a
-    run of others may end in line ends, so blanks and line ends are runs of their own.
-    o200k, tekken. A word changes where upper case follows lower case, so that
-    lower and upper case are runs of their own, and others may end in slashes.
+    gpt2. A piece is a contraction, a run of one class (letters, numbers, others) with at most one
+    space before it, or white space. The longest contraction has three characters, so the fourth of
+    a run is not in one.
+    cl100k, llama3, voyage3. The same, but numbers are cut after three or one, and a run of others
+    may end in line ends, so blanks and line ends are runs of their own.
+    o200k, tekken. A word changes where upper case follows lower case, so that lower and upper case
+    are runs of their own, and others may end in slashes.
     In all, what a run may follow has been decided by its fourth character.
 
 With normalization (NFC)
     Characters below U+0300 do not change by themselves, and join none before them.
 
 Special tokens
-    One may end with the new character. It does not if no special token has the
-    last two characters next to each other, or is the last one alone.
+    One may end with the new character. It does not if no special token has the last two characters
+    next to each other, or is the last one alone.
 
-Checked in tests/test_cutting.py for all texts of five characters, one or two of
-each kind, and by Hypothesis.
+Checked in tests/test_cutting.py for all texts of five characters, one or two of each kind, and by
+Hypothesis.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
