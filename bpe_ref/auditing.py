@@ -1,25 +1,19 @@
 """What is unusual about a vocabulary: the facts that clever encoders silently rely on.
 
 Improper tokens
-    are made from a part of higher rank than their own. Training makes none;
-    editing a vocabulary does. Encoders that take ranks to rise along the way
-    (radix queues, the seam test used without a check) are wrong for them.
-
+    are made from a part of higher rank than their own. Training makes none; editing a vocabulary
+    does. Encoders that take ranks to rise along the way (radix queues, the seam test used without a
+    check) are wrong for them.
 Dead tokens
-    do not encode to themselves: no merging ever makes them. They can still be
-    reached where a piece that is a token is taken whole.
-
+    do not encode to themselves: no merging ever makes them. They can still be reached where a piece
+    that is a token is taken whole. Of a model that does not merge bytes (`audit_model`), a dead
+    token is one whose string does not become that token.
 Holes
     are ids below the highest one that belong to no token, special or not.
-
 Missing bytes
     have no token of their own, so a text that contains one cannot be encoded.
 
-A model that does not merge bytes (`audit_model`) has no missing bytes; a dead token of it is one
-whose string does not become that token.
-
-Llama 3 has 588 dead and 81 improper tokens; cl100k_base, o200k_base and
-voyage3_base have none.
+Llama 3 has 588 dead and 81 improper tokens; cl100k_base, o200k_base and voyage3_base have none.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
