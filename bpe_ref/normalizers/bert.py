@@ -2,20 +2,18 @@
 
 Definition
     In this order: with `clean_text`, U+0000, U+FFFD and control characters are left out and white
-    space becomes plain spaces; with `handle_chinese_chars`, each ideograph gets a
-    space before and after it; with `strip_accents`, the text is put in NFD and
-    its nonspacing marks are left out; with `lowercase`, capitals become small.
-    Where `strip_accents` is None, it is as `lowercase`.
+    space becomes plain spaces; with `handle_chinese_chars`, each ideograph gets a space before and
+    after it; with `strip_accents`, the text is put in NFD and its nonspacing marks are left out;
+    with `lowercase`, capitals become small. Where `strip_accents` is None, it is as `lowercase`.
 
 Source: normalizers/bert.rs of Hugging Face tokenizers 0.23.3.
 
 What the source leaves open
-    *Control characters* are the categories Cc, Cf and Co of Unicode 8, but for
-    tab, line feed and carriage return: private letters vanish, and what is not
-    assigned stays. So U+000B, U+000C and U+0085, which are both, vanish.
-    *Ideographs* are eight ranges, that of U+2B740 to U+2B81F among them and
-    U+2B820 to U+2B91F not. *Nonspacing marks* are of Unicode 8 too, where
-    the Hanunoo vowel U+1734 still was one.
+    *Control characters* are the categories Cc, Cf and Co of Unicode 8, but for tab, line feed and
+    carriage return: private letters vanish, and what is not assigned stays. So U+000B, U+000C and
+    U+0085, which are both, vanish.
+    *Ideographs* are eight ranges, that of U+2B740 to U+2B81F among them and U+2B820 to U+2B91F not.
+    *Nonspacing marks* are of Unicode 8 too, where the Hanunoo vowel U+1734 still was one.
 """
 
 from dataclasses import dataclass
