@@ -59,6 +59,7 @@ The bound of the delay
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from typing import Final
 
 from bpe_ref.encoders.backtracking import trie_of_made_tokens
@@ -275,46 +276,25 @@ def delay_bound(vocabulary: Vocabulary, *, most_states: int = 100_000) -> int | 
     3
     """
     rows = _Rows(vocabulary)
-    further: dict[State, int] = {_MET: 0}  # how many more bytes can be delayed from there
-    underway: set[State] = set()
-    bound = 0
-    for length, first in rows.beginnings():
-        stack: list[tuple[State, Iterator[tuple[int, State]]]] = []
-        if first not in further:
-            stack.append((first, rows.steps(first)))
-            underway.add(first)
-        best: dict[State, int] = {first: 0}
-        while stack:
-            state, steps = stack[-1]
-            for more, following in steps:
-                if following in further:
-                    best[state] = max(best[state], more + further[following])
-                elif following in underway:
-                    return None
-                else:
-                    if len(further) + len(underway) > most_states:
-                        raise ParameterError(
-                            "most_states", most_states, "must be more to settle the delay"
-                        )
-                    # come back for this step's bytes when what follows is known
-                    stack[-1] = (state, _again(more, following, steps))
-                    stack.append((following, rows.steps(following)))
-                    underway.add(following)
-                    best[following] = 0
-                    break
-            else:
-                stack.pop()
-                underway.discard(state)
-                further[state] = best.pop(state)
-        bound = max(bound, length + further[first])
-    return bound
-
-
-def _again(
-    more: int, following: State, steps: Iterator[tuple[int, State]]
-) -> Iterator[tuple[int, State]]:
-    yield more, following
-    yield from steps
+    beginnings = list(rows.beginnings())
+    ways: dict[State, list[tuple[int, State]]] = {_MET: []}
+    waiting = [state for _, state in beginnings]
+    while waiting:
+        state = waiting.pop()
+        if state in ways:
+            continue
+        if len(ways) > most_states:
+            raise ParameterError("most_states", most_states, "must be more to settle the delay")
+        ways[state] = list(rows.steps(state))
+        waiting += [following for _, following in ways[state]]
+    sorter = TopologicalSorter({state: {to for _, to in steps} for state, steps in ways.items()})
+    further: dict[State, int] = {}  # how many more bytes can be delayed from there
+    try:
+        for state in sorter.static_order():  # what follows a state is before it
+            further[state] = max((more + further[to] for more, to in ways[state]), default=0)
+    except CycleError:
+        return None
+    return max((length + further[state] for length, state in beginnings), default=0)
 
 
 class _Rows:
