@@ -1,25 +1,23 @@
 """Text that remembers, character by character, where in the original it comes from.
 
 Source: `NormalizedString` of Hugging Face tokenizers 0.23.3
-(tokenizers/src/tokenizer/normalizer.rs), which keeps a range of the original
-for every *byte* of the text. All bytes of one character have the same range
-there, so one range per character says the same.
+(tokenizers/src/tokenizer/normalizer.rs), which keeps a range of the original for every *byte* of
+the text. All bytes of one character have the same range there, so one range per character says the
+same.
 
 Representation
-    `spans[i]` is the half-open range of characters of the original that
-    `text[i]` stands for. What was inserted shares the range of its neighbour
-    before it; what was inserted before everything has the empty range at
-    `start`. `start` and `end` are the part of the original that this text, which
-    may be one piece of many, is about: removed characters are inside it, though
-    no span names them.
+    `spans[i]` is the half-open range of characters of the original that `text[i]` stands for. What
+    was inserted shares the range of its neighbour before it; what was inserted before everything
+    has the empty range at `start`. `start` and `end` are the part of the original that this text,
+    which may be one piece of many, is about: removed characters are inside it, though no span names
+    them.
 
 Where the engine differs from what it means
-    Its `transform` looks for the text to change from the first character with
-    a range that is not empty. So after an insertion before everything it
-    takes too little away, and the text repeats its beginning, or the engine
-    crashes. `transform` does the former too, and what is meant where the engine
-    would crash. Under `STRICT` no component inserts anything there
-    (see `normalizers.replacing`), so that neither happens.
+    Its `transform` looks for the text to change from the first character with a range that is not
+    empty. So after an insertion before everything it takes too little away, and the text repeats
+    its beginning, or the engine crashes. `transform` does the former too, and what is meant where
+    the engine would crash. Under `STRICT` no component inserts anything there (see
+    `normalizers.replacing`), so that neither happens.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,29 +1,24 @@
 """What is unusual about a vocabulary: the facts that clever encoders silently rely on.
 
 Improper tokens
-    are made from a part of higher rank than their own. Training makes none;
-    editing a vocabulary does. Encoders that take ranks to rise along the way
-    (radix queues, the seam test used without a check) are wrong for them.
-
+    are made from a part of higher rank than their own. Training makes none; editing a vocabulary
+    does. Encoders that take ranks to rise along the way (radix queues, the seam test used without a
+    check) are wrong for them.
 Dead tokens
-    do not encode to themselves: no merging ever makes them. They can still be
-    reached where a piece that is a token is taken whole.
-
+    do not encode to themselves: no merging ever makes them. They can still be reached where a piece
+    that is a token is taken whole. Of a model that does not merge bytes (`audit_model`), a dead
+    token is one whose string does not become that token.
 Holes
     are ids below the highest one that belong to no token, special or not.
-
 Missing bytes
     have no token of their own, so a text that contains one cannot be encoded.
 
-A model that does not merge bytes (`audit_model`) has no missing bytes; a dead token of it is one
-whose string does not become that token.
-
-Llama 3 has 588 dead and 81 improper tokens; cl100k_base, o200k_base and
-voyage3_base have none.
+Llama 3 has 588 dead and 81 improper tokens; cl100k_base, o200k_base and voyage3_base have none.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from bpe_ref.components import Model
 from bpe_ref.errors import SymbolError
@@ -92,18 +87,10 @@ def audit(vocabulary: Vocabulary) -> Audit:
     improper = [
         made.ids[place] for place in merged if max(made.lefts[place], made.rights[place]) > place
     ]
-    ranks = getattr(vocabulary.rule, "ranks", {})
-    by_id = [ranks[token] for token in sorted(ranks)]
-    return Audit(
-        splits=dict(sorted(splits.items())),
-        dead_tokens=tuple(sorted(vocabulary.tokens.keys() - made.places.keys())),
-        improper_tokens=tuple(sorted(improper)),
-        holes=tuple(_holes(sorted({*vocabulary.tokens, *vocabulary.special_bytes}))),
-        missing_bytes=bytes(
-            byte for byte in range(256) if chr(byte) not in vocabulary.symbol_of_letter
-        ),
-        ids_follow_ranks=by_id == sorted(by_id),
-    )
+    dead = vocabulary.tokens.keys() - made.places.keys()
+    missing = bytes(byte for byte in range(256) if chr(byte) not in vocabulary.symbol_of_letter)
+    ids = {*vocabulary.tokens, *vocabulary.special_bytes}
+    return _audit(splits, dead, improper, ids, missing, getattr(vocabulary.rule, "ranks", {}))
 
 
 def audit_model(model: Model, added: Iterable[TokenId], rank_of: Mapping[TokenId, float]) -> Audit:
@@ -133,22 +120,25 @@ def audit_model(model: Model, added: Iterable[TokenId], rank_of: Mapping[TokenId
         for token, parts in splits.items()
         if max(rank_of.get(part, first) for part in parts) > rank_of.get(token, first)
     ]
-    ids = sorted({*model.strings, *added})
+    return _audit(splits, dead, improper, {*model.strings, *added}, None, rank_of)
+
+
+def _audit(
+    splits: Mapping[TokenId, Pair],
+    dead: Iterable[TokenId],
+    improper: Iterable[TokenId],
+    ids: Iterable[TokenId],
+    missing: bytes | None,
+    rank_of: Mapping[TokenId, float],
+) -> Audit:
+    """Return the findings in order; holes are the gaps between ids, and before the first."""
     by_id = [rank_of[token] for token in sorted(rank_of)]
+    ends = pairwise([-1, *sorted(ids)])
     return Audit(
         splits=dict(sorted(splits.items())),
         dead_tokens=tuple(sorted(dead)),
         improper_tokens=tuple(sorted(improper)),
-        holes=tuple(_holes(ids)),
-        missing_bytes=None,
+        holes=tuple(range(last + 1, first) for last, first in ends if first > last + 1),
+        missing_bytes=missing,
         ids_follow_ranks=by_id == sorted(by_id),
     )
-
-
-def _holes(ids: Sequence[TokenId]) -> list[range]:
-    """Return the gaps between sorted ids, and before the first."""
-    return [
-        range(before + 1, after)
-        for before, after in zip([-1, *ids], ids, strict=False)
-        if after > before + 1
-    ]

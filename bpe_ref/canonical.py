@@ -1,27 +1,24 @@
 """Whether tokens are what their own text encodes to.
 
 Definition
-    Token ids are *canonical* if decoding them and encoding the text gives the
-    same ids back. A model may emit others; an encoder never does.
+    Token ids are *canonical* if decoding them and encoding the text gives the same ids back. A
+    model may emit others; an encoder never does.
 
 By neighbours
-    For a vocabulary (one piece, nothing special): every token is one that
-    merging makes, and every two neighbours are compatible. That is the same
-    answer: see "Why this is the same answer" in `encoders.backtracking`, and
-    "By definition" in `compatibility`. So it takes one test for each token, and
-    no encoding.
+    For a vocabulary (one piece, nothing special): every token is one that merging makes, and every
+    two neighbours are compatible. For the proof that it is the same answer, see `compatibility` and
+    `encoders.backtracking`. So it takes one test for each token, and no encoding.
 
-    For a tokenizer the text is cut first: at special tokens, which must stand
-    exactly where the text spells one, and into pieces, which must begin and end
-    where tokens do. Each piece must then be the token that it is, if the
-    vocabulary takes pieces whole, or else canonical by neighbours.
+    For a tokenizer the text is cut first: at special tokens, which must be exactly where the text
+    spells one, and into pieces, which must begin and end where tokens do. Each piece must then be
+    the token that it is, if the vocabulary takes pieces whole, or else canonical by neighbours.
 
 What this leaves open
-    *Text* is encoded with every special token allowed: ids that spell a
-    special token letter by letter are not canonical.
-    *Bytes that are not UTF-8*: a stretch between special tokens that is no text
-    is encoded as `encode_bytes` does.
-    *A special id with two names* stands for the first one.
+    *Text* is encoded with every special token allowed: ids that spell a special token letter by
+    letter are not canonical.
+    *Bytes that are not UTF-8*: a stretch between special tokens that is no text is encoded as
+    `encode_bytes` does.
+    *A special id with two names* is the first one.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,19 +1,18 @@
 """Find the file of a vocabulary, check its digest, and read it.
 
 Where a file is looked for, in this order
-    1. A name with a path separator in it is a path and is taken as it is; so is
-       the name of an existing file, unless it is a registered name.
-    2. Each folder in the environment variable `TOKENREF_VOCABULARIES`, separated
-       as in `PATH`, under the file's own name: r50k_base.tiktoken also for gpt2,
-       or the same with .gz.
-    3. tiktoken's cache: the folder `TIKTOKEN_CACHE_DIR`, or `DATA_GYM_CACHE_DIR`,
-       or data-gym-cache in the temporary folder. An empty variable means none.
+    1. A name with a path separator in it is a path and is taken as it is; so is the name of an
+       existing file, unless it is a registered name.
+    2. Each folder in the environment variable `TOKENREF_VOCABULARIES`, separated as in `PATH`,
+       under the file's own name: r50k_base.tiktoken also for gpt2, or the same with .gz.
+    3. tiktoken's cache: the folder `TIKTOKEN_CACHE_DIR`, or `DATA_GYM_CACHE_DIR`, or data-gym-cache
+       in the temporary folder. An empty variable means none.
     4. An installed `bpe-openai`, which carries three of the files. It is not imported.
     5. The folder tokenref in the user's cache, which `tokenref vocabulary fetch` downloads to
        unless a folder is named (`default_folder`).
 
-The first file found is the one that is read. If its sha256 is wrong, that is an
-error: the next place is not tried, for the wrong file would never be noticed.
+The first file found is the one that is read. If its sha256 is wrong, that is an error: the next
+place is not tried, for the wrong file would never be noticed.
 
 Source of tiktoken's cache: openai/tiktoken 0.14.0, `tiktoken/load.py`.
 """

@@ -84,6 +84,12 @@ _MEANING_IN_SETS: Final = frozenset("\\[]^-&~")
 _SIGNS: Final = frozenset(punctuation) - {"<", ">"}
 _CONTROLS: Final = {"n": "\n", "r": "\r", "t": "\t"}
 _SURROGATES: Final = (0xD800, 0xDFFF)
+_QUANTIFIERS: Final[dict[str, tuple[int, int | None]]] = {
+    "*": (0, None),
+    "+": (1, None),
+    "?": (0, 1),
+    "{": (1, 1),  # which what follows it replaces
+}
 
 
 class _Parser:
@@ -114,24 +120,18 @@ class _Parser:
         return ("in order", parts)
 
     def quantified(self) -> Expression:
-        part, least = self.single(), 1
-        most: int | None = 1
-        if self.next_is("*"):
-            least, most = 0, None
-        elif self.next_is("+"):
-            least, most = 1, None
-        elif self.next_is("?"):
-            least, most = 0, 1
-        elif self.next_is("{"):
-            least = self.number()
-            most = least
+        part = self.single()
+        sign = next(filter(self.next_is, _QUANTIFIERS), None)
+        if sign is None:
+            return part
+        least, most = _QUANTIFIERS[sign]
+        if sign == "{":
+            least = most = self.number()
             if self.next_is(","):
                 most = None if self.pattern.startswith("}", self.at) else self.number()
             if not self.next_is("}") or (most is not None and most < least):
                 raise self.fail("must repeat as {m}, {m,} or {m,n} with n at least m")
-        else:
-            return part
-        if self.at < len(self.pattern) and self.pattern[self.at] in "*+?{":
+        if self.at < len(self.pattern) and self.pattern[self.at] in _QUANTIFIERS:
             raise self.fail("must not have a quantifier behind a quantifier")
         return ("repeat", part, least, most)
 

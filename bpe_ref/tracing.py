@@ -1,20 +1,17 @@
 r"""The definition of byte-pair encoding, step by step, for teaching.
 
-    Among all adjacent pairs that the merge rule allows, merge the one with the
-    lowest rank, the leftmost of equals. That is one step.
+    Among all adjacent pairs that the merge rule allows, merge the one with the lowest rank, the
+    leftmost of equals. That is one step.
 
-Source: as in `encoders/naive.py`, whose last state is the last state here.
-
-What the source leaves open
-    is decided as there. One thing is not shown: where the text rules say that
-    a piece which is itself a token is taken whole (`whole_piece`), no merge
-    happens. A trace shows what merging makes of the piece.
+Source: as in `encoders/naive.py`, whose last state is the last state here. What the source leaves
+open is decided as there. One thing is not shown: where the text rules say that a piece which is
+itself a token is taken whole (`whole_piece`), no merge happens. A trace shows what merging makes of
+the piece.
 
 How tokens are shown
-    Text stands as it is, a space as `␣`. Everything else that does not print,
-    and bytes that are not whole characters, are written as in Python: `\n`,
-    `\xe4`. A backslash is `\\` and the character `␣` itself `\u2423`, so that
-    no two tokens look the same.
+    Text is shown as it is, a space as `␣`. Everything else that does not print, and bytes that are
+    not whole characters, are written as in Python: `\n`, `\xe4`. A backslash is `\\` and the
+    character `␣` itself `\u2423`, so that no two tokens look the same.
 """
 
 from collections.abc import Sequence

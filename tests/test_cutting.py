@@ -119,12 +119,12 @@ def runs_and_pieces(name: str) -> tuple[RunRule, Callable[[str], Sequence[str]]]
     """Return the runs of a registered vocabulary, or of a pattern that files have."""
     if name in REGISTRY:
         entry = REGISTRY[name]
-        source, tables = to_oniguruma(entry.pattern), entry.tables
-        pieces = Pretokenizer(entry.pattern, tables).pieces
+        source = to_oniguruma(entry.pattern)
+        pieces = Pretokenizer(entry.pattern, entry.tables).pieces
     else:
-        source, tables = PATTERNS[name].source, "unicode-16.0-oniguruma"
+        source = PATTERNS[name].source
         pieces = Split(Regex(source), "Isolated", invert=False).cut_text
-    found = run_rule(source, tables, normalized=False)
+    found = run_rule(source, normalized=False)
     assert found is not None
     return found, cache(pieces)
 

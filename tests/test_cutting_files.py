@@ -16,7 +16,7 @@ from bpe_ref.added_tokens import AddedToken, AddedTokens, Recognised
 from bpe_ref.cutting import growing, splitting
 from bpe_ref.cutting.counting import TextIntervalCounter, count_till_limit, safe_cuts
 from bpe_ref.cutting.growing import AppendCounter, PrependCounter
-from bpe_ref.cutting.long_pieces import kinds_of
+from bpe_ref.cutting.long_pieces import kind_of
 from bpe_ref.cutting.longest import MOST_DECOMPOSED
 from bpe_ref.cutting.safe_cuts import TextCounter, counter_of
 from bpe_ref.cutting.splitting import chunks, split_at
@@ -681,7 +681,6 @@ def test_of_some_patterns_nothing_is_known(source: str) -> None:
 
 
 def test_the_kinds_of_characters_are_those_of_the_files_patterns() -> None:
-    kinds = kinds_of("unicode-16.0-oniguruma")
     edges: set[int] = set()
     for name in ("L", "Ll", "Lu", "Lt", "M", "N", "White_Space"):
         for first, last in to_ranges(TABLES["unicode-16.0-oniguruma"].code_points(name)):
@@ -695,7 +694,7 @@ def test_the_kinds_of_characters_are_those_of_the_files_patterns() -> None:
         (r"\p{Ll}", "l"),
     ):
         found = {text[start] for start, _ in Regex(source).compile().spans(text)}
-        assert found == {one for one in text if kinds[one] in letters}, source
+        assert found == {one for one in text if kind_of(one) in letters}, source
 
 
 def test_no_character_decomposes_into_more_than_the_most() -> None:

@@ -1,50 +1,45 @@
 r"""Added tokens: texts that become one token each, before anything is cut or merged.
 
 Definition
-    Go through a text from the left. Of the added tokens that start at a place,
-    the longest matches; the search goes on behind it. A match is rejected if its
-    token is a `single_word` and a letter (`\w`) stands right before or behind it, or
-    if it is special and special tokens are to be read as text. With `lstrip` the
-    match takes in the white space before it, up to the match before; with `rstrip`
-    the white space behind it. The text of the token is all of that.
+    Go through a text from the left. Of the added tokens that start at a place, the longest matches;
+    the search goes on behind it. A match is rejected if its token is a `single_word` and a letter
+    (`\w`) is right before or behind it, or if it is special and special tokens are to be read as
+    text. With `lstrip` the match takes in the white space before it, up to the match before; with
+    `rstrip` the white space behind it. The text of the token is all of that.
 
-    Tokens that are not `normalized` are looked for in the text as it is. Then
-    each stretch between them is normalized, and there the others are looked for,
-    by their contents normalized too.
+    Tokens that are not `normalized` are looked for in the text as it is. Then each stretch between
+    them is normalized, and there the others are looked for, by their contents normalized too.
 
 Source: `AddedVocabulary` of Hugging Face tokenizers 0.23.3
 (tokenizers/src/tokenizer/added_vocabulary.rs).
 
 What the source leaves open
-    *Ids*: see `Quirks.ids_from_vocabulary`. The next free id counts on from the
-    number of tokens in the vocabulary, not from the greatest id: if ids have
-    holes, an added token may get the id of another token, and that id then means
-    the added one.
-    *The same content twice*: the last one's flags count, but what was special
-    once remains so.
-    *Two contents become one when normalized*: the engine picks by the order of a
-    hash table, which changes from run to run. Here the first one counts.
-    *Content that normalization removes*: the engine dies at some texts. Here it
-    is an error, when the tokenizer is built.
-    *White space taken twice* (`Quirks.stripped_text_repeats`): where a match
-    with `lstrip` lies in white space that is taken already, the engine dies. Here
-    it is an error, as is text that would be repeated without end.
-    *Letters and white space*: as Unicode 16.0 has them, the joiners U+200C and
-    U+200D being letters (`unicode_tables`).
+    *Ids*: see `Quirks.ids_from_vocabulary`. The next free id counts on from the number of tokens in
+    the vocabulary, not from the greatest id: if ids have holes, an added token may get the id of
+    another token, and that id then means the added one.
+    *The same content twice*: the last one's flags count, but what was special once remains so.
+    *Two contents become one when normalized*: the engine picks by the order of a hash table, which
+    changes from run to run. Here the first one counts.
+    *Content that normalization removes*: the engine dies at some texts. Here the tokenizer cannot
+    be built.
+    *White space taken twice* (`Quirks.stripped_text_repeats`): where a match with `lstrip` lies in
+    white space that is taken already, the engine dies. Here it is an error, as is text that would
+    be repeated without end.
+    *Letters and white space*: as Unicode 16.0 has them, the joiners U+200C and U+200D being letters
+    (`unicode_tables`).
 
 Special tokens in a text
-    tiktoken 0.14.0 (`Encoding.encode`, tiktoken/core.py and src/lib.rs) treats a
-    special token that the text spells in one of three ways, and so do all
-    tokenizers here; the argument is called `special`:
+    tiktoken 0.14.0 (`Encoding.encode`, tiktoken/core.py and src/lib.rs) treats a special token that
+    the text spells in one of three ways, and so do all tokenizers here; the argument is called
+    `special`:
 
     recognise    it becomes its id; the text before and after it is encoded separately
     refuse       it is an error: whoever can put a special token into a prompt can end it
     ordinary     it is text like any other
 
-    "ordinary" is no guarantee of safety: if the model takes whole pieces
-    (`ignore_merges`) and has a token with the same spelling, the text still becomes it.
-    A token that is to be read as text never hides one that is recognised, unless
-    `Quirks.rejected_match_hides`.
+    "ordinary" is no guarantee of safety: if the model takes whole pieces (`ignore_merges`) and has
+    a token with the same spelling, the text still becomes it. A token that is to be read as text
+    never hides one that is recognised, unless `Quirks.rejected_match_hides`.
 """
 
 import re

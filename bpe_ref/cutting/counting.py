@@ -1,16 +1,14 @@
 """Count a text, whether it has too many tokens, and any part of it.
 
 Why `count_till_limit` is exact, and may stop early
-    At a safe cut (see `safe_cuts`) counts add up, and none is negative. So if
-    what is before a safe cut has more tokens than the limit, all of it has.
-    Where no token stands for more than `longest` characters, a text of more
-    than `limit * longest` characters has more than `limit` tokens, and need not
-    be read at all.
+    At a safe cut (see `safe_cuts`) counts add up, and none is negative. So if what is before a safe
+    cut has more tokens than the limit, all of it has. Where no token stands for more than `longest`
+    characters, a text of more than `limit * longest` characters has more than `limit` tokens, and
+    need not be read at all.
 
 Why `TextIntervalCounter` is right
-    The safe cuts of a text are safe cuts of each of its parts, as their
-    definition says. So a part is a beginning, whole stretches between safe
-    cuts, whose counts are known, and an end.
+    The safe cuts of a text are safe cuts of each of its parts, as their definition says. So a part
+    is a beginning, whole stretches between safe cuts, whose counts are known, and an end.
 """
 
 from array import array

@@ -2,20 +2,18 @@
 
     The count after each character is that of the text so far, encoded alone.
 
-Counts fall as well as rise: " d" after a word may turn two tokens into one, and
-the last character of a special token turns all of its tokens into one.
+Counts fall as well as rise: " d" after a word may turn two tokens into one, and the last character
+of a special token turns all of its tokens into one.
 
 How
-    Behind the last safe cut (see `safe_cuts`) the text is counted anew with
-    every character, before it nothing changes any more. In ordinary text there
-    is a safe cut at nearly every word, so this takes constant time. Where a text
-    is one long piece it would take quadratic time; so a piece of `LONG`
-    characters or more grows in place, as long as what is added only makes it
-    longer (`long_pieces`). If no safe cuts are known, all is counted anew.
+    Behind the last safe cut (see `safe_cuts`) the text is counted anew with every character, before
+    it nothing changes any more. In ordinary text there is a safe cut at nearly every word, so this
+    takes constant time. Where a text is one long piece it would take quadratic time; so a piece of
+    `LONG` characters or more grows in place, as long as what is added only makes it longer
+    (`long_pieces`). If no safe cuts are known, all is counted anew.
 
 Representation
-    One `_State` for each number of characters; to shorten the text is to
-    forget the last ones.
+    One `_State` for each number of characters; to shorten the text is to forget the last ones.
 """
 
 from dataclasses import dataclass

@@ -1,42 +1,41 @@
 r"""Long pieces: where they begin and end, and how they grow.
 
-A text that is one long word has no safe cut. But a letter after many letters
-only makes the last piece longer, and a piece that grows is counted in constant
-time by `growing.encoders`. So long pieces take linear time where the model
-merges bytes and the pattern is one of those below, or there is none. Other
-pieces are counted again with every character, which is quadratic in the length of
+A text that is one long word has no safe cut. But a letter after many letters only makes the last
+piece longer, and a piece that grows is counted in constant time by `growing.encoders`. So long
+pieces take linear time where the model merges bytes and the pattern is one of those below, or there
+is none. Other pieces are counted again with every character, which is quadratic in the length of
 the longest piece. (Without a pre-tokenizer, a piece is what lies between two safe cuts.)
 
 Runs
-    Each pattern has sets of characters, its *runs*, for which this holds: if the
-    last `REACH` characters and a new one are of one run, the new one makes the
-    last piece longer and changes nothing else. In front of as many characters
-    of its own kind, a new first character makes the first piece longer.
+    Each pattern has sets of characters, its *runs*, for which this holds: if the last `REACH`
+    characters and a new one are of one run, the new one makes the last piece longer and changes
+    nothing else. In front of as many characters of its own kind, a new first character makes the
+    first piece longer.
 
 Proofs
-    gpt2. A piece is a contraction, a run of one class (letters, numbers,
-    others) with at most one space before it, or white space. The longest
-    contraction has three characters, so the fourth of a run is not in one.
-    cl100k, llama3, voyage3. The same, but numbers are cut after three or one, and a
-    run of others may end in line ends, so blanks and line ends are runs of their own.
-    o200k, tekken. A word changes where upper case follows lower case, so that
-    lower and upper case are runs of their own, and others may end in slashes.
+    gpt2. A piece is a contraction, a run of one class (letters, numbers, others) with at most one
+    space before it, or white space. The longest contraction has three characters, so the fourth of
+    a run is not in one.
+    cl100k, llama3, voyage3. The same, but numbers are cut after three or one, and a run of others
+    may end in line ends, so blanks and line ends are runs of their own.
+    o200k, tekken. A word changes where upper case follows lower case, so that lower and upper case
+    are runs of their own, and others may end in slashes.
     In all, what a run may follow has been decided by its fourth character.
 
 With normalization (NFC)
     Characters below U+0300 do not change by themselves, and join none before them.
 
 Special tokens
-    One may end with the new character. It does not if no special token has the
-    last two characters next to each other, or is the last one alone.
+    One may end with the new character. It does not if no special token has the last two characters
+    next to each other, or is the last one alone.
 
-Checked in tests/test_cutting.py for all texts of five characters, one or two of
-each kind, and by Hypothesis.
+Checked in tests/test_cutting.py for all texts of five characters, one or two of each kind, and by
+Hypothesis.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, NamedTuple, Protocol
@@ -52,7 +51,7 @@ from bpe_ref.normalizers.normalization_forms import NFC
 from bpe_ref.patterns.matches import Regex
 from bpe_ref.patterns.registered import PATTERNS
 from bpe_ref.patterns.to_oniguruma import to_oniguruma
-from bpe_ref.patterns.unicode_tables import TABLES, UnicodeTables
+from bpe_ref.patterns.unicode_tables import category, white_space
 from bpe_ref.pre_tokenizers.byte_level import GPT2_PATTERN, ByteLevel
 from bpe_ref.pre_tokenizers.pattern import Pattern
 from bpe_ref.pre_tokenizers.split_by_pattern import Split
@@ -62,7 +61,6 @@ from bpe_ref.vocabulary.byte_alphabet import BYTE_OF_LETTER, from_letters, to_le
 REACH: Final = 4
 """So many characters of one run tell that the next one belongs to it."""
 
-TABLES_OF_FILES: Final = "unicode-16.0-oniguruma"
 _FIRST_MARK: Final = "\u0300"
 
 _GPT2: Final = ("luo", "n", "mpqs", "br")
@@ -72,7 +70,7 @@ _O200K: Final = ("lo", "u", "pq", "s", "b", "r")
 
 @cache
 def _runs() -> Mapping[str, tuple[str, ...]]:
-    """Return the runs of each pattern, in Oniguruma's dialect; each run as letters of `Kinds`."""
+    """Return the runs of each pattern, in Oniguruma's dialect; each run as letters of `kind_of`."""
     by_name = {
         "gpt2": _GPT2,
         "cl100k": _CL100K,
@@ -87,54 +85,35 @@ def _runs() -> Mapping[str, tuple[str, ...]]:
     return MappingProxyType({**written, **as_they_are, GPT2_PATTERN: _GPT2})
 
 
-class Kinds(dict[str, str]):
-    r"""The kind of each character, one letter, found when it is first asked for.
+_SIGNS: Final = {"\r": "r", "\n": "r", "'": "q", "/": "s"}
+_KINDS: Final = {"Ll": "l", "Lu": "u", "Lt": "u", "L": "o", "M": "m", "N": "n", "Cs": "x"}
+
+
+@lru_cache(maxsize=1 << 16)
+def kind_of(character: str) -> str:
+    r"""Return the kind of a character, one letter.
 
     l lower case (Ll), u upper and title case (Lu, Lt), o other letters (Lm, Lo),
     m marks (M), n numbers (N), b blanks (white space but \r and \n), r \r and \n,
     q the apostrophe, s the slash, p everything else. x are surrogates, which are
     no characters: nothing is known about them.
 
-    >>> kinds = kinds_of("unicode-16.0")
-    >>> "".join(map(kinds.__getitem__, "aB\u4f60\u0301 1\n\t'/!"))
+    >>> "".join(map(kind_of, "aB\u4f60\u0301 1\n\t'/!"))
     'luombnrbqsp'
     """
-
-    def __init__(self, tables: UnicodeTables) -> None:
-        super().__init__({"\r": "r", "\n": "r", "'": "q", "/": "s"})
-        names = {
-            "l": ("Ll",),
-            "u": ("Lu", "Lt"),
-            "o": ("L",),
-            "m": ("M",),
-            "n": ("N",),
-            "b": ("White_Space",),
-            "x": ("Cs",),
-        }
-        self._sets = [
-            (kind, tables.code_points(name)) for kind, several in names.items() for name in several
-        ]
-
-    def __missing__(self, character: str) -> str:
-        """Look it up, and remember it: there are 1,114,112 at most."""
-        code_point = ord(character)
-        kind = next((kind for kind, members in self._sets if members >> code_point & 1), "p")
-        self[character] = kind
-        return kind
-
-
-@cache  # one for each table, and there are four of them
-def kinds_of(tables: str) -> Kinds:
-    """Return the kinds of characters by a table's name."""
-    return Kinds(TABLES[tables])
+    if character in _SIGNS:
+        return _SIGNS[character]
+    if character in white_space():
+        return "b"
+    name = category(ord(character))
+    return _KINDS.get(name) or _KINDS.get(name[0], "p")
 
 
 @dataclass(frozen=True)
 class RunRule:
-    """The runs of a pattern, over one table, for text that is normalized or not."""
+    """The runs of a pattern, for text that is normalized or not."""
 
     runs: tuple[str, ...]
-    kinds: Kinds
     normalized: bool
 
     def joins(self, near: Sequence[str], character: str, *, forwards: bool) -> bool:
@@ -142,7 +121,7 @@ class RunRule:
 
         `near` are the `REACH` characters at that end, all of that piece, the outermost one last.
         """
-        kinds = {self.kinds[one] for one in (*near, character)}
+        kinds = set(map(kind_of, (*near, character)))
         one_run = any(map(kinds.issubset, self.runs))
         return one_run and (forwards or len(kinds) == 1) and self._same((*near, character))
 
@@ -151,24 +130,23 @@ class RunRule:
 
         Between two numbers it does: they are counted from the first one of their run on.
         """
-        both = self.kinds[left] + self.kinds[right]
-        return both == "nn" and self._same((left, right))
+        return kind_of(left) == kind_of(right) == "n" and self._same((left, right))
 
     def _same(self, characters: Iterable[str]) -> bool:
         """Return whether normalization leaves them alone."""
         return not self.normalized or max(characters) < _FIRST_MARK
 
 
-def run_rule(source: str, tables: str, *, normalized: bool) -> RunRule | None:
+def run_rule(source: str, *, normalized: bool) -> RunRule | None:
     """Return the runs of a pattern in Oniguruma's dialect; None if none are known.
 
-    >>> run_rule(GPT2_PATTERN, "unicode-16.0", normalized=False).joins("aaaa", "b", forwards=True)
+    >>> run_rule(GPT2_PATTERN, normalized=False).joins("aaaa", "b", forwards=True)
     True
-    >>> run_rule("[a-z]+", "unicode-16.0", normalized=False) is None
+    >>> run_rule("[a-z]+", normalized=False) is None
     True
     """
     runs = _runs().get(source)
-    return None if runs is None else RunRule(runs, kinds_of(tables), normalized)
+    return None if runs is None else RunRule(runs, normalized)
 
 
 class Ends(NamedTuple):
@@ -382,18 +360,18 @@ def _cutting(
         case [] | [ByteLevel(add_prefix_space=False, use_regex=False)]:
             return None, _uncut
         case [ByteLevel(add_prefix_space=False) as step]:
-            source, tables, cut = GPT2_PATTERN, TABLES_OF_FILES, step.plain_pieces
-        case [Pattern(in_oniguruma=str(source), tables=tables, cut_text=cut)]:
+            source, cut = GPT2_PATTERN, step.plain_pieces
+        case [Pattern(in_oniguruma=str(source), cut_text=cut)]:
             pass
         case [
             Split(Regex(source), cut_text=cut, behavior="Isolated")
             | Split(Regex(source), cut_text=cut, behavior="Removed", invert=True),
             ByteLevel(add_prefix_space=False, use_regex=False),
         ]:
-            tables = TABLES_OF_FILES
+            pass
         case _:
             return None
-    rule = run_rule(source, tables, normalized=normalized)
+    rule = run_rule(source, normalized=normalized)
     return None if rule is None else (rule, cut)
 
 

@@ -1,37 +1,32 @@
 """The most characters that a token stands for, and when no longer text can fit.
 
 Definition
-    A number m such that no text of more than m * n characters has n tokens.
-    None if there may be no such number, or none is known.
+    A number m such that no text of more than m * n characters has n tokens. None if there may be no
+    such number, or none is known.
 
 Proof
-    Every symbol is a character as it is written, or a byte of one, and a token
-    is spelled by its symbols. So it stands for no more written characters than
-    its own string has, if each character becomes a symbol and nothing is
-    dropped: by the model, if every character that is no token becomes bytes or
-    an unknown token of its own; by the byte level, if all letters of bytes are
-    tokens; by the pre-tokenizer, unless it removes. An added token stands for
-    its text, unless it takes the white space beside it too.
+    Every symbol is a character as it is written, or a byte of one, and a token is spelled by its
+    symbols. So it stands for no more written characters than its own string has, if each character
+    becomes a symbol and nothing is dropped: by the model, if every character that is no token
+    becomes bytes or an unknown token of its own; by the byte level, if all letters of bytes are
+    tokens; by the pre-tokenizer, unless it removes. An added token stands for its text, unless it
+    takes the white space beside it too.
 
-    Normalizing must not make text much shorter. What is put in front, and
-    replaced by as much or more, makes none shorter. NFC and NFKC join: but the
-    text has no more characters than its full decomposition, which is also that
-    of its composed form, and no character decomposes canonically into more than
-    `MOST_DECOMPOSED`.
+    Normalizing must not make text much shorter. What is put in front, and replaced by as much or
+    more, makes none shorter. NFC and NFKC join: but the text has no more characters than its full
+    decomposition, which is also that of its composed form, and no character decomposes canonically
+    into more than `MOST_DECOMPOSED`.
 
 Windows
-    A number w such that, if w beginnings of a text in a row, each one character
-    longer, have more than n tokens, all longer ones have. None if there may be no
-    such number, or none is known. Added tokens must neither be in the text nor
-    look at what is beside them.
+    A number w such that, if w beginnings of a text in a row, each one character longer, have more
+    than n tokens, all longer ones have. Added tokens must neither be in the text nor look at what
+    is beside them.
 
-    Let no token have more than w characters. Then of w places in a row one is a
-    border of the encoding of any longer text. What is before a border is encoded
-    as if it were alone: a run of merges inside a stretch whose borders nothing
-    has crossed is the run of that stretch (see `vocabulary.compatibility`). So
-    the longer text has at least as many tokens as the beginning up to there.
-    That needs merges of whole characters, one after the other as they are
-    written, and a pre-tokenizer that never looks ahead.
+    Let no token have more than w characters. Then of w places in a row one is a border of the
+    encoding of any longer text. What is before a border is encoded as if it were alone (see "Only
+    one merge makes a token" in `vocabulary.compatibility`). So the longer text has at least as many
+    tokens as the beginning up to there. That needs merges of whole characters, one after the other
+    as they are written, and a pre-tokenizer that never looks ahead.
 """
 
 from itertools import chain

@@ -112,16 +112,8 @@ def each_chunk(
         yield chunk._replace(tokens=chunk.tokens + added)
         if chunk.stop == len(text):
             return
-        start = _next_start(cutter, chunk, overlap)
-
-
-def _next_start(cutter: "_Cutter", chunk: Chunk, overlap: int) -> int:
-    """Return the first start behind the chunk's whose overlap fits and whose chunk ends later."""
-    if overlap:
-        for start in cutter.starts_before(chunk, overlap):
-            if cutter.reaches_beyond(start, chunk.stop):
-                return start
-    return chunk.stop
+        starts = cutter.starts_before(chunk, overlap) if overlap else []
+        start = next((at for at in starts if cutter.reaches_beyond(at, chunk.stop)), chunk.stop)
 
 
 class _Cutter:

@@ -31,9 +31,10 @@ from typing import Final
 
 from bpe_ref.components import Decoder
 from bpe_ref.decoders.to_bytes import bytes_to_text
-from bpe_ref.errors import DecodingError, ParameterError
+from bpe_ref.errors import DecodingError
+from bpe_ref.normalizers.replacing import Replace as ReplaceText
 from bpe_ref.parameters import check_character, check_count, check_flag, check_text
-from bpe_ref.patterns.matches import Literal, Regex, check_growth, find_matches
+from bpe_ref.patterns.matches import Literal, Regex
 from bpe_ref.pre_tokenizers.metaspace import Metaspace as MetaspacePreTokenizer
 from bpe_ref.quirks import HUGGING_FACE, Quirks
 from bpe_ref.vocabulary.byte_alphabet import BYTE_OF_LETTER, from_letters
@@ -105,8 +106,8 @@ class ByteLevel:
     [' aé']
     """
 
-    add_prefix_space: bool
-    trim_offsets: bool
+    add_prefix_space: bool = True
+    trim_offsets: bool = True
     use_regex: bool = True
     errors: str = "replace"
     """What becomes of bytes that are not UTF-8. No field of the format: see `with_errors`."""
@@ -196,7 +197,7 @@ class Metaspace:
     ['ab', ' c']
     """
 
-    replacement: str
+    replacement: str = "▁"
     prepend_scheme: str = "always"
     split: bool = True
     add_prefix_space: InitVar[bool | None] = None
@@ -228,23 +229,14 @@ class Replace:
     content: str
 
     def __post_init__(self) -> None:
-        """Refuse what is no pattern, and what is not a text."""
-        if not isinstance(self.pattern, Literal | Regex):
-            raise ParameterError("pattern", self.pattern, "must be a Literal or a Regex")
-        check_text("content", self.content)
+        """Refuse what the normalizer refuses, whose fields these are."""
+        ReplaceText(self.pattern, self.content)
 
     def decode_chain(self, tokens: Sequence[str]) -> list[str]:
         """Return the new list."""
         if isinstance(self.pattern, Literal) and 0 < len(self.pattern.text) >= len(self.content):
             return [token.replace(self.pattern.text, self.content) for token in tokens]
-        return list(map(self._replace, tokens))
-
-    def _replace(self, token: str) -> str:
-        check_growth(self.pattern, self.content, token)
-        return "".join(
-            self.content if is_match else token[start:end]
-            for start, end, is_match in find_matches(self.pattern, token)
-        )
+        return list(map(ReplaceText(self.pattern, self.content).normalize_text, tokens))
 
 
 @dataclass(frozen=True)
@@ -303,7 +295,7 @@ class BPEDecoder:
     ['a ', 'b']
     """
 
-    suffix: str
+    suffix: str = "</w>"
 
     def __post_init__(self) -> None:
         """Refuse what is not a text."""
@@ -328,8 +320,8 @@ class WordPiece:
     ['a', 'b', ' c', '.']
     """
 
-    prefix: str
-    cleanup: bool
+    prefix: str = "##"
+    cleanup: bool = True
 
     def __post_init__(self) -> None:
         """Refuse what is not a text, and what is not a bool."""

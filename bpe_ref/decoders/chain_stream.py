@@ -1,39 +1,35 @@
 """Text from the strings of tokens, one token at a time, through a decoder chain.
 
-    After each token comes the text that no later token can change; `finish`
-    returns the rest. The pieces, joined, are what the decoder makes of all the
-    tokens at once.
+    After each token comes the text that no later token can change; `finish` returns the rest. The
+    pieces, joined, are what the decoder makes of all the tokens at once.
 
-Each decoder is one step of a chain: strings in, strings out, as soon as they
-are certain. Behind `Fuse` and `ByteLevel` there is one string only, which grows
-till the end: there the steps pass on parts of it.
+Each decoder is one step of a chain: strings in, strings out, as soon as they are certain. Behind
+`Fuse` and `ByteLevel` there is one string only, which grows till the end: there the steps pass on
+parts of it.
 
 What each step holds back
     Metaspace, WordPiece    nothing: only the first string differs.
     Replace, Strip          nothing, string by string; see below for one that grows.
     BPEDecoder              the last string, if it holds the suffix.
-    ByteFallback            a run of byte tokens, until another token ends it:
-                            one more byte can turn all of it into U+FFFD. (Under
-                            quirks that are not all or nothing, until the run
-                            is one string.)
+    ByteFallback            a run of byte tokens, until another token ends it: one more byte can
+                            turn all of it into U+FFFD. (Under quirks that are not all or nothing,
+                            until the run is one string.)
     ByteLevel               an incomplete character.
     SentencePiece           the same; everything, if the model denormalizes.
 
 In a string that grows
-    Replace    of a text: as much of the end as the text begins with. Of a
-               regular expression, or of the empty text: everything, till the end.
-    WordPiece  the same, for each of its cleanups.
-    Strip      as many of its characters as it may take from the end.
-    ByteFallback    up to six characters, which may yet be `<0x41>`.
-    ByteLevel  everything: a letter that is none changes how all are read.
-    Any decoder of another kind: everything, wherever it stands.
+    Replace       of a text: as much of the end as the text begins with. Of a regular expression, or
+                  of the empty text: everything, till the end.
+    WordPiece     the same, for each of its cleanups.
+    Strip         as many of its characters as it may take from the end.
+    ByteFallback  up to six characters, which may yet be `<0x41>`.
+    ByteLevel     everything: a letter that is none changes how all are read.
+    Any decoder of another kind: everything, wherever it is.
 
-So text may come later than it must: behind the last two, with regular
-expressions, in the last string of BPEDecoder, and where a longer text to
-replace would have been replaced by the same text.
+So text may come later than it must: behind the last two, with regular expressions, in the last
+string of BPEDecoder, and where a longer text to replace would have been replaced by the same text.
 
-Source: the decoders', see `decoders`. What the library does instead is in
-`decode_stream`.
+Source: the decoders', see `decoders`. What the library does instead is in `decode_stream`.
 """
 
 from collections.abc import Sequence

@@ -1,27 +1,24 @@
 """SentencePiece's decoding: from pieces back to text.
 
 Definition
-    The pieces one after the other, each U+2581 in them a space. A control piece
-    is nothing, the unknown piece is the model's unknown surface, and a run of
-    byte pieces is the text that the bytes are in UTF-8. If the model puts a
-    space in front of every text, the first one in what is decoded is left
-    out; if it removes extra spaces, all of those at the very front are. Last,
-    the model's denormalization.
+    The pieces one after the other, each U+2581 in them a space. A control piece is nothing, the
+    unknown piece is the model's unknown surface, and a run of byte pieces is the text that the
+    bytes are in UTF-8. If the model puts a space in front of every text, the first one in what is
+    decoded is left out; if it removes extra spaces, all of those at the very front are. Last, the
+    model's denormalization.
 
-Source: `SentencePieceProcessor::Decode` in src/sentencepiece_processor.cc of
-google/sentencepiece; the wheel 0.2.3 as executed.
+Source: `SentencePieceProcessor::Decode` in src/sentencepiece_processor.cc of google/sentencepiece;
+the wheel 0.2.3 as executed.
 
 What the source leaves open, and what it does
-    *Bytes that are not UTF-8.* Each byte that starts no whole character becomes
-    one U+FFFD. (Most decoders, and `to_bytes` here, give one U+FFFD for each
-    maximal part of a character.)
-    *The front* ends with the first text that is not empty, so control pieces
-    may stand before it. Where extra spaces are removed, a piece of nothing but
-    U+2581 is empty there and the next one is still at the front; of each piece
-    one U+2581 is taken, no more.
+    *Bytes that are not UTF-8.* Each byte that starts no whole character becomes one U+FFFD. (Most
+    decoders, and `to_bytes` here, give one U+FFFD for each maximal part of a character.)
+    *The front* ends with the first text that is not empty, so control pieces may be before it.
+    Where extra spaces are removed, a piece of nothing but U+2581 is empty there and the next one is
+    still at the front; of each piece one U+2581 is taken, no more.
     *The unknown surface* is not at the front, and is not searched for U+2581.
-    *A space put behind the text* (`treat_whitespace_as_suffix`) is kept, and one
-    in front is taken away all the same.
+    *A space put behind the text* (`treat_whitespace_as_suffix`) is kept, and one in front is taken
+    away all the same.
 """
 
 from collections.abc import Sequence

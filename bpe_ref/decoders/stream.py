@@ -40,7 +40,7 @@ _Content_contra = TypeVar("_Content_contra", contravariant=True)
 
 
 class Sink(Protocol[_Content_contra]):
-    """Takes what tokens are to the decoder, and returns the text that is certain."""
+    """Takes tokens, or what they are to the decoder, and returns the text that is certain."""
 
     def push(self, content: _Content_contra, /) -> str:
         """Return the text that is certain now and was not before."""
@@ -96,17 +96,7 @@ class Stream:
         return self._sink.finish()
 
 
-class StreamLike(Protocol):
-    """What takes tokens and gives text."""
-
-    def push(self, token: TokenId, /) -> str:
-        """Return the text that is certain now and was not before."""
-
-    def finish(self) -> str:
-        """Return the rest."""
-
-
-def printed(decoder: StreamLike, tokens: Iterable[TokenId]) -> Iterator[str]:
+def printed(decoder: Sink[TokenId], tokens: Iterable[TokenId]) -> Iterator[str]:
     """Yield what to write after each token that brings text, and the tail at the end.
 
     >>> from bpe_ref import tokenizer_of, vocabulary_by_concatenation

@@ -1,26 +1,24 @@
 """UTF-8 to text, some bytes at a time.
 
-    Bytes wait until they are a character, or until no byte can make them one.
-    Then they are text: the character, or what `errors` puts in their place.
+    Bytes wait until they are a character, or until no byte can make them one. Then they are text:
+    the character, or what `errors` puts in their place.
 
-The rule is that of `to_bytes`: each *maximal part* of a character that cannot
-be one is replaced at once. An incomplete character is such a part when a byte
-arrives that does not continue it (which then begins anew), and at the end.
+The rule is that of `to_bytes`: each *maximal part* of a character that cannot be one is replaced at
+once. An incomplete character is such a part when a byte arrives that does not continue it (which
+then begins anew), and at the end.
 
-Source: The Unicode Standard 16.0, table 3-7 (which bytes may follow which) and
-section 3.9.6 (U+FFFD substitution of maximal subparts).
+Source: The Unicode Standard 16.0, table 3-7 (which bytes may follow which) and section 3.9.6
+(U+FFFD substitution of maximal subparts).
 
 What the source leaves open
-    *When* text comes: as soon as it is certain, whatever bytes follow. If it
-    is known which bytes can follow, `follow` narrows them down, and text may
-    be certain earlier: see `hopeless`.
-    *U+FFFD in the bytes* (EF BF BD) is a character like any other.
-    *"strict"* raises for the byte that breaks a character, not for the
-    character's first one; a text that stops inside a character raises at the end.
+    *When* text comes: as soon as it is certain, whatever bytes follow. If it is known which bytes
+    can follow, text may be certain earlier: see `hopeless`.
+    *"strict"* raises for the byte that breaks a character, not for the character's first one; a
+    text that stops inside a character raises at the end.
 
 Invariant
-    `waiting` is empty or the beginning of a character, one to three bytes. Of
-    the text that would take its place, the first `sent` letters are out.
+    `waiting` is empty or the beginning of a character, one to three bytes. Of the text that would
+    take its place, the first `sent` letters are out.
 """
 
 from collections.abc import Callable

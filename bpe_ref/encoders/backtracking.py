@@ -1,35 +1,31 @@
 """Byte-pair encoding by guessing: longest match first, step back when it does not fit.
 
-    Append the longest token that the rest of the text starts with. If it is
-    not compatible with the token before it, try the next shorter one. If none
-    is left, this place is a dead end: take the last token back, and try the
-    next shorter one in its stead.
+    Append the longest token that the rest of the text starts with. If it is not compatible with the
+    token before it, try the next shorter one. If none is left, this place is a dead end: take the
+    last token back, and try the next shorter one in its stead.
 
 Source: the README of GitHub's `bpe` crate, "Backtracking"
-(https://github.com/github/rust-gems/tree/main/crates/bpe). Theirs is right if
-every token encodes to itself, its parts rank below it, and id = rank; this one
-is right for every vocabulary, because compatibility is (see `compatibility`).
+(https://github.com/github/rust-gems/tree/main/crates/bpe). Theirs is right if every token encodes
+to itself, its parts rank below it, and id = rank; this one is right for every vocabulary, because
+compatibility is (see `compatibility`).
 
 Invariant
-    The tokens so far spell the text up to `start`, and neighbours among them
-    are compatible. `open_ends[i]` is 0 only where no encoding of the whole
-    text has a border, given that the tokens up to there are an encoding.
+    The tokens so far spell the text up to `start`, and neighbours among them are compatible.
+    `open_ends[i]` is 0 only where no encoding of the whole text has a border, given that the tokens
+    up to there are an encoding.
 
 Why this is the same answer
-    A sequence whose neighbours are compatible, and whose every token encodes
-    to itself, is the encoding of what it spells: take the first merge that
-    would cross a border between two of its tokens; up to there each token's
-    stretch was merged as if alone, and so was the stretch of those two, so the
-    same merge would cross their border when they are alone, and they would
-    not be compatible. The search visits such sequences only, and it cannot
-    miss the one that spells the whole text: the tokens before a border
-    are determined by the place of the border, so a dead end stays one
-    whatever comes before it.
+    A sequence whose neighbours are compatible, and whose every token encodes to itself, is the
+    encoding of what it spells: take the first merge that would cross a border between two of its
+    tokens; up to there each token's stretch was merged as if alone, and so was the stretch of those
+    two, so the same merge would cross their border when they are alone, and they would not be
+    compatible. The search visits such sequences only, and it cannot miss the one that spells the
+    whole text: the tokens before a border are determined by the place of the border, so a dead end
+    stays one whatever comes before it.
 
 Why it is linear
-    Only one row of tokens leads to a place, and the search leaves it for good
-    when it steps back, so it comes to each place once. The bit per place says
-    so without asking about the tokens again.
+    Only one row of tokens leads to a place, and the search leaves it for good when it steps back,
+    so it comes to each place once. The bit per place says so without asking about the tokens again.
 """
 
 from collections.abc import Sequence

@@ -1,22 +1,19 @@
 """Byte-pair encoding by dynamic programming: the last token of every prefix.
 
-    The encoding of a prefix is its last token, after the encoding of what is
-    left without it. So remember, for every prefix, its last token only: of the
-    tokens that end there, the one that is compatible with the last token
-    before it (or that spells the whole prefix).
+    The encoding of a prefix is its last token, after the encoding of what is left without it. So
+    remember, for every prefix, its last token only: of the tokens that end there, the one that is
+    compatible with the last token before it (or that spells the whole prefix).
 
 Source: the README of GitHub's `bpe` crate, "Novel Algorithm"
-(https://github.com/github/rust-gems/tree/main/crates/bpe). With the tokens
-a b c ab cb ac bb cbb acbb the prefixes of abacbb end in a, ab, a, ac, cb, acbb,
-and so abacbb is ab acbb.
+(https://github.com/github/rust-gems/tree/main/crates/bpe). With the tokens a b c ab cb ac bb cbb
+acbb the prefixes of abacbb end in a, ab, a, ac, cb, acbb, and so abacbb is ab acbb.
 
 Why this is the same answer
-    The encoding of a prefix has a last token, and what comes before it is the
-    encoding of a shorter prefix (part of an encoding is an encoding). The
-    other way round, an encoding and one more token that encodes to itself and
-    is compatible with the last one are an encoding (see `backtracking`). So
-    exactly one of the tokens that end at a place passes, in whatever order
-    they are tried; longest first is merely the quickest guess.
+    The encoding of a prefix has a last token, and what comes before it is the encoding of a shorter
+    prefix (part of an encoding is an encoding). The other way round, an encoding and one more token
+    that encodes to itself and is compatible with the last one are an encoding (see `backtracking`).
+    So exactly one of the tokens that end at a place passes, in whatever order they are tried;
+    longest first is merely the quickest guess.
 """
 
 from collections.abc import Sequence

@@ -1,25 +1,22 @@
 """Byte-pair encoding of short pieces: the definition, with every pair's rank remembered.
 
-Nearly all pieces of ordinary text are a few bytes long, and for those the
-lists below beat every cleverer structure. tiktoken does the same up to 100
-bytes.
+Nearly all pieces of ordinary text are a few bytes long, and for those the lists below beat every
+cleverer structure. tiktoken does the same up to 100 bytes.
 
 Representation
-    By concatenation a pair merges if its letters are those of a token, however
-    they came together. So a token is a stretch of the text, and all there is to
-    keep is where each begins: `starts`, with the end of the text behind them.
+    By concatenation a pair merges if its letters are those of a token, however they came together.
+    So a token is a stretch of the text, and all there is to keep is where each begins: `starts`,
+    with the end of the text behind them. By pair the two tokens matter and not only their letters,
+    so there the tokens themselves are kept (`_scan_pairs`).
 
 Invariant
-    `ranks[i]` is the rank of the pair that begins at `starts[i]`, or `NEVER`
-    where its letters are no token.
+    `ranks[i]` is the rank of the pair that begins at `starts[i]`, or `NEVER` where its letters are
+    no token.
 
 Why this is the same answer
-    `min` and `index` find the lowest rank and, of equals, the leftmost, which
-    is what the definition asks for. A merge changes only the pairs that its
-    two tokens were part of, and exactly those are looked up again.
-
-By pair the two tokens matter and not only their letters, so there the tokens
-themselves are kept (`_scan_pairs`).
+    `min` and `index` find the lowest rank and, of equals, the leftmost, which is what the
+    definition asks for. A merge changes only the pairs that its two tokens were part of, and
+    exactly those are looked up again.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,29 +1,25 @@
 r"""A byte-level vocabulary as `tokenizer.json`, the format of Hugging Face tokenizers.
 
 What is written
-    model            BPE: tokens in the letters of the byte-level alphabet, merges
-                     as a list (`merges_text`), `ignore_merges` for whole pieces
+    model            BPE: tokens in the letters of the byte-level alphabet, merges as a list
+                     (`merges_text`), `ignore_merges` for whole pieces
     normalizer       NFC, where the vocabulary asks for it
     pre-tokenizer    Split by the pattern in Oniguruma's dialect, then ByteLevel
     decoder          ByteLevel
     added tokens     the special tokens
 
-    Special tokens stand in the model's vocabulary as well: the library ignores
-    the ids of added tokens and takes the model's. No merge leads there, and text
-    that spells one is cut out before.
+    Special tokens are in the model's vocabulary as well: the library ignores the ids of added
+    tokens and takes the model's. No merge leads there, and text that spells one is cut out before.
 
 What cannot be written, and is an error
     *Ids* above 2^32-1, and two special tokens with one id.
-    *A special token that an ordinary token could be taken for*: one with the
-    spelling of a token, or in letters of the alphabet beyond ASCII.
+    *A special token that an ordinary token could be taken for*: one with the spelling of a token,
+    or in letters of the alphabet beyond ASCII.
     *A pattern* that Oniguruma cannot say, or whose tables it does not have: see
     `patterns.to_oniguruma`. Oniguruma has its own idea of `\w`.
 
 Where the library differs all the same
-    *Bytes that are no tokens.* Here a text with such a byte is an error; the
-    library drops it.
-    *Special tokens* are always found by the library. Here they must be allowed.
-    *Text that the pattern does not match* is left out by both.
+    It drops bytes that are no tokens, which are errors here. It always finds special tokens.
 
 Source: tokenizers 0.23.3 as executed.
 """

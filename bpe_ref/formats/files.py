@@ -93,7 +93,12 @@ def write_atomically(content: bytes, path: str | os.PathLike[str]) -> None:
     FileNotFoundError: [Errno 2] No such file or directory: 'no such folder/example'
     """
     try:
-        _write_atomically(content, path)
+        final = Path(os.path.realpath(path))
+        if final.exists() and not final.is_file():
+            final.write_bytes(content)  # for a folder, that is the error
+            return
+        with replacing(final) as file:
+            file.write(content)
     except OSError as error:
         raise OSError(error.errno, error.strerror, os.fspath(path)) from None
 
@@ -105,16 +110,6 @@ def write_file(content: bytes, path: str | os.PathLike[str]) -> None:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise VocabularyFileError(f"{path} cannot be written: {reason}") from error
-
-
-def _write_atomically(content: bytes, path: str | os.PathLike[str]) -> None:
-    final = Path(os.path.realpath(path))
-    if final.exists() and not final.is_file():
-        with final.open("wb") as stream:  # for a folder, that is the error
-            stream.write(content)
-        return
-    with replacing(final) as file:
-        file.write(content)
 
 
 @contextmanager

@@ -5,25 +5,24 @@
     h e
 
 Definition
-    The ids of the 256 bytes are 0 to 255 in the order of the byte-level alphabet:
-    first the bytes that are their own letters, then the others. Each merge, in
-    the order of the file, makes the token with the next id. `encoder.json` says
-    the same ids over again, and those of the special tokens. Since every id is
-    a rank, pairs may merge by concatenation, as tiktoken has it.
+    The ids of the 256 bytes are 0 to 255 in the order of the byte-level alphabet: first the bytes
+    that are their own letters, then the others. Each merge, in the order of the file, makes the
+    token with the next id. `encoder.json` repeats these ids, and has those of the special tokens.
+    Since every id is a rank, pairs may merge by concatenation, as tiktoken has it.
 
-Source: `data_gym_to_mergeable_bpe_ranks` in tiktoken/load.py of openai/tiktoken
-0.14.0; encoder.py of openai/gpt-2.
+Source: `data_gym_to_mergeable_bpe_ranks` in tiktoken/load.py of openai/tiktoken 0.14.0; encoder.py
+of openai/gpt-2.
 
 What the source leaves open, and what holds here
-    *Contradictions* between the two files are errors, as in tiktoken; so are two
-    merges that make the same token, which tiktoken takes if the ids fit.
-    *Special tokens* are `<|endoftext|>` and `<|startoftext|>`, if `encoder.json`
-    has them: tiktoken drops these two, here they keep their ids.
-    *Lines.* As in `merges_text`. GPT-2's program and tiktoken drop the first and the
-    last line whatever they are; here the first one must begin with `#version`.
+    *Contradictions* between the two files are errors, as in tiktoken; so are two merges that make
+    the same token, which tiktoken takes if the ids fit.
+    *Special tokens* are `<|endoftext|>` and `<|startoftext|>`, if `encoder.json` has them: tiktoken
+    drops these two, here they keep their ids.
+    *Lines.* As in `merges_text`. GPT-2's program and tiktoken drop the first and the last line
+    whatever they are; here the first one must begin with `#version`.
     *The pattern* is in GPT-2's source, not in the files: pass it as `text`.
-    *By pair or by concatenation* is not the same for every list of merges; GPT-2's
-    program merges by pair. If one could differ from the other, it is an error.
+    *By pair or by concatenation* is not the same for every list of merges; GPT-2's program merges
+    by pair. If one could differ from the other, it is an error.
 """
 
 import json

@@ -1,10 +1,9 @@
 """Read `tokenizer.json`, the file format of Hugging Face tokenizers.
 
 Definition
-    A JSON object with the keys `version` ("1.0"), `truncation`, `padding`,
-    `added_tokens`, `normalizer`, `pre_tokenizer`, `post_processor`, `decoder` and
-    `model`. All may be missing but the model. What they hold is described where
-    it is read, here and in `hugging_face_components`.
+    A JSON object with the keys `version` ("1.0"), `truncation`, `padding`, `added_tokens`,
+    `normalizer`, `pre_tokenizer`, `post_processor`, `decoder` and `model`. All may be missing but
+    the model. What they hold is described where it is read, here and in `hugging_face_components`.
 
     A model has a "type" and a `vocab`. The types and their other fields:
 
@@ -21,17 +20,16 @@ Source: tokenizer/serialization.rs, models/*/serialization.rs and models/mod.rs 
 tokenizers 0.23.3.
 
 What the source leaves open
-    *Merges as text* that start with `#version`: see
-    `Quirks.version_lines_dropped`.
+    *Merges as text* that start with `#version`: see `Quirks.version_lines_dropped`.
     *Null* is refused by the library for `version` and `added_tokens`.
 
 Where the engine differs
-    Unknown keys of a model and of an added token, and keys that come twice, are
-    not seen by the engine; here they are errors, as is everything that is not
-    understood. A model without a type that has `unk_id` must be a Unigram model.
-    Of a score with more than 15 digits, the engine divides the digits, rounded to a float, by a
-    power of ten. About an eighth of the scores that need 17 digits are off by one unit in the last
-    place then, and paths with nearly equal sums may be others. Here scores are read exactly.
+    It does not see unknown keys of a model and of an added token, and keys that come twice; here
+    they are errors, as is everything that is not understood. A model without a type that has
+    `unk_id` must be a Unigram model. Of a score with more than 15 digits, the engine divides the
+    digits, rounded to a float, by a power of ten. About an eighth of the scores that need 17 digits
+    are off by one unit in the last place then, and paths with nearly equal sums may be others. Here
+    scores are read exactly.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,20 +1,18 @@
 """Normalizers, pre-tokenizers, post-processors and decoders, from JSON and to JSON.
 
-A component is a JSON object with its type name under "type" and its fields
-under their names; the classes have the same fields. So one reader serves them
-all: it looks up the class, and reads each field by the type that the class
-declares.
+A component is a JSON object with its type name under "type" and its fields under their names; the
+classes have the same fields. So one reader serves them all: it looks up the class, and reads each
+field by the type that the class declares.
 
-Which fields may be absent is the library's choice, and so are the types that
-files written before there were type names may leave out: `_MAY_BE_ABSENT`,
-`_KNOWN_BY_FIELDS`. Those are recognised by their fields. All that a file says is
-read: what is unknown, here or to the library, is an error.
+Which fields may be absent is the library's choice (`_MAY_BE_ABSENT`). Files written before there
+were type names may leave out some of these; those are recognised by their fields
+(`_KNOWN_BY_FIELDS`).
 
 Where the engine differs
-    It ignores fields that it does not know. Where a post-processor or a decoder
-    lacks a field of its type, the engine tries the other types, so that a
-    `RobertaProcessing` without `trim_offsets` becomes a `BertProcessing`. It also
-    takes a list in the place of some objects. All of these are errors here.
+    It ignores fields that it does not know. Where a post-processor or a decoder lacks a field of
+    its type, the engine tries the other types, so that a `RobertaProcessing` without `trim_offsets`
+    becomes a `BertProcessing`. It also takes a list in the place of some objects. All of these are
+    errors here.
 """
 
 from collections.abc import Callable, Mapping

@@ -4,27 +4,24 @@
     Ġ t
     h e
 
-`merges.txt` has a merge on each line, first merge first, as two tokens and one
-space between them. `vocab.json` has an object from token to id. Tokens are
-written in the letters of the byte-level alphabet (`vocabulary.byte_alphabet`).
-Pairs merge if they are on the list. GPT-2's `vocab.bpe` has the form of
-`merges.txt`.
+`merges.txt` has a merge on each line, first merge first, as two tokens and one space between them.
+`vocab.json` has an object from token to id. Tokens are written in the letters of the byte-level
+alphabet (`vocabulary.byte_alphabet`). Pairs merge if they are on the list. GPT-2's `vocab.bpe` has
+the form of `merges.txt`.
 
 Source: `BPE::read_file` and `BPE::save` of Hugging Face tokenizers 0.23.3
 (tokenizers/src/models/bpe/model.rs).
 
 What the source leaves open, and what holds here
-    *The line `#version`.* See `Quirks.version_lines_dropped`. The very first line,
-    if it begins so, is never a merge; if it does not, it is one, though GPT-2's own
-    program drops it whatever it is.
-    *The last line* may end without a line feed (GPT-2's own program drops it then).
-    An empty line is refused, and so is anything but two tokens and one space.
-    *Special tokens* stand among the others in `vocab.json`, and nothing says
-    which they are. They are ordinary tokens that no merge makes unless they are
-    named to the reader.
+    *The line `#version`.* See `Quirks.version_lines_dropped`. The very first line, if it begins so,
+    is never a merge; if it does not, it is one, though GPT-2's own program drops it in any case.
+    *The last line* may end without a line feed (GPT-2's own program drops it then). An empty line
+    is refused, and so is anything but two tokens and one space.
+    *Special tokens* are among the others in `vocab.json`, and nothing says which they are. They are
+    ordinary tokens that no merge makes unless they are named to the reader.
     *The pattern* is in neither file.
-    *Tokens in other letters* (an end of word, an unknown token in CJK letters)
-    are no bytes: an error, unless they are named as special tokens.
+    *Tokens in other letters* (an end of word, an unknown token in CJK letters) are no bytes: an
+    error, unless they are named as special tokens.
 """
 
 import json

@@ -8,28 +8,23 @@
     116 256
 
 Definition
-    The ids of the 256 bytes are 0 to 255. Behind the first line, which names the
-    format, stand the pattern (an empty line for none), the number of special
-    tokens, and each one with its id. Every further line is a merge of two ids;
-    the merges make the ids 256, 257 and so on.
+    The ids of the 256 bytes are 0 to 255. Behind the first line, which names the format, are the
+    pattern (an empty line for none), the number of special tokens, and each one with its id. Every
+    further line is a merge of two ids; the merges make the ids 256, 257 and so on.
 
 Source: `Tokenizer.save` and `Tokenizer.load` in minbpe/base.py of karpathy/minbpe.
 
 What the source leaves open, and what holds here
-    *White space in a special token.* minbpe writes such a file and cannot read it.
-    Here both are errors.
-    *The pattern* loses white space at its ends when minbpe reads it, and a pattern
-    with line ends breaks the file. Reading does the same here; writing such a
-    pattern is an error.
-    *What minbpe does with it.* `RegexTokenizer.load` keeps the pattern it was made
-    with and ignores the file's; `BasicTokenizer` never cuts. Here the file's
-    pattern is used.
-    *All occurrences at once.* minbpe merges the best pair everywhere before it
-    looks again. As the parts of a merge are always made before it, that is the
-    same as one merge at a time.
-    *Two merges that spell the same token* get two ids in minbpe. A vocabulary here
-    has one id for one string of bytes: an error that says so. So is a merge
-    that comes twice, and one of ids that do not exist yet.
+    *White space in a special token.* minbpe writes such a file and cannot read it. Here both are
+    errors.
+    *The pattern* loses white space at its ends when minbpe reads it, and a pattern with line ends
+    breaks the file. Reading does the same here; writing such a pattern is an error.
+    *What minbpe does with it.* `RegexTokenizer.load` keeps the pattern it was made with and ignores
+    the file's; `BasicTokenizer` never cuts. Here the file's pattern is used.
+    *All occurrences at once.* minbpe merges the best pair everywhere before it looks again. As the
+    parts of a merge are always made before it, that is the same as one merge at a time.
+    *Two merges that spell the same token* get two ids in minbpe. A vocabulary here has one id for
+    one string of bytes, so this is an error, as is a merge that comes twice or has unknown ids.
     *Numbers* are ASCII digits; minbpe reads them with Python's `int`.
     *Line ends* are LF, CR or CR LF.
 """

@@ -1,8 +1,7 @@
 """A vocabulary as one plain JSON file: everything that it means, and nothing else.
 
-Unlike vendors' formats it can say every vocabulary that this package can hold:
-ids that are not ranks, holes, missing bytes, lists of merges with duplicates.
-Keys:
+Unlike vendors' formats it can say every vocabulary that this package can hold: ids that are not
+ranks, holes, missing bytes, lists of merges with duplicates. Keys:
 
 rule            "concatenation" or "pair"
 whole_piece     whether a piece that is a token is taken without merging
@@ -13,9 +12,8 @@ special_tokens  [text, id] each; of two with one id the first is what it decodes
 tokens          [bytes in hex, id, rank] each; by pair the rank is null
 merges          [left id, right id] each, first merge first; by concatenation empty
 
-and, where they are given, `digest` (the sha256 of the meaning, see
-`Vocabulary.digest`, which is then checked), and for people `name` and `why`.
-Whoever writes such a file by hand can leave these three out.
+and, where they are given, `digest` (the sha256 of the meaning, see `Vocabulary.digest`, which is
+then checked), and for people `name` and `why`.
 """
 
 import json

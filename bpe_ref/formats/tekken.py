@@ -6,27 +6,25 @@ r"""Mistral's `tekken.json`: tokens by rank, behind a block of special tokens.
      "special_tokens": [{"rank": 0, "token_str": "<unk>", "is_control": true}, ...]}
 
 Definition
-    There are `default_num_special_tokens` special tokens, whose ids come first;
-    the id of an ordinary token is its rank plus that number. Of `vocab` as many
-    tokens are used as make `default_vocab_size` ids in all. Pairs merge by
-    concatenation, and a piece that is a token is taken whole.
+    There are `default_num_special_tokens` special tokens, whose ids come first; the id of an
+    ordinary token is its rank plus that number. Of `vocab` as many tokens are used as make
+    `default_vocab_size` ids in all. Pairs merge by concatenation, and a piece that is a token is
+    taken whole.
 
-Source: mistralai/mistral-common (23 July 2026),
-src/mistral_common/tokens/tokenizers/tekken.py.
+Source: mistralai/mistral-common (23 July 2026), src/mistral_common/tokens/tokenizers/tekken.py.
 
 What the source leaves open, and what holds here
     *Without a list of special tokens* (versions up to v7) they are the twenty of
-    `OLD_SPECIAL_TOKENS`. A later version must have a list. What is listed fills
-    the first ids; the others are called `<SPECIAL_20>` and so on.
-    *The rank of a special token* must be its place in the list. Mistral's program
-    decodes by place and encodes by rank.
-    *In text* Mistral's program finds no special tokens; they are put between
-    encoded texts. So does `encode` with `special="ordinary"`.
+    `OLD_SPECIAL_TOKENS`. A later version must have a list. What is listed fills the first ids; the
+    others are called `<SPECIAL_20>` and so on.
+    *The rank of a special token* must be its place in the list. Mistral's program decodes by place
+    and encodes by rank.
+    *In text* Mistral's program finds no special tokens; they are put between encoded texts. So does
+    `encode` with `special="ordinary"`.
     *`token_str`, `is_control`, `num_vocab_tokens`, `image`, `audio`, `multimodal`* and
     `model_settings_builder` change nothing about text and are passed over. Any other key is an
     error.
-    *Which token ends a text* is not in the file; Mistral's program looks for the
-    name `</s>`.
+    *Which token ends a text* is not in the file; Mistral's program looks for the name `</s>`.
     *Base64* is checked as in the tiktoken format.
 """
 

@@ -3,24 +3,22 @@
     IQ== 0
     Ig== 1
 
-The rank column is the rank *and* the id. It is not the line number: ranks may
-have holes (p50k_base has no 50256), and lines may stand in any order.
+The rank column is the rank *and* the id. It is not the line number: ranks may have holes (p50k_base
+has no 50256), and lines may be in any order.
 
 What the source leaves open, and what holds here
     *The empty file.* A vocabulary without tokens is refused.
-    *Line ends.* LF or CR LF; the last one may be missing; empty lines are
-    skipped, as in tiktoken.
-    *Base64.* The standard alphabet, padded, without stray bits: a token has
-    exactly one spelling. tiktoken skips foreign characters instead.
-    *Numbers.* ASCII digits only, at most 2^32-1, as tiktoken keeps ranks in 32
-    bits. tiktoken reads them with Python's `int`, which also takes `+1`,
-    `1_0` and the digits of other scripts. (In tiktoken the rank 2^32-1 means
-    "no merge", so a token with that rank is only ever found whole there.)
-    *Duplicates.* A token or a rank that comes twice is refused. tiktoken keeps
-    the later of two equal tokens, and stops at equal ranks.
+    *Line ends.* LF or CR LF; the last one may be missing; empty lines are skipped, as in tiktoken.
+    *Base64.* The standard alphabet, padded, without stray bits: a token has exactly one spelling.
+    tiktoken skips foreign characters instead.
+    *Numbers.* ASCII digits only, at most 2^32-1, as tiktoken keeps ranks in 32 bits. tiktoken reads
+    them with Python's `int`, which also takes `+1`, `1_0` and the digits of other scripts. (In
+    tiktoken the rank 2^32-1 means "no merge", so a token with that rank is only found whole there.)
+    *Duplicates.* A token or a rank that comes twice is refused. tiktoken keeps the later of two
+    equal tokens, and stops at equal ranks.
     *Size.* At most 64 MiB, packed or unpacked; the largest in use has 4 MB.
-    *Compression.* A file that begins like gzip is unpacked first, whatever its
-    name; files are written plain.
+    *Compression.* A file that begins like gzip is unpacked first, whatever its name; files are
+    written plain.
 
 Source: openai/tiktoken 0.14.0, `tiktoken/load.py`, `load_tiktoken_bpe` and `dump_tiktoken_bpe`.
 """

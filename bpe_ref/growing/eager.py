@@ -1,80 +1,65 @@
 """Tokens as early as they are certain: a text comes byte by byte, and may still go on.
 
 Definition
-    After each byte, the tokens emitted so far are exactly the common beginning
-    of the encodings of all texts that start with the bytes so far. (Of one
-    piece: nothing here knows of patterns or special tokens.) `finish` emits the
-    rest. The *delay* is the number of bytes that no emitted token covers yet.
+    After each byte, the tokens emitted so far are exactly the common beginning of the encodings of
+    all texts that start with the bytes so far. (Of one piece: nothing here knows of patterns or
+    special tokens.) `finish` emits the rest. The *delay* is the number of bytes that no emitted
+    token covers yet.
 
 Source: Jiang and Gong, "Incremental BPE Tokenization", ICML 2026
-(https://arxiv.org/abs/2605.30813), eager output; ModelTC's mtc-inc-bpe 0.9.2,
-src/eager.rs. Theirs keeps every place within the longest beginning of a token
-that the text ends with; this one asks of each place whether a token really can
-start there, so it emits exactly what is certain.
+(https://arxiv.org/abs/2605.30813), eager output; ModelTC's mtc-inc-bpe 0.9.2, src/eager.rs. Theirs
+keeps every place within the longest beginning of a token that the text ends with; this one asks of
+each place whether a token really can start there, so it emits exactly what is certain.
 
 The tree of prefixes
-    The encoding of the first n bytes is that of the first s bytes and one more
-    token, its last. So the prefixes form a tree, whose root is the empty one.
-    Call a place s *open* after n bytes if some text that goes on has a border
-    at s and none from s + 1 to n. Such a text has the encoding of the first s
-    bytes as its beginning (tokens up to a border are the encoding of what they
-    cover), and then a token that reaches beyond n. So s is open if some token
-    starts with the bytes from s to n, goes on beyond them, and is compatible
-    with the last token before s; that token is then the rest of such a text.
-    And n itself is open: the text may stop.
+    The encoding of the first n bytes is that of the first s bytes and one more token, its last. So
+    the prefixes form a tree, whose root is the empty one. Call a place s *open* after n bytes if
+    some text that goes on has a border at s and none from s + 1 to n. The encoding of such a text
+    begins with that of the first s bytes (tokens up to a border are the encoding of what they
+    cover), and then has a token that reaches beyond n. So s is open if some token starts with the
+    bytes from s to n, goes on beyond them, and is compatible with the last token before s. And n
+    itself is open: the text may stop.
 
-    What all encodings begin with is therefore the way from the root to the
-    lowest common ancestor of the open places. It is no more than that: the
-    text that stops at n and one that leaves the ancestor otherwise, or passes
-    over n there, have different next tokens.
+    What all encodings begin with is therefore the way from the root to the lowest common ancestor
+    of the open places. It is no more than that: the text that stops at n and one that leaves the
+    ancestor otherwise, or passes over n there, have different next tokens.
 
 Invariant
-    `branches` holds the open places and all their ancestors below the root, each with
-    the number of its children there, one more if it is open itself, and the sum
-    of those children. So an only child can be read off the sum. Everything above
-    the root is emitted.
+    `branches` holds the open places and all their ancestors below the root, each with the number of
+    its children there, one more if it is open itself, and the sum of those children. So an only
+    child can be read off the sum. Everything above the root is emitted.
 
 Why places only close
-    A token that starts at s and reaches beyond n + 1 reaches beyond n. So each
-    place is opened once, closed once, and asked about while it is no further
-    back than the longest token.
+    A token that starts at s and reaches beyond n + 1 reaches beyond n. So each place is opened
+    once, closed once, and asked about while it is no further back than the longest token.
 
 The bound of the delay
-----------------------
+    The greatest delay that any text has, or infinite. A delay of n bytes means two rows of tokens
+    from the same place (the root) over the same bytes. In each row neighbours are compatible. They
+    share no border on the way, for the tokens before a border are determined by it. And both still
+    cover the n-th byte. Any two such rows are a delay: each is the encoding of what it spells.
 
-The greatest delay that any text has, or infinite.
-
-Two rows of tokens
-    A delay of n bytes means two rows of tokens from the same place (the root)
-    over the same bytes. In each row neighbours are compatible. They share no
-    border on the way, for the tokens before a border are determined by it. And
-    both still cover the n-th byte. Any two such rows are a delay: each is the
-    encoding of what it spells.
-
-    Lay them down token by token, always on the row that is behind. All that
-    matters for going on is the last token of each row, and how many bytes the
-    one ahead hangs over: a *state*. From a state with an overhang of d bytes,
-    the row behind goes on with a token that fits after its last one and agrees
-    with the overhang:
+    Lay them down token by token, always on the row that is behind. All that matters for going on is
+    the last token of each row, and how many bytes the one ahead hangs over: a *state*. From a state
+    with an overhang of d bytes, the row behind goes on with a token that fits after its last one
+    and agrees with the overhang:
 
         shorter than d: it stays behind; so many more bytes are delayed.
         longer than d: it is ahead now; d more bytes are delayed.
         just d: the rows meet, so one byte before that the delay ends.
 
-    So the bound is the longest way through these states, and it is infinite if
-    there is a way in a circle, which every lap makes longer.
+    So the bound is the longest way through these states, and it is infinite if there is a way in a
+    circle, which every lap makes longer. This is exact: the bound is reached by the text that the
+    longest way spells.
 
-This is exact: the bound is reached by the text that the longest way spells.
-
-What this leaves open
-    *Whether a bound can be missing at all*: every vocabulary of two letters and
-    up to three longer tokens has one, and so did all that were drawn at random.
-    *Real vocabularies* have more states than one would want to look at, so
-    there is a limit to them.
+    Whether a bound can be missing at all is open: every vocabulary of two letters and up to three
+    longer tokens has one, and so did all that were drawn at random. Real vocabularies have more
+    states than one would want to look at, so there is a limit to them.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from typing import Final
 
 from bpe_ref.encoders.backtracking import trie_of_made_tokens
@@ -291,46 +276,25 @@ def delay_bound(vocabulary: Vocabulary, *, most_states: int = 100_000) -> int | 
     3
     """
     rows = _Rows(vocabulary)
-    further: dict[State, int] = {_MET: 0}  # how many more bytes can be delayed from there
-    underway: set[State] = set()
-    bound = 0
-    for length, first in rows.beginnings():
-        stack: list[tuple[State, Iterator[tuple[int, State]]]] = []
-        if first not in further:
-            stack.append((first, rows.steps(first)))
-            underway.add(first)
-        best: dict[State, int] = {first: 0}
-        while stack:
-            state, steps = stack[-1]
-            for more, following in steps:
-                if following in further:
-                    best[state] = max(best[state], more + further[following])
-                elif following in underway:
-                    return None
-                else:
-                    if len(further) + len(underway) > most_states:
-                        raise ParameterError(
-                            "most_states", most_states, "must be more to settle the delay"
-                        )
-                    # come back for this step's bytes when what follows is known
-                    stack[-1] = (state, _again(more, following, steps))
-                    stack.append((following, rows.steps(following)))
-                    underway.add(following)
-                    best[following] = 0
-                    break
-            else:
-                stack.pop()
-                underway.discard(state)
-                further[state] = best.pop(state)
-        bound = max(bound, length + further[first])
-    return bound
-
-
-def _again(
-    more: int, following: State, steps: Iterator[tuple[int, State]]
-) -> Iterator[tuple[int, State]]:
-    yield more, following
-    yield from steps
+    beginnings = list(rows.beginnings())
+    ways: dict[State, list[tuple[int, State]]] = {_MET: []}
+    waiting = [state for _, state in beginnings]
+    while waiting:
+        state = waiting.pop()
+        if state in ways:
+            continue
+        if len(ways) > most_states:
+            raise ParameterError("most_states", most_states, "must be more to settle the delay")
+        ways[state] = list(rows.steps(state))
+        waiting += [following for _, following in ways[state]]
+    sorter = TopologicalSorter({state: {to for _, to in steps} for state, steps in ways.items()})
+    further: dict[State, int] = {}  # how many more bytes can be delayed from there
+    try:
+        for state in sorter.static_order():  # what follows a state is before it
+            further[state] = max((more + further[to] for more, to in ways[state]), default=0)
+    except CycleError:
+        return None
+    return max((length + further[state] for length, state in beginnings), default=0)
 
 
 class _Rows:

@@ -1,48 +1,38 @@
 """Learn merges from pieces, straight from the definition.
 
-    Start with a token for each byte, and with every piece of the text as a
-    sequence of these. Count all adjacent pairs. The most frequent one becomes
-    the next token: merge it everywhere, left to right. Repeat.
+    Start with a token for each byte, and with every piece of the text as a sequence of these. Count
+    all adjacent pairs. The most frequent one becomes the next token: merge it everywhere, left to
+    right. Repeat.
 
-Source: Sennrich et al., "Neural Machine Translation of Rare Words with Subword
-Units", ACL 2016, section 3.2 and algorithm 1 (https://aclanthology.org/P16-1162).
-`learn_naive` is that definition; `learning.incremental` has the quick one.
+Source: Sennrich et al., "Neural Machine Translation of Rare Words with Subword Units", ACL 2016,
+section 3.2 and algorithm 1 (https://aclanthology.org/P16-1162). `learn_naive` is that definition;
+`learning.incremental` has the quick one.
 
 What the source leaves open
+    *Ties.* Of equally frequent pairs the one with the lowest left id comes first, and of those the
+    one with the lowest right id. Bytes have the ids 0 to 255 and every new token gets the next id,
+    so older tokens win. The order of the texts therefore does not matter. (Hugging Face's trainer
+    and rustbpe choose the same way, with bytes in another order; minbpe and tiktoken's educational
+    module take the pair that was seen first.)
 
-Ties
-    Of equally frequent pairs the one with the lowest left id comes first, and
-    of those the one with the lowest right id. Bytes have the ids 0 to 255 and
-    every new token gets the next id, so older tokens win. The order of the
-    texts therefore does not matter. (Hugging Face's trainer and rustbpe choose
-    the same way, with bytes in another order; minbpe and tiktoken's
-    educational module take the pair that was seen first.)
+    *Overlapping occurrences.* Every place counts: `aaa` holds (a, a) twice, although only one of
+    the two can be merged. That is what the source's own code counts. Merging goes from left to
+    right: `aaa` becomes aa a, as when encoding.
 
-Overlapping occurrences
-    Every place counts: `aaa` holds (a, a) twice, although only one of the two
-    can be merged. That is what the source's own code counts.
+    *A new token that is a token already* cannot come up. Merging everywhere, pair by pair, is what
+    encoding does with the tokens so far. What encoding makes of a stretch of bytes, as long as no
+    merge crosses its borders, depends on the stretch alone. So wherever two adjacent tokens spell
+    the same bytes, they are the same two tokens; and once they are merged, no others ever come to
+    spell these bytes. It follows that to count pairs and to count what they spell is the same, and
+    that encoding *by concatenation* arrives at exactly the state training left.
 
-Merging a pair that overlaps itself
-    From left to right: `aaa` becomes aa a, as when encoding.
-
-A new token that is a token already
-    cannot come up. Merging everywhere, pair by pair, is what encoding does
-    with the tokens so far. What encoding makes of a stretch of bytes, as long
-    as no merge crosses its borders, depends on the stretch alone. So wherever
-    two adjacent tokens spell the same bytes, they are the same two tokens; and
-    once they are merged, no others ever come to spell these bytes. It follows
-    that to count pairs and to count what they spell is the same, and that
-    encoding *by concatenation* arrives at exactly the state training left.
-
-Borders of pieces
-    Nothing is merged across them: pairs are counted inside a piece. A piece
+    *Borders of pieces.* Nothing is merged across them: pairs are counted inside a piece. A piece
     that occurs ten times counts ten times.
 
-When to stop
-    When there are `size` tokens, or when no pair is left that occurs at least
-    `min_count` times and spells at most `max_token_length` bytes. Too little
-    text makes a smaller vocabulary, not an error: `len(vocabulary.tokens)`
-    tells. Without any text there are the 256 bytes.
+    *When to stop*: when there are `size` tokens, or when no pair is left that occurs at least
+    `min_count` times and spells at most `max_token_length` bytes. Too little text makes a smaller
+    vocabulary, not an error: `len(vocabulary.tokens)` tells. Without any text there are the 256
+    bytes.
 """
 
 from collections import Counter

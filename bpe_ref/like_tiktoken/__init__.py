@@ -2,24 +2,22 @@
 
     import bpe_ref.like_tiktoken as tiktoken
 
-Every public function, method, property, default and kind of error is that of
-tiktoken 0.14.0 (https://github.com/openai/tiktoken); what they do is done by
-this package. To run a program that says `import tiktoken` itself:
+Every public function, method, property, default and kind of error is that of tiktoken 0.14.0
+(https://github.com/openai/tiktoken); what they do is done by this package. To run a program that
+says `import tiktoken` itself:
 
     import sys
     import bpe_ref.like_tiktoken
     sys.modules["tiktoken"] = bpe_ref.like_tiktoken
 
 Where it differs
-    Vocabularies are found, never downloaded (see `finding`). Plugins
-    (`tiktoken_ext`) are not looked for: `Encoding(...)` takes any vocabulary.
-    Threads are not used: `num_threads` is checked, and nothing else.
-    Of two special tokens that begin at one place the longer one wins; in
-    tiktoken that is up to a hash table.
-    What comes from tiktoken's own checks (a disallowed special token, an unknown
-    token, name or model) has its kind of error; so has what is of the wrong type.
-    A byte that the vocabulary lacks is a `SymbolError`; tiktoken panics.
-    Of patterns only what can be pinned is taken (see `patterns.pretokenizer`).
+    Vocabularies are found, never downloaded (see `finding`). Plugins (`tiktoken_ext`) are not
+    looked for: `Encoding(...)` takes any vocabulary. Threads are not used: `num_threads` is only
+    checked. Of two special tokens that begin at one place the longer one wins; in tiktoken that is
+    up to a hash table. What comes from tiktoken's own checks (a disallowed special token, an
+    unknown token, name or model) has its kind of error; so has what is of the wrong type. A byte
+    that the vocabulary lacks is a `SymbolError`; tiktoken panics. Of patterns only what can be
+    pinned is taken (see `patterns.pretokenizer`).
 """
 
 from bpe_ref.like_tiktoken.core import Encoding

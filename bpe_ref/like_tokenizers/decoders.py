@@ -22,30 +22,12 @@ __all__ = [
     "WordPiece",
 ]
 
+BPEDecoder = definition.BPEDecoder
 ByteFallback = definition.ByteFallback
+ByteLevel = definition.ByteLevel
 Fuse = definition.Fuse
-
-
-def ByteLevel() -> definition.ByteLevel:
-    """Return the decoder of byte letters."""
-    return definition.ByteLevel(add_prefix_space=True, trim_offsets=True)
-
-
-def Metaspace(
-    replacement: str = "▁", prepend_scheme: str = "always", split: bool = True
-) -> definition.Metaspace:
-    """Return the decoder of replaced spaces."""
-    return definition.Metaspace(replacement, prepend_scheme, split)
-
-
-def BPEDecoder(suffix: str = "</w>") -> definition.BPEDecoder:
-    """Return the decoder of word ends."""
-    return definition.BPEDecoder(suffix)
-
-
-def WordPiece(prefix: str = "##", cleanup: bool = True) -> definition.WordPiece:
-    """Return the decoder of continued words."""
-    return definition.WordPiece(prefix, cleanup)
+Metaspace = definition.Metaspace
+WordPiece = definition.WordPiece
 
 
 def Strip(content: str = " ", left: int = 0, right: int = 0) -> definition.Strip:

@@ -7,8 +7,14 @@ from bpe_ref.components import PreTokenizer
 from bpe_ref.errors import ParameterError
 from bpe_ref.like_tokenizers.inputs import to_pattern
 from bpe_ref.patterns.matches import Regex
-from bpe_ref.pre_tokenizers import byte_level, character_classes, sequence, split_by_pattern
-from bpe_ref.pre_tokenizers.character_classes import BertPreTokenizer, Whitespace, WhitespaceSplit
+from bpe_ref.pre_tokenizers import character_classes, sequence, split_by_pattern
+from bpe_ref.pre_tokenizers.byte_level import ByteLevel
+from bpe_ref.pre_tokenizers.character_classes import (
+    BertPreTokenizer,
+    Digits,
+    Whitespace,
+    WhitespaceSplit,
+)
 from bpe_ref.pre_tokenizers.metaspace import Metaspace
 from bpe_ref.pre_tokenizers.split_by_pattern import CharDelimiterSplit, FixedLength
 from bpe_ref.pre_tokenizers.unicode_scripts import UnicodeScripts
@@ -35,18 +41,6 @@ _BEHAVIORS = {
     "merged_with_next": "MergedWithNext",
     "contiguous": "Contiguous",
 }
-
-
-def ByteLevel(
-    add_prefix_space: bool = True, trim_offsets: bool = True, use_regex: bool = True
-) -> byte_level.ByteLevel:
-    """Return the pre-tokenizer of byte letters."""
-    return byte_level.ByteLevel(add_prefix_space, trim_offsets, use_regex)
-
-
-def Digits(individual_digits: bool = False) -> character_classes.Digits:
-    """Return the pre-tokenizer that cuts out digits."""
-    return character_classes.Digits(individual_digits)
 
 
 def Punctuation(behavior: str = "isolated") -> character_classes.Punctuation:

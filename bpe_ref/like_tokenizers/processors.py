@@ -10,6 +10,7 @@ from bpe_ref.errors import VocabularyError
 from bpe_ref.post_processors.templates import Piece, SequencePiece, SpecialToken, parse_template
 
 BertProcessing = definition.BertProcessing
+RobertaProcessing = definition.RobertaProcessing
 
 
 def ByteLevel(
@@ -21,16 +22,6 @@ def ByteLevel(
     return definition.ByteLevel(
         *(True if flag is None else flag for flag in (add_prefix_space, trim_offsets, use_regex))
     )
-
-
-def RobertaProcessing(
-    sep: tuple[str, int],
-    cls: tuple[str, int],
-    trim_offsets: bool = True,
-    add_prefix_space: bool = True,
-) -> definition.RobertaProcessing:
-    """Return RoBERTa's post-processor."""
-    return definition.RobertaProcessing(sep, cls, trim_offsets, add_prefix_space)
 
 
 def Sequence(processors: Iterable[definition.PostProcessor]) -> definition.PostProcessorSequence:

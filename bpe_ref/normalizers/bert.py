@@ -2,20 +2,18 @@
 
 Definition
     In this order: with `clean_text`, U+0000, U+FFFD and control characters are left out and white
-    space becomes plain spaces; with `handle_chinese_chars`, each ideograph gets a
-    space before and after it; with `strip_accents`, the text is put in NFD and
-    its nonspacing marks are left out; with `lowercase`, capitals become small.
-    Where `strip_accents` is None, it is as `lowercase`.
+    space becomes plain spaces; with `handle_chinese_chars`, each ideograph gets a space before and
+    after it; with `strip_accents`, the text is put in NFD and its nonspacing marks are left out;
+    with `lowercase`, capitals become small. Where `strip_accents` is None, it is as `lowercase`.
 
 Source: normalizers/bert.rs of Hugging Face tokenizers 0.23.3.
 
 What the source leaves open
-    *Control characters* are the categories Cc, Cf and Co of Unicode 8, but for
-    tab, line feed and carriage return: private letters vanish, and what is not
-    assigned stays. So U+000B, U+000C and U+0085, which are both, vanish.
-    *Ideographs* are eight ranges, that of U+2B740 to U+2B81F among them and
-    U+2B820 to U+2B91F not. *Nonspacing marks* are of Unicode 8 too, where
-    the Hanunoo vowel U+1734 still was one.
+    *Control characters* are the categories Cc, Cf and Co of Unicode 8, but for tab, line feed and
+    carriage return: private letters vanish, and what is not assigned stays. So U+000B, U+000C and
+    U+0085, which are both, vanish.
+    *Ideographs* are eight ranges, that of U+2B740 to U+2B81F among them and U+2B820 to U+2B91F not.
+    *Nonspacing marks* are of Unicode 8 too, where the Hanunoo vowel U+1734 still was one.
 """
 
 from dataclasses import dataclass
@@ -24,7 +22,7 @@ from bpe_ref.aligned_text import AlignedText, Change
 from bpe_ref.errors import ParameterError
 from bpe_ref.normalizers.normalization_forms import NFD, to_form
 from bpe_ref.normalizers.normalizer_tables import one_of
-from bpe_ref.normalizers.rewriting import Lowercase, lowercase, rewritten, without
+from bpe_ref.normalizers.rewriting import Lowercase, cleaned, lowercase, without
 from bpe_ref.parameters import check_flag
 
 
@@ -51,7 +49,7 @@ class BertNormalizer:
     def normalize(self, text: AlignedText) -> AlignedText:
         """Return the text cleaned."""
         if self.clean_text:
-            text = _cleaned(text)
+            text = cleaned(text, one_of("BERT_REMOVED"), one_of("BERT_SPACES"))
         if self.handle_chinese_chars:
             text = _spaced(text)
         if self._strips_accents():
@@ -71,14 +69,6 @@ class BertNormalizer:
 
     def _strips_accents(self) -> bool:
         return self.lowercase if self.strip_accents is None else self.strip_accents
-
-
-def _cleaned(text: AlignedText) -> AlignedText:
-    kept = without(text, one_of("BERT_REMOVED"))
-    spaces = one_of("BERT_SPACES")
-    if not kept.starts_with_insertion and not spaces.search(kept.text):
-        return kept
-    return rewritten(kept, lambda character: spaces.sub(" ", character))
 
 
 def _spaced(text: AlignedText) -> AlignedText:

@@ -7,28 +7,25 @@ Definition
     2. the trie, a double array of 32-bit units, little-endian;
     3. the replacements, in UTF-8, each followed by a NUL.
 
-    The trie maps the UTF-8 bytes of a string to the place of its replacement
-    in part 3.
+    The trie maps the UTF-8 bytes of a string to the place of its replacement in part 3.
 
 The trie (darts-clone, Susumu Yata, https://github.com/s-yata/darts-clone)
-    A node is a position in the array and the unit there. The node's children
-    lie around its base, which is `position ^ offset(unit)`: the child by byte
-    `b` at `base ^ b`, if the unit there has the label `b`; the node's value at
-    `base`, if the unit has a leaf (bit 8). Bits 0 to 7 are the label, bits 10
-    to 30 the offset, times 256 if bit 9 is set. A unit with bit 31 is a value.
+    A node is a position in the array and the unit there. The node's children lie around its base,
+    which is `position ^ offset(unit)`: the child by byte `b` at `base ^ b`, if the unit there has
+    the label `b`; the node's value at `base`, if the unit has a leaf (bit 8). Bits 0 to 7 are the
+    label, bits 10 to 30 the offset, times 256 if bit 9 is set. A unit with bit 31 is a value.
 
 Invariant
-    Every node's children are in the array. A byte changes only the last eight
-    bits of a position, so this holds if the block of 256 units around each base
-    does: `Charsmap` checks that once, and a search needs no more checks. Each
-    step of a search takes one byte, so it ends.
+    Every node's children are in the array. A byte changes only the last eight bits of a position,
+    so this holds if the block of 256 units around each base does: `Charsmap` checks that once, and
+    a search needs no more checks. Each step of a search takes one byte, so it ends.
 
 What the source leaves open
-    NUL ends every search: no rule can hold one. A place that points into a
-    replacement gives the rest of it.
+    NUL ends every search: no rule can hold one. A place that points into a replacement gives the
+    rest of it.
 
-Source: `Normalizer::DecodePrecompiledCharsMap` in src/normalizer.cc of
-google/sentencepiece 0.2.3; the crate spm_precompiled of Hugging Face.
+Source: `Normalizer::DecodePrecompiledCharsMap` in src/normalizer.cc of google/sentencepiece 0.2.3;
+the crate spm_precompiled of Hugging Face.
 """
 
 import struct

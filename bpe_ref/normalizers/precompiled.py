@@ -1,25 +1,23 @@
 """`Precompiled`: the rewrite rules of a SentencePiece model.
 
 Definition
-    SentencePiece goes through the text from left to right and replaces, at
-    each place, the longest match of a rule; what no rule matches stays. That is
-    what happens under `STRICT`.
+    SentencePiece goes through the text from left to right and replaces, at each place, the longest
+    match of a rule; what no rule matches stays. That is what happens under `STRICT`.
 
 Where the engine differs
-    It goes through the text by grapheme clusters. A cluster shorter than six
-    bytes that begins with a match is replaced as a whole, by the replacement for the
-    *shortest* match; what else is in the cluster is lost. Any other cluster is
-    taken character by character, and each that begins with a match is replaced
-    in the same way. Rules from more than one cluster never apply.
+    It goes through the text by grapheme clusters. A cluster shorter than six bytes that begins with
+    a match is replaced as a whole, by the replacement for the *shortest* match; what else is in the
+    cluster is lost. Any other cluster is taken character by character, and each that begins with a
+    match is replaced in the same way. Rules from more than one cluster never apply.
 
-    Its alignment counts characters: if something becomes longer, its last characters are
-    inserted; if shorter, the last character written so far is said to have removed
-    those after it. So where something that vanishes stands at the very
-    beginning, it is forgotten, and every later character stands for the one before its own;
-    and where it stands after an inserted character, that one stands for it.
+    Its alignment counts characters: if something becomes longer, its last characters are inserted;
+    if shorter, the last character written so far is said to have removed those after it. So where
+    something that vanishes is at the very beginning, it is forgotten, and every later character
+    stands for the one before its own; and where it is after an inserted character, that one stands
+    for it.
 
-Source: normalizers/precompiled.rs of Hugging Face tokenizers 0.23.3, and its crate
-spm_precompiled 0.1; `Normalizer` in src/normalizer.cc of google/sentencepiece for the definition.
+Source: normalizers/precompiled.rs of Hugging Face tokenizers 0.23.3, and its crate spm_precompiled
+0.1; `Normalizer` in src/normalizer.cc of google/sentencepiece for the definition.
 """
 
 import base64

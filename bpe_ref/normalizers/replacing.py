@@ -1,21 +1,22 @@
 """`Prepend` and `Replace`: text is put before the text, or in the place of each match.
 
 Definition
-    `Prepend` puts its text before a text that is not empty; what it puts there
-    stands for what the first character stands for. `Replace` puts `content` in the place of
-    each match of `pattern`; it stands for what the character before the match's
-    end stands for, which is the last one matched, or if the match is empty the one before it.
+    `Prepend` puts its text before a text that is not empty; what it puts there stands for what the
+    first character stands for. `Replace` puts `content` in the place of each match of `pattern`; it
+    stands for what the character before the match's end stands for, which is the last one matched,
+    or if the match is empty the one before it.
 
 Source: normalizers/prepend.rs and replace.rs of Hugging Face tokenizers 0.23.3.
 
 What the source leaves open
     *A match at the very beginning that is empty* has no character before it. In the engine,
-    `content` then stands for nothing there, and most normalizers that come after
-    it repeat the text's beginning, or crash: see `AlignedText`. Under
-    `STRICT` it stands for what the first character stands for, as with `Prepend`.
+    `content` then stands for nothing there, and most normalizers that come after it repeat the
+    text's beginning, or crash: see `AlignedText`. Under `STRICT` it stands for what the first
+    character stands for, as with `Prepend`.
     *An empty text to prepend* makes the first character stand for nothing, with the same effect;
-    not so under `STRICT`. *An empty text as pattern* matches before
-    every character and at the end. *Groups* cannot be referred to in `content`.
+    not so under `STRICT`.
+    *An empty text as pattern* matches before every character and at the end.
+    *Groups* cannot be referred to in `content`.
 """
 
 from dataclasses import dataclass

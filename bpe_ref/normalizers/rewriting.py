@@ -72,6 +72,19 @@ def without(text: AlignedText, unwanted: re.Pattern[str]) -> AlignedText:
     return text.transform(changes, removed_first)
 
 
+def cleaned(text: AlignedText, unwanted: re.Pattern[str], spaces: re.Pattern[str]) -> AlignedText:
+    """Return the text without unwanted characters, and with plain spaces for some others.
+
+    >>> import re
+    >>> cleaned(AlignedText.of("-a_"), re.compile("-"), re.compile("_")).text
+    'a '
+    """
+    kept = without(text, unwanted)
+    if not kept.starts_with_insertion and not spaces.search(kept.text):
+        return kept
+    return rewritten(kept, lambda character: spaces.sub(" ", character))
+
+
 def lowercase(text: str) -> str:
     """Return the text in small letters.
 
@@ -114,10 +127,7 @@ class Nmt:
 
     def normalize(self, text: AlignedText) -> AlignedText:
         """Return the text cleaned."""
-        kept = without(text, _REMOVED)
-        if not kept.starts_with_insertion and not _SPACES.search(kept.text):
-            return kept
-        return rewritten(kept, lambda character: _SPACES.sub(" ", character))
+        return cleaned(text, _REMOVED, _SPACES)
 
     def normalize_text(self, text: str) -> str:
         """Return the text only."""

@@ -1,33 +1,29 @@
 """SentencePiece's normalization: text to the string that is cut into pieces.
 
 Definition
-    The text is read from left to right. Where a user-defined piece starts, the
-    longest one is copied; elsewhere the longest key of the character map is
-    replaced, and where there is none, one character is copied. Then, as the
-    model says,
+    The text is read from left to right. Where a user-defined piece starts, the longest one is
+    copied; elsewhere the longest key of the character map is replaced, and where there is none, one
+    character is copied. Then, as the model says,
 
-    remove_extra_whitespaces   spaces at both ends go, and of several in a row
-                               one is left
+    remove_extra_whitespaces   spaces at both ends go, and of several in a row one is left
     add_dummy_prefix           a space is put in front (or behind)
     escape_whitespaces         each space is written as U+2581
 
-Source: `Normalizer::Normalize` in src/normalizer.cc of google/sentencepiece;
-the wheel 0.2.3 as executed.
+Source: `Normalizer::Normalize` in src/normalizer.cc of google/sentencepiece; the wheel 0.2.3 as
+executed.
 
 What the source leaves open, and what it does
-    *The empty text* stays empty: nothing is put in front of it. So does a text
-    of spaces only, if extra ones are removed; if not, it gets its space.
-    *Space* is U+0020 after the map, nothing else. Without a map a tab or a
-    no-break space is a character like any other. With escaping, a U+2581 in the
-    text cannot be told from a space afterwards; at the end of the text it is
-    removed like one, at the start it is not.
-    *Spaces inside a user-defined piece* are escaped, so that it may not be found
-    again when the string is cut. If it starts with spaces, and one came before,
-    it loses them.
-    *Several spaces* are those next to each other after the map. A map that
-    removes characters (of control characters, say) does not part them.
-    *Origins.* What a key is replaced by comes from where the key starts, and
-    ends where the next character comes from.
+    *The empty text* stays empty: nothing is put in front of it. So does a text of spaces only, if
+    extra ones are removed; if not, it gets its space.
+    *Space* is U+0020 after the map, nothing else. Without a map a tab or a no-break space is a
+    character like any other. With escaping, a U+2581 in the text cannot be told from a space
+    afterwards; at the end of the text it is removed like one, at the start it is not.
+    *Spaces inside a user-defined piece* are escaped, so that it may not be found again when the
+    string is cut. If it starts with spaces, and one came before, it loses them.
+    *Several spaces* are those next to each other after the map. A map that removes characters (of
+    control characters, say) does not part them.
+    *Origins.* What a key is replaced by comes from where the key starts, and ends where the next
+    character comes from.
 """
 
 from dataclasses import dataclass

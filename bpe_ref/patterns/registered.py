@@ -35,7 +35,8 @@ _CONTRACTION: Final = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 _UPPER: Final = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"
 _LOWER: Final = r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
 _NOT_A_WORD: Final = r"[^\r\n\p{L}\p{N}]?"
-_LAST_SPACES: Final = (
+_WHITE_SPACE: Final = (
+    (r"\s*[\r\n]+", "white space up to its last line end"),
     (r"\s+(?!\S)", "white space but for its last character, which belongs to the next word"),
     (r"\s+", "white space that is left: one character before a word"),
 )
@@ -77,8 +78,7 @@ PATTERNS: Final[Mapping[str, PublishedPattern]] = MappingProxyType(
                 ),
                 (r"\p{N}{1,3}", "up to three digits"),
                 (r" ?[^\s\p{L}\p{N}]+[\r\n/]*", "symbols, a space before, line ends and / behind"),
-                (r"\s*[\r\n]+", "white space up to its last line end"),
-                *_LAST_SPACES,
+                *_WHITE_SPACE,
             )
         ),
         "voyage3": PublishedPattern(
@@ -89,8 +89,7 @@ PATTERNS: Final[Mapping[str, PublishedPattern]] = MappingProxyType(
                 (_NOT_A_WORD + r"\p{L}+", "letters, with one space or symbol before them"),
                 (r"\p{N}", "one digit"),
                 (r" ?[^\s\p{L}\p{N}]+[\r\n]*", "symbols, a space before them, line ends behind"),
-                (r"\s*[\r\n]+", "white space up to its last line end"),
-                *_LAST_SPACES,
+                *_WHITE_SPACE,
             )
         ),
         "llama3": PublishedPattern(
@@ -99,8 +98,7 @@ PATTERNS: Final[Mapping[str, PublishedPattern]] = MappingProxyType(
                 (_NOT_A_WORD + r"\p{L}+", "letters, with one space or symbol before them"),
                 (r"\p{N}{1,3}", "up to three digits"),
                 (r" ?[^\s\p{L}\p{N}]+[\r\n]*", "symbols, a space before them, line ends behind"),
-                (r"\s*[\r\n]+", "white space up to its last line end"),
-                *_LAST_SPACES,
+                *_WHITE_SPACE,
             )
         ),
         "tekken": PublishedPattern(
@@ -109,8 +107,7 @@ PATTERNS: Final[Mapping[str, PublishedPattern]] = MappingProxyType(
                 (f"{_NOT_A_WORD}{_UPPER}+{_LOWER}*", "a word in capital letters"),
                 (r"\p{N}", "one digit"),
                 (r" ?[^\s\p{L}\p{N}]+[\r\n/]*", "symbols, a space before, line ends and / behind"),
-                (r"\s*[\r\n]+", "white space up to its last line end"),
-                *_LAST_SPACES,
+                *_WHITE_SPACE,
             )
         ),
     }

@@ -320,8 +320,8 @@ class RobertaProcessing:
 
     sep: NamedId
     cls: NamedId
-    trim_offsets: bool
-    add_prefix_space: bool
+    trim_offsets: bool = True
+    add_prefix_space: bool = True
 
     def __post_init__(self) -> None:
         """Refuse what is no token, and what is not a bool."""

@@ -1,29 +1,27 @@
 r"""`ByteLevel`: cut as GPT-2 does, and write each byte as a letter.
 
 Definition
-    1. If `add_prefix_space`, prepend a space, unless the text is empty or
-       starts with one.
-    2. If `use_regex`, cut with GPT-2's pattern: each match is a piece. It
-       matches every text completely.
-    3. Write each character of each piece as the letters of its UTF-8 bytes
-       (`byte_alphabet`). All of them stand for the character.
+    1. If `add_prefix_space`, prepend a space, unless the text is empty or starts with one.
+    2. If `use_regex`, cut with GPT-2's pattern: each match is a piece. It matches every text
+       completely.
+    3. Write each character of each piece as the letters of its UTF-8 bytes (`byte_alphabet`). All
+       of them stand for the character.
 
     `trim_offsets` is for the post-processor of the same name.
 
-Source: pre_tokenizers/byte_level.rs of Hugging Face tokenizers 0.23.3; the
-pattern is that of encoder.py of OpenAI's gpt-2 (2019).
+Source: pre_tokenizers/byte_level.rs of Hugging Face tokenizers 0.23.3; the pattern is that of
+encoder.py of OpenAI's gpt-2 (2019).
 
 What the source leaves open
     *Tables*: the library's regular expressions are Oniguruma's, of Unicode 16.0.
     *In a `Sequence`*, step 1 applies to every piece, not to the first only.
 
 Where the engine differs
-    A normalizer may insert text before everything, where no character of the
-    original is near: a `Replace` with a pattern that matches the empty text, as
-    `^` does. The library panics at the letters of such a text, or, where the
-    inserted text is a piece of its own, writes it twice: as letters, and again
-    as it was. `cut` does as `AlignedText.transform` does there; `cut_text`, which
-    does not know, writes it as letters, once.
+    A normalizer may insert text before everything, where no character of the original is near: a
+    `Replace` with a pattern that matches the empty text, as `^` does. The library panics at the
+    letters of such a text, or, where the inserted text is a piece of its own, writes it twice: as
+    letters, and again as it was. `cut` does as `AlignedText.transform` does there; `cut_text`,
+    which does not know, writes it as letters, once.
 """
 
 from dataclasses import dataclass
@@ -51,8 +49,8 @@ class ByteLevel:
     ['ĠnÃ©', 'Ġit', "'s"]
     """
 
-    add_prefix_space: bool
-    trim_offsets: bool
+    add_prefix_space: bool = True
+    trim_offsets: bool = True
     use_regex: bool = True
 
     def __post_init__(self) -> None:

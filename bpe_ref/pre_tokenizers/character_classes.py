@@ -1,8 +1,8 @@
 r"""Cut a text at the characters of a class: digits, punctuation, white space.
 
 Definition
-    Every character of the class is a match on its own, and `splitting` says
-    what becomes of matches. `CharacterClass.find` is this.
+    Every character of the class is a match on its own, and `splitting` says what becomes of
+    matches. `CharacterClass.find` is this.
 
     `Digits`            numbers, `Isolated` if `individual_digits`, else `Contiguous`
     `Punctuation`       punctuation, with any behavior
@@ -17,13 +17,12 @@ The fast way
     `CharacterClass.cut` searches with it.
 
 Why this is the same answer
-    A run of n members before another character yields, with `Removed`,
-    nothing; with `Isolated` n pieces; with `Contiguous` one. With
-    `MergedWithPrevious` the first member ends the piece before the run, if there
-    is one, and each other is alone: `O+M?|M`, as a run of others is taken
-    together with the member behind it. `MergedWithNext` is the mirror image: the
-    last member begins the piece after the run, and it is found from the left
-    because `M?O+` fails at every member but the last.
+    A run of n members before another character yields, with `Removed`, nothing; with `Isolated` n
+    pieces; with `Contiguous` one. With `MergedWithPrevious` the first member ends the piece before
+    the run, if there is one, and each other is alone: `O+M?|M`, as a run of others is taken
+    together with the member behind it. `MergedWithNext` is the mirror image: the last member begins
+    the piece after the run, and it is found from the left because `M?O+` fails at every member but
+    the last.
 
 Source: `impl Pattern for Fn(char) -> bool` in tokenizer/pattern.rs, and pre_tokenizers/digits.rs,
 punctuation.rs, bert.rs and whitespace.rs of Hugging Face tokenizers 0.23.3. The classes are pinned
@@ -123,7 +122,7 @@ class Digits:
     ['a', '1', '2']
     """
 
-    individual_digits: bool
+    individual_digits: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what is not a bool."""

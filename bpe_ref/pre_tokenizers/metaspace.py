@@ -2,23 +2,21 @@
 
 Definition
     1. Replace each space by `replacement`.
-    2. Prepend one more, unless the text is empty or starts with it already:
-       always, or only to a piece from the beginning of the original (`first`),
-       or never, as `prepend_scheme` says.
+    2. Prepend one more, unless the text is empty or starts with it already: always, or only to a
+       piece from the beginning of the original (`first`), or never, as `prepend_scheme` says.
     3. If `split`, cut with behavior `MergedWithNext` at each replacement.
 
 Source: pre_tokenizers/metaspace.rs of Hugging Face tokenizers 0.23.3.
 
 What the source leaves open
-    A replacement that the text held from the start is treated like a space.
-    *Beginning of the original* is where the piece's part of it begins at 0: in
-    a `Sequence`, several pieces may do so, when one original character became
-    many; none does, when the first character was removed.
+    A replacement that the text held from the start is treated like a space. *Beginning of the
+    original* is where the piece's part of it begins at 0: in a `Sequence`, several pieces may do
+    so, when one original character became many; none does, when the first character was removed.
 
 Where old files differ
-    `str_rep` is read and ignored. `add_prefix_space` is only compared: false
-    contradicts every scheme but `never`, the scheme being `always` where the
-    file has none, and is an error; true contradicts nothing, not even `never`.
+    `str_rep` is read and ignored. `add_prefix_space` is only compared: false contradicts every
+    scheme but `never`, the scheme being `always` where the file has none, and is an error; true
+    contradicts nothing, not even `never`.
 """
 
 from dataclasses import InitVar, dataclass, replace

@@ -1,8 +1,8 @@
 """Cut a text at the matches of a pattern, in one of five ways.
 
 Definition
-    The matches and the stretches between them cover the text in order. What
-    becomes of them is the *behavior*:
+    The matches and the stretches between them cover the text in order. What becomes of them is the
+    *behavior*:
 
     Removed             the stretches are the pieces, matches are dropped
     Isolated            each stretch and each match is a piece
@@ -12,16 +12,15 @@ Definition
 
     Cutting `a--b` at `-` gives `a b`, `a - - b`, `a -- b`, `a- - b`, `a - -b`.
 
-Source: `SplitDelimiterBehavior` and `NormalizedString::split` of Hugging Face
-tokenizers 0.23.3 (tokenizers/src/tokenizer/normalizer.rs).
+Source: `SplitDelimiterBehavior` and `NormalizedString::split` of Hugging Face tokenizers 0.23.3
+(tokenizers/src/tokenizer/normalizer.rs).
 
 What the source leaves open
-    *A match beside a match* is not merged with it: of a run, only the first
-    joins the piece before (the last one the piece after), each other match is
-    a piece. *A match with nothing to join*, at the beginning (end) of the text,
-    is a piece. *Empty matches* are counted as matches before empty pieces are
-    dropped: an empty match that joins the piece before it keeps the next one
-    from doing so. *Inverted*, matches and stretches change their roles.
+    *A match beside a match* is not merged with it: of a run, only the first joins the piece before
+    (the last one the piece after), each other match is a piece. *A match with nothing to join*, at
+    the beginning (end) of the text, is a piece. *Empty matches* are counted as matches before empty
+    pieces are dropped: an empty match that joins the piece before it keeps the next one from doing
+    so. *Inverted*, matches and stretches change their roles.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,20 +1,19 @@
 """`UnicodeScripts`: cut where the script of the letters changes.
 
 Definition
-    Every character belongs to one script, or to none. A piece begins at every
-    character whose script is not that of the last character before it that
-    has one, and reaches to the next such place. Characters without a script
-    therefore stay with what is before them.
+    Every character belongs to one script, or to none. A piece begins at every character whose
+    script is not that of the last character before it that has one, and reaches to the next such
+    place. Characters without a script therefore stay with what is before them.
 
-Source: pre_tokenizers/unicode_scripts/ of Hugging Face tokenizers 0.23.3, after
-SentencePiece's trainer. The table is its own, of about Unicode 9, measured by
-`authoring/tables/make_tokenizers_tables.py`. Hiragana, katakana and the mark U+30FC count as
-Han there; the space has no script, and neither has what that table does not
-know. Digits and punctuation are of a script of their own, Common.
+Source: pre_tokenizers/unicode_scripts/ of Hugging Face tokenizers 0.23.3, after SentencePiece's
+trainer. The table is its own, of about Unicode 9, measured by
+`authoring/tables/make_tokenizers_tables.py`. Hiragana, katakana and the mark U+30FC count as Han
+there; the space has no script, and neither has what that table does not know. Digits and
+punctuation are of a script of their own, Common.
 
 What the source leaves open
-    *What stands before the first character that has a script* is in no piece:
-    leading spaces vanish, and so does a text without any script.
+    *What is before the first character that has a script* is in no piece: leading spaces vanish,
+    and so does a text without any script.
 """
 
 from bisect import bisect_right

@@ -1,20 +1,17 @@
 """A vocabulary: tokens, merge rule, special tokens, and how text is cut for it.
 
 Representation
-    Every token has an id, the bytes it decodes to, and a *spelling*: its
-    symbols, one letter each. Here symbols are bytes, and the letter of a byte
-    is the character with the same number, so `spelling` is
-    `token_bytes.decode("latin-1")`. Encoders see letters and ids only, so they
-    need not know what a symbol is.
+    Every token has an id, the bytes it decodes to, and a *spelling*: its symbols, one letter each.
+    Here symbols are bytes, and the letter of a byte is the character with the same number, so
+    `spelling` is `token_bytes.decode("latin-1")`. Encoders see letters and ids only, so they need
+    not know what a symbol is.
 
 Rank and id
-    are two numbers. The rank orders merges, the id is what comes out. Ids may
-    have holes and need not be in rank order (DeepSeek puts its special tokens
-    at 0 and 1; p50k_base has no 50256).
+    are two numbers. The rank orders merges, the id is what comes out. Ids may have holes and need
+    not be in rank order (DeepSeek puts its special tokens at 0 and 1; p50k_base has no 50256).
 
-Two special tokens may share an id (o200k_harmony calls 200018 both
-`<|endofprompt|>` and `<|reserved_200018|>`); the one listed first is what the
-id decodes to. No other two tokens may.
+Two special tokens may share an id (o200k_harmony calls 200018 both `<|endofprompt|>` and
+`<|reserved_200018|>`); the one listed first is what the id decodes to. No other two tokens may.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,35 +1,31 @@
 """An Aho-Corasick automaton: what ends at the end of a text that grows letter by letter.
 
-A trie answers what *starts* at a place, and must look ahead for it. The
-automaton never looks back nor ahead: one state says all that the letters so
-far mean for the letters to come.
+A trie answers what *starts* at a place, and must look ahead for it. The automaton never looks back
+nor ahead: one state says all that the letters so far mean for the letters to come.
 
-Source: Alfred V. Aho and Margaret J. Corasick, "Efficient String Matching: An
-Aid to Bibliographic Search", Communications of the ACM 18(6), 1975.
+Source: Alfred V. Aho and Margaret J. Corasick, "Efficient String Matching: An Aid to Bibliographic
+Search", Communications of the ACM 18(6), 1975.
 
 Representation
-    A state is a string that some entry starts with, by number; 0 is the empty
-    string. `steps[state * KEYS + letter]` is the state with the letter added, if
-    there is one. `falls[state]` is the longest proper suffix that is a state
-    too, and `ends[state]` the longest entry that the state ends with, itself
-    included, or `NOTHING`. `shorter[entry]` leads to the longest entry that is
-    a proper suffix of that entry. `open_lengths[state]` is the length of the
-    longest suffix, itself included, that some entry starts with and goes on
-    beyond.
+    A state is a string that some entry starts with, by number; 0 is the empty string.
+    `steps[state * keys + letter]`, where `keys` is an odd number above all letters, is the state
+    with the letter added, if there is one. `falls[state]` is the longest proper suffix that is a
+    state too, and `ends[state]` the longest entry that the state ends with, itself included, or
+    `NOTHING`. `shorter[entry]` leads to the longest entry that is a proper suffix of that entry.
+    `open_lengths[state]` is the length of the longest suffix, itself included, that some entry
+    starts with and goes on beyond.
 
 Invariant of a search
-    The state is the longest suffix of the text so far that some entry starts
-    with. So every entry that ends here is a suffix of the state, and an
-    entry that begins before the end of the text, and may go on beyond it,
-    begins at most `open_lengths[state]` letters before it.
+    The state is the longest suffix of the text so far that some entry starts with. So every entry
+    that ends here is a suffix of the state, and an entry that begins before the end of the text,
+    and may go on beyond it, begins at most `open_lengths[state]` letters before it.
 
 Why a letter takes constant time, amortised
-    A step makes the state one letter longer, a fall shortens it. There cannot
-    be more falls than steps.
+    A step makes the state one letter longer, a fall shortens it, and there cannot be more falls
+    than steps.
 
-The numbers lie in one dict and in lists of small integers, not in a dict per
-state: the 100,000 tokens of cl100k make 217,000 states, and the garbage
-collector does not look into such tables.
+The numbers are in one dict and in lists of small integers, not in a dict per state: the 100,000
+tokens of cl100k make 217,000 states, and the garbage collector does not look into such tables.
 """
 
 from array import array

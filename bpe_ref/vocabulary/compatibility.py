@@ -1,41 +1,38 @@
-"""Which tokens may stand side by side in an encoding.
+"""Which tokens may be side by side in an encoding.
 
-    Two adjacent tokens are *compatible* if encoding the text of both gives
-    just these two tokens back.
+    Two adjacent tokens are *compatible* if encoding the text of both gives just these two tokens
+    back.
 
 Source: the README of GitHub's `bpe` crate, "Novel Algorithm"
-(https://github.com/github/rust-gems/tree/main/crates/bpe). A sequence of
-tokens is an encoding exactly if its neighbours are compatible, so whoever can
-answer this question fast can encode without ever merging.
+(https://github.com/github/rust-gems/tree/main/crates/bpe). A sequence of tokens is an encoding
+exactly if its neighbours are compatible, so whoever can answer this question fast can encode
+without ever merging.
 
 By definition
     Encode the text of both and compare. That is right for every vocabulary.
 
 At the seam
-    Run the making of both tokens backwards, latest merge first, and look
-    whether the two tokens that meet at the seam would have merged before the
-    merge that was just undone. At equal ranks the left one comes first, so
-    undoing a left token t allows a merge of rank t across the seam (it would
-    have come later), and undoing a right one does not.
+    Run the making of both tokens backwards, latest merge first, and look whether the two tokens
+    that meet at the seam would have merged before the merge that was just undone. At equal ranks
+    the left one comes first, so undoing a left token t allows a merge of rank t across the seam (it
+    would have come later), and undoing a right one does not.
 
 Why the seam test is the same answer, and when
-    Say that a token is *orderly* if merges make it (its own bytes encode to
-    it) and each merge on the way has a higher rank than the two merges that
-    made its parts. Merges inside two orderly tokens then happen in the order
-    of their ranks, and both tokens are made side by side, undisturbed, until
-    something merges across the seam. The tokens x and y meet there until one
-    of them is merged away, which happens at the lower of the two ranks that
-    do so; they merge with each other if their own rank is lower still. The
-    test asks this of each x and y that meet. Which merges there are does not
-    matter beyond that, so the test holds for two orderly tokens of any
-    vocabulary. GitHub's original takes all tokens for orderly, and encodes
-    wrongly where they are not.
+    Say that a token is *orderly* if merges make it (its own bytes encode to it) and each merge on
+    the way has a higher rank than the two merges that made its parts. Merges inside two orderly
+    tokens then happen in the order of their ranks, and both tokens are made side by side,
+    undisturbed, until something merges across the seam. The tokens x and y meet there until one of
+    them is merged away, which happens at the lower of the two ranks that do so; they merge with
+    each other if their own rank is lower still. The test asks this of each x and y that meet. Which
+    merges there are does not matter beyond that, so the test holds for two orderly tokens of any
+    vocabulary. GitHub's original takes all tokens for orderly, and encodes wrongly where they are
+    not.
 
 Only one merge makes a token
-    A run restricted to a stretch of text whose borders nothing has crossed is
-    the run of that stretch alone. So whenever a token comes to be, it does so
-    from the last pair in the run of its own bytes: its *split*. A token whose
-    own bytes do not encode to it never comes to be by merging: it is *dead*.
+    A run restricted to a stretch of text whose borders nothing has crossed is the run of that
+    stretch alone. So whenever a token comes to be, it does so from the last pair in the run of its
+    own bytes: its *split*. A token whose own bytes do not encode to it never comes to be by
+    merging: it is *dead*.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,25 +1,23 @@
 """Byte-pair encoding with a priority queue, in O(n log n).
 
-The naive encoder looks at every pair again after every merge, yet a merge
-changes only the pairs that its two tokens were part of. This encoder
-remembers the others.
+The naive encoder looks at every pair again after every merge, yet a merge changes only the pairs
+that its two tokens were part of. This encoder remembers the others.
 
 Representation
-    Slot `i` starts out holding symbol `i` of the input. Merging two slots
-    stores the result in the left one and empties the right one. `previous`
-    and `following` link the slots still in use, as a doubly linked list.
+    Slot `i` starts out holding symbol `i` of the input. Merging two slots stores the result in the
+    left one and empties the right one. `previous` and `following` link the slots still in use, as a
+    doubly linked list.
 
 Invariant
-    The heap holds every adjacent pair that has a merge. It may also hold
-    *stale* entries, whose slots have since merged with something else;
-    nobody removes those early, they are recognised when they are popped.
+    The heap holds every adjacent pair that has a merge. It may also hold *stale* entries, whose
+    slots have since merged with something else; nobody removes those early, they are recognised
+    when they are popped.
 
 Why this is the same answer
-    Entries compare by rank, then by slot. A result stays in its left slot,
-    so slot order is text order, and the smallest valid entry is the
-    lowest-ranked, leftmost pair: the one the definition asks for. That an
-    entry is valid is seen from its two tokens, not from its slots being in
-    use: with the tokens a, aa, aaa, aaaa the text aaaaa shows the difference.
+    Entries compare by rank, then by slot. A result stays in its left slot, so slot order is text
+    order, and the smallest valid entry is the lowest-ranked, leftmost pair: the one the definition
+    asks for. That an entry is valid is seen from its two tokens, not from its slots being in use:
+    with the tokens a, aa, aaa, aaaa the text aaaaa shows the difference.
 """
 
 from collections.abc import Iterator, Sequence

@@ -21,7 +21,7 @@ Why this is the same answer
 
 import re
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Final, TypeAlias
 
 from bpe_ref.errors import VocabularyError
 from bpe_ref.vocabulary.automata import ROOT, Automaton
@@ -34,27 +34,7 @@ MOST_LETTERS: Final = 1 << 21
 """The most letters of entries that an automaton is built for."""
 
 
-class Matches(Protocol):
-    """The entries that start at each place of one text."""
-
-    def lengths_at(self, place: int) -> Sequence[int]:
-        """Return the lengths of the entries that start there, the longest first."""
-
-    def next_place(self, start: int) -> int | None:
-        """Return a place from `start` on, with none before it at which an entry starts."""
-
-
-class Searcher(Protocol):
-    """Looks for entries in texts."""
-
-    def may_match(self, text: str) -> bool:
-        """Return, at once, whether an entry may start somewhere in the text."""
-
-    def matches(self, text: str) -> Matches:
-        """Return what starts at each place of the text."""
-
-
-def searcher_of(entries: Sequence[str]) -> Searcher:
+def searcher_of(entries: Sequence[str]) -> "Searcher":
     """Return what looks for these entries; none may be empty.
 
     Raises `VocabularyError` for more letters than an automaton can be built for.
@@ -93,10 +73,10 @@ class ByLength:
         self.first_letter = re.compile(f"[{letters}]" if letters else "(?!)")
 
     def may_match(self, text: str) -> bool:
-        """Return whether a first letter is in the text."""
+        """Return, at once, whether an entry may start somewhere in the text."""
         return self.first_letter.search(text) is not None
 
-    def matches(self, text: str) -> Matches:
+    def matches(self, text: str) -> "_MatchesByLength":
         """Return what starts at each place of the text."""
         return _MatchesByLength(self, text)
 
@@ -136,7 +116,7 @@ class ByAutomaton:
         """Return whether there is any text; more only reading it would tell."""
         return bool(text)
 
-    def matches(self, text: str) -> Matches:
+    def matches(self, text: str) -> "_MatchesByAutomaton":
         """Return what starts at each place of the text."""
         return _MatchesByAutomaton(self, text)
 
@@ -161,3 +141,7 @@ class _MatchesByAutomaton:
     def next_place(self, start: int) -> int | None:
         """Return a place from `start` on, with none before it at which an entry starts."""
         return start if start < len(self.longest) else None
+
+
+Searcher: TypeAlias = ByLength | ByAutomaton
+"""Looks for entries in texts."""

@@ -1,14 +1,13 @@
-"""Why two tokens may stand side by side, or where they fail.
+"""Why two tokens may be side by side, or where they fail.
 
-The text of both is encoded, merge by merge, until something merges across the
-seam between them. That merge is the reason: it takes the last token of what
-the left one is made of so far, and the first of what the right one is made of
-so far, and so it undoes whatever was still to come on both sides. (The seam
-test of `compatibility` finds the same merge backwards.)
+The text of both is encoded, merge by merge, until something merges across the seam between them.
+That merge is the reason: it takes the last token of what the left one is made of so far, and the
+first of what the right one is made of so far, and so it undoes whatever was still to come on both
+sides. (The seam test of `compatibility` finds the same merge backwards.)
 
 What this leaves open
-    *A token that merging never makes*, like one with no way to put it together,
-    fails before any merge crosses: its own bytes encode to other tokens.
+    *A token that merging never makes* fails before any merge crosses: its own bytes encode to other
+    tokens.
     *A byte that the vocabulary lacks*: then the text cannot be encoded at all.
 """
 

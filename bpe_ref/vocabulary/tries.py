@@ -1,19 +1,17 @@
 """A trie: of the tokens that start at a place in a text, the longest, and the shorter ones.
 
 Representation
-    A node is a dict from letter to child node. Under the empty string, which
-    is no letter, it holds the value of the longest entry on the way to it.
-    `shorter` leads from each entry to the longest one that is a proper prefix
-    of it. So one walk finds the longest match, and `shorter` lists the others,
-    by falling length, without another look at the text.
+    A node is a dict from letter to child node. Under the empty string, which is no letter, it holds
+    the value of the longest entry on the way to it. `shorter` leads from each entry to the longest
+    one that is a proper prefix of it. So one walk finds the longest match, and `shorter` lists the
+    others, by falling length, without another look at the text.
 
 Invariant
-    Entries go in by alphabet, and there a prefix comes before what it is a
-    prefix of. So when an entry goes in, those that are prefixes of it are all
-    there already for it to inherit from, and those that it is a prefix of are
-    not, so its node is new. (By rising length the same would hold. But
-    neighbours in the alphabet share most of their way and lie close together
-    in memory: the trie is built and searched in four fifths of the time.)
+    Entries go in by alphabet, and there a prefix comes before what it is a prefix of. So when an
+    entry goes in, those that are prefixes of it are all there already for it to inherit from, and
+    those that it is a prefix of are not, so its node is new. (By rising length the same would hold.
+    But neighbours in the alphabet share most of their way and are close together in memory: the
+    trie is built and searched in four fifths of the time.)
 
 To find what *ends* at a place, put the spellings in backwards.
 """

@@ -416,8 +416,8 @@ def draw_picture(engine: Compared, number: float | None) -> str:
         picture += f"<figcaption>{escape(about)}.</figcaption></figure>"
     return (
         f'<section class="draw"><h3>draw</h3><p class="where">{escape(made.profile.name)}</p>'
-        f"<p>{escape(words)}.{escape(drawn)} The book: <span class=lesson>{ABOUT['draw'].lesson}</span>"
-        f"</p>{picture}</section>"
+        f"<p>{escape(words)}.{escape(drawn)} The book: "
+        f"<span class=lesson>{ABOUT['draw'].lesson}</span></p>{picture}</section>"
     )
 
 
