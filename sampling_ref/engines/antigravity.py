@@ -49,10 +49,10 @@ from math import inf
 from sampling_ref.engines.profile import Draw, Greedy, Parameter, Profile, Stage
 from sampling_ref.errors import RowError
 from sampling_ref.numbers.binary32 import all_to_binary32, sum_in_binary32, to_binary32
-from sampling_ref.numbers.orders import Ties, greatest_first
+from sampling_ref.numbers.orders import greatest_first
 from sampling_ref.numbers.plain32 import Plain32, Plain32Row, softmax_in_32_bits
 from sampling_ref.numbers.protocol import Row, Walk
-from sampling_ref.row import Candidates, Number, ReadRow
+from sampling_ref.row import Candidates, Number, ReadRow, Ties
 
 
 class TotalOrderWalk(Walk):

@@ -62,10 +62,9 @@ from typing import TypeAlias
 from sampling_ref.numbers.binary32 import all_to_binary32, to_binary32
 from sampling_ref.numbers.exact import Exact, ExactRow
 from sampling_ref.numbers.llama32 import Llama32, Llama32Row
-from sampling_ref.numbers.orders import Ties
 from sampling_ref.numbers.protocol import OfAll, Row, Surprise, Threshold, Walk, Width, refuse
 from sampling_ref.random.uniforms import libstdcxx_double, libstdcxx_float
-from sampling_ref.row import Candidates, Number
+from sampling_ref.row import Candidates, Number, Ties
 
 Item: TypeAlias = tuple[float, int]
 """A value, and the position it came from."""

@@ -33,13 +33,10 @@ from heapq import heapify, heapreplace
 from math import copysign
 from struct import pack, unpack
 from types import MappingProxyType
-from typing import Literal, TypeAlias, get_args
+from typing import get_args
 
 from sampling_ref.parameters import read_choice, read_whole
-from sampling_ref.row import Candidates, Number, Row, TokenId
-
-Ties: TypeAlias = Literal["lowest id", "highest id", "all"]
-"""Which equals of the last token taken are taken: those of the lowest ids, the highest, all."""
+from sampling_ref.row import Candidates, Number, Row, Ties, TokenId
 
 
 def largest_first(row: Row, ties: Ties = "lowest id") -> list[TokenId]:

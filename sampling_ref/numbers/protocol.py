@@ -26,8 +26,8 @@ from math import inf
 from typing import Any, Literal, Protocol, TypeAlias
 
 from sampling_ref.errors import ParameterError
-from sampling_ref.numbers.orders import Ties, in_order, largest
-from sampling_ref.row import Candidates, Number, ReadRow, all_candidates
+from sampling_ref.numbers.orders import in_order, largest
+from sampling_ref.row import Candidates, Number, ReadRow, Ties, all_candidates
 
 
 @dataclass(frozen=True)

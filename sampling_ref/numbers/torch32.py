@@ -28,10 +28,10 @@ from math import inf, nan, sqrt
 
 from sampling_ref.numbers.binary32 import all_to_binary32, sum_in_binary32, to_binary32
 from sampling_ref.numbers.glibc import expf, expf_of_all, logf
-from sampling_ref.numbers.orders import Ties, largest
+from sampling_ref.numbers.orders import largest
 from sampling_ref.numbers.plain32 import Plain32
 from sampling_ref.numbers.protocol import OfAll, OfEntropy, OfLargest, Row, Threshold, Walk, refuse
-from sampling_ref.row import Candidates, Number, ReadRow, read_possible_logits
+from sampling_ref.row import Candidates, Number, ReadRow, Ties, read_possible_logits
 
 LOWEST = -(2.0**128 - 2.0**104)
 

@@ -43,10 +43,9 @@ from typing import Any, Literal
 from sampling_ref.numbers.exact import EXACT, WeightRow
 from sampling_ref.numbers.exponential_sums import sign_of_sum
 from sampling_ref.numbers.mass import WEIGHT_ERROR, float_gaps
-from sampling_ref.numbers.orders import Ties
 from sampling_ref.numbers.protocol import Numbers
 from sampling_ref.parameters import read_fraction, read_whole
-from sampling_ref.row import Candidates, Number
+from sampling_ref.row import Candidates, Number, Ties
 from sampling_ref.steps.step import rule
 
 SECOND_DIFFERENCE = (1, -2, 1)

@@ -38,11 +38,10 @@ from typing import Literal
 
 from sampling_ref.errors import ParameterError
 from sampling_ref.numbers.exact import EXACT
-from sampling_ref.numbers.orders import Ties
 from sampling_ref.numbers.protocol import Numbers, OfAll
 from sampling_ref.parameters import read_choice, read_fraction, read_whole
 from sampling_ref.random.sources import read_uniform
-from sampling_ref.row import Candidates, Number, TokenId
+from sampling_ref.row import Candidates, Number, Ties, TokenId
 from sampling_ref.steps.step import rule
 
 SINGLE = ("coin", "no coin")

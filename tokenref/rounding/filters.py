@@ -16,8 +16,9 @@ from math import frexp, inf, sqrt
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-from sampling_ref.numbers.orders import Ties, largest, largest_first
+from sampling_ref.numbers.orders import largest, largest_first
 from sampling_ref.numbers.reals import rounded_exp
+from sampling_ref.row import Ties
 from tokenref.rounding.arithmetics import Arithmetic
 
 Values: TypeAlias = Mapping[str, Any]
