@@ -95,7 +95,7 @@ def token_at(
     >>> token_at(row, half, boundary="reach", zero_weight="never", numbers=EXACT)
     4
     """
-    here = numbers.by_shares(candidates)
+    here = numbers.of(candidates, "shares")
     walk = list(range(len(here.values)))
     if zero_weight == "never":
         walk = [place for place in walk if here.values[place] > here.impossible]

@@ -37,7 +37,7 @@ def without_replacement(
     [0, 2]
     """
     candidates = numbers.candidates(row)
-    possible = len(numbers.by_shares(candidates).possible())
+    possible = len(numbers.of(candidates, "shares").possible())
     if read_whole("count", count, 1) > possible:
         rule = f"must be at most the number of tokens that can be drawn, {possible}"
         raise ParameterError("count", count, rule)

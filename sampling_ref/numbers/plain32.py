@@ -30,7 +30,7 @@ from sampling_ref.numbers.binary32 import (
 )
 from sampling_ref.numbers.exact import ExactRow, HeldWeights, WeightRow
 from sampling_ref.numbers.glibc import expf_of_all
-from sampling_ref.numbers.protocol import Held, Numbers, Row, Walk, Width, refuse
+from sampling_ref.numbers.protocol import Compared, Held, Numbers, Row, Walk, Width, refuse
 from sampling_ref.row import Candidates, Number, ReadRow, read_logits, read_possible_logits
 
 
@@ -97,14 +97,12 @@ class Plain32(Numbers):
     def number(self, value: Number) -> Number:
         return Binary32(value)
 
-    def of(self, candidates: Candidates) -> Row:
-        """Return the row of 32-bit logits, on which decisions are exact."""
-        return ExactRow(candidates)
-
-    def by_shares(self, candidates: Candidates, *, whole: bool = False) -> Row:
-        """Return the row of 32-bit probabilities."""
-        shares = softmax_in_32_bits(candidates.logits, candidates.whole if whole else None)
-        return Plain32Row(candidates, shares)
+    def of(self, candidates: Candidates, compared: Compared = "logits") -> Row:
+        """Return the row of 32-bit logits, on which decisions are exact, or of probabilities."""
+        if compared == "logits":
+            return ExactRow(candidates)
+        whole = candidates.whole if compared == "whole shares" else None
+        return Plain32Row(candidates, softmax_in_32_bits(candidates.logits, whole))
 
     def divided(self, candidates: Candidates, temperature: Number) -> Candidates:
         """Return the rounded quotients; an infinite one is an error."""

@@ -30,7 +30,16 @@ from sampling_ref.numbers.binary32 import all_to_binary32, sum_in_binary32, to_b
 from sampling_ref.numbers.glibc import expf, expf_of_all, logf
 from sampling_ref.numbers.orders import largest
 from sampling_ref.numbers.plain32 import Plain32
-from sampling_ref.numbers.protocol import OfAll, OfEntropy, OfLargest, Row, Threshold, Walk, refuse
+from sampling_ref.numbers.protocol import (
+    Compared,
+    OfAll,
+    OfEntropy,
+    OfLargest,
+    Row,
+    Threshold,
+    Walk,
+    refuse,
+)
 from sampling_ref.row import Candidates, Number, ReadRow, Ties, read_possible_logits
 
 LOWEST = -(2.0**128 - 2.0**104)
@@ -169,11 +178,8 @@ class Torch32(Plain32):
         """Return a parameter as it is: torch rounds it where it meets a row."""
         return value
 
-    def of(self, candidates: Candidates) -> Row:
-        return Torch32Row(candidates)
-
-    def by_shares(self, candidates: Candidates, *, whole: bool = False) -> Row:
-        if whole:
+    def of(self, candidates: Candidates, compared: Compared = "logits") -> Row:
+        if compared == "whole shares":
             raise refuse("base", "the whole row", "torch's 32 bits")
         return Torch32Row(candidates)
 

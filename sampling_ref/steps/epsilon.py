@@ -50,5 +50,5 @@ def epsilon(
     """
     read_whole("least", least, 0)
     share = read_fraction("cutoff", cutoff, "(0, 1)")
-    here = numbers.by_shares(candidates)
+    here = numbers.of(candidates, "shares")
     return here.keep_at_least(OfAll(share), strictly=equality == "removed", least=least, ties=ties)

@@ -56,7 +56,7 @@ def min_p(
     """
     read_whole("least", least, 0)
     share = read_fraction("m", m, "[0, 1]" if above_one == "error" else "[0, inf)")
-    here = numbers.by_shares(candidates)
+    here = numbers.of(candidates, "shares")
     return here.keep_at_least(
         OfLargest(share),
         strictly=equality == "removed" and share > 0,

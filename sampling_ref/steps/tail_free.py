@@ -76,7 +76,7 @@ def tail_free(
     """
     read_whole("least", least, 0)
     share = read_fraction("z", z, "[0, 1]")
-    here = numbers.by_shares(candidates)
+    here = numbers.of(candidates, "shares")
     line = here.falling(ties).places
     bends = len(line) - len(SECOND_DIFFERENCE[1:])
     if bends <= 0:

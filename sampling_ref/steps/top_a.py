@@ -45,5 +45,5 @@ def top_a(
     """
     read_whole("least", least, 0)
     factor = read_fraction("a", a, "[0, inf)")
-    here = numbers.by_shares(candidates)
+    here = numbers.of(candidates, "shares")
     return here.keep_at_least(OfLargestSquared(factor), strictly=False, least=least, ties=ties)

@@ -94,7 +94,7 @@ def top_p(
     read_choice("walked", walked, WALKED)
     read_whole("least", least, 0)
     share = read_fraction("p", p, "(0, 1]" if zero == "error" else "[0, 1]")
-    here = numbers.by_shares(candidates, whole=base == "the whole row")
+    here = numbers.of(candidates, "whole shares" if base == "the whole row" else "shares")
     if share == 0 and zero == "off":
         return here.keep(here.possible())
     if boundary == "fitting":

@@ -90,7 +90,7 @@ def xtc(
         return candidates
     if not isinstance(protected, Collection):
         raise ParameterError("protected", protected, "must be a collection of token ids")
-    here = numbers.by_shares(candidates).ordered()
+    here = numbers.of(candidates, "shares").ordered()
     places = here.possible()
     top = here.at_least(OfAll(share), strictly=equality == "does not")
     if not top:
