@@ -34,6 +34,19 @@ from sampling_ref.numbers.protocol import Compared, Held, Numbers, Row, Walk, Wi
 from sampling_ref.row import Candidates, Number, ReadRow, read_logits, read_possible_logits
 
 
+def weights_in_32_bits(logits: Sequence[Number]) -> tuple[list[float], list[float], float]:
+    """Return logits less the largest, e to these powers, and their sum.
+
+    >>> weights_in_32_bits([1.0, 1.0, float("-inf")])
+    ([0.0, 0.0, -inf], [1.0, 1.0, 0.0], 2.0)
+    """
+    floats = list(map(float, read_possible_logits(ReadRow(logits))))
+    top = max(floats)
+    gaps = all_to_binary32([logit - top for logit in floats])
+    weights = expf_of_all(gaps)
+    return gaps, weights, sum_in_binary32(weights)
+
+
 def softmax_in_32_bits(
     logits: Sequence[Number], whole: Sequence[Number] | None = None
 ) -> list[float]:
@@ -42,12 +55,9 @@ def softmax_in_32_bits(
     >>> softmax_in_32_bits([1.0, 1.0, float("-inf")])
     [0.5, 0.5, 0.0]
     """
-    floats = list(map(float, read_possible_logits(ReadRow(logits))))
-    largest = max(floats)
-    weights = expf_of_all(all_to_binary32([logit - largest for logit in floats]))
-    if whole is None:
-        total = sum_in_binary32(weights)
-    else:
+    _, weights, total = weights_in_32_bits(logits)
+    if whole is not None:
+        largest = float(max(logits))
         others = [float(logit) - largest for logit in whole]
         total = sum_in_binary32(expf_of_all(all_to_binary32(others)))
     return all_to_binary32([weight / total for weight in weights])
