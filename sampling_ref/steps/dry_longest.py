@@ -30,8 +30,6 @@ from sampling_ref.parameters import read_number, read_token_set, read_whole
 from sampling_ref.row import Number, ReadRow, TokenId, Tokens, change_logits
 from sampling_ref.steps.step import row_rule
 
-DEFAULT_MOST = 20
-
 
 @row_rule(
     "continuing the longest repetition costs {multiplier} * {base}**(excess)",
@@ -45,7 +43,7 @@ def dry_longest(
     allowed_length: int = 2,
     *,
     breakers: Tokens = (),
-    most: int = DEFAULT_MOST,
+    most: int = 20,
 ) -> list[Number]:
     """Return the row with those tokens lowered that would continue the longest repetition.
 

@@ -24,8 +24,6 @@ from sampling_ref.parameters import read_number, read_token_set, read_whole
 from sampling_ref.row import Number, ReadRow, TokenId, Tokens, change_logits
 from sampling_ref.steps.step import row_rule
 
-DEFAULT_MOST = 50
-
 
 @row_rule(
     "continuing a repetition of more than {allowed_length} tokens costs {multiplier} * "
@@ -40,7 +38,7 @@ def dry_nearby(
     allowed_length: int = 2,
     *,
     breakers: Tokens = (),
-    most: int = DEFAULT_MOST,
+    most: int = 50,
 ) -> list[Number]:
     """Return the row with those tokens lowered that would continue a repetition.
 

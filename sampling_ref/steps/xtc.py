@@ -44,9 +44,6 @@ from sampling_ref.random.sources import read_uniform
 from sampling_ref.row import Candidates, Number, Ties, TokenId
 from sampling_ref.steps.step import rule
 
-SINGLE = ("coin", "no coin")
-ABOVE_ONE = ("error", "acts")
-
 
 @rule(
     "removes all tokens of at least {threshold} but the least probable one, with probability "
@@ -77,8 +74,8 @@ def xtc(
     >>> xtc([2.0, 1.0, 0.0], threshold=0.2, probability=0.5, uniform=0.25).tokens
     [1, 2]
     """
-    read_choice("single", single, SINGLE)
-    read_choice("above_one", above_one, ABOVE_ONE)
+    read_choice("single", single, ("coin", "no coin"))
+    read_choice("above_one", above_one, ("error", "acts"))
     read_whole("least", least, 0)
     share = read_fraction("threshold", threshold, "[0, 1]")
     domain = "[0, 1]" if above_one == "error" else "[0, inf)"
