@@ -33,6 +33,7 @@ Rounding
     which is always decided; floats with a bound decide most of them.
 """
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -132,14 +133,7 @@ def _logits_before(curve: list[Number], share: Fraction, factor: Fraction) -> in
             return bool(distance < 0)
         return _sign_of_distance(curve, place, share, factor) <= 0
 
-    low, high = 0, len(sums)
-    while low < high:
-        middle = (low + high) // 2
-        if is_before(middle):
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    return bisect_left(range(len(sums)), True, key=lambda place: not is_before(place))
 
 
 def _sign_of_distance(curve: list[Number], place: int, share: Fraction, factor: Fraction) -> int:
