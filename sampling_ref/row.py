@@ -33,7 +33,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf, isfinite, isinf, nan
-from typing import Any, TypeAlias, TypeGuard, TypeVar
+from typing import Any, Literal, TypeAlias, TypeGuard, TypeVar
 
 from sampling_ref.errors import ParameterError, RowError, shown
 
@@ -42,6 +42,12 @@ TokenId: TypeAlias = int
 
 Number: TypeAlias = float | Fraction
 """One number of a row. A float is an exact rational number, and so is a `Fraction`."""
+
+Tokens: TypeAlias = TokenId | Collection[TokenId]
+"""One token, or any number of them."""
+
+Ties: TypeAlias = Literal["lowest id", "highest id", "all"]
+"""Which equals of the last token taken are taken: those of the lowest ids, the highest, all."""
 
 AnyNumber = TypeVar("AnyNumber", float, Number)
 

@@ -24,17 +24,28 @@ Tokens without weight
 Rounding
     There is none in exact arithmetic: the last token of positive weight owns everything up
     to 1. In 32 bits the running sum may end below; then the last possible token is drawn.
+
+Several different tokens (`without_replacement`): draw, take the token out, draw again.
+
+The successive draws of Devroye, section XII.2; for weights, Robert Plackett, "The Analysis of
+Permutations", Applied Statistics 24(2), 1975. What remains, divided by its sum, are the weights
+of the next draw. No division is needed, because a draw takes shares of any total.
+
+Another way with the same law
+    is a race of which the first few are taken (`exponential_race_order`, `gumbel_top`): one
+    random number per token instead of one per draw. torch does that.
 """
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias, get_args
 
 from sampling_ref.errors import ParameterError, RowError
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.protocol import Numbers
-from sampling_ref.parameters import is_whole, read_choice
-from sampling_ref.random.sources import read_uniform
-from sampling_ref.row import Candidates, Number, TokenId
+from sampling_ref.parameters import is_whole, read_choice, read_whole
+from sampling_ref.random.sources import read_uniform, read_uniforms
+from sampling_ref.row import Candidates, Number, ReadRow, TokenId
 
 Boundary: TypeAlias = Literal["exceed", "reach"]
 """Whether the running sum has to pass the random share of the total, or to meet it."""
@@ -95,7 +106,7 @@ def token_at(
     >>> token_at(row, half, boundary="reach", zero_weight="never", numbers=EXACT)
     4
     """
-    here = numbers.by_shares(candidates)
+    here = numbers.of(candidates, "shares")
     walk = list(range(len(here.values)))
     if zero_weight == "never":
         walk = [place for place in walk if here.values[place] > here.impossible]
@@ -103,6 +114,31 @@ def token_at(
     if end is None:  # rounding left nothing beyond the last one
         end = max(n for n, place in enumerate(walk) if here.values[place] > here.impossible)
     return candidates.tokens[walk[end]]
+
+
+def without_replacement(
+    row: Any, count: int, uniforms: Any, *, boundary: Boundary = "exceed", numbers: Numbers = EXACT
+) -> list[TokenId]:
+    """Return `count` different tokens in the order they were drawn; one number per draw.
+
+    >>> from sampling_ref import WEIGHTS
+    >>> without_replacement([0.5, 0.25, 0.25], 2, [0.0, 0.5], numbers=WEIGHTS)
+    [0, 2]
+    >>> without_replacement([1.0, 1.0, 1.0], 2, [0.0, 0.5])
+    [0, 2]
+    """
+    candidates = numbers.candidates(row)
+    possible = len(numbers.of(candidates, "shares").possible())
+    if read_whole("count", count, 1) > possible:
+        rule = f"must be at most the number of tokens that can be drawn, {possible}"
+        raise ParameterError("count", count, rule)
+    left, drawn = ReadRow(candidates.logits), []
+    for u in read_uniforms(uniforms, count):
+        now = replace(candidates, logits=left)
+        drawn.append(inverse_cdf(now, u, boundary=boundary, numbers=numbers))
+        left = ReadRow(left)
+        left[list(candidates.tokens).index(drawn[-1])] = numbers.impossible
+    return drawn
 
 
 def _read_order(order: Any, size: int) -> list[int]:

@@ -49,10 +49,10 @@ from math import inf
 from sampling_ref.engines.profile import Draw, Greedy, Parameter, Profile, Stage
 from sampling_ref.errors import RowError
 from sampling_ref.numbers.binary32 import all_to_binary32, sum_in_binary32, to_binary32
-from sampling_ref.numbers.orders import Ties, greatest_first
+from sampling_ref.numbers.orders import greatest_first
 from sampling_ref.numbers.plain32 import Plain32, Plain32Row, softmax_in_32_bits
-from sampling_ref.numbers.protocol import Row, Walk
-from sampling_ref.row import Candidates, Number, ReadRow
+from sampling_ref.numbers.protocol import Compared, Row, Walk
+from sampling_ref.row import Candidates, Number, ReadRow, Ties
 
 
 class TotalOrderWalk(Walk):
@@ -107,10 +107,7 @@ class Antigravity32(Plain32):
 
     sorts = True
 
-    def of(self, candidates: Candidates) -> Row:
-        return self.by_shares(candidates)
-
-    def by_shares(self, candidates: Candidates, *, whole: bool = False) -> Row:
+    def of(self, candidates: Candidates, compared: Compared = "logits") -> Row:
         """Return the row of probabilities; those carried along are of the whole row."""
         weights = candidates.weights
         return Antigravity32Row(
@@ -132,7 +129,7 @@ class Antigravity32(Plain32):
 
     def law(self, candidates: Candidates) -> list[float]:
         """Return the probabilities left, divided by their sum."""
-        weights = [float(weight) for weight in self.by_shares(candidates).values]
+        weights = [float(weight) for weight in self.of(candidates).values]
         total = sum_in_binary32(weights)
         return all_to_binary32([weight / total for weight in weights])
 

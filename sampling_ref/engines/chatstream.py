@@ -57,7 +57,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import exp
-from typing import Any, Final, Literal, Protocol, TypeAlias, TypedDict, get_args
+from typing import Any, Final, Literal, Protocol, TypedDict
 
 from sampling_ref.engines.profile import Draw, Parameter, Profile, Stage
 from sampling_ref.errors import ParameterError, UnknownNameError
@@ -71,7 +71,6 @@ from sampling_ref.steps.repetition_penalty import repetition_penalty
 from sampling_ref.steps.top_k import top_k
 from sampling_ref.steps.top_p import top_p
 
-PenaltyMethod = Literal["multiplicative", "subtractive"]
 KNOWN_PARAMETERS = ("past_tokens", "penalty", "penalty_method")
 
 
@@ -241,7 +240,9 @@ def read_parameters(params: Any) -> tuple[Number | None, Literal["divide", "subt
         if name not in KNOWN_PARAMETERS:
             raise UnknownNameError("parameter", name, KNOWN_PARAMETERS)
     given = params.get("penalty_method", "multiplicative")
-    divides = read_choice("penalty_method", given, get_args(PenaltyMethod)) == "multiplicative"
+    divides = (
+        read_choice("penalty_method", given, ("multiplicative", "subtractive")) == "multiplicative"
+    )
     penalty = params.get("penalty")
     if penalty is not None:
         penalty = read_number("penalty", penalty, "(0, inf)" if divides else "(-inf, inf)")
@@ -255,8 +256,6 @@ REPETITION, FREQUENCY, PRESENCE = Fraction("1.2"), Fraction("0.8"), Fraction("1.
 TEMPERATURE, TOP_K, TOP_P = Fraction("0.7"), 50, Fraction("0.9")
 SHOWN: Final = 5
 DECIMALS: Final = 2
-
-FrequencyOperation: TypeAlias = Literal["multiply", "divide"]
 
 
 @dataclass(frozen=True)
@@ -301,7 +300,7 @@ def as_published() -> Stages:
     return Stages(tuple(seen), tuple(divided), tuple(TOKENS[best[place]] for place in sorted(kept)))
 
 
-def exactly(frequency: FrequencyOperation = "multiply") -> Stages:
+def exactly(frequency: Literal["multiply", "divide"] = "multiply") -> Stages:
     """Return the stages without rounding; the article's own code divides.
 
     >>> exactly().penalised

@@ -62,10 +62,18 @@ from typing import TypeAlias
 from sampling_ref.numbers.binary32 import all_to_binary32, to_binary32
 from sampling_ref.numbers.exact import Exact, ExactRow
 from sampling_ref.numbers.llama32 import Llama32, Llama32Row
-from sampling_ref.numbers.orders import Ties
-from sampling_ref.numbers.protocol import OfAll, Row, Surprise, Threshold, Walk, Width, refuse
+from sampling_ref.numbers.protocol import (
+    Compared,
+    OfAll,
+    Row,
+    Surprise,
+    Threshold,
+    Walk,
+    Width,
+    refuse,
+)
 from sampling_ref.random.uniforms import libstdcxx_double, libstdcxx_float
-from sampling_ref.row import Candidates, Number
+from sampling_ref.row import Candidates, Number, Ties
 
 Item: TypeAlias = tuple[float, int]
 """A value, and the position it came from."""
@@ -373,11 +381,8 @@ class LlamaExact(Exact):
 
     sorts = True
 
-    def of(self, candidates: Candidates) -> Row:
-        return LlamaExactRow(candidates)
-
-    def by_shares(self, candidates: Candidates, *, whole: bool = False) -> Row:
-        if whole:
+    def of(self, candidates: Candidates, compared: Compared = "logits") -> Row:
+        if compared == "whole shares":
             raise refuse("base", "the whole row", "llama.cpp's order")
         return LlamaExactRow(candidates)
 
@@ -386,9 +391,7 @@ class LlamaRounded(Llama32):
     """llama.cpp's 32-bit floats and its order; random numbers are made of the engine's words."""
 
     sorts = True
-
-    def of(self, candidates: Candidates) -> Row:
-        return Llama32OrderedRow(candidates)
+    row = Llama32OrderedRow
 
     def uniform(self, number: Number, width: Width) -> Number:
         """Return the number that the C++ library makes of one word, or of two.

@@ -89,13 +89,11 @@ class Draw:
     source: str = ""
 
 
-Comparison: TypeAlias = tuple[str, str, Any]
-"""A parameter, a relation, and what it is compared with."""
-
-
 @cache
-def comparisons(condition: str) -> tuple[tuple[Comparison, ...], ...]:
+def comparisons(condition: str) -> tuple[tuple[tuple[str, str, Any], ...], ...]:
     """Return the alternatives of a condition: comparisons that must all hold together.
+
+    A comparison is a parameter, a relation, and what it is compared with.
 
     >>> comparisons("top_p >= 1.0 or k == 0 and x is None")
     ((('top_p', '>=', 1.0),), (('k', '==', 0), ('x', 'is', None)))

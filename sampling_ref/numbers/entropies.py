@@ -15,6 +15,7 @@ Share of the largest entropy
     other.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import accumulate
@@ -40,14 +41,7 @@ def nearest_first(
     >>> nearest_first([1, 2, 4], lambda one, two: (one + two > 5) - (one + two < 5))
     [[2], [1, 4]]
     """
-    above = 0
-    below = len(values)
-    while above < below:  # bisect for the first value that is not below the mean
-        middle = (above + below) // 2
-        if side(values[middle], values[middle]) < 0:
-            above = middle + 1
-        else:
-            below = middle
+    above = bisect_left(values, 0, key=lambda value: side(value, value))
     below = above - 1
     groups: list[list[Value]] = []
     while below >= 0 and above < len(values):
@@ -152,14 +146,7 @@ def _entropy_of_part(part: Sequence[Number], whole: Sequence[Number], factor: Fr
 
 def _last_within(size: int, is_within: Callable[[int], bool]) -> int:
     """Return the largest number of tokens whose entropy is within the bound, or 0."""
-    low, high = 0, size
-    while low < high:
-        middle = (low + high + 1) // 2
-        if is_within(middle):
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    return bisect_left(range(1, size + 1), True, key=lambda count: not is_within(count))
 
 
 def share_of_entropy(possible: Sequence[Number], count: int) -> Real:

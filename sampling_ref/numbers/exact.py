@@ -28,6 +28,7 @@ from sampling_ref.numbers.entropies import (
 from sampling_ref.numbers.exponential_sums import exponential_bounds, sign_of_sum
 from sampling_ref.numbers.logarithm_sums import Term, sign_of_logarithms
 from sampling_ref.numbers.protocol import (
+    Compared,
     Held,
     Numbers,
     OfAll,
@@ -382,11 +383,8 @@ class Exact(Numbers):
         """
         return Fraction(value) if -inf < value < inf else value
 
-    def of(self, candidates: Candidates) -> Row:
-        return ExactRow(candidates)
-
-    def by_shares(self, candidates: Candidates, *, whole: bool = False) -> Row:
-        return ExactRow(candidates, whole=whole)
+    def of(self, candidates: Candidates, compared: Compared = "logits") -> Row:
+        return ExactRow(candidates, whole=compared == "whole shares")
 
     def divided(self, candidates: Candidates, temperature: Number) -> Candidates:
         """Divide the factor of the candidates, so that nothing is rounded."""
@@ -402,13 +400,9 @@ class Weights(Exact):
     def read(self, row: Any) -> list[Number]:
         return read_weights(row)
 
-    def of(self, candidates: Candidates) -> Row:
-        return self.by_shares(candidates)
-
-    def by_shares(self, candidates: Candidates, *, whole: bool = False) -> Row:
-        """Return the row of weights; with `whole`, shares are those of the whole row."""
+    def of(self, candidates: Candidates, compared: Compared = "logits") -> Row:
         total = None
-        if whole and candidates.whole is not None:
+        if compared == "whole shares" and candidates.whole is not None:
             total = sum((Fraction(weight) for weight in candidates.whole), start=Fraction(0))
         return WeightRow(candidates, candidates.logits, total)
 

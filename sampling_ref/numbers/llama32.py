@@ -32,6 +32,7 @@ from sampling_ref.errors import ParameterError, RowError, shown
 from sampling_ref.numbers.binary32 import Binary32, all_to_binary32, sum_in_binary32, to_binary32
 from sampling_ref.numbers.glibc import expf_of_all, log2f, logf, powf
 from sampling_ref.numbers.protocol import (
+    Compared,
     Numbers,
     OfAll,
     OfLargest,
@@ -202,6 +203,7 @@ def _beginning(shares: Sequence[float], passes: Callable[[float], bool]) -> list
 class Llama32(Numbers):
     """llama.cpp's 32-bit floats, for candidates in any order."""
 
+    row = Llama32Row
     rounds = True
 
     def read(self, row: Any) -> list[Number]:
@@ -214,13 +216,10 @@ class Llama32(Numbers):
     def scalar(self, value: Number) -> Number:
         return Binary32(value)
 
-    def of(self, candidates: Candidates) -> Row:
-        return Llama32Row(candidates)
-
-    def by_shares(self, candidates: Candidates, *, whole: bool = False) -> Row:
-        if whole:
+    def of(self, candidates: Candidates, compared: Compared = "logits") -> Row:
+        if compared == "whole shares":
             raise refuse("base", "the whole row", "llama.cpp's 32 bits")
-        return self.of(candidates)
+        return self.row(candidates)
 
     def divided(self, candidates: Candidates, temperature: Number) -> Candidates:
         """Return the rounded quotients.

@@ -33,13 +33,10 @@ from heapq import heapify, heapreplace
 from math import copysign
 from struct import pack, unpack
 from types import MappingProxyType
-from typing import Literal, TypeAlias, get_args
+from typing import get_args
 
 from sampling_ref.parameters import read_choice, read_whole
-from sampling_ref.row import Candidates, Number, Row, TokenId
-
-Ties: TypeAlias = Literal["lowest id", "highest id", "all"]
-"""Which equals of the last token taken are taken: those of the lowest ids, the highest, all."""
+from sampling_ref.row import Candidates, Number, Row, Ties, TokenId
 
 
 def largest_first(row: Row, ties: Ties = "lowest id") -> list[TokenId]:
@@ -122,12 +119,10 @@ def in_order(row: Row, tokens: list[TokenId], ties: Ties) -> list[TokenId]:
     return [tokens[place] for place in largest_first([row[token] for token in tokens], ties)]
 
 
-TotalOrderKey = tuple[int, Number, bool]
-"""What a number is sorted by: below, among or above the numbers; its place; whether it is +0."""
-
-
-def total_order_key(number: Number) -> TotalOrderKey:
+def total_order_key(number: Number) -> tuple[int, Number, bool]:
     """Return a key that sorts numbers in the total order.
+
+    It says whether a NaN is below or above the numbers, where a number is, whether it is +0.
 
     >>> sorted([float("nan"), 0.0, float("-inf"), -0.0, 1.5], key=total_order_key)
     [-inf, -0.0, 0.0, 1.5, nan]

@@ -30,8 +30,21 @@ from sampling_ref.numbers.binary32 import (
 )
 from sampling_ref.numbers.exact import ExactRow, HeldWeights, WeightRow
 from sampling_ref.numbers.glibc import expf_of_all
-from sampling_ref.numbers.protocol import Held, Numbers, Row, Walk, Width, refuse
+from sampling_ref.numbers.protocol import Compared, Held, Numbers, Row, Walk, Width, refuse
 from sampling_ref.row import Candidates, Number, ReadRow, read_logits, read_possible_logits
+
+
+def weights_in_32_bits(logits: Sequence[Number]) -> tuple[list[float], list[float], float]:
+    """Return logits less the largest, e to these powers, and their sum.
+
+    >>> weights_in_32_bits([1.0, 1.0, float("-inf")])
+    ([0.0, 0.0, -inf], [1.0, 1.0, 0.0], 2.0)
+    """
+    floats = list(map(float, read_possible_logits(ReadRow(logits))))
+    top = max(floats)
+    gaps = all_to_binary32([logit - top for logit in floats])
+    weights = expf_of_all(gaps)
+    return gaps, weights, sum_in_binary32(weights)
 
 
 def softmax_in_32_bits(
@@ -42,12 +55,9 @@ def softmax_in_32_bits(
     >>> softmax_in_32_bits([1.0, 1.0, float("-inf")])
     [0.5, 0.5, 0.0]
     """
-    floats = list(map(float, read_possible_logits(ReadRow(logits))))
-    largest = max(floats)
-    weights = expf_of_all(all_to_binary32([logit - largest for logit in floats]))
-    if whole is None:
-        total = sum_in_binary32(weights)
-    else:
+    _, weights, total = weights_in_32_bits(logits)
+    if whole is not None:
+        largest = float(max(logits))
         others = [float(logit) - largest for logit in whole]
         total = sum_in_binary32(expf_of_all(all_to_binary32(others)))
     return all_to_binary32([weight / total for weight in weights])
@@ -97,14 +107,12 @@ class Plain32(Numbers):
     def number(self, value: Number) -> Number:
         return Binary32(value)
 
-    def of(self, candidates: Candidates) -> Row:
-        """Return the row of 32-bit logits, on which decisions are exact."""
-        return ExactRow(candidates)
-
-    def by_shares(self, candidates: Candidates, *, whole: bool = False) -> Row:
-        """Return the row of 32-bit probabilities."""
-        shares = softmax_in_32_bits(candidates.logits, candidates.whole if whole else None)
-        return Plain32Row(candidates, shares)
+    def of(self, candidates: Candidates, compared: Compared = "logits") -> Row:
+        """Return the row of 32-bit logits, on which decisions are exact, or of probabilities."""
+        if compared == "logits":
+            return ExactRow(candidates)
+        whole = candidates.whole if compared == "whole shares" else None
+        return Plain32Row(candidates, softmax_in_32_bits(candidates.logits, whole))
 
     def divided(self, candidates: Candidates, temperature: Number) -> Candidates:
         """Return the rounded quotients; an infinite one is an error."""

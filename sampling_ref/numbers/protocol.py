@@ -26,8 +26,8 @@ from math import inf
 from typing import Any, Literal, Protocol, TypeAlias
 
 from sampling_ref.errors import ParameterError
-from sampling_ref.numbers.orders import Ties, in_order, largest
-from sampling_ref.row import Candidates, Number, ReadRow, all_candidates
+from sampling_ref.numbers.orders import in_order, largest
+from sampling_ref.row import Candidates, Number, ReadRow, Ties, all_candidates
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,9 @@ class Sigma:
 
 Width: TypeAlias = Literal["f32", "f64"]
 """How wide the float is that an engine makes of its random bits."""
+
+Compared: TypeAlias = Literal["logits", "shares", "whole shares"]
+"""What a rule compares; whole shares are those of the row before all filters."""
 
 Threshold: TypeAlias = OfAll | OfLargest | OfLargestSquared | OfEntropy | Surprise | Sigma
 
@@ -292,15 +295,8 @@ class Numbers:
         """Return a number of a sampler's state, such as mirostat's mu."""
         return value
 
-    def of(self, candidates: Candidates) -> Row:
-        """Return the row on which rules decide that compare logits or entropies."""
-        raise NotImplementedError
-
-    def by_shares(self, candidates: Candidates, *, whole: bool = False) -> Row:
-        """Return the row on which rules decide that compare probabilities.
-
-        With `whole` they are shares of the row before all filters.
-        """
+    def of(self, candidates: Candidates, compared: Compared = "logits") -> Row:
+        """Return the row on which rules decide that compare logits (or entropies), or shares."""
         raise NotImplementedError
 
     def divided(self, candidates: Candidates, temperature: Number) -> Candidates:
@@ -313,7 +309,7 @@ class Numbers:
 
     def law(self, candidates: Candidates) -> list[float]:
         """Return the probability with which a draw chooses each candidate."""
-        return self.by_shares(candidates).probabilities()
+        return self.of(candidates, "shares").probabilities()
 
 
 def refuse(name: str, value: object, numbers: str) -> ParameterError:

@@ -56,9 +56,9 @@ from math import inf
 
 from sampling_ref.numbers.exponential_sums import exponential_bounds, sign_of_sum
 from sampling_ref.numbers.mass import SMALLEST_SUM, Mass, relative_error
-from sampling_ref.numbers.orders import Ties, in_order
+from sampling_ref.numbers.orders import in_order
 from sampling_ref.parameters import read_fraction
-from sampling_ref.row import Number, Row, TokenId, read_logits
+from sampling_ref.row import Number, Row, Ties, TokenId, read_logits
 
 _BITS = 128
 

@@ -202,13 +202,10 @@ class Real:
     known: tuple[int, Bounds]
     """The closest enclosure so far, behind its number of binary places."""
 
-    def __init__(self, number: "Real | Number") -> None:
+    def __init__(self, number: Number) -> None:
         self.known = 0, None
         self.parts = ()
         self.combine = None
-        if isinstance(number, Real):
-            self.exact, self.parts, self.combine = number.exact, (number,), _same
-            return
         if not is_finite(number):
             raise ParameterError("number", number, "must be a finite number")
         self.exact = Fraction(number)
@@ -425,10 +422,6 @@ def _with_places(known: tuple[int, Bounds], bits: int) -> Bounds:
 
 def _coarser(bounds: tuple[int, int], shift: int) -> tuple[int, int]:
     return bounds[0] >> shift, -(-bounds[1] >> shift)
-
-
-def _same(_: int, one: tuple[int, int]) -> Bounds:
-    return one
 
 
 def _sum(_: int, *terms: tuple[int, int]) -> Bounds:

@@ -28,10 +28,19 @@ from math import inf, nan, sqrt
 
 from sampling_ref.numbers.binary32 import all_to_binary32, sum_in_binary32, to_binary32
 from sampling_ref.numbers.glibc import expf, expf_of_all, logf
-from sampling_ref.numbers.orders import Ties, largest
-from sampling_ref.numbers.plain32 import Plain32
-from sampling_ref.numbers.protocol import OfAll, OfEntropy, OfLargest, Row, Threshold, Walk, refuse
-from sampling_ref.row import Candidates, Number, ReadRow, read_possible_logits
+from sampling_ref.numbers.orders import largest
+from sampling_ref.numbers.plain32 import Plain32, weights_in_32_bits
+from sampling_ref.numbers.protocol import (
+    Compared,
+    OfAll,
+    OfEntropy,
+    OfLargest,
+    Row,
+    Threshold,
+    Walk,
+    refuse,
+)
+from sampling_ref.row import Candidates, Number, Ties
 
 LOWEST = -(2.0**128 - 2.0**104)
 
@@ -42,7 +51,7 @@ def torch_softmax(logits: Sequence[Number]) -> list[float]:
     >>> torch_softmax([1.0, 1.0, float("-inf")])
     [0.5, 0.5, 0.0]
     """
-    _, weights, total = _weights(logits)
+    _, weights, total = weights_in_32_bits(logits)
     inverse = to_binary32(1 / total)
     return all_to_binary32([weight * inverse for weight in weights])
 
@@ -53,18 +62,9 @@ def torch_log_softmax(logits: Sequence[Number]) -> list[float]:
     >>> torch_log_softmax([1.0, float("-inf")])
     [0.0, -inf]
     """
-    gaps, _, total = _weights(logits)
+    gaps, _, total = weights_in_32_bits(logits)
     log_total = logf(total)
     return all_to_binary32([gap - log_total for gap in gaps])
-
-
-def _weights(logits: Sequence[Number]) -> tuple[list[float], list[float], float]:
-    """Return logits less the largest, e to these powers, and their sum."""
-    floats = list(map(float, read_possible_logits(ReadRow(logits))))
-    top = max(floats)
-    gaps = all_to_binary32([logit - top for logit in floats])
-    weights = expf_of_all(gaps)
-    return gaps, weights, sum_in_binary32(weights)
 
 
 def _running_sums(numbers: Iterable[float]) -> list[float]:
@@ -169,11 +169,8 @@ class Torch32(Plain32):
         """Return a parameter as it is: torch rounds it where it meets a row."""
         return value
 
-    def of(self, candidates: Candidates) -> Row:
-        return Torch32Row(candidates)
-
-    def by_shares(self, candidates: Candidates, *, whole: bool = False) -> Row:
-        if whole:
+    def of(self, candidates: Candidates, compared: Compared = "logits") -> Row:
+        if compared == "whole shares":
             raise refuse("base", "the whole row", "torch's 32 bits")
         return Torch32Row(candidates)
 

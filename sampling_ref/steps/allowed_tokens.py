@@ -12,18 +12,14 @@ None
     tokens were impossible before, the row is all minus infinity.
 """
 
-from collections.abc import Collection
-
 from sampling_ref.errors import ParameterError
 from sampling_ref.parameters import read_token_set
-from sampling_ref.row import Number, ReadRow, TokenId, mask
+from sampling_ref.row import Number, ReadRow, TokenId, Tokens, mask
 from sampling_ref.steps.step import row_rule
 
 
 @row_rule("only some tokens are allowed", touched="nothing")
-def allowed_tokens(
-    logits: ReadRow, history: list[TokenId], tokens: TokenId | Collection[TokenId]
-) -> list[Number]:
+def allowed_tokens(logits: ReadRow, history: list[TokenId], tokens: Tokens) -> list[Number]:
     """Return the row with only `tokens` left.
 
     >>> allowed_tokens([1.0, 2.0, 3.0], [], [0, 2])

@@ -16,11 +16,10 @@ All banned
     Nothing keeps a token possible. If all are banned the row is all minus infinity.
 """
 
-from collections.abc import Collection
 from typing import Any
 
 from sampling_ref.parameters import Scope, read_sequences, read_token_set, tokens_seen
-from sampling_ref.row import Number, ReadRow, TokenId, ban
+from sampling_ref.row import Number, ReadRow, TokenId, Tokens, ban
 from sampling_ref.steps.step import row_rule
 
 
@@ -30,7 +29,7 @@ def bad_words(
     history: list[TokenId],
     words: Any,
     *,
-    ends: TokenId | Collection[TokenId] | None = (),
+    ends: Tokens | None = (),
     scope: Scope = "all",
     prompt_length: int = 0,
 ) -> list[Number]:

@@ -12,10 +12,8 @@ A forced first token
     and `begin` is at most 1, the place is the one after it.
 """
 
-from collections.abc import Collection
-
 from sampling_ref.parameters import read_token_set, read_whole
-from sampling_ref.row import Number, ReadRow, TokenId, ban
+from sampling_ref.row import Number, ReadRow, TokenId, Tokens, ban
 from sampling_ref.steps.step import row_rule
 
 
@@ -23,7 +21,7 @@ from sampling_ref.steps.step import row_rule
 def begin_suppress(
     logits: ReadRow,
     history: list[TokenId],
-    tokens: TokenId | Collection[TokenId],
+    tokens: Tokens,
     begin: int,
     *,
     forced: TokenId | None = None,

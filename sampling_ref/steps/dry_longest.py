@@ -25,13 +25,10 @@ Window
 """
 
 from collections import Counter
-from collections.abc import Collection
 
 from sampling_ref.parameters import read_number, read_token_set, read_whole
-from sampling_ref.row import Number, ReadRow, TokenId, change_logits
+from sampling_ref.row import Number, ReadRow, TokenId, Tokens, change_logits
 from sampling_ref.steps.step import row_rule
-
-DEFAULT_MOST = 20
 
 
 @row_rule(
@@ -45,8 +42,8 @@ def dry_longest(
     base: Number = 1.75,
     allowed_length: int = 2,
     *,
-    breakers: TokenId | Collection[TokenId] = (),
-    most: int = DEFAULT_MOST,
+    breakers: Tokens = (),
+    most: int = 20,
 ) -> list[Number]:
     """Return the row with those tokens lowered that would continue the longest repetition.
 
@@ -75,7 +72,7 @@ def dry_longest(
     return change_logits("DRY", logits, followers, penalised)
 
 
-def run_ends(tokens: list[TokenId], length: int, breakers: Collection[TokenId]) -> list[int]:
+def run_ends(tokens: list[TokenId], length: int, breakers: frozenset[TokenId]) -> list[int]:
     """Return where occurrences of the last `length` tokens end, the last token left out.
 
     >>> run_ends([0, 1, 0, 1, 2, 0], 1, breakers=())

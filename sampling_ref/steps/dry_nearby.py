@@ -20,13 +20,9 @@ Empty history
     Changes nothing. The engine cannot be given one.
 """
 
-from collections.abc import Collection
-
 from sampling_ref.parameters import read_number, read_token_set, read_whole
-from sampling_ref.row import Number, ReadRow, TokenId, change_logits
+from sampling_ref.row import Number, ReadRow, TokenId, Tokens, change_logits
 from sampling_ref.steps.step import row_rule
-
-DEFAULT_MOST = 50
 
 
 @row_rule(
@@ -41,8 +37,8 @@ def dry_nearby(
     base: Number = 1.75,
     allowed_length: int = 2,
     *,
-    breakers: TokenId | Collection[TokenId] = (),
-    most: int = DEFAULT_MOST,
+    breakers: Tokens = (),
+    most: int = 50,
 ) -> list[Number]:
     """Return the row with those tokens lowered that would continue a repetition.
 
@@ -71,9 +67,7 @@ def dry_nearby(
     return change_logits("DRY", logits, penalised_tokens, penalised)
 
 
-def match_length(
-    tokens: list[TokenId], place: int, breakers: Collection[TokenId], most: int
-) -> int:
+def match_length(tokens: list[TokenId], place: int, breakers: frozenset[TokenId], most: int) -> int:
     """Return how many tokens up to `place`, which has the last token, equal the last ones.
 
     >>> match_length([5, 0, 1, 2, 0, 1], 2, (), most=50)

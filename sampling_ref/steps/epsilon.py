@@ -22,10 +22,9 @@ Rounding
 from typing import Literal
 
 from sampling_ref.numbers.exact import EXACT
-from sampling_ref.numbers.orders import Ties
 from sampling_ref.numbers.protocol import Numbers, OfAll
 from sampling_ref.parameters import read_fraction, read_whole
-from sampling_ref.row import Candidates, Number
+from sampling_ref.row import Candidates, Number, Ties
 from sampling_ref.steps.step import rule
 
 
@@ -51,5 +50,5 @@ def epsilon(
     """
     read_whole("least", least, 0)
     share = read_fraction("cutoff", cutoff, "(0, 1)")
-    here = numbers.by_shares(candidates)
+    here = numbers.of(candidates, "shares")
     return here.keep_at_least(OfAll(share), strictly=equality == "removed", least=least, ties=ties)

@@ -20,10 +20,8 @@ Domain
     The growth is above 0.
 """
 
-from collections.abc import Collection
-
 from sampling_ref.parameters import read_number, read_token_set, read_whole, tokens_seen
-from sampling_ref.row import Number, ReadRow, TokenId, change_logits
+from sampling_ref.row import Number, ReadRow, TokenId, Tokens, change_logits
 from sampling_ref.steps.step import row_rule
 
 
@@ -35,7 +33,7 @@ def exponential_decay_length(
     history: list[TokenId],
     start: int,
     growth: Number,
-    ends: TokenId | Collection[TokenId],
+    ends: Tokens,
     *,
     prompt_length: int = 0,
 ) -> list[Number]:

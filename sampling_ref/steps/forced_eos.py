@@ -18,10 +18,8 @@ No ends
     If there are none, the row is all minus infinity in the last place.
 """
 
-from collections.abc import Collection
-
 from sampling_ref.parameters import read_token_set, read_whole, tokens_seen
-from sampling_ref.row import Number, ReadRow, TokenId, force
+from sampling_ref.row import Number, ReadRow, TokenId, Tokens, force
 from sampling_ref.steps.step import row_rule
 
 
@@ -30,7 +28,7 @@ def forced_eos(
     logits: ReadRow,
     history: list[TokenId],
     max_length: int | None,
-    ends: TokenId | Collection[TokenId],
+    ends: Tokens,
     *,
     new_tokens: int | None = None,
     prompt_length: int = 0,

@@ -13,17 +13,13 @@ Which tokens
     All of `ends`. vLLM and SGLang put the stop tokens of a request there too.
 """
 
-from collections.abc import Collection
-
 from sampling_ref.parameters import read_token_set, read_whole
-from sampling_ref.row import Number, ReadRow, TokenId, ban
+from sampling_ref.row import Number, ReadRow, TokenId, Tokens, ban
 from sampling_ref.steps.step import row_rule
 
 
 @row_rule("no end before the sequence has {length} tokens", touched="nothing")
-def min_length(
-    logits: ReadRow, history: list[TokenId], length: int, ends: TokenId | Collection[TokenId]
-) -> list[Number]:
+def min_length(logits: ReadRow, history: list[TokenId], length: int, ends: Tokens) -> list[Number]:
     """Return the row, without the ends while the history is too short.
 
     >>> min_length([1.0, 2.0], [0, 0], length=3, ends=1)

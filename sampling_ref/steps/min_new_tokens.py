@@ -12,21 +12,14 @@ Other names
     `min_tokens` in vLLM, which puts the stop tokens of the request among the ends.
 """
 
-from collections.abc import Collection
-
 from sampling_ref.parameters import read_token_set, read_whole, tokens_seen
-from sampling_ref.row import Number, ReadRow, TokenId, ban
+from sampling_ref.row import Number, ReadRow, TokenId, Tokens, ban
 from sampling_ref.steps.step import row_rule
 
 
 @row_rule("no end before {count} tokens follow the prompt", touched="nothing")
 def min_new_tokens(
-    logits: ReadRow,
-    history: list[TokenId],
-    count: int,
-    ends: TokenId | Collection[TokenId],
-    *,
-    prompt_length: int = 0,
+    logits: ReadRow, history: list[TokenId], count: int, ends: Tokens, *, prompt_length: int = 0
 ) -> list[Number]:
     """Return the row, without the ends while too little was generated.
 

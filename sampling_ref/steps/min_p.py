@@ -27,10 +27,9 @@ Rounding
 from typing import Literal
 
 from sampling_ref.numbers.exact import EXACT
-from sampling_ref.numbers.orders import Ties
 from sampling_ref.numbers.protocol import Numbers, OfLargest
 from sampling_ref.parameters import read_fraction, read_whole
-from sampling_ref.row import Candidates, Number
+from sampling_ref.row import Candidates, Number, Ties
 from sampling_ref.steps.step import rule
 
 
@@ -57,7 +56,7 @@ def min_p(
     """
     read_whole("least", least, 0)
     share = read_fraction("m", m, "[0, 1]" if above_one == "error" else "[0, inf)")
-    here = numbers.by_shares(candidates)
+    here = numbers.of(candidates, "shares")
     return here.keep_at_least(
         OfLargest(share),
         strictly=equality == "removed" and share > 0,

@@ -31,8 +31,6 @@ from sampling_ref.parameters import read_number, tokens_seen
 from sampling_ref.row import Number, ReadRow, TokenId, change_logits
 from sampling_ref.steps.step import row_rule
 
-DEFAULT_WINDOW = 64
-
 
 @row_rule(
     "tokens seen before: repetition {repetition}, frequency {frequency}, presence {presence}",
@@ -45,7 +43,7 @@ def penalties(
     frequency: Number = 0,
     presence: Number = 0,
     *,
-    window: int | None = DEFAULT_WINDOW,
+    window: int | None = 64,
     order: Literal["repetition first", "repetition last"] = "repetition first",
     additive_scope: Literal["all", "output"] = "all",
     prompt_length: int = 0,

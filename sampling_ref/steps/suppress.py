@@ -12,17 +12,13 @@ Finite masks
     exllamav2: to -1e30), so that a row of nothing but suppressed tokens still gives one.
 """
 
-from collections.abc import Collection
-
 from sampling_ref.parameters import read_token_set
-from sampling_ref.row import Number, ReadRow, TokenId, ban
+from sampling_ref.row import Number, ReadRow, TokenId, Tokens, ban
 from sampling_ref.steps.step import row_rule
 
 
 @row_rule("some tokens are banned", touched="nothing")
-def suppress(
-    logits: ReadRow, history: list[TokenId], tokens: TokenId | Collection[TokenId]
-) -> list[Number]:
+def suppress(logits: ReadRow, history: list[TokenId], tokens: Tokens) -> list[Number]:
     """Return the row without `tokens`.
 
     >>> suppress([1.0, 2.0, 3.0], [], [0, 2])

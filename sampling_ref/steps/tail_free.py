@@ -33,6 +33,7 @@ Rounding
     which is always decided; floats with a bound decide most of them.
 """
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -43,10 +44,9 @@ from typing import Any, Literal
 from sampling_ref.numbers.exact import EXACT, WeightRow
 from sampling_ref.numbers.exponential_sums import sign_of_sum
 from sampling_ref.numbers.mass import WEIGHT_ERROR, float_gaps
-from sampling_ref.numbers.orders import Ties
 from sampling_ref.numbers.protocol import Numbers
 from sampling_ref.parameters import read_fraction, read_whole
-from sampling_ref.row import Candidates, Number
+from sampling_ref.row import Candidates, Number, Ties
 from sampling_ref.steps.step import rule
 
 SECOND_DIFFERENCE = (1, -2, 1)
@@ -77,7 +77,7 @@ def tail_free(
     """
     read_whole("least", least, 0)
     share = read_fraction("z", z, "[0, 1]")
-    here = numbers.by_shares(candidates)
+    here = numbers.of(candidates, "shares")
     line = here.falling(ties).places
     bends = len(line) - len(SECOND_DIFFERENCE[1:])
     if bends <= 0:
@@ -133,14 +133,7 @@ def _logits_before(curve: list[Number], share: Fraction, factor: Fraction) -> in
             return bool(distance < 0)
         return _sign_of_distance(curve, place, share, factor) <= 0
 
-    low, high = 0, len(sums)
-    while low < high:
-        middle = (low + high) // 2
-        if is_before(middle):
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    return bisect_left(range(len(sums)), True, key=lambda place: not is_before(place))
 
 
 def _sign_of_distance(curve: list[Number], place: int, share: Fraction, factor: Fraction) -> int:

@@ -20,10 +20,9 @@ Rounding
 """
 
 from sampling_ref.numbers.exact import EXACT
-from sampling_ref.numbers.orders import Ties
 from sampling_ref.numbers.protocol import Numbers, OfLargestSquared
 from sampling_ref.parameters import read_fraction, read_whole
-from sampling_ref.row import Candidates, Number
+from sampling_ref.row import Candidates, Number, Ties
 from sampling_ref.steps.step import rule
 
 
@@ -46,5 +45,5 @@ def top_a(
     """
     read_whole("least", least, 0)
     factor = read_fraction("a", a, "[0, inf)")
-    here = numbers.by_shares(candidates)
+    here = numbers.of(candidates, "shares")
     return here.keep_at_least(OfLargestSquared(factor), strictly=False, least=least, ties=ties)

@@ -36,10 +36,9 @@ Rounding
 from typing import Literal
 
 from sampling_ref.numbers.exact import EXACT
-from sampling_ref.numbers.orders import Ties
 from sampling_ref.numbers.protocol import Numbers
 from sampling_ref.parameters import read_fraction, read_whole
-from sampling_ref.row import Candidates, Number
+from sampling_ref.row import Candidates, Number, Ties
 from sampling_ref.steps.step import rule
 
 

@@ -27,10 +27,9 @@ from typing import Literal
 
 from sampling_ref.errors import ParameterError
 from sampling_ref.numbers.exact import EXACT
-from sampling_ref.numbers.orders import Ties
 from sampling_ref.numbers.protocol import Numbers
 from sampling_ref.parameters import read_whole
-from sampling_ref.row import Candidates
+from sampling_ref.row import Candidates, Ties
 from sampling_ref.steps.step import rule
 
 

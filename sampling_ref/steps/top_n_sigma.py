@@ -37,8 +37,6 @@ from sampling_ref.parameters import read_choice, read_fraction
 from sampling_ref.row import Candidates, Number, ReadRow
 from sampling_ref.steps.step import rule
 
-REMOVED = ("left out", "stay")
-
 
 @rule("keeps logits at most {n} standard deviations below the maximum")
 def top_n_sigma(
@@ -59,7 +57,7 @@ def top_n_sigma(
     >>> top_n_sigma([4.0, 4.0, 0.0, 0.0], n=1.75).tokens
     [0, 1]
     """
-    read_choice("removed", removed, REMOVED)
+    read_choice("removed", removed, ("left out", "stay"))
     multiple = read_fraction("n", n, "[0, inf)")
     here = numbers.of(candidates)
     if multiple == 0 and zero == "off":

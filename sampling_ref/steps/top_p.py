@@ -55,10 +55,9 @@ from heapq import heappop, heappush
 from typing import Literal
 
 from sampling_ref.numbers.exact import EXACT
-from sampling_ref.numbers.orders import Ties
 from sampling_ref.numbers.protocol import Numbers, Row
 from sampling_ref.parameters import read_choice, read_fraction, read_whole
-from sampling_ref.row import Candidates, Number
+from sampling_ref.row import Candidates, Number, Ties
 from sampling_ref.steps.step import rule
 
 WALKED = ("downwards", "upwards")
@@ -95,7 +94,7 @@ def top_p(
     read_choice("walked", walked, WALKED)
     read_whole("least", least, 0)
     share = read_fraction("p", p, "(0, 1]" if zero == "error" else "[0, 1]")
-    here = numbers.by_shares(candidates, whole=base == "the whole row")
+    here = numbers.of(candidates, "whole shares" if base == "the whole row" else "shares")
     if share == 0 and zero == "off":
         return here.keep(here.possible())
     if boundary == "fitting":

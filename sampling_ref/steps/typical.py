@@ -37,13 +37,10 @@ Rounding
 from typing import Literal
 
 from sampling_ref.numbers.exact import EXACT
-from sampling_ref.numbers.orders import Ties
 from sampling_ref.numbers.protocol import Numbers
 from sampling_ref.parameters import read_choice, read_fraction, read_whole
-from sampling_ref.row import Candidates, Number
+from sampling_ref.row import Candidates, Number, Ties
 from sampling_ref.steps.step import rule
-
-ZERO = ("error", "best")
 
 
 @rule("keeps tokens whose surprise is nearest to the entropy until they sum to {mass}")
@@ -69,7 +66,7 @@ def typical(
     >>> typical([4.0, 1.0, 0.0, float("-inf")], mass=0.5).tokens
     [0]
     """
-    read_choice("zero", zero, ZERO)
+    read_choice("zero", zero, ("error", "best"))
     read_whole("least", least, 0)
     share = read_fraction("mass", mass, "(0, 1]" if zero == "error" else "[0, 1]")
     here = numbers.of(candidates).ordered()

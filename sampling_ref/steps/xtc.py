@@ -38,15 +38,11 @@ from typing import Literal
 
 from sampling_ref.errors import ParameterError
 from sampling_ref.numbers.exact import EXACT
-from sampling_ref.numbers.orders import Ties
 from sampling_ref.numbers.protocol import Numbers, OfAll
 from sampling_ref.parameters import read_choice, read_fraction, read_whole
 from sampling_ref.random.sources import read_uniform
-from sampling_ref.row import Candidates, Number, TokenId
+from sampling_ref.row import Candidates, Number, Ties, TokenId
 from sampling_ref.steps.step import rule
-
-SINGLE = ("coin", "no coin")
-ABOVE_ONE = ("error", "acts")
 
 
 @rule(
@@ -78,8 +74,8 @@ def xtc(
     >>> xtc([2.0, 1.0, 0.0], threshold=0.2, probability=0.5, uniform=0.25).tokens
     [1, 2]
     """
-    read_choice("single", single, SINGLE)
-    read_choice("above_one", above_one, ABOVE_ONE)
+    read_choice("single", single, ("coin", "no coin"))
+    read_choice("above_one", above_one, ("error", "acts"))
     read_whole("least", least, 0)
     share = read_fraction("threshold", threshold, "[0, 1]")
     domain = "[0, 1]" if above_one == "error" else "[0, inf)"
@@ -91,7 +87,7 @@ def xtc(
         return candidates
     if not isinstance(protected, Collection):
         raise ParameterError("protected", protected, "must be a collection of token ids")
-    here = numbers.by_shares(candidates).ordered()
+    here = numbers.of(candidates, "shares").ordered()
     places = here.possible()
     top = here.at_least(OfAll(share), strictly=equality == "does not")
     if not top:

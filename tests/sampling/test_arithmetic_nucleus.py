@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from sampling_ref.errors import ParameterError, RowError
 from sampling_ref.numbers import reaching as nucleus_module
 from sampling_ref.numbers.mass import Mass
-from sampling_ref.numbers.orders import Ties, in_order, largest, largest_first
+from sampling_ref.numbers.orders import in_order, largest, largest_first
 from sampling_ref.numbers.reaching import first_reaching, nucleus
+from sampling_ref.row import Ties
 from tests.sampling.rows import rows, shares
 from tests.texts import CAMPAIGN
 

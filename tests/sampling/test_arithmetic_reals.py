@@ -143,7 +143,7 @@ def freshly(number: Real) -> Real:
         (Real(0) * Real(2).log(), 0),
         (Real(2).log() * 0, 0),
         (0 / Real(2).log(), 0),
-        (Real(Real(0.5)), Fraction(1, 2)),
+        (as_real(Real(0.5)), Fraction(1, 2)),
         (as_real(2), 2),
         (sum_of([]), 0),
     ],

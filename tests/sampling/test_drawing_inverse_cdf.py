@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from sampling_ref import WEIGHTS
 from sampling_ref.draws import inverse_cdf as of_inverse_cdf
-from sampling_ref.draws import without_replacement as of_without_replacement
 from sampling_ref.draws.inverse_cdf import Boundary
 from sampling_ref.errors import ParameterError, RandomNumberError, RowError, UndecidedError
 from sampling_ref.numbers.reals import Real, sum_of
@@ -36,7 +35,7 @@ def inverse_cdf_of_logits(row: Any, u: Any, *, factor: Any = 1, **choices: Any) 
 
 
 def without_replacement(row: Any, count: Any, uniforms: Any, **choices: Any) -> list[int]:
-    several = of_without_replacement.without_replacement
+    several = of_inverse_cdf.without_replacement
     return several(row, count, uniforms, numbers=WEIGHTS, **choices)
 
 
@@ -44,7 +43,7 @@ def without_replacement_of_logits(
     row: Any, count: Any, uniforms: Any, *, factor: Any = 1, **choices: Any
 ) -> list[int]:
     given = row if factor == 1 else Candidates(range(len(row)), row, factor)
-    return of_without_replacement.without_replacement(given, count, uniforms, **choices)
+    return of_inverse_cdf.without_replacement(given, count, uniforms, **choices)
 
 
 def borders(row: list[float]) -> list[Fraction]:

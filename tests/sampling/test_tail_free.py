@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampling_ref.errors import ParameterError, RowError
-from sampling_ref.numbers.orders import Ties
+from sampling_ref.row import Ties
 from tests.sampling.filtering import NO_NUMBERS, possible, tail_free, tail_free_logits, weights_of
 from tests.sampling.rows import rows, weights
 from tests.texts import drawn

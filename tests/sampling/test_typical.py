@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampling_ref.errors import ParameterError, RowError
-from sampling_ref.numbers.orders import Ties
+from sampling_ref.row import Ties
 from tests.sampling.filtering import (
     DIGITS,
     NO_NUMBERS,

@@ -7,12 +7,11 @@ from typing import Any, Final, TypeAlias
 from sampling_ref import EXACT, WEIGHTS
 from sampling_ref.draws.exponential_race import exponential_race_order
 from sampling_ref.draws.gumbel_max import gumbel_top
-from sampling_ref.draws.inverse_cdf import inverse_cdf
+from sampling_ref.draws.inverse_cdf import inverse_cdf, without_replacement
 from sampling_ref.draws.torch_cpu import (
     multinomial_torch_cpu_with_replacement,
     multinomial_torch_cpu_without_replacement,
 )
-from sampling_ref.draws.without_replacement import without_replacement
 from sampling_ref.engines.draws import walk
 from sampling_ref.errors import ParameterError, RandomNumberError, UnknownNameError
 from sampling_ref.numbers.softmax import softmax

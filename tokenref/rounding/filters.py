@@ -32,8 +32,9 @@ from typing import Any, Final, TypeAlias
 
 from sampling_ref.numbers.binary32 import all_to_binary32, sum_in_binary32, to_binary32
 from sampling_ref.numbers.glibc import expf, logf
-from sampling_ref.numbers.orders import Ties, largest, largest_first
+from sampling_ref.numbers.orders import largest, largest_first
 from sampling_ref.numbers.reals import rounded_exp, rounded_log
+from sampling_ref.row import Ties
 
 BLOCK: Final = 256
 """Numbers of one block of the blocked scan: threads of a usual block on a GPU."""
@@ -186,7 +187,6 @@ ARITHMETICS: Final = {
 
 
 # ---- filters
-
 
 Values: TypeAlias = Mapping[str, Any]
 """A step's parameters and choices, under the names of `sampling_ref.STEPS`."""
