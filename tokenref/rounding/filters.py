@@ -185,7 +185,7 @@ ARITHMETICS: Final = {
 """Every arithmetic by its name, the one that is nearest to no rounding first."""
 
 
-# ---- filters
+# ---- rows and lines
 
 
 Values: TypeAlias = Mapping[str, Any]
