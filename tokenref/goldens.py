@@ -42,7 +42,7 @@ def right_answer(
 ) -> Ok | Refused:
     """Return the reference's answer to a question. Raise `GoldensError` if it has no answer.
 
-    >>> from tokenref.subjects import SAMPLERS, SAMPLERS
+    >>> from tokenref.subjects import SAMPLERS
     >>> right_answer("greedy", "standard", SAMPLERS, "", {"logits": {"f32": "0000000040000000"}})
     Ok(out={'token': 1})
     """

@@ -186,7 +186,7 @@ ARITHMETICS: Final = {
 """Every arithmetic by its name, the one that is nearest to no rounding first."""
 
 
-# ---- filters
+# ---- rows and lines
 
 Values: TypeAlias = Mapping[str, Any]
 """A step's parameters and choices, under the names of `sampling_ref.STEPS`."""
