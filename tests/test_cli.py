@@ -463,7 +463,7 @@ def test_where_nothing_can_be_written_is_noticed_before_the_work(
 ) -> None:
     for work in (
         *("check.open_catalogue", "check.compare_corpus", "check.run_engine"),
-        *("fill.read_text", "vocabulary.read_text", "vocabulary.train"),
+        *("first_steps.read_text", "vocabulary.read_text", "vocabulary.train"),
     ):
         monkeypatch.setattr(f"tokenref.commands.{work}", _never)
     monkeypatch.chdir(tmp_path)
