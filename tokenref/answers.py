@@ -282,7 +282,7 @@ class TextSession:
         content = request_text(request)
         text = as_text(content)
         if op == "pieces":
-            return self.pieces(str(text))
+            return self.pieces(text)
         if text is None:
             found = self.encode_bytes(bytes(content))  # type: ignore[arg-type]  # no text
         else:
@@ -313,8 +313,8 @@ class TextSession:
         """Answer `special`."""
         return Unsupported("has no special tokens")
 
-    def pieces(self, text: str) -> Answer:
-        """Answer `pieces`."""
+    def pieces(self, text: str | None) -> Answer:
+        """Answer `pieces`, about text, or None if the bytes are not UTF-8."""
         return Unsupported("does not return its pieces")
 
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bpe_ref import Vocabulary
-from tokenref.answers import Answer, Ok
+from tokenref.answers import Answer, Ok, Unsupported
 from tokenref.engines.tiktoken import OwnEncodings, SpecialSession
 
 
@@ -57,5 +57,7 @@ class BpeOpenaiSession(SpecialSession):
     def encode(self, text: str) -> Any:
         return self.compiled.encode(text)
 
-    def pieces(self, text: str) -> Answer:
+    def pieces(self, text: str | None) -> Answer:
+        if text is None:
+            return Unsupported("accepts only text")
         return Ok({"pieces": [piece.encode().hex() for piece in self.compiled.pretokenize(text)]})

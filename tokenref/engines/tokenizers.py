@@ -158,7 +158,9 @@ class TokenizersSession(VocabularySession):
             needed += [content for content in names if content in text] or names[:1]
         return frozenset(needed)
 
-    def pieces(self, text: str) -> Answer:
+    def pieces(self, text: str | None) -> Answer:
+        if text is None:
+            return Unsupported("accepts only text")
         tokenizer = self.tokenizer(frozenset())
         if isinstance(tokenizer, Unsupported):
             return tokenizer
