@@ -31,7 +31,7 @@ class Strip:
     strip_right: bool
 
     def __post_init__(self) -> None:
-        """Refuse what is no bool."""
+        """Raise `ParameterError` unless every flag is a bool."""
         check_flag("strip_left", self.strip_left)
         check_flag("strip_right", self.strip_right)
 

@@ -78,7 +78,7 @@ class Sequence:
 
 
 def needs_alignment(pre_tokenizer: PreTokenizer) -> bool:
-    """Tell whether the pieces depend on which characters of the original the text stands for.
+    """Return whether the pieces depend on which characters of the original the text stands for.
 
     >>> first = Metaspace("_", "first")
     >>> needs_alignment(first), needs_alignment(Sequence([Metaspace(), first]))
@@ -92,7 +92,7 @@ def needs_alignment(pre_tokenizer: PreTokenizer) -> bool:
 
 
 def reads_start(pre_tokenizer: PreTokenizer) -> bool:
-    """Tell whether the pieces depend on whether the original begins with the text.
+    """Return whether the pieces depend on whether the original begins with the text.
 
     >>> reads_start(Metaspace()), reads_start(Metaspace("_", "first"))
     (False, True)
