@@ -1,13 +1,10 @@
 """What callers give as a text: checked, and free of surrogates.
 
 Definition
-    Two surrogates that make a pair are the character that they stand for. One
-    alone is U+FFFD.
+    Two surrogates that make a pair are the character that they stand for. One alone is U+FFFD.
 
-Source: tiktoken 0.14.0, `Encoding.encode` (tiktoken/core.py).
-
-What the source leaves open: Hugging Face tokenizers 0.23.3 and sentencepiece
-0.2.3 refuse a text with surrogates. Here it means the same everywhere.
+Source: tiktoken 0.14.0, `Encoding.encode` (tiktoken/core.py). Hugging Face tokenizers 0.23.3 and
+sentencepiece 0.2.3 refuse a text with surrogates. Here it means the same everywhere.
 """
 
 from bpe_ref.errors import ParameterError

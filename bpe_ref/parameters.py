@@ -4,7 +4,7 @@ from bpe_ref.errors import ParameterError, shown
 
 
 def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
-    """Raise `ParameterError` for what is none of the choices.
+    """Raise `ParameterError` unless the value is one of the choices.
 
     >>> check_choice("direction", "Right", ("Right", "Left"))
     """
@@ -13,7 +13,7 @@ def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
 
 
 def check_count(name: str, value: object, least: int = 0) -> None:
-    """Raise `ParameterError` for what is no whole number of at least that size.
+    """Raise `ParameterError` unless the value is a whole number of at least that size.
 
     >>> check_count("stride", 0)
     """
@@ -22,7 +22,7 @@ def check_count(name: str, value: object, least: int = 0) -> None:
 
 
 def check_index(name: str, value: object, most: int) -> None:
-    """Raise `ParameterError` for what is not an int from 0 to `most`.
+    """Raise `ParameterError` unless the value is an int from 0 to `most`.
 
     >>> check_index("length", 3, 2)
     Traceback (most recent call last):
@@ -33,7 +33,7 @@ def check_index(name: str, value: object, most: int) -> None:
 
 
 def check_text(name: str, value: object) -> None:
-    """Raise `ParameterError` for what is not a text.
+    """Raise `ParameterError` unless the value is a text.
 
     >>> check_text("suffix", "</w>")
     """
@@ -42,7 +42,7 @@ def check_text(name: str, value: object) -> None:
 
 
 def check_flag(name: str, value: object) -> None:
-    """Refuse what is not a bool.
+    """Raise `ParameterError` unless the value is a bool.
 
     >>> check_flag("split", 1)
     Traceback (most recent call last):
@@ -53,7 +53,7 @@ def check_flag(name: str, value: object) -> None:
 
 
 def check_character(name: str, value: object) -> None:
-    """Refuse what is not a single character.
+    """Raise `ParameterError` unless the value is a single character.
 
     >>> check_character("delimiter", "--")
     Traceback (most recent call last):

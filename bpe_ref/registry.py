@@ -1,13 +1,13 @@
 """The vocabularies that have names: what they are, beside their tokens.
 
-A vocabulary file says which tokens there are. Everything else that decides how
-text is cut (the pattern, the normalization, the special tokens) is in no file;
-engines have it in their source, and it is written down here, as frozen data.
+A vocabulary file says which tokens there are. Everything else that decides how text is cut (the
+pattern, the normalization, the special tokens) is in no file; engines have it in their source, and
+it is written down here, as frozen data.
 
 Sources
-    openai/tiktoken 0.14.0, `tiktoken_ext/openai_public.py` (patterns, special
-    tokens, addresses, digests). github/rust-gems a7aecfb97c96,
-    `crates/bpe-openai` (voyage3_base). Which model uses which vocabulary is in `data/models.json`.
+    openai/tiktoken 0.14.0, `tiktoken_ext/openai_public.py` (patterns, special tokens, addresses,
+    digests). github/rust-gems a7aecfb97c96, `crates/bpe-openai` (voyage3_base). Which model uses
+    which vocabulary is in `data/models.json`.
 """
 
 from collections.abc import Mapping

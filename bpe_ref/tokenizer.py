@@ -7,9 +7,9 @@
 Definition
     Every component may be missing but the model. Added tokens are cut out, before and after
     normalizing; the pre-tokenizer cuts what is left into pieces, and the model turns these into
-    tokens (`pieces` has the steps). Truncation, post-processor and padding work on the encoding.
-    A word is one piece, or one added token. Offsets are characters of the given text. Text that is
-    a list of words becomes tokens word by word.
+    tokens (`pieces` has the steps). Truncation, post-processor and padding work on the encoding. A
+    word is one piece, or one added token. Offsets are characters of the given text. Text that is a
+    list of words becomes tokens word by word.
 
     Tokens are decoded by their strings: special ones can be left out, the decoder does the rest.
 
@@ -18,10 +18,8 @@ pre_tokenizer.rs). tiktoken's encodings and SentencePiece's models have the same
 components: see `tokenizer_of` and `formats.sentencepiece`.
 
 What the source leaves open
-    *Offsets*: see `pieces`.
-    *Several inserted or removed characters*: see `aligned_text`.
-    *Special tokens in a text*: see `added_tokens`.
-    *Lone surrogates*, which Python strings can contain and UTF-8 cannot: see `given_text`.
+    *Offsets*: see `pieces`. *Several inserted or removed characters*: see `aligned_text`. *Special
+    tokens in a text*: see `added_tokens`. *Lone surrogates*: see `given_text`.
     *Strings of tokens*: the string of an added token is its content; it hides a token of the model
     with the same id. Tokens of bytes are written in the byte alphabet.
     *A pair without a post-processor* is one text after the other, with the type ids 0 and 1.

@@ -117,7 +117,7 @@ class ByteLevel:
     No field of the format: mistral-common decodes what is between special tokens by itself."""
 
     def __post_init__(self) -> None:
-        """Refuse what is not a bool."""
+        """Raise `ParameterError` unless every flag is a bool."""
         check_flag("add_prefix_space", self.add_prefix_space)
         check_flag("trim_offsets", self.trim_offsets)
         check_flag("use_regex", self.use_regex)
@@ -204,7 +204,7 @@ class Metaspace:
     str_rep: InitVar[str | None] = None
 
     def __post_init__(self, add_prefix_space: bool | None, str_rep: str | None) -> None:
-        """Refuse what the pre-tokenizer refuses, whose fields these are."""
+        """Check the fields as the pre-tokenizer does, whose fields these are."""
         fields = (self.replacement, self.prepend_scheme, self.split)
         MetaspacePreTokenizer(*fields, add_prefix_space, str_rep)
 
@@ -229,7 +229,7 @@ class Replace:
     content: str
 
     def __post_init__(self) -> None:
-        """Refuse what the normalizer refuses, whose fields these are."""
+        """Check the fields as the normalizer does, whose fields these are."""
         ReplaceText(self.pattern, self.content)
 
     def decode_chain(self, tokens: Sequence[str]) -> list[str]:
@@ -266,7 +266,7 @@ class Strip:
     quirks: Quirks = HUGGING_FACE
 
     def __post_init__(self) -> None:
-        """Refuse what is no character, and what is no number of times."""
+        """Raise `ParameterError` unless they are a character and two counts."""
         check_character("content", self.content)
         check_count("start", self.start)
         check_count("stop", self.stop)
@@ -298,7 +298,7 @@ class BPEDecoder:
     suffix: str = "</w>"
 
     def __post_init__(self) -> None:
-        """Refuse what is not a text."""
+        """Raise `ParameterError` unless it is a text."""
         check_text("suffix", self.suffix)
 
     def decode_chain(self, tokens: Sequence[str]) -> list[str]:
@@ -324,7 +324,7 @@ class WordPiece:
     cleanup: bool = True
 
     def __post_init__(self) -> None:
-        """Refuse what is not a text, and what is not a bool."""
+        """Raise `ParameterError` unless they are a text and a bool."""
         check_text("prefix", self.prefix)
         check_flag("cleanup", self.cleanup)
 

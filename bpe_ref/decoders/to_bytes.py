@@ -1,15 +1,14 @@
 """From tokens back to bytes, and from bytes to text.
 
-Decoding is concatenation. Only the last step can fail: a token may hold part
-of a character, so the bytes of some tokens need not be UTF-8. What becomes of
-bytes that are not is the caller's choice, by Python's names; `decode` replaces by default:
+Decoding is concatenation. Only the last step can fail: a token may hold part of a character, so the
+bytes of some tokens need not be UTF-8. What becomes of bytes that are not is the caller's choice,
+by Python's names; `decode` replaces by default:
 
 strict
     is an error.
 replace
-    puts U+FFFD for each maximal part of a character that cannot be one (the
-    rule of the WHATWG Encoding Standard, of Unicode 16 section 3.9.6, of Python,
-    and of Rust's `from_utf8_lossy`). Information is lost.
+    puts U+FFFD for each maximal part of a character that cannot be one (the rule of the WHATWG
+    Encoding Standard, of Unicode 16 section 3.9.6, of Python, and of Rust's `from_utf8_lossy`).
 ignore, backslashreplace, surrogateescape
     as in Python.
 

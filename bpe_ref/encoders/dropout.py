@@ -1,20 +1,16 @@
 """BPE dropout: encode so that some merges, at random, do not happen.
 
-Three procedures go by that name. They give three different distributions, so
-each is here by itself. All of them ask the same question of a random stream:
-a number from [0, 1) that is below `rate` means that the merge is dropped. So a
-rate of 0 drops nothing and a rate of 1 everything.
+Three procedures go by that name. They give three different distributions, so each is here by
+itself. All of them ask the same question of a random stream: a number from [0, 1) that is below
+`rate` means that the merge is dropped. So a rate of 0 drops nothing and a rate of 1 everything.
 
-Where the random numbers come from
-    `draws` is an iterator of floats in [0, 1), or a function without arguments
-    that returns one each time: `random.Random(7).random`. One number is taken
-    for each question, in the order that each procedure states. Nothing here is
-    random by itself.
+`draws` is an iterator of floats in [0, 1), or a function without arguments that returns one each
+time: `random.Random(7).random`. One number is taken for each question, in the order that each
+procedure states. Nothing here is random by itself.
 
 What the sources leave open
     *A number just at the rate* keeps the merge. (GitHub's encoder drops it.)
-    *A rate of 0*: no number is taken. (In Hugging Face's library too; the paper
-    has no such case.)
+    *A rate of 0*: no number is taken. (In Hugging Face's library too; the paper has no such case.)
 """
 
 from collections.abc import Callable, Iterator, Sequence

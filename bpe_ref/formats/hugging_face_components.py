@@ -112,7 +112,7 @@ _REFUSED: Final = MappingProxyType({("decoder", "CTC"): "is for speech and is no
 def read_component(node: Node, kind: str, quirks: Quirks, depth: int = 0) -> Any:
     """Return the component of that kind that a JSON value describes, or None for null.
 
-    Raises `VocabularyFileError` for what is none.
+    Raises `VocabularyFileError` if it describes none.
 
     >>> from bpe_ref.quirks import STRICT
     >>> read_component(Node({"type": "Fuse"}, "x.json"), "decoder", STRICT)

@@ -1,8 +1,8 @@
 """Write `tokenizer.json`; see `formats.hugging_face` for the format.
 
-What is written means what the tokenizer means, to this package and to the
-library: the ids of added tokens, which the library does not read, come out the
-same because the tokens are listed in the same order.
+What is written means what the tokenizer means, to this package and to the library: the ids of added
+tokens, which the library does not read, come out the same because the tokens are listed in the same
+order.
 """
 
 import json

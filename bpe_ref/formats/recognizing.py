@@ -1,7 +1,7 @@
 """Which format a file has, by what it holds: names are of no help.
 
-`tokenizer.model` is SentencePiece's in Llama 2 and tiktoken's in Llama 3, and
-`.model` is minbpe's too; four formats are called `something.json`.
+`tokenizer.model` is SentencePiece's in Llama 2 and tiktoken's in Llama 3, and `.model` is minbpe's
+too; four formats are called `something.json`.
 
 Definition
     GGUF               begins with `GGUF`
@@ -16,12 +16,11 @@ Definition
     SentencePiece      begins with a field 1 to 5 of bytes, as Protocol Buffers write it
     tiktoken           any other text, so that its reader says what is wrong
 
-    Files of other kinds that lie beside tokenizers, such as a pickle or a PNG, are recognised by
+    Files of other kinds that are beside tokenizers, such as a pickle or a PNG, are recognised by
     how they begin (`data/other_files.json`), and refused by name.
 
-    The order matters: a tiktoken file may begin with an empty line, whose byte is
-    the first one of most SentencePiece files; and `model`, `config` and `vocab` are
-    tokens of many a vocabulary.
+    The order matters: a tiktoken file may begin with an empty line, whose byte is the first one of
+    most SentencePiece files; and `model`, `config` and `vocab` are tokens of many a vocabulary.
 """
 
 import re

@@ -1,24 +1,10 @@
 """SentencePiece's `.model` files, of type BPE or unigram: a `ModelProto` in Protocol Buffers.
 
 What is read
-    The pieces (string, score, type), of `trainer_spec` the model type, byte
-    fallback, `treat_whitespace_as_suffix`, and the strings of the special
-    pieces, and both normalizer specs. All other fields say how the model was
-    trained and change nothing; they are skipped, like unknown ones.
-
-Source: src/sentencepiece_model.proto of google/sentencepiece; the wheel 0.2.3.
-
-What the source leaves open, and what holds here
-    *Other types.* A word or character model is refused by its name. A file without
-    a type is a unigram model: that is the field's default.
-    *Fields that come twice.* The last one counts; of messages within the
-    message all fields count, each by this rule. So says Protocol Buffers.
-    *A field with another wire type than it should have* is an unknown field,
-    and a kind of piece that nobody knows leaves the piece a normal one. As the
-    library does, by Protocol Buffers.
-    *Text that is not UTF-8* is refused; the library takes it.
-    *Scores* are 32-bit floats and are compared as such.
-    *Writing* such files is not offered.
+    The pieces (string, score, type), of `trainer_spec` the model type, byte fallback,
+    `treat_whitespace_as_suffix`, and the strings of the special pieces, and both normalizer specs.
+    All other fields say how the model was trained and change nothing; they are skipped, like
+    unknown ones.
 
 Protocol Buffers
     A message is a row of fields. A field is a *tag*, a variable-length number that holds the
@@ -28,7 +14,18 @@ Protocol Buffers
     most ten bytes, whose bits beyond 64 are dropped. Tags have at most 32 bits, and field 0 does
     not exist. Groups (wire types 3 and 4) are refused, as are wire types 6 and 7.
 
-Source: https://protobuf.dev/programming-guides/encoding/
+Source: src/sentencepiece_model.proto of google/sentencepiece; the wheel 0.2.3;
+https://protobuf.dev/programming-guides/encoding/
+
+What the source leaves open, and what holds here
+    *Other types.* A word or character model is refused by its name. A file without a type is a
+    unigram model: that is the field's default.
+    *Fields that come twice.* The last one counts; of messages within the message all fields count,
+    each by this rule. A field with another wire type than it should have is an unknown field, and a
+    kind of piece that nobody knows leaves the piece a normal one. So says Protocol Buffers.
+    *Text that is not UTF-8* is refused; the library takes it.
+    *Scores* are 32-bit floats and are compared as such.
+    *Writing* such files is not offered.
 """
 
 import struct

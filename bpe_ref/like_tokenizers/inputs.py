@@ -83,7 +83,7 @@ def as_ids(name: str, value: Any) -> list[TokenId]:
 
 
 def as_id(value: Any) -> TokenId:
-    """Return an id as an int. Raises `TokenIdError` for what is none.
+    """Return an id as an int. Raises `TokenIdError` if it is not an id.
 
     >>> as_id(7)
     7

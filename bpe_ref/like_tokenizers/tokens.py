@@ -78,7 +78,7 @@ class AddedToken:
         )
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether the other one is the same token now."""
+        """Return whether the other one is the same token now."""
         return isinstance(other, AddedToken) and self.value == other.value
 
     def __hash__(self) -> int:

@@ -40,7 +40,7 @@ class BertNormalizer:
     lowercase: bool = True
 
     def __post_init__(self) -> None:
-        """Refuse what is no bool."""
+        """Raise `ParameterError` unless every flag is a bool."""
         for name in ("clean_text", "handle_chinese_chars", "lowercase"):
             check_flag(name, getattr(self, name))
         if not isinstance(self.strip_accents, bool | None):

@@ -40,7 +40,7 @@ _SYLLABLE_JOINTS = frozenset(
 
 
 def has_plain_clusters(text: str) -> bool:
-    r"""Tell quickly that every character is a cluster of its own; if not, some may be all the same.
+    r"""Return, quickly, whether every character is known to be a cluster of its own.
 
     >>> has_plain_clusters("na\u00efve"), has_plain_clusters("e\u0301")
     (True, False)
@@ -67,7 +67,7 @@ def grapheme_clusters(text: str) -> list[str]:
 
 
 def _is_boundary(text: str, kinds: list[str], at: int) -> bool:
-    """Tell whether a cluster ends before the character at `at`."""
+    """Return whether a cluster ends before the character at `at`."""
     before, after = kinds[at - 1], kinds[at]
     if text[at - 1 : at + 1] == "\r\n":
         return False
@@ -87,7 +87,7 @@ def _is_boundary(text: str, kinds: list[str], at: int) -> bool:
 
 
 def _is_linked(text: str, kinds: list[str], at: int) -> bool:
-    """Tell whether a consonant and then a linker come before, with nothing else between."""
+    """Return whether a consonant and then a linker come before, with nothing else between."""
     linker = False
     while at >= 0 and kinds[at] in ("EXTEND", "LINKER", "JOINER") and text[at] != _NON_JOINER:
         linker = linker or kinds[at] == "LINKER"
@@ -96,7 +96,7 @@ def _is_linked(text: str, kinds: list[str], at: int) -> bool:
 
 
 def _is_extended_pictograph(kinds: list[str], at: int) -> bool:
-    """Tell whether a pictograph ends here, extended or not."""
+    """Return whether a pictograph ends here, extended or not."""
     while at >= 0 and kinds[at] in ("EXTEND", "LINKER"):
         at -= 1
     return at >= 0 and kinds[at] == "PICTOGRAPHIC"

@@ -52,7 +52,7 @@ class Precompiled:
     quirks: Quirks = HUGGING_FACE
 
     def __post_init__(self) -> None:
-        """Refuse what is no charsmap."""
+        """Raise `VocabularyFileError` unless it is a charsmap."""
         if not isinstance(self.precompiled_charsmap, str):
             raise VocabularyFileError(
                 "precompiled_charsmap must be a str, "

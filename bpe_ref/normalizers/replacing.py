@@ -43,7 +43,7 @@ class Prepend:
     quirks: Quirks = HUGGING_FACE
 
     def __post_init__(self) -> None:
-        """Refuse what is no text."""
+        """Raise `ParameterError` unless it is a text."""
         check_text("prepend", self.prepend)
 
     @property
@@ -89,7 +89,7 @@ class Replace:
     quirks: Quirks = HUGGING_FACE
 
     def __post_init__(self) -> None:
-        """Refuse what is no pattern or no text."""
+        """Raise `ParameterError` unless they are a pattern and a text."""
         if not isinstance(self.pattern, Literal | Regex):
             raise ParameterError("pattern", self.pattern, "must be a Literal or a Regex")
         check_text("content", self.content)

@@ -26,7 +26,7 @@ class Sequence:
     normalizers: tuple[Normalizer, ...]
 
     def __post_init__(self) -> None:
-        """Refuse what is no tuple."""
+        """Raise `ParameterError` unless it is a tuple."""
         if not isinstance(self.normalizers, tuple):
             raise ParameterError("normalizers", self.normalizers, "must be a tuple")
 

@@ -3,10 +3,10 @@
 Source: normalizers/strip.rs of Hugging Face tokenizers 0.23.3.
 
 What the source leaves open
-    *White space* is the property White_Space: 25 characters, without the
-    separators U+001C to U+001F that Python's `str.strip` takes. *Accents* are
-    the categories Mn, Mc and Me of Unicode 9.0, whether vowel signs or accents; a letter with
-    an accent in it stays, unless NFD comes first.
+    *White space* is the property White_Space: 25 characters, without the separators U+001C to
+    U+001F that Python's `str.strip` takes. *Accents* are the categories Mn, Mc and Me of Unicode
+    9.0, whether vowel signs or accents; a letter with an accent in it stays, unless NFD comes
+    first.
 """
 
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Strip:
     strip_right: bool
 
     def __post_init__(self) -> None:
-        """Refuse what is no bool."""
+        """Raise `ParameterError` unless every flag is a bool."""
         check_flag("strip_left", self.strip_left)
         check_flag("strip_right", self.strip_right)
 

@@ -40,7 +40,7 @@ class Literal:
     text: str
 
     def __post_init__(self) -> None:
-        """Refuse what is no text."""
+        """Raise `ParameterError` unless it is a text."""
         if not isinstance(self.text, str):
             raise ParameterError("text", self.text, "must be a str")
 
@@ -52,7 +52,7 @@ class Regex:
     source: str
 
     def __post_init__(self) -> None:
-        """Refuse what is no text."""
+        """Raise `ParameterError` unless it is a text."""
         if not isinstance(self.source, str):
             raise ParameterError("source", self.source, "must be a str")
 

@@ -42,7 +42,7 @@ _WORD: Final = re.compile(r"(?<!\\)(?:\\\\)*\\[wWbB]")
 
 
 def asks_for_words(pattern: str) -> bool:
-    r"""Tell whether a pattern uses `\w` or `\b`, the only classes about which engines differ.
+    r"""Return whether a pattern uses `\w` or `\b`, the only classes about which engines differ.
 
     >>> asks_for_words(r"\b\p{L}+"), asks_for_words(r"\\w")
     (True, False)

@@ -131,7 +131,7 @@ class UnicodeTables:
         return _code_points(self.name, name)
 
     def contains(self, name: str, code_point: int) -> bool:
-        """Tell whether `code_point` is in the set that `name` stands for.
+        """Return whether `code_point` is in the set that `name` stands for.
 
         Raises `ParameterError` if `name` is not one of `properties`, or there is no such code
         point.

@@ -48,7 +48,7 @@ NamedId: TypeAlias = tuple[str, TokenId]
 
 
 def _check_named_id(name: str, value: object) -> None:
-    """Raise `ParameterError` for what is not a token's string and its id."""
+    """Raise `ParameterError` unless the value is a token's string and its id."""
     match value:
         case (str(), int(number)) if not isinstance(number, bool) and number >= 0:
             return
@@ -202,7 +202,7 @@ class ByteLevel:
     use_regex: bool = True
 
     def __post_init__(self) -> None:
-        """Refuse what is not a bool."""
+        """Raise `ParameterError` unless every flag is a bool."""
         check_flag("add_prefix_space", self.add_prefix_space)
         check_flag("trim_offsets", self.trim_offsets)
         check_flag("use_regex", self.use_regex)
@@ -288,7 +288,7 @@ class BertProcessing:
     cls: NamedId
 
     def __post_init__(self) -> None:
-        """Refuse what is no token."""
+        """Raise `ParameterError` unless they are tokens."""
         _check_named_id("sep", self.sep)
         _check_named_id("cls", self.cls)
 
@@ -324,7 +324,7 @@ class RobertaProcessing:
     add_prefix_space: bool = True
 
     def __post_init__(self) -> None:
-        """Refuse what is no token, and what is not a bool."""
+        """Raise `ParameterError` unless they are tokens and bools."""
         _check_named_id("sep", self.sep)
         _check_named_id("cls", self.cls)
         check_flag("trim_offsets", self.trim_offsets)

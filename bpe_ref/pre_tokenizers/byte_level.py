@@ -54,7 +54,7 @@ class ByteLevel:
     use_regex: bool = True
 
     def __post_init__(self) -> None:
-        """Refuse what is not a bool."""
+        """Raise `ParameterError` unless every flag is a bool."""
         check_flag("add_prefix_space", self.add_prefix_space)
         check_flag("trim_offsets", self.trim_offsets)
         check_flag("use_regex", self.use_regex)

@@ -125,7 +125,7 @@ class Digits:
     individual_digits: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what is not a bool."""
+        """Raise `ParameterError` unless every flag is a bool."""
         check_flag("individual_digits", self.individual_digits)
 
     def cut(self, text: AlignedText) -> list[AlignedText]:
@@ -196,7 +196,7 @@ class Punctuation:
     behavior: str = "Isolated"
 
     def __post_init__(self) -> None:
-        """Refuse a behavior that does not exist."""
+        """Raise `ParameterError` unless the behavior exists."""
         check_behavior(self.behavior)
 
     def cut(self, text: AlignedText) -> list[AlignedText]:

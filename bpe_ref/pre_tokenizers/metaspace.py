@@ -49,7 +49,7 @@ class Metaspace:
     str_rep: InitVar[str | None] = None
 
     def __post_init__(self, add_prefix_space: bool | None, str_rep: str | None) -> None:
-        """Refuse what the library refuses."""
+        """Raise `ParameterError` unless the library takes these fields."""
         check_character("replacement", self.replacement)
         if not isinstance(self.prepend_scheme, str) or self.prepend_scheme not in PREPEND_SCHEMES:
             known = ", ".join(PREPEND_SCHEMES)

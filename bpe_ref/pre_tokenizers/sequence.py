@@ -4,16 +4,14 @@ Definition: each one cuts every piece that those before it made.
 
 Source: pre_tokenizers/sequence.rs of Hugging Face tokenizers 0.23.3.
 
-What the source leaves open: an empty sequence leaves the text as it is, one
-piece.
+What the source leaves open: an empty sequence leaves the text as it is, one piece.
 
 Text alone
-    `cut_text` knows of a piece's place in the original only what its caller
-    says. All components but one do with less; `Metaspace` with the scheme
-    `first`, after another component, needs to know where each piece came from
-    (`needs_alignment`). `cut_text` of such a sequence is right for a text that is
-    its own original, because it goes the slow way. (`ByteLevel` differs too
-    where a text `starts_with_insertion`: see there.)
+    `cut_text` knows of a piece's place in the original only what its caller says. All components
+    but one do with less; `Metaspace` with the scheme `first`, after another component, needs to
+    know where each piece came from (`needs_alignment`). `cut_text` of such a sequence is right for
+    a text that is its own original, because it goes the slow way. (`ByteLevel` differs too where a
+    text `starts_with_insertion`: see there.)
 """
 
 from collections.abc import Sequence as Many
@@ -80,7 +78,7 @@ class Sequence:
 
 
 def needs_alignment(pre_tokenizer: PreTokenizer) -> bool:
-    """Tell whether the pieces depend on which characters of the original the text stands for.
+    """Return whether the pieces depend on which characters of the original the text stands for.
 
     >>> first = Metaspace("_", "first")
     >>> needs_alignment(first), needs_alignment(Sequence([Metaspace(), first]))
@@ -94,7 +92,7 @@ def needs_alignment(pre_tokenizer: PreTokenizer) -> bool:
 
 
 def reads_start(pre_tokenizer: PreTokenizer) -> bool:
-    """Tell whether the pieces depend on whether the original begins with the text.
+    """Return whether the pieces depend on whether the original begins with the text.
 
     >>> reads_start(Metaspace()), reads_start(Metaspace("_", "first"))
     (False, True)

@@ -36,7 +36,7 @@ class Split:
     invert: bool
 
     def __post_init__(self) -> None:
-        """Refuse what is no pattern, no behavior or no bool."""
+        """Raise `ParameterError` unless they are a pattern, a behavior and a bool."""
         if not isinstance(self.pattern, Literal | Regex):
             raise ParameterError("pattern", self.pattern, "must be a Literal or a Regex")
         check_behavior(self.behavior)
@@ -88,7 +88,7 @@ class CharDelimiterSplit:
     delimiter: str
 
     def __post_init__(self) -> None:
-        """Refuse what is not a single character."""
+        """Raise `ParameterError` unless it is a single character."""
         check_character("delimiter", self.delimiter)
 
     def cut(self, text: AlignedText) -> list[AlignedText]:
@@ -111,7 +111,7 @@ class FixedLength:
     length: int = 5
 
     def __post_init__(self) -> None:
-        """Refuse what is not a positive integer."""
+        """Raise `ParameterError` unless it is a positive integer."""
         if not isinstance(self.length, int) or isinstance(self.length, bool):
             raise ParameterError("length", self.length, "must be an int")
         if self.length < 1:

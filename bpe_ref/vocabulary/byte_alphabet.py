@@ -1,15 +1,12 @@
 """The letters that stand for bytes: any bytes can be written as visible text, and read back.
 
 Definition
-    Bytes 0x21 to 0x7E, 0xA1 to 0xAC and 0xAE to 0xFF are written as the
-    character of the same number. The other 68 bytes, in order, are written as
-    U+0100, U+0101, ... U+0143. A space is therefore `Ġ` and a line feed `Ċ`.
+    Bytes 0x21 to 0x7E, 0xA1 to 0xAC and 0xAE to 0xFF are written as the character of the same
+    number. The other 68 bytes, in order, are written as U+0100, U+0101, ... U+0143. A space is
+    therefore `Ġ` and a line feed `Ċ`.
 
-Source: `bytes_to_unicode` in encoder.py of OpenAI's gpt-2 (2019); `bytes_char`
-in pre_tokenizers/byte_level.rs of Hugging Face tokenizers 0.23.3.
-
-What the source leaves open: nothing. Every byte has one letter, no two bytes
-share one, and no other character is a letter.
+Source: `bytes_to_unicode` in encoder.py of OpenAI's gpt-2 (2019); `bytes_char` in
+pre_tokenizers/byte_level.rs of Hugging Face tokenizers 0.23.3. They leave nothing open.
 """
 
 import codecs

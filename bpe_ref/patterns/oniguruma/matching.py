@@ -120,7 +120,7 @@ class Oniguruma:
         return spans
 
     def _is_safe(self, standing: str) -> bool:
-        """Tell whether `re` is sure to end soon."""
+        """Return whether `re` is sure to end soon."""
         if not self._cost.is_cheap():
             return False
         if len(standing) <= _SHORT_TEXT or not self._cost.sets:

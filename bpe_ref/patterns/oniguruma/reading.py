@@ -313,7 +313,7 @@ def _literal(cursor: Cursor, options: frozenset[str]) -> Text:
 
 
 def _is_plain_escape(cursor: Cursor) -> bool:
-    """Tell whether the character behind a backslash stands for itself."""
+    """Return whether the character behind a backslash stands for itself."""
     return cursor.peek() != "" and cursor.peek() not in _WITH_MEANING
 
 

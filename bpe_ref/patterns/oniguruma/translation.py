@@ -66,7 +66,7 @@ class Cost:
     sets: frozenset[CodePoints] = frozenset()
 
     def is_cheap(self) -> bool:
-        """Tell whether an attempt takes time in proportion to the longest run in one of `sets`."""
+        """Return whether an attempt takes time in proportion to the longest run of a set."""
         return self.loops <= 1 and self.choices <= _FEW
 
 
@@ -146,7 +146,7 @@ def _can_fail(node: Node) -> bool:
 
 
 def may_be_repeated(node: Node) -> bool:
-    """Tell whether a quantifier may follow: not behind a place, nor a choice of places.
+    """Return whether a quantifier may follow: not behind a place, nor a choice of places.
 
     >>> may_be_repeated(Place("A"))
     False
@@ -160,7 +160,7 @@ def may_be_repeated(node: Node) -> bool:
 
 
 def may_look(look: Look) -> bool:
-    """Tell whether we can say what this look means.
+    """Return whether we can say what this look means.
 
     >>> may_look(Look(Place("z"), behind=True, negative=False))
     False
