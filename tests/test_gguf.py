@@ -39,6 +39,8 @@ def value(content: Any, kind: int | None = None) -> bytes:
             return struct.pack("<II", kind or U32, content)
         case str():
             return struct.pack("<I", TEXT) + text(content)
+        case bytes():
+            return struct.pack("<IIQ", LIST, 0, len(content)) + content
     items = list(content)
     if items and isinstance(items[0], str):
         return struct.pack("<IIQ", LIST, TEXT, len(items)) + b"".join(map(text, items))
@@ -266,6 +268,7 @@ REFUSED: list[tuple[bytes, str]] = [
         "remove_extra_whitespaces must be true if add_space_prefix is, got False",
     ),
     (written(**{**T5, "precompiled_charsmap": "a"}), "charsmap must be a list of bytes, got 'a'"),
+    (written(**{**T5, "precompiled_charsmap": b"abc"}), "x: precompiled_charsmap must have at l"),
     (written(**{**T5, "add_bos_token": True}), "bos_token_id must be the id of a token, below 20"),
     (written(**{**BERT, "unknown_token_id": 999}), "unknown_token_id must be the id of a token, b"),
     (
@@ -317,8 +320,11 @@ def test_a_file_of_very_many_tokens_is_refused(monkeypatch: pytest.MonkeyPatch) 
         parse_gguf(written(**GPT2), "x")
 
 
-def test_broken_files_give_a_tokenizer_or_one_sentence_in_bounded_time() -> None:
-    whole = written(**LLAMA)
+@pytest.mark.parametrize("fields", [LLAMA, BERT, {**T5, "precompiled_charsmap": bytes(24)}])
+def test_broken_files_give_a_tokenizer_or_one_sentence_in_bounded_time(
+    fields: dict[str, Any],
+) -> None:
+    whole = written(**fields)
     start = time.process_time()
 
     @drawn(300)

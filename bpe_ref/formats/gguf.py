@@ -372,6 +372,17 @@ class Metadata:
             self.fail(key, f"must be the id of a token, below {len(tokens)}", token)
         return token
 
+    def charsmap(self) -> Charsmap | None:
+        """Return the map of characters, if there is one."""
+        key = "precompiled_charsmap"
+        content = self.values.get(_PREFIX + key, array("B"))
+        if not isinstance(content, array) or content.itemsize != 1:
+            self.fail(key, "must be a list of bytes", content)
+        try:
+            return Charsmap(content.tobytes()) if content else None
+        except BpeError as problem:
+            raise VocabularyFileError(f"{self.source}: {problem}") from None
+
     def frame(
         self, tokens: Sequence[str], bos: int, eos: int, *, adds_bos: bool, adds_eos: bool = False
     ) -> TemplateProcessing | None:
@@ -521,13 +532,8 @@ def _t5(metadata: Metadata) -> Tokenizer:
     merged = metadata.get("remove_extra_whitespaces", bool, False)
     if prefix and not merged:
         metadata.fail("remove_extra_whitespaces", "must be true if add_space_prefix is", merged)
-    charsmap = metadata.values.get(f"{_PREFIX}precompiled_charsmap")
-    if charsmap is not None and not (isinstance(charsmap, array) and charsmap.itemsize == 1):
-        metadata.fail("precompiled_charsmap", "must be a list of bytes", charsmap)
     rules = NormalizationRules(
-        charsmap=Charsmap(charsmap.tobytes()) if charsmap else None,
-        add_dummy_prefix=merged,
-        remove_extra_whitespaces=merged,
+        charsmap=metadata.charsmap(), add_dummy_prefix=merged, remove_extra_whitespaces=merged
     )
     normal = [score for score, kind in zip(scores, kinds, strict=True) if kind == "normal"]
     lowest = min(normal, default=0.0)
