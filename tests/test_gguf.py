@@ -2,7 +2,6 @@
 
 import ctypes
 import struct
-import tempfile
 import time
 from collections.abc import Iterable
 from contextlib import suppress
@@ -41,6 +40,8 @@ def value(content: Any, kind: int | None = None) -> bytes:
             return struct.pack("<II", kind or U32, content)
         case str():
             return struct.pack("<I", TEXT) + text(content)
+        case bytes():
+            return struct.pack("<IIQ", LIST, 0, len(content)) + content
     items = list(content)
     if items and isinstance(items[0], str):
         return struct.pack("<IIQ", LIST, TEXT, len(items)) + b"".join(map(text, items))
@@ -102,6 +103,36 @@ BERT: dict[str, Any] = {
     "bos_token_id": 1,
     "seperator_token_id": 2,
 }
+PATHS = {
+    "<pad>": 0.0,
+    "</s>": 0.0,
+    "<unk>": 0.0,
+    "<u>": 0.0,
+    "<s>": 0.0,
+    "▁": -2.5,
+    "▁t": -3.0,
+    "t": -4.0,
+    "h": -4.25,
+    "e": -3.5,
+    "he": -7.75,
+    "▁the": -5.0,
+    "the": -6.5,
+    "l": -4.0,
+    "ll": -8.0,
+    "▁he": -6.25,
+    "é": -9.0,
+    "1": -9.5,
+    "12": -12.0,
+    "▁▁": -30.0,
+}
+T5: dict[str, Any] = {
+    "model": "t5",
+    "tokens": list(PATHS),
+    "scores": list(PATHS.values()),
+    "token_type": [3, 3, 2, 4, 3, *[1] * (len(PATHS) - 5)],
+    "add_space_prefix": True,
+    "remove_extra_whitespaces": True,
+}
 TEXTS = text_of("<s>", "</s>", "<u>", "the", " the", "hell", longest=8)
 
 
@@ -119,6 +150,9 @@ def engine(path: Path) -> Any:
         BERT,
         {**BERT, "normalizer.lowercase": False},
         {**BERT, "normalizer.lowercase": False, "normalizer.strip_accents": True},
+        T5,
+        {**T5, "add_space_prefix": False, "add_bos_token": True, "bos_token_id": 4},
+        {**T5, "add_space_prefix": False, "remove_extra_whitespaces": False},
     ],
 )
 def test_ids_are_those_of_llama_cpp(tmp_path: Path, fields: dict[str, Any]) -> None:
@@ -151,21 +185,22 @@ def test_words_of_bert_begin_and_end_as_there(tmp_path: Path, flags: dict[str, A
     check()
 
 
-MARKS = ["▁.", "▁'", "▁s", "▁ve"]
-
-
-@drawn(200)
-@given(st.lists(st.sampled_from([*range(3, len(WORDS)), *map(WORDS.index, MARKS)])))
-def test_spaces_before_punctuation_are_cleaned_as_there(ids: list[int]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "x.gguf"
-        path.write_bytes(written(**BERT))
-        ours, theirs = load(path), engine(path)
+@pytest.mark.parametrize("fields", [BERT, T5])
+def test_ids_become_the_text_that_they_become_there(tmp_path: Path, fields: dict[str, Any]) -> None:
+    path = tmp_path / "x.gguf"
+    path.write_bytes(written(**fields))
+    ours, theirs = load(path), engine(path)
     vocabulary = llama_cpp.llama_model_get_vocab(theirs._model.model)
-    buffer = ctypes.create_string_buffer(4096)
-    given_ids = (llama_cpp.llama_token * len(ids))(*ids)
-    size = llama_cpp.llama_detokenize(vocabulary, given_ids, len(ids), buffer, 4096, False, True)
-    assert ours.decode(ids) == buffer.raw[:size].decode()
+    marks = [at for at, text in enumerate(fields["tokens"]) if text in {"▁.", "▁'", "▁s", "▁"}]
+
+    @drawn(200)
+    @given(st.lists(st.sampled_from([*range(len(fields["tokens"])), *marks])))
+    def check(ids: list[int]) -> None:
+        buffer, listed = ctypes.create_string_buffer(4096), (llama_cpp.llama_token * len(ids))(*ids)
+        size = llama_cpp.llama_detokenize(vocabulary, listed, len(ids), buffer, 4096, False, True)
+        assert ours.decode(ids) == buffer.raw[:size].decode()
+
+    check()
 
 
 def test_every_name_of_a_pre_tokenizer_loads_here_and_there(tmp_path: Path) -> None:
@@ -228,7 +263,14 @@ def test_a_file_of_gigabytes_is_read_at_its_beginning_only(
 REFUSED: list[tuple[bytes, str]] = [
     (written(), "x must have the key tokenizer.ggml.model, it has none"),
     (written(model=3), "x: tokenizer.ggml.model must be text, got 3"),
-    (written(model="rwkv"), "must be one of gpt2, gemma4, llama, bert, got 'rwkv'"),
+    (written(model="rwkv"), "must be one of gpt2, gemma4, llama, bert, t5, got 'rwkv'"),
+    (
+        written(**{**T5, "remove_extra_whitespaces": False}),
+        "remove_extra_whitespaces must be true if add_space_prefix is, got False",
+    ),
+    (written(**{**T5, "precompiled_charsmap": "a"}), "charsmap must be a list of bytes, got 'a'"),
+    (written(**{**T5, "precompiled_charsmap": b"abc"}), "x: precompiled_charsmap must have at l"),
+    (written(**{**T5, "add_bos_token": True}), "bos_token_id must be the id of a token, below 20"),
     (written(**{**BERT, "unknown_token_id": 999}), "unknown_token_id must be the id of a token, b"),
     (
         written(**{**GPT2, "pre": "my-own"}),
@@ -279,8 +321,11 @@ def test_a_file_of_very_many_tokens_is_refused(monkeypatch: pytest.MonkeyPatch) 
         parse_gguf(written(**GPT2), "x")
 
 
-def test_broken_files_give_a_tokenizer_or_one_sentence_in_bounded_time() -> None:
-    whole = written(**LLAMA)
+@pytest.mark.parametrize("fields", [LLAMA, BERT, {**T5, "precompiled_charsmap": bytes(24)}])
+def test_broken_files_give_a_tokenizer_or_one_sentence_in_bounded_time(
+    fields: dict[str, Any],
+) -> None:
+    whole = written(**fields)
     start = time.process_time()
 
     @drawn(300)

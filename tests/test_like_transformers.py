@@ -250,6 +250,15 @@ def test_what_changes_is_said_in_words(tmp_path: Path) -> None:
     )
 
 
+def test_special_tokens_that_are_text_are_said_too(tmp_path: Path) -> None:
+    files = {"tokenizer.json": of_bytes(), **named("GPT2Tokenizer", split_special_tokens=True)}
+    folder = written(tmp_path / "folder", files)
+    for version in LIKE_TRANSFORMERS:
+        assert load(folder, like=version).changes[-1] == (
+            'split_special_tokens: not done here; pass special="ordinary" for it'
+        )
+
+
 def test_folders_that_cannot_be_read_so_are_refused(tmp_path: Path) -> None:
     other = written(tmp_path / "other", {"tokenizer.json": of_bytes(), **named("XLNetTokenizer")})
     for version in LIKE_TRANSFORMERS:
@@ -348,6 +357,15 @@ def version_of(library: Any) -> str:
 def test_the_library_still_answers_so(name: str, tmp_path: Path, library: Any) -> None:
     folder = written(tmp_path / "folder", FOLDERS[name])
     assert asked(library, folder) == RECORDED[name][version_of(library)]
+
+
+def test_the_library_splits_special_tokens_if_it_is_told_to(tmp_path: Path, library: Any) -> None:
+    files = {"tokenizer.json": of_bytes(), **named("GPT2Tokenizer", split_special_tokens=True)}
+    folder = written(tmp_path / "folder", files)
+    theirs = library.AutoTokenizer.from_pretrained(str(folder))
+    ours = load(folder, like=version_of(library))
+    assert theirs.encode("ab<s>A") == ours.encode("ab<s>A", special="ordinary")
+    assert theirs.encode("ab<s>A") != ours.encode("ab<s>A")
 
 
 def test_the_library_agrees_on_random_folders(tmp_path: Path, library: Any) -> None:

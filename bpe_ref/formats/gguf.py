@@ -6,15 +6,17 @@ Definition
     list. All numbers are little-endian. Tensors follow, which are not read.
 
     tokenizer.ggml.model       "gpt2" (BPE over bytes), "gemma4" (BPE over characters), "llama"
-                               (SentencePiece BPE) or "bert" (WordPiece)
+                               (SentencePiece BPE), "bert" (WordPiece) or "t5" (unigram)
     tokenizer.ggml.tokens      the strings of the tokens; the id is the place in the list
     tokenizer.ggml.token_type  1 normal, 2 unknown, 3 control, 4 user-defined, 5 unused, 6 byte
-    tokenizer.ggml.scores      of "llama"
+    tokenizer.ggml.scores      of "llama" and "t5"
     tokenizer.ggml.merges      of "gpt2" and "gemma4": texts `"a b"`, the first one first
     tokenizer.ggml.pre         of "gpt2": the name of a pre-tokenizer; see `data/llama_cpp.json`
     tokenizer.ggml.bos_token_id, eos_token_id, add_bos_token, add_eos_token, add_space_prefix
     tokenizer.ggml.unknown_token_id, seperator_token_id, normalizer.lowercase,
     normalizer.strip_accents   of "bert"
+    tokenizer.ggml.precompiled_charsmap, remove_extra_whitespaces
+                               of "t5"
 
 How text is tokenized
     Control, unknown and user-defined tokens that the text spells are cut out first. For "llama",
@@ -24,7 +26,8 @@ How text is tokenized
     white space behind them. For "gemma4", spaces become `▁`, and lines are cut from line ends.
     For "bert", accents and control characters go, letters become small, and words are separated by
     white space, punctuation, ASCII symbols and Chinese characters. The first token of a word begins
-    with `▁`, the others have no mark, and a word has no greatest length.
+    with `▁`, the others have no mark, and a word has no greatest length. For "t5", the text is
+    normalized as SentencePiece does, and divided as by a Unigram model of tokenizers.
 
 Source: docs/gguf.md of ggml-org/ggml; src/llama-vocab.cpp of llama.cpp, as vendored by the sdist of
 llama-cpp-python 0.3.36.
@@ -39,6 +42,9 @@ What the source leaves open, and what holds here
     *Accents* of "bert" go as there: of a character that is decomposed, only the first part is kept.
     So a Korean syllable becomes its first consonant. A text always gets BOS and the separator; the
     flags mean nothing, and the ids are 101 and 102 if they are missing, that of unknown words 100.
+    *Scores of "t5"*: those of user-defined tokens count as 0. An unknown character has the lowest
+    score of the normal ones minus 10, which is rounded to 32 bits there. `▁` at the end of a text
+    goes as a space does. EOS is added unless a flag says no, BOS only if one says so.
     *Empty tokens* are called `[EMPTY_7]` by their ids, as there.
     *Line ends of "gemma4"* merge. There, several that are together a token are taken whole; no text
     was found for which that is another answer.
@@ -53,7 +59,7 @@ What the source leaves open, and what holds here
 
 from array import array
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from struct import Struct
 from types import MappingProxyType
@@ -61,18 +67,24 @@ from typing import Any, Final, NoReturn
 
 from bpe_ref.added_tokens import AddedToken, AddedTokens
 from bpe_ref.data import document
-from bpe_ref.decoders import ByteFallback, DecoderSequence, Fuse, Replace
+from bpe_ref.decoders import ByteFallback, DecoderSequence, Fuse, Replace, Strip
 from bpe_ref.decoders import ByteLevel as ByteLevelDecoder
 from bpe_ref.decoders.sentencepiece import SentencePieceDecoder
-from bpe_ref.errors import VocabularyFileError, shown
+from bpe_ref.errors import BpeError, VocabularyFileError, shown
 from bpe_ref.formats.files import located
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.sentencepiece import Piece, PieceKind, SentencePieceModel
+from bpe_ref.models.unigram import Unigram
 from bpe_ref.models.word_piece import WordPiece
+from bpe_ref.normalizers.charsmap import Charsmap
 from bpe_ref.normalizers.normalization_forms import NFD
 from bpe_ref.normalizers.replacing import Replace as ReplaceText
 from bpe_ref.normalizers.rewriting import Lowercase
-from bpe_ref.normalizers.sentencepiece import NormalizationRules, SentencePieceNormalizer
+from bpe_ref.normalizers.sentencepiece import (
+    NormalizationRules,
+    SentencePieceNormalizer,
+    UserDefined,
+)
 from bpe_ref.normalizers.sequence import Sequence as Normalizers
 from bpe_ref.patterns.matches import Literal, Regex
 from bpe_ref.post_processors import TemplateProcessing
@@ -111,6 +123,8 @@ _LLAMA_IDS: Final = (1, 2)
 _NAMES: Final = MappingProxyType(
     {bool: "true or false", int: "a whole number", str: "text", list: "a list of texts"}
 )
+_T5_IDS: Final = (-1, 1)
+_T5_UNKNOWN: Final = 2
 _LONGEST_WORD: Final = 1 << 62
 _HANGUL: Final = tuple(
     (chr(0xAC00 + 588 * number), chr(0xAC00 + 588 * number + 587), chr(0x1100 + number))
@@ -343,12 +357,23 @@ class _Metadata:
             self.fail(key, f"must be the id of a token, below {len(tokens)}", token)
         return token
 
+    def charsmap(self) -> Charsmap | None:
+        """Return the map of characters, if there is one."""
+        key = "precompiled_charsmap"
+        content = self.values.get(_PREFIX + key, array("B"))
+        if not isinstance(content, array) or content.itemsize != 1:
+            self.fail(key, "must be a list of bytes", content)
+        try:
+            return Charsmap(content.tobytes()) if content else None
+        except BpeError as problem:
+            raise VocabularyFileError(f"{self.source}: {problem}") from None
+
     def frame(
-        self, tokens: Sequence[str], ids: tuple[int, int], *, adds_bos: bool
+        self, tokens: Sequence[str], ids: tuple[int, int], *, adds_bos: bool, adds_eos: bool = False
     ) -> TemplateProcessing | None:
         """Return the template that adds BOS and EOS, given the defaults."""
         before = self.get("add_bos_token", bool, adds_bos)
-        behind = self.get("add_eos_token", bool, False)
+        behind = self.get("add_eos_token", bool, adds_eos)
         if not before and not behind:
             return None
         return framed(
@@ -485,8 +510,43 @@ def _bert(metadata: _Metadata) -> Tokenizer:
     )
 
 
+def _t5(metadata: _Metadata) -> Tokenizer:
+    """Return the tokenizer of a unigram model."""
+    tokens = metadata.tokens()
+    kinds = metadata.kinds(tokens)
+    scores = metadata.numbers("scores", len(tokens), 0.0)
+    prefix = metadata.get("add_space_prefix", bool, False)
+    merged = metadata.get("remove_extra_whitespaces", bool, False)
+    if prefix and not merged:
+        metadata.fail("remove_extra_whitespaces", "must be true if add_space_prefix is", merged)
+    rules = NormalizationRules(
+        charsmap=metadata.charsmap(), add_dummy_prefix=merged, remove_extra_whitespaces=merged
+    )
+    normal = [score for score, kind in zip(scores, kinds, strict=True) if kind == "normal"]
+    lowest = min(normal, default=0.0)
+    pieces: list[tuple[str, float]] = []
+    for text, score, kind in zip(tokens, scores, kinds, strict=True):
+        if kind == "normal":
+            pieces.append((text, score))
+        elif kind == "user-defined":
+            pieces.append((text, 0.0))
+        else:  # no text becomes it: spaces are escaped
+            pieces.append((f" {text}", lowest))
+    found = UserDefined(
+        frozenset(text for text, kind in zip(tokens, kinds, strict=True) if kind == "user-defined")
+    )
+    steps: list[Any] = [Replace(Literal(_SPACE), " "), Fuse()]
+    return Tokenizer(
+        Unigram(pieces, metadata.token("unknown", tokens, _T5_UNKNOWN)),
+        normalizer=SentencePieceNormalizer(rules, found),
+        post_processor=metadata.frame(tokens, _T5_IDS, adds_bos=False, adds_eos=True),
+        decoder=DecoderSequence((*steps, *([Strip(" ", 1, 0)] if prefix else []))),
+        added_tokens=replace(metadata.added_tokens(tokens, kinds), ids_as_given=True),
+    )
+
+
 _MODELS: Final[Mapping[str, Callable[[_Metadata], Tokenizer]]] = MappingProxyType(
-    {"gpt2": _gpt2, "gemma4": _gemma4, "llama": _llama, "bert": _bert}
+    {"gpt2": _gpt2, "gemma4": _gemma4, "llama": _llama, "bert": _bert, "t5": _t5}
 )
 
 
