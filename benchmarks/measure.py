@@ -28,8 +28,16 @@ from typing import Final
 from tiktoken import Encoding
 
 import bpe_ref
-from benchmarks.texts import random_letters
-from bpe_ref import ENCODERS, TextRules, Vocabulary, load, tokenizer_of, vocabulary_of
+from benchmarks.texts import parts_of, random_letters
+from bpe_ref import (
+    ENCODERS,
+    TextRules,
+    Vocabulary,
+    load,
+    tokenizer_of,
+    vocabulary_by_concatenation,
+    vocabulary_of,
+)
 from bpe_ref.cutting.counting import TextIntervalCounter
 from bpe_ref.cutting.growing import AppendCounter, PrependCounter
 from bpe_ref.cutting.safe_cuts import TextCounter, counter_of
@@ -110,16 +118,29 @@ def medians(rounds: Sequence[Numbers]) -> Numbers:
     return {name: median(numbers[name] for numbers in rounds) for name in rounds[0]}
 
 
-def passes(vocabulary: str, text: str) -> Numbers:
-    """Encode text through the pattern, for the first time in this process and again."""
+def passes(
+    vocabulary: str, text: str, length: int = 0, like: tuple[int, str] | None = None
+) -> Numbers:
+    """Encode text through the pattern, for the first time in this process and again.
+
+    The text is in parts of `length` characters, if that is not 0. `like` is the number of tokens
+    and the pattern of another vocabulary, of which there is no file.
+    """
     tokenizer = bpe_ref.load(vocabulary)
+    if like is not None:
+        most, pattern = like
+        contents = vocabulary_of(tokenizer).tokens.items()
+        ranks = {content: token for token, content in contents if token < most}
+        rules = TextRules(pattern, whole_piece=True)
+        tokenizer = tokenizer_of(vocabulary_by_concatenation(ranks, text=rules))
     encoding = as_tiktoken(vocabulary_of(tokenizer))
     tokenizer.encode("Hello, world!", special="ordinary")  # what is loaded on demand is loaded now
     encoding.encode_ordinary("Hello, world!")
+    parts = parts_of(text, length)
     found: Numbers = {}
     for name in ("first", "repeated"):
-        theirs = time_of(lambda: encoding.encode_ordinary(text))
-        ours = time_of(lambda: tokenizer.encode(text, special="ordinary"))
+        theirs = time_of(lambda: [encoding.encode_ordinary(part) for part in parts])
+        ours = time_of(lambda: [tokenizer.encode(part, special="ordinary") for part in parts])
         found |= throughput(ours, theirs, name)
         found[f"{name}_seconds"] = ours.seconds
     return found

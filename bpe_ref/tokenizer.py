@@ -710,8 +710,12 @@ class Tokenizer(WithoutTables):
     ) -> Encoding:
         """Return the encoding of one text, before anything is cut off or added."""
         joined = without_surrogates(text, name)
-        pieces = self._aligned_pieces(joined, treatment)
-        encoding = encode_pieces(self.model, pieces, joined, type_id, word, draw)
+        rows = self._quick.rows(joined, treatment, word) if self._is_quick_text else None
+        if rows is not None:
+            encoding = Encoding.of(rows, type_id)
+        else:
+            pieces = self._aligned_pieces(joined, treatment)
+            encoding = encode_pieces(self.model, pieces, joined, type_id, word, draw)
         if not isinstance(text, str) or len(joined) == len(text):
             return encoding
         places = places_in(text)
