@@ -18,12 +18,14 @@ import os
 import resource
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from random import Random
 from statistics import median
 from time import perf_counter, process_time
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from tiktoken import Encoding
 
@@ -442,9 +444,49 @@ def _counter_of(known: Vocabulary) -> TextCounter:
     return counter_of(tokenizer_of(known))
 
 
+def fastest(vocabulary: str, text: str, length: int, rounds: int) -> Numbers:
+    """Return megabytes per second by the clock on the wall: ours, tiktoken's, and fast packages'.
+
+    The text is in parts, encoded again and again by one call each, with as many threads as the
+    package likes. What is not installed is left out.
+    """
+    from tokenref.engines.gigatoken import GigatokenEngine
+    from tokenref.engines.iree_tokenizer import IreeTokenizerEngine
+    from tokenref.engines.wordchipper import WordchipperEngine
+
+    known = vocabulary_of(tokenizer := load(vocabulary))
+    encoders: dict[str, Callable[[str], object]] = {
+        "ours": lambda part: tokenizer.encode(part, special="ordinary"),
+        "tiktoken": as_tiktoken(known).encode_ordinary,
+    }
+    for engine in (GigatokenEngine("any"), IreeTokenizerEngine("any")):
+        with suppress(ImportError):
+            opened = engine.load(known, vocabulary).tokenizer(frozenset())
+            encoders[engine.name] = partial(engine.encode, opened, added=False)
+    with suppress(ImportError):
+        session: Any = WordchipperEngine("any").load(known, vocabulary)
+        encoders["wordchipper"] = session.encoding.encode_ordinary
+    parts = parts_of(text, length)
+    found: Numbers = {}
+    for name, encode in encoders.items():
+        wrong = sum(encode(part) != tokenizer.encode(part, special="ordinary") for part in parts)
+        if wrong:
+            found[f"{name}, parts of {len(parts)} with other ids"] = wrong
+    seconds = [
+        {
+            name: time_of(lambda encode=encode: list(map(encode, parts))).seconds_wall  # type: ignore[misc]
+            for name, encode in encoders.items()
+        }
+        for _ in range(rounds)
+    ]
+    size = len(text.encode()) / 1e6
+    return {**{name: size / taken for name, taken in medians(seconds).items()}, **found}
+
+
 MEASUREMENTS: Final[Mapping[str, Callable[..., Numbers]]] = MappingProxyType(
     {
         "passes": passes,
+        "fastest": fastest,
         "unsplit": unsplit,
         "random_piece": random_piece,
         "memory": memory,

@@ -138,7 +138,7 @@ class Row:
     def _shown(self, number: float | None) -> str:
         if number is None:
             return ""
-        digits = 3 if self.unit == "s" else 0 if self.unit == "MB" else 2
+        digits = {"s": 3, "MB": 0, "MB/s": 1}.get(self.unit, 2)
         return f"{number:.{digits}f} {self.unit}".rstrip()
 
 
@@ -203,6 +203,14 @@ def measure_like(job: Job) -> Iterator[Row]:
                 at_least=0.25 if which == "first" else None,
                 wall=found[f"{which}_wall"],
             )
+
+
+def measure_fastest(job: Job) -> Iterator[Row]:
+    """Encode with the packages that are known for their speed."""
+    for name, text in {**job.texts, "mixed scripts": mixed_scripts(job.characters)}.items():
+        options = {"vocabulary": VOCABULARY, "text": text, "length": _PART, "rounds": job.rounds}
+        for who, speed in ask("fastest", options).items():
+            yield Row(f"{name}: {who}", speed, "" if "other" in who else "MB/s")
 
 
 def measure_random(job: Job) -> Iterator[Row]:
@@ -480,6 +488,7 @@ PARTS: Final[Mapping[str, Callable[[Job], Iterator[Row]]]] = MappingProxyType(
         "passes": measure_passes,
         "unsplit": measure_unsplit,
         "like": measure_like,
+        "fastest": measure_fastest,
         "random": measure_random,
         "loading": measure_loading,
         "files": measure_files,
