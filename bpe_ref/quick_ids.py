@@ -87,16 +87,6 @@ class QuickIds:
             if isinstance(model, BPE) and self._finish is _in_letters and model.spells_bytes
             else None
         )
-        self._keeps_places: Final = (
-            self._finish in (_in_letters, _unchanged)
-            and (isinstance(model, ByteBPE) or (isinstance(model, BPE) and model.spells_alike))
-            and not model.drops_merges
-            and not any(token.lstrip or token.rstrip for token in added.tokens.values())
-            and all(isinstance(step, NFC | PinnedNFC) for step in steps_of(normalizer))
-            and all(
-                isinstance(step, Pattern | Split | ByteLevel) for step in steps_of(pre_tokenizer)
-            )
-        )
         self._added_count: Final = len(added.ids)
         finishes = self._finish is not _unchanged
         self.cuts_letters: Final = not finishes and writes_letters(normalizer, pre_tokenizer)
@@ -141,12 +131,12 @@ class QuickIds:
     ) -> list[TokenRow] | None:
         """Return what `pieces.encode_pieces` makes an encoding of; None if only that can tell.
 
+        `keeps_places` must be true of the components.
+
         >>> QuickIds(BPE({"a": 0}, []), AddedVocabulary([]), None, None).rows("aa", RECOGNISE_ALL)
         [(0, 'a', (0, 1), 0), (0, 'a', (1, 2), 0)]
         """
-        if not self._keeps_places or (
-            self._normalize is not None and self._normalize(text) != text
-        ):
+        if self._normalize is not None and self._normalize(text) != text:
             return None
         treatment.check(text)
         rows: list[TokenRow] = []
@@ -207,6 +197,27 @@ class QuickIds:
         if self._ids_of_text is not None:
             return self._ids_of_text(piece, draw)
         return [token for part in self._finish(piece) for token in self._model.ids(part, draw)]
+
+
+def keeps_places(
+    model: Model,
+    added: AddedVocabulary,
+    normalizer: Normalizer | None,
+    pre_tokenizer: PreTokenizer | None,
+) -> bool:
+    """Return whether each character stands for itself if the pieces are as long as the text.
+
+    >>> keeps_places(BPE({"a": 0}, []), AddedVocabulary([]), None, None)
+    True
+    """
+    return (
+        (isinstance(model, ByteBPE) or (isinstance(model, BPE) and model.spells_alike))
+        and not model.drops_merges
+        and not any(token.lstrip or token.rstrip for token in added.tokens.values())
+        and all(isinstance(step, NFC | PinnedNFC) for step in steps_of(normalizer))
+        and all(isinstance(cut, Pattern | Split | ByteLevel) for cut in steps_of(pre_tokenizer))
+        and _cutting(pre_tokenizer)[1] in (_in_letters, _unchanged)
+    )
 
 
 def reads_origins(normalizer: Normalizer | None, pre_tokenizer: PreTokenizer | None) -> bool:

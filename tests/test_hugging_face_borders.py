@@ -24,7 +24,7 @@ from bpe_ref.pre_tokenizers.byte_level import ByteLevel
 from bpe_ref.pre_tokenizers.pattern import Pattern
 from bpe_ref.pre_tokenizers.sequence import Sequence
 from bpe_ref.pre_tokenizers.split_by_pattern import Split
-from bpe_ref.quick_ids import QuickIds
+from bpe_ref.quick_ids import QuickIds, keeps_places
 from bpe_ref.tokenizer import Tokenizer
 from bpe_ref.vocabulary import vocabulary_by_concatenation
 from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE, from_letters, to_letters
@@ -203,7 +203,9 @@ def test_tokens_without_origins_are_those_of_the_definition() -> None:
         pieces = pieces_of(text, tokenizer.added, *parts)
         expected = encode_pieces(model, pieces, text, 0)
         assert tokenizer.tokenize(text) == expected
-        rows = QuickIds(model, tokenizer.added, *parts).rows(text, RECOGNISE_ALL)
+        rows = None
+        if keeps_places(model, tokenizer.added, *parts):
+            rows = QuickIds(model, tokenizer.added, *parts).rows(text, RECOGNISE_ALL)
         assert rows is None or Encoding.of(rows) == expected
         quick.append(rows is not None)
 
