@@ -18,18 +18,28 @@ import os
 import resource
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from random import Random
 from statistics import median
 from time import perf_counter, process_time
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from tiktoken import Encoding
 
 import bpe_ref
-from benchmarks.texts import random_letters
-from bpe_ref import ENCODERS, TextRules, Vocabulary, load, tokenizer_of, vocabulary_of
+from benchmarks.texts import parts_of, random_letters
+from bpe_ref import (
+    ENCODERS,
+    TextRules,
+    Vocabulary,
+    load,
+    tokenizer_of,
+    vocabulary_by_concatenation,
+    vocabulary_of,
+)
 from bpe_ref.cutting.counting import TextIntervalCounter
 from bpe_ref.cutting.growing import AppendCounter, PrependCounter
 from bpe_ref.cutting.safe_cuts import TextCounter, counter_of
@@ -110,16 +120,29 @@ def medians(rounds: Sequence[Numbers]) -> Numbers:
     return {name: median(numbers[name] for numbers in rounds) for name in rounds[0]}
 
 
-def passes(vocabulary: str, text: str) -> Numbers:
-    """Encode text through the pattern, for the first time in this process and again."""
+def passes(
+    vocabulary: str, text: str, length: int = 0, like: tuple[int, str] | None = None
+) -> Numbers:
+    """Encode text through the pattern, for the first time in this process and again.
+
+    The text is in parts of `length` characters, if that is not 0. `like` is the number of tokens
+    and the pattern of another vocabulary, of which there is no file.
+    """
     tokenizer = bpe_ref.load(vocabulary)
+    if like is not None:
+        most, pattern = like
+        contents = vocabulary_of(tokenizer).tokens.items()
+        ranks = {content: token for token, content in contents if token < most}
+        rules = TextRules(pattern, whole_piece=True)
+        tokenizer = tokenizer_of(vocabulary_by_concatenation(ranks, text=rules))
     encoding = as_tiktoken(vocabulary_of(tokenizer))
     tokenizer.encode("Hello, world!", special="ordinary")  # what is loaded on demand is loaded now
     encoding.encode_ordinary("Hello, world!")
+    parts = parts_of(text, length)
     found: Numbers = {}
     for name in ("first", "repeated"):
-        theirs = time_of(lambda: encoding.encode_ordinary(text))
-        ours = time_of(lambda: tokenizer.encode(text, special="ordinary"))
+        theirs = time_of(lambda: [encoding.encode_ordinary(part) for part in parts])
+        ours = time_of(lambda: [tokenizer.encode(part, special="ordinary") for part in parts])
         found |= throughput(ours, theirs, name)
         found[f"{name}_seconds"] = ours.seconds
     return found
@@ -421,9 +444,49 @@ def _counter_of(known: Vocabulary) -> TextCounter:
     return counter_of(tokenizer_of(known))
 
 
+def fastest(vocabulary: str, text: str, length: int, rounds: int) -> Numbers:
+    """Return megabytes per second of processor time: ours, tiktoken's, and fast packages'.
+
+    The text is in parts, encoded again and again by one call each. The time of all threads counts.
+    What is not installed is left out.
+    """
+    from tokenref.engines.gigatoken import GigatokenEngine
+    from tokenref.engines.iree_tokenizer import IreeTokenizerEngine
+    from tokenref.engines.wordchipper import WordchipperEngine
+
+    known = vocabulary_of(tokenizer := load(vocabulary))
+    encoders: dict[str, Callable[[str], object]] = {
+        "ours": lambda part: tokenizer.encode(part, special="ordinary"),
+        "tiktoken": as_tiktoken(known).encode_ordinary,
+    }
+    for engine in (GigatokenEngine("any"), IreeTokenizerEngine("any")):
+        with suppress(ImportError):
+            opened = engine.load(known, vocabulary).tokenizer(frozenset())
+            encoders[engine.name] = partial(engine.encode, opened, added=False)
+    with suppress(ImportError):
+        session: Any = WordchipperEngine("any").load(known, vocabulary)
+        encoders["wordchipper"] = session.encoding.encode_ordinary
+    parts = parts_of(text, length)
+    found: Numbers = {}
+    for name, encode in encoders.items():
+        wrong = sum(encode(part) != tokenizer.encode(part, special="ordinary") for part in parts)
+        if wrong:
+            found[f"{name}, parts of {len(parts)} with other ids"] = wrong
+    seconds = [
+        {
+            name: time_of(lambda encode=encode: list(map(encode, parts))).seconds  # type: ignore[misc]
+            for name, encode in encoders.items()
+        }
+        for _ in range(rounds)
+    ]
+    size = len(text.encode()) / 1e6
+    return {**{name: size / taken for name, taken in medians(seconds).items()}, **found}
+
+
 MEASUREMENTS: Final[Mapping[str, Callable[..., Numbers]]] = MappingProxyType(
     {
         "passes": passes,
+        "fastest": fastest,
         "unsplit": unsplit,
         "random_piece": random_piece,
         "memory": memory,

@@ -37,6 +37,7 @@ from benchmarks.texts import (  # noqa: E402 - as above
 from bpe_ref import ENCODERS, BpeError  # noqa: E402 - as above
 from bpe_ref.finding import find  # noqa: E402 - as above
 from bpe_ref.formats.files import read_unpacked  # noqa: E402 - as above
+from bpe_ref.patterns.registered import PATTERNS  # noqa: E402 - as above
 from bpe_ref.registry import REGISTRY  # noqa: E402 - as above
 
 VOCABULARY: Final = "cl100k_base"
@@ -56,11 +57,47 @@ _GROWING: Final = (
 TOKENIZERS: Final = ROOT.parent / "shared" / "tokenizers"
 """Where the files of whole tokenizers are looked for."""
 
-_FILES: Final[Mapping[str, tuple[str, float, float]]] = MappingProxyType(
-    {"gpt2": ("gpt2.tokenizer.json.gz", 1.5, 4), "Mistral": ("mistral01.tokenizer.json.gz", 1, 8)}
+_FILES: Final[Mapping[str, tuple[str, float, float, str]]] = MappingProxyType(
+    {
+        "gpt2": ("gpt2.tokenizer.json.gz", 1.5, 4, ""),
+        "Mistral": ("mistral01.tokenizer.json.gz", 1, 8, ""),
+        "llama3_1": ("llama3_1.tokenizer.json", 1.2, 3, "mixed scripts"),
+        "qwen3": ("qwen3.tokenizer.json", 1.2, 3, "mixed scripts"),
+        "deepseek_v3": ("deepseek_v3.tokenizer.json", 1.2, 3, "mixed scripts"),
+        "gptoss": ("gptoss.tokenizer.json", 1.2, 3, "mixed scripts"),
+        "gemma3": ("gemma3.tokenizer.json", 1.2, 3, "code"),
+    }
 )
-"""The files, and the targets of a first and a repeated pass: times the library's throughput."""
+"""The files, the targets of a first and a repeated pass, times the library's throughput, and the
+text if only one is measured. All but the first two are those of `tokenref vocabulary fetch`."""
 
+_UPPER: Final = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]"
+_LOWER: Final = r"[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]"
+_WORD: Final = r"[^\r\n\p{L}\p{N}]?"
+_ENDING: Final = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+_LIKE: Final[Mapping[str, tuple[int, str]]] = MappingProxyType(
+    {
+        "kimi_k2": (
+            163_584,
+            "|".join(
+                (
+                    r"[\p{Han}]+",
+                    f"{_WORD}{_UPPER}*{_LOWER}+{_ENDING}",
+                    f"{_WORD}{_UPPER}+{_LOWER}*{_ENDING}",
+                    r"\p{N}{1,3}",
+                    r" ?[^\s\p{L}\p{N}]+[\r\n]*",
+                    r"\s*[\r\n]+",
+                    r"\s+(?!\S)",
+                    r"\s+",
+                )
+            ),
+        ),
+        "llama4": (200_000, PATTERNS["o200k"].source),
+    }
+)
+"""The number of tokens of files in tiktoken's format that no package has, and their patterns."""
+
+_PASSES: Final = {"first": "first pass", "repeated": "repeated pass"}
 _PART: Final = 8000  # characters, a few pages
 
 PICTURE: Final = ROOT / "benchmarks" / "encoding_time.svg"
@@ -101,7 +138,7 @@ class Row:
     def _shown(self, number: float | None) -> str:
         if number is None:
             return ""
-        digits = 3 if self.unit == "s" else 0 if self.unit == "MB" else 2
+        digits = {"s": 3, "MB": 0, "MB/s": 1}.get(self.unit, 2)
         return f"{number:.{digits}f} {self.unit}".rstrip()
 
 
@@ -147,6 +184,33 @@ def measure_unsplit(job: Job) -> Iterator[Row]:
             at_least=0.15,
             wall=found["share_wall"],
         )
+
+
+def measure_like(job: Job) -> Iterator[Row]:
+    """Encode mixed scripts with the first tokens of o200k_base and the patterns of other files."""
+    for name, (tokens, pattern) in _LIKE.items():
+        options = {
+            "vocabulary": "o200k_base",
+            "text": mixed_scripts(job.characters),
+            "length": _PART,
+            "like": (tokens, pattern),
+        }
+        found = _medians([ask("passes", options) for _ in range(job.rounds)])
+        for which in ("first", "repeated"):
+            yield Row(
+                f"like {name}, mixed scripts, {which} pass: share of tiktoken's throughput",
+                found[which],
+                at_least=0.25 if which == "first" else None,
+                wall=found[f"{which}_wall"],
+            )
+
+
+def measure_fastest(job: Job) -> Iterator[Row]:
+    """Encode with the packages that are known for their speed."""
+    for name, text in {**job.texts, "mixed scripts": mixed_scripts(job.characters)}.items():
+        options = {"vocabulary": VOCABULARY, "text": text, "length": _PART, "rounds": job.rounds}
+        for who, speed in ask("fastest", options).items():
+            yield Row(f"{name}: {who}", speed, "" if "other" in who else "MB/s")
 
 
 def measure_random(job: Job) -> Iterator[Row]:
@@ -228,13 +292,15 @@ def measure_files(job: Job) -> Iterator[Row]:
     texts = dict(job.texts)
     if "prose" in texts:  # not a text of one's own
         texts["mixed scripts"] = mixed_scripts(job.characters)
-    for name, (file, first, repeated) in _FILES.items():
+    for name, (file, first, repeated, only) in _FILES.items():
         path = job.tokenizers / file
         if not path.is_file():
             print(f"There is no {path}, so the {name} file is not measured.")
             continue
         for kind, text in texts.items():
-            for length, how in ((0, "whole"), (_PART, f"in parts of {_PART:,}")):
+            if only and kind != only and only in texts:
+                continue
+            for length, how in ((0, "whole"), (_PART, f"in parts of {_PART:,}"))[bool(only) :]:
                 options = {"path": str(path), "text": text, "length": length}
                 rounds = [_ask_about_file(options) for _ in range(min(job.rounds, 3))]
                 found = _medians(rounds)
@@ -245,9 +311,13 @@ def measure_files(job: Job) -> Iterator[Row]:
                         at_most=6,
                         wall=found["load_wall"],
                     )
-                for which, target in (("first", first), ("repeated", repeated)):
+                for which, target in (
+                    *(("first", first), ("repeated", repeated)),
+                    *(("tokenize", 0.3), ("decode", 0.7))[: 2 * bool(length)],
+                ):
                     yield Row(
-                        f"{name} file, {kind} {how}, {which} pass: times the library's throughput",
+                        f"{name} file, {kind} {how}, {_PASSES.get(which, which)}: "
+                        "times the library's throughput",
                         found[which],
                         at_least=target,
                         wall=found[f"{which}_wall"],
@@ -417,6 +487,8 @@ PARTS: Final[Mapping[str, Callable[[Job], Iterator[Row]]]] = MappingProxyType(
     {
         "passes": measure_passes,
         "unsplit": measure_unsplit,
+        "like": measure_like,
+        "fastest": measure_fastest,
         "random": measure_random,
         "loading": measure_loading,
         "files": measure_files,

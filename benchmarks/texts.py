@@ -146,6 +146,17 @@ def paragraphs_of(section: str) -> Iterator[str]:
             yield paragraph
 
 
+def parts_of(text: str, length: int) -> list[str]:
+    """Return a text in parts of that many characters; in one part if that is 0.
+
+    >>> parts_of("abc", 2), parts_of("abc", 0)
+    (['ab', 'c'], ['abc'])
+    """
+    if not length:
+        return [text]
+    return [text[start : start + length] for start in range(0, len(text), length)]
+
+
 def fingerprint(text: str) -> str:
     """Return the first digits of a text's sha256.
 

@@ -17,27 +17,18 @@ from typing import Final
 from tokenizers import Tokenizer
 
 from benchmarks.measure import Numbers, throughput, time_of
+from benchmarks.texts import parts_of
 from bpe_ref.formats.hugging_face import parse_tokenizer_json
 
 _GZIP: Final = b"\x1f\x8b"
 
 
-def parts_of(text: str, length: int) -> list[str]:
-    """Return a text in parts of that many characters; in one part if that is 0.
-
-    >>> parts_of("abc", 2), parts_of("abc", 0)
-    (['ab', 'c'], ['abc'])
-    """
-    if not length:
-        return [text]
-    return [text[start : start + length] for start in range(0, len(text), length)]
-
-
 def passes(path: str, text: str, length: int) -> Numbers:
     """Load a file, encode a text in parts for the first time in this process, and again.
 
-    Of loading, the number is ours as a multiple of the library's; of the passes it is our
-    throughput as a multiple of the library's. Raises `ValueError` if the ids are not the same.
+    Then also return everything about the tokens, and decode them. Of loading, the number is ours as
+    a multiple of the library's; of the others it is our throughput as a multiple of the library's.
+    Raises `ValueError` if the ids are not the same.
     """
     content = Path(path).read_bytes()
     if content.startswith(_GZIP):
@@ -58,6 +49,21 @@ def passes(path: str, text: str, length: int) -> Numbers:
         our_time = time_of(lambda: [ours.encode(part) for part in parts])
         found |= throughput(our_time, their_time, name)
         found[f"{name}_seconds"] = our_time.seconds
+    rows = [theirs.encode(part).ids for part in parts]
+    for name, theirs_do, ours_do in (
+        (
+            "tokenize",
+            lambda: [(one.ids, one.tokens, one.offsets) for one in map(theirs.encode, parts)],
+            lambda: [ours.tokenize(part) for part in parts],
+        ),
+        (
+            "decode",
+            lambda: [theirs.decode(row, skip_special_tokens=False) for row in rows],
+            lambda: [ours.decode(row) for row in rows],
+        ),
+    ):
+        their_time, our_time = time_of(theirs_do), time_of(ours_do)
+        found |= throughput(our_time, their_time, name)
     for number, part in enumerate(parts):
         if ours.encode(part) != theirs.encode(part).ids:
             raise ValueError(f"the ids must be the library's, but those of part {number} are not")

@@ -45,8 +45,7 @@ class PreTokenizer(Protocol):
         """Return the texts of the pieces; `at_start` if the original begins with this text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A token of a piece: its id, its string, and the bytes of the piece's UTF-8 it covers.
 
     One that covers no bytes stands for nothing, at the character that `start` is in.

@@ -19,10 +19,15 @@ What the source leaves open, and what it does unexpectedly
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate, chain
+from typing import TypeAlias
 
 from bpe_ref.aligned_text import Span
 from bpe_ref.errors import ParameterError
 from bpe_ref.vocabulary.merges import TokenId
+
+TokenRow: TypeAlias = tuple[TokenId, str, Span, int | None]
+"""The id of an ordinary token, its string, its offsets and its word."""
 
 _PER_TOKEN = (
     *("ids", "type_ids", "tokens", "words", "offsets"),
@@ -77,21 +82,20 @@ class Encoding:
         return len(self.ids)
 
     @classmethod
-    def of(
-        cls, tokens: Iterable[tuple[TokenId, str, Span, int | None]], type_id: int = 0
-    ) -> "Encoding":
-        """Return an encoding of ordinary tokens: for each its id, string, offsets and word.
+    def of(cls, tokens: Iterable[TokenRow], type_id: int = 0) -> "Encoding":
+        """Return an encoding of ordinary tokens.
 
         >>> Encoding.of([(5, "a", (0, 1), 0)]).attention_mask
         (1,)
         """
         rows = tuple(tokens)
+        ids, strings, offsets, words = zip(*rows, strict=True) if rows else ((), (), (), ())
         return cls(
-            ids=tuple(row[0] for row in rows),
+            ids=ids,
             type_ids=(type_id,) * len(rows),
-            tokens=tuple(row[1] for row in rows),
-            words=tuple(row[3] for row in rows),
-            offsets=tuple(row[2] for row in rows),
+            tokens=strings,
+            words=words,
+            offsets=offsets,
             special_tokens_mask=(0,) * len(rows),
             attention_mask=(1,) * len(rows),
         )
@@ -214,6 +218,8 @@ def merge(encodings: Iterable[Encoding], *, growing_offsets: bool = False) -> En
     (0, 1)
     """
     parts = list(encodings)
+    if len(parts) == 1:
+        return parts[0]
     if not any(encoding.overflowing for encoding in parts):
         return _join(parts, growing_offsets=growing_offsets)
     merged = Encoding()
@@ -238,16 +244,23 @@ def _merge_two(first: Encoding, second: Encoding, *, growing_offsets: bool) -> E
 
 def _join(parts: Sequence[Encoding], *, growing_offsets: bool) -> Encoding:
     """Return the tokens of all parts, in order, without what overflows."""
-    fields = {name: [row for part in parts for row in getattr(part, name)] for name in _PER_TOKEN}
-    offsets: list[Span] = []
-    ranges: list[tuple[int, int, int]] = []
-    for part in parts:
-        size = len(offsets)
-        ranges += [(text, size + start, size + stop) for text, start, stop in part.sequence_ranges]
-        shift = offsets[-1][1] if growing_offsets and offsets else 0
-        offsets += [(start + shift, stop + shift) for start, stop in part.offsets]
-    rows = {name: tuple(values) for name, values in {**fields, "offsets": offsets}.items()}
-    return Encoding(**rows, sequence_ranges=_with_ranges((), ranges))
+    fields = {
+        name: tuple(chain.from_iterable(getattr(part, name) for part in parts))
+        for name in _PER_TOKEN
+    }
+    ends = list(accumulate(map(len, parts), initial=0))
+    ranges = [
+        (text, size + start, size + stop)
+        for size, part in zip(ends, parts, strict=False)
+        for text, start, stop in part.sequence_ranges
+    ]
+    if growing_offsets:
+        offsets: list[Span] = []
+        for part in parts:
+            shift = offsets[-1][1] if offsets else 0
+            offsets += [(start + shift, stop + shift) for start, stop in part.offsets]
+        fields["offsets"] = tuple(offsets)
+    return Encoding(**fields, sequence_ranges=_with_ranges((), ranges))
 
 
 def _with_ranges(

@@ -23,16 +23,19 @@ What the source leaves open
 
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from bpe_ref.added_tokens import RECOGNISE_ALL, AddedVocabulary, Treatment
 from bpe_ref.aligned_text import AlignedText, Span
 from bpe_ref.components import Draw, Model, Normalizer, PreTokenizer, Token
-from bpe_ref.encoding import Encoding
+from bpe_ref.encoding import Encoding, TokenRow
 from bpe_ref.vocabulary.merges import TokenId
 
 Piece: TypeAlias = tuple[AlignedText, TokenId | None]
 """A piece of a text; of an added token also the id."""
+
+_BEGINS: Final = bytes(byte & 0xC0 != 0x80 for byte in range(256))
+"""For each byte 1 if a character begins with it, 0 if it continues one."""
 
 
 def pieces_of(
@@ -78,7 +81,7 @@ def encode_pieces(
     >>> encode_pieces(model, [(AlignedText.of("aba"), None)], "aba", 0).offsets
     ((0, 2), (2, 3))
     """
-    rows: list[tuple[TokenId, str, Span, int | None]] = []
+    rows: list[TokenRow] = []
     for number, (piece, added) in enumerate(pieces):
         if added is not None:
             tokens = [Token(added, piece.text, 0, len(piece.text.encode()))]
@@ -132,9 +135,7 @@ def character_of_byte(text: str) -> Sequence[int]:
     """
     if text.isascii():
         return range(len(text))
-    # A character begins at each byte that does not continue one.
-    starts = (byte & 0xC0 != 0x80 for byte in text.encode())
-    return [number - 1 for number in accumulate(starts)]
+    return list(accumulate(text.encode().translate(_BEGINS), initial=-1))[1:]
 
 
 def _behind_the_end(token: Token, original: str) -> Span:

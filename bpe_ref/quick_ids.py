@@ -1,6 +1,6 @@
-"""The ids of a text, without origins: the quick way beside the definition in `pieces`.
+"""The tokens of a text, without origins: the quick way beside the definition in `pieces`.
 
-Definition: the ids of `Tokenizer.tokenize`, before anything is cut off or added.
+Definition: those of `Tokenizer.tokenize`, before anything is cut off or added.
 
 The quick way
     Text is cut out, normalized and cut into pieces as bare strings, which know
@@ -16,6 +16,9 @@ Why this is the same answer
     once, it becomes again. With dropout nothing is remembered.
     *Letters later*: a byte level that is not the only step cuts and writes each
     piece by itself, whatever stands around it.
+    *Offsets* (`rows`): where nothing is inserted or removed and pieces are the text in
+    order, each of its characters stands for itself, so the offsets of a piece's tokens
+    are those that they have in the piece alone, counted from where it starts.
     *Cutting once more*: see `borders`. Text that nothing cuts is cut only there,
     and its words are remembered, not the text: see `partwise`.
 """
@@ -24,14 +27,22 @@ from collections.abc import Callable, Iterator
 from typing import Final, TypeAlias
 
 from bpe_ref.added_tokens import RECOGNISE_ALL, AddedVocabulary, Cut, Treatment
-from bpe_ref.components import Draw, Model, Normalizer, PreTokenizer
+from bpe_ref.aligned_text import AlignedText
+from bpe_ref.components import Draw, Model, Normalizer, PreTokenizer, steps_of
+from bpe_ref.encoding import TokenRow
 from bpe_ref.models.bpe import BPE
+from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.models.piece_cache import PieceCache
+from bpe_ref.normalizers.nfc import PinnedNFC
+from bpe_ref.normalizers.normalization_forms import NFC
 from bpe_ref.normalizers.rewriting import ByteLevel as ByteLevelNormalizer
 from bpe_ref.normalizers.sequence import Sequence as NormalizerSequence
-from bpe_ref.pre_tokenizers.byte_level import ByteLevel
+from bpe_ref.pieces import offsets_of
+from bpe_ref.pre_tokenizers.byte_level import ByteLevel, write_aligned
 from bpe_ref.pre_tokenizers.metaspace import Metaspace
+from bpe_ref.pre_tokenizers.pattern import Pattern
 from bpe_ref.pre_tokenizers.sequence import Sequence, needs_alignment, reads_start
+from bpe_ref.pre_tokenizers.split_by_pattern import Split
 from bpe_ref.vocabulary.byte_alphabet import to_letters
 from bpe_ref.vocabulary.merges import TokenId
 
@@ -69,6 +80,12 @@ class QuickIds:
         self._remembers: Final = self._uncut is None and not model.drops_merges
         self._ids_of_text: Final = (
             model.ids_of_text if isinstance(model, BPE) and self._finish is _in_letters else None
+        )
+        self._rows: Final = PieceCache(self._piece_rows)
+        self._tokens_of: Final = (
+            model.tokens_of
+            if isinstance(model, BPE) and self._finish is _in_letters and model.spells_bytes
+            else None
         )
         self._added_count: Final = len(added.ids)
         finishes = self._finish is not _unchanged
@@ -109,6 +126,42 @@ class QuickIds:
             for part in (self._cut_on(piece) if token is None else [piece])
         ]
 
+    def rows(
+        self, text: str, treatment: Treatment, word: int | None = None
+    ) -> list[TokenRow] | None:
+        """Return what `pieces.encode_pieces` makes an encoding of; None if only that can tell.
+
+        `keeps_places` must be true of the components.
+
+        >>> QuickIds(BPE({"a": 0}, []), AddedVocabulary([]), None, None).rows("aa", RECOGNISE_ALL)
+        [(0, 'a', (0, 1), 0), (0, 'a', (1, 2), 0)]
+        """
+        if self._normalize is not None and self._normalize(text) != text:
+            return None
+        treatment.check(text)
+        rows: list[TokenRow] = []
+        start = number = 0
+        for pieces, added in self._parts(text, treatment):
+            for piece in pieces:
+                found = self._rows[piece] if added is None else [(added, piece, 0, len(piece))]
+                of_word = number if word is None else word
+                for token, string, first, last in found:
+                    rows.append((token, string, (start + first, start + last), of_word))
+                start += len(piece)
+                number += 1
+        return rows if start == len(text) else None  # else something was left out
+
+    def _piece_rows(self, piece: str) -> list[tuple[TokenId, str, int, int]]:
+        """Return id, string, start and end of each token of a piece."""
+        aligned = AlignedText.of(piece)
+        if self._finish is _in_letters:
+            aligned = write_aligned(aligned)
+        tokens = self._tokens_of and self._tokens_of(self._cache[piece], aligned.text)
+        if tokens is None:
+            tokens = self._model.tokenize(aligned.text)
+        spans = offsets_of(aligned, tokens, piece)
+        return [(token.id, token.string, *span) for token, span in zip(tokens, spans, strict=True)]
+
     def _parts(self, text: str, treatment: Treatment) -> Iterator[tuple[list[str], TokenId | None]]:
         """Yield the pieces of each stretch, and each added token with its text."""
         added = self._added
@@ -144,6 +197,27 @@ class QuickIds:
         if self._ids_of_text is not None:
             return self._ids_of_text(piece, draw)
         return [token for part in self._finish(piece) for token in self._model.ids(part, draw)]
+
+
+def keeps_places(
+    model: Model,
+    added: AddedVocabulary,
+    normalizer: Normalizer | None,
+    pre_tokenizer: PreTokenizer | None,
+) -> bool:
+    """Return whether each character stands for itself if the pieces are as long as the text.
+
+    >>> keeps_places(BPE({"a": 0}, []), AddedVocabulary([]), None, None)
+    True
+    """
+    return (
+        (isinstance(model, ByteBPE) or (isinstance(model, BPE) and model.spells_alike))
+        and not model.drops_merges
+        and not any(token.lstrip or token.rstrip for token in added.tokens.values())
+        and all(isinstance(step, NFC | PinnedNFC) for step in steps_of(normalizer))
+        and all(isinstance(cut, Pattern | Split | ByteLevel) for cut in steps_of(pre_tokenizer))
+        and _cutting(pre_tokenizer)[1] in (_in_letters, _unchanged)
+    )
 
 
 def reads_origins(normalizer: Normalizer | None, pre_tokenizer: PreTokenizer | None) -> bool:

@@ -67,7 +67,7 @@ from bpe_ref.normalizers.nfc import PinnedNFC
 from bpe_ref.parameters import check_flag
 from bpe_ref.pieces import Piece, encode_pieces, pieces_of
 from bpe_ref.pre_tokenizers.pattern import Pattern
-from bpe_ref.quick_ids import QuickIds, reads_origins, writes_letters
+from bpe_ref.quick_ids import QuickIds, keeps_places, reads_origins, writes_letters
 from bpe_ref.quirks import STRICT
 from bpe_ref.tracing import check_length
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_pair
@@ -724,8 +724,12 @@ class Tokenizer(WithoutTables):
     ) -> Encoding:
         """Return the encoding of one text, before anything is cut off or added."""
         joined = without_surrogates(text, name)
-        pieces = self._aligned_pieces(joined, treatment)
-        encoding = encode_pieces(self.model, pieces, joined, type_id, word, draw)
+        rows = self._quick.rows(joined, treatment, word) if self._keeps_places else None
+        if rows is not None:
+            encoding = Encoding.of(rows, type_id)
+        else:
+            pieces = self._aligned_pieces(joined, treatment)
+            encoding = encode_pieces(self.model, pieces, joined, type_id, word, draw)
         if not isinstance(text, str) or len(joined) == len(text):
             return encoding
         places = places_in(text)
@@ -750,6 +754,11 @@ class Tokenizer(WithoutTables):
     @cached_property
     def _is_quick_text(self) -> bool:
         return not reads_origins(self.normalizer, self.pre_tokenizer)
+
+    @cached_property
+    def _keeps_places(self) -> bool:
+        parts = self.model, self.added, self.normalizer, self.pre_tokenizer
+        return self._is_quick_text and keeps_places(*parts)
 
     @cached_property
     def _is_quick(self) -> bool:

@@ -57,6 +57,18 @@ def test_the_texts_are_long_enough_and_always_the_same() -> None:
     assert texts.mixed_scripts(1000) == texts.mixed_scripts()[:1000]
 
 
+def test_a_vocabulary_like_another_one_is_measured() -> None:
+    found = measure().passes(TINY, TEXT, 50, (300, r"\w+|\W+"))
+    assert positive(found)
+
+
+@pytest.mark.usefixtures("_real")
+def test_the_fastest_tokenizers_are_measured_on_the_same_parts() -> None:
+    found = measure().fastest(run.VOCABULARY, TEXT, 50, 1)
+    assert {"ours", "tiktoken"} <= found.keys()
+    assert positive(found)
+
+
 def test_pretokenized_text_is_measured_in_both_passes() -> None:
     found = measure().passes(TINY, TEXT)
     assert {"first", "first_wall", "repeated", "repeated_wall"} <= found.keys()

@@ -1,19 +1,30 @@
 """Places that no merge can cross: quick ways find borders only, and the tokens stay the same."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence as Many
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import pytest
+from bpe_ref.normalizers.forms import NFC
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bpe_ref.added_tokens import RECOGNISE_ALL, AddedToken, AddedTokens
 from bpe_ref.encoders.naive import encode_naive
+from bpe_ref.encoding import Encoding
 from bpe_ref.models.borders import MOST_PAIRS, Borders, CharacterBorders
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import ByteBPE
+from bpe_ref.normalizers.nfc import PinnedNFC
+from bpe_ref.normalizers.replacing import Replace
+from bpe_ref.patterns.matches import Literal, Regex
+from bpe_ref.pieces import encode_pieces, pieces_of
 from bpe_ref.pre_tokenizers.byte_level import ByteLevel
+from bpe_ref.pre_tokenizers.pattern import Pattern
+from bpe_ref.pre_tokenizers.sequence import Sequence
+from bpe_ref.pre_tokenizers.split_by_pattern import Split
+from bpe_ref.quick_ids import QuickIds, keeps_places
 from bpe_ref.tokenizer import Tokenizer
 from bpe_ref.vocabulary import vocabulary_by_concatenation
 from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE, from_letters, to_letters
@@ -104,7 +115,7 @@ def test_cut_between_characters_the_tokens_of_the_bytes_are_the_same() -> None:
     def check(model: BPE, text: str) -> None:
         merging = replace(model, ignore_merges=False)
 
-        def ids(model: BPE, piece: str) -> Sequence[int]:
+        def ids(model: BPE, piece: str) -> Many[int]:
             return [t for t, _ in model.tokenize_by_definition(to_letters(piece.encode()))]
 
         made = [from_letters(left + right) for left, right in model.merges]
@@ -148,3 +159,55 @@ def test_pieces_are_not_cut_where_not_all_of_them_merge(flags: dict[str, Any]) -
     ids = [256] if "ignore_merges" in flags else [BYTES[x] for x in to_letters("éè".encode())]
     assert pipeline.encode("éè", draw=lambda: 0.9) == ids
     assert list(pipeline.tokenize("éè", draw=lambda: 0.9).ids) == ids
+
+
+CUTS: list[Any] = [
+    None,
+    ByteLevel(add_prefix_space=False, trim_offsets=True),
+    ByteLevel(add_prefix_space=True, trim_offsets=True),
+    Split(Regex(r"\p{L}+"), "Isolated", invert=False),
+    Split(Literal(" "), "MergedWithPrevious", invert=False),
+    Split(Literal(" "), "Removed", invert=False),
+    Pattern(r" ?\p{L}+"),
+]
+ADDED = [
+    AddedToken("<a>", normalized=False),
+    AddedToken("é<", special=False),
+    AddedToken("<b>", rstrip=True),
+]
+
+
+def test_tokens_without_origins_are_those_of_the_definition() -> None:
+    quick: list[bool] = []
+
+    @drawn(600)
+    @given(
+        models(),
+        st.sampled_from([None, NFC(), PinnedNFC(), Replace(Literal("è"), "é")]),
+        st.lists(st.sampled_from(CUTS), max_size=2, unique_by=id),
+        st.lists(st.sampled_from(ADDED), max_size=2, unique_by=id),
+        st.text("aéèи好妃😀 <b>e\u0301", max_size=12),
+    )
+    def check(
+        model: BPE, normalizer: Any, cuts: list[Any], added: list[AddedToken], text: str
+    ) -> None:
+        writes = ByteLevel(add_prefix_space=False, trim_offsets=True, use_regex=False)
+        steps = [*(cut for cut in cuts if cut is not None), writes]
+        tokenizer = Tokenizer(
+            model,
+            normalizer=normalizer,
+            pre_tokenizer=steps[0] if len(steps) == 1 else Sequence(steps),
+            added_tokens=AddedTokens(added),
+        )
+        parts = normalizer, tokenizer.pre_tokenizer
+        pieces = pieces_of(text, tokenizer.added, *parts)
+        expected = encode_pieces(model, pieces, text, 0)
+        assert tokenizer.tokenize(text) == expected
+        rows = None
+        if keeps_places(model, tokenizer.added, *parts):
+            rows = QuickIds(model, tokenizer.added, *parts).rows(text, RECOGNISE_ALL)
+        assert rows is None or Encoding.of(rows) == expected
+        quick.append(rows is not None)
+
+    check()
+    assert len(quick) / 5 < sum(quick) < len(quick)

@@ -166,7 +166,7 @@ def _renamed(right: Unigram, change: Callable[[Unigram, Token], Token]) -> Any:
 @component("model", Unigram, tokenizes("unigram_unknown", "x"))
 def tokenize_unigram_unknown_string(right: Unigram) -> Any:
     """The string of an unknown token is <unk>, not the text that it stands for."""
-    return _renamed(right, lambda model, token: replace(token, string=model.strings[token.id]))
+    return _renamed(right, lambda model, token: token._replace(string=model.strings[token.id]))
 
 
 @component("model", Unigram, tokenizes("unigram_bytes_partial", "é"))
@@ -190,7 +190,7 @@ def tokenize_unigram_orphan_bytes(right: Unigram) -> Any:
             for byte in token.string.encode():
                 string = f"<0x{byte:02X}>"
                 id_ = right.vocab.get(string, token.id)
-                tokens.append(replace(token, id=id_, string=right.strings[id_]))
+                tokens.append(token._replace(id=id_, string=right.strings[id_]))
         return tokens
 
     return Model(right, rule)
@@ -358,7 +358,7 @@ def tokenize_word_piece_strings_without_prefix(right: WordPiece) -> Any:
     def divide(word: str) -> list[Token]:
         prefix = right.continuing_subword_prefix
         return [
-            replace(token, string=token.string.removeprefix(prefix)) if token.start else token
+            token._replace(string=token.string.removeprefix(prefix)) if token.start else token
             for token in right.tokenize(word)
         ]
 
@@ -383,7 +383,7 @@ def tokenize_word_level_unknown_string(right: WordLevel) -> Any:
     """The string of an unknown token is the word, not <unk>."""
 
     def rule(model: Any, word: str) -> list[Token]:
-        return [replace(token, string=word) for token in right.tokenize(word)]
+        return [token._replace(string=word) for token in right.tokenize(word)]
 
     return Model(right, rule)
 

@@ -132,9 +132,10 @@ class ByteLevel:
         >>> ByteLevel(add_prefix_space=True, trim_offsets=True).to_bytes("Ġa")
         b' a'
         """
-        if all(letter in BYTE_OF_LETTER for letter in token):
+        try:
             return from_letters(token)
-        return token.encode("utf-8", "surrogatepass")
+        except KeyError:  # it has other letters
+            return token.encode("utf-8", "surrogatepass")
 
 
 @dataclass(frozen=True)
@@ -151,10 +152,11 @@ class ByteFallback:
 
     def decode_chain(self, tokens: Sequence[str]) -> list[str]:
         """Return the list with a text in the place of each run of byte tokens."""
+        bytes_ = {token: self.byte_of(token) for token in set(tokens) if token[:1] == "<"}
         chain: list[str] = []
         run = bytearray()
         for token in tokens:
-            byte = self.byte_of(token) if token[:1] == "<" else None
+            byte = bytes_.get(token)
             if byte is not None:
                 run.append(byte)
                 continue

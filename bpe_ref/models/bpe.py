@@ -36,7 +36,7 @@ What the source leaves open
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import repeat
+from itertools import accumulate, islice, repeat
 from typing import Final
 
 from bpe_ref.components import Draw, Token, WithoutTables
@@ -133,8 +133,17 @@ class BPE(WithoutTables):
     @property
     def always_merges(self) -> bool:
         """Whether symbols are letters wherever they stand and all pieces merge: see `borders`."""
-        plain = not (self.continuing_subword_prefix or self.end_of_word_suffix)
-        return plain and not self.ignore_merges and not self.drops_merges
+        return self.spells_alike and not self.ignore_merges and not self.drops_merges
+
+    @property
+    def spells_alike(self) -> bool:
+        """Whether symbols are letters wherever they stand."""
+        return not (self.continuing_subword_prefix or self.end_of_word_suffix)
+
+    @cached_property
+    def spells_bytes(self) -> bool:
+        """Whether each letter of the byte alphabet is a token."""
+        return all(letter in self.vocab for letter in LETTER_OF_BYTE)
 
     def tokenize(self, piece: str, draw: Draw | None = None) -> list[Token]:
         """Return the tokens of a piece, and the bytes of the piece that each covers.
@@ -157,23 +166,29 @@ class BPE(WithoutTables):
         return found.copy()
 
     def _tokens(self, piece: str, draw: Draw | None) -> list[Token]:
-        strings = self.strings
-        tokens: list[Token] = []
-        start = 0
-        for token, length in self._symbols_by_length(piece) or self._merged(piece, draw):
-            tokens.append(Token(token, strings[token], start, start + length))
-            start += length
-        return tokens
+        if len(piece) > SHORT and self.always_merges:
+            tokens = self.tokens_of(self.ids(piece), piece)
+            if tokens is not None:
+                return tokens
+        symbols = self._merged(piece, draw)
+        return self._covering([id_ for id_, _ in symbols], [length for _, length in symbols])
 
-    def _symbols_by_length(self, piece: str) -> list[Symbol] | None:
-        """Return the tokens of a long piece the quick way, if they tell what they cover."""
-        if len(piece) <= SHORT or not self.always_merges:
-            return None
-        ids = self.ids(piece)
+    def tokens_of(self, ids: Sequence[TokenId], piece: str) -> list[Token] | None:
+        """Return the tokens of a piece by their ids, if these tell what they cover.
+
+        >>> BPE({"a": 0}, []).tokens_of([0, 0], "aa")[1]
+        Token(id=0, string='a', start=1, end=2)
+        """
         lengths = list(map(self._lengths.get, ids, repeat(0)))
         if 0 in lengths or sum(lengths) != len(piece.encode()):
             return None
-        return list(zip(ids, lengths, strict=True))
+        return self._covering(ids, lengths)
+
+    def _covering(self, ids: Sequence[TokenId], lengths: Sequence[int]) -> list[Token]:
+        """Return the tokens that cover so many bytes each, one after the other."""
+        ends = list(accumulate(lengths, initial=0))
+        strings = map(self.strings.__getitem__, ids)
+        return list(map(Token, ids, strings, ends, islice(ends, 1, None)))
 
     @cached_property
     def _lengths(self) -> Mapping[TokenId, int]:
@@ -197,7 +212,7 @@ class BPE(WithoutTables):
         >>> BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")]).ids("aba")
         [2, 0]
         """
-        if self.drops_merges or self.continuing_subword_prefix or self.end_of_word_suffix:
+        if self.drops_merges or not self.spells_alike:
             return [token for token, _ in self._merged(piece, draw)]
         if self.ignore_merges and piece in self.vocab:
             return [self.vocab[piece]] if piece else []
@@ -276,9 +291,7 @@ class BPE(WithoutTables):
 
         With `ignore_merges` it is for pieces that are no token.
         """
-        if self.drops_merges or self.continuing_subword_prefix or self.end_of_word_suffix:
-            return None
-        if not all(letter in self.vocab for letter in LETTER_OF_BYTE):
+        if self.drops_merges or not self.spells_alike or not self.spells_bytes:
             return None
         try:
             made = from_letters(_LAST.join(map(self.strings.__getitem__, set(self.ranked.results))))
@@ -318,7 +331,7 @@ class BPE(WithoutTables):
         >>> model.is_border("a", "b"), model.is_border("b", "a"), model.is_border("b", "?")
         (False, True, False)
         """
-        if self.drops_merges or self.continuing_subword_prefix or self.end_of_word_suffix:
+        if self.drops_merges or not self.spells_alike:
             return False
         if not self.borders.is_border(left, right):
             return False

@@ -19,7 +19,7 @@ What the source leaves open
     *Groups* cannot be referred to in `content`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bpe_ref.aligned_text import AlignedText, Span
 from bpe_ref.components import Meeting
@@ -106,6 +106,8 @@ class Replace:
 
         Raises `ParameterError` if it becomes too long.
         """
+        if isinstance(self.pattern, Literal) and len(self.pattern.text) == len(self.content) == 1:
+            return replace(text, text=text.text.replace(self.pattern.text, self.content))
         parts: list[str] = []
         spans: list[Span] = []
         check_growth(self.pattern, self.content, text.text)

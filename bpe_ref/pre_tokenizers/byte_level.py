@@ -64,9 +64,9 @@ class ByteLevel:
         if self.add_prefix_space and not text.text.startswith(" "):
             text = text.prepend(" ")
         if not self.use_regex:
-            return [_in_letters(text)] if text.text else []
+            return [write_aligned(text)] if text.text else []
         ends = accumulate(map(len, _GPT2.pieces(text.text)), initial=0)
-        return [_in_letters(text.slice(start, end)) for start, end in pairwise(ends)]
+        return [write_aligned(text.slice(start, end)) for start, end in pairwise(ends)]
 
     def cut_text(self, text: str, at_start: bool = True) -> list[str]:
         """Return the pieces' texts."""
@@ -119,8 +119,12 @@ def write_letters(pieces: list[str]) -> list[str]:
     return to_letters(text.encode()).split(LETTER_OF_BYTE[0])
 
 
-def _in_letters(text: AlignedText) -> AlignedText:
-    """Return the text with each character written as the letters of its bytes."""
+def write_aligned(text: AlignedText) -> AlignedText:
+    """Return the text with each character written as the letters of its bytes.
+
+    >>> write_aligned(AlignedText.of("é!")).spans
+    ((0, 1), (0, 1), (1, 2))
+    """
     if text.starts_with_insertion:  # the engine has rules of its own
         changes: list[Change] = []
         for character in text.text:
