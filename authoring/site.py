@@ -37,8 +37,8 @@ INDEX: Final = (
 )
 """The page that a server shows for the folder; it leads to the first page."""
 
-LINES: Final = 20
-"""The number of lines of code, tables and lists that fit on a slide."""
+LINES: Final = 19
+"""The number of lines of text that fit on a slide."""
 
 _MARKDOWN: Final = MarkdownIt("commonmark").enable("table")
 
@@ -192,12 +192,12 @@ def slides_of(page: str, folder: Path) -> Iterator[str]:
         if "Solutions" in heading:
             return
         whole = [_rendered(block, folder) for block in blocks[1:]]
-        short, sizes = list(whole), [html.count("\n") + 1 for html in whole]
+        short, sizes = list(whole), [_lines(html) for html in whole]
         order = [2] * len(whole)
         for place, block in enumerate(blocks[1:]):
             content = block[1].content if block[0].type == "paragraph_open" else ""
             if "<svg" in whole[place]:
-                order[place], sizes[place] = 1, 14
+                order[place], sizes[place] = 1, 12
             elif content.startswith(("Next: ", "Back to ")):
                 order[place], whole[place] = 3, ""
             elif content and place and not re.match(r"\*(?!Figure)", content):
@@ -215,6 +215,11 @@ def slides_of(page: str, folder: Path) -> Iterator[str]:
         yield f"<section>{heading}{slide}<aside>{''.join(notes)}</aside></section>"
 
 
+def _lines(html: str) -> int:
+    """Return about how many lines of text a table, a list or code takes on a slide."""
+    return 3 * (html.count("<tr") or html.count("\n") + 1) // 4 + 1
+
+
 def beginning(paragraph: str) -> str:
     """Return the statement at the beginning of a paragraph, or its first sentence.
 
@@ -224,10 +229,10 @@ def beginning(paragraph: str) -> str:
     ('See [a](b.md): it ends.', 'A *b. c* (d. e) is.')
     """
     text = " ".join(paragraph.split())
-    statement = re.match(r"\*\*.+?\*\*", text)
+    statement = re.match(r"\*\*.+? .+?\*\*", text)
     if statement:
         return statement[0]
-    title = re.match(r"\*[^*]+\* ", text)  # its point does not end the sentence
+    title = re.match(r"\*+[^*]+\*+ ", text)  # its point does not end the sentence
     least = title.end() if title else 0
     for end in re.finditer(r"[.?!](?= |$)", text):
         sentence = text[: end.end()]

@@ -264,6 +264,12 @@ def test_compare_finds_the_same_stage_whichever_engine_is_first() -> None:
             assert causes[0] == causes[1]
 
 
+def test_compare_does_not_blame_a_stage_for_what_another_one_removed() -> None:
+    for names in (("llama.cpp", "flashinfer"), ("flashinfer", "llama.cpp")):
+        lines = compared(*names, "5,1,0.5,0.4", "--set", "temperature=0.5")
+        assert lines[0] == "they differ at top_p: llama.cpp applies it here, flashinfer does not"
+
+
 def test_compare_separates_choices_that_matter_from_those_that_do_not() -> None:
     lines = compared("transformers", "llama.cpp", "1,1,1,1", "--set", "top_p=0.5")
     assert "  parameter walked: upwards in transformers, downwards in llama.cpp" in lines

@@ -138,6 +138,46 @@ def test_a_filter_shows_which_tokens_it_keeps_and_where_its_threshold_is(tmp_pat
     assert "boundary: " in page.text
 
 
+@pytest.mark.parametrize(
+    ("engine", "settings", "number"),
+    [
+        ("transformers", "typical_p=0.3 top_k=0", 0.3),
+        ("transformers", "eta_cutoff=0.2 top_k=0", 0.1734),  # sqrt(0.2) * e^-H
+        ("exllamav2", "top_a=0.5 temperature=1 top_k=0 top_p=0", 0.2073),  # half of 0.6439^2
+        ("llama.cpp", "xtc_threshold=0.2 xtc_probability=1 top_p=1 min_p=0", 0.2),
+        ("llama.cpp", "top_n_sigma=0.5 top_p=1 min_p=0", 0.3682),  # 0.6439 * e^(-0.5 * 1.118)
+        ("llama.cpp", "mirostat=2 mirostat_tau=0.5 temp=1", 0.5),
+    ],
+)
+def test_the_number_at_which_a_filter_cuts_is_a_dashed_line(
+    tmp_path: Path, engine: str, settings: str, number: float
+) -> None:
+    given = [part for each in settings.split() for part in ("--set", each)]
+    path = tmp_path / "page.html"
+    uniforms = ["--uniform", "0.1"] * (engine != "transformers") * 4
+    result = run("sample", engine, "3,2,1,0", *given, *uniforms, "--html", str(path))
+    assert result.exit_code == 0, result.output
+    lines = re.findall(r'class="threshold".*?<text[^>]*>([^<]*)', path.read_text("utf-8"))
+    assert f"{number:.4g}" in lines
+
+
+def test_a_step_that_changes_the_row_shows_what_was_before_it(tmp_path: Path) -> None:
+    penalised = ("2,1,0", "--history", "0", "--set", "repeat_penalty=2", "--set", "temp=1")
+    page = explained(tmp_path, "sample", "llama.cpp", *penalised)
+    assert page.classes["old"] == 3
+    assert "The rule: tokenref rules penalties" in page.text
+
+
+def test_each_column_is_in_the_order_of_its_engine(tmp_path: Path) -> None:
+    row = ("3,2,1,0", "--set", "temperature=2", "--set", "top_p=0.8")
+    page = explained(tmp_path, "compare", "transformers", "llama.cpp", *row)
+    places = re.findall(r"(transformers|llama\.cpp), stage (\d) of", page.text)
+    for engine in ("transformers", "llama.cpp"):
+        own = [place for name, place in places if name == engine]
+        assert own == sorted(own)
+    assert "llama.cpp applies temperature at stage 4" in page.text
+
+
 def test_the_random_number_is_shown_on_the_running_sum(tmp_path: Path) -> None:
     page = explained(tmp_path, "sample", "llama.cpp", "1,2,3,2.5", "--uniform", "0.4")
     assert page.classes["mark"] == 1

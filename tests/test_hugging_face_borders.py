@@ -6,7 +6,6 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from bpe_ref.normalizers.forms import NFC
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from bpe_ref.models.borders import MOST_PAIRS, Borders, CharacterBorders
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.normalizers.nfc import PinnedNFC
+from bpe_ref.normalizers.normalization_forms import NFC
 from bpe_ref.normalizers.replacing import Replace
 from bpe_ref.patterns.matches import Literal, Regex
 from bpe_ref.pieces import encode_pieces, pieces_of

@@ -427,6 +427,11 @@ def test_the_model_writes_a_text_by_clicks_and_the_penalty_changes_the_next_toke
     best = "return document.querySelector('tr.now button').dataset.next"
     window.click("#show-penalties")
     window.until("return document.querySelectorAll('.token.buffer').length > 0")
+    assert shown(window, ".token.match") == 4, "the page begins with a loop"
+    framed = "return document.querySelector('tr.now').textContent"
+    assert "extends the match" in window.run(framed), "which the usual strength does not leave"
+    typed(window, "strength", "0.5")
+    assert "extends the match" not in window.run(framed)
     typed(window, "past", "the normalization, the normalization, the normalization, the")
     typed(window, "buffer", "4")
     typed(window, "strength", "0")

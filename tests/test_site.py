@@ -72,6 +72,7 @@ def test_slides_show_whole_sentences_and_are_few(site: Path) -> None:
 
 
 def test_slides_turn_by_keys_and_show_their_notes(site: Path, window: Browser) -> None:
+    window.size(1280, 800, phone=False)
     for name, (title, _) in LECTURES.items():
         window.post("url", {"url": (site / "slides" / f"{name}.html").as_uri()})
         assert window.run("return document.querySelector('section.now').innerText").startswith(
@@ -87,11 +88,13 @@ def test_slides_turn_by_keys_and_show_their_notes(site: Path, window: Browser) -
         assert window.run(seen) == "none"
         window.press("n")
         assert window.run(seen) == "block"
+        window.press("n")
         for _ in range(count):
             window.press("\ue014")
             assert window.run("return document.querySelector('section.now').innerText.length") > 5
-            wide = "return document.documentElement.scrollWidth <= innerWidth"
-            assert window.run(wide)
+            page, location = "document.documentElement", window.run("return location.href")
+            assert window.run(f"return {page}.scrollWidth <= innerWidth")
+            assert window.run(f"return {page}.scrollHeight <= innerHeight"), location
         assert window.run("return location.hash") == f"#{count}"
 
 

@@ -538,7 +538,7 @@ def typical_walks_by_weight(right: Right, row: Row, values: Values) -> Kept:
 
 @filtering("typical", [0.5, 0.375, 0.125], mass=0.75)
 def typical_drops_the_crossing_token(right: Right, row: Row, values: Values) -> Kept:
-    """The token whose weight makes the sum reach the mass is removed; exllamav2 (S2)."""
+    """The token whose weight makes the sum reach the mass is removed; exllamav2."""
     kept, shares = right(row, **values), weights(row)
     if len(kept) < 2 or _share_of(kept, shares) <= Fraction(values["mass"]):
         return kept

@@ -37,7 +37,7 @@ from bpe_ref.parameters import check_character, check_count, check_flag, check_t
 from bpe_ref.patterns.matches import Literal, Regex
 from bpe_ref.pre_tokenizers.metaspace import Metaspace as MetaspacePreTokenizer
 from bpe_ref.quirks import HUGGING_FACE, Quirks
-from bpe_ref.vocabulary.byte_alphabet import BYTE_OF_LETTER, from_letters
+from bpe_ref.vocabulary.byte_alphabet import from_letters
 
 _REPLACEMENT: Final = "\ufffd"
 _BYTE_TOKEN: Final = re.compile(r"<0x([0-9A-F]{2})>")

@@ -7,7 +7,9 @@ description. Colours are never alone: removed tokens are outlined, new ones unde
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from html import escape
+from importlib import import_module
 from importlib.resources import files
+from inspect import cleandoc
 from math import exp, inf, log, log2
 from statistics import pstdev, stdev
 from types import MappingProxyType
@@ -17,7 +19,6 @@ from bpe_ref import SymbolError, TokenIdError, Tokenizer
 from bpe_ref.encoder_steps import ENCODER_STEPS
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.tracing import MOST_LOST, check_length, show_token, trace
-from tokenref.commands.look import definition_of
 from tokenref.commands.sampling import (
     Asked,
     Compared,
@@ -343,11 +344,11 @@ def stage_picture(
     given = ", ".join(f"{name}={shortly(each)}" for name, each in applied.parameters.items())
     rules = [f"{name}: {value}" for name, value in rules_of(applied, stage).items()]
     source = f"Source: {escape(stage.source)}. " if stage.source else ""
-    rule = escape(definition_of(applied.step) or "")
+    rule = cleandoc(import_module(f"sampling_ref.steps.{applied.step}").__doc__ or "")
     source = (
         f"<p>{source}The book: <span class=lesson>{ABOUT[applied.step].lesson}</span></p>"
         f"<details><summary>The rule: <code>tokenref rules {applied.step}</code></summary>"
-        f"<pre>{rule}</pre></details>"
+        f"<pre>{escape(rule)}</pre></details>"
     )
     # A filter is shown by the row before it, in which it chooses; other steps by what they left.
     row = applied.after if applied.changed else applied.before

@@ -436,8 +436,11 @@ def _drawing(rule: "Draw") -> str:
     return draw_in_words(replace(rule, uniform=""))
 
 
-Side: TypeAlias = "tuple[Applied, Stage] | None"
-"""A stage that an engine applied; None if it has no such stage."""
+Present: TypeAlias = "tuple[Applied, Stage]"
+"""A stage that an engine applied, and what it did."""
+
+Side: TypeAlias = "Present | None"
+"""The same; None if an engine does not apply the stage."""
 
 
 def first_difference(one: Compared, other: Compared) -> "tuple[Side, Side] | None":
@@ -457,10 +460,10 @@ def first_difference(one: Compared, other: Compared) -> "tuple[Side, Side] | Non
     if runs[0].candidates.row(size) == runs[1].candidates.row(size):
         return None
     for left, right in aligned(*runs):
-        sides = [side[0] for side in (left, right) if side is not None]
-        if len(sides) == 1 and (sides[0].removed or sides[0].changed):
-            return left, right
-        if len(sides) > 1 and _differs(sides[0], sides[1]):
+        if left is not None and right is not None:
+            if _differs((one, other), left, right):
+                return left, right
+        elif any(side and (side[0].removed or side[0].changed) for side in (left, right)):
             return left, right
     return None
 
@@ -478,13 +481,14 @@ def aligned(one: "Run", other: "Run") -> "Iterator[tuple[Side, Side]]":
         yield None, right
 
 
-def _differs(one: "Applied", other: "Applied") -> bool:
+def _differs(engines: tuple[Compared, Compared], one: Present, other: Present) -> bool:
     """Return whether a step did something else in another engine."""
-    if one.row_before == other.row_before:
-        return one.row_after != other.row_after
-    if one.changed or other.changed:
-        return dict(one.values) != dict(other.values)
-    return bool({*one.removed} & {*other.kept} or {*other.removed} & {*one.kept})
+    left, right = one[0], other[0]
+    if left.row_before == right.row_before:
+        return left.row_after != right.row_after
+    if left.changed or right.changed:
+        return any(matters for _, _, matters in _differing(engines, one, other))
+    return bool({*left.removed} & {*right.kept} or {*right.removed} & {*left.kept})
 
 
 def absence(engine: Compared, step: str) -> str:
@@ -547,40 +551,46 @@ def _common_steps(engines: tuple[Compared, Compared]) -> list[list[str]]:
     return [[each.step for each in run.applied if each.step in common] for _, run, _ in engines]
 
 
-def _value_lines(
-    engines: tuple[Compared, Compared], one: "tuple[Applied, Stage]", other: "tuple[Applied, Stage]"
-) -> Iterable[str]:
+def _value_lines(engines: tuple[Compared, Compared], one: Present, other: Present) -> Iterable[str]:
     """Yield the choices and parameters of a step that differ; last those without effect here."""
     from sampling_ref.tracing import shortly
 
     names = [made.profile.name for made, _, _ in engines]
-    sides, idle = (one, other), list[str]()
-    values = [{**each[0].values, **rules_of(*each), "order": each[1].order} for each in sides]
-    for name in {**values[0], **values[1]}:
-        theirs = [each.get(name, "-") for each in values]
-        if theirs[0] == theirs[1]:
-            continue
+    idle = []
+    for name, values, matters in _differing(engines, one, other):
         kind = "choice" if name in one[0].rule.choices else "parameter"
-        kind = "sorted before:" if name == "order" else f"{kind} {name}:"
-        shown = [shortly(each) for each in theirs]
-        matters = any(
-            _changes(made, side, source, name)
-            for (made, _, _), side, source in zip(engines, sides, sides[::-1], strict=True)
-        )
+        shown = [shortly(value) for value in values]
         if matters and shown[0] == shown[1]:
-            shown = [repr(each) for each in theirs]
-        line = f"{kind} {shown[0]} in {names[0]}, {shown[1]} in {names[1]}"
+            shown = [repr(value) for value in values]
+        line = f"{shown[0]} in {names[0]}, {shown[1]} in {names[1]}"
         if matters:
-            yield f"  {line}"
+            yield f"  {kind} {name}: {line}" if name != "order" else f"  sorted before: {line}"
         elif shown[0] != shown[1] and name != "order":
-            idle.append(line)
+            idle.append(f"{kind} {name}: {line}")
     if idle:
         yield f"  other differences, without effect here: {'; '.join(idle)}"
 
 
-def _changes(
-    made: "Evaluation", side: "tuple[Applied, Stage]", source: "tuple[Applied, Stage]", name: str
-) -> bool:
+def _differing(
+    engines: tuple[Compared, Compared], one: Present, other: Present
+) -> "Iterator[tuple[str, list[Any], bool]]":
+    """Yield the values of a step that differ, and whether one engine's changes the other's row."""
+    sides = (one, other)
+    values = [{**each[0].values, **rules_of(*each), "order": each[1].order} for each in sides]
+    for name in {**values[0], **values[1]}:
+        theirs = [each.get(name, "-") for each in values]
+        if theirs[0] != theirs[1]:
+            yield (
+                name,
+                theirs,
+                any(
+                    _changes(made, side, source, name)
+                    for (made, _, _), side, source in zip(engines, sides, sides[::-1], strict=True)
+                ),
+            )
+
+
+def _changes(made: "Evaluation", side: Present, source: Present, name: str) -> bool:
     """Return whether a stage leaves another row if one of its values is that of another engine.
 
     True for the rule for ties if there are equal tokens of which the stage removed some, and if
