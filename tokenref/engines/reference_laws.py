@@ -33,8 +33,11 @@ Shares: TypeAlias = list[Fraction]
 StepLaw: TypeAlias = dict[tuple[int, ...], Fraction]
 """The probability of each list of tokens; impossible lists are left out."""
 
-PARAMETERS: Final = ("temperature", "k", "p")
-"""The parameters that rows of logits may have, in the order of their steps."""
+PARAMETERS: Final = ("temperature", "k")
+"""The parameters that rows of a speculative step may have, in the order of their steps."""
+
+_OF_ROWS: Final = (*PARAMETERS, "p")
+"""The parameters that a row of logits may have."""
 
 
 def shares_of_row(request: Mapping[str, Any]) -> Shares:
@@ -44,20 +47,23 @@ def shares_of_row(request: Mapping[str, Any]) -> Shares:
     [Fraction(1, 2), Fraction(1, 2)]
     """
     if "logits" in request:
-        return shares_of_logits(unpack(request["logits"]), unpack_parameters(request["params"]))
+        params = unpack_parameters(request["params"])
+        return shares_of_logits(unpack(request["logits"]), params, allowed=_OF_ROWS)
     for name, value in sorted(request["params"].items()):
         raise ParameterError(name, value, "must not be given: the row is drawn from as it is")
     return _shares(unpack(request["probs"]))
 
 
-def shares_of_logits(logits: Sequence[float], params: Mapping[str, Any]) -> Shares:
+def shares_of_logits(
+    logits: Sequence[float], params: Mapping[str, Any], *, allowed: Sequence[str] = PARAMETERS
+) -> Shares:
     """Return the distribution of a row after `temperature`, `k`, then `p`, by the standard rules.
 
     >>> shares_of_logits([0.0, 1.0, 1.0], {"k": 2, "temperature": 0.5})
     [Fraction(0, 1), Fraction(1, 2), Fraction(1, 2)]
     """
-    for name in sorted(params.keys() - set(PARAMETERS)):
-        raise ParameterError(name, params[name], f"must be one of {', '.join(PARAMETERS)}")
+    for name in sorted(params.keys() - set(allowed)):
+        raise ParameterError(name, params[name], f"must be one of {', '.join(allowed)}")
     row = pack(logits, "f64")
     if "temperature" in params:
         given = {"temperature": pack([float(params["temperature"])], "f64")}
