@@ -36,6 +36,9 @@ class Summary:
     not_run: Counter[str] = field(default_factory=Counter)
     """Why cases were not run, with counts."""
 
+    skipped: Counter[str] = field(default_factory=Counter)
+    """Why the engine skipped cases, with counts."""
+
     by_cause: Counter[str] = field(default_factory=Counter)
     """The number of failures by their likely cause."""
 
@@ -47,6 +50,8 @@ class Summary:
         self.counts[line.op][line.status] += 1
         if line.status == "not_run":
             self.not_run[line.detail] += 1
+        if line.status == "skip":
+            self.skipped[line.detail] += 1
         if line.status in FAILURES:
             self.by_cause[line.cause] += 1
             alike = self._failures[line.cause]
