@@ -52,7 +52,7 @@ def _parts_of(
 @other_question
 def parameters_of_row_modulo_32(request: dict[str, Any]) -> Mapping[str, Any]:
     """A block of 32 threads loads the parameters of its own lanes, and the next block the same."""
-    if request["op"] in {"top_k", "frequency_penalty"}:
+    if request["op"] in {"top_k", "frequency_penalty", "token_mask"}:
         return {}
     return _parts_of(request, ["uniforms", "params"], lambda row: row % 32)
 
@@ -61,6 +61,8 @@ def parameters_of_row_modulo_32(request: dict[str, Any]) -> Mapping[str, Any]:
 @other_question
 def random_number_of_row_modulo_4(request: dict[str, Any]) -> Mapping[str, Any]:
     """A call of Philox makes four numbers, which the rows of a batch take in turn."""
+    if request["op"] != "draw":
+        return {}
     return _parts_of(request, ["uniforms"], lambda row: row % 4)
 
 
