@@ -1,13 +1,19 @@
 """Each verdict lets the right answers pass, and no wrong one."""
 
+import json
+import shlex
+import sys
 from collections.abc import Mapping, Sequence
 from math import inf, nan
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from click.testing import CliRunner
 
 from tokenref.answers import UNDECLARED, Declared, Ok
+from tokenref.cli import main
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import floats, pack
 from tokenref.judge import judge
@@ -353,3 +359,50 @@ def test_a_layout_has_one_place_for_each_row(order: list[int]) -> None:
     batch = {"op": "greedy", "rows": rows, "layout": {"stride": 1, "order": order}}
     with pytest.raises(msgspec.ValidationError, match="`order` must have each number below"):
         msgspec.convert(batch, OPERATIONS["batch"].question)
+
+
+FUSED = """
+import json, sys
+from tokenref.engines.reference_samplers import SamplerSession
+
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["cmd"] == "hello":
+        reply = {"proto": 1, "impl": {"name": "fused", "version": "1"},
+                 "ops": {"steps": {"profiles": ["standard"]}, "batch": {"profiles": ["standard"]}}}
+    elif message["cmd"] == "run":
+        results = []
+        for case in message["cases"]:
+            asked = case["in"]
+            if asked.get("op", "steps") != "steps" or "draw" not in json.dumps(asked):
+                results.append({"k": case["k"], "skip": {"reason": "draws after steps"}})
+                continue
+            out = SamplerSession("standard").answer(message["op"], asked).out
+            if message["op"] == "batch":
+                out = {"rows": [{"token": row["token"] + WRONG} for row in out["rows"]]}
+            else:
+                out = {"token": out["token"] + WRONG}
+            results.append({"k": case["k"], "ok": out})
+        reply = {"id": message["id"], "results": results}
+    else:
+        break
+    print(json.dumps(reply), flush=True)
+"""
+
+
+@pytest.mark.parametrize("wrong", [0, 1])
+def test_a_fused_kernel_may_return_the_token_alone(wrong: int, tmp_path: Path) -> None:
+    program = tmp_path / "fused.py"
+    program.write_text(FUSED.replace("WRONG", str(wrong)))
+    command = f"{shlex.quote(sys.executable)} {shlex.quote(str(program))}"
+    chosen = ["--id", "sampling/steps/fused/*", "--id", "sampling/batch/*/steps-*"]
+    results = tmp_path / "results.jsonl"
+    asked = ["check", "--cmd", command, "--json", str(results), *chosen]
+    assert CliRunner().invoke(main, asked).exit_code == wrong
+    lines = [json.loads(line) for line in results.read_text().splitlines()]
+    statuses: dict[str, set[str]] = {}
+    for line in lines:
+        if "op" in line:
+            statuses.setdefault(line["op"], set()).add(line["status"])
+    right = "fail" if wrong else "pass"
+    assert statuses == {"steps": {right, "skip"}, "batch": {right}}

@@ -388,6 +388,23 @@ def test_kernels_skip_what_they_do_not_have(kernels: Path) -> None:
     assert answered(kernels, "top_p", walked) == {"skip": {"reason": "has no parameter walked"}}
 
 
+def test_kernels_with_random_numbers_of_32_bits_skip_those_that_need_64(tmp_path: Path) -> None:
+    write_skeleton("cuda", tmp_path)
+    source = tmp_path / "kernel.cu"
+    text = source.read_text()
+    assert text.count("DRAWS_IN_32_BITS = false") == 1
+    source.write_text(text.replace("DRAWS_IN_32_BITS = false", "DRAWS_IN_32_BITS = true"))
+    (build,) = LANGUAGES["cuda"].build
+    subprocess.run(shlex.split(build.replace("-O2", "-O0")), cwd=tmp_path, check=True)
+    row = {"probs": pack([0.5, 0.5], "f32")}
+    for number, result in (
+        (1 - 2.0**-24, {"ok": {"token": 1}}),
+        (1 - 2.0**-25, {"skip": {"reason": "has random numbers of 32 bits"}}),
+    ):
+        asked = {**row, "uniforms": pack([number], "f64")}
+        assert answered(tmp_path / "engine", "draw", asked) == result
+
+
 def test_what_a_kernel_leaves_out_is_noticed_even_where_it_would_be_right(tmp_path: Path) -> None:
     """Garbage is in the answers before a launch, so that a lost block never looks right."""
     write_skeleton("cuda", tmp_path)

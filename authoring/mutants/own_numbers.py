@@ -137,6 +137,9 @@ class Habits:
     number: Callable[[float], float] = float
     """What becomes of a random number, of counts of single draws."""
 
+    row: Callable[[Request], Shares] = shares_of_row
+    """The law of a row by the standard rules, of counts, batches and seeds."""
+
     offered: RowLaw = shares_of_logits
     judged: RowLaw = shares_of_logits
     taken: Callable[[Step, Numbers], list[int]] = taken
@@ -182,7 +185,7 @@ class OwnNumbersSession:
                 step = self._step(request, all_choices(op, choices or {})["method"])
                 outs = (tuple(self.habits.taken(step, number)) for _ in range(request["draws"]))
                 return Ok({"counts": [[list(out), n] for out, n in sorted(Counter(outs).items())]})
-            wheel = Wheel(shares_of_row(request))
+            wheel = Wheel(self.habits.row(request))
         except ParameterError as error:
             return Refused("INVALID_PARAMETER", str(error))
         except RowError as error:
@@ -195,7 +198,7 @@ class OwnNumbersSession:
 
     def _stat(self, request: Request, number: Numbers) -> Answer:
         if self.right.profile == STANDARD:
-            law: Sequence[Any] = shares_of_row(request)
+            law: Sequence[Any] = self.habits.row(request)
         else:
             asked = {**request, "history": [], "prompt_length": 0}
             answer = self.right.answer("distribution", asked)

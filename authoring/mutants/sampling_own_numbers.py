@@ -15,8 +15,8 @@ from authoring.mutants.own_numbers import (
     is_accepted,
     streams_of,
 )
-from authoring.mutants.samplers import question
-from tokenref.engines.reference_laws import Shares, shares_of_logits
+from authoring.mutants.samplers import Request, question
+from tokenref.engines.reference_laws import Shares, shares_of_logits, shares_of_row
 from tokenref.floats import nearest, pack
 from tokenref.questions.sampling import pack_parameters
 
@@ -109,6 +109,29 @@ def own_numbers_have_5_bits(number: float) -> float:
     never. After the 16-bit noise of vllm#43150.
     """
     return floor(number * 32) / 32
+
+
+@habit(
+    "stat", {**_DRAWS, "probs": pack([1 - 2.0**-10, *[2.0**-18] * 256]), "draws": 1 << 17}, "number"
+)
+def own_numbers_have_16_bits(number: float) -> float:
+    """Random numbers are multiples of 2^-16."""
+    return int(number * 2**16) / 2**16
+
+
+@habit("stat", {"logits": pack([0.0, 1.0]), "params": {"k": 1}, "draws": 64}, "row")
+def own_draws_are_not_filtered(request: Request) -> Shares:
+    """Tokens are drawn from the row as it was before temperature, top-k and top-p."""
+    return shares_of_row({**request, "params": {}})
+
+
+@habit(
+    "stat_batch", {"logits": pack([0.0, 1.0]), "params": {"k": 1}, "rows": 2, "draws": 64}, "row"
+)
+def own_batches_are_not_cut(request: Request) -> Shares:
+    """Rows of a batch are divided by their temperature, but top-k and top-p are left out."""
+    params = {name: value for name, value in request["params"].items() if name == "temperature"}
+    return shares_of_row({**request, "params": params if "rows" in request else request["params"]})
 
 
 @habit("stat_speculative", _STEP, "judged")

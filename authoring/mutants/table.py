@@ -22,6 +22,7 @@ from authoring.mutants import (
     pipelines_segmenting,
     pipelines_sizes,
     pipelines_streams,
+    sampling_batches,
     sampling_chains,
     sampling_controls,
     sampling_draws,
@@ -48,6 +49,7 @@ MODULES: Final = (
     pipelines_segmenting,
     *(sampling_filters, sampling_rows, sampling_draws, sampling_chains, sampling_own_numbers),
     *(sampling_sizes, sampling_long, sampling_masks, sampling_reports, sampling_speculative),
+    sampling_batches,
 )
 """The modules that define mutants, in the order in which the page lists them."""
 

@@ -24,7 +24,7 @@ from sampling_ref.speculative.law import law_of
 from tokenref.answers import Ok
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import pack, unpack
-from tokenref.questions.sampling import unpack_parameters
+from tokenref.questions.sampling import pack_parameters, unpack_parameters
 from tokenref.rules import STANDARD, Choices, all_choices, choices_of
 
 Shares: TypeAlias = list[Fraction]
@@ -36,35 +36,44 @@ StepLaw: TypeAlias = dict[tuple[int, ...], Fraction]
 PARAMETERS: Final = ("temperature", "k")
 """The parameters that rows of a speculative step may have, in the order of their steps."""
 
+_OF_ROWS: Final = (*PARAMETERS, "p")
+"""The parameters that a row of logits may have."""
+
 
 def shares_of_row(request: Mapping[str, Any]) -> Shares:
-    """Return the distribution of a row: `probs`, or `logits`. Its `params` must be empty.
+    """Return the distribution of a row: `probs` as they are, or `logits` after its `params`.
 
     >>> shares_of_row({"probs": {"f32": "3f0000003f000000"}, "params": {}})
     [Fraction(1, 2), Fraction(1, 2)]
     """
+    if "logits" in request:
+        params = unpack_parameters(request["params"])
+        return shares_of_logits(unpack(request["logits"]), params, allowed=_OF_ROWS)
     for name, value in sorted(request["params"].items()):
         raise ParameterError(name, value, "must not be given: the row is drawn from as it is")
-    if "logits" in request:
-        return shares_of_logits(unpack(request["logits"]), {})
     return _shares(unpack(request["probs"]))
 
 
-def shares_of_logits(logits: Sequence[float], params: Mapping[str, Any]) -> Shares:
-    """Return the distribution of a row after `temperature`, then `k`, by the standard rules.
+def shares_of_logits(
+    logits: Sequence[float], params: Mapping[str, Any], *, allowed: Sequence[str] = PARAMETERS
+) -> Shares:
+    """Return the distribution of a row after `temperature`, `k`, then `p`, by the standard rules.
 
     >>> shares_of_logits([0.0, 1.0, 1.0], {"k": 2, "temperature": 0.5})
     [Fraction(0, 1), Fraction(1, 2), Fraction(1, 2)]
     """
-    for name in sorted(params.keys() - set(PARAMETERS)):
-        raise ParameterError(name, params[name], f"must be one of {', '.join(PARAMETERS)}")
+    for name in sorted(params.keys() - set(allowed)):
+        raise ParameterError(name, params[name], f"must be one of {', '.join(allowed)}")
     row = pack(logits, "f64")
     if "temperature" in params:
         given = {"temperature": pack([float(params["temperature"])], "f64")}
         asked = {"logits": row, "history": [], "prompt_length": 0, "params": given}
         row = _answer("temperature", asked)["logits"]
-    if "k" in params:
-        kept = set(_answer("top_k", {"logits": row, "params": {"k": params["k"]}})["keep"])
+    for name in ("k", "p"):
+        if name not in params:
+            continue
+        given = pack_parameters({name: params[name]})
+        kept = set(_answer(f"top_{name}", {"logits": row, "params": given})["keep"])
         left = [logit if token in kept else -inf for token, logit in enumerate(unpack(row))]
         row = pack(left, "f64")
     return _shares(unpack(_answer("softmax", {"logits": row})["probs"]))

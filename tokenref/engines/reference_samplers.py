@@ -145,6 +145,7 @@ class SamplerSession:
     def _batch(self, request: Request) -> Answer:
         answers = []
         known: dict[str, Answer] = {}  # large batches repeat their rows
+        without = {"stages"} if request["op"] == "steps" else set[str]()  # of a fused kernel
         for number, row in enumerate(request["rows"]):
             key = repr(row)
             if key not in known:
@@ -157,7 +158,7 @@ class SamplerSession:
                 return Refused(answer.code, f"row {number}: {answer.message}")
             if not isinstance(answer, Ok):
                 return answer
-            answers.append(dict(answer.out))
+            answers.append({part: out for part, out in answer.out.items() if part not in without})
         return Ok({"rows": answers * request.get("calls", 1)})
 
     # ---- rules, apart from any engine

@@ -134,9 +134,13 @@ class StepsInput(Strict, frozen=True, kw_only=True):
     """One number: draw a token from what is left, by the standard rule of `draw`."""
 
 
-class StepsOutput(ChainOutput, frozen=True, kw_only=True):
+class StepsOutput(Strict, frozen=True, kw_only=True):
     """The tokens left, and the token drawn from them if the question has a number to draw with."""
 
+    keep: list[Id] | UnsetType = UNSET
+    """A fused kernel may return the token alone. A record always has both."""
+
+    stages: list[StageOutput] | UnsetType = UNSET
     token: Id | UnsetType = UNSET
 
 

@@ -1,5 +1,6 @@
 """Runs shown on a terminal: counts, then the smallest failures with everything that helps."""
 
+import re
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,6 +18,7 @@ from tokenref.corpus import CorpusResult, Tokens
 from tokenref.diagnosis import length
 from tokenref.judge import FAILURES
 from tokenref.operations import ABOUT
+from tokenref.questions.sampling import BatchInput
 from tokenref.readable import readable_json
 from tokenref.record import OPS, Case, op_of
 from tokenref.reports.results import (
@@ -55,6 +57,9 @@ class Summary:
     not_run: Counter[str] = field(default_factory=Counter)
     """Why cases were not run, with counts."""
 
+    skipped: Counter[str] = field(default_factory=Counter)
+    """Why the engine skipped cases, with counts."""
+
     by_cause: Counter[str] = field(default_factory=Counter)
     """The number of failures by their likely cause."""
 
@@ -66,6 +71,8 @@ class Summary:
         self.counts[line.op][line.status] += 1
         if line.status == "not_run":
             self.not_run[line.detail] += 1
+        if line.status == "skip":
+            self.skipped[line.detail] += 1
         if line.status in FAILURES:
             self.by_cause[line.cause] += 1
             alike = self._failures[line.cause]
@@ -145,6 +152,8 @@ def print_results(console: Console, files: Sequence[Results], catalogue: Catalog
     for name, reason in unavailable:
         print_line(console, f"{name} is unavailable: {reason}", "yellow", above="\n")
     _print_not_run(console, summaries)
+    for summary in summaries:
+        _print_skipped(console, summary)
     names = {entry.digest: entry.name for entry in catalogue.manifest.subjects}
     for summary in summaries:
         _print_failures(console, summary, names)
@@ -188,6 +197,20 @@ def _print_not_run(console: Console, summaries: Sequence[Summary]) -> None:
     for (reason, count), names in engines.items():
         whose = "" if len(names) == len(summaries) else f"{', '.join(names)}: "
         print_line(console, f"{whose}{count:,} cases were not run: {reason}", "yellow", above="\n")
+
+
+_MOST_REASONS: Final = 5
+
+
+def _print_skipped(console: Console, summary: Summary) -> None:
+    """Print the most frequent reasons for which an engine skipped cases."""
+    reasons = summary.skipped.most_common()
+    shown = [f"{reason} ({count:,})" for reason, count in reasons[:_MOST_REASONS]]
+    rest = sum(count for _, count in reasons[_MOST_REASONS:])
+    if rest:
+        shown.append(f"other reasons ({rest:,}; see --json FILE)")
+    if shown:
+        print_line(console, f"{summary.entry.name} skipped: {'; '.join(shown)}", "dim", above="\n")
 
 
 def _add_engine(table: Table, summary: Summary, columns: Mapping[Status, Look]) -> None:
@@ -255,9 +278,26 @@ def _print_failure(
     if case is not None:
         question = readable_json(msgspec.to_builtins(case.input), _WIDEST_QUESTION)
         about = [("why", case.why), ("of", names.get(case.vocab or "", case.profile))]
-        rule = [("see", case.spec), ("learn", ABOUT[op_of(case)].lesson)]
-        lines = [*about, ("in", question), *lines[:-1], *rule, lines[-1]]
+        rule = [("see", case.spec), ("learn", ABOUT[_asked_for(case)].lesson)]
+        asked = [("in", question), *_failing_row(case, line.detail)]
+        lines = [*about, *asked, *lines[:-1], *rule, lines[-1]]
     print_labelled(console, lines)
+
+
+def _asked_for(case: Case) -> str:
+    """Return the operation of a case, for a batch that of its rows."""
+    is_batch = isinstance(case.input, BatchInput) and case.input.op in OPS
+    return case.input.op if is_batch else op_of(case)
+
+
+def _failing_row(case: Case, detail: str) -> list[tuple[str, str]]:
+    """Return the question of the row of a batch that a detail names, if it names one."""
+    named = re.match(r"row (\d+): |rows\[(\d+)\]", detail)
+    if named is None or not isinstance(case.input, BatchInput):
+        return []
+    number = int(named[1] or named[2])
+    row = case.input.rows[number % len(case.input.rows)]
+    return [(f"row {number}", readable_json(msgspec.to_builtins(row), _WIDEST_QUESTION))]
 
 
 def split_detail(detail: str) -> list[tuple[str, str]]:

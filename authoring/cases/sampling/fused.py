@@ -92,6 +92,22 @@ def _all() -> Iterator[SamplerDraft]:
             f"Of {size:,} tokens, the best ones stand at the ends and in the middle, and one is penalised.",
             history=[size - 1], number=0.75, flags=("LongRow",),
         )  # fmt: skip
+    yield from _behind_masks()
+
+
+def _behind_masks() -> Iterator[SamplerDraft]:
+    """Yield rows of which a mask leaves a few tokens of one block: all other blocks are empty."""
+    for size in (2049, 8193):
+        for slug, word in (("first", 0), ("middle", size // 64), ("last", size // 32 - 1)):
+            put = {32 * word + token: token / 2 for token in range(1, 8)} | {size // 3: 9.0}
+            numbers = msgspec.to_builtins(grid(size, size, span=8, put=put))
+            yield _case(
+                f"empty-blocks-{size}-{slug}", {"logits": numbers},
+                [("token_mask", {"words": {word: 0b11101110}}), ("temperature", {"temperature": 2.0}), ("top_k", {"k": 5}), ("top_p", {"p": 0.75})],
+                f"A mask leaves six of {size:,} tokens, all of them in the {slug} word: the maximum of every other block "
+                "is minus infinity.",
+                number=0.5625, flags=("LongRow", "MinusInfinity", "TokenMask", *[LARGE] * (size > 4097)),
+            )  # fmt: skip
 
 
 def _case(

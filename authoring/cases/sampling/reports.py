@@ -166,6 +166,16 @@ def _long() -> Iterator[SamplerDraft]:
             request = _request(msgspec.to_builtins(row), token, len(at), ())
             why = f"The {which} of {size:,} tokens was drawn, of which nearly all are equal: its rank is {rank:,}."
             yield _draft("top_logprobs", f"{slug}-{size}", request, why, flags, {}, verdict)
+    for size in (2049, 8193):
+        word = size // 64
+        numbers = grid(size, size, span=8, put={32 * word + token: token / 2 for token in range(8)})
+        mask = [("token_mask", {"words": {word: 0b11101110}})]
+        request = _request(msgspec.to_builtins(numbers), 32 * word + 2, 3, mask)
+        why = f"A mask leaves six of {size:,} tokens, in one block: the sum of every other block is 0, and not NaN."
+        flags = ["RawLogprobs", "MinusInfinity", "LongRow", *[LARGE] * (size > 4097)]
+        yield _draft(
+            "top_logprobs", f"masked-{size}", request, why, flags, {"of": "processed"}, Close(ulp=8)
+        )
 
 
 def _prompts() -> Iterator[SamplerDraft]:

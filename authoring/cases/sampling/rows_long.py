@@ -31,6 +31,8 @@ Part = Literal["logits", "probs", "logprobs"]
 SMALL: Final = (257, 1025, 2049, 4097)
 SIZES: Final = (*SMALL, 32_000, (1 << 16) + 1, 128_256)
 MORE_SIZES: Final = (255, 256, 1024, *SIZES, (1 << 15) + 1, (1 << 17) + 1, 262_144)
+LARGEST: Final = (262_145, 300_000)
+"""Sizes for which 1,024 blocks of 256 are too few."""
 
 _FEW: Final = 32
 """Up to so many numbers that change are listed with their places."""
@@ -150,8 +152,9 @@ def _history(size: int) -> list[int]:
 
 def drafts() -> Iterator[SamplerDraft]:
     """Yield the cases."""
-    for size in MORE_SIZES:
+    for size in (*MORE_SIZES, *LARGEST):
         yield from _shares(size, "f32")
+    for size in MORE_SIZES:
         yield _change(size, "temperature", "half", {"temperature": 0.5}, "Temperature", "f32")
     for size in (4097, 32_000):
         yield from _shares(size, "f16")
@@ -163,6 +166,10 @@ def drafts() -> Iterator[SamplerDraft]:
     for dtype in ("f16", "bf16"):
         for op, slug, params, flag in _changes(4097):
             yield _change(4097, op, slug, params, flag, dtype)
+    yield from _speculative()
+
+
+def _speculative() -> Iterator[SamplerDraft]:
     for size in (257, 4097, (1 << 16) + 1):
         yield _residual(size)
     for size in (257, 4097, (1 << 16) + 1, 70_000, 128_256):

@@ -4,9 +4,15 @@ from collections.abc import Iterator, Sequence
 from math import inf
 from typing import Final, NamedTuple
 
-from authoring.cases.sampling.draft import SamplerDraft, differs_from, gives
+import msgspec
+
+from authoring.cases.draft import PurposeError
+from authoring.cases.sampling.draft import SamplerDraft, asked_as, differs_from, gives
 from authoring.cases.sampling.row_draft import Topic
-from tokenref.floats import Type, nearest, pack
+from tokenref.answers import Ok
+from tokenref.engines.reference_samplers import SamplerSession
+from tokenref.floats import Type, nearest, pack, unpack
+from tokenref.record import Case
 from tokenref.rounding.rows import softmax_verdict
 from tokenref.rules import rule_name
 from tokenref.verdicts import Exact
@@ -58,6 +64,13 @@ ROWS: Final = (
     Row("f64-large", [1e308, 1e308, -1e308], "Logits near the end of 64 bits; the difference to the last one is beyond it.", (), "f64", [0.5, 0.5, 0.0]),
 )  # fmt: skip
 
+ROUNDED: Final = (
+    ("bf16-rounded-up", [0.625, -1.25, 1.375, -0.75, 0.625, -1.375, -0.125, -1.625], "bf16", "Eight numbers of bfloat16, each nearer to the number above: cutting off the lower half of 32 bits gives others."),
+    ("f16-rounded-up", [1.75, -2.5, -4.75, -4.25, 1.75, -4.75, 0.25, -4.625], "f16", "Eight numbers of binary16, each nearer to the number above."),
+    ("f16-subnormal", [0.0, -9.625, 0.0, 1.0, -11.625, -12.0, -7.0, -9.0], "f16", "Some probabilities are subnormal in binary16: they are small, but not zero."),
+)  # fmt: skip
+"""Rows whose answers are far from the middle of two numbers of their type, so that bits are judged."""
+
 GREEDIES: Final = (
     ("largest", [1.0, 3.0, 2.0], 1, "The largest logit in the middle."),
     ("negative", [-3.0, -1.0, -2.0], 1, "All logits are negative; a search that starts from 0 finds none."),
@@ -107,7 +120,38 @@ def drafts() -> Iterator[SamplerDraft]:
                 flags=row.flags,
                 verdict=softmax_verdict("logprobs", logits, row.dtype),
             )
+    yield from _rounded()
     yield from _greedy()
+
+
+def _rounded() -> Iterator[SamplerDraft]:
+    for slug, row, of, why in ROUNDED:
+        dtype: Type = of
+        for op, topic in (("softmax", SOFTMAX), ("logprobs", LOGPROBS)):
+            flags = ("SixteenBit", *["Subnormal"] * slug.endswith("subnormal"))
+            yield topic.case(
+                op, slug, "standard", {"logits": pack(row, dtype)}, asked_as(why, op),
+                is_far_from_ties, flags=flags, verdict=Exact(),
+            )  # fmt: skip
+
+
+def is_far_from_ties(case: Case) -> None:
+    """Raise `PurposeError` if the error of a right program in 32 bits may round a number otherwise.
+
+    Each number must also be larger than the exact one, so that cutting bits off shows.
+    """
+    ((dtype, row),) = (
+        (name, digits) for name, digits in msgspec.to_builtins(case.input.logits).items()
+    )
+    ((part, right),) = msgspec.to_builtins(case.out).items()
+    wide = {"logits": pack(unpack({dtype: row}), "f64")}
+    answer = SamplerSession("standard").answer("softmax" if part == "probs" else part, wide)
+    assert isinstance(answer, Ok)  # noqa: S101 - the same question in more digits
+    for exact, rounded in zip(unpack(answer.out[part]), unpack(right), strict=True):
+        error = max(abs(exact) * 2.0**-14, 2.0**-30)
+        both = {nearest(exact + error, dtype), nearest(exact - error, dtype)}
+        if both != {rounded} or abs(rounded) < abs(exact):
+            raise PurposeError(f"{case.id}: {exact!r} must be far from a tie, and rounded up")
 
 
 def _greedy() -> Iterator[SamplerDraft]:

@@ -28,7 +28,7 @@ CHAINS: Final = ChainTopic(
 
 def drafts() -> Iterator[SamplerDraft]:
     """Yield the cases."""
-    cases = (*_counts(), *_thresholds(), *_lengths())
+    cases = (*_counts(), *_beyond(), *_thresholds(), *_lengths())
     yield from told_apart([*(case.draft() for case in cases), *_engines()])
 
 
@@ -71,6 +71,22 @@ def _counts() -> Iterator[FilterCase]:
                     f"The {count:,} most probable tokens sum to exactly p.",
                     ("LongRow", "Dyadic", "Boundary"),
                 )  # fmt: skip
+
+
+def _beyond() -> Iterator[FilterCase]:
+    """Yield filters with more candidates than buffers of 1,025 or 4,097, and equal ones beyond 2^16."""
+    row, falling = shares(2048)
+    yield FilterCase(
+        "top_p", "sizes", "kept-1100", row, {"p": sum(falling[:1100]) / UNIT},
+        "The 1,100 most probable tokens sum to exactly p.", ("LongRow", "Dyadic", "Boundary"),
+    )  # fmt: skip
+    size = (1 << 16) + 2
+    equal = grid(1, size, span=1, put={size // 2: 1.0})
+    yield FilterCase(
+        "top_k", "sizes", f"equal-{size}", Row(equal, "logits"), {"k": 3},
+        f"One token is the best, and {size - 1:,} others are equal: a count of 16 bits is 1, too few for the rest of k.",
+        ("LongRow", "Ties"), keep=[0, 1, size // 2],
+    )  # fmt: skip
 
 
 def _thresholds() -> Iterator[FilterCase]:

@@ -41,6 +41,8 @@ from tokenref.verdicts import Seeds
 def drafts() -> Iterator[SamplerDraft]:
     """Yield the cases."""
     yield from _statistics_cases()
+    yield _sixteen_bits()
+    yield from _filtered()
     yield from _speculative_cases()
     yield from _batches_cases()
     yield from _seeds_cases()
@@ -131,6 +133,59 @@ def _statistics_cases() -> Iterator[SamplerDraft]:
             verdict=judged(law_of(each), DRAWS, len(_ROWS)),
             spec=SPEC,
         )
+
+
+_FILTERS: Final = {"temperature": 0.5, "k": 5, "p": 0.9375}
+
+
+def _filtered() -> Iterator[SamplerDraft]:
+    """Yield rows that are drawn from after filters, by the standard rules."""
+    asked = {"logits": pack(_LOGITS), "params": pack_parameters(_FILTERS)}
+    law = shares_of_row(asked)
+    yield SamplerDraft(
+        op="stat",
+        topic="laws",
+        slug="filtered",
+        profile=STANDARD,
+        request={**asked, "draws": DRAWS},
+        why="A temperature, top-k and top-p, then a draw with the engine's own numbers: the filters leave three tokens.",
+        flags=["LawOfDraws", "ZeroWeightDrawn"],
+        verdict=judged(law, DRAWS, OTHERS),
+        spec=SPEC,
+    )
+    rows, calls = 33, 2000
+    yield SamplerDraft(
+        op="stat_batch",
+        topic="rows",
+        slug="filtered",
+        profile=STANDARD,
+        request={**asked, "rows": rows, "draws": calls},
+        why="33 rows with a temperature, top-k and top-p: each row is filtered, and draws with numbers of its own.",
+        flags=["BatchOwnNoise"],
+        verdict=judged_pairs(law, rows, calls, OTHERS),
+        spec=SPEC,
+    )
+
+
+def _sixteen_bits() -> SamplerDraft:
+    """Return a row in which half of the light tokens lie between two numbers of 16 bits.
+
+    Numbers that are multiples of 2**-16 never draw them, and draw their neighbours twice.
+    """
+    unit = 2.0**-20
+    light = [7 * unit, 9 * unit] * 128
+    law = [Fraction(share) for share in (1 - sum(light), *light)]
+    return SamplerDraft(
+        op="stat",
+        topic="laws",
+        slug="between-16-bits",
+        profile=STANDARD,
+        request={"probs": pack([*map(float, law)]), "params": {}, "draws": DRAWS},
+        why="256 light tokens, of which every second one lies between two multiples of 2^-16: a random number of 16 bits never draws it.",
+        flags=["LawOfDraws"],
+        verdict=judged(law, DRAWS, OTHERS),
+        spec=SPEC,
+    )
 
 
 def law_of(each: _Row) -> list[Fraction]:

@@ -1,10 +1,10 @@
 """How counts of draws are judged: bins, a limit, and what the judgement can find.
 
 The risk of a false alarm
-    The 18 records of the operation `stat` share one in a million. No run has all of these: 10 of
-    them follow the standard rule, and no engine's own profile has more than 3. That leaves 5 / 18
-    of the millionth in any run by rules and one engine's profile. The records of the other
-    operations that count draws, all of them by rules, share that.
+    18 records of the operation `stat` share one in a million. No run has all of these: 10 of them
+    follow the standard rule, and no engine's own profile has more than 3. That leaves 5 / 18 of the
+    millionth in any run by rules and one engine's profile. The other records that count draws, all
+    of them by rules, share that.
 
 The chi-square law
     The law of a sum of squares (Carl Friedrich Gauss, Karl Pearson); its tail is the incomplete

@@ -69,28 +69,7 @@ struct Batch {
     Scratch *scratch;
 };
 
-// ---- YOUR CODE: launch your kernel here. It reads the batch, and writes the answer and the status of each row. ----
-
-ON_BOTH void answer_row(const Batch &batch, std::size_t r);  // the example
-
-#ifdef __CUDACC__
-static __global__ void example_kernel(Batch batch) {
-    const std::size_t r = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
-    if (r < batch.rows) answer_row(batch, r);
-}
-
-static void launch(const Batch &batch) {
-    example_kernel<<<static_cast<unsigned>((batch.rows + 31) / 32), 32>>>(batch);
-    check(cudaGetLastError());
-    check(cudaDeviceSynchronize());
-}
-#else
-static void launch(const Batch &batch) {
-    for (std::size_t r = 0; r < batch.rows; r++) answer_row(batch, r);
-}
-#endif
-
-// ---- An example: one thread answers a row. You need none of it once you have your own kernel. ----
+// ---- Numbers as bits. The protocol below needs these functions, too. ----
 
 ON_BOTH inline std::uint64_t get_bits(const unsigned char *numbers, Type type, std::size_t at) {
     std::uint64_t wide;
@@ -147,6 +126,29 @@ ON_BOTH inline std::uint64_t to_bits(Type type, double number) {
     bits += static_cast<std::uint64_t>(exponent - lowest) << (digits - 1);
     return sign | (bits < infinity ? bits : infinity);
 }
+
+// ---- YOUR CODE: launch your kernel here. It reads the batch, and writes the answer and the status of each row. ----
+
+ON_BOTH void answer_row(const Batch &batch, std::size_t r);  // the example
+
+#ifdef __CUDACC__
+static __global__ void example_kernel(Batch batch) {
+    const std::size_t r = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+    if (r < batch.rows) answer_row(batch, r);
+}
+
+static void launch(const Batch &batch) {
+    example_kernel<<<static_cast<unsigned>((batch.rows + 31) / 32), 32>>>(batch);
+    check(cudaGetLastError());
+    check(cudaDeviceSynchronize());
+}
+#else
+static void launch(const Batch &batch) {
+    for (std::size_t r = 0; r < batch.rows; r++) answer_row(batch, r);
+}
+#endif
+
+// ---- An example: one thread answers a row. You need none of it once you have your own kernel. ----
 
 // Returns the count of the tokens whose key is at least `key`, or the sum of their weights.
 ON_BOTH inline double sum_from(const Scratch *row, std::size_t n, std::uint64_t key, bool weights) {
@@ -240,6 +242,10 @@ ON_BOTH void answer_row(const Batch &batch, std::size_t r) {
 }
 
 // ---- What follows fills the batch and speaks the protocol. It rarely needs a change. ----
+
+// Whether the kernel's random numbers have 32 bits. Then questions are skipped whose number needs 64: rounded, it may
+// draw another token, or be 1.
+constexpr bool DRAWS_IN_32_BITS = false;
 
 using Object = std::map<std::string, Json>;
 using List = std::vector<Json>;
@@ -454,6 +460,7 @@ static void read_parameters(Op op, const Json &question, Row &row) {
         const Numbers uniforms = read_numbers(question.get("uniforms", Json::object));
         row.uniform = uniforms.bits.size() == 1 ? from_bits(uniforms.type, uniforms.bits[0]) : NAN;
         if (!(row.uniform >= 0 && row.uniform < 1)) throw Refused{"INVALID_UNIFORM", "there must be one number in [0, 1)"};
+        if (DRAWS_IN_32_BITS && static_cast<double>(static_cast<float>(row.uniform)) != row.uniform) throw Skipped{"has random numbers of 32 bits"};
     }
 }
 
