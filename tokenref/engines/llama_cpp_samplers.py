@@ -26,9 +26,10 @@ from typing import Any, ClassVar, Final
 from tokenref.answers import Answer, Crashed, Ok, Refused, Unsupported
 from tokenref.engines.llama_cpp_chain import InvalidParameterError, chain_of, is_off, read, step_of
 from tokenref.engines.llama_cpp_process import Child, EndedError
+from tokenref.engines.own_rules import NotExpressibleError, OwnRule, profiles_of
 from tokenref.floats import FloatsError, from_digits, to_digits, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
-from tokenref.rules import STANDARD, NotExpressibleError, OwnRule, rule_name
+from tokenref.rules import STANDARD, rule_name
 
 NAME: Final = "llama.cpp"
 SEED: Final = 7
@@ -79,7 +80,7 @@ _WINDOWS: Final = frozenset({"penalties", "dry"})
 class LlamaCppSession:
     """The samplers with a selected profile."""
 
-    profiles: ClassVar = frozenset({NAME, *(own.rule for own in RULES.values())})
+    profiles: ClassVar = profiles_of(RULES) | {NAME}
     profile: str
     _child: Child = field(default_factory=Child)
 
@@ -114,7 +115,7 @@ class LlamaCppSession:
                 raise NotExpressibleError(f"its {op} follows no named rule")
             if given.get("window", 0 if op == "penalties" else None) is None and op in _WINDOWS:
                 given["window"] = max(1, len(request["history"]))  # all of it
-            given = RULES[op].parameters(op, self.profile, given)
+            given = RULES[op].parameters(op, self.profile, given, request)
         chain = chain_of(read(given), len(row), SEED)
         chosen = [one for one in chain if step_of(one) == ROWS.get(op, op)]
         _no_coin(chosen)

@@ -75,6 +75,11 @@ _SAMPLERS: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
 )
 """The same of sampling engines, with the class of the sessions of its adapter."""
 
+_WHEELS: Final[Mapping[str, str]] = MappingProxyType(
+    {"vllm": "vllm_samplers:VllmSession", "sglang": "sglang_samplers:SglangSession"}
+)
+"""Sampling engines that run out of their wheels, with the class of the sessions."""
+
 _ON_DEVICES: Final = frozenset({"torch", "transformers"})
 """The engines that run on the device of TOKENREF_TORCH_DEVICE."""
 
@@ -89,7 +94,7 @@ def engine_names() -> tuple[str, ...]:
     >>> engine_names()[:5]
     ('tiktoken', 'tokenizers', 'bpe-openai', 'rs-bpe', 'wordchipper')
     """
-    return (*_TOKENIZERS, "reference", *NODE_PACKAGES, *_SAMPLERS, *ENCODERS)
+    return (*_TOKENIZERS, "reference", *NODE_PACKAGES, *_SAMPLERS, *_WHEELS, *ENCODERS)
 
 
 def engine(name: str) -> Engine | Unavailable:
@@ -107,6 +112,8 @@ def engine(name: str) -> Engine | Unavailable:
         return open_function(name)
     if name in NODE_PACKAGES:
         return _of_node(name)
+    if name in _WHEELS:
+        return _of_wheel(name)
     if name not in _TOKENIZERS and name not in _SAMPLERS:
         is_file = os.sep in name or Path(name).is_file()
         hint = "; to test a program, use --cmd" if is_file else ""
@@ -133,6 +140,18 @@ def engine(name: str) -> Engine | Unavailable:
         return Unavailable(name, f"cannot be imported: {type(error).__name__}: {error}")
 
 
+def _of_wheel(name: str) -> Engine | Unavailable:
+    """Return an engine that is not installed, whose code is in its wheel."""
+    from tokenref.engines.from_wheels import VERSIONS, wheel
+
+    try:
+        wheel(name)
+        import_module("torch")
+    except (FileNotFoundError, ModuleNotFoundError) as error:
+        return Unavailable(name, str(error))
+    return _adapted(name, _WHEELS[name], VERSIONS[name])
+
+
 def _of_node(name: str) -> Engine | Unavailable:
     """Return an engine that is an npm package."""
     found = node_package(name)
@@ -153,7 +172,7 @@ def _adapted(name: str, adapter: str, installed: str) -> Engine:
         from tokenref.engines.llama_cpp_tokenizer import LlamaCppTokenizers
 
         return Tokenizing(name, installed, found, isolated(LlamaCppTokenizers(installed)))
-    return Sampling(name, installed, found) if name in _SAMPLERS else isolated(found(installed))
+    return Sampling(name, installed, found) if name in {*_SAMPLERS, *_WHEELS} else isolated(found(installed))
 
 
 def available(name: str) -> Engine:
