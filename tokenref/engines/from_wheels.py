@@ -20,11 +20,8 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from unittest.mock import patch
-
-if TYPE_CHECKING:
-    import torch
 
 VERSIONS: Final = {"vllm": "0.33.0", "sglang": "0.5.23", "exllamav2": "0.3.2"}
 VARIABLE: Final = "TOKENREF_WHEELS"
@@ -270,6 +267,22 @@ def sglang() -> SimpleNamespace:
         importlib.import_module("sglang.srt.managers.schedule_batch")
         importlib.import_module("sglang.kernels.cake_kernels.sampling")
     return _modules(hook, SGLANG)
+
+
+@cache
+def exllamav2(extension: object) -> Any:
+    """Return exllamav2's class that samples, with its C++ extension."""
+    import torch
+
+    name = "exllamav2.generator.sampler"
+    none = torch.empty((1, 1), device="meta")
+    hook = FromWheel(
+        wheel("exllamav2"),
+        (name,),
+        {"exllamav2.ext": {"exllamav2_ext": extension, "none_tensor": none}},
+    )
+    with _hooked(hook):
+        return importlib.import_module(name).ExLlamaV2Sampler
 
 
 def _modules(hook: FromWheel, names: tuple[str, ...]) -> SimpleNamespace:

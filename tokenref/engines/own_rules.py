@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import exp, inf, log, nextafter
+from math import exp, inf, isfinite, log, nextafter
 from typing import Any, Final
 
 from tokenref.floats import unpack
@@ -128,7 +128,7 @@ def _groups(request: Mapping[str, Any]) -> Iterator[tuple[Any, int, Any, float]]
     For each: the sum of the probabilities before it, the number of tokens, the probability of
     each, and how far the sum may be off, which is 0 for probabilities that are exact.
     """
-    row = [number for number in _row(request) if number == number]  # noqa: PLR0124 - not NaN
+    row = [number for number in _row(request) if -inf <= number < inf]
     counts = sorted(Counter(row).items(), reverse=True)
     if "probs" in request:
         shares = [Fraction(share) if 0 < share < inf else Fraction() for share, _ in counts]
@@ -145,7 +145,7 @@ def _groups(request: Mapping[str, Any]) -> Iterator[tuple[Any, int, Any, float]]
 
 def _meets_a_sum(p: float, request: Mapping[str, Any]) -> bool:
     """Return whether the probabilities of the best tokens, up to any one, sum to `p`."""
-    for total, count, share, error in _groups(request):
+    for total, count, share, error in _groups(request) if isfinite(p) else ():
         taken = min(max(round((Fraction(p) - Fraction(total)) / Fraction(share)), 0), count)
         if abs(total + share * taken - p) <= error:
             return True
@@ -207,3 +207,17 @@ def logarithms(
             for logit, share, has in zip(row, wanted, got, strict=True)
         ]
     raise NotExpressibleError("accepts logits, and its softmax does not return these probabilities")
+
+
+def check_shares(row: Any, shares: Any, cut: int | None) -> None:
+    """Raise `NotExpressibleError` if rounded probabilities lose what a question is about.
+
+    That is if a possible token has a probability of 0, or if the tokens on both sides of a cut
+    behind the best `cut` have equal ones.
+    """
+    if int((row > -inf).sum()) != int((shares > 0).sum()):
+        raise NotExpressibleError("rounds the probability of a possible token to 0")
+    if cut is not None and 0 < cut < len(shares):
+        falling = sorted(shares.tolist(), reverse=True)
+        if falling[cut - 1] == falling[cut]:
+            raise NotExpressibleError("does not define which of equal probabilities it keeps")

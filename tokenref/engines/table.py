@@ -76,7 +76,11 @@ _SAMPLERS: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
 """The same of sampling engines, with the class of the sessions of its adapter."""
 
 _WHEELS: Final[Mapping[str, str]] = MappingProxyType(
-    {"vllm": "vllm_samplers:VllmSession", "sglang": "sglang_samplers:SglangSession"}
+    {
+        "vllm": "vllm_samplers:VllmSession",
+        "sglang": "sglang_samplers:SglangSession",
+        "exllamav2": "exllamav2_samplers:Exllamav2Session",
+    }
 )
 """Sampling engines that run out of their wheels, with the class of the sessions."""
 
@@ -172,7 +176,11 @@ def _adapted(name: str, adapter: str, installed: str) -> Engine:
         from tokenref.engines.llama_cpp_tokenizer import LlamaCppTokenizers
 
         return Tokenizing(name, installed, found, isolated(LlamaCppTokenizers(installed)))
-    return Sampling(name, installed, found) if name in {*_SAMPLERS, *_WHEELS} else isolated(found(installed))
+    return (
+        Sampling(name, installed, found)
+        if name in {*_SAMPLERS, *_WHEELS}
+        else isolated(found(installed))
+    )
 
 
 def available(name: str) -> Engine:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any, Final
 
-from tokenref.engines.torch_draws import device_name
 from tokenref.engines.own_rules import NotExpressibleError, OwnRule
+from tokenref.engines.torch_draws import device_name
 from tokenref.rules import STANDARD, rule_name
 
 NOT_OF_GENERATE: Final = ("min_tokens_to_keep", "encoder_input_ids", "prompt_ignore_length")
@@ -172,7 +172,9 @@ RULES: Final[Mapping[str, OwnRule]] = {
     "repetition_penalty": OwnRule(
         STANDARD, {"penalty": "repetition_penalty", "skipped": "prompt_ignore_length"}
     ),
-    "no_repeat_ngram": OwnRule(STANDARD, {"ngram_size": "no_repeat_ngram_size"}, {"ngram_size": (0,)}),
+    "no_repeat_ngram": OwnRule(
+        STANDARD, {"ngram_size": "no_repeat_ngram_size"}, {"ngram_size": (0,)}
+    ),
     "encoder_no_repeat_ngram": OwnRule(
         STANDARD,
         {"ngram_size": "encoder_no_repeat_ngram_size", "encoder_input": "encoder_input_ids"},
@@ -193,9 +195,7 @@ RULES: Final[Mapping[str, OwnRule]] = {
     "min_p": OwnRule(STANDARD, {"m": "min_p", **_LEAST}, undefined=frozenset({"ties"})),
     "typical": OwnRule(STANDARD, {"mass": "typical_p", **_LEAST}),
     "epsilon": OwnRule(
-        rule_name("epsilon", ties="all"),
-        {"cutoff": "epsilon_cutoff", **_LEAST},
-        {"cutoff": (0, 1)},
+        rule_name("epsilon", ties="all"), {"cutoff": "epsilon_cutoff", **_LEAST}, {"cutoff": (0, 1)}
     ),
     "eta": OwnRule(
         rule_name("eta", ties="all"), {"cutoff": "eta_cutoff", **_LEAST}, {"cutoff": (0, 1)}
