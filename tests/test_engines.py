@@ -42,7 +42,7 @@ from tokenref.errors import InputError
 REAL = ("tiktoken", "tokenizers", "bpe-openai", "rs-bpe", "wordchipper")
 FILES = ("sentencepiece", "onnxruntime-extensions", "mistral-common")
 GRAMMARS = ("llguidance", "xgrammar", "outlines-core")
-SAMPLERS = ("transformers", "llama.cpp", "torch", "numpy", "mlx-lm")
+SAMPLERS = ("transformers", "llama.cpp", "torch", "numpy", "mlx-lm", "vllm", "sglang", "exllamav2")
 BYTES = {bytes([byte]): byte for byte in range(256)}
 
 ATOMS = (

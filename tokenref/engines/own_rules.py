@@ -94,21 +94,16 @@ def _matters(
             return _splits_equals(op, given, request)
         case "boundary" if op == "top_p" and {*choices} == {"reach", "exceed"}:
             return _meets_a_sum(given["p"], request)
-        case "zero":
-            return 0 in numbers
-        case "above_one":
-            return any(number > 1 for number in numbers)
-        case "beyond":
+        case "zero" | "above_one" | "beyond":
             possible = sum(count for _, count, _, _ in _groups(request))
-            return any(number >= possible for number in numbers)
-        case "base":  # the row of a single step is whole
-            return False
+            least = {"zero": 0, "above_one": nextafter(1, inf), "beyond": possible}[point]
+            return any(number == 0 if point == "zero" else number >= least for number in numbers)
         case "scope":
             parts = [_part(history, prompt_length, scope) for scope in choices]
             return parts[0] != parts[1]
         case "counting":
             return len(set(history)) < len(history)
-    return True
+    return point != "base"  # the row of a single step is whole
 
 
 def _part(history: Sequence[int], prompt_length: int, scope: str) -> Sequence[int]:
@@ -131,7 +126,9 @@ def _groups(request: Mapping[str, Any]) -> Iterator[tuple[Any, int, Any, float]]
     row = [number for number in _row(request) if -inf <= number < inf]
     counts = sorted(Counter(row).items(), reverse=True)
     if "probs" in request:
-        shares = [Fraction(share) if 0 < share < inf else Fraction() for share, _ in counts]
+        shares: list[Any] = [
+            Fraction(share) if 0 < share < inf else Fraction() for share, _ in counts
+        ]
     else:
         top = counts[0][0] if counts else 0.0
         shares = [exp(logit - top) if logit > -inf else 0.0 for logit, _ in counts]

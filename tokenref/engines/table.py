@@ -114,10 +114,8 @@ def engine(name: str) -> Engine | Unavailable:
         return _own(name)
     if name.startswith("py:"):
         return open_function(name)
-    if name in NODE_PACKAGES:
-        return _of_node(name)
-    if name in _WHEELS:
-        return _of_wheel(name)
+    if name in NODE_PACKAGES or name in _WHEELS:
+        return _of_node(name) if name in NODE_PACKAGES else _of_wheel(name)
     if name not in _TOKENIZERS and name not in _SAMPLERS:
         is_file = os.sep in name or Path(name).is_file()
         hint = "; to test a program, use --cmd" if is_file else ""

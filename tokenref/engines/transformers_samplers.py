@@ -96,19 +96,15 @@ class TransformersSession:
             return Unsupported("accepts logits, not probabilities")
         if request.get("prompt_length", 0) > len(request.get("history", ())):
             return Unsupported("needs the tokens of the prompt, not their number")
-        if op == "batch":
-            return self._batch(request)
+        if op in {"batch", "steps"}:
+            return self._batch(request) if op == "batch" else self._steps(request)
         if op in _ONE:
             return Ok(self._one_step(op, [request])[0])
-        if op == "steps":
-            return self._steps(request)
         if self.profile != NAME:
             return Unsupported(f"has no {op} by a rule")
-        if op == "sequence":
-            return self._sequence(request)
         if op in {"chain", "distribution", "sample", "stat"}:
             return self._whole(op, request)
-        return Unsupported(f"has no operation {op}")
+        return self._sequence(request) if op == "sequence" else Unsupported(f"has no {op}")
 
     def _one_step(self, op: str, requests: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Answer questions about one step with one call, each a row of a tensor."""

@@ -175,20 +175,13 @@ class VllmSession:
             return Ok(self._one_step(op, [request])[0])
         if op == "batch":
             return self._batch(request)
-        if self.profile != NAME:
-            if op == "steps" and "draw" in request:
-                return Unsupported("draws its own random numbers")
-            if op == "steps":
-                row, stages = self._steps(request)
-                return Ok({"keep": kept_in(row), "stages": stages})
-            if op in {"top_logprobs", "prompt_logprobs"}:
-                return self._reports(op, request)
-            return Unsupported(f"has no {op} by a rule")
-        if op == "sequence":
-            return self._sequence(request)
-        if op in {"chain", "distribution", "sample", "stat"}:
+        if self.profile != NAME and op in {"steps", "top_logprobs", "prompt_logprobs"}:
+            return self._in_order(request) if op == "steps" else self._reports(op, request)
+        if self.profile == NAME and op in {"chain", "distribution", "sample", "stat"}:
             return Ok(self._whole(op, [request])[0])
-        return Unsupported(f"has no operation {op}")
+        if self.profile == NAME and op == "sequence":
+            return self._sequence(request)
+        return Unsupported(f"has no {op} by the rule {self.profile}")
 
     def _given(self, op: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return a record's parameters under the engine's names."""
@@ -212,6 +205,12 @@ class VllmSession:
         if op in FILTERS:
             return [{"keep": kept_in(row)} for row in after]
         return [{"logits": to_floats(row, "f32")} for row in after]
+
+    def _in_order(self, request: Mapping[str, Any]) -> Answer:
+        if "draw" in request:
+            return Unsupported("draws its own random numbers")
+        row, stages = self._steps(request)
+        return Ok({"keep": kept_in(row), "stages": stages})
 
     def _steps(self, request: Mapping[str, Any]) -> "tuple[torch.Tensor, list[dict[str, Any]]]":
         """Apply functions in the order of a question. Return the row, and what each one kept."""
