@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 from math import exp, inf, isfinite, log, nextafter
 from typing import Any, Final
 
@@ -151,13 +152,20 @@ def _meets_a_sum(p: float, request: Mapping[str, Any]) -> bool:
 
 def _splits_equals(op: str, given: Mapping[str, Any], request: Mapping[str, Any]) -> bool:
     """Return whether a filter can keep some of equal tokens, and not all."""
+    groups = list(_groups(request))
+    if op == "typical":  # whose ties are of distances, which need not be of equal tokens
+        shares = [(float(share), count) for _, count, share, _ in groups]
+        entropy = -sum(count * share * log(share) for share, count in shares)
+        distances = sorted(abs(-log(share) - entropy) for share, _ in shares)
+        is_near = any(far - near < _ERROR for near, far in pairwise(distances))
+        return is_near or any(count > 1 for _, count in shares)
     if op not in {"top_k", "top_p", "min_p", "top_a", "epsilon", "eta"}:
-        return op == "typical" or any(count > 1 for _, count, _, _ in _groups(request))
+        return any(count > 1 for _, count, _, _ in groups)
     least = given.get("least", 1)
     if op in {"min_p", "top_a"} and least == 1 and given.get("m", 1) <= 1:
         return False  # they keep the best tokens anyway
     sizes, before = given.get("k", least), 0
-    for total, count, share, error in _groups(request):
+    for total, count, share, error in groups:
         if before < sizes < before + count:
             return True
         if op == "top_p" and count > 1:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
+from platform import python_version
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -70,6 +71,7 @@ _SAMPLERS: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
         "llama.cpp": ("llama_cpp", "llama-cpp-python", "llama_cpp_samplers:LlamaCppSession"),
         "torch": ("torch", "torch", "torch_samplers:TorchSession"),
         "numpy": ("numpy", "numpy", "numpy_draws:NumpySession"),
+        "randomgen": ("randomgen", "randomgen", "randomgen_words:RandomgenSession"),
         "mlx-lm": ("mlx.core", "mlx-lm", "mlx_lm_samplers:MlxLmSession"),
     }
 )
@@ -98,7 +100,7 @@ def engine_names() -> tuple[str, ...]:
     >>> engine_names()[:5]
     ('tiktoken', 'tokenizers', 'bpe-openai', 'rs-bpe', 'wordchipper')
     """
-    return (*_TOKENIZERS, "reference", *NODE_PACKAGES, *_SAMPLERS, *_WHEELS, *ENCODERS)
+    return (*_TOKENIZERS, "reference", *NODE_PACKAGES, *_SAMPLERS, *_WHEELS, "python", *ENCODERS)
 
 
 def engine(name: str) -> Engine | Unavailable:
@@ -112,15 +114,14 @@ def engine(name: str) -> Engine | Unavailable:
     """
     if name == "reference" or name in ENCODERS:
         return _own(name)
+    if name == "python":
+        return _adapted(name, "python_draws:PythonSession", python_version())
     if name.startswith("py:"):
         return open_function(name)
     if name in NODE_PACKAGES or name in _WHEELS:
         return _of_node(name) if name in NODE_PACKAGES else _of_wheel(name)
     if name not in _TOKENIZERS and name not in _SAMPLERS:
-        is_file = os.sep in name or Path(name).is_file()
-        hint = "; to test a program, use --cmd" if is_file else ""
-        names = ", ".join(engine_names())
-        raise InputError(f"an engine must be one of {names}, got {name!r}{hint}")
+        raise InputError(_unknown(name))
     module, package, adapter = _TOKENIZERS.get(name) or _SAMPLERS[name]
     try:
         with warnings.catch_warnings():
@@ -140,6 +141,12 @@ def engine(name: str) -> Engine | Unavailable:
         raise
     except BaseException as error:  # noqa: BLE001 - compiled modules raise anything when they break
         return Unavailable(name, f"cannot be imported: {type(error).__name__}: {error}")
+
+
+def _unknown(name: str) -> str:
+    """Return the message about an unknown name."""
+    hint = "; to test a program, use --cmd" if os.sep in name or Path(name).is_file() else ""
+    return f"an engine must be one of {', '.join(engine_names())}, got {name!r}{hint}"
 
 
 def _of_wheel(name: str) -> Engine | Unavailable:
@@ -176,7 +183,7 @@ def _adapted(name: str, adapter: str, installed: str) -> Engine:
         return Tokenizing(name, installed, found, isolated(LlamaCppTokenizers(installed)))
     return (
         Sampling(name, installed, found)
-        if name in {*_SAMPLERS, *_WHEELS}
+        if name in {*_SAMPLERS, *_WHEELS, "python"}
         else isolated(found(installed))
     )
 

@@ -14,8 +14,9 @@ What is unsupported
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from unittest.mock import patch
@@ -54,6 +55,12 @@ RULES: Final[Mapping[str, OwnRule]] = {
 _REPORTS: Final = frozenset(
     {STANDARD, *(rule_name("top_logprobs", of=of) for of in ("raw", "processed"))}
 )
+_RACES: Final[Mapping[str, Callable[[float], float]]] = {
+    rule_name("draw", method="exponential race"): lambda number: 1 - number,
+    rule_name("draw", method="exponential race", noise="-log(1-u)"): lambda number: number,
+}
+"""The rules of its draw, and the number that torch takes, whose noise is -log(1 - u)."""
+
 _DOMAINS: Final = {
     "temperature": (0.01, 2.0),
     "frequency_penalty": (-2.0, 2.0),
@@ -153,7 +160,7 @@ def metadata_of(size: int, requests: Sequence[Requested], generators: Mapping[in
 class VllmSession:
     """The functions with a selected profile."""
 
-    profiles: ClassVar = profiles_of(RULES) | {NAME} | _REPORTS
+    profiles: ClassVar = profiles_of(RULES) | {NAME, *_RACES} | _REPORTS
 
     def __init__(self, profile: str) -> None:
         self.profile = profile
@@ -175,6 +182,8 @@ class VllmSession:
             return Ok(self._one_step(op, [request])[0])
         if op == "batch":
             return self._batch(request)
+        if op == "draw" and self.profile in _RACES:
+            return self._race(request)
         if self.profile != NAME and op in {"steps", "top_logprobs", "prompt_logprobs"}:
             return self._in_order(request) if op == "steps" else self._reports(op, request)
         if self.profile == NAME and op in {"chain", "distribution", "sample", "stat"}:
@@ -182,6 +191,19 @@ class VllmSession:
         if self.profile == NAME and op == "sequence":
             return self._sequence(request)
         return Unsupported(f"has no {op} by the rule {self.profile}")
+
+    def _race(self, request: Mapping[str, Any]) -> Answer:
+        """Draw a token with torch's exponential noise of given numbers."""
+        if "probs" not in request or "count" in request:
+            return Unsupported("only draws one token from probabilities")
+        row, numbers = row_of({"logits": request["probs"]}), unpack(request["uniforms"])
+        if not len(row) or not 0 < float(row.sum()) < inf or float(row.min()) < 0:
+            return Unsupported("does not check its probabilities")
+        if len(numbers) != len(row) or not all(0 < number < 1 for number in numbers):
+            return Unsupported("takes one random number above 0 and below 1 per token")
+        words = words_of([_RACES[self.profile](number) for number in numbers], len(row))
+        sampled = vllm().topk_topp_sampler.random_sample(row.unsqueeze(0), {0: generator_of(words)})
+        return Ok({"token": int(sampled)})
 
     def _given(self, op: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return a record's parameters under the engine's names."""
