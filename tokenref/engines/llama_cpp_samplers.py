@@ -72,6 +72,17 @@ RULES: Final[Mapping[str, OwnRule]] = {
         },
     ),
     "temperature": OwnRule(rule_name("temperature", zero="first largest"), {"temperature": "temp"}),
+    "repetition_penalty": OwnRule(
+        STANDARD, {"penalty": "repeat_penalty", "window": "repeat_last_n"}
+    ),
+    "frequency_penalty": OwnRule(
+        rule_name("frequency_penalty", scope="all"),
+        {"penalty": "frequency_penalty", "window": "repeat_last_n"},
+    ),
+    "presence_penalty": OwnRule(
+        rule_name("presence_penalty", scope="all"),
+        {"penalty": "presence_penalty", "window": "repeat_last_n"},
+    ),
     "top_k": OwnRule(STANDARD, {"k": "top_k"}, {"k": (0,)}, _TIES),
     "top_p": OwnRule(
         rule_name("top_p", zero="best"), {"p": "top_p", "least": "min_keep"}, undefined=_TIES
@@ -101,7 +112,13 @@ RULES: Final[Mapping[str, OwnRule]] = {
 }
 """The rules of the engine's steps. Its sorts leave ties in an order without a name."""
 
-_WINDOWS: Final = frozenset({"penalties", "dry"})
+WALK: Final = rule_name("draw", boundary="reach", zero_weight="as walked")
+_WALKS: Final = frozenset({WALK, rule_name("draw", boundary="reach")})
+"""The rules that its draw follows."""
+
+_WINDOWS: Final = frozenset(
+    {"penalties", "dry", "repetition_penalty", "frequency_penalty", "presence_penalty"}
+)
 """Steps with a window, which a rule may set to the whole history."""
 
 
@@ -109,7 +126,7 @@ _WINDOWS: Final = frozenset({"penalties", "dry"})
 class LlamaCppSession:
     """The samplers with a selected profile."""
 
-    profiles: ClassVar = profiles_of(RULES) | {NAME}
+    profiles: ClassVar = profiles_of(RULES) | _WALKS | {NAME}
     profile: str
     _child: Child = field(default_factory=Child)
 
@@ -126,15 +143,17 @@ class LlamaCppSession:
             return Crashed(message, log)
 
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
-        if "probs" in request and op in RULES and self.profile != NAME:
-            self._own(op, request)
+        is_rule = op in RULES if self.profile not in _WALKS else op == "draw"
+        if "probs" in request and is_rule and self.profile != NAME:
+            if op != "draw":
+                self._own(op, request)
             others = {name: value for name, value in request.items() if name != "probs"}
             request = {**others, "logits": self._logits(request["probs"])}
         if "probs" in request:
             return Unsupported("accepts logits, not probabilities")
         _no_longer_prompt(request)
-        if op in {"mirostat_1", "mirostat_2"} and self.profile != NAME:
-            return Ok(self._mirostat(op, request))
+        if self.profile != NAME and op in {"draw", "mirostat_1", "mirostat_2"}:
+            return Ok(self._drawn(request) if op == "draw" else self._mirostat(op, request))
         if op in FILTERS or op in ROWS:
             return Ok(self._one_step(op, request))
         if op in {"sample", "sequence"} and self.profile == NAME:
@@ -183,6 +202,19 @@ class LlamaCppSession:
             return [by_token[token] for token in range(len(row))]
 
         return pack(logarithms(probabilities, softmax, lambda number: c_float(number).value), "f32")
+
+    def _drawn(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the token that the sampler `dist` draws with a given number."""
+        row = _row(request["logits"], exact=True)
+        if self.profile not in _WALKS or not {"order", "count"}.isdisjoint(request):
+            raise NotExpressibleError("only draws one token by reaching a number")
+        if not row or not all(logit < inf for logit in row) or max(row) == -inf:
+            raise NotExpressibleError("does not check its row")
+        if self.profile != WALK and -inf in row[:1]:
+            raise NotExpressibleError("may draw a token of no weight")
+        question = {**_question([["dist", SEED]], row, request), **_words(0, request, bits=64)}
+        found = self._child.ask(question)
+        return {"token": found["tokens"][found["selected"]]}
 
     def _mirostat(self, op: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the token, and the next state."""

@@ -159,6 +159,9 @@ def _splits_equals(op: str, given: Mapping[str, Any], request: Mapping[str, Any]
         distances = sorted(abs(-log(share) - entropy) for share, _ in shares)
         is_near = any(far - near < _ERROR for near, far in pairwise(distances))
         return is_near or any(count > 1 for _, count in shares)
+    if op == "xtc":  # which keeps the last token that reaches the threshold
+        reaching = [one for one in groups if one[2] >= given["threshold"] - one[3]]
+        return any(count > 1 for _, count, _, _ in reaching[-1:])
     if op not in {"top_k", "top_p", "min_p", "top_a", "epsilon", "eta"}:
         return any(count > 1 for _, count, _, _ in groups)
     least = given.get("least", 1)

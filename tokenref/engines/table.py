@@ -112,14 +112,17 @@ def engine(name: str) -> Engine | Unavailable:
     Traceback (most recent call last):
     tokenref.errors.InputError: an engine must be one of tiktoken, ..., got 'heaps'
     """
-    if name == "reference" or name in ENCODERS:
-        return _own(name)
-    if name == "python":
-        return _adapted(name, "python_draws:PythonSession", python_version())
+    openers = {
+        "reference": _own,
+        "python": _of_python,
+        **dict.fromkeys(ENCODERS, _own),
+        **dict.fromkeys(NODE_PACKAGES, _of_node),
+        **dict.fromkeys(_WHEELS, _of_wheel),
+    }
+    if name in openers:
+        return openers[name](name)
     if name.startswith("py:"):
         return open_function(name)
-    if name in NODE_PACKAGES or name in _WHEELS:
-        return _of_node(name) if name in NODE_PACKAGES else _of_wheel(name)
     if name not in _TOKENIZERS and name not in _SAMPLERS:
         raise InputError(_unknown(name))
     module, package, adapter = _TOKENIZERS.get(name) or _SAMPLERS[name]
@@ -147,6 +150,10 @@ def _unknown(name: str) -> str:
     """Return the message about an unknown name."""
     hint = "; to test a program, use --cmd" if os.sep in name or Path(name).is_file() else ""
     return f"an engine must be one of {', '.join(engine_names())}, got {name!r}{hint}"
+
+
+def _of_python(name: str) -> Engine:
+    return _adapted(name, "python_draws:PythonSession", python_version())
 
 
 def _of_wheel(name: str) -> Engine | Unavailable:

@@ -147,10 +147,10 @@ FILTERS: Final = frozenset({"top_h", "top_k", "top_p", "min_p", "typical", "epsi
 ROWS: Final = frozenset(PROCESSORS.values()) - FILTERS - {"logprobs"}
 _FROM_THE_PROMPT: Final = (
     *("min_new_tokens", "max_new_tokens", "forced_eos_token_id", "begin_suppress_tokens"),
-    *("exponential_decay_length_penalty", "encoder_repetition_penalty"),
-    "encoder_no_repeat_ngram_size",
+    "exponential_decay_length_penalty",
 )
-"""Parameters whose meaning depends on the prompt."""
+_ENCODER: Final = ("encoder_repetition_penalty", "encoder_no_repeat_ngram_size")
+"""Parameters whose meaning depends on the prompt; the last ones on the encoder's input if given."""
 
 _VALUES: Final[Mapping[str, tuple[str, Any]]] = {
     "top_k": ("top_k", 50),
@@ -216,7 +216,8 @@ def steps(size: int, prompt: Sequence[int], parameters: Mapping[str, Any]) -> li
 
     Parameters that only the processors take are set afterwards.
     """
-    if not prompt and any(parameters.get(name) for name in _FROM_THE_PROMPT):
+    named = _FROM_THE_PROMPT if parameters.get("encoder_input_ids") else _FROM_THE_PROMPT + _ENCODER
+    if not prompt and any(parameters.get(name) for name in named):
         raise NotExpressibleError("generate() needs at least one token")
     if parameters.get("prefix_allowed_tokens_fn") is not None:
         raise NotExpressibleError("a record cannot contain a function")

@@ -37,6 +37,9 @@ SEED: Final = 0
 FILTERS: Final = frozenset({"min_p", "top_k", "top_p"})
 RULES: Final[Mapping[str, OwnRule]] = {
     "allowed_tokens": OwnRule(STANDARD, {"tokens": "allowed_token_ids"}),
+    "token_mask": OwnRule(
+        STANDARD, {"tokens": "allowed_token_ids", "booleans": "mask"}, {"tokens": ([],)}
+    ),
     "bad_words": OwnRule(rule_name("bad_words", scope="output"), {"words": "bad_words"}),
     "min_new_tokens": OwnRule(STANDARD, {"count": "min_tokens", "ends": "stop_token_ids"}),
     "logit_bias": OwnRule(STANDARD, {"biases": "logit_bias"}),
@@ -81,7 +84,7 @@ class Requested:
 
 def settings(params: Mapping[str, Any]) -> Any:
     """Return the engine's own parameters. Words are tokens here, so it does not get them."""
-    given = {name: value for name, value in params.items() if name != "bad_words"}
+    given = {name: value for name, value in params.items() if name not in {"bad_words", "mask"}}
     if isinstance(given.get("stop_token_ids"), int):
         given["stop_token_ids"] = [given["stop_token_ids"]]
     return vllm().sampling_params.SamplingParams(max_tokens=None, **given)
@@ -112,6 +115,11 @@ def metadata_of(size: int, requests: Sequence[Requested], generators: Mapping[in
     for processor in processors:
         processor.update_state(update)
     allowed = None
+    masks = [request.params["mask"] for request in requests if "mask" in request.params]
+    if masks:
+        if any(len(mask) != size for mask in masks) or len(masks) != len(requests):
+            raise NotExpressibleError("has a mask with one boolean per token")
+        allowed = ~torch.tensor(masks)
     if any(own.allowed_token_ids for own in every):
         allowed = torch.zeros((len(every), size), dtype=torch.bool)
         for row, own in zip(allowed, every, strict=True):
