@@ -19,7 +19,7 @@ TOKENIZERS: Final = (
 )
 SAMPLERS: Final = (
     *("transformers", "llama.cpp", "torch", "numpy", "mlx-lm"),
-    *("vllm", "sglang", "exllamav2"),
+    *("randomgen", "vllm", "sglang", "exllamav2", "python"),
 )
 REAL_ENGINES: Final = (*TOKENIZERS, *SAMPLERS)
 """Every engine that is shipped, in the order of the pages."""

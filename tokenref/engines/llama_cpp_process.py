@@ -181,13 +181,13 @@ def answer(engine: Any, request: Mapping[str, Any]) -> dict[str, Any]:
 
 def _generator(sampler: Any, seed: int) -> int:
     """Return the address of a sampler's std::mt19937, which starts with its seed."""
-    context = ctypes.cast(sampler, POINTER(c_void_p * 2)).contents[1]
+    context: int = ctypes.cast(sampler, POINTER(ctypes.c_size_t * 2)).contents[1]
     second = (1812433253 * (seed ^ (seed >> 30)) + 1) % (1 << 32)
     content = ctypes.string_at(context, _HEAD)
     place = content.find(struct.pack("=QQ", seed, second))
     if place < 0:
         raise ValueError("the generator of this sampler is not where it is expected")
-    return int(context + place)
+    return context + place
 
 
 def _give_words(sampler: Any, seed: int, words: Sequence[int]) -> None:

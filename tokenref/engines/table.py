@@ -71,8 +71,8 @@ _SAMPLERS: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
         "llama.cpp": ("llama_cpp", "llama-cpp-python", "llama_cpp_samplers:LlamaCppSession"),
         "torch": ("torch", "torch", "torch_samplers:TorchSession"),
         "numpy": ("numpy", "numpy", "numpy_draws:NumpySession"),
-        "randomgen": ("randomgen", "randomgen", "randomgen_words:RandomgenSession"),
         "mlx-lm": ("mlx.core", "mlx-lm", "mlx_lm_samplers:MlxLmSession"),
+        "randomgen": ("randomgen", "randomgen", "randomgen_words:RandomgenSession"),
     }
 )
 """The same of sampling engines, with the class of the sessions of its adapter."""

@@ -266,20 +266,19 @@ def with_logits(request: Mapping[str, Any]) -> dict[str, Any]:
     """
     import torch
 
-    for dtype, bits in ((torch.float32, "f32"), (torch.float64, "f64")):
-        try:
-            row = logarithms(
-                request["probs"],
-                lambda row, dtype=dtype: torch.tensor(row, dtype=dtype).softmax(-1).tolist(),
-                lambda number, dtype=dtype: torch.tensor(number, dtype=dtype).item(),
-            )
-        except NotExpressibleError:
-            if bits == "f64":
-                raise
-            continue
-        others = {name: value for name, value in request.items() if name != "probs"}
-        return {**others, "logits": pack(row, bits)}
-    raise AssertionError
+    def made(dtype: torch.dtype) -> list[float]:
+        return logarithms(
+            request["probs"],
+            lambda row: torch.tensor(row, dtype=dtype).softmax(-1).tolist(),
+            lambda number: torch.tensor(number, dtype=dtype).item(),
+        )
+
+    try:
+        logits = pack(made(torch.float32), "f32")
+    except NotExpressibleError:
+        logits = pack(made(torch.float64), "f64")
+    others = {name: value for name, value in request.items() if name != "probs"}
+    return {**others, "logits": logits}
 
 
 def _tokens(histories: Sequence[Sequence[int]]) -> "torch.Tensor":

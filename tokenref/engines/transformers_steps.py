@@ -216,8 +216,8 @@ def steps(size: int, prompt: Sequence[int], parameters: Mapping[str, Any]) -> li
 
     Parameters that only the processors take are set afterwards.
     """
-    named = _FROM_THE_PROMPT if parameters.get("encoder_input_ids") else _FROM_THE_PROMPT + _ENCODER
-    if not prompt and any(parameters.get(name) for name in named):
+    needing = _FROM_THE_PROMPT + (() if parameters.get("encoder_input_ids") else _ENCODER)
+    if not prompt and any(parameters.get(name) for name in needing):
         raise NotExpressibleError("generate() needs at least one token")
     if parameters.get("prefix_allowed_tokens_fn") is not None:
         raise NotExpressibleError("a record cannot contain a function")
