@@ -44,7 +44,10 @@ RULES: Final[Mapping[str, OwnRule]] = {
     "temperature": OwnRule(STANDARD, {"temperature": "temperature"}, {"temperature": (0,)}),
     "top_k": OwnRule(STANDARD, {"k": "top_k"}, {"k": (0, -1)}, frozenset({"ties"})),
     "top_p": OwnRule(
-        rule_name("top_p", boundary="exceed"), {"p": "top_p"}, {"p": (0,)}, frozenset({"ties"})
+        rule_name("top_p", boundary="exceed", base="the whole row"),
+        {"p": "top_p"},
+        {"p": (0,)},
+        frozenset({"ties"}),
     ),
     "min_p": OwnRule(STANDARD, {"m": "min_p"}, undefined=frozenset({"ties"})),
 }
