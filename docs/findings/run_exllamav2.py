@@ -1,4 +1,4 @@
-"""Run the findings about exllamav2: its C++ samplers for the CPU, compiled from its wheel by g++."""
+"""Run the findings about exllamav2: its C++ samplers, compiled from its wheel by g++."""
 
 import ctypes
 import os
