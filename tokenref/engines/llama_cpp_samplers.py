@@ -171,8 +171,10 @@ class LlamaCppSession:
             left = row
         else:
             question = _question(chosen, row, request)
-            if op == "xtc":
+            if op == "xtc" and "uniforms" in request:
                 question = {**question, **_words(0, request, bits=32)}
+            else:
+                _no_coin(chosen)
             left = _left(self._child.ask(question), len(row))
         if op in FILTERS:
             return {"keep": [token for token, logit in enumerate(left) if logit != -inf]}
