@@ -42,7 +42,10 @@ from tokenref.errors import InputError
 REAL = ("tiktoken", "tokenizers", "bpe-openai", "rs-bpe", "wordchipper")
 FILES = ("sentencepiece", "onnxruntime-extensions", "mistral-common")
 GRAMMARS = ("llguidance", "xgrammar", "outlines-core")
-SAMPLERS = ("transformers", "llama.cpp", "torch", "numpy", "mlx-lm")
+SAMPLERS = (
+    *("transformers", "llama.cpp", "torch", "numpy", "mlx-lm", "randomgen"),
+    *("vllm", "sglang", "exllamav2", "python"),
+)
 BYTES = {bytes([byte]): byte for byte in range(256)}
 
 ATOMS = (

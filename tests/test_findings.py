@@ -37,6 +37,9 @@ def is_installed(script: str) -> bool:
     """Return whether the engines of a script are installed."""
     if script.endswith(".mjs"):
         return which("node") is not None and "TOKENREF_NODE_MODULES" in os.environ
+    if script == "run_exllamav2.py":
+        wheels = Path(os.environ.get("TOKENREF_WHEELS") or ROOT / ".wheels")
+        return which("g++") is not None and any(wheels.glob("exllamav2-*.whl"))
     return all(find_spec(module) for module in NEEDED[script])
 
 

@@ -11,7 +11,6 @@ names of generators and of conversions.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, Final, TypeAlias
 
@@ -219,36 +218,3 @@ RACE_PROFILES: Final = tuple(
     if (choices_of("draw", name) or {}).get("method") in {*RACES, "torch race", "torch walk"}
 )
 """The rules of draws by noise and of torch's draws."""
-
-
-class NotExpressibleError(Exception):
-    """A question that cannot be expressed for the engine. The message says why."""
-
-
-@dataclass(frozen=True)
-class OwnRule:
-    """The rule that an engine's step follows, and the engine's names of its parameters.
-
-    >>> OwnRule("ties.all", {"k": "top_k"}).parameters("top_k", "ties.all", {"k": 3})
-    {'top_k': 3}
-    """
-
-    rule: str
-    names: Mapping[str, str]
-    off: Mapping[str, Any] = field(default_factory=dict)
-    """Values of the rule's parameters that disable the engine's step."""
-
-    def parameters(self, op: str, profile: str, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a record's parameters under the engine's names.
-
-        Raises `NotExpressibleError` for another rule, for parameters that the engine lacks, and
-        for values with another meaning in the engine.
-        """
-        if profile != self.rule:
-            raise NotExpressibleError(f"its {op} follows the rule {self.rule}, not {profile}")
-        for name in given:
-            if name not in self.names:
-                raise NotExpressibleError(f"its {op} has no equivalent of the parameter {name}")
-            if name in self.off and given[name] == self.off[name]:
-                raise NotExpressibleError(f"{given[name]} disables its {op}")
-        return {self.names[name]: value for name, value in given.items()}

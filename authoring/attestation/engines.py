@@ -17,7 +17,10 @@ TOKENIZERS: Final = (
     *("gpt-tokenizer", "js-tiktoken", "tiktoken-wasm", "tokenizers-js"),
     *("llguidance", "xgrammar", "outlines-core"),
 )
-SAMPLERS: Final = ("transformers", "llama.cpp", "torch", "numpy", "mlx-lm")
+SAMPLERS: Final = (
+    *("transformers", "llama.cpp", "torch", "numpy", "mlx-lm"),
+    *("randomgen", "vllm", "sglang", "exllamav2", "python"),
+)
 REAL_ENGINES: Final = (*TOKENIZERS, *SAMPLERS)
 """Every engine that is shipped, in the order of the pages."""
 

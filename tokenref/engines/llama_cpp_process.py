@@ -12,6 +12,10 @@ for each:
 The samplers are applied in order, as in the engine's own chain; `kept` lists the tokens that each
 of them left possible. With "draws": n the chain draws n times from the row, and the answer is
 {"counts": [[token, n], ...]}. Digits are 32-bit floats in hexadecimal, high byte first.
+With "words": {place: [word, ...]} the generator of the sampler at a place, which must have the seed
+"seed", gives these 32-bit words next. With "mu": number the last sampler, a mirostat, has this
+state; the answer then contains the next one. Both are written into the sampler's memory, because
+the engine has no function for them.
 A sampler's arguments are those of its C function. The last argument of `dry` is its breakers,
 sequences of tokens; they go through the constructor of the engine's own tests, a C++ symbol of
 GCC.
@@ -20,6 +24,7 @@ GCC.
 import ctypes
 import json
 import os
+import struct
 import subprocess
 import sys
 from array import array
@@ -29,6 +34,8 @@ from ctypes import POINTER, Structure, byref, c_float, c_int32, c_void_p
 from tempfile import TemporaryFile
 from typing import IO, Any, Final
 from weakref import finalize
+
+from tokenref.engines.chosen_words import WORDS, state_of
 
 COMMAND: Final = (sys.executable, "-P", "-m", "tokenref.engines.llama_cpp_process")
 _LOG: Final = 2000
@@ -97,6 +104,9 @@ DRY_WITH_TOKENS: Final = "_Z30llama_sampler_init_dry_testingffiiRKSt6vectorIS_Ii
 IMPOSSIBLE: Final = 0xFF800000 - (1 << 32)
 """The bits of minus infinity, as a 32-bit integer with a sign."""
 
+_HEAD: Final = 512
+"""A sampler's generator begins within this many bytes."""
+
 _PARTS: Final = 3
 """Numbers of a candidate: token, logit, probability; all of 32 bits."""
 
@@ -151,13 +161,49 @@ def answer(engine: Any, request: Mapping[str, Any]) -> dict[str, Any]:
     candidates = array("i", bytes(4 * _PARTS * len(row)))
     candidates[0::_PARTS] = array("i", range(len(row)))
     candidates[1::_PARTS] = row
+    state = None
+    if "mu" in request:
+        tau = request["samplers"][-1][-3 if request["samplers"][-1][0] == "mirostat" else -2]
+        state = _state_of(samplers[-1], request["seed"], 2 * tau)
+        state.value = request["mu"]
+    for place, words in request.get("words", {}).items():
+        _give_words(samplers[int(place)], request["seed"], words)
     if "draws" in request:
         found = _counts(engine, samplers, candidates, request["draws"])
     else:
         found = _applied(engine, samplers, candidates)
+    if state is not None:
+        found["mu"] = state.value
     for sampler in samplers:
         engine.llama_sampler_free(sampler)
     return found
+
+
+def _generator(sampler: Any, seed: int) -> int:
+    """Return the address of a sampler's std::mt19937, which starts with its seed."""
+    context: int = ctypes.cast(sampler, POINTER(ctypes.c_size_t * 2)).contents[1]
+    second = (1812433253 * (seed ^ (seed >> 30)) + 1) % (1 << 32)
+    content = ctypes.string_at(context, _HEAD)
+    place = content.find(struct.pack("=QQ", seed, second))
+    if place < 0:
+        raise ValueError("the generator of this sampler is not where it is expected")
+    return context + place
+
+
+def _give_words(sampler: Any, seed: int, words: Sequence[int]) -> None:
+    """Make these the next words of a sampler's generator: 624 words of 64 bits, and the index."""
+    state = struct.pack(f"={WORDS}QQ", *state_of(words), 0)
+    ctypes.memmove(_generator(sampler, seed), state, len(state))
+
+
+def _state_of(sampler: Any, seed: int, first: float) -> c_float:
+    """Return mirostat's mu, which is behind its other numbers, in front of the generator."""
+    at = _generator(sampler, seed)
+    for place in (at - 4, at - 8):  # with or without padding
+        found = c_float.from_address(place)
+        if found.value == c_float(first).value:
+            return found
+    raise ValueError("mu is not where it is expected")
 
 
 def _counts(

@@ -19,16 +19,19 @@ What it refuses
 
 from array import array
 from collections.abc import Mapping, Sequence
+from ctypes import c_float
 from dataclasses import dataclass, field
-from math import inf
+from fractions import Fraction
+from math import inf, isfinite
 from typing import Any, ClassVar, Final
 
 from tokenref.answers import Answer, Crashed, Ok, Refused, Unsupported
 from tokenref.engines.llama_cpp_chain import InvalidParameterError, chain_of, is_off, read, step_of
 from tokenref.engines.llama_cpp_process import Child, EndedError
-from tokenref.floats import FloatsError, from_digits, to_digits, type_of, unpack
+from tokenref.engines.own_rules import NotExpressibleError, OwnRule, logarithms, profiles_of
+from tokenref.floats import FloatsError, from_digits, pack, to_digits, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
-from tokenref.rules import STANDARD, NotExpressibleError, OwnRule, rule_name
+from tokenref.rules import STANDARD, rule_name
 
 NAME: Final = "llama.cpp"
 SEED: Final = 7
@@ -44,6 +47,7 @@ ROWS: Final[Mapping[str, str]] = {
 """Operations on rows, and the engine's step for each."""
 
 
+_TIES: Final = frozenset({"ties"})
 RULES: Final[Mapping[str, OwnRule]] = {
     "min_p": OwnRule(rule_name("min_p", above_one="best"), {"m": "min_p", "least": "min_keep"}),
     "top_n_sigma": OwnRule(rule_name("top_n_sigma", zero="off"), {"n": "top_n_sigma"}),
@@ -68,10 +72,53 @@ RULES: Final[Mapping[str, OwnRule]] = {
         },
     ),
     "temperature": OwnRule(rule_name("temperature", zero="first largest"), {"temperature": "temp"}),
+    "repetition_penalty": OwnRule(
+        STANDARD, {"penalty": "repeat_penalty", "window": "repeat_last_n"}
+    ),
+    "frequency_penalty": OwnRule(
+        rule_name("frequency_penalty", scope="all"),
+        {"penalty": "frequency_penalty", "window": "repeat_last_n"},
+    ),
+    "presence_penalty": OwnRule(
+        rule_name("presence_penalty", scope="all"),
+        {"penalty": "presence_penalty", "window": "repeat_last_n"},
+    ),
+    "top_k": OwnRule(STANDARD, {"k": "top_k"}, {"k": (0,)}, _TIES),
+    "top_p": OwnRule(
+        rule_name("top_p", zero="best"), {"p": "top_p", "least": "min_keep"}, undefined=_TIES
+    ),
+    "typical": OwnRule(
+        rule_name("typical", boundary="exceed"),
+        {"mass": "typical_p", "least": "min_keep"},
+        undefined=_TIES,
+    ),
+    "xtc": OwnRule(
+        STANDARD,
+        {"probability": "xtc_probability", "threshold": "xtc_threshold", "least": "min_keep"},
+        undefined=_TIES,
+    ),
+    "dynamic_temperature": OwnRule(
+        STANDARD,
+        {"temperature": "temp", "spread": "dynatemp_range", "exponent": "dynatemp_exponent"},
+        {"spread": (0,)},
+    ),
+    "mirostat_1": OwnRule(
+        rule_name("mirostat_1", flat="one", whose="kept"),
+        {"tau": "mirostat_tau", "eta": "mirostat_eta"},
+    ),
+    "mirostat_2": OwnRule(
+        rule_name("mirostat_2", whose="kept"), {"tau": "mirostat_tau", "eta": "mirostat_eta"}
+    ),
 }
 """The rules of the engine's steps. Its sorts leave ties in an order without a name."""
 
-_WINDOWS: Final = frozenset({"penalties", "dry"})
+WALK: Final = rule_name("draw", boundary="reach", zero_weight="as walked")
+_WALKS: Final = frozenset({WALK, rule_name("draw", boundary="reach")})
+"""The rules that its draw follows."""
+
+_WINDOWS: Final = frozenset(
+    {"penalties", "dry", "repetition_penalty", "frequency_penalty", "presence_penalty"}
+)
 """Steps with a window, which a rule may set to the whole history."""
 
 
@@ -79,20 +126,14 @@ _WINDOWS: Final = frozenset({"penalties", "dry"})
 class LlamaCppSession:
     """The samplers with a selected profile."""
 
-    profiles: ClassVar = frozenset({NAME, *(own.rule for own in RULES.values())})
+    profiles: ClassVar = profiles_of(RULES) | _WALKS | {NAME}
     profile: str
     _child: Child = field(default_factory=Child)
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
         """Answer a request."""
-        if "probs" in request:
-            return Unsupported("accepts logits, not probabilities")
         try:
-            _no_longer_prompt(request)
-            if op in FILTERS or op in ROWS:
-                return Ok(self._one_step(op, request))
-            if op in {"chain", "distribution", "stat"} and self.profile == NAME:
-                return Ok(self._whole(op, request))
+            return self._answered(op, request)
         except NotExpressibleError as error:
             return Unsupported(str(error))
         except InvalidParameterError as error:
@@ -100,31 +141,132 @@ class LlamaCppSession:
         except EndedError as error:
             message, log = error.args
             return Crashed(message, log)
-        if op in {"sample", "sequence"}:
-            return Unsupported(
-                "draws with its own generator, which cannot take given random numbers"
-            )
+
+    def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
+        is_rule = op in RULES if self.profile not in _WALKS else op == "draw"
+        if "probs" in request and is_rule and self.profile != NAME:
+            if op != "draw":
+                self._own(op, request)
+            others = {name: value for name, value in request.items() if name != "probs"}
+            request = {**others, "logits": self._logits(request["probs"])}
+        if "probs" in request:
+            return Unsupported("accepts logits, not probabilities")
+        _no_longer_prompt(request)
+        if self.profile != NAME and op in {"draw", "mirostat_1", "mirostat_2"}:
+            return Ok(self._drawn(request) if op == "draw" else self._mirostat(op, request))
+        if op in FILTERS or op in ROWS:
+            return Ok(self._one_step(op, request))
+        if op in {"sample", "sequence"} and self.profile == NAME:
+            return Ok(self._token(request) if op == "sample" else self._sequence(request))
+        if op in {"chain", "distribution", "stat"} and self.profile == NAME:
+            return Ok(self._whole(op, request))
         return Unsupported(f"has no operation {op}")
 
     def _one_step(self, op: str, request: Mapping[str, Any]) -> dict[str, Any]:
         row = _row(request["logits"], exact=op in FILTERS)
-        given = unpack_parameters(request["params"])
-        if self.profile != NAME:
-            if op not in RULES:
-                raise NotExpressibleError(f"its {op} follows no named rule")
-            if given.get("window", 0 if op == "penalties" else None) is None and op in _WINDOWS:
-                given["window"] = max(1, len(request["history"]))  # all of it
-            given = RULES[op].parameters(op, self.profile, given)
+        given = self._own(op, request)
         chain = chain_of(read(given), len(row), SEED)
         chosen = [one for one in chain if step_of(one) == ROWS.get(op, op)]
-        _no_coin(chosen)
         if not chosen or is_off(chosen[0]):
             left = row
         else:
-            left = _left(self._child.ask(_question(chosen, row, request)), len(row))
+            question = _question(chosen, row, request)
+            if op == "xtc" and "uniforms" in request:
+                question = {**question, **_words(0, request, bits=32)}
+            else:
+                _no_coin(chosen)
+            left = _left(self._child.ask(question), len(row))
         if op in FILTERS:
             return {"keep": [token for token, logit in enumerate(left) if logit != -inf]}
         return {"logits": {"f32": to_digits(left, "f32")}}
+
+    def _own(self, op: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a record's parameters under the engine's names."""
+        given = unpack_parameters(request["params"])
+        if self.profile == NAME:
+            return given
+        if op not in RULES:
+            raise NotExpressibleError(f"its {op} follows no named rule")
+        if given.get("window", 0 if op == "penalties" else None) is None and op in _WINDOWS:
+            given["window"] = max(1, len(request["history"]))  # all of it
+        if op == "dynamic_temperature" and -inf in unpack(request["logits"]):
+            raise NotExpressibleError("counts impossible tokens for its largest entropy")
+        return RULES[op].parameters(op, self.profile, given, request)
+
+    def _logits(self, probabilities: Mapping[str, Any]) -> dict[str, str]:
+        """Return logits of which the engine's own softmax makes these probabilities."""
+
+        def softmax(row: Sequence[float]) -> list[float]:
+            asked = {"samplers": [["dist", SEED]], "accept": [], "row": to_digits(row, "f32")}
+            found = self._child.ask(asked)
+            shares = from_digits(found["probs"], "f32")
+            by_token = dict(zip(found["tokens"], shares, strict=True))
+            return [by_token[token] for token in range(len(row))]
+
+        return pack(logarithms(probabilities, softmax, lambda number: c_float(number).value), "f32")
+
+    def _drawn(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the token that the sampler `dist` draws with a given number."""
+        row = _row(request["logits"], exact=True)
+        if self.profile not in _WALKS or not {"order", "count"}.isdisjoint(request):
+            raise NotExpressibleError("only draws one token by reaching a number")
+        if not row or not all(logit < inf for logit in row) or max(row) == -inf:
+            raise NotExpressibleError("does not check its row")
+        if self.profile != WALK and -inf in row[:1]:
+            raise NotExpressibleError("may draw a token of no weight")
+        question = {**_question([["dist", SEED]], row, request), **_words(0, request, bits=64)}
+        found = self._child.ask(question)
+        return {"token": found["tokens"][found["selected"]]}
+
+    def _mirostat(self, op: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the token, and the next state."""
+        given = read({**self._own(op, request), "temp": 1.0, "mirostat": int(op[-1])})
+        row = _row(request["logits"], exact=False)
+        mu = unpack(request["state"]["mu"])[0] if "mu" in request.get("state", {}) else None
+        if not row or not all(map(isfinite, [*row, mu or 0.0, given["mirostat_tau"]])):
+            raise NotExpressibleError("checks neither its row nor its parameters")
+        if len(set(row)) < len(row):
+            raise NotExpressibleError("sorts equal tokens into an order without a name")
+        sampler = chain_of(given, len(row), SEED)[-1]
+        words = _words(0, request, bits=64)
+        question = {**_question([sampler], row, request), **words}
+        question["mu"] = 2 * given["mirostat_tau"] if mu is None else mu
+        found = self._child.ask(question)
+        return {
+            "token": found["tokens"][found["selected"]],
+            "state": {"mu": pack([found["mu"]], "f32")},
+        }
+
+    def _token(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the token that the whole chain draws with a given number."""
+        values = read(unpack_parameters(request["params"]))
+        row = _row(request["logits"], exact=True)
+        if "accepted" in request and (values["mirostat"] or values["adaptive_target"] >= 0):
+            raise NotExpressibleError("adapts to what it draws, and is started for each token")
+        _first_state(values, request.get("state", {}))
+        chain = chain_of(values, len(row), SEED)
+        _no_coin(chain)
+        question = {**_question(chain, row, request), **_words(len(chain) - 1, request, bits=64)}
+        found = self._child.ask(question)
+        return {"token": found["tokens"][found["selected"]]}
+
+    def _sequence(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Answer calls in order. Each time a new chain accepts all tokens."""
+        accepted = list[int]()
+        answers: list[int | None] = []
+        for call in request["calls"]:
+            answers.append(None)
+            if "sample" in call:
+                history = [*request["prompt"], *accepted]
+                if "state" in request or not all(0 <= one < 1 << 31 for one in history):
+                    raise NotExpressibleError("cannot be given a state, or such tokens")
+                about = {"history": history, "accepted": accepted, "params": request["params"]}
+                answers[-1] = self._token({**call["sample"], **about})["token"]
+            elif "accept" in call:
+                accepted.append(call["accept"])
+            else:
+                accepted = accepted[: call.get("truncate", 0)]
+        return {"answers": answers}
 
     def _whole(self, op: str, request: Mapping[str, Any]) -> dict[str, Any]:
         row = _row(request["logits"], exact=op != "distribution")
@@ -150,6 +292,19 @@ class LlamaCppSession:
             if step_of(sampler) is not None and not is_off(sampler)
         ]
         return {"keep": sorted(found["kept"][-1]), "stages": stages}
+
+
+def _words(place: int, request: Mapping[str, Any], *, bits: int) -> dict[str, Any]:
+    """Return the words of a generator from which C++ makes a given uniform number."""
+    numbers = [Fraction(number) for number in unpack(request["uniforms"]) if 0 <= number < 1]
+    scaled = [number * (1 << bits) for number in numbers[:1]]
+    if (
+        len(unpack(request["uniforms"])) != 1
+        or [one for one in scaled if one.denominator == 1] == []
+    ):
+        raise NotExpressibleError(f"takes one random number below 1, of {bits} bits")
+    high, low = divmod(int(scaled[0]), 1 << 32)
+    return {"seed": SEED, "words": {place: [low, high] if bits == 64 else [low]}}
 
 
 def _row(logits: Mapping[str, Any], *, exact: bool) -> list[float]:

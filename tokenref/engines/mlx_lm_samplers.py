@@ -21,6 +21,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from math import inf
 from types import ModuleType
 from typing import Any, ClassVar, Final
+from unittest.mock import patch
 
 from tokenref.answers import Answer, Ok, Refused, Unsupported
 from tokenref.floats import pack, type_of, unpack
@@ -30,7 +31,7 @@ NAME: Final = "mlx-lm"
 _CHANGES: Final = frozenset(
     {"logit_bias", "repetition_penalty", "presence_penalty", "frequency_penalty"}
 )
-_FILTERS: Final = frozenset({"top_k", "top_p", "min_p"})
+_FILTERS: Final = frozenset({"top_k", "top_p", "min_p", "xtc"})
 
 
 @cache
@@ -60,24 +61,48 @@ class MlxLmSession:
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
         """Answer a request."""
-        if op not in {*_CHANGES, *_FILTERS, "distribution", "sample"}:
+        if op == "sequence":
+            return self._sequence(request)
+        if op not in {*_CHANGES, *_FILTERS, "chain", "distribution", "sample"}:
             return Unsupported(f"has no operation {op} that can be called alone")
         if "logits" not in request or type_of(request["logits"]) != "f32":
             return Unsupported("is only given 32-bit logits")
         if request.get("state"):
             return Unsupported("has no state")
         given = unpack_parameters(request.get("params", {}))
-        if given.get("xtc_probability"):
+        numbers = unpack(request["uniforms"]) if op == "xtc" else [0.0]
+        if (given.get("xtc_probability", 0) not in {0, 1} and op != "xtc") or len(numbers) != 1:
             return Unsupported("XTC draws its own random number")
         if op == "sample" and given.get("temp"):
             return Unsupported("draws its own random numbers")
         if op in _FILTERS:
             given["temp"] = 1.0  # at 0 it filters nothing
         row = unpack(request["logits"])
+        import mlx.core as mx
+
         try:
-            return _answered(op, row, list(request.get("history", ())), given)
+            with patch.object(mx.random, "uniform", lambda *_, **__: mx.array(numbers[0])):
+                return _answered(op, row, list(request.get("history", ())), given)
         except ValueError as error:
             return Refused("INVALID_PARAMETER", str(error))
+
+    def _sequence(self, request: Mapping[str, Any]) -> Answer:
+        """Answer calls in order. Each time the engine gets all accepted tokens."""
+        accepted = list[int]()
+        answers: list[int | None] = []
+        for call in request["calls"]:
+            answers.append(None)
+            if "sample" in call:
+                about = {"history": [*request["prompt"], *accepted], "params": request["params"]}
+                answer = self.answer("sample", {**call["sample"], **about})
+                if not isinstance(answer, Ok):
+                    return answer
+                answers[-1] = answer.out["token"]
+            elif "accept" in call:
+                accepted.append(call["accept"])
+            else:
+                accepted = accepted[: call.get("truncate", 0)]
+        return Ok({"answers": answers})
 
 
 def _answered(op: str, row: list[float], history: list[int], given: dict[str, Any]) -> Answer:
@@ -93,7 +118,7 @@ def _answered(op: str, row: list[float], history: list[int], given: dict[str, An
     scores, token = _sampled(logits - mx.logsumexp(logits, keepdims=True), rest)
     if op == "sample":
         return Ok({"token": token})
-    if op in _FILTERS:
+    if op in {"chain", *_FILTERS}:
         kept = scores[0].tolist()
         return Ok({"keep": [at for at, score in enumerate(kept) if score > -inf]})
     if not rest.get("temp"):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
+from platform import python_version
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -71,9 +72,19 @@ _SAMPLERS: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
         "torch": ("torch", "torch", "torch_samplers:TorchSession"),
         "numpy": ("numpy", "numpy", "numpy_draws:NumpySession"),
         "mlx-lm": ("mlx.core", "mlx-lm", "mlx_lm_samplers:MlxLmSession"),
+        "randomgen": ("randomgen", "randomgen", "randomgen_words:RandomgenSession"),
     }
 )
 """The same of sampling engines, with the class of the sessions of its adapter."""
+
+_WHEELS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "vllm": "vllm_samplers:VllmSession",
+        "sglang": "sglang_samplers:SglangSession",
+        "exllamav2": "exllamav2_samplers:Exllamav2Session",
+    }
+)
+"""Sampling engines that run out of their wheels, with the class of the sessions."""
 
 _ON_DEVICES: Final = frozenset({"torch", "transformers"})
 """The engines that run on the device of TOKENREF_TORCH_DEVICE."""
@@ -89,7 +100,7 @@ def engine_names() -> tuple[str, ...]:
     >>> engine_names()[:5]
     ('tiktoken', 'tokenizers', 'bpe-openai', 'rs-bpe', 'wordchipper')
     """
-    return (*_TOKENIZERS, "reference", *NODE_PACKAGES, *_SAMPLERS, *ENCODERS)
+    return (*_TOKENIZERS, "reference", *NODE_PACKAGES, *_SAMPLERS, *_WHEELS, "python", *ENCODERS)
 
 
 def engine(name: str) -> Engine | Unavailable:
@@ -101,17 +112,19 @@ def engine(name: str) -> Engine | Unavailable:
     Traceback (most recent call last):
     tokenref.errors.InputError: an engine must be one of tiktoken, ..., got 'heaps'
     """
-    if name == "reference" or name in ENCODERS:
-        return _own(name)
+    openers = {
+        "reference": _own,
+        "python": _of_python,
+        **dict.fromkeys(ENCODERS, _own),
+        **dict.fromkeys(NODE_PACKAGES, _of_node),
+        **dict.fromkeys(_WHEELS, _of_wheel),
+    }
+    if name in openers:
+        return openers[name](name)
     if name.startswith("py:"):
         return open_function(name)
-    if name in NODE_PACKAGES:
-        return _of_node(name)
     if name not in _TOKENIZERS and name not in _SAMPLERS:
-        is_file = os.sep in name or Path(name).is_file()
-        hint = "; to test a program, use --cmd" if is_file else ""
-        names = ", ".join(engine_names())
-        raise InputError(f"an engine must be one of {names}, got {name!r}{hint}")
+        raise InputError(_unknown(name))
     module, package, adapter = _TOKENIZERS.get(name) or _SAMPLERS[name]
     try:
         with warnings.catch_warnings():
@@ -131,6 +144,28 @@ def engine(name: str) -> Engine | Unavailable:
         raise
     except BaseException as error:  # noqa: BLE001 - compiled modules raise anything when they break
         return Unavailable(name, f"cannot be imported: {type(error).__name__}: {error}")
+
+
+def _unknown(name: str) -> str:
+    """Return the message about an unknown name."""
+    hint = "; to test a program, use --cmd" if os.sep in name or Path(name).is_file() else ""
+    return f"an engine must be one of {', '.join(engine_names())}, got {name!r}{hint}"
+
+
+def _of_python(name: str) -> Engine:
+    return _adapted(name, "python_draws:PythonSession", python_version())
+
+
+def _of_wheel(name: str) -> Engine | Unavailable:
+    """Return an engine that is not installed, whose code is in its wheel."""
+    from tokenref.engines.from_wheels import VERSIONS, wheel
+
+    try:
+        wheel(name)
+        import_module("torch")
+    except (FileNotFoundError, ModuleNotFoundError) as error:
+        return Unavailable(name, str(error))
+    return _adapted(name, _WHEELS[name], VERSIONS[name])
 
 
 def _of_node(name: str) -> Engine | Unavailable:
@@ -153,7 +188,11 @@ def _adapted(name: str, adapter: str, installed: str) -> Engine:
         from tokenref.engines.llama_cpp_tokenizer import LlamaCppTokenizers
 
         return Tokenizing(name, installed, found, isolated(LlamaCppTokenizers(installed)))
-    return Sampling(name, installed, found) if name in _SAMPLERS else isolated(found(installed))
+    return (
+        Sampling(name, installed, found)
+        if name in {*_SAMPLERS, *_WHEELS, "python"}
+        else isolated(found(installed))
+    )
 
 
 def available(name: str) -> Engine:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tokenref.answers import Refused, Unsupported
 from tokenref.engines.chosen_words import WORDS, in_53_bits, state_of
+from tokenref.engines.own_rules import NotExpressibleError
 from tokenref.floats import DIGITS, Type, to_digits, type_of, unpack
 
 if TYPE_CHECKING:
@@ -50,16 +51,10 @@ def drawn(
     if device_name() != "cpu":
         return Unsupported("its generator on a device cannot take given random numbers")
     needed = count if walk else len(shares)
-    if len(uniforms) < needed:
-        return Unsupported(f"takes {needed} random numbers, got {len(uniforms)}")
-    numbers = in_53_bits(uniforms[:needed])
-    if numbers is None:
-        return Unsupported("its random numbers must be multiples of 2**-53 below 1")
-    if needed > MOST:
-        return Unsupported(f"its generator takes at most {MOST} given random numbers")
-    if not _follows_words():
-        return Unsupported("torch uses another generator for noise on this machine")
-    words = [half for number in numbers for half in divmod(number, 1 << 32)]
+    try:
+        words = words_of(uniforms, needed)
+    except NotExpressibleError as error:
+        return Unsupported(str(error))
     try:
         tokens: list[int] = torch.multinomial(
             shares, count, replacement=walk, generator=generator_of(words)
@@ -67,6 +62,23 @@ def drawn(
     except RuntimeError as error:
         return refused(error)
     return tokens
+
+
+def words_of(uniforms: Sequence[float], needed: int) -> list[int]:
+    """Return the words from which torch makes these uniform numbers.
+
+    Raises `NotExpressibleError` if there are too few or too many, or if it cannot make them.
+    """
+    if len(uniforms) < needed:
+        raise NotExpressibleError(f"takes {needed} random numbers, got {len(uniforms)}")
+    numbers = in_53_bits(uniforms[:needed])
+    if numbers is None:
+        raise NotExpressibleError("its random numbers must be multiples of 2**-53 below 1")
+    if needed > MOST:
+        raise NotExpressibleError(f"its generator takes at most {MOST} given random numbers")
+    if not _follows_words():
+        raise NotExpressibleError("torch uses another generator for noise on this machine")
+    return [half for number in numbers for half in divmod(number, 1 << 32)]
 
 
 def refused(error: RuntimeError) -> Refused:

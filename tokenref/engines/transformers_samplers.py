@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from tokenref.answers import Answer, Ok, Refused, Unsupported
+from tokenref.engines.own_rules import NotExpressibleError, logarithms, profiles_of
 from tokenref.engines.torch_draws import (
     counted,
     device_name,
@@ -43,9 +44,8 @@ from tokenref.engines.transformers_steps import (
     prepare,
     steps,
 )
-from tokenref.floats import cut_floats, type_of, unpack
+from tokenref.floats import cut_floats, pack, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
-from tokenref.rules import NotExpressibleError
 
 if TYPE_CHECKING:
     import torch
@@ -65,7 +65,7 @@ _LISTS: Final = 256
 class TransformersSession:
     """The processors with a selected profile."""
 
-    profiles: ClassVar = frozenset({NAME, *(own.rule for own in RULES.values())})
+    profiles: ClassVar = profiles_of(RULES) | {NAME}
     profile: str
     _lists: dict[str, list[Any]] = field(default_factory=dict)
 
@@ -89,26 +89,27 @@ class TransformersSession:
             raise
 
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
+        if "probs" in request and op in FILTERS:
+            self._own_parameters(op, request)
+            request = with_logits(request)
         if "probs" in request:
             return Unsupported("accepts logits, not probabilities")
         if request.get("prompt_length", 0) > len(request.get("history", ())):
             return Unsupported("needs the tokens of the prompt, not their number")
-        if op == "batch":
-            return self._batch(request)
+        if op in {"batch", "steps"}:
+            return self._batch(request) if op == "batch" else self._steps(request)
         if op in _ONE:
             return Ok(self._one_step(op, [request])[0])
         if self.profile != NAME:
             return Unsupported(f"has no {op} by a rule")
-        if op == "sequence":
-            return self._sequence(request)
         if op in {"chain", "distribution", "sample", "stat"}:
             return self._whole(op, request)
-        return Unsupported(f"has no operation {op}")
+        return self._sequence(request) if op == "sequence" else Unsupported(f"has no {op}")
 
     def _one_step(self, op: str, requests: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Answer questions about one step with one call, each a row of a tensor."""
         dtype = type_of(requests[0]["logits"])
-        given = self._own_parameters(op, requests[0].get("params", {}))
+        given = self._own_parameters(op, requests[0])
         is_widened = self.profile == NAME and dtype in {"f16", "bf16"}
         rows = [request["logits"] for request in requests]
         scores = to_tensor(rows, "f32" if is_widened else None)
@@ -129,14 +130,34 @@ class TransformersSession:
             return [{"keep": kept_in(row)} for row in after]
         return [{"logits": to_floats(row, dtype)} for row in after]
 
-    def _own_parameters(self, op: str, packed: Mapping[str, Any]) -> dict[str, Any]:
+    def _own_parameters(self, op: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return a record's parameters under the engine's names."""
-        given = unpack_parameters(packed)
+        given = unpack_parameters(request.get("params", {}))
         if self.profile == NAME:
             return given
         if op not in RULES:
             raise NotExpressibleError(f"its {op} follows no named rule")
-        return RULES[op].parameters(op, self.profile, given)
+        return RULES[op].parameters(op, self.profile, given, request)
+
+    def _steps(self, request: Mapping[str, Any]) -> Answer:
+        """Apply processors in the order of a question, which generate() does not choose."""
+        row = request["logits"]
+        dtype, stages = type_of(row), []
+        for one in request["steps"]:
+            op = one["step"]
+            if op not in ROWS and op not in FILTERS:
+                return Unsupported(f"has no {op}")
+            about = {**request, "logits": row, "params": one["params"]}
+            given = self._own_parameters(op, about)
+            scores = to_tensor([row])
+            for step, processor in self._list(about, given, scores.shape[-1]):
+                if step == op:
+                    scores = processor(_tokens([request["history"]]), scores)
+            stages.append({"step": op, "keep": kept_in(scores[0])})
+            row = to_floats(scores[0], dtype)
+        if request.get("draw"):
+            return Unsupported("draws its own random numbers")
+        return Ok({"keep": kept_in(scores[0]), "stages": stages})
 
     def _whole(self, op: str, request: Mapping[str, Any]) -> Answer:
         """Answer a question about the whole chain."""
@@ -236,6 +257,28 @@ class TransformersSession:
             else:
                 accepted = accepted[: call.get("truncate", 0)]
         return Ok({"answers": answers})
+
+
+def with_logits(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a question with logits instead of probabilities, in 32 or in 64 bits.
+
+    Raises `NotExpressibleError` if torch's softmax does not return the probabilities.
+    """
+    import torch
+
+    def made(dtype: torch.dtype) -> list[float]:
+        return logarithms(
+            request["probs"],
+            lambda row: torch.tensor(row, dtype=dtype).softmax(-1).tolist(),
+            lambda number: torch.tensor(number, dtype=dtype).item(),
+        )
+
+    try:
+        logits = pack(made(torch.float32), "f32")
+    except NotExpressibleError:
+        logits = pack(made(torch.float64), "f64")
+    others = {name: value for name, value in request.items() if name != "probs"}
+    return {**others, "logits": logits}
 
 
 def _tokens(histories: Sequence[Sequence[int]]) -> "torch.Tensor":

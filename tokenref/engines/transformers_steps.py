@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any, Final
 
+from tokenref.engines.own_rules import NotExpressibleError, OwnRule
 from tokenref.engines.torch_draws import device_name
-from tokenref.rules import STANDARD, NotExpressibleError, OwnRule, rule_name
+from tokenref.rules import STANDARD, rule_name
 
 NOT_OF_GENERATE: Final = ("min_tokens_to_keep", "encoder_input_ids", "prompt_ignore_length")
 """Parameters of processors that generate() does not take by name."""
@@ -146,10 +147,10 @@ FILTERS: Final = frozenset({"top_h", "top_k", "top_p", "min_p", "typical", "epsi
 ROWS: Final = frozenset(PROCESSORS.values()) - FILTERS - {"logprobs"}
 _FROM_THE_PROMPT: Final = (
     *("min_new_tokens", "max_new_tokens", "forced_eos_token_id", "begin_suppress_tokens"),
-    *("exponential_decay_length_penalty", "encoder_repetition_penalty"),
-    "encoder_no_repeat_ngram_size",
+    "exponential_decay_length_penalty",
 )
-"""Parameters whose meaning depends on the prompt."""
+_ENCODER: Final = ("encoder_repetition_penalty", "encoder_no_repeat_ngram_size")
+"""Parameters whose meaning depends on the prompt; the last ones on the encoder's input if given."""
 
 _VALUES: Final[Mapping[str, tuple[str, Any]]] = {
     "top_k": ("top_k", 50),
@@ -171,11 +172,13 @@ RULES: Final[Mapping[str, OwnRule]] = {
     "repetition_penalty": OwnRule(
         STANDARD, {"penalty": "repetition_penalty", "skipped": "prompt_ignore_length"}
     ),
-    "no_repeat_ngram": OwnRule(STANDARD, {"ngram_size": "no_repeat_ngram_size"}, {"ngram_size": 0}),
+    "no_repeat_ngram": OwnRule(
+        STANDARD, {"ngram_size": "no_repeat_ngram_size"}, {"ngram_size": (0,)}
+    ),
     "encoder_no_repeat_ngram": OwnRule(
         STANDARD,
         {"ngram_size": "encoder_no_repeat_ngram_size", "encoder_input": "encoder_input_ids"},
-        {"ngram_size": 0},
+        {"ngram_size": (0,)},
     ),
     "bad_words": OwnRule(STANDARD, {"words": "bad_words_ids", "ends": "eos_token_id"}),
     "min_length": OwnRule(STANDARD, {"length": "min_length", "ends": "eos_token_id"}),
@@ -187,12 +190,16 @@ RULES: Final[Mapping[str, OwnRule]] = {
         STANDARD, {"tokens": "begin_suppress_tokens", "forced": "forced_bos_token_id"}
     ),
     "temperature": OwnRule(STANDARD, {"temperature": "temperature"}),
-    "top_k": OwnRule(rule_name("top_k", ties="all"), {"k": "top_k", **_LEAST}),
+    "top_k": OwnRule(rule_name("top_k", ties="all"), {"k": "top_k", **_LEAST}, {"k": (0,)}),
     "top_p": OwnRule(rule_name("top_p", ties="highest id", zero="best"), {"p": "top_p", **_LEAST}),
-    "min_p": OwnRule(STANDARD, {"m": "min_p", **_LEAST}),
+    "min_p": OwnRule(STANDARD, {"m": "min_p", **_LEAST}, undefined=frozenset({"ties"})),
     "typical": OwnRule(STANDARD, {"mass": "typical_p", **_LEAST}),
-    "epsilon": OwnRule(rule_name("epsilon", ties="all"), {"cutoff": "epsilon_cutoff", **_LEAST}),
-    "eta": OwnRule(rule_name("eta", ties="all"), {"cutoff": "eta_cutoff", **_LEAST}),
+    "epsilon": OwnRule(
+        rule_name("epsilon", ties="all"), {"cutoff": "epsilon_cutoff", **_LEAST}, {"cutoff": (0, 1)}
+    ),
+    "eta": OwnRule(
+        rule_name("eta", ties="all"), {"cutoff": "eta_cutoff", **_LEAST}, {"cutoff": (0, 1)}
+    ),
     "logprobs": OwnRule(STANDARD, {}),
     "softmax": OwnRule(STANDARD, {}),
     "greedy": OwnRule(STANDARD, {}),
@@ -209,7 +216,8 @@ def steps(size: int, prompt: Sequence[int], parameters: Mapping[str, Any]) -> li
 
     Parameters that only the processors take are set afterwards.
     """
-    if not prompt and any(parameters.get(name) for name in _FROM_THE_PROMPT):
+    needing = _FROM_THE_PROMPT + (() if parameters.get("encoder_input_ids") else _ENCODER)
+    if not prompt and any(parameters.get(name) for name in needing):
         raise NotExpressibleError("generate() needs at least one token")
     if parameters.get("prefix_allowed_tokens_fn") is not None:
         raise NotExpressibleError("a record cannot contain a function")

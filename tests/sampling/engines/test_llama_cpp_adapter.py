@@ -132,9 +132,11 @@ def test_an_assertion_in_the_engine_is_a_crash_of_one_question(llama: LlamaCppSe
 def test_what_llama_cpp_cannot_be_asked_is_unsupported(llama: LlamaCppSession) -> None:
     row = [1.0, 2.0]
     asked = question(row)
+    two = {"logits": pack(row), "uniforms": pack([0.5])}
     for op, request in (
         ("top_k", {"probs": pack([0.5, 0.5]), "params": {}}),
-        *(("sample", {**asked, "uniforms": pack([0.5])}), ("sequence", {}), ("eta", asked)),
+        *(("sample", {**asked, "uniforms": pack([0.5, 0.5])}), ("eta", asked)),
+        ("sequence", {"prompt": [], "calls": [{"sample": two}], "params": {"mirostat": 2}}),
         ("xtc", question(row, xtc_probability=0.5)),
         ("chain", question(row, xtc_probability=0.5)),
         ("chain", {**question(row, mirostat=2), "state": {"mu": pack([3.0])}}),

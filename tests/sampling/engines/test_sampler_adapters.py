@@ -35,16 +35,19 @@ from tests.sampling.engines.llama_cpp_chains import random_of
 from tests.texts import CAMPAIGN, drawn
 from tokenref.answers import Answer, LoadsProfiles, Ok, Refused, Unsupported
 from tokenref.catalogue import open_catalogue
+from tokenref.engines.exllamav2_samplers import RULES as EXLLAMA_RULES
 from tokenref.engines.llama_cpp_samplers import RULES as LLAMA_RULES
 from tokenref.engines.reference_samplers import SamplerSession
+from tokenref.engines.sglang_samplers import RULES as SGLANG_RULES
 from tokenref.engines.table import Unavailable, engine
 from tokenref.engines.torch_draws import to_floats, to_tensor
 from tokenref.engines.transformers_steps import RULES as TRANSFORMERS_RULES
+from tokenref.engines.vllm_samplers import RULES as VLLM_RULES
 from tokenref.floats import TYPES, Type, nearest, pack, unpack
 from tokenref.protocol.requests import answer_requests, export, judge_responses, read_requests
 from tokenref.questions.sampling import pack_parameters
 from tokenref.record import OPERATIONS, Case, answer_type, make_case
-from tokenref.rules import rule_name
+from tokenref.rules import all_choices, choices_of, rule_name
 from tokenref.verdicts import Close, Exact, MustRefuse, Verdict
 
 HERE = sys.platform == "linux" and platform.machine() == "x86_64"
@@ -83,19 +86,40 @@ def test_a_rule_is_answered_where_a_step_follows_it() -> None:
     assert isinstance(standards["transformers"].answer("top_k", by_one), Unsupported)
 
 
-def test_own_rules_are_those_of_the_profiles() -> None:
-    for name, table in (("transformers", TRANSFORMERS_RULES), ("llama.cpp", LLAMA_RULES)):
-        for op, own in table.items():
-            if op in {"softmax", "greedy", "logprobs"}:
-                continue
-            stage = PROFILES[name].stages_of(op)[0]
-            off = {"zero": "off"} if op == "top_n_sigma" else {}  # its stage is left out then
-            points = {key: stage.choices[key] for key in STEPS[op].choices if key in stage.choices}
-            assert own.rule == rule_name(op, **{**points, **off})
-            assert own.names == dict(stage.takes)
+TABLES = {
+    "transformers": TRANSFORMERS_RULES,
+    "llama.cpp": LLAMA_RULES,
+    "vllm": VLLM_RULES,
+    "sglang": SGLANG_RULES,
+    "exllamav2": EXLLAMA_RULES,
+}
+OF_THE_LIBRARY = {
+    *("softmax", "greedy", "logprobs", "token_mask"),
+    *(("llama.cpp", op) for op in ("repetition_penalty", "frequency_penalty", "presence_penalty")),
+}
+"""Rules of functions that are no stages of the profile."""
 
 
-@pytest.mark.parametrize("name", ["transformers", "torch", "numpy", "mlx-lm"])
+@pytest.mark.parametrize("name", TABLES)
+def test_own_rules_are_those_of_the_profiles(name: str) -> None:
+    for op, own in TABLES[name].items():
+        if not {op, (name, op)}.isdisjoint(OF_THE_LIBRARY):
+            continue
+        stage = PROFILES[name].stages_of(op)[-1]
+        off = {"zero": "off"} if op == "top_n_sigma" else {}  # its stage is left out then
+        if op == "top_p" and name in {"vllm", "sglang"}:  # they refuse 0
+            off = {"zero": "error"}
+        points = {key: stage.choices[key] for key in STEPS[op].choices if key in stage.choices}
+        for point in own.undefined:
+            points.pop(point, None)
+        ours = choices_of(op, own.rule) or {}
+        assert {**all_choices(op, {}), **points, **off} == {**all_choices(op, {}), **ours}
+        assert dict(stage.takes).items() <= own.names.items()
+
+
+@pytest.mark.parametrize(
+    "name", ["transformers", "torch", "numpy", "mlx-lm", "vllm", "sglang", "exllamav2"]
+)
 def test_an_engine_that_only_samples_has_no_tokenizer(name: str) -> None:
     found = engine(name)
     assert not isinstance(found, Unavailable)
@@ -104,7 +128,9 @@ def test_an_engine_that_only_samples_has_no_tokenizer(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["transformers", "llama.cpp", "torch", "numpy", "mlx-lm"])
+@pytest.mark.parametrize(
+    "name", ["transformers", "llama.cpp", "torch", "numpy", "mlx-lm", "vllm", "sglang", "exllamav2"]
+)
 def test_an_engine_that_samples_has_not_every_profile(name: str) -> None:
     found = engine(name)
     assert isinstance(found, LoadsProfiles)

@@ -1,6 +1,6 @@
 """SGLang's sampler for PyTorch and the profile `sglang`, side by side.
 
-The engine's code runs out of its wheel (see `wheels_of_engines`): the penalties with the
+The engine's code runs out of its wheel (see `tokenref.engines.from_wheels`): the penalties with the
 object that orchestrates them, as its overlapping scheduler uses them, and the sampler.
 
 Single changes of logits are bit for bit the same in 32 bits, but for a frequency penalty of
@@ -45,6 +45,8 @@ from tests.sampling.engines.rounding import (
 from tests.sampling.engines.wheels_of_engines import sglang
 from tests.sampling.rows import histories, rows, shares
 from tests.texts import CAMPAIGN, drawn
+from tokenref.engines.sglang_samplers import info_of as batch_of
+from tokenref.engines.sglang_samplers import settings
 
 ENGINE = sglang()
 
@@ -64,41 +66,9 @@ class Drawn:
         return supported(self.weights)
 
 
-class Batch:
-    """A batch of one request, as far as the sampler looks at it."""
-
-    device = "cpu"
-
-    def __init__(self, params: dict[str, Any], size: int) -> None:
-        own = settings(params)
-        own.verify(size)
-        self.reqs = [
-            SimpleNamespace(
-                sampling_params=own,
-                custom_logit_processor=None,
-                return_sampling_mask=False,
-                sampling_logprobs_mode="",
-                eos_token_ids=None,
-                tokenizer=SimpleNamespace(additional_stop_token_ids=None, eos_token_id=None),
-            )
-        ]
-
-
-def settings(params: dict[str, Any]) -> Any:
-    """Return the engine's own parameters, not yet checked."""
-    given = dict(params)
-    if "stop_token_ids" in given:
-        given["stop_token_ids"] = set(given["stop_token_ids"])
-    return ENGINE.sampling_params.SamplingParams(max_new_tokens=None, **given)
-
-
 def info_of(size: int, output: list[int], params: dict[str, Any]) -> Any:
-    """Return the engine's batch after these tokens were generated, ready for a forward pass."""
-    batch = Batch(params, size)
-    info = ENGINE.sampling_batch_info.SamplingBatchInfo.from_schedule_batch(batch, size)
-    for token in output:
-        info.penalizer_orchestrator.cumulate_output_tokens(torch.tensor([token]))
-    return info.copy_for_forward()
+    """Return the engine's batch of one request after these tokens."""
+    return batch_of(size, [output], [params])
 
 
 def processed(

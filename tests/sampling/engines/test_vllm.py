@@ -1,7 +1,7 @@
 """vLLM's sampler for PyTorch and the profile `vllm`, side by side.
 
-The engine's code runs out of its wheel (see `wheels_of_engines`); what its runner does
-between a request and the sampler, filling tensors, is done here.
+The engine's code runs out of its wheel (see `tokenref.engines.from_wheels`), with tensors that
+the adapter for `tokenref check` fills.
 
 Penalties, biases, masks and the temperature are bit for bit the same in 32 bits. Filters keep
 the same tokens except where rounding provably decides (see `rounding`). For the whole
@@ -9,7 +9,7 @@ chain our own answer is asked twice more then, with every threshold moved by the
 rounding error, and the engine's answer must lie between.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import inf, log
 from types import SimpleNamespace
@@ -43,6 +43,7 @@ from tests.sampling.engines.rounding import (
 from tests.sampling.engines.wheels_of_engines import vllm
 from tests.sampling.rows import histories, rows, shares
 from tests.texts import CAMPAIGN, drawn
+from tokenref.engines.vllm_samplers import Requested, metadata_of, settings
 
 ENGINE = vllm()
 
@@ -59,95 +60,12 @@ class Drawn:
     token: int
 
 
-@dataclass(frozen=True)
-class Requested:
-    """A request of a batch: its tokens, its parameters, and the drafts of this step."""
-
-    prompt: list[int]
-    output: list[int]
-    params: dict[str, Any]
-    drafts: list[int] = field(default_factory=list)
-
-
-def settings(params: dict[str, Any]) -> Any:
-    """Return the engine's own parameters; those that the engine wants otherwise are left out."""
-    given = {name: value for name, value in params.items() if name != "bad_words"}
-    if isinstance(given.get("stop_token_ids"), int):
-        given["stop_token_ids"] = [given["stop_token_ids"]]
-    return ENGINE.sampling_params.SamplingParams(max_tokens=None, **given)
-
-
 def metadata(
     size: int, prompt: list[int], output: list[int], params: dict[str, Any], seed: int = 0
 ) -> Any:
     """Fill the tensors of a batch of one request, as the engine's input batch does."""
-    return metadata_of(size, [Requested(prompt, output, params)], seed)
-
-
-def metadata_of(size: int, requests: list[Requested], seed: int = 0) -> Any:
-    """Fill the tensors of a batch of requests; all have penalties if one has."""
-    every = [settings(request.params) for request in requests]
-    builtin = ENGINE.builtin
-    config = SimpleNamespace(scheduler_config=SimpleNamespace(max_num_seqs=len(requests)))
-    kinds = (
-        builtin.MinTokensLogitsProcessor,
-        builtin.LogitBiasLogitsProcessor,
-        builtin.MinPLogitsProcessor,
-    )
-    processors = [kind(config, torch.device("cpu"), is_pin_memory=False) for kind in kinds]
-    update = ENGINE.interface.BatchUpdate(
-        batch_size=len(requests),
-        removed=(),
-        added=[
-            (place, own, request.prompt, request.output)
-            for place, (own, request) in enumerate(zip(every, requests, strict=True))
-        ],
-        moved=(),
-    )
-    for processor in processors:
-        processor.update_state(update)
-    allowed = None
-    if any(own.allowed_token_ids for own in every):
-        allowed = torch.zeros((len(every), size), dtype=torch.bool)
-        for row, own in zip(allowed, every, strict=True):
-            if own.allowed_token_ids:
-                row.fill_(value=True)
-                row[own.allowed_token_ids] = False
-    bad_words = {
-        place: [list(word) for word in request.params["bad_words"]]
-        for place, request in enumerate(requests)
-        if request.params.get("bad_words")
-    }
-    neutral = all(
-        (own.repetition_penalty, own.frequency_penalty, own.presence_penalty) == (1, 0, 0)
-        for own in every
-    )
-    is_greedy = all(own.temperature < 1e-5 for own in every)
-    longest = max(len(request.prompt) for request in requests)
-    prompts = [
-        request.prompt + [size] * (longest - len(request.prompt))  # the engine's padding
-        for request in requests
-    ]
-    (first, *_) = every
-    return ENGINE.metadata.SamplingMetadata(
-        temperature=None if is_greedy else torch.tensor([own.temperature for own in every]),
-        all_greedy=is_greedy,
-        all_random=not is_greedy,
-        top_p=torch.tensor([first.top_p]) if first.top_p < 1 else None,
-        top_k=torch.tensor([first.top_k], dtype=torch.int32) if 0 < first.top_k < size else None,
-        generators={0: torch.Generator().manual_seed(seed)},
-        max_num_logprobs=-1,
-        no_penalties=neutral,
-        prompt_token_ids=torch.tensor(prompts, dtype=torch.int64),
-        frequency_penalties=torch.tensor([own.frequency_penalty for own in every]),
-        presence_penalties=torch.tensor([own.presence_penalty for own in every]),
-        repetition_penalties=torch.tensor([own.repetition_penalty for own in every]),
-        output_token_ids=[request.output for request in requests],
-        spec_token_ids=[request.drafts for request in requests],
-        allowed_token_ids_mask=allowed,
-        bad_words_token_ids=bad_words,
-        logitsprocs=ENGINE.state.LogitsProcessors(processors),
-    )
+    generators = {0: torch.Generator().manual_seed(seed)}
+    return metadata_of(size, [Requested(prompt, output, params)], generators)
 
 
 def sampled(
@@ -576,7 +494,7 @@ def judged_rows(requests: list[Requested], rows: list[list[list[float]]]) -> lis
     logits: list[list[float]] = engine.apply_logits_processors(
         itself,
         torch.tensor(flat).reshape(-1, len(rows[0][0])),
-        metadata_of(len(rows[0][0]), requests),
+        metadata_of(len(rows[0][0]), requests, {}),
         SimpleNamespace(num_draft_tokens=counts),
     ).tolist()
     return logits
@@ -588,7 +506,7 @@ def bonus_rows(requests: list[Requested], rows: list[list[list[float]]]) -> list
         ENGINE.sampler.Sampler()
         .apply_logits_processors(
             torch.tensor([request[-1] for request in rows]),
-            metadata_of(len(rows[0][0]), requests),
+            metadata_of(len(rows[0][0]), requests, {}),
             predict_bonus_token=True,
         )
         .tolist()

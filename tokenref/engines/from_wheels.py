@@ -1,0 +1,293 @@
+"""The code of engines in their wheels, which are not installed.
+
+Installed, vLLM and SGLang would need gigabytes. Their samplers only need torch. So the few modules
+that sample are compiled from the source in the wheel, by an import hook that is in place only while
+they are loaded. Everything else of the two packages is a stand-in. What a stand-in must contain is
+listed here for each module. Any other attribute is `Nothing`, which is false and does nothing.
+
+The wheels are in the folder `.wheels`, or in the folder that `TOKENREF_WHEELS` names.
+"""
+
+import ast
+import importlib
+import os
+import sys
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from functools import cache
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any, Final
+from unittest.mock import patch
+
+VERSIONS: Final = {"vllm": "0.33.0", "sglang": "0.5.23", "exllamav2": "0.3.2"}
+VARIABLE: Final = "TOKENREF_WHEELS"
+
+VLLM: Final = (
+    "vllm.v1.sample.sampler",
+    "vllm.v1.sample.rejection_sampler",
+    "vllm.v1.sample.metadata",
+    "vllm.v1.sample.ops.topk_topp_sampler",
+    "vllm.v1.sample.ops.penalties",
+    "vllm.v1.sample.ops.bad_words",
+    "vllm.v1.sample.logits_processor.builtin",
+    "vllm.v1.sample.logits_processor.interface",
+    "vllm.v1.sample.logits_processor.state",
+    "vllm.model_executor.layers.utils",
+    "vllm.sampling_params",
+    "vllm.logprobs",
+)
+SGLANG: Final = (
+    "sglang.srt.environ",
+    "sglang.srt.layers.sampler",
+    "sglang.srt.sampling.sampling_params",
+    "sglang.srt.sampling.penaltylib",
+    "sglang.srt.sampling.penaltylib.orchestrator",
+    "sglang.srt.sampling.penaltylib.frequency_penalty",
+    "sglang.srt.sampling.penaltylib.presence_penalty",
+    "sglang.srt.sampling.penaltylib.repetition_penalty",
+    "sglang.srt.sampling.penaltylib.min_new_tokens",
+    "sglang.srt.sampling.sampling_batch_info",
+)
+
+
+def wheel(name: str) -> Path:
+    """Return the path of an engine's wheel. Raises `FileNotFoundError` if there is none."""
+    version = VERSIONS[name]
+    found = sorted(Path(os.environ.get(VARIABLE) or ".wheels").glob(f"{name}-{version}-*.whl"))
+    if not found:
+        command = "pip download --no-deps --only-binary :all: --dest .wheels"
+        raise FileNotFoundError(f"its wheel is missing; {command} {name}=={version}")
+    return found[0]
+
+
+class Nothing:
+    """Whatever is asked of it, it is nothing: false, callable, a decorator, a base class."""
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        """Forget what is given."""
+
+    def __call__(self, *args: object, **kwargs: object) -> object:
+        """Return what is decorated, or nothing."""
+        is_decorated = len(args) == 1 and not kwargs and callable(args[0])
+        return args[0] if is_decorated and not isinstance(args[0], Nothing) else self
+
+    def __getattr__(self, name: str) -> "Nothing":
+        """Return nothing for every attribute that is not Python's own."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Nothing()
+
+    def __bool__(self) -> bool:
+        """Be false."""
+        return False
+
+    def __iter__(self) -> Iterator[object]:
+        """Hold nothing."""
+        return iter(())
+
+    def __getitem__(self, key: object) -> "Nothing":
+        """Return nothing, as where a type gets parameters."""
+        return Nothing()
+
+    def __or__(self, other: object) -> "Nothing":
+        """Return nothing, as where two types become a union."""
+        return self
+
+    __ror__ = __or__
+
+    def __mro_entries__(self, bases: tuple[type, ...]) -> tuple[type, ...]:
+        """Stand for a base class that has nothing."""
+        return (object,)
+
+
+class StandIn(ModuleType):
+    """A module of which nobody has said what it gives."""
+
+    def __getattr__(self, name: str) -> object:
+        """Return nothing for every attribute that is not Python's own."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Nothing()
+
+
+class FromWheel(MetaPathFinder, Loader):
+    """Imports a package: some modules from their source in a wheel, all others as stand-ins."""
+
+    def __init__(
+        self, path: Path, wanted: tuple[str, ...], given: Mapping[str, Mapping[str, object]]
+    ) -> None:
+        self._package = wanted[0].partition(".")[0]
+        self._wanted, self._given = wanted, given
+        self._archive = zipfile.ZipFile(path)
+
+    def find_spec(
+        self, fullname: str, path: object = None, target: object = None
+    ) -> ModuleSpec | None:
+        """Claim every module of the package."""
+        del path, target
+        is_ours = fullname.partition(".")[0] == self._package
+        return ModuleSpec(fullname, self, is_package=True) if is_ours else None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """Return an empty module, or one that gives nothing."""
+        return ModuleType(spec.name) if spec.name in self._wanted else StandIn(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Give a stand-in what it must have; run the source of what is wanted."""
+        module.__path__ = []
+        vars(module).update(self._given.get(module.__name__, {}))
+        if module.__name__ in self._wanted:
+            base = module.__name__.replace(".", "/")
+            names = self._archive.namelist()
+            file = f"{base}.py" if f"{base}.py" in names else f"{base}/__init__.py"
+            code = compile(self._archive.read(file), f"{self._package}.whl/{file}", "exec")
+            exec(code, vars(module))  # noqa: S102 - the engine's own code is the point
+
+    def functions(self, file: str, *names: str) -> dict[str, Any]:
+        """Return single functions of a file that cannot be run as a whole."""
+        import torch
+
+        tree = ast.parse(self._archive.read(file))
+        tree.body = [node for node in tree.body if getattr(node, "name", None) in names]
+        future = ast.parse("from __future__ import annotations")
+        tree.body = [*future.body, *tree.body]
+        found: dict[str, Any] = {"torch": torch}
+        exec(compile(tree, file, "exec"), found)  # noqa: S102 - as above
+        return {name: found[name] for name in names}
+
+
+@contextmanager
+def _hooked(hook: FromWheel) -> Iterator[None]:
+    """Put an import hook in place; small functions are run as written, not compiled by torch."""
+
+    def as_written(*_: object, **__: object) -> Callable[[object], object]:
+        return lambda function: function
+
+    import torch
+
+    sys.meta_path.insert(0, hook)
+    try:
+        with patch.object(torch, "compile", as_written):
+            yield
+    finally:
+        sys.meta_path.remove(hook)
+
+
+def _false(*_: object, **__: object) -> bool:
+    return False
+
+
+@cache
+def vllm() -> SimpleNamespace:
+    """Return vLLM's modules that sample, by the last part of their names."""
+    import torch
+
+    given: dict[str, Mapping[str, object]] = {}
+    hook = FromWheel(wheel("vllm"), (*VLLM, "vllm.v1.sample.ops.logprobs"), given)
+
+    class ValidationError(ValueError):
+        def __init__(self, message: str, **_: object) -> None:
+            super().__init__(message)
+
+    def padded(rows: list[list[int]], pad: int, dtype: torch.dtype, **_: object) -> torch.Tensor:
+        width = max(map(len, rows), default=0)
+        filled = [[*row, *[pad] * (width - len(row))] for row in rows]
+        return torch.tensor(filled, dtype=dtype).reshape(len(rows), width)
+
+    def tensor(data: Any, *_: object, dtype: torch.dtype | None = None, **__: object) -> Any:
+        return torch.as_tensor(data, dtype=dtype)
+
+    class Plain:
+        pass
+
+    # A platform that has no kernels of its own: torch samples.
+    names = ("is_cpu", "is_cuda", "is_xpu", "is_cuda_alike", "is_rocm")
+    platform = SimpleNamespace(**dict.fromkeys(names, _false), simple_compile_backend="eager")
+    envs = {"VLLM_BATCH_INVARIANT": False, "VLLM_MAX_N_SEQUENCES": 16384}
+    penalties = ("apply_repetition_penalties", "apply_repetition_penalties_torch")
+    given |= {
+        "vllm": {"envs": SimpleNamespace(**envs)},
+        "vllm.envs": envs,
+        "vllm._custom_ops": hook.functions("vllm/_custom_ops.py", *penalties),
+        "vllm.config.model": {
+            "PROCESSED_LOGPROBS_MODES": ("processed_logits", "processed_logprobs")
+        },
+        "vllm.platforms": {"current_platform": platform},
+        "vllm.utils.gpu_sync_debug": {"gpu_sync_allowed": lambda **_: nullcontext()},
+        "vllm.triton_utils": {"HAS_TRITON": False},
+        "vllm.utils.torch_utils": {
+            "PIN_MEMORY": False,
+            "make_tensor_with_pad": padded,
+            "async_tensor_h2d": tensor,
+        },
+        "vllm.exceptions": {"VLLMValidationError": ValidationError},
+        "vllm.v1.serial_utils": {"PydanticMsgspecMixin": Plain},
+        "vllm.v1.outputs": {"SamplerOutput": SimpleNamespace, "LogprobsTensors": SimpleNamespace},
+    }
+    return _modules(hook, VLLM)
+
+
+@cache
+def sglang() -> SimpleNamespace:
+    """Return SGLang's modules that sample, by the last part of their names."""
+    given: dict[str, Mapping[str, object]] = {}
+    hook = FromWheel(wheel("sglang"), SGLANG, given)
+    parts = {
+        "kernel": SimpleNamespace(sampling_backend="pytorch"),
+        "deterministic": SimpleNamespace(
+            rl_on_policy_target=None, enable_deterministic_inference=False
+        ),
+        "features": SimpleNamespace(
+            enable_custom_logit_processor=False, sampling_mask_max_tokens=None
+        ),
+    }
+    asked = (
+        *("get_bool_env_var", "is_cuda", "is_gfx1250_supported", "is_hip", "is_musa", "is_npu"),
+        *("is_xpu", "is_pin_memory_available"),
+    )
+    given |= {
+        "sglang.srt.utils": {"is_npu": _false, "get_compiler_backend": lambda: "eager"},
+        "sglang.srt.utils.common": dict.fromkeys(asked, _false),
+        "sglang.srt.layers.dp_attention": {"is_dp_attention_enabled": _false},
+        "sglang.srt.runtime_context": {"get_exec": lambda: SimpleNamespace(**parts)},
+        "sglang.srt.managers.schedule_batch": {"ScheduleBatch": type("ScheduleBatch", (), {})},
+        "sglang.kernels.ops.sampling": hook.functions(
+            "sglang/kernels/ops/sampling/__init__.py", "softmax"
+        ),
+        "sglang.srt.sampling.watermarking.core": {
+            "normalize_watermark_request": lambda request: request,
+            "WatermarkRequestConfig": type(None),
+        },
+    }
+    with _hooked(hook):  # what the engine imports only when it is called
+        importlib.import_module("sglang.srt.managers.schedule_batch")
+        importlib.import_module("sglang.kernels.cake_kernels.sampling")
+    return _modules(hook, SGLANG)
+
+
+@cache
+def exllamav2(extension: object) -> Any:
+    """Return exllamav2's class that samples, with its C++ extension."""
+    import torch
+
+    name = "exllamav2.generator.sampler"
+    none = torch.empty((1, 1), device="meta")
+    hook = FromWheel(
+        wheel("exllamav2"),
+        (name,),
+        {"exllamav2.ext": {"exllamav2_ext": extension, "none_tensor": none}},
+    )
+    with _hooked(hook):
+        return importlib.import_module(name).ExLlamaV2Sampler
+
+
+def _modules(hook: FromWheel, names: tuple[str, ...]) -> SimpleNamespace:
+    with _hooked(hook):
+        modules = {name: importlib.import_module(name) for name in names}
+        if names is VLLM:
+            importlib.import_module("vllm._custom_ops")
+    return SimpleNamespace(**{name.rpartition(".")[2]: module for name, module in modules.items()})

@@ -1,0 +1,231 @@
+"""The rules that the steps of an engine follow, and which questions about rules they can answer.
+
+An engine makes one choice at each point that the definition of a step leaves open. A record about a
+rule with another choice can still be asked if the point does not matter to its question: ties do
+not matter to a row without equal numbers, and what a parameter of 0 means does not matter to other
+values. Whether a point matters depends on the question alone, never on the answer.
+
+Probabilities
+    An engine that only takes logits is given logarithms, but only if its own softmax of them
+    returns exactly the probabilities of the question.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
+from math import exp, inf, isfinite, log, nextafter
+from typing import Any, Final
+
+from tokenref.floats import unpack
+from tokenref.rules import all_choices, choices_of, rule_names
+
+_ERROR: Final = 1e-6
+"""How far a sum of probabilities calculated from logits may be off, in 32 bits."""
+
+_TRIES: Final = 40
+"""How often logarithms are corrected by one unit in the last place."""
+
+
+class NotExpressibleError(Exception):
+    """A question that cannot be expressed for the engine. The message says why."""
+
+
+@dataclass(frozen=True)
+class OwnRule:
+    """The rule that an engine's step follows, and the engine's names of its parameters.
+
+    >>> own = OwnRule("ties.all", {"k": "top_k"})
+    >>> equal = {"logits": {"f32": "3f8000003f800000"}}
+    >>> own.parameters("top_k", "ties.all", {"k": 1}, equal)
+    {'top_k': 1}
+    >>> own.parameters("top_k", "standard", {"k": 2}, equal)
+    {'top_k': 2}
+    >>> own.parameters("top_k", "standard", {"k": 1}, equal)
+    Traceback (most recent call last):
+    tokenref.engines.own_rules.NotExpressibleError: its top_k decides otherwise about ties
+    """
+
+    rule: str
+    names: Mapping[str, str]
+    off: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    """Values of the rule's parameters that disable the engine's step."""
+
+    undefined: frozenset[str] = frozenset()
+    """Points at which the engine does not define what it does."""
+
+    def parameters(
+        self, op: str, profile: str, given: Mapping[str, Any], request: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Return a record's parameters under the engine's names.
+
+        Raises `NotExpressibleError` for a rule that decides otherwise about this row, for
+        parameters that the engine lacks, and for values with another meaning in the engine.
+        """
+        choices, own = choices_of(op, profile), choices_of(op, self.rule)
+        if choices is None or own is None:
+            raise NotExpressibleError(f"its {op} follows the rule {self.rule}, not {profile}")
+        wanted, mine = all_choices(op, choices), all_choices(op, own)
+        for point, choice in mine.items():
+            if (wanted[point] != choice or point in self.undefined) and _matters(
+                op, point, (wanted[point], choice), given, request
+            ):
+                raise NotExpressibleError(f"its {op} decides otherwise about {point}")
+        for name in given:
+            if name not in self.names:
+                raise NotExpressibleError(f"its {op} has no equivalent of the parameter {name}")
+            if given[name] in self.off.get(name, ()):
+                raise NotExpressibleError(f"{given[name]} disables its {op}")
+        return {self.names[name]: value for name, value in given.items()}
+
+
+def _matters(
+    op: str,
+    point: str,
+    choices: tuple[Any, Any],
+    given: Mapping[str, Any],
+    request: Mapping[str, Any],
+) -> bool:
+    """Return whether two choices at a point can differ in their answer to a question."""
+    numbers = [value for value in given.values() if isinstance(value, int | float)]
+    history, prompt_length = request.get("history", []), request.get("prompt_length", 0)
+    match point:
+        case "ties":
+            return _splits_equals(op, given, request)
+        case "boundary" if op == "top_p" and {*choices} == {"reach", "exceed"}:
+            return _meets_a_sum(given["p"], request)
+        case "zero" | "above_one" | "beyond":
+            possible = sum(count for _, count, _, _ in _groups(request))
+            least = {"zero": 0, "above_one": nextafter(1, inf), "beyond": possible}[point]
+            return any(number == 0 if point == "zero" else number >= least for number in numbers)
+        case "scope":
+            parts = [_part(history, prompt_length, scope) for scope in choices]
+            return parts[0] != parts[1]
+        case "counting":
+            return len(set(history)) < len(history)
+    return point != "base"  # the row of a single step is whole
+
+
+def _part(history: Sequence[int], prompt_length: int, scope: str) -> Sequence[int]:
+    """Return the tokens that a penalty counts."""
+    if scope == "all":
+        return history
+    return history[:prompt_length] if scope == "prompt" else history[prompt_length:]
+
+
+def _row(request: Mapping[str, Any]) -> list[float]:
+    return unpack(request["probs"] if "probs" in request else request["logits"])
+
+
+def _groups(request: Mapping[str, Any]) -> Iterator[tuple[Any, int, Any, float]]:
+    """Yield the groups of equal tokens by falling probability.
+
+    For each: the sum of the probabilities before it, the number of tokens, the probability of
+    each, and how far the sum may be off, which is 0 for probabilities that are exact.
+    """
+    row = [number for number in _row(request) if -inf <= number < inf]
+    counts = sorted(Counter(row).items(), reverse=True)
+    if "probs" in request:
+        shares: list[Any] = [
+            Fraction(share) if 0 < share < inf else Fraction() for share, _ in counts
+        ]
+    else:
+        top = counts[0][0] if counts else 0.0
+        shares = [exp(logit - top) if logit > -inf else 0.0 for logit, _ in counts]
+    whole = sum(share * count for share, (_, count) in zip(shares, counts, strict=True)) or 1
+    total: Any = 0
+    for share, (_, count) in zip(shares, counts, strict=True):
+        if share:
+            yield total / whole, count, share / whole, 0.0 if "probs" in request else _ERROR
+            total += share * count
+
+
+def _meets_a_sum(p: float, request: Mapping[str, Any]) -> bool:
+    """Return whether the probabilities of the best tokens, up to any one, sum to `p`."""
+    for total, count, share, error in _groups(request) if isfinite(p) else ():
+        taken = min(max(round((Fraction(p) - Fraction(total)) / Fraction(share)), 0), count)
+        if abs(total + share * taken - p) <= error:
+            return True
+    return False
+
+
+def _splits_equals(op: str, given: Mapping[str, Any], request: Mapping[str, Any]) -> bool:
+    """Return whether a filter can keep some of equal tokens, and not all."""
+    groups = list(_groups(request))
+    if op == "typical":  # whose ties are of distances, which need not be of equal tokens
+        shares = [(float(share), count) for _, count, share, _ in groups]
+        entropy = -sum(count * share * log(share) for share, count in shares)
+        distances = sorted(abs(-log(share) - entropy) for share, _ in shares)
+        is_near = any(far - near < _ERROR for near, far in pairwise(distances))
+        return is_near or any(count > 1 for _, count in shares)
+    if op == "xtc":  # which keeps the last token that reaches the threshold
+        reaching = [one for one in groups if one[2] >= given["threshold"] - one[3]]
+        return any(count > 1 for _, count, _, _ in reaching[-1:])
+    if op not in {"top_k", "top_p", "min_p", "top_a", "epsilon", "eta"}:
+        return any(count > 1 for _, count, _, _ in groups)
+    least = given.get("least", 1)
+    if op in {"min_p", "top_a"} and least == 1 and given.get("m", 1) <= 1:
+        return False  # they keep the best tokens anyway
+    sizes, before = given.get("k", least), 0
+    for total, count, share, error in groups:
+        if before < sizes < before + count:
+            return True
+        if op == "top_p" and count > 1:
+            low, high = total - error, total + share * (count - 1) + error
+            if low <= given["p"] <= high and (given["p"] != total or error):
+                return True
+        before += count
+    return False
+
+
+def profiles_of(rules: Mapping[str, OwnRule]) -> frozenset[str]:
+    """Return the names of all rules of some operations.
+
+    >>> sorted(profiles_of({"adaptive_p": OwnRule("standard", {})}))
+    ['boundary.reach', 'standard']
+    """
+    return frozenset(name for op in rules for name in rule_names(op))
+
+
+def logarithms(
+    probabilities: Mapping[str, Any],
+    softmax: Callable[[Sequence[float]], Sequence[float]],
+    rounded: Callable[[float], float],
+) -> list[float]:
+    """Return logits from which an engine's softmax makes exactly these probabilities.
+
+    `rounded` returns the engine's nearest number. Raises `NotExpressibleError` if none are found.
+
+    >>> from math import exp
+    >>> plain = lambda row: [exp(logit) / sum(map(exp, row)) for logit in row]
+    >>> plain(logarithms({"f32": "3f0000003f000000"}, plain, float))
+    [0.5, 0.5]
+    """
+    wanted = unpack(probabilities)
+    if not wanted or not all(0 <= share < inf for share in wanted) or not any(wanted):
+        raise NotExpressibleError("accepts logits, and these are no probabilities")
+    row = [rounded(log(share)) if share else -inf for share in wanted]
+    for _ in range(_TRIES):
+        got = softmax(row)
+        if list(got) == wanted:
+            return row
+        row = [
+            logit if has == share else rounded(nextafter(logit, inf if has < share else -inf))
+            for logit, share, has in zip(row, wanted, got, strict=True)
+        ]
+    raise NotExpressibleError("accepts logits, and its softmax does not return these probabilities")
+
+
+def check_shares(row: Any, shares: Any, cut: int | None) -> None:
+    """Raise `NotExpressibleError` if rounded probabilities lose what a question is about.
+
+    That is if a possible token has a probability of 0, or if the tokens on both sides of a cut
+    behind the best `cut` have equal ones.
+    """
+    if int((row > -inf).sum()) != int((shares > 0).sum()):
+        raise NotExpressibleError("rounds the probability of a possible token to 0")
+    if cut is not None and 0 < cut < len(shares):
+        falling = sorted(shares.tolist(), reverse=True)
+        if falling[cut - 1] == falling[cut]:
+            raise NotExpressibleError("does not define which of equal probabilities it keeps")

@@ -1,0 +1,297 @@
+"""SGLang's sampler for PyTorch as an engine: https://github.com/sgl-project/sglang.
+
+The modules that sample run out of the wheel (`from_wheels`): the penalties with the object that
+orchestrates them, as the overlapping scheduler uses them, and the sampler.
+
+What it answers
+    The profile "sglang", and the rules that its functions follow: single steps, the whole chain,
+    its distribution, the token for given random numbers, batches. Filters take probabilities.
+    Its hash as random words, and the uniform numbers that it makes of them.
+What it refuses
+    A parameter, with a `ValueError` of `SamplingParams`.
+What is unsupported
+    Rows with ties where its sort decides, because the sort is not stable.
+"""
+
+from collections.abc import Mapping, Sequence
+from math import inf
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+from unittest.mock import patch
+
+from tokenref.answers import Answer, Ok, Refused, Unsupported
+from tokenref.engines.from_wheels import sglang
+from tokenref.engines.own_rules import NotExpressibleError, OwnRule, check_shares, profiles_of
+from tokenref.engines.torch_draws import generator_of, kept_in, refused, to_floats, words_of
+from tokenref.floats import FloatsError, to_digits, type_of, unpack
+from tokenref.questions.sampling import unpack_parameters
+from tokenref.rules import STANDARD, rule_name
+
+if TYPE_CHECKING:
+    import torch
+
+NAME: Final = "sglang"
+SEED: Final = 0
+FILTERS: Final = frozenset({"min_p", "top_k", "top_p"})
+RULES: Final[Mapping[str, OwnRule]] = {
+    "frequency_penalty": OwnRule(STANDARD, {"penalty": "frequency_penalty"}),
+    "presence_penalty": OwnRule(STANDARD, {"penalty": "presence_penalty"}),
+    "min_new_tokens": OwnRule(STANDARD, {"count": "min_new_tokens", "ends": "stop_token_ids"}),
+    "repetition_penalty": OwnRule(
+        rule_name("repetition_penalty", scope="output"), {"penalty": "repetition_penalty"}
+    ),
+    "logit_bias": OwnRule(STANDARD, {"biases": "logit_bias"}),
+    "temperature": OwnRule(STANDARD, {"temperature": "temperature"}, {"temperature": (0,)}),
+    "top_k": OwnRule(STANDARD, {"k": "top_k"}, {"k": (0, -1)}, frozenset({"ties"})),
+    "top_p": OwnRule(
+        rule_name("top_p", boundary="exceed", base="the whole row"),
+        {"p": "top_p"},
+        {"p": (0,)},
+        frozenset({"ties"}),
+    ),
+    "min_p": OwnRule(STANDARD, {"m": "min_p"}, undefined=frozenset({"ties"})),
+}
+"""The rules of the engine's functions."""
+
+_DOMAINS: Final = {
+    "temperature": (1e-6, inf),
+    "frequency_penalty": (-2.0, 2.0),
+    "presence_penalty": (-2.0, 2.0),
+    "repetition_penalty": (0.0, 2.0),
+}
+"""The intervals of `SamplingParams` that are smaller than those of the rules."""
+
+
+def settings(params: Mapping[str, Any]) -> Any:
+    """Return the engine's own parameters, not yet checked."""
+    given = dict(params)
+    if isinstance(given.get("stop_token_ids"), list):
+        given["stop_token_ids"] = set(given["stop_token_ids"])
+    elif isinstance(given.get("stop_token_ids"), int):
+        given["stop_token_ids"] = {given["stop_token_ids"]}
+    return sglang().sampling_params.SamplingParams(max_new_tokens=None, **given)
+
+
+class Batch:
+    """A batch of requests, as far as the sampler looks at it."""
+
+    device = "cpu"
+
+    def __init__(self, every: Sequence[Mapping[str, Any]], size: int) -> None:
+        self.reqs = []
+        for params in every:
+            own = settings(params)
+            own.verify(size)
+            self.reqs.append(
+                SimpleNamespace(
+                    sampling_params=own,
+                    custom_logit_processor=None,
+                    return_sampling_mask=False,
+                    sampling_logprobs_mode="",
+                    eos_token_ids=None,
+                    tokenizer=SimpleNamespace(additional_stop_token_ids=None, eos_token_id=None),
+                )
+            )
+
+
+def info_of(size: int, outputs: Sequence[Sequence[int]], every: Sequence[Mapping[str, Any]]) -> Any:
+    """Return the batch after these tokens were generated, ready for a forward pass.
+
+    All requests must have generated the same number of tokens.
+    """
+    import torch
+
+    batch = Batch(every, size)
+    info = sglang().sampling_batch_info.SamplingBatchInfo.from_schedule_batch(batch, size)
+    for tokens in zip(*outputs, strict=True):
+        info.penalizer_orchestrator.cumulate_output_tokens(torch.tensor(tokens))
+    return info.copy_for_forward()
+
+
+class SglangSession:
+    """The functions with a selected profile."""
+
+    profiles: ClassVar = profiles_of(RULES) | {NAME}
+
+    def __init__(self, profile: str) -> None:
+        self.profile = profile
+        sglang()
+
+    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
+        """Answer a request."""
+        try:
+            return self._answered(op, request)
+        except NotExpressibleError as error:
+            return Unsupported(str(error))
+        except ValueError as error:
+            return Refused("INVALID_PARAMETER", " ".join(str(error).split())[:300])
+        except RuntimeError as error:
+            return refused(error)
+
+    def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
+        if request.get("prompt_length", 0) > len(request.get("history", ())):
+            return Unsupported("needs the tokens of the prompt, not their number")
+        if op in RULES:
+            return Ok(self._one_step(op, request))
+        if op == "batch":
+            return self._batch(request)
+        if self.profile != NAME:
+            return Unsupported(f"has no {op} by a rule")
+        if op == "sequence":
+            return self._sequence(request)
+        if op in {"chain", "distribution", "sample"}:
+            return Ok(self._whole(op, [request])[0])
+        return Unsupported(f"has no operation {op}")
+
+    def _given(self, op: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a record's parameters under the engine's names."""
+        given = unpack_parameters(request["params"])
+        if self.profile == NAME:
+            return given
+        given = RULES[op].parameters(op, self.profile, given, request)
+        for name, (least, most) in _DOMAINS.items():
+            value = given.get(name)
+            if isinstance(value, int | float) and (most < value or value < least):
+                raise NotExpressibleError(f"only takes a {name} up to {most}")
+        return given
+
+    def _one_step(self, op: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        given = self._given(op, request)
+        row = _row(request, exact=op in FILTERS)
+        if op in FILTERS:
+            given = {name: value for name, value in given.items() if name == op}
+            weights = row if "probs" in request else row.softmax(-1)
+            if "logits" in request and row.isfinite().any():
+                check_shares(row, weights, given.get("top_k"))
+            return {"keep": kept_in(_filtered(weights, given).log())}
+        output = request["history"][request["prompt_length"] :]
+        info = info_of(len(row), [output], [given])
+        rows = row.unsqueeze(0)
+        if op == "temperature":
+            rows.div_(info.temperatures)
+        else:
+            info.apply_logits_bias(rows)
+        return {"logits": to_floats(rows[0], "f32")}
+
+    def _whole(self, op: str, requests: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Answer questions about the whole chain with one call."""
+        import torch
+
+        rows = torch.stack([_row(request) for request in requests])
+        outputs = [one.get("history", [])[one.get("prompt_length", 0) :] for one in requests]
+        if len({len(output) for output in outputs}) > 1:
+            raise NotExpressibleError("is given batches with outputs of one length")
+        every = [unpack_parameters(request["params"]) for request in requests]
+        info = info_of(rows.shape[-1], outputs, every)
+        info.apply_logits_bias(rows)
+        changed = rows.clone()
+        seen: list[torch.Tensor] = []
+        simply: list[bool] = []
+        engine = sglang().sampler
+        simple = engine.sampling_from_probs_torch
+        filtering = engine.top_k_top_p_min_p_sampling_from_probs_torch
+
+        def prepare(places: torch.Tensor) -> None:
+            """Give torch the random numbers of the tokens in the order in which it walks."""
+            if op != "sample":
+                torch.manual_seed(SEED)
+                return
+            every = [unpack(request["uniforms"]) for request in requests]
+            if any(len(numbers) < rows.shape[-1] for numbers in every):
+                raise NotExpressibleError(f"takes {rows.shape[-1]} random numbers")
+            numbers = [
+                1 - every[row][token] for row, walk in enumerate(places.tolist()) for token in walk
+            ]
+            words = words_of(numbers, len(numbers))
+            torch.default_generator.set_state(generator_of(words).get_state())
+
+        def watched_simple(shares: torch.Tensor, **others: Any) -> torch.Tensor:
+            simply.append(True)
+            seen.append(shares.clone())
+            prepare(torch.arange(shares.shape[-1]).expand(len(shares), -1))
+            found: torch.Tensor = simple(shares, **others)
+            return found
+
+        def watched(shares: torch.Tensor, *others: Any, **more: Any) -> torch.Tensor:
+            asked = {**more, "return_filtered_probs": True, "max_top_k": None}
+            _, weights, ids, _ = filtering(shares.clone(), *others, **asked)
+            seen.append(torch.zeros_like(weights).scatter_(-1, ids.long(), weights))
+            most = more.get("max_top_k") or shares.shape[-1]
+            if most < shares.shape[-1]:
+                ids = torch.topk(shares, k=most, dim=-1, sorted=True).indices
+            prepare(ids)
+            found: torch.Tensor = filtering(shares, *others, **more)
+            return found
+
+        with (
+            patch.object(engine, "sampling_from_probs_torch", watched_simple),
+            patch.object(engine, "top_k_top_p_min_p_sampling_from_probs_torch", watched),
+        ):
+            output = SimpleNamespace(next_token_logits=rows)
+            places = torch.zeros(len(rows), dtype=torch.long)
+            sampled = engine.Sampler()(output, info, False, [], [], places)
+        tokens = sampled.tolist()
+        if op == "sample":
+            return [{"token": token} for token in tokens]
+        if op == "chain":
+            left = seen[0].log() if seen and not simply else changed
+            return [{"keep": kept_in(row)} for row in left]
+        laws = seen[0] if seen else torch.eye(rows.shape[-1])[tokens]
+        return [{"probs": to_floats(law / law.sum(), "f32")} for law in laws]
+
+    def _batch(self, request: Mapping[str, Any]) -> Answer:
+        """Answer the rows of a batch with one call, if the engine takes them together."""
+        op, rows = request["op"], request["rows"]
+        if self.profile != NAME or op not in {"chain", "distribution", "sample"}:
+            return Unsupported(f"cannot process batches of {op}")
+        if len({len(_row(row)) for row in rows}) > 1:
+            return Unsupported("needs one vocabulary for all rows of a batch")
+        found: list[dict[str, Any]] = []
+        for _ in range(request.get("calls", 1)):
+            found += self._whole(op, rows)
+        return Ok({"rows": found})
+
+    def _sequence(self, request: Mapping[str, Any]) -> Answer:
+        """Answer calls in order. Each time the engine gets all accepted tokens."""
+        prompt, accepted = list(request["prompt"]), list[int]()
+        answers: list[int | None] = []
+        for call in request["calls"]:
+            answers.append(None)
+            if "sample" in call:
+                about = {"history": [*prompt, *accepted], "prompt_length": len(prompt)}
+                asked = {**call["sample"], **about, "params": request["params"]}
+                answers[-1] = self._whole("sample", [asked])[0]["token"]
+            elif "accept" in call:
+                accepted.append(call["accept"])
+            else:
+                accepted = accepted[: call.get("truncate", 0)]
+        return Ok({"answers": answers})
+
+
+def _row(request: Mapping[str, Any], *, exact: bool = True) -> "torch.Tensor":
+    import torch
+
+    given = request["probs"] if "probs" in request else request["logits"]
+    row = unpack(given)
+    if not exact and type_of(given) != "f32":
+        raise NotExpressibleError(f"only has 32-bit rows, not {type_of(given)}")
+    try:
+        to_digits(row, "f32")
+    except FloatsError:
+        raise NotExpressibleError("only has 32-bit rows, which cannot represent this row") from None
+    return torch.tensor(row, dtype=torch.float32)
+
+
+def _filtered(weights: "torch.Tensor", params: Mapping[str, Any]) -> "torch.Tensor":
+    """Return weights after the engine's filters, in the order of the tokens."""
+    import torch
+
+    own = settings(params)
+    own.verify(len(weights))
+    held = [torch.tensor([number]) for number in (own.top_k, own.top_p, own.min_p)]
+    # with the switch, it also returns the weights that it draws from
+    _, after, ids, _ = sglang().sampler.top_k_top_p_min_p_sampling_from_probs_torch(
+        weights.unsqueeze(0), *held, own.min_p > 0, None, None, return_filtered_probs=True
+    )
+    found: torch.Tensor = torch.zeros_like(after).scatter_(-1, ids.long(), after)[0]
+    return found

@@ -1,0 +1,435 @@
+"""vLLM's samplers for PyTorch as an engine: https://github.com/vllm-project/vllm.
+
+The modules that sample run out of the wheel (`from_wheels`). What the engine's input batch does,
+filling the tensors of requests, is done here.
+
+What it answers
+    The profile "vllm", and the rules that its functions follow: single steps, steps in a given
+    order, the whole chain, its distribution, the token for given random numbers, batches,
+    log-probabilities of the best tokens. Its functions work on 32-bit rows.
+What it refuses
+    A parameter, with a `ValueError` of `SamplingParams`.
+What is unsupported
+    Values outside the interval that `SamplingParams` documents, although a rule allows them.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import inf
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+from unittest.mock import patch
+
+from tokenref.answers import Answer, Ok, Refused, Unsupported
+from tokenref.engines.from_wheels import vllm
+from tokenref.engines.own_rules import NotExpressibleError, OwnRule, logarithms, profiles_of
+from tokenref.engines.torch_draws import generator_of, kept_in, to_floats, words_of
+from tokenref.floats import FloatsError, cut_floats, pack, to_digits, type_of, unpack
+from tokenref.questions.sampling import unpack_parameters
+from tokenref.rules import STANDARD, choices_of, rule_name
+
+if TYPE_CHECKING:
+    import torch
+
+NAME: Final = "vllm"
+SEED: Final = 0
+FILTERS: Final = frozenset({"min_p", "top_k", "top_p"})
+RULES: Final[Mapping[str, OwnRule]] = {
+    "allowed_tokens": OwnRule(STANDARD, {"tokens": "allowed_token_ids"}),
+    "token_mask": OwnRule(
+        STANDARD, {"tokens": "allowed_token_ids", "booleans": "mask"}, {"tokens": ([],)}
+    ),
+    "bad_words": OwnRule(rule_name("bad_words", scope="output"), {"words": "bad_words"}),
+    "min_new_tokens": OwnRule(STANDARD, {"count": "min_tokens", "ends": "stop_token_ids"}),
+    "logit_bias": OwnRule(STANDARD, {"biases": "logit_bias"}),
+    "repetition_penalty": OwnRule(
+        rule_name("repetition_penalty", arithmetic="reciprocal"), {"penalty": "repetition_penalty"}
+    ),
+    "frequency_penalty": OwnRule(STANDARD, {"penalty": "frequency_penalty"}),
+    "presence_penalty": OwnRule(STANDARD, {"penalty": "presence_penalty"}),
+    "temperature": OwnRule(STANDARD, {"temperature": "temperature"}, {"temperature": (0,)}),
+    "min_p": OwnRule(STANDARD, {"m": "min_p"}),
+    "top_k": OwnRule(rule_name("top_k", ties="all"), {"k": "top_k"}, {"k": (0, -1)}),
+    "top_p": OwnRule(rule_name("top_p", ties="highest id"), {"p": "top_p"}),
+}
+"""The rules of the engine's functions."""
+
+_REPORTS: Final = frozenset(
+    {STANDARD, *(rule_name("top_logprobs", of=of) for of in ("raw", "processed"))}
+)
+_RACES: Final[Mapping[str, Callable[[float], float]]] = {
+    rule_name("draw", method="exponential race"): lambda number: 1 - number,
+    rule_name("draw", method="exponential race", noise="-log(1-u)"): lambda number: number,
+}
+"""The rules of its draw, and the number that torch takes, whose noise is -log(1 - u)."""
+
+_DOMAINS: Final = {
+    "temperature": (0.01, 2.0),
+    "frequency_penalty": (-2.0, 2.0),
+    "presence_penalty": (-2.0, 2.0),
+}
+"""The intervals of `SamplingParams` that are smaller than those of the rules."""
+
+
+@dataclass(frozen=True)
+class Requested:
+    """A request of a batch: its tokens, its parameters, and the drafts of this step."""
+
+    prompt: list[int]
+    output: list[int]
+    params: dict[str, Any]
+    drafts: list[int] = field(default_factory=list)
+
+
+def settings(params: Mapping[str, Any]) -> Any:
+    """Return the engine's own parameters. Words are tokens here, so it does not get them."""
+    given = {name: value for name, value in params.items() if name not in {"bad_words", "mask"}}
+    if isinstance(given.get("stop_token_ids"), int):
+        given["stop_token_ids"] = [given["stop_token_ids"]]
+    return vllm().sampling_params.SamplingParams(max_tokens=None, **given)
+
+
+def metadata_of(size: int, requests: Sequence[Requested], generators: Mapping[int, Any]) -> Any:
+    """Return the tensors of a batch of requests; all have penalties if one has."""
+    import torch
+
+    engine = vllm()
+    every = [settings(request.params) for request in requests]
+    config = SimpleNamespace(scheduler_config=SimpleNamespace(max_num_seqs=len(requests)))
+    kinds = (
+        engine.builtin.MinTokensLogitsProcessor,
+        engine.builtin.LogitBiasLogitsProcessor,
+        engine.builtin.MinPLogitsProcessor,
+    )
+    processors = [kind(config, torch.device("cpu"), is_pin_memory=False) for kind in kinds]
+    update = engine.interface.BatchUpdate(
+        batch_size=len(requests),
+        removed=(),
+        added=[
+            (place, own, request.prompt, request.output)
+            for place, (own, request) in enumerate(zip(every, requests, strict=True))
+        ],
+        moved=(),
+    )
+    for processor in processors:
+        processor.update_state(update)
+    allowed = None
+    masks = [request.params["mask"] for request in requests if "mask" in request.params]
+    if masks:
+        if any(len(mask) != size for mask in masks) or len(masks) != len(requests):
+            raise NotExpressibleError("has a mask with one boolean per token")
+        allowed = ~torch.tensor(masks)
+    if any(own.allowed_token_ids for own in every):
+        allowed = torch.zeros((len(every), size), dtype=torch.bool)
+        for row, own in zip(allowed, every, strict=True):
+            if own.allowed_token_ids:
+                row.fill_(value=True)
+                row[own.allowed_token_ids] = False
+    bad_words = {
+        place: [list(word) for word in request.params["bad_words"]]
+        for place, request in enumerate(requests)
+        if request.params.get("bad_words")
+    }
+    neutral = all(
+        (own.repetition_penalty, own.frequency_penalty, own.presence_penalty) == (1, 0, 0)
+        for own in every
+    )
+    greedy = [own.temperature < 1e-5 for own in every]
+    longest = max(len(request.prompt) for request in requests)
+    prompts = [
+        request.prompt + [size] * (longest - len(request.prompt))  # the engine's padding
+        for request in requests
+    ]
+    counts = [own.top_k if 0 < own.top_k < size else size for own in every]
+    return engine.metadata.SamplingMetadata(
+        temperature=None if all(greedy) else torch.tensor([own.temperature for own in every]),
+        all_greedy=all(greedy),
+        all_random=not any(greedy),
+        top_p=torch.tensor([own.top_p for own in every])
+        if any(own.top_p < 1 for own in every)
+        else None,
+        top_k=torch.tensor(counts, dtype=torch.int32) if min(counts) < size else None,
+        generators=dict(generators),
+        max_num_logprobs=-1,
+        no_penalties=neutral,
+        prompt_token_ids=torch.tensor(prompts, dtype=torch.int64),
+        frequency_penalties=torch.tensor([own.frequency_penalty for own in every]),
+        presence_penalties=torch.tensor([own.presence_penalty for own in every]),
+        repetition_penalties=torch.tensor([own.repetition_penalty for own in every]),
+        output_token_ids=[request.output for request in requests],
+        spec_token_ids=[request.drafts for request in requests],
+        allowed_token_ids_mask=allowed,
+        bad_words_token_ids=bad_words,
+        logitsprocs=engine.state.LogitsProcessors(processors),
+    )
+
+
+class VllmSession:
+    """The functions with a selected profile."""
+
+    profiles: ClassVar = profiles_of(RULES) | {NAME, *_RACES} | _REPORTS
+
+    def __init__(self, profile: str) -> None:
+        self.profile = profile
+        vllm()
+
+    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
+        """Answer a request."""
+        try:
+            return self._answered(op, request)
+        except NotExpressibleError as error:
+            return Unsupported(str(error))
+        except ValueError as error:
+            return Refused("INVALID_PARAMETER", " ".join(str(error).split())[:300])
+
+    def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
+        if request.get("prompt_length", 0) > len(request.get("history", ())):
+            return Unsupported("needs the tokens of the prompt, not their number")
+        if op in RULES:
+            return Ok(self._one_step(op, [request])[0])
+        if op == "batch":
+            return self._batch(request)
+        if op == "draw" and self.profile in _RACES:
+            return self._race(request)
+        if self.profile != NAME and op in {"steps", "top_logprobs", "prompt_logprobs"}:
+            return self._in_order(request) if op == "steps" else self._reports(op, request)
+        if self.profile == NAME and op in {"chain", "distribution", "sample", "stat"}:
+            return Ok(self._whole(op, [request])[0])
+        if self.profile == NAME and op == "sequence":
+            return self._sequence(request)
+        return Unsupported(f"has no {op} by the rule {self.profile}")
+
+    def _race(self, request: Mapping[str, Any]) -> Answer:
+        """Draw a token with torch's exponential noise of given numbers."""
+        if "probs" not in request or "count" in request:
+            return Unsupported("only draws one token from probabilities")
+        row, numbers = row_of({"logits": request["probs"]}), unpack(request["uniforms"])
+        if not len(row) or not 0 < float(row.sum()) < inf or float(row.min()) < 0:
+            return Unsupported("does not check its probabilities")
+        if len(numbers) != len(row) or not all(0 < number < 1 for number in numbers):
+            return Unsupported("takes one random number above 0 and below 1 per token")
+        words = words_of([_RACES[self.profile](number) for number in numbers], len(row))
+        sampled = vllm().topk_topp_sampler.random_sample(row.unsqueeze(0), {0: generator_of(words)})
+        return Ok({"token": int(sampled)})
+
+    def _given(self, op: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a record's parameters under the engine's names."""
+        given = unpack_parameters(request["params"])
+        if self.profile == NAME:
+            return given
+        given = RULES[op].parameters(op, self.profile, given, request)
+        for name, (least, most) in _DOMAINS.items():
+            value = given.get(name)
+            if isinstance(value, int | float) and (most < value or 0 < value < least):
+                raise NotExpressibleError(f"only takes a {name} up to {most}")
+        return given
+
+    def _one_step(self, op: str, requests: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Answer questions about one step with one call, each a row of a tensor."""
+        import torch
+
+        rows = torch.stack([row_of(request, exact=op in FILTERS) for request in requests])
+        batch = [_requested(request, self._given(op, request)) for request in requests]
+        after = _stepped(op, rows, batch)
+        if op in FILTERS:
+            return [{"keep": kept_in(row)} for row in after]
+        return [{"logits": to_floats(row, "f32")} for row in after]
+
+    def _in_order(self, request: Mapping[str, Any]) -> Answer:
+        if "draw" in request:
+            return Unsupported("draws its own random numbers")
+        row, stages = self._steps(request)
+        return Ok({"keep": kept_in(row), "stages": stages})
+
+    def _steps(self, request: Mapping[str, Any]) -> "tuple[torch.Tensor, list[dict[str, Any]]]":
+        """Apply functions in the order of a question. Return the row, and what each one kept."""
+        rows, stages = row_of(request).unsqueeze(0), []
+        for one in request["steps"]:
+            op = one["step"]
+            if op not in RULES:
+                raise NotExpressibleError(f"has no {op}")
+            about = {**request, "logits": to_floats(rows[0], "f32"), "params": one["params"]}
+            rows = _stepped(op, rows, [_requested(request, self._given(op, about))])
+            stages.append({"step": op, "keep": kept_in(rows[0])})
+        return rows[0], stages
+
+    def _whole(self, op: str, requests: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Answer questions about the whole chain with one call."""
+        import torch
+
+        rows = torch.stack([row_of(request) for request in requests])
+        batch = [_requested(request, unpack_parameters(request["params"])) for request in requests]
+        generators = {}
+        if op == "sample":
+            greedy = [settings(one.params).temperature < 1e-5 for one in batch]
+            for place, request in enumerate(requests):
+                if not greedy[place]:
+                    numbers = [1 - number for number in unpack(request["uniforms"])]
+                    words = words_of(numbers, rows.shape[-1])
+                    generators[place] = generator_of(words)
+        seen: list[torch.Tensor] = []
+        engine, draw = vllm(), vllm().topk_topp_sampler.random_sample
+
+        def watched(shares: torch.Tensor, *others: Any) -> torch.Tensor:
+            seen.append(shares.clone())
+            found: torch.Tensor = draw(shares, *others)
+            return found
+
+        sampler = engine.sampler.Sampler(logprobs_mode="processed_logits")
+        with (
+            patch.object(engine.topk_topp_sampler, "random_sample", watched),
+            patch.object(engine.sampler, "LogprobsTensors", lambda _, logits, __: logits),
+        ):
+            torch.manual_seed(SEED)
+            found = sampler(rows, metadata_of(rows.shape[-1], batch, generators))
+        tokens, logits = found.sampled_token_ids.flatten().tolist(), found.logprobs_tensors
+        answers: list[dict[str, Any]] = []
+        for place, (request, token) in enumerate(zip(requests, tokens, strict=True)):
+            if op == "sample":
+                answers.append({"token": token})
+            elif op == "chain":
+                answers.append({"keep": kept_in(logits[place])})
+            else:
+                shares = seen[0][place] if seen else logits.new_zeros(logits.shape[-1])
+                if not seen:
+                    shares[token] = 1
+                answers.append(_law(op, shares, request))
+        return answers
+
+    def _batch(self, request: Mapping[str, Any]) -> Answer:
+        """Answer the rows of a batch with one call, if the engine takes them together."""
+        op, rows = request["op"], request["rows"]
+        is_whole = self.profile == NAME and op in {"chain", "distribution", "sample"}
+        if not is_whole and (op not in RULES or "layout" in request):
+            return Unsupported(f"cannot process batches of {op}")
+        if "vocab_size" in request:
+            size = request["vocab_size"]
+            name = "probs" if "probs" in rows[0] else "logits"
+            rows = [{**row, name: cut_floats(row[name], size)} for row in rows]
+        if len({len(row_of(row)) for row in rows}) > 1:
+            return Unsupported("needs one vocabulary for all rows of a batch")
+        found: list[dict[str, Any]] = []
+        for _ in range(request.get("calls", 1)):
+            found += self._whole(op, rows) if is_whole else self._one_step(op, rows)
+        return Ok({"rows": found})
+
+    def _sequence(self, request: Mapping[str, Any]) -> Answer:
+        """Answer calls in order. Each time the engine gets all accepted tokens."""
+        prompt, accepted = list(request["prompt"]), list[int]()
+        answers: list[int | None] = []
+        for call in request["calls"]:
+            answers.append(None)
+            if "sample" in call:
+                about = {"history": [*prompt, *accepted], "prompt_length": len(prompt)}
+                asked = {**call["sample"], **about, "params": request["params"]}
+                answers[-1] = self._whole("sample", [asked])[0]["token"]
+            elif "accept" in call:
+                accepted.append(call["accept"])
+            else:
+                accepted = accepted[: call.get("truncate", 0)]
+        return Ok({"answers": answers})
+
+    def _reports(self, op: str, request: Mapping[str, Any]) -> Answer:
+        """Return the log-probabilities of the best tokens, and of a token."""
+        if choices_of(op, self.profile) not in ({}, {"of": "processed"}):
+            return Unsupported(f"its {op} follows another rule")
+        settings({"logprobs": request["n"]})  # which checks the number
+        if op == "top_logprobs":
+            row = row_of(request, exact=False)
+            if self.profile != STANDARD:
+                row, _ = self._steps(request)
+            return Ok(_reported(row, request["n"], request["token"]))
+        places = list(zip(request["rows"], request["tokens"][1:], strict=False))
+        if len(places) + 1 != len(request["tokens"]):
+            return Unsupported("has a row for each token of a prompt")
+        rows = [
+            _reported(row_of({"logits": row}, exact=False), request["n"], token)
+            for row, token in places
+        ]
+        return Ok({"rows": [None, *rows]})
+
+
+def row_of(request: Mapping[str, Any], *, exact: bool = True) -> "torch.Tensor":
+    """Return the row of a question in 32 bits; `exact` means that the answer contains no floats.
+
+    Raises `NotExpressibleError` if that rounds the row, or would round the answer.
+    """
+    import torch
+
+    if "probs" in request:
+        row = logarithms(
+            request["probs"],
+            lambda row: torch.tensor(row).softmax(-1).tolist(),
+            lambda number: torch.tensor(number).item(),
+        )
+    else:
+        row = unpack(request["logits"])
+        if not exact and type_of(request["logits"]) != "f32":
+            raise NotExpressibleError(f"only has 32-bit rows, not {type_of(request['logits'])}")
+    try:
+        to_digits(row, "f32")
+    except FloatsError:
+        raise NotExpressibleError("only has 32-bit rows, which cannot represent this row") from None
+    return torch.tensor(row, dtype=torch.float32)
+
+
+def _requested(request: Mapping[str, Any], params: dict[str, Any]) -> Requested:
+    history, length = list(request.get("history", ())), request.get("prompt_length", 0)
+    return Requested(history[:length], history[length:], params)
+
+
+def _stepped(op: str, rows: "torch.Tensor", requests: Sequence[Requested]) -> "torch.Tensor":
+    """Return the rows after one step, with the engine's function for it."""
+    engine, rows = vllm(), rows.clone()
+    own = {"temperature", *FILTERS} & {op}
+    batch = metadata_of(
+        rows.shape[-1],
+        [replace(one, params=_only(one.params, own or one.params)) for one in requests],
+        {},
+    )
+    if op == "temperature":
+        if not batch.all_random:
+            raise NotExpressibleError("is greedy at this temperature")
+        rows = engine.sampler.Sampler.apply_temperature(rows, batch.temperature, all_random=True)
+    elif op == "min_p":
+        for processor in batch.logitsprocs.argmax_invariant:
+            rows = processor.apply(rows)
+    elif op in {"top_k", "top_p"}:
+        rows = engine.topk_topp_sampler.apply_top_k_top_p(rows, batch.top_k, batch.top_p)
+    else:
+        sampler = engine.sampler.Sampler()
+        rows = sampler.apply_logits_processors(rows, batch, predict_bonus_token=False)
+    return rows
+
+
+def _only(params: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    return {name: value for name, value in params.items() if name in names}
+
+
+def _law(op: str, shares: "torch.Tensor", request: Mapping[str, Any]) -> dict[str, Any]:
+    if op == "distribution":
+        return {"probs": to_floats(shares, type_of(request["logits"]))}
+    many = shares.expand(request["draws"], -1).clone()
+    counts = Counter(vllm().topk_topp_sampler.random_sample(many, {}).tolist())
+    return {"counts": [list(pair) for pair in sorted(counts.items())]}
+
+
+def _reported(row: "torch.Tensor", n: int, token: int) -> dict[str, Any]:
+    import torch
+
+    size, falling = len(row), sorted(row.tolist(), reverse=True)
+    if not 0 <= token < size or n > size:
+        raise NotExpressibleError("reports tokens that it drew, and no more than there are")
+    if 0 < n < size and falling[n - 1] == falling[n]:
+        raise NotExpressibleError("does not define which of equal tokens it reports")
+    sampler, one = vllm().sampler.Sampler, torch.tensor([token])
+    with patch.object(vllm().sampler, "LogprobsTensors", lambda *parts: parts):
+        shares = sampler.compute_logprobs(row.unsqueeze(0))
+        tokens, logprobs, ranks = sampler.gather_logprobs(shares, n, one)[:3]
+    found = dict(zip(tokens[0].tolist(), logprobs[0].tolist(), strict=True))
+    return {
+        "tokens": list(found),
+        "logprobs": pack(list(found.values()), "f32"),
+        "rank": int(ranks[0]),
+    }
