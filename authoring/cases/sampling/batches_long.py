@@ -452,7 +452,7 @@ def _own(op: str, number: int) -> dict[str, Any]:
     logits = [0.5 * place for place in (generator.below(3), 3 + generator.below(3), 7)]
     logits = logits[number % 3 :] + logits[: number % 3]
     row: dict[str, Any] = {"logits": pack(logits, "bf16" if op == "draw" else "f32")}
-    several = {
+    several: dict[str, Callable[[int], dict[str, Any]]] = {
         "draw": lambda step: {"uniforms": pack([step / 64])},
         "top_p": lambda step: {"params": pack_parameters({"p": step / 64})},
         "min_p": lambda step: {"params": pack_parameters({"m": step / 64})},

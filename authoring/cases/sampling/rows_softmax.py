@@ -64,7 +64,7 @@ ROWS: Final = (
     Row("f64-large", [1e308, 1e308, -1e308], "Logits near the end of 64 bits; the difference to the last one is beyond it.", (), "f64", [0.5, 0.5, 0.0]),
 )  # fmt: skip
 
-ROUNDED: Final = (
+ROUNDED: Final[Sequence[tuple[str, list[float], Type, str]]] = (
     ("bf16-rounded-up", [0.625, -1.25, 1.375, -0.75, 0.625, -1.375, -0.125, -1.625], "bf16", "Eight numbers of bfloat16, each nearer to the number above: cutting off the lower half of 32 bits gives others."),
     ("f16-rounded-up", [1.75, -2.5, -4.75, -4.25, 1.75, -4.75, 0.25, -4.625], "f16", "Eight numbers of binary16, each nearer to the number above."),
     ("f16-subnormal", [0.0, -9.625, 0.0, 1.0, -11.625, -12.0, -7.0, -9.0], "f16", "Some probabilities are subnormal in binary16: they are small, but not zero."),
@@ -125,8 +125,7 @@ def drafts() -> Iterator[SamplerDraft]:
 
 
 def _rounded() -> Iterator[SamplerDraft]:
-    for slug, row, of, why in ROUNDED:
-        dtype: Type = of
+    for slug, row, dtype, why in ROUNDED:
         for op, topic in (("softmax", SOFTMAX), ("logprobs", LOGPROBS)):
             flags = ("SixteenBit", *["Subnormal"] * slug.endswith("subnormal"))
             yield topic.case(
