@@ -1,8 +1,9 @@
 """Known differences: cases where an engine differs from the definition, with an explanation.
 
 They are listed in `known.toml`, each with an engine, case ids, the resulting status, a reason and
-a link. The list is strict. A listed case that passes is a failure (xpass). In a complete run, so
-is a pattern of ids by which no difference was seen. So the list cannot outlive the bugs in it.
+a link. The list is strict. A listed case that passes is a failure (xpass). In a complete run, a
+pattern of ids that matches no difference is a failure, too. So the list cannot outlive the bugs
+in it.
 """
 
 import re

@@ -1,13 +1,14 @@
 """Where the token counts of a text's parts add up, whatever the tokenizer is made of.
 
+The place between two characters l and r is a *safe cut* if
+
     count(x + y) = count(x) + count_after(l, y)
 
-for all texts x that end with the character l and all y that begins with r. Then the place between l
-and r is a *safe cut*. `count_after(l, y)` is the number of tokens that y adds to a text that ends
-with l. For most tokenizers it is `count(y)`. But some put a space in front of every text, and y is
-then not at the front. In any case it is count(l + y) - count(l), by the line above with l for x. As
-only two characters decide, nothing that comes later makes a safe cut unsafe. That is what lets a
-text grow.
+for all texts x that end with l and all y that begin with r. `count_after(l, y)` is the number of
+tokens that y adds to a text that ends with l. For most tokenizers it is `count(y)`. But some put a
+space in front of every text, and y is then not at the front. It always equals
+count(l + y) - count(l): put x = l in the formula. As only two characters decide, nothing that comes
+later makes a safe cut unsafe. That is what lets a text grow.
 
 How it is found
     Every component that can says what happens between two characters: its method `meeting` (see

@@ -21,7 +21,8 @@ What the source leaves open, and what it does unexpectedly
       it: an added token `é!` becomes a lone byte E9 and an exclamation mark, and `Ġfoo` loses its
       letter. (`Quirks.byte_level_maps_added_tokens`; a decoder sees strings and not which of
       them are added tokens, so the pipeline has to do otherwise.)
-    - `ByteFallback` decodes a run of byte tokens all or not at all, and reads `<0x+1>` as a byte.
+    - `ByteFallback`: if a run of byte tokens is not UTF-8 as a whole, each of its bytes becomes one
+      U+FFFD, even the valid ones. It reads `<0x+1>` as a byte.
 """
 
 import re

@@ -4,8 +4,8 @@
     the character, or what `errors` puts in their place.
 
 The rule is that of `to_bytes`: each *maximal part* of a character that cannot be one is replaced at
-once. An incomplete character is such a part when a byte arrives that does not continue it (which
-then begins anew), and at the end.
+once. An incomplete character is replaced when the next byte cannot continue it, or at the end. That
+next byte starts a new character.
 
 Source: The Unicode Standard 16.0, table 3-7 (which bytes may follow which) and section 3.9.6
 (U+FFFD substitution of maximal subparts).

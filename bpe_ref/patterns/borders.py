@@ -15,9 +15,9 @@ Why that suffices
     Matching tries paths through the graph in a fixed order and takes the first that succeeds. From
     any start in x, no path gets over the place, so the same paths are tried, with the same
     success, whether y is there or not. The exceptions are conditions that look at what follows:
-    `$`, `\b` and look-ahead. Their bodies are part of the graph, as if they consumed what they
-    look at: so there is an edge wherever they look at y. (`$` looks at any character.) From the
-    place on, the search goes on as it begins in y. Look-behind and `^` see no more than l.
+    `$`, `\b` and look-ahead. The graph treats them as if they consumed the characters that they
+    look at, so a place that they look across is never a border. (`$` looks at any character.)
+    From the place on, the search goes on as it begins in y. Look-behind and `^` see no more than l.
 
     Text without a match must not reach over the place either. If l alone, or r alone, always
     matches, then that character is in a match, so unmatched text ends or begins at the place.

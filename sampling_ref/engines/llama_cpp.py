@@ -143,11 +143,10 @@ LLAMA_CPP = Profile(
         Stage(
             "top_k",
             {"k": "top_k"},
-            # "lowest id" does not decide here: the order of "libstdc++" does, which keeps equals
-            # where std::partial_sort leaves them (see `llama_cpp_order`).
             {"ties": "lowest id", "zero": "error", "beyond": "all", "least": 1},
             off_if="top_k <= 0 or mirostat != 0",
             order="libstdc++",
+            note="Of equal tokens it keeps those that std::partial_sort leaves in front.",
             source=f"{SAMPLER}:321",
         ),
         Stage(

@@ -8,9 +8,9 @@ the value is a 32-bit float (then it is so rounded, and returned as the float it
     libstdcxx_double        64       n / 2**64, rounded           yes  no   no
     libstdcxx_float         32       n / 2**32, rounded           yes  no   yes
     mt19937_double          53       n / 2**53                    yes  no   no
-    numpy_double            53       n / 2**53                    yes  no   no
+    numpy_double            53 high  n / 2**53                    yes  no   no
     numpy_float             24       n / 2**24                    yes  no   yes
-    torch_cpu_double        53       n / 2**53                    yes  no   no
+    torch_cpu_double        53 low   n / 2**53                    yes  no   no
     torch_cpu_float         24       n / 2**24                    yes  no   yes
     curand_float            32       (n + 1/2) / 2**32, rounded   no   yes  yes
     torch_cuda_float        32       the same, 1 becomes 0        yes  no   yes
@@ -202,8 +202,8 @@ def exllamav2_float(uniform: float) -> float:
     """Return what exllamav2 makes of Python's `random.random()`: 0.9998 of it (32-bit float).
 
     Sums of 32-bit probabilities fall short of 1, and a number above all of them would take
-    the last token; so the last part of 2 in 10,000 goes to no number at all, and the tokens
-    there lose it.
+    the last token. So no number is above 0.9998, and tokens in the last 0.0002 of the running
+    sum are never drawn.
 
     >>> exllamav2_float(0.0), exllamav2_float(0.5) == 0.4999000132083893
     (0.0, True)

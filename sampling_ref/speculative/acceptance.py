@@ -15,9 +15,9 @@ law than the target, and nothing here can notice.
 The two papers and the engines differ in what follows.
 
 Equality
-    With u exactly p(x) / q(x) Leviathan accepts and Chen rejects. Random numbers here
-    include 0 and exclude 1, so rejecting is exact and accepting is not: u = 0 would
-    accept a token that the target makes impossible. So equality rejects by default.
+    With u exactly p(x) / q(x) Leviathan accepts and Chen rejects. Here u is in [0, 1), so that
+    rejecting gives exactly the probability p(x) / q(x). Accepting would let u = 0 accept a
+    token that the target makes impossible. So equality rejects by default.
 
 A token that the draft row makes impossible
     It cannot have been drawn, yet rounding and padding bring it about. "by ratio" takes

@@ -12,9 +12,9 @@ p-e-w, "DRY: A modern repetition penalty that reliably prevents looping", 2024
 
 Breakers
     A match never reaches back over a breaker: a token, or a sequence of tokens, that ends
-    what can be a repetition (a line break, the mark of a new speaker). The breaker that counts
-    is the one that begins last, of those that are complete in the history. If several begin
-    there, the longest counts. Matches may be as long as what
+    what can be a repetition (a line break, the mark of a new speaker). Only the
+    complete breaker that begins last in the history counts, and if several begin there, the
+    longest of them. Matches may be as long as what
     follows the breaker. So a short breaker inside a long one hides the long one: with the
     breakers `a b c` and `b`, the history `a b c d` is cut behind `b`, and two tokens are left.
 Breakers as next tokens

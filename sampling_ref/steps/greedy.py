@@ -10,8 +10,9 @@ Ties
 When
     Engines do this when the temperature is zero (mlx-lm, exllamav3, TensorRT-LLM's PyTorch
     sampler, vLLM's model runner 2), not positive (llama.cpp), below 1e-7 (candle, mistral.rs),
-    below 1e-6 (SGLang), below 1e-5 (vLLM) or below 0.01 (exllamav2). None of them is better:
-    a temperature of 1e-6 is greedy in vLLM and a division in llama.cpp.
+    below 1e-6 (SGLang), below 1e-5 (vLLM, which raises all between 0 and 0.01 to 0.01 before) or
+    below 0.01 (exllamav2). None of them is better: a temperature of 1e-8 is greedy in SGLang,
+    0.01 in vLLM, and a division in llama.cpp.
 Nothing possible
     A row that is all minus infinity has no most probable token: an error.
 """

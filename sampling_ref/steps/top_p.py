@@ -17,11 +17,11 @@ Boundary
     keeps one token more than "reach".
     "within": while the sum is at most p. The token that carries the sum across p is lost,
     so that usually less than p is kept; `least` keeps the first one nevertheless.
-    "fitting": the tokens are taken in the order they have, not sorted. While more than one is held
-    and their sum is more than p, the smallest leaves, of equals the first one.
-    So a later, smaller token may stay where a larger one had to leave: of 1/2, 1/4, 1/8,
-    1/8 with p = 5/8 the first and the last. exllamav2 does this with a heap. `ties` has no
-    say here.
+    "fitting": the tokens are taken in the order they have, not sorted. After each token, while the
+    sum is above p and more than one is held, the smallest is dropped, of equals the earliest. A
+    sum of exactly p drops nothing. So a later, smaller token may stay where a larger one had to
+    leave: of 1/2, 1/4, 1/8, 1/8 with p = 5/8 the first and the last. exllamav2 does this with a
+    heap. `ties` does not matter here.
 Walk
     "downwards", as described. "upwards", as programs do that sort the other way round: tokens
     are removed from the least probable one on, while the sum of the removed ones is at most
