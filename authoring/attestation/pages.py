@@ -16,7 +16,7 @@ import msgspec
 from authoring.attestation.engines import SAMPLERS, AttestationError
 from authoring.attestation.records_page import records_page
 from authoring.attestation.unconfirmed import unconfirmed_page
-from tokenref.catalogue import Catalogue
+from tokenref.catalogue import CANARY, Catalogue
 from tokenref.floats import TYPES, type_of
 from tokenref.known import Known
 from tokenref.record import Case
@@ -197,8 +197,9 @@ def _of_vocabulary(catalogue: Catalogue, name: str) -> Callable[[Case], bool]:
 
 
 def _counts(run: Run, wanted: Callable[[Case], bool]) -> list[int]:
-    """Return the number of such records, and how many ended how."""
-    statuses = [result.judgement.status for result in run.results if wanted(result.case)]
+    """Return the number of such records, canaries left out, and how many ended how."""
+    results = [result for result in run.results if not result.case.id.startswith(CANARY)]
+    statuses = [result.judgement.status for result in results if wanted(result.case)]
     counts = [sum(status in ended for status in statuses) for _, ended in _COUNTED]
     return [len(statuses), *counts]
 
