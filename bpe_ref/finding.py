@@ -11,6 +11,9 @@ Where a file is looked for, in this order
     5. The folder tokenref in the user's cache, which `tokenref vocabulary fetch` downloads to
        unless a folder is named (`default_folder`).
 
+A name that is not registered is also that of a tokenizer which this command downloaded to one of
+these folders (2 and 5): qwen3 is the file qwen3.tokenizer.json there.
+
 The first file found is the one that is read. If its sha256 is wrong, that is an error: the next
 place is not tried, for the wrong file would never be noticed.
 
@@ -20,12 +23,16 @@ Source of tiktoken's cache: openai/tiktoken 0.14.0, `tiktoken/load.py`.
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from bpe_ref.errors import UnknownVocabularyError, VocabularyFileError
 from bpe_ref.formats.files import read_unpacked
 from bpe_ref.formats.tiktoken import parse_tiktoken
 from bpe_ref.registry import REGISTRY, RegisteredVocabulary, registered
 from bpe_ref.vocabulary import Vocabulary, vocabulary_by_concatenation
+
+_FETCHED: Final = (".tokenizer.json", ".model", ".json")
+"""The endings of downloaded tokenizers, see `tokenref vocabulary fetch`."""
 
 
 def default_folder() -> Path:
@@ -56,6 +63,10 @@ def find(name: str) -> Path:
     if name and name not in REGISTRY and _exists(Path(name)):
         return Path(name)
     if name not in REGISTRY:
+        for folder in (*_named_folders(), _user_folder()):
+            for ending in _FETCHED:
+                if name and is_file(folder / f"{name}{ending}"):
+                    return folder / f"{name}{ending}"
         raise UnknownVocabularyError(
             f"there is no file {name!r}, and no vocabulary of that name; "
             f"there are tiny, {', '.join(REGISTRY)}"

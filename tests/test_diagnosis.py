@@ -334,6 +334,19 @@ def test_causes_that_the_records_cannot_distinguish_are_all_named() -> None:
     )
 
 
+def test_a_program_that_hangs_on_long_texts_is_not_called_quadratic() -> None:
+    seen = [
+        Result(case("short", "a" * 192), Judgement("pass"), 0.045),
+        Result(case("long", "a" * 254), Judgement("timeout"), 310),
+    ]
+    (found,) = diagnose(seen, Known([]))
+    assert (found.name, found.sentence) == (
+        "no answer",
+        "1 text of 254 or more characters got no answer in time, but one of 192 took only "
+        "4.5e-05 s",
+    )
+
+
 @pytest.mark.parametrize(("seconds", "is_named"), [(0.01, True), (0.2, True), (1.0, False)])
 def test_timeouts_on_long_texts_are_named_if_time_is_quadratic(
     seconds: float, is_named: bool

@@ -1,5 +1,6 @@
 """Claims about downloading vocabularies, against a real server on this machine."""
 
+import json
 import os
 import socket
 import sys
@@ -129,6 +130,18 @@ def test_without_a_folder_a_file_goes_to_the_folder_of_downloads(
 ) -> None:
     monkeypatch.setenv("TOKENREF_VOCABULARIES", str(tmp_path))
     assert fetch_vocabulary("cl100k_base") == tmp_path / "cl100k_base.tiktoken"
+
+
+def test_a_downloaded_tokenizer_is_found_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKENREF_VOCABULARIES", str(tmp_path))
+    with pytest.raises(UnknownVocabularyError, match="no vocabulary of that name"):
+        load("small")
+    model = {"type": "BPE", "vocab": {"a": 0}, "merges": []}
+    path = tmp_path / "small.tokenizer.json"
+    path.write_text(json.dumps({"model": model, "added_tokens": []}))
+    assert load("small").encode("aa") == [0, 0]
 
 
 @pytest.mark.parametrize("way", ["moved", "without-length"])

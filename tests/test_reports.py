@@ -684,6 +684,15 @@ def test_check_makes_the_same_reports(tmp_path: Path) -> None:
     assert refused.exit_code == 2
 
 
+def test_results_may_replace_the_ones_that_they_are_compared_with(tmp_path: Path) -> None:
+    path, selection = tmp_path / "r.jsonl", ("--id", "bpe/count/texts/*")
+    assert tokenref("check", "heap", *selection, "--json", path).exit_code == 0
+    path.write_text(path.read_text().replace('"heap"', '"greedy"'))
+    changed = tokenref("check", "greedy", *selection, "--json", path, "--only-changes", path)
+    assert changed.exit_code == 1
+    assert "new failure" in changed.output
+
+
 def test_an_old_run_that_proves_nothing_is_refused_before_anything_is_run(tmp_path: Path) -> None:
     (tmp_path / "old.jsonl").touch()
     result = tokenref("check", "no-such-engine", "--only-changes", tmp_path / "old.jsonl")

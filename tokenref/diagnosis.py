@@ -349,6 +349,12 @@ def too_slow(results: Iterable[Result]) -> Diagnosis | None:
     if waited < seconds * (shortest / longest) ** _ABOVE_LINEAR:
         return None
     texts = f"{len(late):,} texts" if len(late) > 1 else "1 text"
+    if waited > seconds * (2 * shortest / longest) ** _ABOVE_ANY:
+        sentence = (
+            f"{texts} of {shortest:,} or more characters got no answer in time, but one of "
+            f"{longest:,} took only {seconds:.2g} s"
+        )
+        return Diagnosis("no answer", sentence, [each.case.id for _, _, each in late])
     sentence = (
         f"Running time appears to be quadratic: {texts} of {shortest:,} or more characters took "
         f"too long, but one of {longest:,} only {seconds:.2g} s"
@@ -358,6 +364,10 @@ def too_slow(results: Iterable[Result]) -> Diagnosis | None:
 
 _ABOVE_LINEAR: Final = 1.4
 """The exponent from which growth is taken to be quadratic, because measured times are inexact."""
+
+_ABOVE_ANY: Final = 4
+"""The exponent above which a program hangs rather than being slow. The shorter of the texts that
+were answered may have taken the shortest time, so lengths are compared with half of the longest."""
 
 
 _LONGEST_GOT: Final = 2000

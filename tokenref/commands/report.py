@@ -1,7 +1,7 @@
 """`tokenref report`: show results that `check --json` wrote."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -105,7 +105,10 @@ def _wanted(html: Path | None, junit: Path | None, badge: Path | None, old: Path
     for path in (html, junit, badge):
         if path is not None:
             must_be_writable(path)
-    return Wanted(html, junit, badge, None if old is None else read_results(old))
+    if old is None:
+        return Wanted(html, junit, badge, None)
+    # Kept in memory, because the run may write its own results to the same path.
+    return Wanted(html, junit, badge, replace(read_results(old), data=old.read_bytes()))
 
 
 report_options: Final = options_as(
