@@ -7,7 +7,8 @@ Improper tokens
 Dead tokens
     do not encode to themselves: no merging ever makes them. They can still be reached where a piece
     that is a token is taken whole. Of a model that does not merge bytes (`audit_model`), a dead
-    token is one whose string does not become that token.
+    token is one whose string does not become that token. Added tokens are not dead: they are
+    found before the model sees the text.
 Holes
     are ids below the highest one that belong to no token, special or not.
 Missing bytes
@@ -105,13 +106,14 @@ def audit_model(model: Model, added: Iterable[TokenId], rank_of: Mapping[TokenId
     """
     splits: dict[TokenId, Pair] = {}
     dead: list[TokenId] = []
+    found = frozenset(added)
     for token, string in model.strings.items():
         try:
             steps = model.steps(string)
         except SymbolError:
             steps = [[]]
         if steps[-1] != [token]:
-            dead.append(token)
+            dead += [token] if token not in found else []
         elif len(steps) > 1 and len(steps[-2]) == _PARTS:
             splits[token] = (steps[-2][0], steps[-2][1])
     first = min(rank_of.values(), default=0)
@@ -120,7 +122,7 @@ def audit_model(model: Model, added: Iterable[TokenId], rank_of: Mapping[TokenId
         for token, parts in splits.items()
         if max(rank_of.get(part, first) for part in parts) > rank_of.get(token, first)
     ]
-    return _audit(splits, dead, improper, {*model.strings, *added}, None, rank_of)
+    return _audit(splits, dead, improper, {*model.strings, *found}, None, rank_of)
 
 
 def _audit(

@@ -3,9 +3,10 @@
 from hypothesis import given
 
 from bpe_ref import Vocabulary, vocabulary_by_concatenation, vocabulary_by_pair
-from bpe_ref.auditing import audit
+from bpe_ref.auditing import audit, audit_model
 from bpe_ref.encoders.naive import encode_naive
 from bpe_ref.errors import SymbolError
+from bpe_ref.models.bpe import BPE
 from bpe_ref.vocabulary.compatibility import split_by_definition
 from bpe_ref.vocabulary.merges import ByConcatenation, TokenId
 from tests.strategies import examples, vocabularies, vocabularies_by_concatenation
@@ -115,3 +116,9 @@ def test_a_token_like_that_of_llama_3_is_improper_because_its_last_merge_needs_a
         {b".": 0, b":": 1, b".:": 4, b":.": 5, b".:.:": 2, b".:.": 3}
     )
     assert audit(other).improper_tokens == (2, 3)
+
+
+def test_a_token_that_is_also_an_added_one_is_not_dead() -> None:
+    model = BPE({"a": 0, "<": 1, "<s>": 2, "aa": 3}, [])
+    assert audit_model(model, (2,), {}).dead_tokens == (3,)
+    assert audit_model(model, (), {}).dead_tokens == (2, 3)

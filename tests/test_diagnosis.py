@@ -340,10 +340,9 @@ def test_a_program_that_hangs_on_long_texts_is_not_called_quadratic() -> None:
         Result(case("long", "a" * 254), Judgement("timeout"), 310),
     ]
     (found,) = diagnose(seen, Known([]))
-    assert (found.name, found.sentence) == (
-        "no answer",
-        "1 text of 254 or more characters got no answer in time, but one of 192 took only "
-        "4.5e-05 s",
+    assert found.name == "no answer"
+    assert found.sentence == (
+        "1 text of 254 or more characters got no answer in time, but one of 192 took only 4.5e-05 s"
     )
 
 
