@@ -465,7 +465,7 @@ def fastest(vocabulary: str, text: str, length: int, rounds: int) -> Numbers:
             encoders[engine.name] = partial(engine.encode, opened, added=False)
     with suppress(ImportError):
         session: Any = WordchipperEngine("any").load(known, vocabulary)
-        encoders["wordchipper"] = session.encoding.encode_ordinary
+        encoders["wordchipper"] = session.encode
     parts = parts_of(text, length)
     found: Numbers = {}
     for name, encode in encoders.items():

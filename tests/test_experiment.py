@@ -25,7 +25,6 @@ from sampling_ref.steps.repetition_penalty import repetition_penalty
 from tokenref.cli import main
 from tokenref.experiment import (
     CANDIDATES,
-    ORDER,
     PROMPT,
     TEMPERATURES,
     TOP_K,
@@ -33,12 +32,11 @@ from tokenref.experiment import (
     Part,
     Plan,
     drawn,
-    model,
     penalties,
     prompt,
     read_results,
-    training_text,
 )
+from tokenref.small_model import ORDER, model, training_text
 
 ROOT: Final = Path(__file__).parent.parent
 BOOK: Final = ROOT / "docs" / "book"

@@ -367,7 +367,7 @@ def test_no_question_has_more_rows_in_one_call_than_the_option_allows() -> None:
                 asked = case["in"]["rows"]
                 rows[message["op"]].add(asked if message["op"] == "stat_batch" else len(asked))
         assert max(rows["batch"] | rows["stat_batch"]) <= int(most)
-    assert (max(rows["batch"]), max(rows["stat_batch"])) == (33, 33)
+    assert (max(rows["batch"]), max(rows["stat_batch"])) == (36, 33)
     none = tokenref("export", "--op", "stat_batch", "--rows-at-most", "1")
     assert "matches none of the" in none.stderr
     assert "--op stat_batch --rows-at-most 1" in none.stderr

@@ -19,7 +19,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache, partial
-from importlib.resources import files
 from itertools import accumulate
 from math import exp
 from pathlib import Path
@@ -30,41 +29,13 @@ from typing import Final, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
-from bpe_ref import TokenId, Tokenizer, load
-from sampling_ref.generation.ngrams import NgramModel
+from bpe_ref import TokenId
 from sampling_ref.generation.repetition import is_degenerate
 from sampling_ref.lz.changes import Change
 from sampling_ref.lz.variants import VARIANTS, lz_changes
 from sampling_ref.steps.dry import log_limit
 from tokenref.errors import InputError
-
-ORDER: Final = 4
-
-
-@cache
-def tokenizer() -> Tokenizer:
-    """Return the embedded tokenizer, whose tokens the model knows."""
-    return load("tiny")
-
-
-@cache
-def training_text() -> tuple[int, tuple[TokenId, ...]]:
-    """Return the size of the embedded vocabulary, and the tokens of the text it was trained on."""
-    corpus = files("bpe_ref.data").joinpath("tiny_corpus.txt").read_text(encoding="utf-8")
-    return len(tokenizer().vocab), tuple(tokenizer().encode(corpus))
-
-
-@cache
-def model() -> NgramModel:
-    """Return the model.
-
-    >>> tokens, _ = model().likeliest(tokenizer().encode(", the"), 1)
-    >>> tokenizer().decode(tokens)
-    ' tokens'
-    """
-    size, text = training_text()
-    return NgramModel(text, size, ORDER)
-
+from tokenref.small_model import ORDER, model, training_text
 
 CANDIDATES: Final = 64
 PROMPT: Final = 16
@@ -234,7 +205,7 @@ def penalties(size: int) -> Mapping[str, Callable[[Tokens], Penalty]]:
 def prompt(number: int, of: int) -> tuple[TokenId, ...]:
     """Return one of equally spaced prompts from the training text.
 
-    >>> from tokenref.experiment import tokenizer
+    >>> from tokenref.small_model import tokenizer
     >>> tokenizer().decode(prompt(0, of=2))
     'A token is a piece of text that a model reads at once.'
     """

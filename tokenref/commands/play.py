@@ -304,7 +304,7 @@ def number_of(asked: Asked, name: str, kind: Callable[[str], Number]) -> Number:
 
 def penalties_view(asked: Asked) -> str:
     """Return a text with window and match of the LZ penalty, and how it changes the next token."""
-    from tokenref.experiment import model, tokenizer
+    from tokenref.small_model import model, tokenizer
 
     strength = number_of(asked, "strength", float)
     if not 0 <= strength <= MOST_STRENGTH:

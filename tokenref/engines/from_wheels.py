@@ -16,7 +16,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from functools import cache
-from importlib.abc import Loader, MetaPathFinder
+from importlib.abc import InspectLoader, Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -114,6 +114,16 @@ class StandIn(ModuleType):
         return Nothing()
 
 
+class _Source(InspectLoader):
+    """Loads a module from its source."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+
+    def get_source(self, fullname: str) -> str:
+        return self._source
+
+
 class FromWheel(MetaPathFinder, Loader):
     """Imports a package: some modules from their source in a wheel, all others as stand-ins."""
 
@@ -144,8 +154,7 @@ class FromWheel(MetaPathFinder, Loader):
             base = module.__name__.replace(".", "/")
             names = self._archive.namelist()
             file = f"{base}.py" if f"{base}.py" in names else f"{base}/__init__.py"
-            code = compile(self._archive.read(file), f"{self._package}.whl/{file}", "exec")
-            exec(code, vars(module))  # noqa: S102 - the engine's own code is the point
+            _Source(self._archive.read(file).decode()).exec_module(module)
 
     def functions(self, file: str, *names: str) -> dict[str, Any]:
         """Return single functions of a file that cannot be run as a whole."""
@@ -155,9 +164,10 @@ class FromWheel(MetaPathFinder, Loader):
         tree.body = [node for node in tree.body if getattr(node, "name", None) in names]
         future = ast.parse("from __future__ import annotations")
         tree.body = [*future.body, *tree.body]
-        found: dict[str, Any] = {"torch": torch}
-        exec(compile(tree, file, "exec"), found)  # noqa: S102 - as above
-        return {name: found[name] for name in names}
+        module = ModuleType(file)
+        vars(module)["torch"] = torch
+        _Source(ast.unparse(tree)).exec_module(module)
+        return {name: getattr(module, name) for name in names}
 
 
 @contextmanager

@@ -1,0 +1,38 @@
+"""A language model that needs no GPU: an n-gram model of the text of the embedded vocabulary.
+
+It needs no package besides the references, so that it also runs in a browser.
+"""
+
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+from bpe_ref import TokenId, Tokenizer, load
+from sampling_ref.generation.ngrams import NgramModel
+
+ORDER: Final = 4
+
+
+@cache
+def tokenizer() -> Tokenizer:
+    """Return the embedded tokenizer, whose tokens the model knows."""
+    return load("tiny")
+
+
+@cache
+def training_text() -> tuple[int, tuple[TokenId, ...]]:
+    """Return the size of the embedded vocabulary, and the tokens of the text it was trained on."""
+    corpus = files("bpe_ref.data").joinpath("tiny_corpus.txt").read_text(encoding="utf-8")
+    return len(tokenizer().vocab), tuple(tokenizer().encode(corpus))
+
+
+@cache
+def model() -> NgramModel:
+    """Return the model.
+
+    >>> tokens, _ = model().likeliest(tokenizer().encode(", the"), 1)
+    >>> tokenizer().decode(tokens)
+    ' tokens'
+    """
+    size, text = training_text()
+    return NgramModel(text, size, ORDER)
