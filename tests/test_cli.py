@@ -84,7 +84,7 @@ def test_a_failure_shows_why_where_and_how_to_see_it_again() -> None:
     assert again is not None
     rerun = tokenref(*again[1].split())
     assert rerun.exit_code == 1
-    assert "1 failures" in rerun.output
+    assert "1 failure\n" in rerun.output
 
 
 def test_engines_can_be_named_together_and_one_failure_is_a_failure() -> None:

@@ -251,7 +251,8 @@ def _print_failures(console: Console, summary: Summary, names: Mapping[str, str]
     failed = summary.count(*FAILURES)
     if not failed:
         return
-    print_line(console, f"{name}: {failed:,} failures", "bold red", above="\n")
+    failures = "1 failure" if failed == 1 else f"{failed:,} failures"
+    print_line(console, f"{name}: {failures}", "bold red", above="\n")
     for cause, sentence in sums.causes.items():
         print_line(console, f"{sentence}. The smallest:", "bold", above="\n")
         _print_failure(console, summary, summary.failures(cause)[0], names)
