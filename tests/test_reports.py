@@ -8,7 +8,7 @@ from base64 import b64decode, b64encode
 from collections import Counter
 from hashlib import sha256
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 from zlib import decompress
 
 import msgspec
@@ -16,6 +16,7 @@ import pytest
 from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.console import Console
 
 from tests.results_files import catalogue, line, record, whole, write
 from tokenref.catalogue import open_catalogue
@@ -38,7 +39,7 @@ from tokenref.reports.results import (
     dump_report,
     read_results,
 )
-from tokenref.reports.terminal import Change, changes, notes
+from tokenref.reports.terminal import Change, Summary, _print_skipped, changes, notes
 from tokenref.runner import Run
 from tokenref.verdicts import Judgement, Status
 
@@ -722,3 +723,23 @@ def test_markup_and_escapes_of_an_engine_do_nothing_in_a_terminal(tmp_path: Path
 def test_sums_of_an_engine_line_may_name_incidents_and_restarts() -> None:
     sums = EngineLine(engine="e", statuses={}, trouble=[], stale=[], exit=0)
     assert (sums.incidents, sums.restarts) == ([], 0)
+
+
+def test_reasons_for_skipped_cases_have_a_line_each_and_are_cut() -> None:
+    sums: Any = None
+    summary = Summary(EngineEntry(name="mine", version="1"), sums, {})
+    summary.skipped.update(
+        {"no f64": 9, "has no pattern " + "x y " * 50: 2, "a": 1, "b": 1, "c": 1, "d": 4}
+    )
+    with (console := Console(width=200)).capture() as captured:
+        _print_skipped(console, summary)
+    assert captured.get().splitlines() == [
+        "",
+        "mine skipped",
+        "  9: no f64",
+        "  4: d",
+        f"  2: has no pattern {'x y ' * 13}...",
+        "  1: a",
+        "  1: b",
+        "  1: other reasons, see --json FILE",
+    ]

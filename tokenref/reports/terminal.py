@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
+from textwrap import shorten
 from typing import Final, Literal, TypeAlias
 
 import msgspec
@@ -122,6 +123,7 @@ def summaries_of_files(files: Sequence[Results], records: Mapping[str, Case]) ->
 # ---- printing
 
 _WIDEST_QUESTION: Final = 100
+_WIDEST_REASON: Final = 70
 
 _KNOWN: Final = (
     "known: known differences, that is, wrong answers on the list that docs/differences.md shows "
@@ -203,14 +205,19 @@ _MOST_REASONS: Final = 5
 
 
 def _print_skipped(console: Console, summary: Summary) -> None:
-    """Print the most frequent reasons for which an engine skipped cases."""
+    """Print the most frequent reasons for which an engine skipped cases, each on a line."""
     reasons = summary.skipped.most_common()
-    shown = [f"{reason} ({count:,})" for reason, count in reasons[:_MOST_REASONS]]
+    shown = [
+        (shorten(reason, _WIDEST_REASON, placeholder=" ..."), count)
+        for reason, count in reasons[:_MOST_REASONS]
+    ]
     rest = sum(count for _, count in reasons[_MOST_REASONS:])
     if rest:
-        shown.append(f"other reasons ({rest:,}; see --json FILE)")
+        shown.append(("other reasons, see --json FILE", rest))
     if shown:
-        print_line(console, f"{summary.entry.name} skipped: {'; '.join(shown)}", "dim", above="\n")
+        print_line(console, f"{summary.entry.name} skipped", "dim", above="\n")
+    for reason, count in shown:
+        print_line(console, f"  {count:,}: {reason}", "dim")
 
 
 def _add_engine(table: Table, summary: Summary, columns: Mapping[Status, Look]) -> None:
