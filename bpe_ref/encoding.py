@@ -266,6 +266,6 @@ def _join(parts: Sequence[Encoding], *, growing_offsets: bool) -> Encoding:
 def _with_ranges(
     ranges: Iterable[tuple[int, int, int]], more: Iterable[tuple[int, int, int]]
 ) -> tuple[tuple[int, int, int], ...]:
-    """Return the ranges with those of `more` added, or put in the place of the same text's."""
+    """Return the ranges with those of `more` added, which replace those of the same text."""
     by_text = {row[0]: row for row in (*ranges, *more)}
     return tuple(by_text[text] for text in sorted(by_text))

@@ -30,7 +30,7 @@ Why it may stop before the end of the text
     more than n tokens. Without safe cuts and without such a bound every place is tried.
 
     Where a `window` is known (see `longest`), a few places are enough however long the word is: any
-    place that fits, found by halving, and from there on until so many in a row do not fit.
+    place that fits, found by halving, and the places after it until `window` in a row do not fit.
 """
 
 from bisect import bisect_left, bisect_right

@@ -152,7 +152,7 @@ class ByteFallback:
     """What becomes of bytes that are not UTF-8. No field of the format: see `with_errors`."""
 
     def decode_chain(self, tokens: Sequence[str]) -> list[str]:
-        """Return the list with a text in the place of each run of byte tokens."""
+        """Return the list, in which each run of byte tokens is replaced by its text."""
         bytes_ = {token: self.byte_of(token) for token in set(tokens) if token[:1] == "<"}
         chain: list[str] = []
         run = bytearray()

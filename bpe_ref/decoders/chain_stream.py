@@ -227,7 +227,7 @@ class _Runs(Step):
 
     def push(self, string: str) -> list[str]:
         self._run.append(string)
-        # what is no byte token ends the run, and is as it was behind it
+        # another token ends the run and follows it unchanged
         return self.finish() if self._decoder.byte_of(string) is None else []
 
     def finish(self) -> list[str]:

@@ -11,7 +11,7 @@ were type names may leave out some of these; those are recognised by their field
 Where the engine differs
     It ignores fields that it does not know. Where a post-processor or a decoder lacks a field of
     its type, the engine tries the other types, so that a `RobertaProcessing` without `trim_offsets`
-    becomes a `BertProcessing`. It also takes a list in the place of some objects. All of these are
+    becomes a `BertProcessing`. It also takes a list instead of some objects. All of these are
     errors here.
 """
 

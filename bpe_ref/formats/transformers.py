@@ -494,7 +494,7 @@ def _added_token(node: Node) -> AddedToken:
 
 
 def _filled(described: Any, values: Mapping[str, Any]) -> Any:
-    """Return a JSON value with the settings in the place of their names."""
+    """Return a JSON value in which names are replaced by the settings."""
     if isinstance(described, dict):
         return {key: _filled(value, values) for key, value in described.items()}
     if isinstance(described, list):

@@ -44,7 +44,7 @@ The bound of the delay
     with an overhang of d bytes, the row behind goes on with a token that fits after its last one
     and agrees with the overhang:
 
-        shorter than d: it stays behind; so many more bytes are delayed.
+        shorter than d: it stays behind, and that many more bytes are delayed.
         longer than d: it is ahead now; d more bytes are delayed.
         just d: the rows meet, so one byte before that the delay ends.
 
@@ -137,7 +137,7 @@ class EagerEncoder:
         """Take one more byte; return the tokens that are certain now and were not before.
 
         Raises `SymbolError` for a byte that the vocabulary lacks, and
-        `ParameterError` for what is no byte. The encoder is then as it was before.
+        `ParameterError` unless the value is a byte. The encoder is then as it was before.
         """
         if type(byte) is not int or not 0 <= byte <= 0xFF:
             raise ParameterError("byte", byte, "must be an int from 0 to 255")

@@ -170,7 +170,7 @@ class _GrowingEncoder:
                 state = self._falls[state]
                 found = steps.get(state * KEYS + byte)
             letters.append(byte)
-        except (TypeError, ValueError):  # what is no byte leads from no state to another
+        except (TypeError, ValueError):  # something that is not a byte leads to no state
             raise_for_byte(byte, self._place())
         lengths, tokens, known = self._lengths, self._tokens, self._known
         token = self._ends[found]

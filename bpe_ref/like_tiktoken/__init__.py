@@ -1,4 +1,4 @@
-"""The reference under tiktoken's names: put it in the place of the engine by changing an import.
+"""The reference under tiktoken's names: replace the engine by changing one import.
 
     import bpe_ref.like_tiktoken as tiktoken
 

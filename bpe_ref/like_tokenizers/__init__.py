@@ -1,7 +1,7 @@
 """A facade shaped like the Python package `tokenizers` 0.23.3.
 
 Change `import tokenizers` to `import bpe_ref.like_tokenizers as tokenizers`, and the reference
-stands in the place of the library: `Tokenizer`, `Encoding`, `AddedToken`, `Regex`, and the
+replaces the library: `Tokenizer`, `Encoding`, `AddedToken`, `Regex`, and the
 components in `models`, `normalizers`, `pre_tokenizers`, `processors` and `decoders`.
 
 Where it differs

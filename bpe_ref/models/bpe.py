@@ -185,7 +185,7 @@ class BPE(WithoutTables):
         return self._covering(ids, lengths)
 
     def _covering(self, ids: Sequence[TokenId], lengths: Sequence[int]) -> list[Token]:
-        """Return the tokens that cover so many bytes each, one after the other."""
+        """Return consecutive tokens, each of which covers the given number of bytes."""
         ends = list(accumulate(lengths, initial=0))
         strings = map(self.strings.__getitem__, ids)
         return list(map(Token, ids, strings, ends, islice(ends, 1, None)))

@@ -1,8 +1,8 @@
-"""`Prepend` and `Replace`: text is put before the text, or in the place of each match.
+"""`Prepend` and `Replace`: text is put before the text, or replaces each match.
 
 Definition
     `Prepend` puts its text before a text that is not empty; what it puts there stands for what the
-    first character stands for. `Replace` puts `content` in the place of each match of `pattern`; it
+    first character stands for. `Replace` puts `content` instead of each match of `pattern`; it
     stands for what the character before the match's end stands for, which is the last one matched,
     or if the match is empty the one before it.
 
@@ -73,7 +73,7 @@ class Prepend:
 
 @dataclass(frozen=True)
 class Replace:
-    r"""Puts text in the place of each match.
+    r"""Replaces each match by a text.
 
     Raises `PatternError` when it normalizes with an expression that cannot be used, or that takes
     too long.

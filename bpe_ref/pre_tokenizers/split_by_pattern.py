@@ -3,7 +3,8 @@
 Definition
     `Split` finds the matches of `pattern`, a text or a regular expression, in the piece and cuts
     with `behavior` (`splitting`), matches and stretches exchanged if `invert`.
-    `CharDelimiterSplit` cuts at one character and drops it, `FixedLength` every so many characters.
+    `CharDelimiterSplit` cuts at one character and drops it, `FixedLength` after every `length`
+    characters.
 
 Source: pre_tokenizers/split.rs, delimiter.rs and fixed_length.rs of Hugging Face tokenizers 0.23.3.
 
