@@ -450,6 +450,7 @@ def fastest(vocabulary: str, text: str, length: int, rounds: int) -> Numbers:
     The text is in parts, encoded again and again by one call each. The time of all threads counts.
     What is not installed is left out.
     """
+    from tokenref.answers import Unsupported
     from tokenref.engines.gigatoken import GigatokenEngine
     from tokenref.engines.iree_tokenizer import IreeTokenizerEngine
     from tokenref.engines.wordchipper import WordchipperEngine
@@ -462,7 +463,8 @@ def fastest(vocabulary: str, text: str, length: int, rounds: int) -> Numbers:
     for engine in (GigatokenEngine("any"), IreeTokenizerEngine("any")):
         with suppress(ImportError):
             opened = engine.load(known, vocabulary).tokenizer(frozenset())
-            encoders[engine.name] = partial(engine.encode, opened, added=False)
+            if not isinstance(opened, Unsupported):  # it is not installed
+                encoders[engine.name] = partial(engine.encode, opened, added=False)
     with suppress(ImportError):
         session: Any = WordchipperEngine("any").load(known, vocabulary)
         encoders["wordchipper"] = session.encode
