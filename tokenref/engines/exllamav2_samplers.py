@@ -28,9 +28,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from tokenref.answers import Answer, Ok, Unsupported
 from tokenref.engines.from_wheels import exllamav2, wheel
-from tokenref.engines.own_rules import NotExpressibleError, OwnRule, check_shares, profiles_of
+from tokenref.engines.own_rules import (
+    NotExpressibleError,
+    OwnRule,
+    check_shares,
+    profiles_of,
+    row_in_32_bits,
+)
 from tokenref.engines.torch_draws import kept_in, to_floats
-from tokenref.floats import FloatsError, pack, to_digits, type_of, unpack
+from tokenref.floats import pack, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import STANDARD, rule_name
 
@@ -281,15 +287,7 @@ def row_of(request: Mapping[str, Any], *, exact: bool = True) -> "torch.Tensor":
     """Return the row of a question in 32 bits; `exact` means that the answer contains no floats."""
     import torch
 
-    given = request["probs"] if "probs" in request else request["logits"]
-    row = unpack(given)
-    if not exact and type_of(given) != "f32":
-        raise NotExpressibleError(f"only has 32-bit rows, not {type_of(given)}")
-    try:
-        to_digits(row, "f32")
-    except FloatsError:
-        raise NotExpressibleError("only has 32-bit rows, which cannot represent this row") from None
-    return torch.tensor(row, dtype=torch.float32)
+    return torch.tensor(row_in_32_bits(request, exact=exact), dtype=torch.float32)
 
 
 def _called(

@@ -18,7 +18,7 @@ from itertools import pairwise
 from math import exp, inf, isfinite, log, nextafter
 from typing import Any, Final
 
-from tokenref.floats import unpack
+from tokenref.floats import FloatsError, to_digits, type_of, unpack
 from tokenref.rules import all_choices, choices_of, rule_names
 
 _ERROR: Final = 1e-6
@@ -229,3 +229,38 @@ def check_shares(row: Any, shares: Any, cut: int | None) -> None:
         falling = sorted(shares.tolist(), reverse=True)
         if falling[cut - 1] == falling[cut]:
             raise NotExpressibleError("does not define which of equal probabilities it keeps")
+
+
+def row_in_32_bits(request: Mapping[str, Any], *, exact: bool = True) -> list[float]:
+    """Return the row of a question for an engine with 32-bit rows only.
+
+    `exact` means that the answer contains no floats. Raises `NotExpressibleError` if 32 bits
+    would round the row, or the answer.
+    """
+    given = request["probs"] if "probs" in request else request["logits"]
+    row: list[float] = unpack(given)
+    if not exact and type_of(given) != "f32":
+        raise NotExpressibleError(f"only has 32-bit rows, not {type_of(given)}")
+    try:
+        to_digits(row, "f32")
+    except FloatsError:
+        raise NotExpressibleError("only has 32-bit rows, which cannot represent this row") from None
+    return row
+
+
+def answers_in_order(
+    request: Mapping[str, Any], sample: Callable[[dict[str, Any]], int]
+) -> list[int | None]:
+    """Return the answers of a sequence, for an engine that gets all accepted tokens each time."""
+    prompt, accepted = list(request["prompt"]), list[int]()
+    answers: list[int | None] = []
+    for call in request["calls"]:
+        answers.append(None)
+        if "sample" in call:
+            about = {"history": [*prompt, *accepted], "prompt_length": len(prompt)}
+            answers[-1] = sample({**call["sample"], **about, "params": request["params"]})
+        elif "accept" in call:
+            accepted.append(call["accept"])
+        else:
+            accepted = accepted[: call.get("truncate", 0)]
+    return answers

@@ -21,9 +21,16 @@ from unittest.mock import patch
 
 from tokenref.answers import Answer, Ok, Refused, Unsupported
 from tokenref.engines.from_wheels import sglang
-from tokenref.engines.own_rules import NotExpressibleError, OwnRule, check_shares, profiles_of
+from tokenref.engines.own_rules import (
+    NotExpressibleError,
+    OwnRule,
+    answers_in_order,
+    check_shares,
+    profiles_of,
+    row_in_32_bits,
+)
 from tokenref.engines.torch_draws import generator_of, kept_in, refused, to_floats, words_of
-from tokenref.floats import FloatsError, to_digits, type_of, unpack
+from tokenref.floats import unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import STANDARD, rule_name
 
@@ -252,34 +259,14 @@ class SglangSession:
         return Ok({"rows": found})
 
     def _sequence(self, request: Mapping[str, Any]) -> Answer:
-        """Answer calls in order. Each time the engine gets all accepted tokens."""
-        prompt, accepted = list(request["prompt"]), list[int]()
-        answers: list[int | None] = []
-        for call in request["calls"]:
-            answers.append(None)
-            if "sample" in call:
-                about = {"history": [*prompt, *accepted], "prompt_length": len(prompt)}
-                asked = {**call["sample"], **about, "params": request["params"]}
-                answers[-1] = self._whole("sample", [asked])[0]["token"]
-            elif "accept" in call:
-                accepted.append(call["accept"])
-            else:
-                accepted = accepted[: call.get("truncate", 0)]
+        answers = answers_in_order(request, lambda each: self._whole("sample", [each])[0]["token"])
         return Ok({"answers": answers})
 
 
 def _row(request: Mapping[str, Any], *, exact: bool = True) -> "torch.Tensor":
     import torch
 
-    given = request["probs"] if "probs" in request else request["logits"]
-    row = unpack(given)
-    if not exact and type_of(given) != "f32":
-        raise NotExpressibleError(f"only has 32-bit rows, not {type_of(given)}")
-    try:
-        to_digits(row, "f32")
-    except FloatsError:
-        raise NotExpressibleError("only has 32-bit rows, which cannot represent this row") from None
-    return torch.tensor(row, dtype=torch.float32)
+    return torch.tensor(row_in_32_bits(request, exact=exact), dtype=torch.float32)
 
 
 def _filtered(weights: "torch.Tensor", params: Mapping[str, Any]) -> "torch.Tensor":

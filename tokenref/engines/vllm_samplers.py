@@ -23,7 +23,13 @@ from unittest.mock import patch
 
 from tokenref.answers import Answer, Ok, Refused, Unsupported
 from tokenref.engines.from_wheels import vllm
-from tokenref.engines.own_rules import NotExpressibleError, OwnRule, logarithms, profiles_of
+from tokenref.engines.own_rules import (
+    NotExpressibleError,
+    OwnRule,
+    answers_in_order,
+    logarithms,
+    profiles_of,
+)
 from tokenref.engines.torch_draws import generator_of, kept_in, to_floats, words_of
 from tokenref.floats import FloatsError, cut_floats, pack, to_digits, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
@@ -315,19 +321,7 @@ class VllmSession:
         return Ok({"rows": found})
 
     def _sequence(self, request: Mapping[str, Any]) -> Answer:
-        """Answer calls in order. Each time the engine gets all accepted tokens."""
-        prompt, accepted = list(request["prompt"]), list[int]()
-        answers: list[int | None] = []
-        for call in request["calls"]:
-            answers.append(None)
-            if "sample" in call:
-                about = {"history": [*prompt, *accepted], "prompt_length": len(prompt)}
-                asked = {**call["sample"], **about, "params": request["params"]}
-                answers[-1] = self._whole("sample", [asked])[0]["token"]
-            elif "accept" in call:
-                accepted.append(call["accept"])
-            else:
-                accepted = accepted[: call.get("truncate", 0)]
+        answers = answers_in_order(request, lambda each: self._whole("sample", [each])[0]["token"])
         return Ok({"answers": answers})
 
     def _reports(self, op: str, request: Mapping[str, Any]) -> Answer:
