@@ -18,6 +18,7 @@ from itertools import pairwise
 from math import exp, inf, isfinite, log, nextafter
 from typing import Any, Final
 
+from tokenref.answers import Answer, Ok
 from tokenref.floats import FloatsError, to_digits, type_of, unpack
 from tokenref.rules import all_choices, choices_of, rule_names
 
@@ -248,19 +249,25 @@ def row_in_32_bits(request: Mapping[str, Any], *, exact: bool = True) -> list[fl
     return row
 
 
-def answers_in_order(
-    request: Mapping[str, Any], sample: Callable[[dict[str, Any]], int]
-) -> list[int | None]:
-    """Return the answers of a sequence, for an engine that gets all accepted tokens each time."""
+def answer_in_order(
+    request: Mapping[str, Any], sample: Callable[[dict[str, Any]], Answer]
+) -> Answer:
+    """Answer a sequence, for an engine that gets all accepted tokens each time.
+
+    The first call without a token ends it.
+    """
     prompt, accepted = list(request["prompt"]), list[int]()
     answers: list[int | None] = []
     for call in request["calls"]:
         answers.append(None)
         if "sample" in call:
             about = {"history": [*prompt, *accepted], "prompt_length": len(prompt)}
-            answers[-1] = sample({**call["sample"], **about, "params": request["params"]})
+            answer = sample({**call["sample"], **about, "params": request["params"]})
+            if not isinstance(answer, Ok):
+                return answer
+            answers[-1] = answer.out["token"]
         elif "accept" in call:
             accepted.append(call["accept"])
         else:
             accepted = accepted[: call.get("truncate", 0)]
-    return answers
+    return Ok({"answers": answers})

@@ -24,7 +24,7 @@ from tokenref.engines.from_wheels import sglang
 from tokenref.engines.own_rules import (
     NotExpressibleError,
     OwnRule,
-    answers_in_order,
+    answer_in_order,
     check_shares,
     profiles_of,
     row_in_32_bits,
@@ -145,7 +145,7 @@ class SglangSession:
         if self.profile != NAME:
             return Unsupported(f"has no {op} by a rule")
         if op == "sequence":
-            return self._sequence(request)
+            return answer_in_order(request, lambda each: Ok(self._whole("sample", [each])[0]))
         if op in {"chain", "distribution", "sample"}:
             return Ok(self._whole(op, [request])[0])
         return Unsupported(f"has no operation {op}")
@@ -257,10 +257,6 @@ class SglangSession:
         for _ in range(request.get("calls", 1)):
             found += self._whole(op, rows)
         return Ok({"rows": found})
-
-    def _sequence(self, request: Mapping[str, Any]) -> Answer:
-        answers = answers_in_order(request, lambda each: self._whole("sample", [each])[0]["token"])
-        return Ok({"answers": answers})
 
 
 def _row(request: Mapping[str, Any], *, exact: bool = True) -> "torch.Tensor":

@@ -26,7 +26,7 @@ from tokenref.engines.from_wheels import vllm
 from tokenref.engines.own_rules import (
     NotExpressibleError,
     OwnRule,
-    answers_in_order,
+    answer_in_order,
     logarithms,
     profiles_of,
 )
@@ -203,7 +203,7 @@ class VllmSession:
         if self.profile == NAME and op in {"chain", "distribution", "sample", "stat"}:
             return Ok(self._whole(op, [request])[0])
         if self.profile == NAME and op == "sequence":
-            return self._sequence(request)
+            return answer_in_order(request, lambda each: Ok(self._whole("sample", [each])[0]))
         return Unsupported(f"has no {op} by the rule {self.profile}")
 
     def _race(self, request: Mapping[str, Any]) -> Answer:
@@ -319,10 +319,6 @@ class VllmSession:
         for _ in range(request.get("calls", 1)):
             found += self._whole(op, rows) if is_whole else self._one_step(op, rows)
         return Ok({"rows": found})
-
-    def _sequence(self, request: Mapping[str, Any]) -> Answer:
-        answers = answers_in_order(request, lambda each: self._whole("sample", [each])[0]["token"])
-        return Ok({"answers": answers})
 
     def _reports(self, op: str, request: Mapping[str, Any]) -> Answer:
         """Return the log-probabilities of the best tokens, and of a token."""
