@@ -31,6 +31,7 @@ from tokenref.engines.from_wheels import exllamav2, wheel
 from tokenref.engines.own_rules import (
     NotExpressibleError,
     OwnRule,
+    answer_in_order,
     check_shares,
     profiles_of,
     row_in_32_bits,
@@ -188,7 +189,9 @@ class Exllamav2Session:
         if op == "draw" and self.profile in _WALKS:
             return self._draw(request)
         if op == "sequence" and self.profile == NAME:
-            return self._sequence(request)
+            return answer_in_order(
+                request, lambda each: Ok(_whole("sample", each, unpack_parameters(each["params"])))
+            )
         if self.profile == NAME and op in {"chain", "distribution", "sample"}:
             return Ok(_whole(op, request, unpack_parameters(request["params"])))
         if op not in (_STEPS if self.profile == NAME else RULES):
@@ -219,23 +222,6 @@ class Exllamav2Session:
         if self.profile != WALK and not random and not weights[0]:
             return Unsupported("may draw a token of no weight")
         return Ok({"token": _called(5, weights, order, random)[0]})
-
-    def _sequence(self, request: Mapping[str, Any]) -> Answer:
-        """Answer calls in order. Each time the engine gets all accepted tokens."""
-        prompt, accepted = list(request["prompt"]), list[int]()
-        answers: list[int | None] = []
-        for call in request["calls"]:
-            answers.append(None)
-            if "sample" in call:
-                about = {"history": [*prompt, *accepted], "prompt_length": len(prompt)}
-                asked = {**call["sample"], **about}
-                found = _whole("sample", asked, unpack_parameters(request["params"]))
-                answers[-1] = found["token"]
-            elif "accept" in call:
-                accepted.append(call["accept"])
-            else:
-                accepted = accepted[: call.get("truncate", 0)]
-        return Ok({"answers": answers})
 
 
 _STEPS: Final = frozenset({*_CHANGES, "typical", *_FILTERS})

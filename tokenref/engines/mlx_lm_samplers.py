@@ -24,6 +24,7 @@ from typing import Any, ClassVar, Final
 from unittest.mock import patch
 
 from tokenref.answers import Answer, Ok, Refused, Unsupported
+from tokenref.engines.own_rules import answer_in_order
 from tokenref.floats import pack, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
 
@@ -62,7 +63,7 @@ class MlxLmSession:
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
         """Answer a request."""
         if op == "sequence":
-            return self._sequence(request)
+            return answer_in_order(request, lambda each: self.answer("sample", each))
         if op not in {*_CHANGES, *_FILTERS, "chain", "distribution", "sample"}:
             return Unsupported(f"has no operation {op} that can be called alone")
         if "logits" not in request or type_of(request["logits"]) != "f32":
@@ -85,24 +86,6 @@ class MlxLmSession:
                 return _answered(op, row, list(request.get("history", ())), given)
         except ValueError as error:
             return Refused("INVALID_PARAMETER", str(error))
-
-    def _sequence(self, request: Mapping[str, Any]) -> Answer:
-        """Answer calls in order. Each time the engine gets all accepted tokens."""
-        accepted = list[int]()
-        answers: list[int | None] = []
-        for call in request["calls"]:
-            answers.append(None)
-            if "sample" in call:
-                about = {"history": [*request["prompt"], *accepted], "params": request["params"]}
-                answer = self.answer("sample", {**call["sample"], **about})
-                if not isinstance(answer, Ok):
-                    return answer
-                answers[-1] = answer.out["token"]
-            elif "accept" in call:
-                accepted.append(call["accept"])
-            else:
-                accepted = accepted[: call.get("truncate", 0)]
-        return Ok({"answers": answers})
 
 
 def _answered(op: str, row: list[float], history: list[int], given: dict[str, Any]) -> Answer:

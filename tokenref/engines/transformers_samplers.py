@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from tokenref.answers import Answer, Ok, Refused, Unsupported
-from tokenref.engines.own_rules import NotExpressibleError, logarithms, profiles_of
+from tokenref.engines.own_rules import NotExpressibleError, answer_in_order, logarithms, profiles_of
 from tokenref.engines.torch_draws import (
     counted,
     device_name,
@@ -104,7 +104,11 @@ class TransformersSession:
             return Unsupported(f"has no {op} by a rule")
         if op in {"chain", "distribution", "sample", "stat"}:
             return self._whole(op, request)
-        return self._sequence(request) if op == "sequence" else Unsupported(f"has no {op}")
+        return (
+            answer_in_order(request, lambda each: self._whole("sample", each))
+            if op == "sequence"
+            else Unsupported(f"has no {op}")
+        )
 
     def _one_step(self, op: str, requests: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Answer questions about one step with one call, each a row of a tensor."""
@@ -238,25 +242,6 @@ class TransformersSession:
             return Unsupported("needs one vocabulary for all rows of a batch")
         calls = request.get("calls", 1)
         return Ok({"rows": [each for _ in range(calls) for each in self._one_step(op, rows)]})
-
-    def _sequence(self, request: Mapping[str, Any]) -> Answer:
-        """Answer calls in order. Each time the engine gets all accepted tokens."""
-        prompt, accepted = list(request["prompt"]), list[int]()
-        answers: list[int | None] = []
-        for call in request["calls"]:
-            answers.append(None)
-            if "sample" in call:
-                about = {"history": [*prompt, *accepted], "prompt_length": len(prompt)}
-                asked = {**call["sample"], **about, "params": request["params"]}
-                answer = self._whole("sample", asked)
-                if not isinstance(answer, Ok):
-                    return answer
-                answers[-1] = answer.out["token"]
-            elif "accept" in call:
-                accepted.append(call["accept"])
-            else:
-                accepted = accepted[: call.get("truncate", 0)]
-        return Ok({"answers": answers})
 
 
 def with_logits(request: Mapping[str, Any]) -> dict[str, Any]:
