@@ -299,31 +299,28 @@ def nearest(value: float | Fraction, dtype: Type) -> float:
                 return float(struct.unpack(letter, struct.pack(letter, value))[0])
             except OverflowError:
                 return copysign(inf, value)
-    exact = Fraction(value)
     precision, least, largest = _SHAPES[dtype]
-    size = abs(exact)
-    exponent = _exponent(size) if size else least
-    step = Fraction(2) ** (max(exponent, least) - precision + 1)
-    rounded = round(size / step) * step  # to the even one, as Fraction rounds
-    sign = -1 if exact < 0 else 1
-    return sign * (inf if rounded > largest else float(rounded))
+    numerator, denominator = value.as_integer_ratio()
+    size = abs(numerator)
+    exponent = size.bit_length() - denominator.bit_length()
+    if size << max(-exponent, 0) < denominator << max(exponent, 0):
+        exponent -= 1  # now 2**exponent is the largest power of two that is not above the value
+    step = max(exponent, least) - precision + 1
+    whole, rest = divmod(size << max(-step, 0), denominator << max(step, 0))
+    half = (denominator << max(step, 0)) - 2 * rest
+    try:
+        rounded = ldexp(whole + (half < 0 or (half == 0 and whole % 2)), step)
+    except OverflowError:
+        rounded = inf
+    rounded = rounded if rounded <= largest else inf
+    return -rounded if numerator < 0 else rounded
 
 
-def _exponent(size: Fraction) -> int:
-    """Return e such that 2**e <= size < 2**(e + 1)."""
-    guess = size.numerator.bit_length() - size.denominator.bit_length()
-    return guess if Fraction(2) ** guess <= size else guess - 1
-
-
-def _largest(precision: int, exponent: int) -> Fraction:
-    return (2 - Fraction(2) ** (1 - precision)) * Fraction(2) ** exponent
-
-
-_SHAPES: Final[Mapping[Type, tuple[int, int, Fraction]]] = {
-    "f64": (53, -1022, _largest(53, 1023)),
-    "f32": (24, -126, _largest(24, 127)),
-    "f16": (11, -14, _largest(11, 15)),
-    "bf16": (8, -126, _largest(8, 127)),
+_SHAPES: Final[Mapping[Type, tuple[int, int, float]]] = {
+    "f64": (53, -1022, ldexp(2 - 2.0**-52, 1023)),
+    "f32": (24, -126, ldexp(2 - 2.0**-23, 127)),
+    "f16": (11, -14, ldexp(2 - 2.0**-10, 15)),
+    "bf16": (8, -126, ldexp(2 - 2.0**-7, 127)),
 }
 """Per type: bits of the significand, the least exponent, the largest number."""
 
