@@ -216,9 +216,18 @@ class BPE(WithoutTables):
             return [token for token, _ in self._merged(piece, draw)]
         if self.ignore_merges and piece in self.vocab:
             return [self.vocab[piece]] if piece else []
-        if len(piece) <= LONGEST_PIECE or self.ignore_merges:
+        if len(piece) <= self._most_at_once or self.ignore_merges:
             return merged_ids(self._speller, self.ranked, piece)
         return self.partwise.ids(piece)
+
+    @cached_property
+    def _most_at_once(self) -> int:
+        """The letters up to which a piece is merged in one go.
+
+        A model of bytes mostly gets what a pattern cut. Its few longer pieces take less time than
+        `borders`, which text that is one piece needs.
+        """
+        return (16 if self.spells_bytes else 1) * LONGEST_PIECE
 
     def tokenize_by_definition(self, piece: str) -> list[Symbol]:
         """Return each token and how many bytes it covers, by the definition; dropout apart.
