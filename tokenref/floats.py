@@ -266,7 +266,6 @@ def type_of(plain: Mapping[str, Any]) -> Type:
     return next((name for name in TYPES if name in plain), plain.get("dtype", "f32"))
 
 
-@lru_cache(maxsize=16)
 def grid_digits(
     seed: str, n: int, span: int, dtype: Type, puts: tuple[tuple[int, str], ...]
 ) -> str:
@@ -275,13 +274,19 @@ def grid_digits(
     Number i of the grid is k * 2**-s, where s is the type's number in `SHIFTS`
     and k is SplitMix64's output i for the seed, modulo `span`. `puts` replace some of the numbers.
     """
-    shift, width = SHIFTS[dtype], DIGITS[dtype]
-    words = islice(splitmix64(int(seed, 16)), n)
-    whole = to_digits([ldexp(word % span, -shift) for word in words], dtype)
-    made = [whole[at : at + width] for at in range(0, len(whole), width)] if puts else [whole]
-    for place, number in puts:
-        made[place] = number
-    return "".join(made)
+    grid, width = _grid(seed, n, span, dtype), DIGITS[dtype]
+    parts, start = [], 0
+    for place, number in sorted(dict(puts).items()):
+        parts += [grid[start : place * width], number]
+        start = (place + 1) * width
+    return "".join([*parts, grid[start:]])
+
+
+@lru_cache(maxsize=32)
+def _grid(seed: str, n: int, span: int, dtype: Type) -> str:
+    """Return the digits of a grid, which many rows share but for some numbers."""
+    step = 2.0 ** -SHIFTS[dtype]
+    return to_digits([word % span * step for word in islice(splitmix64(int(seed, 16)), n)], dtype)
 
 
 def nearest(value: float | Fraction, dtype: Type) -> float:
