@@ -87,8 +87,7 @@ from bpe_ref.normalizers.sentencepiece import (
 )
 from bpe_ref.normalizers.sequence import Sequence as Normalizers
 from bpe_ref.patterns.matches import Literal, Regex
-from bpe_ref.post_processors import TemplateProcessing
-from bpe_ref.post_processors.templates import SequencePiece, SpecialPiece, SpecialToken
+from bpe_ref.post_processors import TemplateProcessing, framed
 from bpe_ref.pre_tokenizers.byte_level import ByteLevel
 from bpe_ref.pre_tokenizers.character_classes import WhitespaceSplit
 from bpe_ref.pre_tokenizers.metaspace import Metaspace
@@ -376,28 +375,9 @@ class _Metadata:
         behind = self.get("add_eos_token", bool, adds_eos)
         if not before and not behind:
             return None
-        return framed(
-            tokens,
-            [self.token("bos", tokens, ids[0])] if before else [],
-            [self.token("eos", tokens, ids[1])] if behind else [],
-        )
-
-
-def framed(
-    tokens: Sequence[str], before: Sequence[int], behind: Sequence[int]
-) -> TemplateProcessing:
-    """Return the template that puts tokens before and behind a text.
-
-    >>> framed(["<s>"], [0], []).added_tokens(is_pair=False)
-    1
-    """
-    special = {
-        tokens[token]: SpecialToken(tokens[token], (token,), (tokens[token],))
-        for token in (*before, *behind)
-    }
-    single: list[SequencePiece | SpecialPiece] = [SpecialPiece(tokens[token]) for token in before]
-    single += [SequencePiece("A"), *(SpecialPiece(tokens[token]) for token in behind)]
-    return TemplateProcessing(tuple(single), (*single, SequencePiece("B", 1)), special)
+        bos = [self.token("bos", tokens, ids[0])] if before else []
+        eos = [self.token("eos", tokens, ids[1])] if behind else []
+        return framed(([(tokens[id_], id_) for id_ in bos], [(tokens[id_], id_) for id_ in eos]))
 
 
 def _gpt2(metadata: _Metadata) -> Tokenizer:
@@ -504,7 +484,7 @@ def _bert(metadata: _Metadata) -> Tokenizer:
         ),
         normalizer=Normalizers(tuple(cleaned)),
         pre_tokenizer=PreTokenizers(pre_tokenizers),
-        post_processor=framed(tokens, [cls], [sep]),
+        post_processor=framed(([(tokens[cls], cls)], [(tokens[sep], sep)])),
         decoder=DecoderSequence(tuple(decoders)),
         added_tokens=metadata.added_tokens(tokens, metadata.kinds(tokens)),
     )

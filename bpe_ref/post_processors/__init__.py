@@ -39,7 +39,7 @@ from bpe_ref.encoding import Encoding, merge
 from bpe_ref.errors import ParameterError, VocabularyError
 from bpe_ref.parameters import check_flag
 from bpe_ref.patterns.unicode_tables import white_space
-from bpe_ref.post_processors.templates import Piece, SequencePiece, SpecialToken
+from bpe_ref.post_processors.templates import Piece, SequencePiece, SpecialPiece, SpecialToken
 from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE
 from bpe_ref.vocabulary.merges import TokenId
 
@@ -274,6 +274,31 @@ class TemplateProcessing:
                 named = list(zip(token.tokens, token.ids, strict=True))
                 row.append(_special_encoding(named, piece.type_id))
         return row
+
+
+Frame: TypeAlias = tuple[Sequence[NamedId], Sequence[NamedId]]
+"""The tokens before and behind a text."""
+
+
+def framed(first: Frame, second: Frame = ((), ())) -> TemplateProcessing:
+    """Return the template that puts tokens around a text, and around the second one of a pair.
+
+    >>> framed(([("<s>", 0)], [])).added_tokens(is_pair=False)
+    1
+    """
+    special = {
+        string: SpecialToken(string, (token,), (string,))
+        for string, token in (*first[0], *first[1], *second[0], *second[1])
+    }
+    single, more = (
+        (
+            *(SpecialPiece(string, number) for string, _ in before),
+            SequencePiece("AB"[number], number),
+            *(SpecialPiece(string, number) for string, _ in behind),
+        )
+        for number, (before, behind) in enumerate((first, second))
+    )
+    return TemplateProcessing(single, (*single, *more), special)
 
 
 @dataclass(frozen=True)
