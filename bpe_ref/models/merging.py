@@ -34,7 +34,7 @@ from typing import Final, TypeAlias
 from bpe_ref.components import Draw
 from bpe_ref.errors import VocabularyError
 from bpe_ref.vocabulary.heap import merge_slots
-from bpe_ref.vocabulary.merges import Merge, Pair, TokenId
+from bpe_ref.vocabulary.merges import Pair, TokenId
 
 Symbol: TypeAlias = tuple[TokenId, int]
 """A token, and how many bytes of the piece it covers."""
@@ -56,10 +56,10 @@ class RankedMerges:
     ranks: Mapping[Pair, int]
     results: Sequence[TokenId]
 
-    def merge(self, left: TokenId, right: TokenId) -> Merge | None:
-        """Return what becomes of two adjacent tokens, if anything."""
+    def merge(self, left: TokenId, right: TokenId) -> tuple[int, TokenId] | None:
+        """Return the rank of two adjacent tokens, and what they become; None if nothing."""
         rank = self.ranks.get((left, right))
-        return None if rank is None else Merge(rank, self.results[rank])
+        return None if rank is None else (rank, self.results[rank])
 
 
 def ranked_merges(
