@@ -175,13 +175,11 @@ class PostProcessorSequence:
     processors: tuple[PostProcessor, ...]
 
     def added_tokens(self, *, is_pair: bool) -> int:
-        """Return how many tokens it adds to a text or a pair."""
         return sum(processor.added_tokens(is_pair=is_pair) for processor in self.processors)
 
     def process_encodings(
         self, encodings: Sequence[Encoding], *, add_special_tokens: bool
     ) -> list[Encoding]:
-        """Return the new row."""
         row = list(encodings)
         for processor in self.processors:
             row = processor.process_encodings(row, add_special_tokens=add_special_tokens)
@@ -214,7 +212,6 @@ class ByteLevel:
     def process_encodings(
         self, encodings: Sequence[Encoding], *, add_special_tokens: bool
     ) -> list[Encoding]:
-        """Return the new row."""
         if self.trim_offsets:
             encodings = [
                 _trim_offsets(encoding, add_prefix_space=self.add_prefix_space)
@@ -240,7 +237,6 @@ class TemplateProcessing:
     special_tokens: Mapping[str, SpecialToken]
 
     def added_tokens(self, *, is_pair: bool) -> int:
-        """Return how many tokens it adds to a text or a pair."""
         pieces = self.pair if is_pair else self.single
         names = [piece.id for piece in pieces if not isinstance(piece, SequencePiece)]
         return sum(
@@ -318,13 +314,11 @@ class BertProcessing:
         _check_named_id("cls", self.cls)
 
     def added_tokens(self, *, is_pair: bool) -> int:
-        """Return how many tokens it adds to a text or a pair."""
         return 3 if is_pair else 2
 
     def process_encodings(
         self, encodings: Sequence[Encoding], *, add_special_tokens: bool
     ) -> list[Encoding]:
-        """Return the new row."""
         if not add_special_tokens:
             return list(encodings)
         return [
@@ -356,13 +350,11 @@ class RobertaProcessing:
         check_flag("add_prefix_space", self.add_prefix_space)
 
     def added_tokens(self, *, is_pair: bool) -> int:
-        """Return how many tokens it adds to a text or a pair."""
         return 4 if is_pair else 2
 
     def process_encodings(
         self, encodings: Sequence[Encoding], *, add_special_tokens: bool
     ) -> list[Encoding]:
-        """Return the new row."""
         row = [encoding.of_type(0) for encoding in encodings]
         if self.trim_offsets:
             row = [
