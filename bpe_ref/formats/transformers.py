@@ -513,9 +513,9 @@ def _changes(file: Tokenizer, made: Tokenizer, name: str) -> Iterator[str]:
         if values[0] != values[1]:
             yield f"model: {name} has {key} {shown(values[0])}, the file {shown(values[1])}"
     for is_pair in (False, True):
-        new, old = (_framed(one, is_pair=is_pair) for one in (made, file))
-        if new != old:
-            yield f"post_processor: {name} makes {new!r}, the file {old!r}"
+        ours, its = (_framed(one, is_pair=is_pair) for one in (made, file))
+        if ours != its:
+            yield f"post_processor: {name} makes {ours!r}, the file {its!r}"
             break
     for part in ("truncation", "padding"):
         if getattr(file, part) is not None:

@@ -286,15 +286,13 @@ def framed(first: Frame, second: Frame = ((), ())) -> TemplateProcessing:
         string: SpecialToken(string, (token,), (string,))
         for string, token in (*first[0], *first[1], *second[0], *second[1])
     }
-    single, more = (
-        (
-            *(SpecialPiece(string, number) for string, _ in before),
-            SequencePiece("AB"[number], number),
-            *(SpecialPiece(string, number) for string, _ in behind),
-        )
-        for number, (before, behind) in enumerate((first, second))
-    )
-    return TemplateProcessing(single, (*single, *more), special)
+
+    def pieces(number: int, frame: Frame) -> tuple[Piece, ...]:
+        before, behind = ([SpecialPiece(string, number) for string, _ in one] for one in frame)
+        return *before, SequencePiece("AB"[number], number), *behind
+
+    single = pieces(0, first)
+    return TemplateProcessing(single, (*single, *pieces(1, second)), special)
 
 
 @dataclass(frozen=True)
