@@ -55,7 +55,7 @@ from bpe_ref.models.merging import (
     ranked_merges,
 )
 from bpe_ref.models.partwise import PartsOfText, Partwise
-from bpe_ref.models.piece_cache import LONGEST_PIECE, MOST_PIECES
+from bpe_ref.models.piece_cache import LONGEST_PIECE, PieceCache
 from bpe_ref.models.word_level import checked_strings
 from bpe_ref.quirks import HUGGING_FACE, Quirks
 from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE, from_letters, to_letters
@@ -156,17 +156,9 @@ class BPE(WithoutTables):
         >>> BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")], dropout=1.0).tokenize("ab", lambda: 0.5)[0]
         Token(id=0, string='a', start=0, end=1)
         """
-        if self.drops_merges or len(piece) > LONGEST_PIECE:
-            return self._tokens(piece, draw)
-        found = self._pieces.get(piece)
-        if found is None:
-            found = self._tokens(piece, draw)
-            if len(self._pieces) >= MOST_PIECES:
-                self._pieces.clear()
-            self._pieces[piece] = found
-        return found.copy()
+        return self._tokens(piece, draw) if self.drops_merges else list(self._pieces[piece])
 
-    def _tokens(self, piece: str, draw: Draw | None) -> list[Token]:
+    def _tokens(self, piece: str, draw: Draw | None = None) -> list[Token]:
         if len(piece) > SHORT and self.always_merges:
             tokens = self.tokens_of(self.ids(piece), piece)
             if tokens is not None:
@@ -203,9 +195,9 @@ class BPE(WithoutTables):
         return lengths | {self.vocab.get(self.unk_token or "", -1): 0}
 
     @cached_property
-    def _pieces(self) -> dict[str, list[Token]]:
-        """The tokens of short pieces seen before."""
-        return {}
+    def _pieces(self) -> PieceCache[Token]:
+        """The tokens of pieces."""
+        return PieceCache(self._tokens)
 
     def ids(self, piece: str, draw: Draw | None = None) -> list[TokenId]:
         """Return the ids of the tokens of a piece.
