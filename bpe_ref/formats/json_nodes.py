@@ -119,15 +119,9 @@ class Node:
         keys = self.fields().keys()
         for key in sorted(keys - required - optional):
             known = ", ".join(sorted(required | optional)) or "none"
-            raise VocabularyFileError(
-                f"{self.source}: {self.place or 'the file'} must have no keys but {known}, "
-                f"got {shown(key)}"
-            )
+            Node(key, self.source, self.place).fail(f"must have no keys but {known}")
         for key in sorted(required - keys):
-            raise VocabularyFileError(
-                f"{self.source}: {self.place or 'the file'} must have the key {key!r}, "
-                f"got {shown(self.value)}"
-            )
+            self.fail(f"must have the key {key!r}")
 
 
 def parse_json(data: bytes | Node, source: str) -> Node:
