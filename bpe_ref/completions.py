@@ -65,7 +65,7 @@ from bpe_ref.added_tokens import Recognised, Treatment
 from bpe_ref.decoders.utf8_stream import length_from
 from bpe_ref.errors import ParameterError
 from bpe_ref.given_text import without_surrogates
-from bpe_ref.models.byte_bpe import ByteBPE, encode_quickly
+from bpe_ref.models.byte_bpe import ByteBPE, encode_quickly, pieces_of_bytes
 from bpe_ref.patterns.rust import parse
 from bpe_ref.patterns.unicode_tables import (
     EVERY_CODE_POINT,
@@ -449,29 +449,11 @@ class _Search:
 
 def _byte_cutter(tokenizer: Tokenizer, model: ByteBPE) -> Callable[[bytes], Sequence[bytes]]:
     """Return what cuts bytes as `encode_bytes` does."""
-    if tokenizer.pre_tokenizer is None:
-        return lambda data: [data] if data else []
-    cut = tokenizer.pre_tokenizer.cut_text
+    cutter = tokenizer.pre_tokenizer
 
-    def pieces(data: bytes) -> list[bytes]:
-        try:
-            return [piece.encode() for piece in cut(data.decode("utf-8"))]
-        except UnicodeDecodeError as error:
-            at = error.start
-        whole = [piece.encode() for piece in cut(data[:at].decode("utf-8"))]
-        tokens = [model.ids_of_bytes(piece) for piece in whole]
-        return _with_rest(model.vocabulary, tokens, data[at:])
+    def cut(text: str) -> list[str]:
+        if cutter is None:
+            return [text] if text else []
+        return cutter.cut_text(text)
 
-    return pieces
-
-
-def _with_rest(vocabulary: Vocabulary, encoded: list[list[TokenId]], rest: bytes) -> list[bytes]:
-    """Return the pieces when bytes that are no text come last; see `encode_bytes`."""
-    contents = [[vocabulary.tokens[token] for token in tokens] for tokens in encoded]
-    last = contents.pop() if contents else []
-    # token by token from here on: a token's own bytes, as a piece, are that token
-    stable = [content for tokens in contents for content in tokens]
-    if last and not last[0].strip(b" \n\t"):
-        while stable and not stable[-1].strip(b" \n\t"):
-            last.insert(0, stable.pop())
-    return [*stable, b"".join(last) + rest]
+    return lambda data: pieces_of_bytes(model, cut, data)

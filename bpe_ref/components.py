@@ -25,6 +25,17 @@ class WithoutTables:
         return {entry.name: getattr(self, entry.name) for entry in fields(self)}
 
 
+class WithoutMerges(WithoutTables):
+    """A model in which no token is made by merging."""
+
+    drops_merges = False
+
+    @property
+    def ranks_of_tokens(self) -> Mapping[TokenId, float]:
+        """Nothing."""
+        return {}
+
+
 class Normalizer(Protocol):
     """Changes a text."""
 

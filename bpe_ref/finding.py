@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Final
 
 from bpe_ref.errors import UnknownVocabularyError, VocabularyFileError
-from bpe_ref.formats.files import read_unpacked
+from bpe_ref.formats.files import read_unpacked, seen
 from bpe_ref.formats.tiktoken import parse_tiktoken
 from bpe_ref.registry import REGISTRY, RegisteredVocabulary, registered
 from bpe_ref.vocabulary import Vocabulary, vocabulary_by_concatenation
@@ -60,12 +60,12 @@ def find(name: str) -> Path:
     """
     if os.sep in name or (os.altsep and os.altsep in name):
         return Path(name)
-    if name and name not in REGISTRY and _exists(Path(name)):
+    if name and name not in REGISTRY and seen(Path(name).exists):
         return Path(name)
     if name not in REGISTRY:
         for folder in (*_named_folders(), _user_folder()):
             for ending in _FETCHED:
-                if name and is_file(folder / f"{name}{ending}"):
+                if name and seen((folder / f"{name}{ending}").is_file):
                     return folder / f"{name}{ending}"
         raise UnknownVocabularyError(
             f"there is no file {name!r}, and no vocabulary of that name; "
@@ -74,7 +74,7 @@ def find(name: str) -> Path:
     entry = registered(name)
     missing: list[str] = []
     for candidate in _candidates(entry):
-        if is_file(candidate):
+        if seen(candidate.is_file):
             return candidate
         missing.append(str(candidate))
     remedy = (
@@ -179,23 +179,3 @@ def _bpe_openai_folder() -> Path | None:
         return None
     folders = [] if spec is None else list(spec.submodule_search_locations or [])
     return Path(folders[0]) if folders else None
-
-
-def _exists(path: Path) -> bool:
-    """Return whether there is anything; what cannot be looked at is not there."""
-    try:
-        return path.exists()
-    except (OSError, ValueError):  # a closed folder; a name with a NUL in it
-        return False
-
-
-def is_file(path: Path) -> bool:
-    """Return whether there is a file that can be seen.
-
-    >>> is_file(Path("no such file"))
-    False
-    """
-    try:
-        return path.is_file()
-    except (OSError, ValueError):  # a closed folder; a name with a NUL in it
-        return False

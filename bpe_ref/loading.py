@@ -23,7 +23,7 @@ from typing import Final
 from bpe_ref import finding
 from bpe_ref.decoders import ByteLevel
 from bpe_ref.errors import ParameterError, VocabularyFileError
-from bpe_ref.formats.files import read_unpacked
+from bpe_ref.formats.files import read_unpacked, seen
 from bpe_ref.formats.json_nodes import parse_json
 from bpe_ref.formats.recognizing import format_of, is_json
 from bpe_ref.registry import REGISTRY
@@ -84,7 +84,7 @@ def _load_like(path: Path | None, name: str, like: str) -> Tokenizer:
 
     folder = path.parent
     contents = {
-        file: read_unpacked(folder / file) for file in FILES if finding.is_file(folder / file)
+        file: read_unpacked(folder / file) for file in FILES if seen((folder / file).is_file)
     }
     return like_transformers(load(path), contents, str(folder), like).replace(name=name)
 
@@ -111,9 +111,9 @@ def _path(name_or_path: str | os.PathLike[str]) -> Path | None:
     if isinstance(name_or_path, str):
         path = finding.find(name_or_path)
     for name in _FILES:
-        if finding.is_file(path / name):
+        if seen((path / name).is_file):
             return path / name
-    if _is_folder(path):
+    if seen(path.is_dir):
         raise VocabularyFileError(
             f"{path} must hold one of {', '.join(_FILES)}, it is a folder without any"
             f"{_instead(path)}"
@@ -191,11 +191,3 @@ def _load_pair(path: Path) -> Vocabulary:
     from bpe_ref.formats.merges_text import read_merges_text
 
     return read_merges_text(files["merges.txt"], files["vocab.json"])
-
-
-def _is_folder(path: Path) -> bool:
-    """Return whether there is a folder that can be seen."""
-    try:
-        return path.is_dir()
-    except (OSError, ValueError):  # a closed folder; a name with a NUL in it
-        return False

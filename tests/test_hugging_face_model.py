@@ -88,7 +88,6 @@ def test_long_pieces_cut_where_no_merge_crosses_have_the_same_tokens(
 ) -> None:
     ours, _ = model_of(**MODELS[name])
     monkeypatch.setattr(model_module, "SHORT", 1)
-    monkeypatch.setattr(partwise, "SHORT", 1)
     monkeypatch.setattr(partwise, "_LONGEST_PART", 2)
     monkeypatch.setattr(partwise, "_WHOLE", whole)
     parts: list[int] = []

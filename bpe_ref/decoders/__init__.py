@@ -92,7 +92,6 @@ class DecoderSequence:
     decoders: tuple[Decoder, ...]
 
     def decode_chain(self, tokens: Sequence[str]) -> list[str]:
-        """Return the new list."""
         chain = list(tokens)
         for decoder in self.decoders:
             chain = decoder.decode_chain(chain)
@@ -124,7 +123,6 @@ class ByteLevel:
         check_flag("use_regex", self.use_regex)
 
     def decode_chain(self, tokens: Sequence[str]) -> list[str]:
-        """Return a list of one string."""
         return [bytes_to_text(b"".join(map(self.to_bytes, tokens)), self.errors)]
 
     def to_bytes(self, token: str) -> bytes:
@@ -212,7 +210,6 @@ class Metaspace:
         MetaspacePreTokenizer(*fields, add_prefix_space, str_rep)
 
     def decode_chain(self, tokens: Sequence[str]) -> list[str]:
-        """Return the new list."""
         first = " " if self.prepend_scheme == "never" else ""
         return [
             token.replace(self.replacement, " " if number else first)
@@ -236,7 +233,6 @@ class Replace:
         ReplaceText(self.pattern, self.content)
 
     def decode_chain(self, tokens: Sequence[str]) -> list[str]:
-        """Return the new list."""
         if isinstance(self.pattern, Literal) and 0 < len(self.pattern.text) >= len(self.content):
             return [token.replace(self.pattern.text, self.content) for token in tokens]
         return list(map(ReplaceText(self.pattern, self.content).normalize_text, tokens))
@@ -251,7 +247,6 @@ class Fuse:
     """
 
     def decode_chain(self, tokens: Sequence[str]) -> list[str]:
-        """Return a list of one string."""
         return ["".join(tokens)]
 
 
@@ -305,7 +300,6 @@ class BPEDecoder:
         check_text("suffix", self.suffix)
 
     def decode_chain(self, tokens: Sequence[str]) -> list[str]:
-        """Return the new list."""
         last = len(tokens) - 1
         return [
             token.replace(self.suffix, "" if number == last else " ")
@@ -332,7 +326,6 @@ class WordPiece:
         check_flag("cleanup", self.cleanup)
 
     def decode_chain(self, tokens: Sequence[str]) -> list[str]:
-        """Return the new list."""
         chain = []
         for number, token in enumerate(tokens):
             if number:

@@ -77,7 +77,6 @@ class PieceStream:
         self._held: list[str] | None = None if decoder.model.denormalization is None else []
 
     def push(self, piece: str) -> list[str]:
-        """Return the text that is certain now and was not before."""
         return self._out(self._text(piece))
 
     def finish(self) -> list[str]:

@@ -14,19 +14,17 @@ What the sources leave open
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from heapq import heapify, heappop, heappush
 from itertools import pairwise
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from bpe_ref.errors import ParameterError
 from bpe_ref.vocabulary import Vocabulary
+from bpe_ref.vocabulary.heap import merge_slots
 from bpe_ref.vocabulary.merges import TokenId
-from bpe_ref.vocabulary.tries import NOTHING, trie_of_all_tokens
+from bpe_ref.vocabulary.tries import fewest_tokens
 
 Draws: TypeAlias = Iterator[float] | Callable[[], float]
 """Where random numbers in [0, 1) come from."""
-
-_GONE: Final = -1
 
 
 def encode_dropping(
@@ -91,42 +89,10 @@ def encode_dropping_queued(
     """
     vocabulary.spell(symbols)
     dropped = _question(rate, draws)
-    slots = list(symbols)
-    ends = list(range(1, len(slots) + 1))  # where the token in each slot ends
-    starts = list(range(-1, len(slots)))  # and where the one before each place starts
-    queue: list[tuple[int, int, TokenId]] = []  # rank, slot, result
-
-    def remember(slot: int) -> None:
-        """Queue the merge of the token in `slot` with the one after it, if there is one."""
-        if slot >= 0 and ends[slot] < len(slots):
-            merge = vocabulary.merge(slots[slot], slots[ends[slot]])
-            if merge is not None:
-                heappush(queue, (merge.rank, slot, merge.result))
-
-    for slot in range(len(slots)):
-        remember(slot)
-    aside: list[tuple[int, int, TokenId]] = []
-    while queue:
-        entry = heappop(queue)
-        if dropped():
-            aside.append(entry)
-            continue
-        queue += aside
-        aside.clear()
-        heapify(queue)
-        _, slot, result = entry
-        gone = ends[slot]
-        if slots[slot] == _GONE or gone == len(slots):
-            continue
-        merge = vocabulary.merge(slots[slot], slots[gone])
-        if merge is None or merge.result != result:
-            continue  # stale
-        slots[slot], slots[gone] = result, _GONE
-        ends[slot] = ends[gone]
-        starts[ends[slot]] = slot
-        remember(starts[slot])
-        remember(slot)
-    return [token for token in slots if token != _GONE]
+    slots: list[TokenId | None] = [*symbols]
+    for _ in merge_slots(vocabulary.rule.merge, slots, dropped):
+        pass
+    return [token for token in slots if token is not None]
 
 
 def encode_minimal_dropping(
@@ -152,28 +118,8 @@ def encode_minimal_dropping(
     >>> encode_minimal_dropping(vocabulary, [0, 0, 0], 0.5, iter([0.75, 0.25]))
     [0, 1]
     """
-    text = vocabulary.spell(symbols)
-    dropped = _question(rate, draws)
-    trie = vocabulary.remember(trie_of_all_tokens)
-    spellings, shorter = vocabulary.spellings, trie.shorter
-    fewest = [0] * (len(text) + 1)
-    first = [NOTHING] * len(text)
-    for start in reversed(range(len(text))):
-        best, token = len(text) + 1, trie.longest(text, start)
-        while token != NOTHING:
-            end = start + len(spellings[token])
-            if (end == start + 1 or not dropped()) and 1 + fewest[end] < best:
-                best, first[start] = 1 + fewest[end], token
-                if end == len(text):
-                    break
-            token = shorter[token]
-        fewest[start] = best
-    tokens: list[TokenId] = []
-    start = 0
-    while start < len(text):
-        tokens.append(first[start])
-        start += len(spellings[first[start]])
-    return tokens
+    vocabulary.spell(symbols)
+    return fewest_tokens(vocabulary, symbols, _question(rate, draws))
 
 
 def _question(rate: float, draws: Draws) -> Callable[[], bool]:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from bpe_ref.vocabulary import Vocabulary
 from bpe_ref.vocabulary.merges import TokenId
-from bpe_ref.vocabulary.tries import NOTHING, trie_of_all_tokens
+from bpe_ref.vocabulary.tries import fewest_tokens
 
 
 def encode_minimal(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
@@ -27,25 +27,4 @@ def encode_minimal(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[T
     >>> encode_minimal(vocabulary, vocabulary.symbols(b"abab"))
     [2, 2]
     """
-    text = vocabulary.spell(symbols)
-    trie = vocabulary.remember(trie_of_all_tokens)
-    spellings, shorter = vocabulary.spellings, trie.shorter
-
-    # From the end: fewest[i] tokens spell text[i:], and first[i] is the first of them.
-    fewest = [0] * (len(text) + 1)
-    first = [NOTHING] * len(text)
-    for start in reversed(range(len(text))):
-        best, token = len(text) + 1, trie.longest(text, start)
-        while token != NOTHING:  # by falling length, so that a shorter token must be better
-            count = 1 + fewest[start + len(spellings[token])]
-            if count < best:
-                best, first[start] = count, token
-            token = shorter[token]
-        fewest[start] = best
-
-    tokens: list[TokenId] = []
-    start = 0
-    while start < len(text):
-        tokens.append(first[start])
-        start += len(spellings[first[start]])
-    return tokens
+    return fewest_tokens(vocabulary, symbols)

@@ -3,7 +3,7 @@
 import os
 import sys
 from binascii import crc32
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
@@ -49,6 +49,18 @@ def read_unpacked(path: str | os.PathLike[str]) -> bytes:
     if too_large or len(content) > MAXIMUM_SIZE:
         raise VocabularyFileError(f"{path} must have at most {MAXIMUM_SIZE} bytes, it has more")
     return _unpack(content, os.fspath(path)) if content.startswith(_GZIP_MAGIC) else content
+
+
+def seen(look: Callable[[], bool]) -> bool:
+    """Return what looking at a path finds; what cannot be looked at is not there.
+
+    >>> seen(Path(".").is_dir), seen(Path("no such file").exists)
+    (True, False)
+    """
+    try:
+        return look()
+    except (OSError, ValueError):  # a closed folder; a name with a NUL in it
+        return False
 
 
 @contextmanager

@@ -38,7 +38,7 @@ from pathlib import Path
 from typing import Final
 
 from bpe_ref.errors import VocabularyFileError
-from bpe_ref.formats.files import read_unpacked
+from bpe_ref.formats.files import read_unpacked, seen
 from bpe_ref.formats.json_nodes import Node, parse_json
 from bpe_ref.vocabulary.merges import TokenId
 
@@ -90,7 +90,7 @@ def read_generation_settings(
     contents = {
         name: read_unpacked(Path(folder) / name)
         for name in (*_BY_ID, *_BY_TEXT)
-        if _is_there(Path(folder) / name)
+        if seen((Path(folder) / name).exists)
     }
     return parse_generation_settings(contents, os.fspath(folder), token_ids or {})
 
@@ -179,19 +179,8 @@ def _token_ids(
     known = dict(token_ids)
     if listed is None:
         return known
-    for digits, entry in listed.entries().items():
-        short = len(digits) <= len(str(_IDS))
-        if not (short and digits.isascii() and digits.isdigit() and int(digits) < _IDS):
-            entry.fail(f"must be under an id from 0 to {_IDS - 1}")
+    for id_, entry in listed.entries_by_id().items():
         token = entry.field("content")
-        if known.setdefault(token.text(), int(digits)) != int(digits):
+        if known.setdefault(token.text(), id_) != id_:
             token.fail(f"must have its id {known[token.value]} here too")
     return known
-
-
-def _is_there(path: Path) -> bool:
-    """Return whether there is such a file; what cannot be looked at is not there."""
-    try:
-        return path.exists()
-    except (OSError, ValueError):  # a closed folder; a name with a NUL in it
-        return False

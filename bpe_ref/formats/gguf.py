@@ -60,7 +60,7 @@ What the source leaves open, and what holds here
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from struct import Struct
 from types import MappingProxyType
 from typing import Any, Final, NoReturn
@@ -87,8 +87,7 @@ from bpe_ref.normalizers.sentencepiece import (
 )
 from bpe_ref.normalizers.sequence import Sequence as Normalizers
 from bpe_ref.patterns.matches import Literal, Regex
-from bpe_ref.post_processors import TemplateProcessing
-from bpe_ref.post_processors.templates import SequencePiece, SpecialPiece, SpecialToken
+from bpe_ref.post_processors import TemplateProcessing, framed
 from bpe_ref.pre_tokenizers.byte_level import ByteLevel
 from bpe_ref.pre_tokenizers.character_classes import WhitespaceSplit
 from bpe_ref.pre_tokenizers.metaspace import Metaspace
@@ -285,8 +284,9 @@ class _Metadata:
         found: str = self.get(key, str, None)
         return found
 
-    def numbers(self, key: str, count: int, default: float) -> Sequence[float]:
+    def numbers(self, key: str, default: float) -> Sequence[float]:
         """Return a list of numbers, one for each token."""
+        count = len(self.tokens)
         found = self.values.get(_PREFIX + key)
         if found is None:
             return [default] * count
@@ -294,8 +294,9 @@ class _Metadata:
             self.fail(key, f"must be a list of {count} numbers, one for each token", found)
         return found[:count]
 
+    @cached_property
     def tokens(self) -> list[str]:
-        """Return the strings of the tokens, which must all be different."""
+        """The strings of the tokens, which must all be different."""
         listed: list[str] | None = self.get("tokens", list, None)
         if listed is None:
             self.missing("tokens")
@@ -308,6 +309,11 @@ class _Metadata:
                 self.fail("tokens", f"must be different, but {first[text]} and {token} are", text)
         return tokens
 
+    @cached_property
+    def vocab(self) -> dict[str, int]:
+        """The ids of the tokens by their strings."""
+        return {text: token for token, text in enumerate(self.tokens)}
+
     def merges(self) -> list[tuple[str, str]]:
         """Return the merges: each is two tokens that the first space behind a character divides."""
         merges: list[tuple[str, str]] = []
@@ -318,19 +324,18 @@ class _Metadata:
             merges.append((text[:at], text[at + 1 :]))
         return merges
 
-    def kinds(self, tokens: Sequence[str]) -> list[PieceKind]:
-        """Return the kind of each token."""
-        listed = self.numbers("token_type", len(tokens), 1)
-        kinds = [_KINDS.get(int(kind), "normal") for kind in listed]
-        known = {text: token for token, text in enumerate(tokens)}
+    @cached_property
+    def kinds(self) -> list[PieceKind]:
+        """The kind of each token."""
+        kinds = [_KINDS.get(int(kind), "normal") for kind in self.numbers("token_type", 1)]
         named: dict[PieceKind, list[str]] = document("llama_cpp")["kinds"]
         for kind, texts in named.items():
             for text in texts:
-                if text in known:
-                    kinds[known[text]] = kind
+                if text in self.vocab:
+                    kinds[self.vocab[text]] = kind
         return kinds
 
-    def added_tokens(self, tokens: Sequence[str], kinds: Sequence[PieceKind]) -> AddedTokens:
+    def added_tokens(self) -> AddedTokens:
         """Return the tokens that are cut out of a text."""
         name = str(self.values.get("general.name", "")).lower()
         takes_spaces = "phi-3" in name or "phi3" in name
@@ -343,19 +348,19 @@ class _Metadata:
                     rstrip=takes_spaces and text not in _KEEP_SPACES,
                     id=token,
                 )
-                for token, (text, kind) in enumerate(zip(tokens, kinds, strict=True))
+                for token, (text, kind) in enumerate(zip(self.tokens, self.kinds, strict=True))
                 if kind in _CUT_OUT
             ),
             quirks=STRICT,
         )
 
-    def token(self, name: str, tokens: Sequence[str], default: int) -> int:
-        """Return the id of a token with a name, which must be there."""
+    def token(self, name: str, default: int) -> tuple[str, int]:
+        """Return a token with a name, and its id, which must be there."""
         key = f"{name}_token_id"
         token: int = self.get(key, int, default)
-        if not 0 <= token < len(tokens):
-            self.fail(key, f"must be the id of a token, below {len(tokens)}", token)
-        return token
+        if not 0 <= token < len(self.tokens):
+            self.fail(key, f"must be the id of a token, below {len(self.tokens)}", token)
+        return self.tokens[token], token
 
     def charsmap(self) -> Charsmap | None:
         """Return the map of characters, if there is one."""
@@ -369,35 +374,14 @@ class _Metadata:
             raise VocabularyFileError(f"{self.source}: {problem}") from None
 
     def frame(
-        self, tokens: Sequence[str], ids: tuple[int, int], *, adds_bos: bool, adds_eos: bool = False
+        self, ids: tuple[int, int], *, adds_bos: bool, adds_eos: bool = False
     ) -> TemplateProcessing | None:
         """Return the template that adds BOS and EOS, given the defaults."""
         before = self.get("add_bos_token", bool, adds_bos)
         behind = self.get("add_eos_token", bool, adds_eos)
-        if not before and not behind:
-            return None
-        return framed(
-            tokens,
-            [self.token("bos", tokens, ids[0])] if before else [],
-            [self.token("eos", tokens, ids[1])] if behind else [],
-        )
-
-
-def framed(
-    tokens: Sequence[str], before: Sequence[int], behind: Sequence[int]
-) -> TemplateProcessing:
-    """Return the template that puts tokens before and behind a text.
-
-    >>> framed(["<s>"], [0], []).added_tokens(is_pair=False)
-    1
-    """
-    special = {
-        tokens[token]: SpecialToken(tokens[token], (token,), (tokens[token],))
-        for token in (*before, *behind)
-    }
-    single: list[SequencePiece | SpecialPiece] = [SpecialPiece(tokens[token]) for token in before]
-    single += [SequencePiece("A"), *(SpecialPiece(tokens[token]) for token in behind)]
-    return TemplateProcessing(tuple(single), (*single, SequencePiece("B", 1)), special)
+        bos = [self.token("bos", ids[0])] if before else []
+        eos = [self.token("eos", ids[1])] if behind else []
+        return framed((bos, eos)) if bos or eos else None
 
 
 def _gpt2(metadata: _Metadata) -> Tokenizer:
@@ -412,41 +396,32 @@ def _gpt2(metadata: _Metadata) -> Tokenizer:
     patterns, flags = pre_tokenizers()[name]
     splits = [Split(Regex(pattern), "Isolated", invert=False) for pattern in patterns]
     letters = ByteLevel(add_prefix_space=False, trim_offsets=False, use_regex=False)
-    tokens = metadata.tokens()
     return Tokenizer(
-        BPE(
-            {text: token for token, text in enumerate(tokens)},
-            metadata.merges(),
-            ignore_merges="ignore_merges" in flags,
-        ),
+        BPE(metadata.vocab, metadata.merges(), ignore_merges="ignore_merges" in flags),
         pre_tokenizer=PreTokenizers((*splits, letters)),
-        post_processor=metadata.frame(tokens, _GPT2_IDS, adds_bos="add_bos" in flags),
+        post_processor=metadata.frame(_GPT2_IDS, adds_bos="add_bos" in flags),
         decoder=ByteLevelDecoder(add_prefix_space=False, trim_offsets=False),
-        added_tokens=metadata.added_tokens(tokens, metadata.kinds(tokens)),
+        added_tokens=metadata.added_tokens(),
     )
 
 
 def _gemma4(metadata: _Metadata) -> Tokenizer:
     """Return the tokenizer of a model that merges characters, of whole lines."""
-    tokens = metadata.tokens()
-    vocab = {text: token for token, text in enumerate(tokens)}
-    merges = metadata.merges()
     decoder = (Replace(Literal(_SPACE), " "), ByteFallback(STRICT), Fuse())
     return Tokenizer(
-        BPE(vocab, merges, byte_fallback=True),
+        BPE(metadata.vocab, metadata.merges(), byte_fallback=True),
         normalizer=ReplaceText(Literal(" "), _SPACE),
         pre_tokenizer=Split(Regex(r"[^\n]+|[\n]+"), "Isolated", invert=False),
-        post_processor=metadata.frame(tokens, _GPT2_IDS, adds_bos=True),
+        post_processor=metadata.frame(_GPT2_IDS, adds_bos=True),
         decoder=DecoderSequence(decoder),
-        added_tokens=metadata.added_tokens(tokens, metadata.kinds(tokens)),
+        added_tokens=metadata.added_tokens(),
     )
 
 
 def _llama(metadata: _Metadata) -> Tokenizer:
     """Return the tokenizer of a SentencePiece model."""
-    tokens = metadata.tokens()
-    kinds = metadata.kinds(tokens)
-    scores = metadata.numbers("scores", len(tokens), 0.0)
+    tokens, kinds = metadata.tokens, metadata.kinds
+    scores = metadata.numbers("scores", 0.0)
     unknown = kinds.index("unknown") if "unknown" in kinds else None
     pieces: list[Piece] = []
     for token, (text, score, kind) in enumerate(zip(tokens, scores, kinds, strict=True)):
@@ -462,15 +437,14 @@ def _llama(metadata: _Metadata) -> Tokenizer:
     return Tokenizer(
         model,
         normalizer=SentencePieceNormalizer(rules, model.user_defined),
-        post_processor=metadata.frame(tokens, _LLAMA_IDS, adds_bos=True),
+        post_processor=metadata.frame(_LLAMA_IDS, adds_bos=True),
         decoder=SentencePieceDecoder(model),
-        added_tokens=metadata.added_tokens(tokens, kinds),
+        added_tokens=metadata.added_tokens(),
     )
 
 
 def _bert(metadata: _Metadata) -> Tokenizer:
     """Return the tokenizer of a WordPiece model: the first token of a word begins with `▁`."""
-    tokens = metadata.tokens()
     lowercase = metadata.get("normalizer.lowercase", bool, True)
     steps: list[tuple[str, str]] = []
     if strips := metadata.get("normalizer.strip_accents", bool, lowercase):
@@ -492,29 +466,28 @@ def _bert(metadata: _Metadata) -> Tokenizer:
     decoders: list[Any] = [Replace(Literal(_SPACE), " "), Fuse()]
     decoders += [Replace(Regex(pattern), content) for pattern, content in _CLEANED]
     unknown, cls, sep = (
-        metadata.token(key, tokens, default)
+        metadata.token(key, default)
         for key, default in (("unknown", 100), ("bos", 101), ("seperator", 102))
     )
     return Tokenizer(
         WordPiece(
-            {text: token for token, text in enumerate(tokens)},
-            unk_token=tokens[unknown],
+            metadata.vocab,
+            unk_token=unknown[0],
             continuing_subword_prefix="",
             max_input_chars_per_word=_LONGEST_WORD,
         ),
         normalizer=Normalizers(tuple(cleaned)),
         pre_tokenizer=PreTokenizers(pre_tokenizers),
-        post_processor=framed(tokens, [cls], [sep]),
+        post_processor=framed(([cls], [sep])),
         decoder=DecoderSequence(tuple(decoders)),
-        added_tokens=metadata.added_tokens(tokens, metadata.kinds(tokens)),
+        added_tokens=metadata.added_tokens(),
     )
 
 
 def _t5(metadata: _Metadata) -> Tokenizer:
     """Return the tokenizer of a unigram model."""
-    tokens = metadata.tokens()
-    kinds = metadata.kinds(tokens)
-    scores = metadata.numbers("scores", len(tokens), 0.0)
+    tokens, kinds = metadata.tokens, metadata.kinds
+    scores = metadata.numbers("scores", 0.0)
     prefix = metadata.get("add_space_prefix", bool, False)
     merged = metadata.get("remove_extra_whitespaces", bool, False)
     if prefix and not merged:
@@ -537,11 +510,11 @@ def _t5(metadata: _Metadata) -> Tokenizer:
     )
     steps: list[Any] = [Replace(Literal(_SPACE), " "), Fuse()]
     return Tokenizer(
-        Unigram(pieces, metadata.token("unknown", tokens, _T5_UNKNOWN)),
+        Unigram(pieces, metadata.token("unknown", _T5_UNKNOWN)[1]),
         normalizer=SentencePieceNormalizer(rules, found),
-        post_processor=metadata.frame(tokens, _T5_IDS, adds_bos=False, adds_eos=True),
+        post_processor=metadata.frame(_T5_IDS, adds_bos=False, adds_eos=True),
         decoder=DecoderSequence((*steps, *([Strip(" ", 1, 0)] if prefix else []))),
-        added_tokens=replace(metadata.added_tokens(tokens, kinds), ids_as_given=True),
+        added_tokens=replace(metadata.added_tokens(), ids_as_given=True),
     )
 
 

@@ -57,8 +57,6 @@ _SECTIONS: Final = {
     *("version", "truncation", "padding", "added_tokens"),
     *("normalizer", "pre_tokenizer", "post_processor", "decoder"),
 }
-_MODEL_TEXTS: Final = ("unk_token", "continuing_subword_prefix", "end_of_word_suffix")
-_MODEL_FLAGS: Final = ("fuse_unk", "byte_fallback", "ignore_merges")
 _TOKEN_FLAGS: Final = ("single_word", "lstrip", "rstrip", "normalized", "special")
 _LENGTH_LIMIT: Final = 1 << 64
 _TWO: Final = 2
@@ -97,65 +95,6 @@ def parse_tokenizer_json(
         )
 
 
-def _model(node: Node, quirks: Quirks) -> Model:
-    """Return the model."""
-    name = _model_type(node)
-    with located(f"{node.source}: model."):
-        return _MODELS[name](node, quirks)
-
-
-def _model_type(node: Node) -> str:
-    """Return the type of a model, recognised by its fields if it has no "type"."""
-    given = node.fields()
-    if "type" in given:
-        return node.field("type").choice(tuple(_MODELS))
-    known_by = _KNOWN_BY if "unk_id" not in given else {"Unigram": _KNOWN_BY["Unigram"]}
-    for name, required in known_by.items():
-        if required <= given.keys():
-            return name
-    return node.fail(f"must have the key 'type', one of {', '.join(_MODELS)}")
-
-
-def _bpe(node: Node, quirks: Quirks) -> BPE:
-    node.only({"vocab", "merges"}, {"type", "dropout", *_MODEL_TEXTS, *_MODEL_FLAGS})
-    options: dict[str, Any] = {}
-    for key in (*_MODEL_TEXTS, *_MODEL_FLAGS, "dropout"):
-        if node.value.get(key) is None:
-            continue
-        entry = node.field(key)
-        if key in _MODEL_TEXTS:
-            options[key] = entry.text()
-        else:
-            options[key] = entry.number() if key == "dropout" else entry.flag()
-    vocab, merges = _vocab(node.field("vocab")), _merges(node.field("merges"), quirks)
-    return BPE(vocab, merges, quirks=quirks, **options)
-
-
-def _word_piece(node: Node, _: Quirks) -> WordPiece:
-    node.only({"vocab", *_KNOWN_BY["WordPiece"]}, {"type"})
-    return WordPiece(
-        _vocab(node.field("vocab")),
-        node.field("unk_token").text(),
-        node.field("continuing_subword_prefix").text(),
-        node.field("max_input_chars_per_word").whole(_LENGTH_LIMIT),
-    )
-
-
-def _word_level(node: Node, _: Quirks) -> WordLevel:
-    node.only({"vocab", "unk_token"}, {"type"})
-    return WordLevel(_vocab(node.field("vocab")), node.field("unk_token").text())
-
-
-def _unigram(node: Node, _: Quirks) -> Unigram:
-    node.only({"vocab"}, {"type", "unk_id", "byte_fallback"})
-    known = node.value.get("unk_id") is not None
-    return Unigram(
-        [_scored(entry) for entry in node.field("vocab").elements()],
-        node.field("unk_id").whole(_LENGTH_LIMIT) if known else None,
-        node.field("byte_fallback").flag() if "byte_fallback" in node.value else False,
-    )
-
-
 def _scored(node: Node) -> tuple[str, float]:
     """Return a token and its score."""
     if not isinstance(node.value, list) or len(node.value) != _TWO:
@@ -167,23 +106,57 @@ def _scored(node: Node) -> tuple[str, float]:
     return token.text(), number.number()
 
 
-_MODELS: Final[Mapping[str, Callable[[Node, Quirks], Model]]] = MappingProxyType(
-    {"BPE": _bpe, "WordPiece": _word_piece, "WordLevel": _word_level, "Unigram": _unigram}
+MODELS: Final[Mapping[str, type[Model]]] = MappingProxyType(
+    {"BPE": BPE, "WordPiece": WordPiece, "WordLevel": WordLevel, "Unigram": Unigram}
 )
-"""How the model of each type is read."""
+"""The class of each type of model; a file has their fields in the order of `FIELDS`."""
 
-_KNOWN_BY: Final[Mapping[str, set[str]]] = MappingProxyType(
+FIELDS: Final = MappingProxyType(
     {
-        "BPE": {"vocab", "merges"},
-        "WordPiece": {
-            *("vocab", "unk_token"),
-            *("continuing_subword_prefix", "max_input_chars_per_word"),
-        },
-        "WordLevel": {"vocab", "unk_token"},
-        "Unigram": {"vocab"},
+        "BPE": (
+            *("dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix"),
+            *("fuse_unk", "byte_fallback", "ignore_merges", "vocab", "merges"),
+        ),
+        "WordPiece": (
+            *("unk_token", "continuing_subword_prefix", "max_input_chars_per_word", "vocab"),
+        ),
+        "WordLevel": ("vocab", "unk_token"),
+        "Unigram": ("unk_id", "vocab", "byte_fallback"),
     }
 )
-"""The fields by which a model without a type is recognised, in the order of trying."""
+_MAY_BE_NULL: Final = {"BPE": {*FIELDS["BPE"]} - {"vocab", "merges"}, "Unigram": {"unk_id"}}
+_MAY_BE_ABSENT: Final = {"BPE": _MAY_BE_NULL["BPE"], "Unigram": {"unk_id", "byte_fallback"}}
+
+
+def _model(node: Node, quirks: Quirks) -> Model:
+    """Return the model."""
+    name = _model_type(node)
+    absent = _MAY_BE_ABSENT.get(name, set[str]())
+    node.only({*FIELDS[name]} - absent, {"type", *absent})
+    options: dict[str, Any] = {"quirks": quirks} if name == "BPE" else {}
+    for key in FIELDS[name]:
+        if key not in node.value or (
+            node.value[key] is None and key in _MAY_BE_NULL.get(name, set[str]())
+        ):
+            continue
+        entry = node.field(key)
+        if key == "vocab" and name == "Unigram":
+            options["pieces"] = [_scored(element) for element in entry.elements()]
+        else:
+            options[key] = _merges(entry, quirks) if key == "merges" else _READERS[key](entry)
+    with located(f"{node.source}: model."):
+        return MODELS[name](**options)
+
+
+def _model_type(node: Node) -> str:
+    """Return the type of a model, recognised by its fields if it has no "type"."""
+    given = node.fields()
+    if "type" in given:
+        return node.field("type").choice(tuple(MODELS))
+    for name in ["Unigram"] if "unk_id" in given else MODELS:
+        if {*FIELDS[name]} - _MAY_BE_ABSENT.get(name, set[str]()) <= given.keys():
+            return name
+    return node.fail(f"must have the key 'type', one of {', '.join(MODELS)}")
 
 
 def _vocab(node: Node) -> dict[str, int]:
@@ -193,6 +166,20 @@ def _vocab(node: Node) -> dict[str, int]:
         for entry in node.entries().values():
             entry.whole(ID_LIMIT)
     return vocab
+
+
+_READERS: Final[Mapping[str, Callable[[Node], Any]]] = MappingProxyType(
+    {
+        "vocab": _vocab,
+        "dropout": Node.number,
+        **dict.fromkeys(("fuse_unk", "byte_fallback", "ignore_merges"), Node.flag),
+        **dict.fromkeys(
+            ("unk_token", "continuing_subword_prefix", "end_of_word_suffix"), Node.text
+        ),
+        **dict.fromkeys(("unk_id", "max_input_chars_per_word"), lambda n: n.whole(_LENGTH_LIMIT)),
+    }
+)
+"""How the fields of models are read, but for merges, and the scores of Unigram."""
 
 
 def _merges(node: Node, quirks: Quirks) -> Sequence[tuple[str, str]]:

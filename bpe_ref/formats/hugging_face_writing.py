@@ -11,10 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bpe_ref.components import Model
 from bpe_ref.errors import VocabularyError
-from bpe_ref.models.bpe import BPE
 from bpe_ref.models.unigram import Unigram
-from bpe_ref.models.word_level import WordLevel
-from bpe_ref.models.word_piece import WordPiece
 from bpe_ref.tokenizer import Tokenizer
 
 if TYPE_CHECKING:  # loaded when they are needed
@@ -29,6 +26,7 @@ def dump_tokenizer_json(tokenizer: Tokenizer) -> bytes:
     with half of a surrogate pair, which no file can contain.
 
     >>> from bpe_ref.formats.hugging_face import parse_tokenizer_json
+    >>> from bpe_ref.models.bpe import BPE
     >>> content = dump_tokenizer_json(Tokenizer(BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")])))
     >>> parse_tokenizer_json(content, "x.json").encode("aba")
     [2, 0]
@@ -67,26 +65,16 @@ def _fields(value: object, names: Iterable[str]) -> dict[str, Any]:
 
 
 def _model(model: Model) -> dict[str, Any]:
-    content: dict[str, Any] = {"type": type(model).__name__}
-    match model:
-        case BPE():
-            names = ("dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix")
-            flags = ("fuse_unk", "byte_fallback", "ignore_merges")
-            content |= {**_fields(model, names), **_fields(model, flags)}
-            return {**content, "vocab": dict(model.vocab), "merges": list(map(list, model.merges))}
-        case WordPiece(unk_token=unknown):
-            inner = _fields(model, ("continuing_subword_prefix", "max_input_chars_per_word"))
-            return {**content, "unk_token": unknown, **inner, "vocab": dict(model.vocab)}
-        case WordLevel(unk_token=unknown):
-            return {**content, "vocab": dict(model.vocab), "unk_token": unknown}
-        case Unigram(unk_id=unknown):
-            pieces = [[text, score] for text, score in model.pieces]
-            content |= {"unk_id": unknown, "vocab": pieces}
-            return {**content, "byte_fallback": model.byte_fallback}
-    raise VocabularyError(
-        "a tokenizer.json must have a BPE, WordPiece, WordLevel or Unigram model over characters, "
-        f"got {type(model).__name__}; `write_tokenizer_json` writes a vocabulary"
-    )
+    from bpe_ref.formats.hugging_face import FIELDS, MODELS
+
+    name = type(model).__name__
+    if MODELS.get(name) is not type(model):
+        raise VocabularyError(
+            "a tokenizer.json must have a BPE, WordPiece, WordLevel or Unigram model over "
+            f"characters, got {name}; `write_tokenizer_json` writes a vocabulary"
+        )
+    content = {"type": name, **_fields(model, FIELDS[name]), "vocab": dict(model.vocab)}
+    return content | {"vocab": model.pieces} if isinstance(model, Unigram) else content
 
 
 def _added_tokens(tokenizer: Tokenizer) -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ from bpe_ref.formats.files import located
 
 _PLAIN_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,40}")
 _LONGEST_SHOWN: Final = 60
+_IDS: Final = 1 << 32
 _SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -93,6 +94,16 @@ class Node:
         """Return the entries of the value, which must be an object."""
         return {key: self.field(key) for key in self.fields()}
 
+    def entries_by_id(self) -> dict[int, "Node"]:
+        """Return the entries of the value, an object whose keys are token ids in digits."""
+        found: dict[int, Node] = {}
+        for digits, entry in self.entries().items():
+            short = len(digits) <= len(str(_IDS))
+            if not (short and digits.isascii() and digits.isdigit() and int(digits) < _IDS):
+                entry.fail(f"must be under an id from 0 to {_IDS - 1}")
+            found[int(digits)] = entry
+        return found
+
     def field(self, key: str) -> "Node":
         """Return an entry of the value, which must be an object that has it."""
         fields = self.fields()
@@ -108,15 +119,9 @@ class Node:
         keys = self.fields().keys()
         for key in sorted(keys - required - optional):
             known = ", ".join(sorted(required | optional)) or "none"
-            raise VocabularyFileError(
-                f"{self.source}: {self.place or 'the file'} must have no keys but {known}, "
-                f"got {shown(key)}"
-            )
+            Node(key, self.source, self.place).fail(f"must have no keys but {known}")
         for key in sorted(required - keys):
-            raise VocabularyFileError(
-                f"{self.source}: {self.place or 'the file'} must have the key {key!r}, "
-                f"got {shown(self.value)}"
-            )
+            self.fail(f"must have the key {key!r}")
 
 
 def parse_json(data: bytes | Node, source: str) -> Node:

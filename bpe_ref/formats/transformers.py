@@ -61,8 +61,13 @@ from bpe_ref.models.bpe import BPE
 from bpe_ref.models.word_piece import WordPiece
 from bpe_ref.normalizers.bert import BertNormalizer
 from bpe_ref.patterns.matches import Literal
-from bpe_ref.post_processors import PostProcessor, RobertaProcessing, TemplateProcessing, process
-from bpe_ref.post_processors.templates import Piece, SequencePiece, SpecialPiece, SpecialToken
+from bpe_ref.post_processors import (
+    PostProcessor,
+    RobertaProcessing,
+    TemplateProcessing,
+    framed,
+    process,
+)
 from bpe_ref.pre_tokenizers.byte_level import ByteLevel
 from bpe_ref.pre_tokenizers.sequence import Sequence as PreTokenizers
 from bpe_ref.tokenizer import Tokenizer
@@ -249,11 +254,8 @@ class _Class:
         """The tokens that are added with the flags they have there, by rising ids."""
         found: dict[int, AddedToken] = {}
         if self.given.value.get("added_tokens_decoder") is not None:
-            for digits, entry in self.given.field("added_tokens_decoder").entries().items():
-                is_short = len(digits) <= len(str(ID_LIMIT))
-                if not (is_short and digits.isascii() and digits.isdigit()):
-                    entry.fail("must be under an id")
-                found[int(digits)] = _added_token(entry)
+            listed = self.given.field("added_tokens_decoder").entries_by_id()
+            found |= {id_: _added_token(entry) for id_, entry in listed.items()}
         else:
             special = {_content(token) for token in self._special({}).values()}
             for content, entry in self.files.get(_ADDED, Node({}, "")).entries().items():
@@ -447,19 +449,8 @@ class _Class:
         self, made: Tokenizer, before: list[str], behind: list[str], *, first_only: bool = False
     ) -> TemplateProcessing:
         """Return the template that puts tokens before and behind each text."""
-        names = {key: self._named_id(made, key) for key in (*before, *behind)}
-        special = {text: SpecialToken(text, (id_,), (text,)) for text, id_ in names.values()}
-
-        def pieces(text: str, number: int) -> list[Piece]:
-            first = [] if first_only and number else before
-            return [
-                *(SpecialPiece(names[key][0], number) for key in first),
-                SequencePiece(text, number),
-                *(SpecialPiece(names[key][0], number) for key in behind),
-            ]
-
-        single = pieces("A", 0)
-        return TemplateProcessing(tuple(single), (*single, *pieces("B", 1)), special)
+        first, last = ([self._named_id(made, key) for key in keys] for keys in (before, behind))
+        return framed((first, last), ([] if first_only else first, last))
 
 
 def _content(token: str | AddedToken) -> str:
@@ -522,9 +513,9 @@ def _changes(file: Tokenizer, made: Tokenizer, name: str) -> Iterator[str]:
         if values[0] != values[1]:
             yield f"model: {name} has {key} {shown(values[0])}, the file {shown(values[1])}"
     for is_pair in (False, True):
-        framed = [_framed(one, is_pair=is_pair) for one in (made, file)]
-        if framed[0] != framed[1]:
-            yield f"post_processor: {name} makes {framed[0]!r}, the file {framed[1]!r}"
+        ours, its = (_framed(one, is_pair=is_pair) for one in (made, file))
+        if ours != its:
+            yield f"post_processor: {name} makes {ours!r}, the file {its!r}"
             break
     for part in ("truncation", "padding"):
         if getattr(file, part) is not None:

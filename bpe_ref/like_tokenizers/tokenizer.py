@@ -6,7 +6,7 @@ It holds a frozen tokenizer and puts another one in its place: `enable_padding`,
 
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypedDict
 
@@ -306,12 +306,9 @@ class Tokenizer:
         chosen = self.frozen.truncation
         if chosen is None:
             return None
-        return {
-            "max_length": chosen.max_length,
-            "stride": chosen.stride,
-            "strategy": _key(STRATEGIES, chosen.strategy),
-            "direction": _key(SIDES, chosen.direction),
-        }
+        names = {"strategy": _key(STRATEGIES, chosen.strategy)}
+        names |= {"direction": _key(SIDES, chosen.direction)}
+        return {"max_length": chosen.max_length, "stride": chosen.stride, **names}
 
     def enable_padding(
         self,
@@ -339,14 +336,7 @@ class Tokenizer:
         chosen = self.frozen.padding
         if chosen is None:
             return None
-        return {
-            "length": chosen.length,
-            "pad_to_multiple_of": chosen.pad_to_multiple_of,
-            "pad_id": chosen.pad_id,
-            "pad_token": chosen.pad_token,
-            "pad_type_id": chosen.pad_type_id,
-            "direction": _key(SIDES, chosen.direction),
-        }
+        return {**asdict(chosen), "direction": _key(SIDES, chosen.direction)}
 
     # ---- components
 

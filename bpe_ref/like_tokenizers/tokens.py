@@ -1,5 +1,6 @@
 """`AddedToken` as the Python package `tokenizers` has it."""
 
+from dataclasses import asdict
 from typing import Any
 
 from bpe_ref import added_tokens as definition
@@ -56,14 +57,9 @@ class AddedToken:
     @classmethod
     def of(cls, token: definition.AddedToken) -> "AddedToken":
         """Return the token of a frozen one."""
-        return cls(
-            token.content,
-            single_word=token.single_word,
-            lstrip=token.lstrip,
-            rstrip=token.rstrip,
-            normalized=token.normalized,
-            special=token.special,
-        )
+        flags = asdict(token)
+        del flags["id"]
+        return cls(**flags)
 
     def __str__(self) -> str:
         """Return the content."""

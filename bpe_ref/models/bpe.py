@@ -35,8 +35,8 @@ What the source leaves open
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from itertools import accumulate, islice, repeat
+from functools import cached_property
+from itertools import accumulate, chain, islice, repeat
 from typing import Final
 
 from bpe_ref.components import Draw, Token, WithoutTables
@@ -47,14 +47,15 @@ from bpe_ref.models.merging import (
     RankedMerges,
     Symbol,
     merge,
+    merge_long,
     merge_naive,
+    merge_short,
     merge_steps,
     merge_with_dropout,
     ranked_merges,
 )
-from bpe_ref.models.partwise import PartsOfText, Partwise, merged_ids
-from bpe_ref.models.piece_cache import LONGEST_PIECE, MOST_PIECES
-from bpe_ref.models.spelling import Speller
+from bpe_ref.models.partwise import PartsOfText, Partwise
+from bpe_ref.models.piece_cache import LONGEST_PIECE, PieceCache
 from bpe_ref.models.word_level import checked_strings
 from bpe_ref.quirks import HUGGING_FACE, Quirks
 from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE, from_letters, to_letters
@@ -155,17 +156,9 @@ class BPE(WithoutTables):
         >>> BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")], dropout=1.0).tokenize("ab", lambda: 0.5)[0]
         Token(id=0, string='a', start=0, end=1)
         """
-        if self.drops_merges or len(piece) > LONGEST_PIECE:
-            return self._tokens(piece, draw)
-        found = self._pieces.get(piece)
-        if found is None:
-            found = self._tokens(piece, draw)
-            if len(self._pieces) >= MOST_PIECES:
-                self._pieces.clear()
-            self._pieces[piece] = found
-        return found.copy()
+        return self._tokens(piece, draw) if self.drops_merges else list(self._pieces[piece])
 
-    def _tokens(self, piece: str, draw: Draw | None) -> list[Token]:
+    def _tokens(self, piece: str, draw: Draw | None = None) -> list[Token]:
         if len(piece) > SHORT and self.always_merges:
             tokens = self.tokens_of(self.ids(piece), piece)
             if tokens is not None:
@@ -197,14 +190,14 @@ class BPE(WithoutTables):
         lengths = {id_: len(token.encode()) for token, id_ in self.vocab.items()}
         if self.byte_fallback:
             lengths |= {
-                id_: 0 if id_ in made else 1 for id_ in self._speller.byte_tokens if id_ is not None
+                id_: 0 if id_ in made else 1 for id_ in self._byte_tokens if id_ is not None
             }
         return lengths | {self.vocab.get(self.unk_token or "", -1): 0}
 
     @cached_property
-    def _pieces(self) -> dict[str, list[Token]]:
-        """The tokens of short pieces seen before."""
-        return {}
+    def _pieces(self) -> PieceCache[Token]:
+        """The tokens of pieces."""
+        return PieceCache(self._tokens)
 
     def ids(self, piece: str, draw: Draw | None = None) -> list[TokenId]:
         """Return the ids of the tokens of a piece.
@@ -217,7 +210,7 @@ class BPE(WithoutTables):
         if self.ignore_merges and piece in self.vocab:
             return [self.vocab[piece]] if piece else []
         if len(piece) <= self._most_at_once or self.ignore_merges:
-            return merged_ids(self._speller, self.ranked, piece)
+            return self._merged_ids(piece)
         return self.partwise.ids(piece)
 
     @cached_property
@@ -228,6 +221,17 @@ class BPE(WithoutTables):
         `borders`, which text that is one piece needs.
         """
         return (16 if self.spells_bytes else 1) * LONGEST_PIECE
+
+    def _merged_ids(self, part: str) -> list[TokenId]:
+        """Return the ids of a part of a piece, merged in one go."""
+        try:
+            tokens = list(map(self.vocab.__getitem__, part))
+        except KeyError:  # a missing character
+            tokens = [token for token, _ in self.symbols(part)]
+        if len(tokens) > SHORT:
+            return [token for token, _ in merge_long(self.ranked, [(t, 1) for t in tokens])]
+        merge_short(self.ranked, tokens)
+        return tokens
 
     def tokenize_by_definition(self, piece: str) -> list[Symbol]:
         """Return each token and how many bytes it covers, by the definition; dropout apart.
@@ -248,7 +252,68 @@ class BPE(WithoutTables):
         >>> model.symbols("ba")
         [(1, 1), (0, 1)]
         """
-        return self._speller.symbols(piece)
+        vocab, late = self.vocab, self.quirks.unknown_after_bytes
+        prefix, suffix = self.continuing_subword_prefix or "", self.end_of_word_suffix or ""
+        symbols: list[Symbol] = []
+        unknown: list[Symbol] = []  # at most one, which may yet grow
+        for place, character in enumerate(piece):
+            text = prefix + character if place else character
+            if place == len(piece) - 1:
+                text += suffix
+            if text in vocab:
+                symbols += [*unknown, (vocab[text], len(character.encode()))]
+                unknown = []
+            elif (spelled := self._bytes_of(text)) is not None:
+                if unknown and not late:
+                    symbols += unknown
+                    unknown = []
+                symbols += spelled
+            else:
+                unknown = self._unknown(unknown, character, symbols)
+        return symbols + unknown
+
+    @cached_property
+    def _byte_tokens(self) -> Sequence[TokenId | None]:
+        """The token of each byte."""
+        return [self.vocab.get(f"<0x{byte:02X}>") for byte in range(256)]
+
+    @cached_property
+    def _always_falls_back(self) -> bool:
+        """Whether every missing character becomes bytes, none of them in a pair that merges."""
+        tokens = set(self._byte_tokens)
+        if not self.byte_fallback or None in tokens:
+            return False
+        return tokens.isdisjoint(chain.from_iterable(self.ranked.ranks))
+
+    def _bytes_of(self, text: str) -> list[Symbol] | None:
+        """Return the tokens of the bytes of a text that is no token, if there are all of them."""
+        if not self.byte_fallback:
+            return None
+        tokens = [self._byte_tokens[byte] for byte in text.encode()]
+        found = [(token, 1) for token in tokens if token is not None]
+        return found if len(found) == len(tokens) else None
+
+    def _unknown(
+        self, unknown: list[Symbol], character: str, symbols: list[Symbol]
+    ) -> list[Symbol]:
+        """Return the unknown token still to be added; one that cannot grow goes to `symbols`."""
+        if self.unk_token is None:
+            if self.quirks.missing_characters_dropped:
+                return unknown
+            raise SymbolError(
+                f"a text must be made of characters of the vocabulary, got {character!r}, "
+                "and there is no unknown token"
+            )
+        if self.unk_token not in self.vocab:
+            raise SymbolError(
+                f"unk_token must be in the vocabulary to stand for {character!r}, "
+                f"got {self.unk_token!r:.80}"
+            )
+        length = len(character.encode())
+        if unknown and self.fuse_unk:
+            return [(unknown[0][0], unknown[0][1] + length)]
+        symbols += unknown
+        return [(self.vocab[self.unk_token], length)]
 
     def steps(self, piece: str) -> list[list[TokenId]]:
         """Return the ids of a piece after each merge of the definition.
@@ -278,8 +343,7 @@ class BPE(WithoutTables):
     def borders(self) -> Borders:
         """Where pieces may be cut, if symbols are letters and all pieces merge."""
         made = list(map(self.strings.__getitem__, set(self.ranked.results)))
-        falls_back = self._speller.always_falls_back(self.ranked.ranks)
-        return Borders(self.vocab, made, falls_back=falls_back)
+        return Borders(self.vocab, made, falls_back=self._always_falls_back)
 
     def ids_of_text(self, piece: str, draw: Draw | None = None) -> list[TokenId]:
         """Return the ids of a piece that the model gets as the letters of its bytes.
@@ -308,27 +372,14 @@ class BPE(WithoutTables):
             return None
 
         def merge_letters(part: str) -> list[TokenId]:
-            return merged_ids(self._speller, self.ranked, to_letters(part.encode()))
+            return self._merged_ids(to_letters(part.encode()))
 
         return PartsOfText(merge_letters, made.split(b"\xff"))  # a byte that no text contains
 
     @cached_property
     def partwise(self) -> Partwise:
         """What merges long pieces part by part, if the model `always_merges`."""
-        return Partwise(partial(merged_ids, self._speller, self.ranked), self.borders)
-
-    @cached_property
-    def _speller(self) -> Speller:
-        """What spells a piece before anything merges."""
-        return Speller(
-            self.vocab,
-            self.unk_token,
-            self.continuing_subword_prefix or "",
-            self.end_of_word_suffix or "",
-            self.fuse_unk,
-            self.byte_fallback,
-            self.quirks,
-        )
+        return Partwise(self._merged_ids, self.borders)
 
     def is_border(self, left: str, right: str) -> bool:
         """Return whether no merge ever crosses the place between two characters of a piece.
@@ -357,7 +408,7 @@ class BPE(WithoutTables):
         (True, False)
         """
         unknown = bool(self.unk_token) and self.unk_token in self.vocab and not self.fuse_unk
-        return unknown or self._speller.always_falls_back(self.ranked.ranks)
+        return unknown or self._always_falls_back
 
     @cached_property
     def _unmade(self) -> list[str]:

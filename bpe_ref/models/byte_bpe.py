@@ -207,24 +207,41 @@ def encode_bytes(tokenizer: CutsText, data: bytes | bytearray | memoryview) -> l
     model = tokenizer.model
     if not isinstance(model, ByteBPE):
         raise ParameterError("tokenizer", tokenizer, "must merge the bytes of a vocabulary")
+
+    def cut(text: str) -> list[str]:
+        return tokenizer.pieces(text, special="ordinary")
+
     try:
-        text, rest = data.decode("utf-8"), b""
+        pieces = cut(data.decode("utf-8"))
+    except UnicodeDecodeError:
+        whole = pieces_of_bytes(model, cut, data)
+        return [token for piece in whole for token in model.ids_of_bytes(piece)]
+    return [token for piece in pieces for token in model.ids(piece)]
+
+
+def pieces_of_bytes(model: ByteBPE, cut: Callable[[str], list[str]], data: bytes) -> list[bytes]:
+    r"""Return the pieces of bytes that need not be UTF-8, as `encode_bytes` describes.
+
+    Where they are not, all pieces but the last are single tokens: the bytes of a token are a piece
+    that becomes that token.
+
+    >>> from bpe_ref import vocabulary_by_concatenation
+    >>> model = ByteBPE(vocabulary_by_concatenation({b"a": 0, b" ": 1, b"\xff": 2}))
+    >>> pieces_of_bytes(model, str.split, b"a a\xff")
+    [b'a', b'a\xff']
+    """
+    try:
+        return [piece.encode() for piece in cut(data.decode("utf-8"))]
     except UnicodeDecodeError as error:
-        text, rest = data[: error.start].decode("utf-8"), data[error.start :]
-    encoded = [model.ids(piece) for piece in tokenizer.pieces(text, special="ordinary")]
-    if not rest:
-        return [token for ids in encoded for token in ids]
-
-    def is_blank(token: TokenId) -> bool:
-        return not model.vocabulary.tokens[token].strip(b" \n\t")
-
-    stable = [token for ids in encoded[:-1] for token in ids]
-    unstable = encoded[-1] if encoded else []
-    if unstable and is_blank(unstable[0]):
-        while stable and is_blank(stable[-1]):
-            unstable = [stable.pop(), *unstable]
-    start = b"".join(map(model.vocabulary.token_bytes, unstable))
-    return stable + model.ids_of_bytes(start + rest)
+        at = error.start
+    encoded = [model.ids_of_bytes(piece.encode()) for piece in cut(data[:at].decode("utf-8"))]
+    contents = [list(map(model.vocabulary.tokens.__getitem__, tokens)) for tokens in encoded]
+    last = contents.pop() if contents else []
+    stable = [content for tokens in contents for content in tokens]
+    if last and not last[0].strip(b" \n\t"):
+        while stable and not stable[-1].strip(b" \n\t"):
+            last.insert(0, stable.pop())
+    return [*stable, b"".join(last) + data[at:]]
 
 
 def as_bytes(name: str, data: bytes | bytearray | memoryview) -> bytes:

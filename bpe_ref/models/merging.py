@@ -23,32 +23,26 @@ What the source leaves open
 Why the fast ways are the same answer
     `merge_short` keeps the rank of every pair and finds the lowest and leftmost
     with `min` and `index`; a merge changes only the pairs that its two symbols
-    were part of. `merge_long` is dropout where nothing is dropped: the queue
-    holds every adjacent pair that has a merge, and whatever else it holds is
-    recognised when it is taken out, as its pair no longer stands there.
+    were part of. For `merge_long`, see `vocabulary.heap`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
 from itertools import pairwise, repeat
 from typing import Final, TypeAlias
 
 from bpe_ref.components import Draw
 from bpe_ref.errors import VocabularyError
+from bpe_ref.vocabulary.heap import merge_slots
 from bpe_ref.vocabulary.merges import Pair, TokenId
 
 Symbol: TypeAlias = tuple[TokenId, int]
 """A token, and how many bytes of the piece it covers."""
 
-_Candidate: TypeAlias = tuple[int, int]
-"""A rank, and the slot of a left half."""
-
 SHORT: Final = 100
 """Symbols of a piece up to which the lists of `merge_short` beat a queue."""
 
 _NEVER: Final = 1 << 62  # a rank above all ranks
-_NOWHERE: Final = -1  # in a link: there is no such neighbour
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -61,6 +55,11 @@ class RankedMerges:
 
     ranks: Mapping[Pair, int]
     results: Sequence[TokenId]
+
+    def merge(self, left: TokenId, right: TokenId) -> tuple[int, TokenId] | None:
+        """Return the rank of two adjacent tokens, and what they become; None if nothing."""
+        rank = self.ranks.get((left, right))
+        return None if rank is None else (rank, self.results[rank])
 
 
 def ranked_merges(
@@ -178,16 +177,24 @@ def merge_short(
             ranks[at - 1] = rank_of((tokens[at - 1], tokens[at]), _NEVER)
 
 
-def merge_long(merges: RankedMerges, symbols: Sequence[Symbol]) -> list[Symbol]:
-    """Do the same in O(n log n), with a queue.
+def merge_long(
+    merges: RankedMerges, symbols: Sequence[Symbol], dropped: Callable[[], bool] | None = None
+) -> list[Symbol]:
+    """Do the same in O(n log n), with a heap; see `vocabulary.heap`, also for what is dropped.
 
     >>> merge_long(RankedMerges({(0, 1): 0}, [2]), [(0, 1), (1, 1), (1, 1)])
     [(2, 2), (1, 1)]
     """
-    word = _Word(merges, symbols)
-    while word.queue:
-        word.apply(heappop(word.queue))
-    return word.symbols()
+    slots: list[TokenId | None] = [token for token, _ in symbols]
+    for _ in merge_slots(merges.merge, slots, dropped):
+        pass
+    merged: list[Symbol] = []
+    for token, (_, length) in zip(slots, symbols, strict=True):
+        if token is None:  # the slot was merged into the one before it
+            merged[-1] = merged[-1][0], merged[-1][1] + length
+        else:
+            merged.append((token, length))
+    return merged
 
 
 def merge_with_dropout(
@@ -202,69 +209,4 @@ def merge_with_dropout(
     >>> merge_with_dropout(merges, [(0, 1), (1, 1), (0, 1)], 0.5, chances.__next__)
     [(0, 1), (3, 2)]
     """
-    word = _Word(merges, symbols)
-    aside: list[_Candidate] = []
-    while word.queue:
-        candidate = heappop(word.queue)
-        if draw() < dropout:
-            aside.append(candidate)
-            continue
-        for waiting in aside:
-            heappush(word.queue, waiting)
-        aside = []
-        word.apply(candidate)
-    return word.symbols()
-
-
-class _Word:
-    """The symbols of a piece while they merge.
-
-    Representation
-        Slot `i` starts out holding symbol `i`. A merge puts the new symbol into
-        the left of two slots and gives the right one the length 0. `previous`
-        and `following` link the slots still in use. `queue` is a heap of
-        candidates.
-    """
-
-    def __init__(self, merges: RankedMerges, symbols: Sequence[Symbol]) -> None:
-        self.merges = merges
-        self.tokens = [token for token, _ in symbols]
-        self.lengths = [length for _, length in symbols]
-        self.previous = [_NOWHERE, *range(len(symbols) - 1)]
-        self.following = [*range(1, len(symbols)), _NOWHERE]
-        self.queue: list[_Candidate] = [
-            (merges.ranks[pair], slot)
-            for slot, pair in enumerate(pairwise(self.tokens))
-            if pair in merges.ranks
-        ]
-        heapify(self.queue)
-
-    def apply(self, candidate: _Candidate) -> None:
-        """Apply a merge taken out of the queue, unless its pair is gone."""
-        rank, slot = candidate
-        gone = self.following[slot]
-        if not self.lengths[slot] or gone == _NOWHERE:
-            return
-        if self.merges.ranks.get((self.tokens[slot], self.tokens[gone])) != rank:
-            return
-        self.tokens[slot] = self.merges.results[rank]
-        self.lengths[slot] += self.lengths[gone]
-        self.lengths[gone] = 0
-        self.following[slot] = self.following[gone]
-        if self.following[slot] != _NOWHERE:
-            self.previous[self.following[slot]] = slot
-        self._remember(self.previous[slot])
-        self._remember(slot)
-
-    def _remember(self, slot: int) -> None:
-        """Queue the merge of the pair whose left half is in `slot`, if there is one."""
-        if slot == _NOWHERE or self.following[slot] == _NOWHERE:
-            return
-        rank = self.merges.ranks.get((self.tokens[slot], self.tokens[self.following[slot]]))
-        if rank is not None:
-            heappush(self.queue, (rank, slot))
-
-    def symbols(self) -> list[Symbol]:
-        """Return the symbols in use, in order."""
-        in_order = zip(self.tokens, self.lengths, strict=True)
-        return [(token, length) for token, length in in_order if length]
+    return merge_long(merges, symbols, lambda: draw() < dropout)

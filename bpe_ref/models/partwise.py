@@ -4,7 +4,7 @@ Definition: those of the model, where symbols are characters wherever they stand
 no piece is taken whole, and nothing is drawn.
 
 The quick way
-    A piece of up to `SHORT` letters is merged as it is. A longer one may be a
+    A piece of up to `merging.SHORT` letters is merged as it is. A longer one may be a
     whole text, if nothing cut it before. It is cut
     before the letter that most tokens begin with. Of these words, most were seen
     before. A new one that has more than a few letters is cut once more, by kind
@@ -20,9 +20,7 @@ from itertools import chain
 from typing import Final
 
 from bpe_ref.models.borders import Borders, CharacterBorders
-from bpe_ref.models.merging import SHORT, RankedMerges, merge_long, merge_short
 from bpe_ref.models.piece_cache import LONGEST_PIECE, PieceCache
-from bpe_ref.models.spelling import Speller
 from bpe_ref.vocabulary.merges import TokenId
 
 _WHOLE: Final = 5  # letters; looking for borders in shorter parts costs more than it saves
@@ -32,14 +30,9 @@ _LONGEST_PART: Final = 2 * LONGEST_PIECE  # rules drawn with hyphens are as long
 class Partwise:
     """Encodes pieces part by part.
 
-    >>> from functools import partial
-    >>> from bpe_ref.models.merging import ranked_merges
-    >>> vocab = {"a": 0, "b": 1, "ab": 2}
-    >>> merges = ranked_merges(vocab, [("a", "b")])
-    >>> merge = partial(merged_ids, Speller(vocab), merges)
-    >>> partwise = Partwise(merge, Borders(vocab, ["ab"], falls_back=False))
-    >>> partwise.ids("ab" * 60) == [2] * 60
-    True
+    >>> borders = Borders({"a": 0, "b": 1, "ab": 2}, ["ab"], falls_back=False)
+    >>> Partwise(lambda part: [len(part)], borders).ids("abbab")
+    [3, 2]
     """
 
     def __init__(self, merge: Callable[[str], list[TokenId]], borders: Borders) -> None:
@@ -90,21 +83,3 @@ class PartsOfText:
     def ids(self, piece: str) -> list[TokenId]:
         """Return the ids of a piece."""
         return self._parts.encode(self._borders.cut(piece))
-
-
-def merged_ids(speller: Speller, merges: RankedMerges, part: str) -> list[TokenId]:
-    """Return the ids of a part, merged in one go.
-
-    >>> from bpe_ref.models.merging import ranked_merges
-    >>> vocab = {"a": 0, "b": 1, "ab": 2}
-    >>> merged_ids(Speller(vocab), ranked_merges(vocab, [("a", "b")]), "aba")
-    [2, 0]
-    """
-    try:
-        tokens = list(map(speller.vocab.__getitem__, part))
-    except KeyError:  # a missing character
-        tokens = [token for token, _ in speller.symbols(part)]
-    if len(tokens) > SHORT:
-        return [token for token, _ in merge_long(merges, [(token, 1) for token in tokens])]
-    merge_short(merges, tokens)
-    return tokens

@@ -63,7 +63,6 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from heapq import heappop, heappush
 from itertools import pairwise
 from math import isinf
 from typing import Final, Literal, TypeAlias
@@ -75,6 +74,7 @@ from bpe_ref.models.merging import SHORT
 from bpe_ref.models.partwise import Partwise
 from bpe_ref.models.unigram import UNKNOWN_PENALTY, best_path
 from bpe_ref.normalizers.sentencepiece import NormalizationRules, UserDefined
+from bpe_ref.vocabulary.heap import MergeOf, merge_slots
 from bpe_ref.vocabulary.longest_matches import Searcher, searcher_of
 from bpe_ref.vocabulary.merges import TokenId
 
@@ -411,7 +411,6 @@ def _check(piece: Piece, token: TokenId) -> None:
         )
 
 
-_NOWHERE = -1
 _NEVER: Final = float("-inf")
 
 
@@ -433,32 +432,24 @@ def merge_steps(model: SentencePieceModel, text: str) -> Iterator[list[str]]:
     >>> list(merge_steps(SentencePieceModel([unknown, a, aa]), "aaa"))
     [['a', 'a', 'a'], ['aa', 'a']]
     """
-    symbols, mergeable = _symbols(model, text)
+    symbols = _symbols(model, text)
     halves: dict[str, tuple[str, str]] = {}
-
-    def propose(left: int) -> None:
-        """Note the pair whose left symbol this is, if it could merge."""
-        pair = symbols[left : left + 2]
-        if left >= 0 and _score(model, pair, mergeable[left : left + 2]) is not None:
-            halves["".join(pair)] = (pair[0], pair[1])
-
-    for left in range(len(symbols) - 1):
-        propose(left)
+    look, note = _rule(model), _rule(model, halves)
+    for pair in pairwise(symbols):
+        note(*pair)
     while True:
         yield list(symbols)
-        scores = [
-            (score, -left)
-            for left in range(len(symbols) - 1)
-            if (score := _score(model, symbols[left : left + 2], mergeable[left : left + 2]))
-            is not None
+        candidates = [
+            (found[0], left, found[1])
+            for left, pair in enumerate(pairwise(symbols))
+            if (found := look(*pair)) is not None
         ]
-        if not scores:
+        if not candidates:
             break
-        left = -max(scores)[1]
-        symbols[left : left + 2] = ["".join(symbols[left : left + 2])]
-        mergeable[left : left + 2] = [True]
-        propose(left - 1)
-        propose(left)
+        _, left, joined = min(candidates)
+        symbols[left : left + 2] = [joined]
+        for pair in pairwise(symbols[max(left - 1, 0) : left + 2]):
+            note(*pair)
     whole = _without_unused(model, symbols, halves)
     if whole != symbols:
         yield whole
@@ -471,8 +462,8 @@ def merge(model: SentencePieceModel, text: str) -> list[str]:
     >>> merge(SentencePieceModel([unknown, a, aa]), "aaa")
     ['aa', 'a']
     """
-    symbols, mergeable = _symbols(model, text)
-    if model.finite_scores is None or len(symbols) > SHORT or not all(mergeable):
+    symbols = _symbols(model, text)
+    if model.finite_scores is None or len(symbols) > SHORT or _Whole in map(type, symbols):
         return merge_heap(model, text)
     score_of = model.finite_scores.get
     scores = [score_of(left + right, _NEVER) for left, right in pairwise(symbols)]
@@ -491,70 +482,51 @@ def merge(model: SentencePieceModel, text: str) -> list[str]:
 
 
 def merge_heap(model: SentencePieceModel, text: str) -> list[str]:
-    """Return the symbols of a normalized text. O(n log n).
-
-    Invariant: the heap holds every pair that can merge now, and stale ones. An
-    entry names the place of both symbols and the length of what they make; two
-    symbols only grow or vanish, so the same length at the same places is the
-    same pair.
+    """Return the symbols of a normalized text. O(n log n); see `vocabulary.heap`.
 
     >>> unknown, a, aa = Piece("?", kind="unknown"), Piece("a"), Piece("aa", -1.0)
     >>> merge_heap(SentencePieceModel([unknown, a, aa]), "aaa")
     ['aa', 'a']
     """
-    symbols, mergeable = _symbols(model, text)
-    previous = [_NOWHERE, *range(len(symbols) - 1)]
-    following = [*range(1, len(symbols)), _NOWHERE]
+    slots: list[str | None] = [*_symbols(model, text)]
     halves: dict[str, tuple[str, str]] = {}
-    heap: list[tuple[float, int, int, int]] = []
-
-    def propose(left: int, right: int) -> None:
-        """Note a pair, if it could merge."""
-        if _NOWHERE in (left, right) or not (mergeable[left] and mergeable[right]):
-            return
-        joined = symbols[left] + symbols[right]
-        token = model.ordinary.get(joined)
-        if token is not None:
-            heappush(heap, (-model.pieces[token].score, left, right, len(joined)))
-            halves[joined] = (symbols[left], symbols[right])
-
-    for left in range(len(symbols) - 1):
-        propose(left, left + 1)
-    while heap:
-        _, left, right, length = heappop(heap)
-        if not symbols[left] or not symbols[right]:
-            continue  # stale: one of them was merged into the symbol before it
-        joined = symbols[left] + symbols[right]
-        if len(joined) != length:
-            continue  # stale: one of them has grown
-        symbols[left], symbols[right] = joined, ""
-        following[left] = following[right]
-        if following[left] != _NOWHERE:
-            previous[following[left]] = left
-        propose(previous[left], left)
-        propose(left, following[left])
-    return _without_unused(model, [symbol for symbol in symbols if symbol], halves)
+    for _ in merge_slots(_rule(model, halves), slots):
+        pass
+    return _without_unused(model, [symbol for symbol in slots if symbol is not None], halves)
 
 
-def _symbols(model: SentencePieceModel, text: str) -> tuple[list[str], list[bool]]:
-    """Return what merging starts with, and whether each symbol may merge."""
+class _Whole(str):
+    """A user-defined piece in a text: it never merges."""
+
+    __slots__ = ()
+
+
+def _symbols(model: SentencePieceModel, text: str) -> list[str]:
+    """Return what merging starts with."""
     if not model.user_defined.pieces:
-        return list(text), [True] * len(text)
+        return list(text)
     symbols: list[str] = []
-    mergeable: list[bool] = []
     start = 0
     while start < len(text):
         length = model.user_defined.length_at(text, start)
-        mergeable.append(length == 0)
-        symbols.append(text[start : start + (length or 1)])
+        symbols.append(_Whole(text[start : start + length]) if length else text[start])
         start += length or 1
-    return symbols, mergeable
+    return symbols
 
 
-def _score(model: SentencePieceModel, pair: list[str], mergeable: list[bool]) -> float | None:
-    """Return the score of what a pair makes, or None if it cannot merge."""
-    token = model.ordinary.get("".join(pair)) if mergeable == [True, True] else None
-    return None if token is None else model.pieces[token].score
+def _rule(model: SentencePieceModel, halves: dict[str, tuple[str, str]] | None = None) -> MergeOf:
+    """Return what tells the rank of two neighbours and what they make; it notes its halves."""
+
+    def merge_of(left: str, right: str) -> tuple[float, str] | None:
+        joined = left + right
+        token = model.ordinary.get(joined)
+        if token is None or isinstance(left, _Whole) or isinstance(right, _Whole):
+            return None
+        if halves is not None:
+            halves[joined] = (left, right)
+        return -model.pieces[token].score, joined
+
+    return merge_of
 
 
 def _without_unused(

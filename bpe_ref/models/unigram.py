@@ -45,7 +45,7 @@ from itertools import pairwise
 from math import inf, isfinite
 from typing import Final, Literal, NamedTuple
 
-from bpe_ref.components import Draw, Token, WithoutTables
+from bpe_ref.components import Draw, Token, WithoutMerges
 from bpe_ref.errors import SymbolError, VocabularyError
 from bpe_ref.vocabulary.longest_matches import Searcher, searcher_of
 from bpe_ref.vocabulary.merges import TokenId
@@ -140,7 +140,7 @@ def _subtract(sums: "array[float]", places: Iterator[int]) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Unigram(WithoutTables):
+class Unigram(WithoutMerges):
     """The model of a tokenizer, as its file describes it.
 
     Attributes:
@@ -162,8 +162,6 @@ class Unigram(WithoutTables):
     pieces: Sequence[tuple[str, float]]
     unk_id: TokenId | None = None
     byte_fallback: bool = False
-
-    drops_merges = False
 
     def __post_init__(self) -> None:
         """Build the tables, so that what is wrong is found at once."""
@@ -191,11 +189,6 @@ class Unigram(WithoutTables):
     def strings(self) -> Mapping[TokenId, str]:
         """From id to token."""
         return {token: text for token, (text, _) in enumerate(self.pieces)}
-
-    @property
-    def ranks_of_tokens(self) -> Mapping[TokenId, float]:
-        """Nothing: no token is made by merging."""
-        return {}
 
     @cached_property
     def unknown_score(self) -> float:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
-from bpe_ref.components import Draw, Token, WithoutTables
+from bpe_ref.components import Draw, Token, WithoutMerges
 from bpe_ref.errors import SymbolError, VocabularyError
 from bpe_ref.vocabulary.merges import TokenId
 
@@ -61,7 +61,7 @@ def unknown_token(vocab: Mapping[str, TokenId], unk_token: str, word: str) -> To
 
 
 @dataclass(frozen=True, eq=False)
-class WordLevel(WithoutTables):
+class WordLevel(WithoutMerges):
     """The model of a tokenizer, as its file describes it.
 
     Attributes:
@@ -79,8 +79,6 @@ class WordLevel(WithoutTables):
     vocab: Mapping[str, TokenId] = field(repr=False)
     unk_token: str = "<unk>"  # noqa: S105 -- not a password
 
-    drops_merges = False
-
     def __post_init__(self) -> None:
         """Build the table, so that what is wrong is found at once."""
         _ = self.strings
@@ -89,11 +87,6 @@ class WordLevel(WithoutTables):
     def strings(self) -> Mapping[TokenId, str]:
         """From id to token."""
         return checked_strings(self.vocab)
-
-    @property
-    def ranks_of_tokens(self) -> Mapping[TokenId, float]:
-        """Nothing: no token is made by merging."""
-        return {}
 
     def tokenize(self, piece: str, draw: Draw | None = None) -> list[Token]:
         """Return the token of a word, and the bytes that it covers: all of them.

@@ -23,14 +23,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from bpe_ref.components import Draw, Token, WithoutTables
+from bpe_ref.components import Draw, Token, WithoutMerges
 from bpe_ref.models.word_level import checked_strings, unknown_token
 from bpe_ref.vocabulary.longest_matches import Searcher, searcher_of
 from bpe_ref.vocabulary.merges import TokenId
 
 
 @dataclass(frozen=True, eq=False)
-class WordPiece(WithoutTables):
+class WordPiece(WithoutMerges):
     """The model of a tokenizer, as its file describes it.
 
     Attributes:
@@ -54,8 +54,6 @@ class WordPiece(WithoutTables):
     continuing_subword_prefix: str = "##"
     max_input_chars_per_word: int = 100
 
-    drops_merges = False
-
     def __post_init__(self) -> None:
         """Build the tables, so that what is wrong is found at once."""
         _ = self.strings, self._first, self._inner
@@ -64,11 +62,6 @@ class WordPiece(WithoutTables):
     def strings(self) -> Mapping[TokenId, str]:
         """From id to token."""
         return checked_strings(self.vocab)
-
-    @property
-    def ranks_of_tokens(self) -> Mapping[TokenId, float]:
-        """Nothing: no token is made by merging."""
-        return {}
 
     @cached_property
     def _first(self) -> Searcher:

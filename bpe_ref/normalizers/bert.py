@@ -57,7 +57,6 @@ class BertNormalizer:
         return Lowercase().normalize(text) if self.lowercase else text
 
     def normalize_text(self, text: str) -> str:
-        """Return the text only."""
         if self.clean_text:
             text = one_of("BERT_SPACES").sub(" ", one_of("BERT_REMOVED").sub("", text))
         if not text.isascii():

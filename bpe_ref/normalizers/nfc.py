@@ -89,11 +89,9 @@ class PinnedNFC:
         return replace(changed, spans=tuple((at, max(end, stop)) for (at, end), stop in spans))
 
     def normalize_text(self, text: str) -> str:
-        """Return the text only."""
         return nfc(text)
 
     def meeting(self, left: str, right: str) -> Meeting | None:
-        """Return what the two characters become; see `components.Meeting`."""
         return meeting_in_form(nfc, left, right)
 
 

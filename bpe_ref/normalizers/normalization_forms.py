@@ -253,11 +253,9 @@ class _InForm:
         return text.transform(form_changes(self.form, text.text))
 
     def normalize_text(self, text: str) -> str:
-        """Return the text only."""
         return to_form(self.form, text)
 
     def meeting(self, left: str, right: str) -> Meeting | None:
-        """Return what the two characters become; see `components.Meeting`."""
         return meeting_in_form(self.normalize_text, left, right)
 
 

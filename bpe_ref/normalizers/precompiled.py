@@ -83,7 +83,6 @@ class Precompiled:
         return text.transform(changes, removed_first) if modified else text
 
     def normalize_text(self, text: str) -> str:
-        """Return the text only."""
         if self.quirks.precompiled_by_clusters and has_plain_clusters(text):
             search = _charsmap(self.precompiled_charsmap).shortest_match
             found = ((character, search(character.encode(), 0)) for character in set(text))

@@ -59,7 +59,6 @@ class Prepend:
         return text.prepend(self.prepend)
 
     def normalize_text(self, text: str) -> str:
-        """Return the text only."""
         return self.prepend + text if text else text
 
     def meeting(self, left: str, right: str) -> Meeting | None:
@@ -140,7 +139,6 @@ class Replace:
         return text.spans[0]  # there is one: the empty text has no match
 
     def meeting(self, left: str, right: str) -> Meeting | None:
-        """Return what the two characters may become; see `components.Meeting`."""
         borders = pattern_borders(self.pattern)
         if borders is None or borders.may_hold_both(left, right):
             return None

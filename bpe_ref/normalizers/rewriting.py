@@ -109,11 +109,9 @@ class Lowercase:
         return rewritten(text, lowercase)
 
     def normalize_text(self, text: str) -> str:
-        """Return the text only."""
         return lowercase(text)
 
     def meeting(self, left: str, right: str) -> Meeting:
-        """Return what the two characters become; see `components.Meeting`."""
         return Meeting(frozenset(lowercase(left)[-1]), frozenset(lowercase(right)[0]))
 
 
@@ -130,7 +128,6 @@ class Nmt:
         return cleaned(text, _REMOVED, _SPACES)
 
     def normalize_text(self, text: str) -> str:
-        """Return the text only."""
         return _SPACES.sub(" ", _REMOVED.sub("", text))
 
 
@@ -147,7 +144,6 @@ class ByteLevel:
         return rewritten(text, lambda character: to_letters(character.encode()))
 
     def normalize_text(self, text: str) -> str:
-        """Return the text only."""
         return to_letters(text.encode())
 
     def meeting(self, left: str, right: str) -> Meeting:

@@ -53,5 +53,4 @@ class Sequence:
         return text
 
     def meeting(self, left: str, right: str) -> Meeting | None:
-        """Return what the two characters become at last; see `components.Meeting`."""
         return meet(self.normalizers, (left,), (right,))

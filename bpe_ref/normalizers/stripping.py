@@ -44,7 +44,6 @@ class Strip:
         return text.transform([(character, 0) for character in kept], leading)
 
     def normalize_text(self, text: str) -> str:
-        """Return the text only."""
         if self.strip_left:
             text = text.lstrip(white_space())
         return text.rstrip(white_space()) if self.strip_right else text
@@ -70,5 +69,4 @@ class StripAccents:
         return without(text, one_of("COMBINING_MARKS"))
 
     def normalize_text(self, text: str) -> str:
-        """Return the text only."""
         return text if text.isascii() else one_of("COMBINING_MARKS").sub("", text)

@@ -23,10 +23,10 @@ Source of the patterns' dialect: `rust.py`; of the tables: `unicode_tables.py`.
 """
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from bpe_ref.errors import ParameterError, PatternError
 from bpe_ref.patterns.rust import CodePointSet, parse
@@ -147,28 +147,20 @@ class _Limited:
     """The pattern as it was given, for the error."""
 
     def findall(self, text: str, /) -> list[str]:
-        """Return the matches. Raises `PatternError` if that takes too long."""
-        try:
-            found: list[str] = self.compiled.findall(text, timeout=self._seconds(text))
-        except TimeoutError:
-            raise self._too_long(text) from None
-        return found
+        return self._in_time(self.compiled.findall, text)
 
     def finditer(self, text: str, /) -> list[_Match]:
-        """Return the matches. Raises `PatternError` if that takes too long."""
+        return self._in_time(self.compiled.finditer, text)
+
+    def _in_time(self, search: Callable[..., Iterable[Any]], text: str) -> list[Any]:
+        """Return what a search finds. Raises `PatternError` if that takes too long."""
         try:
-            return list(self.compiled.finditer(text, timeout=self._seconds(text)))
+            return list(search(text, timeout=_SECONDS + len(text) * _SECONDS_PER_CHARACTER))
         except TimeoutError:
-            raise self._too_long(text) from None
-
-    def _seconds(self, text: str) -> float:
-        return _SECONDS + len(text) * _SECONDS_PER_CHARACTER
-
-    def _too_long(self, text: str) -> PatternError:
-        return PatternError(
-            f"pattern {self.source!r:.200} must find its matches in time, "
-            f"but took too long on a text of {len(text)} characters"
-        )
+            raise PatternError(
+                f"pattern {self.source!r:.200} must find its matches in time, "
+                f"but took too long on a text of {len(text)} characters"
+            ) from None
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ from bpe_ref.encoding import Encoding, merge
 from bpe_ref.errors import ParameterError, VocabularyError
 from bpe_ref.parameters import check_flag
 from bpe_ref.patterns.unicode_tables import white_space
-from bpe_ref.post_processors.templates import Piece, SequencePiece, SpecialToken
+from bpe_ref.post_processors.templates import Piece, SequencePiece, SpecialPiece, SpecialToken
 from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE
 from bpe_ref.vocabulary.merges import TokenId
 
@@ -175,13 +175,11 @@ class PostProcessorSequence:
     processors: tuple[PostProcessor, ...]
 
     def added_tokens(self, *, is_pair: bool) -> int:
-        """Return how many tokens it adds to a text or a pair."""
         return sum(processor.added_tokens(is_pair=is_pair) for processor in self.processors)
 
     def process_encodings(
         self, encodings: Sequence[Encoding], *, add_special_tokens: bool
     ) -> list[Encoding]:
-        """Return the new row."""
         row = list(encodings)
         for processor in self.processors:
             row = processor.process_encodings(row, add_special_tokens=add_special_tokens)
@@ -214,7 +212,6 @@ class ByteLevel:
     def process_encodings(
         self, encodings: Sequence[Encoding], *, add_special_tokens: bool
     ) -> list[Encoding]:
-        """Return the new row."""
         if self.trim_offsets:
             encodings = [
                 _trim_offsets(encoding, add_prefix_space=self.add_prefix_space)
@@ -240,7 +237,6 @@ class TemplateProcessing:
     special_tokens: Mapping[str, SpecialToken]
 
     def added_tokens(self, *, is_pair: bool) -> int:
-        """Return how many tokens it adds to a text or a pair."""
         pieces = self.pair if is_pair else self.single
         names = [piece.id for piece in pieces if not isinstance(piece, SequencePiece)]
         return sum(
@@ -276,6 +272,29 @@ class TemplateProcessing:
         return row
 
 
+Frame: TypeAlias = tuple[Sequence[NamedId], Sequence[NamedId]]
+"""The tokens before and behind a text."""
+
+
+def framed(first: Frame, second: Frame = ((), ())) -> TemplateProcessing:
+    """Return the template that puts tokens around a text, and around the second one of a pair.
+
+    >>> framed(([("<s>", 0)], [])).added_tokens(is_pair=False)
+    1
+    """
+    special = {
+        string: SpecialToken(string, (token,), (string,))
+        for string, token in (*first[0], *first[1], *second[0], *second[1])
+    }
+
+    def pieces(number: int, frame: Frame) -> tuple[Piece, ...]:
+        before, behind = ([SpecialPiece(string, number) for string, _ in one] for one in frame)
+        return *before, SequencePiece("AB"[number], number), *behind
+
+    single = pieces(0, first)
+    return TemplateProcessing(single, (*single, *pieces(1, second)), special)
+
+
 @dataclass(frozen=True)
 class BertProcessing:
     """Puts `cls` before the first text and `sep` after each.
@@ -293,13 +312,11 @@ class BertProcessing:
         _check_named_id("cls", self.cls)
 
     def added_tokens(self, *, is_pair: bool) -> int:
-        """Return how many tokens it adds to a text or a pair."""
         return 3 if is_pair else 2
 
     def process_encodings(
         self, encodings: Sequence[Encoding], *, add_special_tokens: bool
     ) -> list[Encoding]:
-        """Return the new row."""
         if not add_special_tokens:
             return list(encodings)
         return [
@@ -331,13 +348,11 @@ class RobertaProcessing:
         check_flag("add_prefix_space", self.add_prefix_space)
 
     def added_tokens(self, *, is_pair: bool) -> int:
-        """Return how many tokens it adds to a text or a pair."""
         return 4 if is_pair else 2
 
     def process_encodings(
         self, encodings: Sequence[Encoding], *, add_special_tokens: bool
     ) -> list[Encoding]:
-        """Return the new row."""
         row = [encoding.of_type(0) for encoding in encodings]
         if self.trim_offsets:
             row = [

@@ -60,7 +60,6 @@ class ByteLevel:
         check_flag("use_regex", self.use_regex)
 
     def cut(self, text: AlignedText) -> list[AlignedText]:
-        """Return the pieces."""
         if self.add_prefix_space and not text.text.startswith(" "):
             text = text.prepend(" ")
         if not self.use_regex:
@@ -69,7 +68,6 @@ class ByteLevel:
         return [write_aligned(text.slice(start, end)) for start, end in pairwise(ends)]
 
     def cut_text(self, text: str, at_start: bool = True) -> list[str]:
-        """Return the pieces' texts."""
         return write_letters(self.plain_pieces(text))
 
     @property

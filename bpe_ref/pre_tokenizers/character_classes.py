@@ -129,18 +129,15 @@ class Digits:
         check_flag("individual_digits", self.individual_digits)
 
     def cut(self, text: AlignedText) -> list[AlignedText]:
-        """Return the pieces."""
         return split(text, _NUMBERS.find(text.text), self._behavior())
 
     def cut_text(self, text: str, at_start: bool = True) -> list[str]:
-        """Return the pieces' texts."""
         return _NUMBERS.cut(self._behavior(), text)
 
     def _behavior(self) -> str:
         return "Isolated" if self.individual_digits else "Contiguous"
 
     def meeting(self, left: str, right: str) -> Meeting | None:
-        """Return whether a piece always ends between the characters; see `components.Meeting`."""
         return _NUMBERS.meeting(self._behavior(), left, right)
 
 
@@ -157,11 +154,9 @@ class Whitespace:
     """
 
     def cut(self, text: AlignedText) -> list[AlignedText]:
-        """Return the pieces."""
         return [text.slice(start, end) for start, end in _RUNS.spans(text.text)]
 
     def cut_text(self, text: str, at_start: bool = True) -> list[str]:
-        """Return the pieces' texts."""
         return _RUNS.pieces(text)
 
 
@@ -174,11 +169,9 @@ class WhitespaceSplit:
     """
 
     def cut(self, text: AlignedText) -> list[AlignedText]:
-        """Return the pieces."""
         return split(text, _SPACE.find(text.text), "Removed")
 
     def cut_text(self, text: str, at_start: bool = True) -> list[str]:
-        """Return the pieces' texts."""
         return _SPACE.cut("Removed", text)
 
 
@@ -200,15 +193,12 @@ class Punctuation:
         check_behavior(self.behavior)
 
     def cut(self, text: AlignedText) -> list[AlignedText]:
-        """Return the pieces."""
         return split(text, _PUNCTUATION.find(text.text), self.behavior)
 
     def cut_text(self, text: str, at_start: bool = True) -> list[str]:
-        """Return the pieces' texts."""
         return _PUNCTUATION.cut(self.behavior, text)
 
     def meeting(self, left: str, right: str) -> Meeting | None:
-        """Return whether a piece always ends between the characters; see `components.Meeting`."""
         return _PUNCTUATION.meeting(self.behavior, left, right)
 
 
@@ -225,9 +215,7 @@ class BertPreTokenizer:
     """
 
     def cut(self, text: AlignedText) -> list[AlignedText]:
-        """Return the pieces."""
         return [part for word in _WORDS.cut(text) for part in _PARTS.cut(word)]
 
     def cut_text(self, text: str, at_start: bool = True) -> list[str]:
-        """Return the pieces' texts."""
         return [part for word in _WORDS.cut_text(text) for part in _PARTS.cut_text(word)]

@@ -64,7 +64,6 @@ class Metaspace:
             raise ParameterError("str_rep", str_rep, "must be a str")
 
     def cut(self, text: AlignedText) -> list[AlignedText]:
-        """Return the pieces."""
         # One character replaces one, so that the spans stay.
         spaced = replace(text, text=text.text.replace(" ", self.replacement))
         if self._prepends(spaced.text, at_start=text.start == 0):

@@ -40,11 +40,9 @@ class Pattern:
         return Pretokenizer(self.pattern, self.tables)
 
     def cut(self, text: AlignedText) -> list[AlignedText]:
-        """Return the pieces."""
         return [text.slice(start, stop) for start, stop in self._matches.spans(text.text)]
 
     def cut_text(self, text: str, at_start: bool = True) -> list[str]:
-        """Return the pieces' texts."""
         return self._matches.pieces(text)
 
     @cached_property
@@ -62,7 +60,6 @@ class Pattern:
             return None
 
     def meeting(self, left: str, right: str) -> Meeting | None:
-        """Return whether a piece always ends between the characters; see `components.Meeting`."""
         from bpe_ref.patterns.borders import borders_of
 
         borders = None if self.in_oniguruma is None else borders_of(self.in_oniguruma)

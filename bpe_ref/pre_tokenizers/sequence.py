@@ -46,14 +46,12 @@ class Sequence:
         object.__setattr__(self, "pretokenizers", tuple(given))
 
     def cut(self, text: AlignedText) -> list[AlignedText]:
-        """Return the pieces."""
         pieces = [text] if text.text else []
         for component in self.pretokenizers:
             pieces = [part for piece in pieces for part in component.cut(piece)]
         return pieces
 
     def cut_text(self, text: str, at_start: bool = True) -> list[str]:
-        """Return the pieces' texts."""
         if needs_alignment(self):
             original = AlignedText.of(text if at_start else " " + text)
             return [

@@ -44,7 +44,6 @@ class Split:
         check_flag("invert", self.invert)
 
     def cut(self, text: AlignedText) -> list[AlignedText]:
-        """Return the pieces."""
         found = find_matches(self.pattern, text.text)
         return split(text, found, self.behavior, invert=self.invert)
 
@@ -65,7 +64,6 @@ class Split:
         return [text[start:end] for start, end in spans]
 
     def meeting(self, left: str, right: str) -> Meeting | None:
-        """Return whether a piece always ends between the characters; see `components.Meeting`."""
         borders = pattern_borders(self.pattern)
         if borders is None:
             return None
@@ -93,11 +91,9 @@ class CharDelimiterSplit:
         check_character("delimiter", self.delimiter)
 
     def cut(self, text: AlignedText) -> list[AlignedText]:
-        """Return the pieces."""
         return split(text, find_matches(Literal(self.delimiter), text.text), "Removed")
 
     def cut_text(self, text: str, at_start: bool = True) -> list[str]:
-        """Return the pieces' texts."""
         return [piece for piece in text.split(self.delimiter) if piece]
 
 
@@ -119,10 +115,8 @@ class FixedLength:
             raise ParameterError("length", self.length, "must be at least 1")
 
     def cut(self, text: AlignedText) -> list[AlignedText]:
-        """Return the pieces."""
         size = len(text.text)
         return [text.slice(at, min(at + self.length, size)) for at in range(0, size, self.length)]
 
     def cut_text(self, text: str, at_start: bool = True) -> list[str]:
-        """Return the pieces' texts."""
         return [text[at : at + self.length] for at in range(0, len(text), self.length)]

@@ -37,11 +37,9 @@ class UnicodeScripts:
     """
 
     def cut(self, text: AlignedText) -> list[AlignedText]:
-        """Return the pieces."""
         return [text.slice(start, end) for start, end in _runs(text.text)]
 
     def cut_text(self, text: str, at_start: bool = True) -> list[str]:
-        """Return the pieces' texts."""
         return [text[start:end] for start, end in _runs(text)]
 
 

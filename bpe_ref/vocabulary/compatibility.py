@@ -73,7 +73,7 @@ def split_by_definition(vocabulary: Vocabulary, token: TokenId) -> Pair | None:
     if slots is None or len(slots) == 1:
         return None
     length = len(slots)
-    merges = list(merge_slots(vocabulary, slots))
+    merges = list(merge_slots(vocabulary.rule.merge, slots))
     return merges[-1][0] if len(merges) == length - 1 and slots[0] == token else None
 
 

@@ -20,14 +20,16 @@ Why this is the same answer
     with the tokens a, aa, aaa, aaaa the text aaaaa shows the difference.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from heapq import heapify, heappop, heappush
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 from bpe_ref.vocabulary import Vocabulary
-from bpe_ref.vocabulary.merges import Pair, TokenId
+from bpe_ref.vocabulary.merges import TokenId
 
-_EMPTY: Final = -1  # in a slot: its token was merged into the slot before it
+MergeOf: TypeAlias = Callable[[Any, Any], tuple[float, Any] | None]
+"""From two neighbours to their rank and what they become, or None; tokens may be ids or strings."""
+
 _NOWHERE: Final = -1  # in a link: there is no such neighbour
 
 
@@ -41,30 +43,35 @@ def encode_heap(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[Toke
     >>> encode_heap(vocabulary, vocabulary.symbols(b"ababa"))
     [2, 3]
     """
-    slots = list(symbols)
-    for _ in merge_slots(vocabulary, slots):
+    vocabulary.spell(symbols)  # raises for what is not a symbol
+    slots: list[TokenId | None] = [*symbols]
+    for _ in merge_slots(vocabulary.rule.merge, slots):
         pass
-    return [token for token in slots if token != _EMPTY]
+    return [token for token in slots if token is not None]
 
 
-def merge_slots(vocabulary: Vocabulary, slots: list[TokenId]) -> Iterator[tuple[Pair, int]]:
-    """Merge in place; yield each pair as it merges, with its left slot.
+def merge_slots(
+    merge_of: MergeOf, slots: list[Any], dropped: Callable[[], bool] | None = None
+) -> Iterator[tuple[tuple[Any, Any], int]]:
+    """Merge in place; yield each pair as it merges, with its left slot. Emptied slots are None.
+
+    With `dropped`, each entry that is popped is set aside if that returns true. Otherwise
+    everything that was set aside goes back to the heap first.
 
     >>> from bpe_ref import vocabulary_by_concatenation
     >>> vocabulary = vocabulary_by_concatenation({b"a": 0, b"aa": 1, b"aaa": 2})
-    >>> list(merge_slots(vocabulary, [0, 0, 0]))
+    >>> list(merge_slots(vocabulary.rule.merge, [0, 0, 0]))
     [((0, 0), 0), ((1, 0), 0)]
     """
-    vocabulary.spell(slots)  # raises for what is not a symbol
-    merge_of = vocabulary.rule.merge
     previous = [_NOWHERE, *range(len(slots) - 1)]
     following = [*range(1, len(slots)), _NOWHERE]
     heap = [
-        (merge.rank, slot, slots[slot], slots[slot + 1], merge.result)
+        (merge[0], slot, slots[slot], slots[slot + 1], merge[1])
         for slot in range(len(slots) - 1)
         if (merge := merge_of(slots[slot], slots[slot + 1])) is not None
     ]
     heapify(heap)
+    aside: list[tuple[float, int, Any, Any, Any]] = []
 
     def remember(slot: int) -> None:
         """Restore the invariant for the pair whose left half is in `slot`, if there is one."""
@@ -73,15 +80,22 @@ def merge_slots(vocabulary: Vocabulary, slots: list[TokenId]) -> Iterator[tuple[
         left, right = slots[slot], slots[following[slot]]
         merge = merge_of(left, right)
         if merge is not None:
-            heappush(heap, (merge.rank, slot, left, right, merge.result))
+            heappush(heap, (merge[0], slot, left, right, merge[1]))
 
     while heap:
-        _, slot, left, right, result = heappop(heap)
+        entry = heappop(heap)
+        if dropped is not None:
+            if dropped():
+                aside.append(entry)
+                continue
+            while aside:
+                heappush(heap, aside.pop())
+        _, slot, left, right, result = entry
         gone = following[slot]
         if slots[slot] != left or gone == _NOWHERE or slots[gone] != right:
             continue  # stale
 
-        slots[slot], slots[gone] = result, _EMPTY
+        slots[slot], slots[gone] = result, None
         following[slot] = following[gone]
         if following[slot] != _NOWHERE:
             previous[following[slot]] = slot

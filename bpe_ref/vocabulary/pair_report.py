@@ -67,7 +67,7 @@ def explain_pair(vocabulary: Vocabulary, left: TokenId, right: TokenId) -> PairR
     seam = len(left_symbols)
     ends = list(range(1, len(symbols) + 1))  # where the token in each slot ends
     done = [0, 0]  # how many merges there were on each side so far
-    for pair, slot in merge_slots(vocabulary, symbols):
+    for pair, slot in merge_slots(vocabulary.rule.merge, symbols):
         ends[slot] = ends[ends[slot]]
         if slot < seam < ends[slot]:
             undone = [*_way(vocabulary, left_symbols)[done[0] :]]
@@ -124,5 +124,5 @@ def _symbols(vocabulary: Vocabulary, token: TokenId) -> list[TokenId]:
 
 def _way(vocabulary: Vocabulary, symbols: list[TokenId]) -> list[tuple[Pair, Merge]]:
     """Return the merges that the symbols undergo alone, in order."""
-    pairs = [pair for pair, _ in merge_slots(vocabulary, list(symbols))]
+    pairs = [pair for pair, _ in merge_slots(vocabulary.rule.merge, list(symbols))]
     return [(pair, merge) for pair in pairs if (merge := vocabulary.merge(*pair)) is not None]

@@ -16,11 +16,11 @@ Invariant
 To find what *ends* at a place, put the spellings in backwards.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from bpe_ref.vocabulary import Vocabulary
-from bpe_ref.vocabulary.merges import Spelling
+from bpe_ref.vocabulary.merges import Spelling, TokenId
 
 Node: TypeAlias = dict[str, Any]
 """From letter to `Node`, and from the empty string to the value."""
@@ -79,3 +79,41 @@ def trie_of_all_tokens(vocabulary: Vocabulary) -> Trie:
     7
     """
     return Trie(vocabulary.ids)
+
+
+def fewest_tokens(
+    vocabulary: Vocabulary, symbols: Sequence[TokenId], dropped: Callable[[], bool] = lambda: False
+) -> list[TokenId]:
+    """Return the fewest tokens that spell a text, the longest first of equals; see the encoders.
+
+    Tokens of more than one symbol are left out where `dropped` returns true. It is called for each
+    place from the end of the text, and there for each token from the longest to the shortest.
+
+    >>> from bpe_ref import vocabulary_by_concatenation
+    >>> fewest_tokens(vocabulary_by_concatenation({b"a": 0, b"aa": 1}), [0, 0, 0])
+    [1, 0]
+    """
+    text = vocabulary.spell(symbols)
+    trie = vocabulary.remember(trie_of_all_tokens)
+    spellings, shorter = vocabulary.spellings, trie.shorter
+
+    # From the end: fewest[i] tokens spell text[i:], and first[i] is the first of them.
+    fewest = [0] * (len(text) + 1)
+    first = [NOTHING] * len(text)
+    for start in reversed(range(len(text))):
+        best, token = len(text) + 1, trie.longest(text, start)
+        while token != NOTHING:  # by falling length, so that a shorter token must be better
+            end = start + len(spellings[token])
+            if (end == start + 1 or not dropped()) and 1 + fewest[end] < best:
+                best, first[start] = 1 + fewest[end], token
+                if end == len(text):
+                    break
+            token = shorter[token]
+        fewest[start] = best
+
+    tokens: list[TokenId] = []
+    start = 0
+    while start < len(text):
+        tokens.append(first[start])
+        start += len(spellings[first[start]])
+    return tokens

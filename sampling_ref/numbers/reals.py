@@ -33,7 +33,8 @@ Rounding to the nearest float
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from math import inf, ldexp
-from typing import Final, TypeAlias
+from operator import ge, gt, le, lt
+from typing import Any, Final, TypeAlias
 
 from sampling_ref.errors import ParameterError, UndecidedError
 from sampling_ref.numbers.enclosures import (
@@ -177,6 +178,15 @@ def rounded_log(x: Number) -> float:
         bits = next_bits(bits)
 
 
+def _comparison(relation: Callable[[int, int], bool]) -> Callable[[Any, "Real | Number"], bool]:
+    """Return a method that compares, or raises `UndecidedError`."""
+
+    def compared(self: "Real", other: "Real | Number") -> bool:
+        return relation(_compare(self, as_real(other)), 0)
+
+    return compared
+
+
 class Real:
     """A computable real number.
 
@@ -219,6 +229,8 @@ class Real:
             return Real(self.exact + other.exact)
         return formula(_sum, self, other)
 
+    __radd__ = __add__
+
     def __neg__(self) -> "Real":
         """Return the number with the other sign."""
         return Real(-self.exact) if self.exact is not None else formula(_negative, self)
@@ -236,6 +248,8 @@ class Real:
             return Real(0)
         return formula(_product, self, other)
 
+    __rmul__ = __mul__
+
     def __truediv__(self, other: "Real | Number") -> "Real":
         """Return the quotient; a divisor that is exactly 0 is refused."""
         other = as_real(other)
@@ -247,17 +261,9 @@ class Real:
             return Real(0)
         return Real(1) if self is other else formula(_quotient, self, other)
 
-    def __radd__(self, other: Number) -> "Real":
-        """Return the sum."""
-        return self + other
-
     def __rsub__(self, other: Number) -> "Real":
         """Return the difference."""
         return as_real(other) - self
-
-    def __rmul__(self, other: Number) -> "Real":
-        """Return the product."""
-        return self * other
 
     def __rtruediv__(self, other: Number) -> "Real":
         """Return the quotient."""
@@ -299,27 +305,13 @@ class Real:
                 waiting += missing
         return _with_places(self.known, bits)
 
-    def __lt__(self, other: "Real | Number") -> bool:
-        """Decide, or raise UndecidedError."""
-        return _compare(self, as_real(other)) < 0
-
-    def __le__(self, other: "Real | Number") -> bool:
-        """Decide, or raise UndecidedError."""
-        return _compare(self, as_real(other)) <= 0
-
-    def __gt__(self, other: "Real | Number") -> bool:
-        """Decide, or raise UndecidedError."""
-        return _compare(self, as_real(other)) > 0
-
-    def __ge__(self, other: "Real | Number") -> bool:
-        """Decide, or raise UndecidedError."""
-        return _compare(self, as_real(other)) >= 0
-
     def __eq__(self, other: object) -> bool:
         """Decide, or raise UndecidedError."""
         if not isinstance(other, Real | int | float | Fraction):
             return NotImplemented
         return _compare(self, as_real(other)) == 0
+
+    __lt__, __le__, __gt__, __ge__ = map(_comparison, (lt, le, gt, ge))
 
     __hash__ = None  # type: ignore[assignment] # equality may be undecided
 
