@@ -282,7 +282,7 @@ def grid_digits(
     return "".join([*parts, grid[start:]])
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=64)
 def _grid(seed: str, n: int, span: int, dtype: Type) -> str:
     """Return the digits of a grid, which many rows share but for some numbers."""
     step = 2.0 ** -SHIFTS[dtype]
