@@ -45,7 +45,12 @@ _MARKDOWN: Final = MarkdownIt("commonmark").enable("table")
 
 def build_site(root: Path, folder: Path) -> None:
     """Write the site of the project in `root` to a folder. Raises `InputError` for a warning."""
-    from sphinx.application import Sphinx
+    try:
+        from sphinx.application import Sphinx
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"the site needs {error.name}, which is not installed: pip install -e '.[docs]'"
+        ) from None
 
     settings = {
         "project": "tokenref",
