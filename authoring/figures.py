@@ -251,16 +251,17 @@ def neighbours() -> str:
         while True:
             tokens = [[NAMES[token] for token in states[-1][0]] for states in made]
             one, two = tokens[0][-1], tokens[1][0]
-            rank = NAMES.index(one + two) if one + two in NAMES else limit
-            words = f"{before}{one} + {two}: "
-            words += f"rank {rank}, merges first" if rank < limit else "no merge in time"
+            rank = NAMES.index(one + two) if one + two in NAMES else len(NAMES)
+            late = f"{one + two} ({rank}) is too late" if rank < len(NAMES) else "no merge"
+            verdict = f"{one + two} ({rank}) is first" if rank < limit else late
+            words = f"{before}{one} + {two}: {verdict}"
             at = len(tokens[0])
             lines.append(Line([*tokens[0], *tokens[1]], {at - 1, at}, words, at))
             ranks = [states[-1][1] if len(states) > 1 else -1 for states in made]
             if rank < limit or max(ranks) < 0:
                 break
             undone = 0 if ranks[0] > ranks[1] else 1
-            before = f"{NAMES[ranks[undone]]} undone, rank {ranks[undone]}; "
+            before = f"{NAMES[ranks[undone]]} ({ranks[undone]}) undone, "
             limit = ranks[undone] + undone  # of equal ranks the left one is first
             made[undone].pop()
         if fits == (rank < limit):
