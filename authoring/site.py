@@ -25,8 +25,20 @@ LECTURES: Final = ("tokens", "sampling", "oracles")
 
 _LECTURES: Final = Path("authoring/lectures")
 
-STYLE: Final = "pre { white-space: pre-wrap; }\n"
-"""What the site adds to its theme: long lines of code are wrapped instead of cut off."""
+STYLE: Final = """
+pre { white-space: pre-wrap; }
+body[data-theme="light"] img { color-scheme: light; }
+body[data-theme="dark"] img { color-scheme: dark; }
+@media (max-width: 45rem) {
+  p:has(> img) { overflow-x: auto; }
+  p > img[src$=".svg"] { max-width: none; }
+}
+"""
+"""What the site adds to its theme.
+
+Long lines of code are wrapped instead of cut off. Figures follow the switch between light and dark,
+and keep their size on a phone.
+"""
 
 INDEX: Final = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><title>tokenref</title>'
@@ -233,10 +245,8 @@ def slide(part: str, folder: Path) -> str:
     title, path, anchor = found.groups()
 
     def table(link: re.Match[str]) -> str:
-        rows = re.search(
-            r"^\|.*?^(?!\|)", section(folder / link[2], link[3]), re.MULTILINE | re.DOTALL
-        )
-        return rows[0] if rows else ""
+        [rows, *_] = re.findall(r"(?:^\|.*\n)+", section(folder / link[2], link[3]), re.MULTILINE)
+        return str(rows)
 
     notes = re.sub(r"^!\[.*\n", "", section(folder / path, anchor), flags=re.MULTILINE)
     content = re.sub(rf"^{linked.replace('.+', 'table', 1)}$", table, content, flags=re.MULTILINE)

@@ -22,6 +22,8 @@ BOOK = ROOT / "docs" / "book" / "README.md"
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the site; a warning is an error."""
     folder = tmp_path_factory.mktemp("site")
+    (folder / "play").mkdir()
+    (folder / "play" / "index.html").write_text("the playground")
     build_site(ROOT, folder)
     return folder
 
@@ -60,6 +62,26 @@ def test_the_folder_has_an_index_and_the_book_is_once_at_the_side_with_its_slide
     style = (site / "_static" / "site.css").read_text("utf-8")
     assert "pre-wrap" in style
     assert "_static/site.css" in page
+
+
+def test_pages_lead_to_the_playground_if_it_is_on_the_site(site: Path) -> None:
+    for name in ("README.html", "docs/README.html", "docs/play.html", "docs/book/README.html"):
+        page = site / name
+        [link] = re.findall(r'href="([^"]*play/index\.html)"', page.read_text("utf-8"))
+        assert (page.parent / link).is_file()
+
+
+def test_figures_follow_the_theme_and_keep_their_size_on_a_phone(
+    site: Path, window: Browser
+) -> None:
+    window.size(390, 800, phone=True)
+    window.post("url", {"url": (site / "docs" / "book" / "filters.html").as_uri()})
+    picture = "document.querySelector('img[src*=min_p_steep]')"
+    assert window.run(f"return {picture}.width === {picture}.naturalWidth")
+    assert window.run("return document.documentElement.scrollWidth") == 390
+    for theme in ("light", "dark"):
+        window.run("document.body.dataset.theme = arguments[0]", theme)
+        assert window.run(f"return getComputedStyle({picture}).colorScheme") == theme
 
 
 def test_solutions_are_folded(site: Path) -> None:
