@@ -138,9 +138,12 @@ def test_rules_lists_the_points_of_an_operation_and_with_all_every_name() -> Non
         "deviation",
         "population, deviation.sample",
     ]
-    assert [
-        line.split(maxsplit=1)[1] for line in lines if line.startswith(("deviation ", "zero "))
-    ] == ["the divisor of the standard deviation", "a parameter of 0"]
+    at = next(at for at, line in enumerate(lines) if "what it decides" in line)
+    decided = [line.rstrip().split(maxsplit=1) for line in lines[at + 1 : at + 3]]
+    assert decided == [
+        ["deviation", "the divisor of the standard deviation"],
+        ["zero", "a parameter of 0"],
+    ]
     assert "4 rules" in lines[-1]
     every = run("rules", "top_n_sigma", "--all").output.splitlines()
     assert every == rule_names("top_n_sigma")
