@@ -54,10 +54,8 @@ def build_site(root: Path, folder: Path) -> None:
     """Write the site of the project in `root` to a folder. Raises `InputError` for a warning."""
     try:
         from sphinx.application import Sphinx
-    except ModuleNotFoundError as error:
-        raise InputError(
-            f"the site needs {error.name}, which is not installed: pip install -e '.[docs]'"
-        ) from None
+    except ModuleNotFoundError:
+        raise InputError("the site needs Sphinx: pip install -e '.[docs]'") from None
 
     settings = {
         "project": "tokenref",

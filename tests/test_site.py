@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -9,7 +10,9 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from authoring.__main__ import main
 from authoring.site import LECTURES, build_playground, build_site, slide
 from tests.browser import CHROMIUM, DRIVER, Browser, open_browser
 from tokenref.errors import InputError
@@ -224,6 +227,15 @@ def test_the_playground_runs_in_a_browser_alone(playground: str, window: Browser
     assert "at most 20,000" in window.run("return document.getElementById('wrong').textContent")
     addresses = [address for address in window.requests() if address.startswith("http")]
     assert {address.split("/")[2] for address in addresses} == {playground.split("/")[2]}
+
+
+def test_a_site_without_sphinx_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "sphinx.application", None)
+    ran = CliRunner().invoke(main, ["site", "--folder", str(tmp_path / "site")])
+    assert ran.exit_code == 2
+    assert ran.stderr == "tokenref: the site needs Sphinx: pip install -e '.[docs]'\n"
 
 
 def test_a_folder_without_pyodide_is_one_sentence(tmp_path: Path) -> None:
