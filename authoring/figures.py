@@ -1,9 +1,11 @@
 """The figures of the pages: SVG files that the project's own code draws."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from fractions import Fraction
 from html import escape
 from importlib.resources import files
+from itertools import accumulate
 from pathlib import Path
 from textwrap import wrap
 from typing import Final, NamedTuple
@@ -15,10 +17,13 @@ from bpe_ref.encoder_steps import ENCODER_STEPS
 from bpe_ref.learning import BYTES, learn_naive, merge_everywhere
 from bpe_ref.patterns.registered import PATTERNS
 from bpe_ref.tracing import show_token, trace
+from bpe_ref.vocabulary import Vocabulary
+from bpe_ref.vocabulary.compatibility import compatible_by_definition
 from sampling_ref import WEIGHTS
 from sampling_ref.draws.inverse_cdf import inverse_cdf
 from sampling_ref.lz.matches import longest_match, window_and_buffer
 from sampling_ref.lz.variants import lz_changes
+from sampling_ref.speculative.residual import residual
 from sampling_ref.tracing import running_shares
 from tokenref.commands.pictures import stage_picture
 from tokenref.commands.play import BOOK as NAMES
@@ -46,6 +51,8 @@ class Filtered(NamedTuple):
 
 _ROW: Final = "3,2.5,2,1,0.5,0,-1"
 _TWO: Final = "1,2,2,3"
+_STEEP: Final = "8,3,2.9,2.8,2.7,2.6,2.5,2.4"
+_FLAT: Final = "3.1,3,2.9,2.8,2.7,2.6,2.5,2.4"
 _NOTHING_ELSE: Final = ("temperature=1", "top_k=0", "top_p=0")
 _BY_ENGINE: Final = "{engine} keeps {kept}"
 
@@ -69,6 +76,20 @@ FILTERS: Final[Mapping[str, tuple[str, Sequence[Filtered]]]] = {
         [
             Filtered("transformers", "top_p", _ROW, ["top_p=0.8"]),
             Filtered("transformers", "min_p", _ROW, ["min_p=0.5"]),
+        ],
+    ),
+    "min_p_steep.svg": (
+        "Top-p and min-p of a steep row at the temperature 2",
+        [
+            Filtered("transformers", "top_p", _STEEP, ["top_p=0.9", "temperature=2"]),
+            Filtered("transformers", "min_p", _STEEP, ["min_p=0.1", "temperature=2"]),
+        ],
+    ),
+    "min_p_flat.svg": (
+        "Top-p and min-p of a flat row at the temperature 2",
+        [
+            Filtered("transformers", "top_p", _FLAT, ["top_p=0.9", "temperature=2"]),
+            Filtered("transformers", "min_p", _FLAT, ["min_p=0.1", "temperature=2"]),
         ],
     ),
     "top_p_ties.svg": (
@@ -126,7 +147,7 @@ def figures() -> Mapping[str, str]:
     """Return every figure by the name of its file.
 
     >>> sorted(figures())[:3]
-    ['backtracking.svg', 'draw.svg', 'heap.svg']
+    ['backtracking.svg', 'border.svg', 'draw.svg']
     """
     filters = {
         name: side_by_side(title, [_stage(each) for each in drawings])
@@ -134,10 +155,13 @@ def figures() -> Mapping[str, str]:
     }
     return {
         "merges.svg": merges(),
+        "border.svg": border(),
+        "neighbours.svg": neighbours(),
         **{f"{encoder}.svg": steps_of(encoder) for encoder in ENCODER_STEPS},
         "training.svg": training(),
         "pieces.svg": pieces(),
         "draw.svg": draw(),
+        "speculative.svg": speculative(),
         "window.svg": window(),
         "loops.svg": loops(),
         **filters,
@@ -167,11 +191,15 @@ _LETTER, _LINE, _WORDS = 22, 30, 60
 
 
 class Line(NamedTuple):
-    """A line of tokens; the marked ones are filled. Words stand at its right."""
+    """A line of tokens; the marked ones are filled. Words are at its right.
+
+    `border` is the number of tokens before a border, which is drawn as a dashed line.
+    """
 
     tokens: Sequence[str]
     marked: Collection[int] = ()
     words: str = ""
+    border: int = 0
 
 
 def merges() -> str:
@@ -187,6 +215,66 @@ def merges() -> str:
         heading = f"{text}: {len(lines[-1].tokens)} tokens"
         drawings.append((heading, token_lines(f"The merges of {text}", lines)))
     return side_by_side("The merges of abacb and abacbb", drawings)
+
+
+def border() -> str:
+    """Return the merges of a text of two tokens, and of the two parts beside their border."""
+    vocabulary = vocabulary_by_concatenation({name.encode(): at for at, name in enumerate(NAMES)})
+    parts = ("acbb", "cbab")
+    lines: dict[str, list[Line]] = {}
+    for text in ("".join(parts), *parts):
+        symbols = vocabulary.symbols(text.encode())
+        length = len(parts[0]) if text not in parts else 0
+        lines[text] = [Line(text, border=length)]
+        for step in trace(vocabulary, symbols):
+            tokens = [NAMES[token] for token in step.tokens]
+            ends = [*accumulate(map(len, tokens))]
+            on_left = length and ends[step.position] <= length
+            side = f"{'left' if on_left else 'right'}, " if length else ""
+            words = f"{side}rank {step.rank}"
+            at = ends.index(length) + 1 if length else 0
+            lines[text].append(Line(tokens, {step.position}, words, at))
+    drawings = [(text, token_lines(f"The merges of {text}", each)) for text, each in lines.items()]
+    return side_by_side("A border that no merge crosses, and the runs beside it", drawings)
+
+
+def neighbours() -> str:
+    """Return the fast test of two pairs of neighbours: merges undone, the latest first."""
+    vocabulary = vocabulary_by_concatenation({name.encode(): at for at, name in enumerate(NAMES)})
+    drawings = []
+    for left, right in (("ac", "b"), ("acbb", "cbb")):
+        pair = [NAMES.index(left), NAMES.index(right)]
+        sides = [vocabulary.symbols(name.encode()) for name in (left, right)]
+        made = [[(symbols, len(NAMES)), *_states(vocabulary, symbols)] for symbols in sides]
+        fits = compatible_by_definition(vocabulary, pair[0], pair[1])
+        lines, limit, before = [], len(NAMES), ""
+        while True:
+            tokens = [[NAMES[token] for token in states[-1][0]] for states in made]
+            one, two = tokens[0][-1], tokens[1][0]
+            rank = NAMES.index(one + two) if one + two in NAMES else len(NAMES)
+            late = f"{one + two} ({rank}) is too late" if rank < len(NAMES) else "no merge"
+            verdict = f"{one + two} ({rank}) is first" if rank < limit else late
+            words = f"{before}{one} + {two}: {verdict}"
+            at = len(tokens[0])
+            lines.append(Line([*tokens[0], *tokens[1]], {at - 1, at}, words, at))
+            ranks = [states[-1][1] if len(states) > 1 else -1 for states in made]
+            if rank < limit or max(ranks) < 0:
+                break
+            undone = 0 if ranks[0] > ranks[1] else 1
+            before = f"{NAMES[ranks[undone]]} ({ranks[undone]}) undone, "
+            limit = ranks[undone] + undone  # of equal ranks the left one is first
+            made[undone].pop()
+        if fits == (rank < limit):
+            raise ValueError(f"the fast test of {left} and {right} must agree with the definition")
+        heading = f"{left} and {right}: {'compatible' if fits else 'not compatible'}"
+        drawings.append((heading, token_lines(heading, lines)))
+    return side_by_side("The fast test of two neighbours", drawings)
+
+
+def _states(vocabulary: Vocabulary, symbols: Sequence[int]) -> Iterator[tuple[list[int], int]]:
+    """Yield the tokens after each merge, and its rank."""
+    for step in trace(vocabulary, symbols):
+        yield list(step.tokens), step.rank
 
 
 _STEPS_OF: Final = {"heap": "abacbb", "prefix_table": "abacbb", "backtracking": "abacb"}
@@ -270,6 +358,56 @@ def draw() -> str:
     return side_by_side(title, [(title, _drawing(title, length + 40, 78, parts))])
 
 
+TARGET: Final = (Fraction(1, 2), Fraction(3, 8), Fraction(1, 8))
+DRAFT: Final = (Fraction(1, 8), Fraction(1, 8), Fraction(3, 4))
+"""The rows of the section about speculative decoding."""
+
+
+def speculative() -> str:
+    """Return target and draft as bars over each other, and how the target's bars are made."""
+    accepted = [min(p, q) for p, q in zip(TARGET, DRAFT, strict=True)]
+    rejected = 1 - sum(accepted)
+    second = [rejected * share for share in residual(TARGET, DRAFT)]
+    lost = [q - each for q, each in zip(DRAFT, accepted, strict=True)]
+    overlap = _stacks({"kept": accepted, "merged": second, "removed": lost}, q=DRAFT, p=TARGET)
+    made = _stacks({"kept": accepted, "merged": second}, p=TARGET)
+    return side_by_side(
+        "Speculative decoding: p, q and the residual",
+        [
+            (f"accepted {sum(accepted)}, rejected {rejected}", overlap),
+            ("accepted + residual = p", made),
+        ],
+    )
+
+
+def _stacks(kinds: Mapping[str, Sequence[Fraction]], **tops: Sequence[Fraction]) -> str:
+    """Return a bar for each token, made of a part of each kind. `tops` are heights with a name."""
+    parts, wide, high = [], 120, 240
+    floor = 8 + high * float(max(*TARGET, *DRAFT))
+    tokens = range(len(TARGET))
+    for token in tokens:
+        left, total = 32 + wide * token, Fraction(0)
+        for kind, shares in kinds.items():
+            total += shares[token]
+            y, height = floor - high * float(total), high * float(shares[token])
+            if height:
+                parts.append(
+                    f'<rect class="{kind}" x="{left}" y="{y:g}" width="46" height="{height:g}"/>'
+                    f'<text class="label" x="{left + 52}" y="{y + height / 2 + 4:g}">'
+                    f"{shares[token]}</text>"
+                )
+        for name, shares in tops.items():
+            y = floor - high * float(shares[token])
+            parts.append(
+                f'<line class="old" x1="{left - 10}" x2="{left + 46}" y1="{y:g}" y2="{y:g}"/>'
+                f'<text class="axis" x="{left - 13}" y="{y + 4:g}">{name}</text>'
+            )
+        parts.append(f'<text x="{left + 23}" y="{floor + 16:g}">token {token}</text>')
+    end = wide * len(tokens)
+    parts.append(f'<line class="grid" x1="8" x2="{end}" y1="{floor:g}" y2="{floor:g}"/>')
+    return _drawing(", ".join(tops), end, round(floor) + 24, parts)
+
+
 def window() -> str:
     """Return the window and the buffer of the LZ penalty, and the match for two next tokens."""
     history = [1, 2, 3, 4, 5, 1, 2, 3]
@@ -314,6 +452,11 @@ def token_lines(title: str, lines: Sequence[Line], columns: Sequence[str] = ()) 
                 f'rx="4"/><text x="{left + width / 2}" y="{top + 15}">{escape(token)}</text>'
             )
             left += width
+            if place + 1 == line.border:
+                parts.append(
+                    f'<line class="threshold" x1="{left}" x2="{left}" y1="{top - 4}" '
+                    f'y2="{top + 26}"/>'
+                )
         words = wrap(line.words, _WORDS)
         for number, part in enumerate(words):
             parts.append(

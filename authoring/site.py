@@ -1,7 +1,8 @@
 """The documentation as a site, and the slides of the lectures, made from the same pages."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
+from functools import partial
 from html import escape
 from importlib.resources import files
 from io import BytesIO, StringIO
@@ -12,7 +13,6 @@ from warnings import catch_warnings, simplefilter
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from markdown_it import MarkdownIt
-from markdown_it.token import Token
 
 from tokenref.commands.paths import write
 from tokenref.errors import InputError
@@ -20,15 +20,25 @@ from tokenref.errors import InputError
 INDEXES: Final = ("docs/README", "docs/book/README")
 """The pages that list all others; their links are the navigation of the site."""
 
-LECTURES: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
-    "tokens": ("Tokens", ("merging", "encoders", "vocabularies", "texts")),
-    "sampling": ("Sampling", ("logits", "filters", "draws", "loops")),
-    "oracles": ("Oracles", ("oracles",)),
-}
-"""The lectures: the name of the file, the title, and the chapters."""
+LECTURES: Final = ("tokens", "sampling", "oracles")
+"""The lectures, each a file of slides."""
 
-STYLE: Final = "pre { white-space: pre-wrap; }\n"
-"""What the site adds to its theme: long lines of code are wrapped instead of cut off."""
+_LECTURES: Final = Path("authoring/lectures")
+
+STYLE: Final = """
+pre { white-space: pre-wrap; }
+body[data-theme="light"] img { color-scheme: light; }
+body[data-theme="dark"] img { color-scheme: dark; }
+@media (max-width: 45rem) {
+  p:has(> img) { overflow-x: auto; }
+  p > img[src$=".svg"] { max-width: none; }
+}
+"""
+"""What the site adds to its theme.
+
+Long lines of code are wrapped instead of cut off. Figures follow the switch between light and dark,
+and keep their size on a phone.
+"""
 
 INDEX: Final = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><title>tokenref</title>'
@@ -37,15 +47,15 @@ INDEX: Final = (
 )
 """The page that a server shows for the folder; it leads to the first page."""
 
-LINES: Final = 19
-"""The number of lines of text that fit on a slide."""
-
 _MARKDOWN: Final = MarkdownIt("commonmark").enable("table")
 
 
 def build_site(root: Path, folder: Path) -> None:
     """Write the site of the project in `root` to a folder. Raises `InputError` for a warning."""
-    from sphinx.application import Sphinx
+    try:
+        from sphinx.application import Sphinx
+    except ModuleNotFoundError:
+        raise InputError("the site needs Sphinx: pip install -e '.[docs]'") from None
 
     settings = {
         "project": "tokenref",
@@ -71,16 +81,17 @@ def build_site(root: Path, folder: Path) -> None:
         write(STYLE.encode(), static / "site.css")
         settings |= {"html_static_path": [str(static)], "html_css_files": ["site.css"]}
         made = Sphinx(root, None, folder, cache, "html", settings, status=None, warning=said)
-        made.connect("source-read", _prepare)
+        is_playable = (folder / "play" / "index.html").is_file()
+        made.connect("source-read", partial(_prepare, is_playable=is_playable))
         made.build()
     warnings = re.sub(r"\x1b\[[\d;]*m", "", said.getvalue()).replace(f"{root}/", "").strip()
     if warnings:
         raise InputError(f"the pages must have no warnings, got {warnings}")
     write(INDEX.encode(), folder / "index.html")
     (folder / "slides").mkdir(exist_ok=True)
-    for name, (title, chapters) in LECTURES.items():
-        pages = [root / "docs" / "book" / f"{chapter}.md" for chapter in chapters]
-        write(lecture(title, pages).encode(), folder / "slides" / f"{name}.html")
+    for name in LECTURES:
+        page = lecture(root / _LECTURES / f"{name}.md")
+        write(page.encode(), folder / "slides" / f"{name}.html")
 
 
 PYODIDE: Final = (
@@ -131,8 +142,13 @@ def _packages() -> bytes:
     return content.getvalue()
 
 
-def _prepare(app: object, name: str, content: list[str]) -> None:
-    """Add what the site shows at the side, and write anchors as this kind of Markdown does."""
+def _prepare(app: object, name: str, content: list[str], *, is_playable: bool) -> None:
+    """Add what only the site shows, and write anchors as this kind of Markdown does."""
+    content[0] = folded(content[0])
+    if is_playable and name in {"README", "docs/play", *INDEXES}:
+        address = "../" * name.count("/") + "play/index.html"
+        link = f'<a href="{address}">Play with merges and samplers in this browser</a>'
+        content[0] = content[0].replace("\n", f"\n\n{link}\n", 1)
     content[0] = re.sub(r'<a id="([^"]+)"></a>', r"(\1)=", content[0])
     if name == "README":
         content[0] += navigation([f"{index}.md" for index in INDEXES])
@@ -140,10 +156,45 @@ def _prepare(app: object, name: str, content: list[str]) -> None:
         linked = re.findall(r"^[*|] \[[^\]]*\]\(([^)#]*\.md)\)", content[0], re.MULTILINE)
         content[0] += navigation([page for page in linked if page != "book/README.md"])
         slides = ", ".join(
-            f'<a href="../../slides/{name}.html">{title}</a>'
-            for name, (title, _) in LECTURES.items()
+            f'<a href="../../slides/{name}.html">{name.title()}</a>' for name in LECTURES
         )
         content[0] = content[0].replace("`site/slides/`", slides)
+
+
+def folded(page: str) -> str:
+    r"""Return a page on which each solution of an exercise is shown by a click.
+
+    >>> print(folded("# A\n\n## Solutions\n\n1. One.\n\n2. Two.\n\nNext: B.\n"))
+    # A
+    <BLANKLINE>
+    ## Solutions
+    <BLANKLINE>
+    <details><summary>Solution 1</summary>
+    <BLANKLINE>
+    1. One.
+    <BLANKLINE>
+    </details>
+    <BLANKLINE>
+    <details><summary>Solution 2</summary>
+    <BLANKLINE>
+    2. Two.
+    <BLANKLINE>
+    </details>
+    <BLANKLINE>
+    Next: B.
+    <BLANKLINE>
+    """
+    start, title, solutions = page.partition("## Solutions\n\n")
+    return (
+        start
+        + title
+        + re.sub(
+            r"^(\d)\. .*?(?=^\d\. |^Next: )",
+            r"<details><summary>Solution \1</summary>\n\n\g<0></details>\n\n",
+            solutions,
+            flags=re.MULTILINE | re.DOTALL,
+        )
+    )
 
 
 def navigation(pages: Sequence[str]) -> str:
@@ -159,119 +210,67 @@ def navigation(pages: Sequence[str]) -> str:
 # ---- slides
 
 
-def lecture(title: str, pages: Sequence[Path]) -> str:
+def lecture(page: Path) -> str:
     """Return the slides of a lecture as one HTML file that needs nothing else."""
     style = files("tokenref.commands").joinpath("pictures.css").read_text(encoding="utf-8")
     own = Path(__file__).with_name("slides.css").read_text(encoding="utf-8")
     script = Path(__file__).with_name("slides.js").read_text(encoding="utf-8")
-    slides = [f"<section><h1>{escape(title)}</h1><p>tokenref: the book</p></section>"]
-    for page in pages:
-        slides += slides_of(page.read_text(encoding="utf-8"), page.parent)
+    title, *parts = re.split(r"^##? ", page.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    title = escape(title.strip())
+    keys = "Right and left turn the slides. n: notes in a second window. t: light or dark."
+    slides = [f"<section><h1>{title}</h1><p>tokenref: the book</p><p><small>{keys}</small></p>"]
+    slides += (slide(part, page.parent) for part in parts)
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{style}{own}</style></head><body>"
-        f"{''.join(slides)}<script>{script}</script></body></html>\n"
+        f"<title>{title}</title><style>{style}{own}</style></head><body>"
+        f"{'</section>'.join(slides)}</section><script>{script}</script></body></html>\n"
     )
 
 
-def slides_of(page: str, folder: Path) -> Iterator[str]:
-    r"""Yield the slides of a page: a title, and one for each section before the solutions.
+def slide(part: str, folder: Path) -> str:
+    """Return one slide, without its end: a heading that is a link to its notes, and the content.
 
-    A slide shows the first sentence of its section and of each paragraph that begins with
-    emphasis, then pictures, then all else, as far as there is room. The rest is the note.
+    A paragraph that is a link called "table" is replaced by the table of that section.
 
-    >>> page = "# A\n\nAll. Of it.\n\nMore.\n\n## B\n\n*Two.* So.\n\n## Solutions\n"
-    >>> for slide in slides_of(page, Path()):
-    ...     print(slide.replace("\n", ""))
-    <section><h1>A</h1><p>All.</p><aside><p>All. Of it.</p><p>More.</p></aside></section>
-    <section><h2>B</h2><p><em>Two.</em> So.</p><aside><p><em>Two.</em> So.</p></aside></section>
+    Raises `InputError` if there is no such section.
     """
-    for blocks in _sections(_MARKDOWN.parse(page)):
-        heading = _MARKDOWN.renderer.render(blocks[0], _MARKDOWN.options, {})
-        if "Solutions" in heading:
-            return
-        whole = [_rendered(block, folder) for block in blocks[1:]]
-        short, sizes = list(whole), [_lines(html) for html in whole]
-        order = [2] * len(whole)
-        for place, block in enumerate(blocks[1:]):
-            content = block[1].content if block[0].type == "paragraph_open" else ""
-            if "<svg" in whole[place]:
-                order[place], sizes[place] = 1, 12
-            elif content.startswith(("Next: ", "Back to ")):
-                order[place], whole[place] = 3, ""
-            elif content and place and not re.match(r"\*(?!Figure)", content):
-                order[place] = 3
-            elif content:
-                order[place], sizes[place] = 0, 2
-                short[place] = f"<p>{_inline(beginning(content))}</p>"
-        shown, room = set[int](), LINES
-        for place in sorted(range(len(whole)), key=order.__getitem__):
-            if order[place] < 3 and sizes[place] <= room:
-                shown.add(place)
-                room -= sizes[place]
-        notes = [html for at, html in enumerate(whole) if at not in shown or short[at] != html]
-        slide = "".join(short[place] for place in sorted(shown))
-        yield f"<section>{heading}{slide}<aside>{''.join(notes)}</aside></section>"
+    heading, _, content = part.partition("\n")
+    linked = r"\[(.+)\]\((.+)#(.+)\)"
+    found = re.fullmatch(linked, heading)
+    if found is None:
+        raise InputError(f"the heading of a slide must be a link to its notes, got {heading!r}")
+    title, path, anchor = found.groups()
+
+    def table(link: re.Match[str]) -> str:
+        [rows, *_] = re.findall(r"(?:^\|.*\n)+", section(folder / link[2], link[3]), re.MULTILINE)
+        return str(rows)
+
+    notes = re.sub(r"^!\[.*\n", "", section(folder / path, anchor), flags=re.MULTILINE)
+    content = re.sub(rf"^{linked.replace('.+', 'table', 1)}$", table, content, flags=re.MULTILINE)
+    return (
+        f"<section><h2>{_without_links(str(_MARKDOWN.renderInline(title)))}</h2>"
+        f"{_rendered(content, folder)}<aside>{_rendered(notes, folder)}</aside>"
+    )
 
 
-def _lines(html: str) -> int:
-    """Return about how many lines of text a table, a list or code takes on a slide."""
-    return 3 * (html.count("<tr") or html.count("\n") + 1) // 4 + 1
+def section(page: Path, anchor: str) -> str:
+    """Return the text of a section of a page. Raises `InputError` if there is none."""
+    for part in re.split(r"^## ", page.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
+        title, _, content = part.partition("\n")
+        if re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") == anchor:
+            return content
+    raise InputError(f"{page} must have a section #{anchor}, which a slide shows")
 
 
-def beginning(paragraph: str) -> str:
-    """Return the statement at the beginning of a paragraph, or its first sentence.
-
-    >>> beginning("**All is well.** Proof: see below."), beginning("*Why.* One. Two.")
-    ('**All is well.**', '*Why.* One.')
-    >>> beginning("See [a](b.md): it ends. And more."), beginning("A *b. c* (d. e) is. No.")
-    ('See [a](b.md): it ends.', 'A *b. c* (d. e) is.')
-    """
-    text = " ".join(paragraph.split())
-    statement = re.match(r"\*\*.+? .+?\*\*", text)
-    if statement:
-        return statement[0]
-    title = re.match(r"\*+[^*]+\*+ ", text)  # its point does not end the sentence
-    least = title.end() if title else 0
-    for end in re.finditer(r"[.?!](?= |$)", text):
-        sentence = text[: end.end()]
-        is_open = any(sentence.count(sign) % 2 for sign in "*`")
-        is_open |= sentence.count("(") > sentence.count(")")
-        if len(sentence) > least and not is_open:
-            return sentence
-    return text
-
-
-def _sections(tokens: Sequence[Token]) -> Iterator[list[list[Token]]]:
-    """Yield the sections of a page, each a list of blocks that begins with the heading."""
-    section: list[list[Token]] = []
-    block: list[Token] = []
-    for token in tokens:
-        block.append(token)
-        if token.level or token.nesting == 1:
-            continue
-        if block[0].type == "heading_open" and block[0].tag in {"h1", "h2"} and section:
-            yield section
-            section = []
-        section.append(block)
-        block = []
-    yield section
-
-
-def _rendered(block: list[Token], folder: Path) -> str:
-    """Return a block as HTML. Figures are drawn instead of linked."""
-    html = _without_links(_MARKDOWN.renderer.render(block, _MARKDOWN.options, {}))
+def _rendered(text: str, folder: Path) -> str:
+    """Return Markdown as HTML. Figures are drawn instead of linked."""
+    html = _without_links(_MARKDOWN.render(text)).replace("\n\n</code>", "\n</code>")
 
     def drawn(found: re.Match[str]) -> str:
         return (folder / found[1]).read_text(encoding="utf-8")
 
-    html = html.replace("\n\n</code>", "\n</code>")
     return re.sub(r'<img src="([^"]*\.svg)"[^>]*>', drawn, html)
-
-
-def _inline(text: str) -> str:
-    return _without_links(str(_MARKDOWN.renderInline(text)))
 
 
 def _without_links(html: str) -> str:

@@ -1,20 +1,62 @@
 const slides = [...document.body.querySelectorAll(":scope > section")];
+const started = Date.now();
 let place = Math.min(Math.max(Number(location.hash.slice(1)) || 1, 1), slides.length) - 1;
+let notes = null;
+const rules = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules]);
+const dark_rules = rules.filter((rule) => rule.media?.mediaText.includes("prefers-color-scheme"));
+let is_dark = matchMedia("(prefers-color-scheme: dark)").matches;
+
 function show() {
   slides.forEach((slide, number) => slide.classList.toggle("now", number === place));
   document.body.dataset.place = `${place + 1} / ${slides.length}`;
   history.replaceState(null, "", `#${place + 1}`);
+  if (notes === null || notes.closed) return;
+  const page = notes.document;
+  const line = page.createElement("p");
+  const next = slides[place + 1]?.querySelector("h2").textContent ?? "the end";
+  const minutes = Math.floor((Date.now() - started) / 60000);
+  line.textContent = `${document.body.dataset.place}, ${minutes} min. Next: ${next}`;
+  const shown = [slides[place].querySelector("h1, h2"), slides[place].querySelector("aside")];
+  page.body.replaceChildren(line, ...shown.filter(Boolean).map((each) => each.cloneNode(true)));
+  page.documentElement.scrollTop = 0;
 }
+
 function turn(by) {
   place = Math.min(Math.max(place + by, 0), slides.length - 1);
   show();
 }
-addEventListener("keydown", (event) => {
+
+/** Show the notes in a window of their own, which can be on another screen. */
+function open_notes() {
+  notes = open("", "notes", "width=900,height=700");
+  if (notes === null) return; // the browser does not allow it
+  notes.document.title = `${document.title}: notes`;
+  notes.document.head.querySelector("style")?.remove();
+  notes.document.head.append(document.querySelector("style").cloneNode(true));
+  notes.document.body.className = "notes";
+  notes.onkeydown = pressed;
+  show();
+}
+
+/** Show light instead of dark, or the other way round, whatever the system says. */
+function switch_theme() {
+  is_dark = !is_dark;
+  for (const rule of dark_rules) rule.media.mediaText = is_dark ? "all" : "not all";
+}
+
+function pressed(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (["ArrowRight", "PageDown", " "].includes(event.key)) turn(1);
   else if (["ArrowLeft", "PageUp"].includes(event.key)) turn(-1);
-  else if (event.key === "n") document.body.classList.toggle("notes");
+  else if (event.key === "n") open_notes();
+  else if (event.key === "t") switch_theme();
   else return;
   event.preventDefault();
+}
+
+addEventListener("keydown", pressed);
+addEventListener("click", (event) => {
+  const is_text = event.target.closest("pre, code, table, a") || !getSelection().isCollapsed;
+  if (!is_text) turn(event.clientX < innerWidth / 3 ? -1 : 1);
 });
-addEventListener("click", (event) => turn(event.clientX < innerWidth / 3 ? -1 : 1));
 show();

@@ -12,8 +12,8 @@ from authoring.engines_page import engines_page
 from sampling_ref import PROFILES, distribution
 from tokenref.catalogue import open_catalogue
 from tokenref.cli import main
-from tokenref.record import op_of
-from tokenref.rules import rule_names
+from tokenref.record import SAMPLER_OPS, op_of
+from tokenref.rules import DECIDES, points, rule_names
 
 ROOT = Path(__file__).parent.parent
 
@@ -138,9 +138,19 @@ def test_rules_lists_the_points_of_an_operation_and_with_all_every_name() -> Non
         "deviation",
         "population, deviation.sample",
     ]
+    at = next(at for at, line in enumerate(lines) if "what it decides" in line)
+    decided = [line.rstrip().split(maxsplit=1) for line in lines[at + 1 : at + 3]]
+    assert decided == [
+        ["deviation", "the divisor of the standard deviation"],
+        ["zero", "a parameter of 0"],
+    ]
     assert "4 rules" in lines[-1]
     every = run("rules", "top_n_sigma", "--all").output.splitlines()
     assert every == rule_names("top_n_sigma")
+
+
+def test_what_each_point_decides_is_said_in_words() -> None:
+    assert {*DECIDES} == {point for op in SAMPLER_OPS for point in points(op)}
 
 
 def test_rules_without_an_operation_lists_all_points_and_engines() -> None:

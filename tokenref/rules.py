@@ -78,6 +78,43 @@ OPEN_AFTER: Final[Mapping[tuple[str, str], tuple[str, tuple[str, ...]]]] = {
 """Points that are only open after one of these choices at an earlier point."""
 
 
+DECIDES: Final[Mapping[str, str]] = {
+    "above_one": "a parameter above 1",
+    "additive_scope": "which tokens the frequency and the presence penalty see",
+    "arithmetic": "how it is calculated; only the rounding differs",
+    "base": "of which tokens the sum p is a share",
+    "beyond": "a k larger than the row",
+    "boundary": "where the running sum meets the number that it is compared with",
+    "coin": "a random number equal to the probability",
+    "counting": "a token that occurred several times",
+    "cut": "how many tokens belong to a place on the curve",
+    "deviation": "the divisor of the standard deviation",
+    "entropy": "the probabilities whose entropy is limited",
+    "equality": "a token exactly at the threshold",
+    "fading": "what fades, the penalties or their result",
+    "flat": "equal probabilities, for which the estimate has no value",
+    "if_equal": "target and draft that are equal",
+    "last": "with `decay=0`, whether the oldest token in sight counts",
+    "line": "where the straight line begins",
+    "method": "which of several published methods it is",
+    "noise": "how a uniform number becomes an exponential one",
+    "of": "the row before or after the steps",
+    "order": "which of the penalties is first",
+    "placed": "where the drawn token is in the list",
+    "rank": "the rank of equal tokens",
+    "scope": "the prompt, the output, or both",
+    "ties": "which of equal tokens is taken",
+    "undrafted": "a draft to which its own row gives no weight",
+    "variant": "which of the published versions it is",
+    "when_none": "a row in which each allowed token was already impossible",
+    "whole": "how a number of tokens becomes a whole number",
+    "whose": "the row whose probability gives the surprise",
+    "zero": "a parameter of 0",
+    "zero_weight": "whether a token without weight can be drawn",
+}
+"""What each point decides, in a few words; the definition of the operation has more."""
+
+
 def points(op: str) -> Mapping[str, tuple[Any, ...]]:
     """Return the open points of an operation with their choices, the standard one first.
 

@@ -32,7 +32,7 @@ from tokenref.readable import readable_json, readable_verdict
 from tokenref.record import SAMPLER_OPS, Case, canonical_json, op_of
 from tokenref.record_files import manifest_digest, parse_manifest
 from tokenref.reports.terminal import print_labelled
-from tokenref.rules import STANDARD, points, rule_names, slug
+from tokenref.rules import DECIDES, STANDARD, points, rule_names, slug
 from tokenref.visible import short_json, visible
 
 
@@ -272,8 +272,13 @@ def rules(op: str | None, *, every: bool, definition: bool) -> None:
     if op is None:
         console.print(f"\nand each of {', '.join(PROFILES)}", soft_wrap=True, highlight=False)
     else:
+        decided = Table("point", "what it decides", box=None, pad_edge=False)
+        for point in points(op):
+            decided.add_row(point.replace("_", "-"), DECIDES[point])
+        console.print("", decided, highlight=False)
         count = len(rule_names(op))
-        says = f"\n{count} rules, which --all lists; {STANDARD} is the first choice at every point"
+        says = f"\n{count} rules, which --all lists and --definition explains; "
+        says += f"{STANDARD} is the first choice at every point"
         console.print(says, soft_wrap=True, highlight=False)
 
 
