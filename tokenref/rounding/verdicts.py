@@ -45,8 +45,7 @@ from tokenref.engines.reference_samplers import SamplerSession, evaluation_of, w
 from tokenref.floats import nearest, pack, type_of, units_apart, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.record import ADAPTIVE_OPS, FILTER_OPS, ROW_OPS
-from tokenref.rounding.filters import ROUNDED
-from tokenref.rounding.margins import UndecidedError, filter_verdict, is_decided
+from tokenref.rounding.margins import ROUNDED, UndecidedError, filter_verdict, is_decided
 from tokenref.rounding.rows import report_verdict, row_verdict, softmax_verdict
 from tokenref.rules import RACE_PROFILES, all_choices, choices_of
 from tokenref.verdicts import Close, Exact, Verdict
