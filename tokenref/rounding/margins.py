@@ -28,11 +28,11 @@ from math import inf, sqrt
 from typing import Any, Final, Literal, TypeAlias
 
 import sampling_ref
-from sampling_ref import PROFILES, STEPS, ParameterError
+from sampling_ref import EXACT, PROFILES, WEIGHTS, ParameterError
 from sampling_ref.engines.profile import holds
 from sampling_ref.row import Candidates
 from tokenref.answers import Ok
-from tokenref.engines.reference_samplers import SamplerSession, SamplerTools
+from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.record import FILTER_OPS
@@ -49,8 +49,6 @@ Kept: TypeAlias = frozenset[int]
 
 ROUNDED: Final = frozenset(FILTER_OPS) - {"top_k"}
 """The filters that compare numbers which programs round. Top-k compares the row's own."""
-
-_FILTERS: Final = SamplerTools().filters
 
 
 class UndecidedError(Exception):
@@ -97,21 +95,20 @@ def answers(row: Sequence[float], op: str, values: Values, *, kind: Kind = "logi
     >>> sorted(found.by_name["f64"]), sorted(found.by_name["f32.tree"])
     ([0, 1], [0])
     """
-    step = STEPS[op]
-    standard = {point: allowed[0] for point, allowed in step.choices.items()}
-    full = {**step.parameters, **standard, **values}
-    exact = _exactly(row, op, values, kind)
-    if full.get("boundary") == "reach" and (full.get("p", 0) >= 1 or full.get("mass", 0) >= 1):
+    rule, exactly = getattr(sampling_ref, op), EXACT if kind == "logits" else WEIGHTS
+    given = {name: value for name, value in values.items() if name != "base"}
+    exact = kept_of(rule(list(row), **given, numbers=exactly))
+    reaches = values.get("boundary", "reach") == "reach"
+    if reaches and max(values.get("p", 0), values.get("mass", 0)) >= 1:
         return Answers(exact, {}, frozenset({exact}))  # programs leave the step out
-    given = {name: full[name] for name in full.keys() - _NOT_ROUNDED}
-    rule = getattr(sampling_ref, op)
+    given.pop("walked", None)  # each arithmetic has its own way
     by_name: dict[str, Kept] = {}
     moved = {exact}
     for rounded in _rows(tuple(row), kind):
         possible = rounded.candidates
         impossible = exact.difference(possible.tokens)  # they stay if XTC does nothing
         found = [
-            impossible.union(rule(possible, **given, numbers=Rounded(rounded.moved(move))).tokens)
+            impossible | kept_of(rule(possible, **given, numbers=Rounded(rounded.moved(move))))
             for move in _moves(op, kind)
         ]
         by_name[rounded.arithmetic.name] = found[0]
@@ -119,8 +116,10 @@ def answers(row: Sequence[float], op: str, values: Values, *, kind: Kind = "logi
     return Answers(exact, by_name, frozenset(moved))
 
 
-_NOT_ROUNDED: Final = frozenset({"base", "walked", "removed"})
-"""What an arithmetic decides by itself, or what is not asked of one filter."""
+def kept_of(candidates: Candidates) -> Kept:
+    """Return the tokens of the candidates that a step leaves possible."""
+    pairs = zip(candidates.tokens, candidates.logits, strict=True)
+    return frozenset(token for token, logit in pairs if logit != -inf)
 
 
 def _moves(op: str, kind: Kind) -> list[Move]:
@@ -131,12 +130,6 @@ def _moves(op: str, kind: Kind) -> list[Move]:
 
 
 _EITHER_WAY: Final = (0, -1, 1)
-
-
-def _exactly(row: Sequence[float], op: str, values: Values, kind: Kind) -> Kept:
-    name = op if kind == "probs" else f"{op}_logits"
-    given = {name: value for name, value in values.items() if name != "base"}
-    return _FILTERS[name](list(row), **given)
 
 
 @lru_cache(maxsize=2)
