@@ -9,6 +9,7 @@ product of their distributions. Rows with the same seed must have the same token
 must differ.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -33,7 +34,7 @@ from tokenref.floats import (
 )
 from tokenref.questions.sampling import BatchInput
 from tokenref.readable import readable
-from tokenref.record import OPERATIONS, Case, RecordError, op_of, reason_and_place
+from tokenref.record import KINDS, OPERATIONS, Case, RecordError, op_of, reason_and_place
 from tokenref.verdicts import Close, Either, Judgement, Row, Rows, Seeds, Set, Stat, Survey, judged
 
 
@@ -50,7 +51,8 @@ def compare(case: Case, got: Mapping[str, Any], declared: Declared) -> Judgement
     except msgspec.ValidationError as error:
         reason, place = reason_and_place(str(error))
         where = place.removeprefix("$").removeprefix(".") or "the answer"
-        return judged(f"{where}: {reason[0].lower()}{reason[1:]}")
+        words = re.sub(r"`(\w+)`", lambda kind: KINDS.get(kind[1], kind[0]), reason)
+        return judged(f"{where}: {words[0].lower()}{words[1:]}")
 
 
 def _compare(case: Case, got: dict[str, Any], declared: Declared) -> Judgement:

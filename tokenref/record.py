@@ -278,3 +278,15 @@ def reason_and_place(sentence: str) -> tuple[str, str]:
     """
     place = _PLACE.search(sentence)
     return (sentence[: place.start()], place.group(1)) if place else (sentence, "")
+
+
+KINDS: Final[Mapping[str, str]] = {
+    "str": "a string",
+    "int": "an integer",
+    "float": "a number with a point",
+    "bool": "true or false",
+    "null": "null",
+    "object": "an object",
+    "array": "a list",
+}
+"""The types of JSON in plain words, by the names that msgspec has for them."""
