@@ -15,24 +15,24 @@ The kinds
 """
 
 from collections.abc import Sequence
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from bpe_ref import Vocabulary, vocabulary_by_concatenation, vocabulary_by_pair
 from bpe_ref.vocabulary.merges import TokenId
+from tokenref.strategies.texts import disturbed, grown_splits
+from tokenref.strategies.texts import trained_splits as splits_in_text
+from tokenref.strategies.tokenizer_questions import pieces_of
 
 ALPHABETS = (b"a", b"ab", b"abc", b"\x00\xff")
 """Runs of one letter compete most; 0x00 and 0xFF show that letters are bytes."""
 
-LONGEST_WORD = 9
 LONGEST_PIECE = 40
 
 Word: TypeAlias = bytes
 Split: TypeAlias = tuple[Word, Word]
-
-_Item = TypeVar("_Item")
 
 
 def examples(count: int) -> settings:
@@ -51,54 +51,15 @@ def letters_of(alphabet: bytes) -> list[Word]:
     return [alphabet[place : place + 1] for place in range(len(alphabet))]
 
 
-@st.composite
-def trained_splits(draw: st.DrawFn, letters: Sequence[Word], most: int = 7) -> list[Split]:
+def trained_splits(letters: Sequence[Word]) -> st.SearchStrategy[list[Split]]:
     """Draw pairs that merge, each next to each other in a text merged so far."""
-    text = list(draw(st.lists(st.sampled_from(letters), min_size=4, max_size=16)))
-    splits: list[Split] = []
-    for _ in range(draw(st.integers(1, most))):
-        if len(text) < 2:
-            break
-        at = draw(st.integers(0, len(text) - 2))
-        left, right = text[at], text[at + 1]
-        splits.append((left, right))
-        place = 0
-        while place < len(text) - 1:
-            if (text[place], text[place + 1]) == (left, right):
-                text[place : place + 2] = [left + right]
-            place += 1
-    return splits
-
-
-@st.composite
-def grown_splits(draw: st.DrawFn, letters: Sequence[Word], most: int = 7) -> list[Split]:
-    """Draw pairs that merge, each of any two tokens there are before it."""
-    words, splits = list(letters), list[Split]()
-    for _ in range(draw(st.integers(0, most))):
-        left, right = draw(st.sampled_from(words)), draw(st.sampled_from(words))
-        if len(left + right) <= LONGEST_WORD:
-            splits.append((left, right))
-            words.append(left + right)
-    return splits
+    return st.lists(st.sampled_from(letters), min_size=4, max_size=16).flatmap(splits_in_text)
 
 
 def odd_words(alphabet: bytes) -> st.SearchStrategy[list[Word]]:
     """Draw words that need not be made of tokens."""
     word = st.lists(st.sampled_from(letters_of(alphabet)), min_size=2, max_size=6).map(b"".join)
     return st.lists(word, max_size=3)
-
-
-@st.composite
-def disturbed(draw: st.DrawFn, items: Sequence[_Item]) -> list[_Item]:
-    """Draw the items in another order: hardly, somewhat or altogether another."""
-    order = list(items)
-    how = draw(st.sampled_from(["not at all", "one moves", "anyhow"]))
-    if how == "one moves" and order:
-        moved = order.pop(draw(st.integers(0, len(order) - 1)))
-        order.insert(draw(st.integers(0, len(order))), moved)
-    elif how == "anyhow":
-        order = draw(st.permutations(order))
-    return order
 
 
 @st.composite
@@ -163,17 +124,6 @@ def vocabularies_by_pair(draw: st.DrawFn) -> Vocabulary:
 def vocabularies() -> st.SearchStrategy[Vocabulary]:
     """Draw a vocabulary of either rule."""
     return vocabularies_by_concatenation() | vocabularies_by_pair()
-
-
-def pieces_of(vocabulary: Vocabulary, longest: int = LONGEST_PIECE) -> st.SearchStrategy[bytes]:
-    """Draw a piece that spells tokens, some of them several times in a row."""
-    known = {ord(letter) for letter in vocabulary.symbol_of_letter}
-    words = [content for content in vocabulary.tokens.values() if known.issuperset(content)]
-    words.sort(key=len)
-    repeated = st.tuples(st.sampled_from(words), st.sampled_from([1, 1, 1, 2, 3]))
-    return st.lists(repeated, max_size=8).map(
-        lambda parts: b"".join(word * times for word, times in parts)[:longest]
-    )
 
 
 @st.composite

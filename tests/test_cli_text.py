@@ -453,7 +453,7 @@ def test_goldens_cannot_be_made_for_a_sentencepiece_model(tmp_path: Path, model_
     texts.write_text("a\n", encoding="utf-8")
     made = tokenref("fill", "--vocabulary", model_file, "--texts", texts, "--out", out)
     assert made.exit_code == 2
-    assert "is a SentencePiece model" in made.stderr
+    assert "but its model is SentencePieceModel" in made.stderr
     assert not out.exists()
 
 

@@ -24,12 +24,7 @@ from bpe_ref.patterns.to_oniguruma import to_oniguruma
 from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE, to_letters
 from bpe_ref.vocabulary.merges import ByConcatenation, ByPair
 from tests.real_vocabularies import real_vocabulary
-from tests.strategies import (
-    examples,
-    pieces_of,
-    vocabularies_by_concatenation,
-    vocabularies_by_pair,
-)
+from tests.strategies import examples, vocabularies_by_concatenation, vocabularies_by_pair
 from tests.test_json_engines import NAMES as JSON_ENGINES
 from tokenref.answers import Answer, Engine, Ok, Refused, Session, Unsupported
 from tokenref.engines import table
@@ -38,6 +33,7 @@ from tokenref.engines.rs_bpe import MemoryUnsafeError
 from tokenref.engines.table import Unavailable, engine, engine_names
 from tokenref.engines.tiktoken import which
 from tokenref.errors import InputError
+from tokenref.strategies.tokenizer_questions import pieces_of
 
 REAL = ("tiktoken", "tokenizers", "bpe-openai", "rs-bpe", "wordchipper")
 FILES = ("sentencepiece", "onnxruntime-extensions", "mistral-common")

@@ -10,8 +10,9 @@ from bpe_ref.growing.encoders import AppendEncoder, PrependEncoder
 from bpe_ref.vocabulary.automata import ROOT, Automaton
 from bpe_ref.vocabulary.merges import TokenId
 from bpe_ref.vocabulary.tries import NOTHING
-from tests.strategies import examples, pieces_of, vocabularies, vocabularies_and_pieces
+from tests.strategies import examples, vocabularies, vocabularies_and_pieces
 from tests.texts import drawn
+from tokenref.strategies.tokenizer_questions import pieces_of
 
 README = vocabulary_by_concatenation(
     {word: rank for rank, word in enumerate(b"a b c ab cb ac bb cbb acbb".split())}

@@ -32,16 +32,13 @@ from tokenref.floats import unpack
 from tokenref.judge import judge
 from tokenref.questions.sampling import KeepOutput
 from tokenref.record import FILTER_OPS, Case, op_of
-from tokenref.rounding.filters import ARITHMETICS, BLOCK, Arithmetic, enough
+from tokenref.rounding.arithmetics import ARITHMETICS, BLOCK, FEWEST, UNIT, Arithmetic, is_dyadic
 from tokenref.rounding.margins import (
     CAP,
-    FEWEST,
-    UNIT,
     UndecidedError,
     answers,
     filter_verdict,
     is_decided,
-    is_dyadic,
     set_of_ties,
     values_of,
 )
@@ -391,11 +388,6 @@ def test_equal_logits_of_a_power_of_two_are_decided_at_a_sum() -> None:
 def test_an_answer_that_no_arithmetic_gives_is_not_decided() -> None:
     above_a_half = Fraction(1, 2) + Fraction(1, 2**60)
     assert not is_decided([0.0, 0.0], "top_p", {"p": above_a_half})
-
-
-def test_sums_look_beyond_the_share_by_more_than_rounding_does() -> None:
-    assert enough([0.5, 2.0**-20, 0.25, 0.25], 0.5) == 3
-    assert enough([0.5, 0.25, 0.25], 1.0) == 3
 
 
 def test_an_entropy_that_is_off_a_little_puts_either_side_first() -> None:

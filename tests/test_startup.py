@@ -9,9 +9,8 @@ import click
 import pytest
 
 from tests.children import ROOT
-from tokenref.commands.endings import FOREIGN, exit_code
 from tokenref.commands.table import COMMANDS, CommandTable
-from tokenref.errors import InputError, InvalidRunError
+from tokenref.errors import FOREIGN, InputError, InvalidRunError, exit_code
 from tokenref.goldens import GoldensError
 from tokenref.protocol.channel import StartError
 from tokenref.protocol.opening import GreetingError

@@ -16,7 +16,6 @@ import click
 
 from tokenref.commands.endings import (
     code_without_reader,
-    exit_code,
     flush_output,
     forget_output,
     none_lost,
@@ -26,6 +25,7 @@ from tokenref.commands.endings import (
     tell_error,
 )
 from tokenref.commands.table import MOVED, CommandTable
+from tokenref.errors import exit_code
 from tokenref.visible import visible
 
 

@@ -275,21 +275,23 @@ def diagnose(
         for record, seen in failed.items()
         if record not in named and isinstance(seen.case.verdict, MustRefuse)
     ]
-    if stages:
-        these = f"{len(stages):,} failures are" if len(stages) > 1 else "1 failure is"
-        sentence = f"{these} in a stage only; the answer is right"
-        found.append(Diagnosis("stages", sentence, stages))
-    if long:
-        these = f"{len(long):,} failures are" if len(long) > 1 else "1 failure is"
-        sentence = f"{these} about inputs too long to be compared with known causes"
-        found.append(Diagnosis("long inputs", sentence, sorted(long)))
-    if accepted:
-        these = (
-            f"{len(accepted):,} invalid inputs were" if len(accepted) > 1 else "1 invalid input was"
-        )
-        found.append(
-            Diagnosis("invalid input", f"{these} not refused with the right code", accepted)
-        )
+    others = (
+        ("stages", "failure is", "failures are", "in a stage only; the answer is right", stages),
+        (
+            *("long inputs", "failure is", "failures are"),
+            "about inputs too long to be compared with known causes",
+            sorted(long),
+        ),
+        (
+            *("invalid input", "invalid input was", "invalid inputs were"),
+            "not refused with the right code",
+            accepted,
+        ),
+    )
+    for name, one, many, says, ids in others:
+        if ids:
+            sentence = f"{len(ids):,} {many if len(ids) > 1 else one} {says}"
+            found.append(Diagnosis(name, sentence, ids))
     return found
 
 
@@ -299,13 +301,11 @@ def _matches(
     """Return how each cause fits that explains anything. Causes that fit equally are together."""
     together: dict[tuple[object, ...], _Match] = {}
     for each in signatures:
-        predicted = {record for record in each.answers if record in failed}
+        predicted = frozenset(record for record in each.answers if record in failed)
         hits = frozenset(r for r in predicted if failed[r].answer == each.answers[r])
         if hits:
-            wrong = len(passed.intersection(each.answers))
-            key = hits, predicted - hits, wrong
-            match = _Match([], hits, frozenset(predicted - hits), wrong)
-            together.setdefault((key[0], frozenset(key[1]), key[2]), match).causes.append(each)
+            fit = hits, predicted - hits, len(passed.intersection(each.answers))
+            together.setdefault(fit, _Match([], *fit)).causes.append(each)
     for match in together.values():
         match.causes.sort(key=lambda cause: len(cause.answers))
     return list(together.values())
@@ -349,17 +349,16 @@ def too_slow(results: Iterable[Result]) -> Diagnosis | None:
     if waited < seconds * (shortest / longest) ** _ABOVE_LINEAR:
         return None
     texts = f"{len(late):,} texts" if len(late) > 1 else "1 text"
+    texts += f" of {shortest:,} or more characters"
+    but = f"but one of {longest:,}"
     if waited > seconds * (2 * shortest / longest) ** _ABOVE_ANY:
-        sentence = (
-            f"{texts} of {shortest:,} or more characters got no answer in time, but one of "
-            f"{longest:,} took only {seconds:.2g} s"
-        )
-        return Diagnosis("no answer", sentence, [each.case.id for _, _, each in late])
-    sentence = (
-        f"Running time appears to be quadratic: {texts} of {shortest:,} or more characters took "
-        f"too long, but one of {longest:,} only {seconds:.2g} s"
-    )
-    return Diagnosis("quadratic time", sentence, [each.case.id for _, _, each in late])
+        name = "no answer"
+        sentence = f"{texts} got no answer in time, {but} took only {seconds:.2g} s"
+    else:
+        name = "quadratic time"
+        sentence = f"Running time appears to be quadratic: {texts} took too long, {but} only "
+        sentence += f"{seconds:.2g} s"
+    return Diagnosis(name, sentence, [each.case.id for _, _, each in late])
 
 
 _ABOVE_LINEAR: Final = 1.4

@@ -9,10 +9,6 @@ from typing import Any, Final
 
 import msgspec
 
-from bpe_ref import load
-from bpe_ref.formats.files import read_unpacked
-from bpe_ref.models.byte_bpe import ByteBPE
-from bpe_ref.models.sentencepiece import SentencePieceModel
 from tokenref.answers import Ok, Refused, Unsupported, guarded
 from tokenref.catalogue import Catalogue, own_catalogue
 from tokenref.engines.reference import ReferenceEngine
@@ -21,7 +17,7 @@ from tokenref.judge import judge
 from tokenref.questions.sampling import BatchInput
 from tokenref.record import OPERATIONS, Case, answer_type, make_case, op_of
 from tokenref.record_files import dump_records, parse_records, read_file
-from tokenref.rules import NAMED, choices_of, is_open, points, rule_name
+from tokenref.rules import NAMED, choices_of, other_rules
 from tokenref.subjects import (
     SAMPLERS,
     Samplers,
@@ -29,6 +25,7 @@ from tokenref.subjects import (
     TokenizerFile,
     TokenizerSubject,
     load_subject,
+    load_text_subject,
 )
 from tokenref.verdicts import Exact, MustRefuse, Seeds, Stat, Survey, Verdict
 
@@ -109,15 +106,10 @@ def _other_rules(case: Case) -> Iterator[str]:
     """Yield the rules that differ from the record's in one choice."""
     op = case.input.op if isinstance(case.input, BatchInput) else op_of(case)
     chosen = None if op in NAMED else choices_of(op, case.profile)
-    if chosen is None or isinstance(case.verdict, Seeds | Stat | Survey):
-        return
-    for point, choices in points(op).items():
-        if point in _OTHER_ALGORITHMS or not is_open(op, point, chosen):
-            continue
-        for choice in choices:
-            if choice != chosen.get(point, choices[0]):
-                changed = {**chosen, point: choice}
-                yield rule_name(op, **{p: c for p, c in changed.items() if is_open(op, p, changed)})
+    if chosen is not None and not isinstance(case.verdict, Seeds | Stat | Survey):
+        for point, _, rule in other_rules(op, chosen):
+            if point not in _OTHER_ALGORITHMS:
+                yield rule
 
 
 def _differs(case: Case) -> Callable[[str], bool]:
@@ -144,24 +136,6 @@ def texts_of(content: str) -> list[str]:
     """
     *lines, last = content.split("\n")
     return [line.removesuffix("\r") for line in lines] + ([last] if last else [])
-
-
-def own_subject(name_or_path: str) -> TokenizerSubject:
-    """Return a vocabulary or a tokenizer file by name or path.
-
-    Raises `BpeError` for anything else, and `GoldensError` for a SentencePiece model, which records
-    do not support.
-    """
-    model = load(name_or_path).model
-    if isinstance(model, SentencePieceModel):
-        raise GoldensError(
-            f"{name_or_path} must be a vocabulary or a tokenizer.json, is a SentencePiece model"
-        )
-    if isinstance(model, ByteBPE):
-        return model.vocabulary
-    path = Path(name_or_path)
-    path = path / "tokenizer.json" if path.is_dir() else path
-    return TokenizerFile(_unicode(path.name), read_unpacked(path))
 
 
 def goldens_for(
@@ -215,7 +189,7 @@ def open_goldens(path: Path, name_or_path: str) -> Catalogue:
     """
     data = read_file(path)
     cases = parse_records(data, str(path))
-    subject = own_subject(name_or_path)
+    subject, _ = load_text_subject(name_or_path)
     digest = subject.digest()
     other = next((case for case in cases if case.vocab != digest), None)
     if other is not None:

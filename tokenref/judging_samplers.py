@@ -9,10 +9,11 @@ product of their distributions. Rows with the same seed must have the same token
 must differ.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations, product
+from itertools import chain, combinations, product
 from math import ceil, exp, fsum, inf, log, ulp
 from typing import Any, Final, TypeAlias
 
@@ -21,7 +22,6 @@ import msgspec
 from tokenref.answers import Declared, PartialSums
 from tokenref.floats import (
     DIGITS,
-    LETTERS,
     Floats,
     Type,
     cut_floats,
@@ -34,7 +34,7 @@ from tokenref.floats import (
 )
 from tokenref.questions.sampling import BatchInput
 from tokenref.readable import readable
-from tokenref.record import Case, RecordError, op_of
+from tokenref.record import KINDS, OPERATIONS, Case, RecordError, op_of, reason_and_place
 from tokenref.verdicts import Close, Either, Judgement, Row, Rows, Seeds, Set, Stat, Survey, judged
 
 
@@ -44,15 +44,24 @@ def compare(case: Case, got: Mapping[str, Any], declared: Declared) -> Judgement
     `declared` is what the engine declared about its arithmetic and its ties. If one of the
     alternatives has that label, only that alternative is accepted.
     """
-    verdict = case.verdict
-    if isinstance(verdict, Survey):
+    if isinstance(case.verdict, Survey):
         return judged(remark="only recorded")
+    try:
+        return _compare(case, _in_its_form(case, got), declared)
+    except msgspec.ValidationError as error:
+        reason, place = reason_and_place(str(error))
+        where = place.removeprefix("$").removeprefix(".") or "the answer"
+        words = re.sub(r"`(\w+)`", lambda kind: KINDS.get(kind[1], kind[0]), reason)
+        return judged(f"{where}: {words[0].lower()}{words[1:]}")
+
+
+def _compare(case: Case, got: dict[str, Any], declared: Declared) -> Judgement:
+    """Return how an answer of the right form differs from a record about a sampler."""
+    verdict = case.verdict
     if isinstance(verdict, Stat | Seeds):
         return compare_own_draws(case, verdict, got)
     if isinstance(verdict, Set):
-        return judged(
-            set_difference(verdict, got.get("keep"), unpack(msgspec.to_builtins(_row(case))))
-        )
+        return judged(set_difference(verdict, got["keep"], unpack(msgspec.to_builtins(_row(case)))))
     if isinstance(verdict, Either):
         return _compare_alternatives(verdict, got, declared)
     if isinstance(verdict, Row | Rows):
@@ -63,15 +72,28 @@ def compare(case: Case, got: Mapping[str, Any], declared: Declared) -> Judgement
         if stage:
             return judged(stage)
         _allow_fused(expected, got)
-    elif op_of(case) == "batch" and case.input.op == "steps" and isinstance(got.get("rows"), list):
+    elif op_of(case) == "batch" and case.input.op == "steps":
         for want, have in zip(expected["rows"], got["rows"], strict=False):
             _allow_fused(want, have)
     return _compare_values(expected, got, verdict if isinstance(verdict, Close) else None)
 
 
-def _allow_fused(expected: dict[str, Any], got: Any) -> None:
+def _in_its_form(case: Case, got: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an answer as plain data. Raises `ValidationError` if it has not the right form."""
+
+    def checked(op: str, answer: Any) -> dict[str, Any]:
+        read: dict[str, Any] = msgspec.to_builtins(msgspec.convert(answer, OPERATIONS[op].answer))
+        return read
+
+    read = checked(op_of(case), got)
+    if isinstance(case.input, BatchInput):
+        read["rows"] = [checked(case.input.op, row) for row in read["rows"]]
+    return read
+
+
+def _allow_fused(expected: dict[str, Any], got: Mapping[str, Any]) -> None:
     """Expect no kept tokens of a fused kernel, which returns only the token that it drew."""
-    if "token" in expected and isinstance(got, Mapping) and "keep" not in got:
+    if "token" in expected and "keep" not in got:
         del expected["keep"]
 
 
@@ -194,9 +216,9 @@ def _compare_rows(
     """Compare the rows of a batch, each with its verdict; those of later calls are equal."""
     calls = 1 if batch.calls is msgspec.UNSET else batch.calls
     verdicts = verdict.rows * calls
-    answers = got.get("rows")
-    if not isinstance(answers, list) or len(answers) != len(verdicts):
-        return judged(f"rows: expected {len(verdicts)} answers, got {short(answers)}")
+    answers = got["rows"]
+    if len(answers) != len(verdicts):
+        return judged(f"rows: expected {len(verdicts)} answers, got {len(answers)}")
     first = len(batch.rows)
     for number, answer in enumerate(answers):
         if answer != answers[number % first]:
@@ -206,8 +228,6 @@ def _compare_rows(
     for number, (each, asked, answer) in enumerate(
         zip(verdicts, batch.rows * calls, answers, strict=True)
     ):
-        if not isinstance(answer, Mapping):
-            return judged(f"row {number}: expected an answer, got {short(answer)}")
         logits = asked["logits"]
         if batch.vocab_size is not msgspec.UNSET:
             logits = cut_floats(logits, batch.vocab_size)
@@ -221,16 +241,13 @@ def _compare_rows(
 # ---- sets of kept tokens
 
 
-def set_difference(verdict: Set, keep: Any, row: Sequence[float]) -> str:
+def set_difference(verdict: Set, keep: Sequence[int], row: Sequence[float]) -> str:
     """Return what is wrong with the kept tokens of a row, or an empty string.
 
     >>> verdict = Set(must=[0], may=[0, 1], sizes=[1, 2], reason="An example of what a tie is.")
     >>> set_difference(verdict, [0], [0.5, 0.5]), set_difference(verdict, [1], [0.5, 0.5])
     ('', 'keep: expected [0] to be kept too, got [1]')
     """
-    if not are_ids(keep):
-        return f"keep: expected a list of token ids, got {short(keep)}"
-    assert isinstance(keep, list)  # noqa: S101 - just looked at
     kept = set(keep)
     if len(kept) != len(keep):
         return f"keep: expected each token once, got {short(keep)}"
@@ -268,16 +285,14 @@ def _stage_difference(expected: Any, got: Any) -> str:
     """Return the first stage of a chain that differs, if the answer has stages."""
     if expected is None or got is None:
         return ""
-    if not isinstance(got, list) or not all(isinstance(stage, dict) for stage in got):
-        return f"stages: expected a list of stages, got {short(got)}"
     if len(got) != len(expected):
-        names = [stage.get("step") for stage in got]
+        names = [stage["step"] for stage in got]
         want = [stage["step"] for stage in expected]
         return f"stages: expected {short(want)}, got {short(names)}"
     for want, have in zip(expected, got, strict=True):
-        if want["step"] != have.get("step"):
-            return f"stages: expected {want['step']} next, got {short(have.get('step'))}"
-        difference = _value_difference(want["keep"], have.get("keep"))
+        if want["step"] != have["step"]:
+            return f"stages: expected {want['step']} next, got {short(have['step'])}"
+        difference = _value_difference(want["keep"], have["keep"])
         if difference:
             return f"stage {want['step']}, keep: {difference}"
     return ""
@@ -315,7 +330,7 @@ def _parts(expected: Any, got: Any, place: str) -> Iterator[tuple[str, Any, Any]
                 yield f"{place}.{key}" if place else key, None, got[key]
     elif (
         isinstance(expected, list)
-        and isinstance(got, list | tuple)
+        and isinstance(got, list)
         and len(got) == len(expected)
         and any(isinstance(value, Mapping) for value in expected)
     ):
@@ -330,9 +345,8 @@ def _compare_floats(
 ) -> tuple[int | None, str]:
     """Return the largest distance between two lists of numbers, and where it is too large."""
     dtype = type_of(expected)
-    wrong = _not_numbers(got, dtype)
-    if wrong:
-        return None, f": {wrong}"
+    if not isinstance(got, Mapping) or dtype not in got:
+        return None, f": expected {{{dtype!r}: digits}}, got {short(got)}"
     if got[dtype] == expected[dtype]:
         return 0, ""
     width = DIGITS[dtype]
@@ -370,23 +384,9 @@ def _distance(first: float, second: float, dtype: Type, close: Close | None) -> 
     return units_apart(first, second, dtype)
 
 
-def _not_numbers(got: Any, dtype: Type) -> str:
-    """Return why a value is not a list of numbers of this type, or an empty string."""
-    if not isinstance(got, Mapping) or len(got) != 1 or dtype not in got:
-        return f"expected {{{dtype!r}: digits}}, got {short(got)}"
-    digits = got[dtype]
-    if not isinstance(digits, str) or len(digits) % DIGITS[dtype]:
-        return f"expected {DIGITS[dtype]} digits for each {dtype}, got {short(digits)}"
-    if not LETTERS.issuperset(digits):
-        return f"expected lower-case hexadecimal digits, got {short(digits)}"
-    return ""
-
-
 def _value_difference(expected: Any, got: Any) -> str:
     """Return how two values other than rows of numbers differ, or an empty string."""
-    if isinstance(got, tuple):
-        got = list(got)
-    if type(got) is type(expected) and got == expected and _types(got) == _types(expected):
+    if got == expected:
         return ""
     if not are_ids(expected) or not are_ids(got):
         return f"expected {short(expected)}, got {short(got)}"
@@ -398,11 +398,6 @@ def _value_difference(expected: Any, got: Any) -> str:
     return f"expected {ids(expected)}, got {ids(got)}: {' and '.join(says)}"
 
 
-def _types(value: Any) -> list[type]:
-    """Return the types of a list's entries, because True is not a token id."""
-    return list(map(type, value)) if isinstance(value, list) else []
-
-
 # ---- draws with an engine's own random numbers
 
 _PAIR: Final = 2
@@ -411,10 +406,10 @@ _PAIR: Final = 2
 def compare_own_draws(case: Case, verdict: Stat | Seeds, got: Mapping[str, Any]) -> Judgement:
     """Return what is wrong with an answer, or a remark about a correct one."""
     if isinstance(verdict, Seeds):
-        return _compare_seeds(case, got.get("batches"))
+        return _compare_seeds(case, got["batches"])
     if op_of(case) == "stat_batch":
-        return _compare_batches(case, verdict, got.get("tokens"))
-    counts, wrong = _read_counts(got.get("counts"), case, verdict)
+        return _compare_batches(case, verdict, got["tokens"])
+    counts, wrong = _read_counts(got["counts"], case, verdict)
     if wrong:
         return judged(f"counts: {wrong}")
     detail, statistic = _compare_counts(verdict, counts, case.input.draws)
@@ -462,29 +457,23 @@ def _named(verdict: Stat, outcomes: Sequence[int]) -> str:
     return short([verdict.outcomes[outcome] for outcome in outcomes])
 
 
-def _read_counts(counts: Any, case: Case, verdict: Stat) -> tuple[dict[int, int], str]:
+def _read_counts(
+    counts: Sequence[tuple[Any, int]], case: Case, verdict: Stat
+) -> tuple[dict[int, int], str]:
     """Return the counts of an answer by outcome, and why they are invalid, if so."""
     lists = not isinstance(verdict.outcomes, msgspec.UnsetType)
     noun, where = ("tokens", "possible list") if lists else ("token", "token of the row")
     place = _place(case, verdict)
     read: dict[int, int] = {}
-    if not isinstance(counts, list):
-        return read, f"expected a list of [{noun}, count], got {short(counts)}"
-    for pair in counts:
-        if (
-            not isinstance(pair, list | tuple)
-            or len(pair) != _PAIR
-            or type(pair[1]) is not int
-            or pair[1] < 0
-        ):
-            return read, f"expected [{noun}, count], each {where} once, got {short(pair)}"
-        outcome = place(pair[0])
-        if lists and outcome is None and pair[1]:
-            return read, f"expected {short(pair[0])}, which is impossible, never to come"
+    for drawn, times in counts:
+        outcome = place(drawn)
+        if lists and outcome is None and times:
+            return read, f"expected {short(drawn)}, which is impossible, never to come"
         if outcome in read or (outcome is None and not lists):
-            return read, f"expected [{noun}, count], each {where} once, got {short(pair)}"
+            pair = short([drawn, times])
+            return read, f"expected [{noun}, count], each {where} once, got {pair}"
         if outcome is not None:
-            read[outcome] = pair[1]
+            read[outcome] = times
     if sum(read.values()) != case.input.draws:
         return read, f"expected {case.input.draws} draws in all, got {sum(read.values())}"
     return read, ""
@@ -494,20 +483,9 @@ def _place(case: Case, verdict: Stat) -> Callable[[Any], int | None]:
     """Return a function that returns the number of an outcome: a token or a list of tokens."""
     if isinstance(verdict.outcomes, msgspec.UnsetType):
         size = _size(case)
-        return lambda token: token if type(token) is int and 0 <= token < size else None
+        return lambda token: token if token < size else None
     numbers = {tuple(tokens): number for number, tokens in enumerate(verdict.outcomes)}
-
-    def of_list(value: Any) -> int | None:
-        tokens = _tokens(value)
-        return None if tokens is None else numbers.get(tuple(tokens))
-
-    return of_list
-
-
-def _tokens(value: Any) -> list[int] | None:
-    """Return a list or tuple of tokens as a list, or None for anything else."""
-    tokens = list(value) if isinstance(value, tuple) else value
-    return tokens if are_ids(tokens) else None
+    return lambda tokens: numbers.get(tuple(tokens))
 
 
 def _size(case: Case) -> int:
@@ -518,15 +496,14 @@ def _size(case: Case) -> int:
 # ---- batches of one row
 
 
-def _compare_batches(case: Case, verdict: Stat, calls: Any) -> Judgement:
+def _compare_batches(case: Case, verdict: Stat, calls: Sequence[Sequence[int]]) -> Judgement:
     """Compare the rows of a call in pairs, and each with each row of the next call."""
     rows, draws = case.input.rows, case.input.draws
-    if not isinstance(calls, list | tuple) or len(calls) != draws:
-        return judged(f"tokens: expected a list of {draws} calls, got {short(calls)}")
-    for call in calls:
-        tokens = _tokens(call)
-        if tokens is None or len(tokens) != rows:
-            return judged(f"tokens: expected {rows} tokens in each call, got {short(call)}")
+    if len(calls) != draws:
+        return judged(f"tokens: expected {draws} calls, got {len(calls)}")
+    for tokens in calls:
+        if len(tokens) != rows:
+            return judged(f"tokens: expected {rows} tokens in each call, got {short(tokens)}")
     place = _place(case, verdict)
     largest = 0.0
     for name, pairs in _pairs([list(row) for row in zip(*calls, strict=True)]):
@@ -557,7 +534,7 @@ def _pairs(rows: Sequence[Sequence[int]]) -> Iterator[tuple[str, Iterator[tuple[
 # ---- seeds
 
 
-def _compare_seeds(case: Case, batches: Any) -> Judgement:
+def _compare_seeds(case: Case, batches: Sequence[Sequence[list[int]]]) -> Judgement:
     """Compare rows with the same seed, and rows with different seeds or none."""
     wrong = _wrong_batches(case, batches)
     if wrong:
@@ -566,8 +543,8 @@ def _compare_seeds(case: Case, batches: Any) -> Judgement:
     of_tokens: dict[tuple[int, ...], tuple[str, int | None]] = {}
     seeds = case.input.batches
     for number, (given, rows) in enumerate(zip(seeds, batches, strict=True)):
-        for place, (seed, row) in enumerate(zip(given, rows, strict=True)):
-            name, tokens = f"row {place} of batch {number}", list(row)
+        for place, (seed, tokens) in enumerate(zip(given, rows, strict=True)):
+            name = f"row {place} of batch {number}"
             name += " (without a seed)" if seed is None else f" (seed {seed})"
             if seed is not None:
                 first, expected = of_seed.setdefault(seed, (name, tokens))
@@ -581,20 +558,16 @@ def _compare_seeds(case: Case, batches: Any) -> Judgement:
     return judged(remark=f"{len(of_tokens)} rows that differ, {len(of_seed)} seeds")
 
 
-def _wrong_batches(case: Case, batches: Any) -> str:
-    """Return why an answer is not a list of tokens per row and batch, or an empty string."""
-    size, length = _size(case), case.input.tokens
-    if not isinstance(batches, list | tuple) or len(batches) != len(case.input.batches):
-        return f"expected {len(case.input.batches)} batches, got {short(batches)}"
-    for given, rows in zip(case.input.batches, batches, strict=True):
-        if not isinstance(rows, list | tuple) or len(rows) != len(given):
-            return f"expected {len(given)} rows in a batch, got {short(rows)}"
-        for row in rows:
-            tokens = _tokens(row)
-            if tokens is None or len(tokens) != length:
-                return f"expected {length} tokens for each row, got {short(row)}"
-            if not all(0 <= token < size for token in tokens):
-                return f"expected tokens from 0 to {size - 1}, got {short(row)}"
+def _wrong_batches(case: Case, batches: Sequence[Sequence[Sequence[int]]]) -> str:
+    """Return why an answer does not have the tokens of all rows, or an empty string."""
+    size, length, sizes = _size(case), case.input.tokens, [*map(len, case.input.batches)]
+    if [*map(len, batches)] != sizes:
+        return f"expected batches of {sizes} rows, got {[*map(len, batches)]}"
+    for row in chain.from_iterable(batches):
+        if len(row) != length:
+            return f"expected {length} tokens for each row, got {short(row)}"
+        if max(row) >= size:
+            return f"expected tokens from 0 to {size - 1}, got {short(row)}"
     return ""
 
 

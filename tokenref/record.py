@@ -4,6 +4,7 @@ The normative description is `fixtures/README.md`; this module expresses it as t
 """
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
@@ -264,3 +265,28 @@ def canonical_json(value: object) -> bytes:
     return json.dumps(
         value, ensure_ascii=True, sort_keys=True, separators=(",", ":"), allow_nan=False
     ).encode("ascii")
+
+
+_PLACE: Final = re.compile(r" - at `(?:key in )?(\$[^`]*)`")
+
+
+def reason_and_place(sentence: str) -> tuple[str, str]:
+    """Return the reason and the path of an error message of msgspec.
+
+    >>> reason_and_place("Expected `int`, got `str` - at `$.a[0]`")
+    ('Expected `int`, got `str`', '$.a[0]')
+    """
+    place = _PLACE.search(sentence)
+    return (sentence[: place.start()], place.group(1)) if place else (sentence, "")
+
+
+KINDS: Final[Mapping[str, str]] = {
+    "str": "a string",
+    "int": "an integer",
+    "float": "a number with a point",
+    "bool": "true or false",
+    "null": "null",
+    "object": "an object",
+    "array": "a list",
+}
+"""The types of JSON in plain words, by the names that msgspec has for them."""

@@ -10,7 +10,7 @@ only open points. Random words and the numbers made from them have no rules. The
 names of generators and of conversions.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any, Final, TypeAlias
 
@@ -247,6 +247,23 @@ def rule_names(op: str) -> list[str]:
             for point, choice in choices.items()
         )
     ]
+
+
+def other_rules(op: str, choices: Choices) -> Iterator[tuple[str, Any, str]]:
+    """Yield each rule with one other choice: the point, the choice there, and the rule's name.
+
+    >>> list(other_rules("residual", {}))
+    [('if_equal', 'target', 'if-equal.target')]
+    """
+    for point, allowed in points(op).items():
+        for choice in allowed:
+            changed = {**choices, point: choice}
+            if choice != choices.get(point, allowed[0]) and is_open(op, point, changed):
+                yield (
+                    point,
+                    choice,
+                    rule_name(op, **{p: c for p, c in changed.items() if is_open(op, p, changed)}),
+                )
 
 
 RACE_PROFILES: Final = tuple(

@@ -242,6 +242,13 @@ class Row:
         """Return how many of the first places have at most alpha times the entropy of all."""
         raise NotImplementedError
 
+    def bends_within(self, line: Sequence[int], share: Fraction) -> int | None:
+        """Return how many running sums of second differences are at most a share of the last.
+
+        None if all are 0. Exact rows are decided next to the rule, in `steps/tail_free`.
+        """
+        raise NotImplementedError
+
     def tempered(self, low: Number, high: Number, power: Number, count: int) -> Number:
         """Return low + (high - low) * (entropy / log(count)) ** power."""
         raise NotImplementedError

@@ -41,7 +41,7 @@ from itertools import accumulate, pairwise
 from math import exp, expm1
 from typing import Any, Literal
 
-from sampling_ref.numbers.exact import EXACT, WeightRow
+from sampling_ref.numbers.exact import EXACT, ExactRow, WeightRow
 from sampling_ref.numbers.exponential_sums import sign_of_sum
 from sampling_ref.numbers.mass import WEIGHT_ERROR, float_gaps
 from sampling_ref.numbers.protocol import Numbers
@@ -85,8 +85,10 @@ def tail_free(
     curve = [here.values[place] for place in line]
     if isinstance(here, WeightRow):
         before = _weights_before(curve, share)
-    else:
+    elif isinstance(here, ExactRow):
         before = _logits_before(curve, share, here.candidates.factor)
+    else:
+        before = here.bends_within(line, share)
     if before is None:  # a flat row
         before = bends if cut == "centred" else int(share * bends)
     never_passed = cut == "counted" and before == bends

@@ -1,7 +1,4 @@
-"""How a command ends: exit codes, interrupts, and standard streams that are closed or full.
-
-The errors of the references are known by name. Importing their classes would load the packages at
-every start, and an error whose module was never loaded cannot have been raised.
+"""How a command ends: interrupts, and standard streams that are closed or full.
 
 A standard stream that is closed or full is not a bug in tokenref, and it must not look like a
 result. The exit code is then 2, whatever Python itself would return.
@@ -26,24 +23,7 @@ from typing import BinaryIO, Final
 
 import click
 
-from tokenref.errors import InputError, InvalidRunError
-
-FOREIGN: Final = frozenset({"bpe_ref.errors.BpeError", "sampling_ref.errors.SamplingError"})
-"""Errors of the references about input, by name."""
-
-
-def exit_code(error: BaseException) -> int | None:
-    """Return 3 for an invalid run, 2 for bad input, None for any other error.
-
-    >>> from tokenref.record import RecordError
-    >>> exit_code(RecordError("no record")), exit_code(ValueError("a bug"))
-    (3, None)
-    """
-    if isinstance(error, InvalidRunError):
-        return 3
-    names = {f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__}
-    return 2 if isinstance(error, InputError) or names & FOREIGN else None
-
+from tokenref.errors import InputError
 
 AGAIN: Final = 0.02
 """Seconds until a lost interrupt is raised again, outside the code that lost it."""

@@ -17,7 +17,7 @@ from tokenref.errors import InputError
 from tokenref.files import read_text
 from tokenref.protocol.channel import Patience
 from tokenref.skeletons import LANGUAGES, write_skeleton
-from tokenref.subjects import TokenizerSubject
+from tokenref.subjects import TokenizerSubject, load_text_subject
 from tokenref.visible import visible
 
 _MARKS = {"ok": "ok     ", "note": "note   ", "problem": "PROBLEM"}
@@ -108,9 +108,9 @@ def as_text(finding: Finding) -> str:
 )
 def fill(vocabulary: str, texts: Path, out: Path) -> None:
     """Make golden records for your own texts and vocabulary."""
-    from tokenref.goldens import goldens_for, own_subject, texts_of
+    from tokenref.goldens import goldens_for, texts_of
 
-    subject = own_subject(vocabulary)
+    subject, _ = load_text_subject(vocabulary)
     kind = "vocabulary" if isinstance(subject, Vocabulary) else "tokenizer"
     is_known = vocabulary == "tiny" or vocabulary in REGISTRY
     beside = None if is_known else out.with_name(f"{out.stem}.{kind}.json")

@@ -19,7 +19,6 @@ from bpe_ref import Tokenizer, load, tokenizer_of, vocabulary_by_concatenation
 from sampling_ref import PROFILES, RandomNumberError
 from sampling_ref.engines.profile import Parameter
 from sampling_ref.lz.variants import Variant
-from tokenref.commands.endings import exit_code
 from tokenref.commands.pictures import (
     RACES,
     LzSizes,
@@ -30,7 +29,7 @@ from tokenref.commands.pictures import (
 )
 from tokenref.commands.sampling import Asked as Typed
 from tokenref.commands.sampling import compared_engines, default_in_words
-from tokenref.errors import InputError
+from tokenref.errors import InputError, exit_code
 
 LONGEST_BODY: Final = 1 << 20
 LONGEST_TEXT: Final = 20_000

@@ -35,7 +35,7 @@ from tokenref.protocol.messages import (
     read_run,
     shown,
 )
-from tokenref.record import OPS
+from tokenref.record import KINDS, OPS
 
 _HEX: Final = re.compile("(0x)?[0-9A-Fa-f]{2,}")
 
@@ -118,25 +118,14 @@ def in_plain_words(reason: str, place: str) -> str:
     where = place.removeprefix("$").removeprefix(".")
     subject = where or "the answer"
     found = re.fullmatch(r"Expected `(\w+)`, got `(\w+)`", reason)
-    if found and all(kind in _KINDS for kind in found.groups()):
-        return f"{subject} must be {_KINDS[found[1]]}, got {_KINDS[found[2]]}"
+    if found and all(kind in KINDS for kind in found.groups()):
+        return f"{subject} must be {KINDS[found[1]]}, got {KINDS[found[2]]}"
     if found := re.fullmatch(r"Object missing required field `(.*)`", reason):
         return f'{subject} has no "{found[1]}", which is required'
     if found := re.fullmatch(r"Object contains unknown field `(.*)`", reason):
         return f'{subject} has the unknown field "{found[1]}"'
     plain = reason.replace("it is not JSON: JSON is malformed: ", "the line is not valid JSON: ")
     return f"{plain} (at {where})" if where else plain
-
-
-_KINDS: Final[Mapping[str, str]] = {
-    "str": "a string",
-    "int": "an integer",
-    "float": "a number with a point",
-    "bool": "true or false",
-    "null": "null",
-    "object": "an object",
-    "array": "a list",
-}
 
 
 def near(name: str, known: Iterable[str]) -> str:

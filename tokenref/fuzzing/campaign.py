@@ -33,7 +33,6 @@ from tokenref.fuzzing.findings import Finding, finding_of, keys_of, likely_bugs,
 from tokenref.fuzzing.journal import Group, Journal, summed
 from tokenref.fuzzing.plan import GROUP, Limits, Plan
 from tokenref.fuzzing.shrinking import shrunk
-from tokenref.known import Known
 from tokenref.protocol.channel import Patience
 from tokenref.protocol.opening import imported, open_program
 
@@ -82,16 +81,16 @@ class Work(Struct, frozen=True, kw_only=True):
 
 def run_group(work: bytes, group: int) -> bytes:
     """Run a group. The work and the result are JSON."""
-    read = msgspec.json.decode(work, type=Work)
-    known = msgspec.json.encode(read.plan.known)
-    comparer = _comparer(read.plan.engine, read.patience, tuple(read.plan.ignored), known)
+    read, comparer = _begun(work)
     return msgspec.json.encode(done_group(read.plan, comparer, group, read.limits))
 
 
 @lru_cache(maxsize=1)
-def _comparer(name: str, patience: Patience, ignored: tuple[str, ...], known: bytes) -> Comparer:
-    entries = msgspec.json.decode(known, type=list[Known])
-    return Comparer(open_engine(name, patience), ignored, entries)
+def _begun(work: bytes) -> tuple[Work, Comparer]:
+    """Return the work as read, and its engine opened."""
+    read = msgspec.json.decode(work, type=Work)
+    engine = open_engine(read.plan.engine, read.patience)
+    return read, Comparer(engine, read.plan.ignored, read.plan.known)
 
 
 def done_group(plan: Plan, comparer: Comparer, group: int, limits: Limits | None = None) -> Done:

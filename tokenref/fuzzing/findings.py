@@ -40,11 +40,10 @@ from tokenref.fuzzing.comparing import Outcome, case_of, without_values
 from tokenref.fuzzing.plan import GENERATOR, Question
 from tokenref.fuzzing.shrinking import Shrunk
 from tokenref.fuzzing.smaller_questions import HEXADECIMAL, ROWS, hardness, numbers_in
-from tokenref.goldens import GoldensError, own_subject
 from tokenref.record import PIPELINE_OPS, TOKENIZER_OPS, canonical_json
 from tokenref.reports.terminal import split_detail
 from tokenref.rules import STANDARD
-from tokenref.subjects import SAMPLERS, Samplers, Subject, TokenizerFile
+from tokenref.subjects import SAMPLERS, Samplers, Subject, TokenizerFile, load_text_subject
 
 LONGEST_GOT: Final = 2_000
 """Maximum length of an error or crash message, in characters."""
@@ -129,7 +128,7 @@ def question_of(finding: Finding) -> Question:
     record = finding.record
     try:
         subject = read_written(finding.subject)
-    except (BpeError, GoldensError, LookupError, TypeError, ValueError) as error:
+    except (BpeError, LookupError, TypeError, ValueError) as error:
         raise InputError(
             f"{record['id']}: its vocabulary or tokenizer cannot be loaded: {error}"
         ) from None
@@ -195,10 +194,12 @@ def read_written(content: dict[str, Any] | None) -> Subject:
 
 def named_subject(name: str) -> Subject:
     """Return a subject by name or path; names in the fixtures come first."""
-    return shipped_subject(name) if name in shipped_subjects() else _own_subject(name)
+    return shipped_subject(name) if name in shipped_subjects() else _loaded(name)
 
 
-_own_subject = cache(own_subject)
+@cache
+def _loaded(name: str) -> Subject:
+    return load_text_subject(name)[0]
 
 
 def shipped_name(subject: Vocabulary | TokenizerFile) -> str | None:

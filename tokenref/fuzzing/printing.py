@@ -23,7 +23,7 @@ from tokenref.reports.terminal import (
     print_line,
     split_detail,
 )
-from tokenref.rules import choices_of, is_open, points, rule_name, rule_of
+from tokenref.rules import choices_of, other_rules, rule_of
 from tokenref.subjects import SAMPLERS
 from tokenref.visible import visible
 
@@ -87,20 +87,15 @@ def fitting_rules(
     if asked is None or out is None:
         return []
     found = []
-    for point, choices in points(op).items():
-        for choice in choices:
-            changed = {**asked, point: choice}
-            if choice == asked.get(point, choices[0]) or not is_open(op, point, changed):
-                continue
-            name = rule_name(op, **changed)
-            answer = SamplerSession(name).answer(op, request)
-            if answer_digest(op, answer) == answer_digest(op, Ok(out)):
-                engines = [
-                    each.name
-                    for each in PROFILES.values()
-                    if any(s.step == op and s.choices.get(point) == choice for s in each.stages)
-                ]
-                found.append(f"{name} (of {', '.join(engines)})" if engines else name)
+    for point, choice, name in other_rules(op, asked):
+        answer = SamplerSession(name).answer(op, request)
+        if answer_digest(op, answer) == answer_digest(op, Ok(out)):
+            engines = [
+                each.name
+                for each in PROFILES.values()
+                if any(s.step == op and s.choices.get(point) == choice for s in each.stages)
+            ]
+            found.append(f"{name} (of {', '.join(engines)})" if engines else name)
     return found
 
 

@@ -7,7 +7,6 @@ in the line, and an example of a correct message.
 """
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json
 from tokenref.answers import Answer, Crashed, Declared, Ok, PartialSums, Refused, Skipped
 from tokenref.floats import Strict
 from tokenref.questions import OneOf
-from tokenref.record import OPERATIONS, OPS, Digest
+from tokenref.record import OPERATIONS, OPS, Digest, reason_and_place
 from tokenref.subjects import TokenizerFile, TokenizerSubject
 from tokenref.verdicts import SamplerErrorCode, TokenizerErrorCode
 
@@ -297,8 +296,6 @@ _SHOWN: Final = 200
 _LONGEST: Final = 1000
 """How many bytes of a line are shown."""
 
-_PLACE: Final = re.compile(r" - at `(?:key in )?(\$[^`]*)`")
-
 _Message = TypeVar("_Message")
 
 
@@ -420,7 +417,7 @@ def read_result(result: Result, op: str) -> Answer:
         try:
             msgspec.convert(result.ok, OPERATIONS[op].answer)
         except msgspec.ValidationError as error:
-            reason, place = _split(str(error))
+            reason, place = reason_and_place(str(error))
             where = place.replace("$", "$.ok", 1) or "$.ok"
             return Crashed(
                 f"{reason}, at {where}; it wrote {shown(msgspec.json.encode(result.ok))}"
@@ -467,7 +464,7 @@ def decode(decoder: "msgspec.json.Decoder[_Message]", line: bytes, cmd: str) -> 
     except UnicodeDecodeError:
         raise ProtocolError("it is not UTF-8", "", line, cmd) from None
     except msgspec.ValidationError as error:
-        raise ProtocolError(*_split(str(error)), line, cmd) from None
+        raise ProtocolError(*reason_and_place(str(error)), line, cmd) from None
     except msgspec.DecodeError as error:
         raise ProtocolError(f"it is not JSON: {error}", "", line, cmd) from None
     return message
@@ -481,13 +478,3 @@ def _without_duplicates(pairs: list[tuple[str, object]]) -> None:
     if len({key for key, _ in pairs}) < len(pairs):
         counts = Counter(key for key, _ in pairs)
         raise _DuplicateError(f"{counts.most_common(1)[0][0]!r:.80}")
-
-
-def _split(sentence: str) -> tuple[str, str]:
-    """Return the reason and the path of an error message of msgspec.
-
-    >>> _split("Expected `int`, got `str` - at `$.a[0]`")
-    ('Expected `int`, got `str`', '$.a[0]')
-    """
-    place = _PLACE.search(sentence)
-    return (sentence[: place.start()], place.group(1)) if place else (sentence, "")

@@ -21,32 +21,34 @@ Ties
     any of the tokens equal to the last one, as many as there is room for.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 from math import inf, sqrt
 from typing import Any, Final, Literal, TypeAlias
 
-from sampling_ref import PROFILES, STEPS, ParameterError
+import sampling_ref
+from sampling_ref import EXACT, PROFILES, WEIGHTS, ParameterError
 from sampling_ref.engines.profile import holds
+from sampling_ref.row import Candidates
 from tokenref.answers import Ok
-from tokenref.engines.reference_samplers import SamplerSession, SamplerTools
+from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import unpack
 from tokenref.questions.sampling import unpack_parameters
-from tokenref.rounding.filters import ARITHMETICS, ROUNDED, Arithmetic, Kept, Shares, Values
+from tokenref.record import FILTER_OPS
+from tokenref.rounding.arithmetics import ARITHMETICS, FEWEST, Move, Rounded, RoundedRow
 from tokenref.rules import choices_of
 from tokenref.verdicts import Alternative, Either, Exact, Set
 
 Kind: TypeAlias = Literal["probs", "logits"]
 
-FEWEST: Final = 64
-"""A shorter row has the margin of a row with this many tokens."""
+Values: TypeAlias = Mapping[str, Any]
+"""A step's parameters and choices, under the names of `sampling_ref.STEPS`."""
 
-UNIT: Final = 2.0**-24
-"""A unit of rounding in 32 bits."""
+Kept: TypeAlias = frozenset[int]
 
-_FILTERS: Final = SamplerTools().filters
+ROUNDED: Final = frozenset(FILTER_OPS) - {"top_k"}
+"""The filters that compare numbers which programs round. Top-k compares the row's own."""
 
 
 class UndecidedError(Exception):
@@ -93,82 +95,53 @@ def answers(row: Sequence[float], op: str, values: Values, *, kind: Kind = "logi
     >>> sorted(found.by_name["f64"]), sorted(found.by_name["f32.tree"])
     ([0, 1], [0])
     """
-    step = STEPS[op]
-    standard = {point: allowed[0] for point, allowed in step.choices.items()}
-    full = {**step.parameters, **standard, **values}
-    exact = _exactly(row, op, values, kind)
-    if not _acts(op, full):
-        return Answers(exact, {}, frozenset({exact}))
-    tokens = [
-        token for token, number in enumerate(row) if number > (-inf if kind == "logits" else 0)
-    ]
-    place_of = {token: place for place, token in enumerate(tokens)}
-    full["protected"] = [place_of[t] for t in full.get("protected", ()) if t in place_of]
+    rule, exactly = getattr(sampling_ref, op), EXACT if kind == "logits" else WEIGHTS
+    given = {name: value for name, value in values.items() if name != "base"}
+    exact = kept_of(rule(list(row), **given, numbers=exactly))
+    reaches = values.get("boundary", "reach") == "reach"
+    if reaches and max(values.get("p", 0), values.get("mass", 0)) >= 1:
+        return Answers(exact, {}, frozenset({exact}))  # programs leave the step out
+    given.pop("walked", None)  # each arithmetic has its own way
     by_name: dict[str, Kept] = {}
-    moved, whole = {exact}, tuple(row)
-    for name, arithmetic in ARITHMETICS.items():
-        shares = _shares(whole, kind, arithmetic)
-        found = [frozenset(tokens[place] for place in kept) for kept in ROUNDED[op](shares, full)]
-        by_name[name] = found[0]
+    moved = {exact}
+    for rounded in _rows(tuple(row), kind):
+        possible = rounded.candidates
+        impossible = exact.difference(possible.tokens)  # they stay if XTC does nothing
+        found = [
+            impossible | kept_of(rule(possible, **given, numbers=Rounded(rounded.moved(move))))
+            for move in _moves(op, kind)
+        ]
+        by_name[rounded.arithmetic.name] = found[0]
         moved.update(found)
     return Answers(exact, by_name, frozenset(moved))
 
 
-def _acts(op: str, values: Values) -> bool:
-    """Return whether XTC's coin lets it act; other filters have no coin."""
-    if op != "xtc":
-        return True
-    uniform, chance = values.get("uniform", 0), values["probability"]
-    acts = uniform < chance or (uniform == chance and values["coin"] == "at most")
-    return bool(chance > 0 and acts)
+def kept_of(candidates: Candidates) -> Kept:
+    """Return the tokens of the candidates that a step leaves possible."""
+    pairs = zip(candidates.tokens, candidates.logits, strict=True)
+    return frozenset(token for token, logit in pairs if logit != -inf)
 
 
-def _exactly(row: Sequence[float], op: str, values: Values, kind: Kind) -> Kept:
-    name = op if kind == "probs" else f"{op}_logits"
-    given = {name: value for name, value in values.items() if name != "base"}
-    return _FILTERS[name](list(row), **given)
+def _moves(op: str, kind: Kind) -> list[Move]:
+    """Return how what decides is moved; first not at all."""
+    entropies = _EITHER_WAY if op == "typical" else (0,)
+    moves = [Move(limit, entropy) for entropy in entropies for limit in _EITHER_WAY]
+    return [*moves, *[Move(by_logits=True)] * (op == "min_p" and kind == "logits")]
 
 
-@lru_cache(maxsize=2 * len(ARITHMETICS))
-def _shares(row: tuple[float, ...], kind: Kind, arithmetic: Arithmetic) -> Shares:
-    """Return the probabilities of a row's possible tokens."""
-    slack = sqrt(max(len(row), FEWEST)) * UNIT
-    if kind == "probs":
-        numbers = tuple(number for number in row if number > 0)
-        is_exact = is_dyadic(row)
-        total = 1.0 if is_exact else float(sum(map(Fraction, numbers)))
-        shares = arithmetic.rounded(number / total for number in numbers)
-        return Shares(arithmetic, numbers, shares, slack, is_exact, is_logits=False)
-    numbers = tuple(number for number in row if number > -inf)
-    best, count = max(numbers), len(numbers)
-    weights = _weights(numbers, arithmetic.rounded, arithmetic.exponentials)
-    total = arithmetic.total(weights)
-    shares = arithmetic.rounded(weight / total for weight in weights)
-    is_exact = min(numbers) == best and count & (count - 1) == 0
-    return Shares(arithmetic, numbers, shares, slack, is_exact, is_logits=True)
+_EITHER_WAY: Final = (0, -1, 1)
 
 
-@lru_cache(maxsize=4)
-def _weights(
-    numbers: tuple[float, ...],
-    rounded: Callable[[Iterable[float]], list[float]],
-    exponentials: Callable[[Sequence[float]], list[float]],
-) -> list[float]:
-    """Return e to each number less the largest, once for all arithmetics of a width."""
-    best = max(numbers)
-    return exponentials(rounded(number - best for number in numbers))
-
-
-def is_dyadic(row: Sequence[float]) -> bool:
-    """Return whether probabilities are multiples of 2**-20 that sum to 1.
-
-    Then every sum of some of them is exact in 32 bits.
-
-    >>> is_dyadic([0.5, 0.25, 0.25]), is_dyadic([0.3, 0.7]), is_dyadic([0.5, 0.25])
-    (True, False, False)
-    """
-    scaled = [number * 2**20 for number in row]
-    return all(number % 1 == 0 for number in scaled) and sum(scaled) == 2**20
+@lru_cache(maxsize=2)
+def _rows(row: tuple[float, ...], kind: Kind) -> list[RoundedRow]:
+    """Return the possible tokens of a row in every arithmetic."""
+    least = -inf if kind == "logits" else 0
+    tokens = [token for token, number in enumerate(row) if number > least]
+    possible = Candidates(tokens, [row[token] for token in tokens])
+    return [
+        RoundedRow(possible, arithmetic, len(row), is_weights=kind == "probs")
+        for arithmetic in ARITHMETICS.values()
+    ]
 
 
 # ---- verdicts

@@ -20,13 +20,17 @@ from math import exp, exp2, inf, log
 from typing import Any, Final, NamedTuple
 
 from sampling_ref import PROFILES, STEPS, SamplingError
-from sampling_ref.evaluation import evaluation
 from sampling_ref.numbers.plain32 import PLAIN32
 from sampling_ref.random.sources import Given
 from sampling_ref.row import Candidates, ReadRow, all_candidates
 from sampling_ref.steps.step import Situation
 from tokenref.answers import Ok
-from tokenref.engines.reference_samplers import SamplerSession, reported_row, with_functions
+from tokenref.engines.reference_samplers import (
+    SamplerSession,
+    evaluation_of,
+    reported_row,
+    with_functions,
+)
 from tokenref.floats import Type, floats, nearest, pack, type_of, units_apart, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rounding.margins import UndecidedError
@@ -106,16 +110,13 @@ def rounded_row(op: str, profile: str, request: Mapping[str, Any]) -> list[float
 def _rounded(
     op: str, profile: str, request: Mapping[str, Any], logits: Sequence[float]
 ) -> Candidates:
-    params = with_functions(unpack_parameters(request["params"]))
-    history, prompt = request["history"], request["prompt_length"]
     if profile in PROFILES:
-        return evaluation(
-            profile, logits, history, params, prompt_length=prompt, precision="f32"
-        ).one_step(op)
-    step = STEPS[op]
-    situation = Situation(len(logits), tuple(history), prompt, Given([]), {}, PLAIN32)
-    values = {**params, **(choices_of(op, profile) or {})}
-    return step.apply(all_candidates(ReadRow(logits)), situation, step.read(values))
+        return evaluation_of(profile, request, precision="f32").one_step(op)
+    params = with_functions(unpack_parameters(request["params"]))
+    history, prompt = tuple(request["history"]), request["prompt_length"]
+    situation = Situation(len(logits), history, prompt, Given([]), {}, PLAIN32)
+    values = STEPS[op].read({**params, **(choices_of(op, profile) or {})})
+    return STEPS[op].apply(all_candidates(ReadRow(logits)), situation, values)
 
 
 def softmax_verdict(op: str, logits: dict[str, str], dtype: Type) -> Verdict:

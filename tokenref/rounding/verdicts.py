@@ -36,7 +36,6 @@ from typing import Any, Final, NamedTuple
 from sampling_ref.engines.profile import holds
 from sampling_ref.errors import ParameterError
 from sampling_ref.evaluation import Evaluation
-from sampling_ref.row import Candidates
 from sampling_ref.steps.adaptive_p import PastProbabilities, adaptive_p, adaptive_p_start
 from sampling_ref.steps.mirostat_1 import mirostat_1
 from sampling_ref.steps.mirostat_2 import mirostat_2
@@ -45,8 +44,7 @@ from tokenref.engines.reference_samplers import SamplerSession, evaluation_of, w
 from tokenref.floats import nearest, pack, type_of, units_apart, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.record import ADAPTIVE_OPS, FILTER_OPS, ROW_OPS
-from tokenref.rounding.filters import ROUNDED
-from tokenref.rounding.margins import UndecidedError, filter_verdict, is_decided
+from tokenref.rounding.margins import ROUNDED, UndecidedError, filter_verdict, is_decided, kept_of
 from tokenref.rounding.rows import report_verdict, row_verdict, softmax_verdict
 from tokenref.rules import RACE_PROFILES, all_choices, choices_of
 from tokenref.verdicts import Close, Exact, Verdict
@@ -209,9 +207,9 @@ def asked(profile: str, request: Mapping[str, Any], **other: Any) -> Asked:
     """Return an engine's answer to a question; `other` is what `evaluation_of` takes instead."""
     evaluated = evaluation_of(profile, request, **other)
     run = evaluated.run()
-    stages = tuple((applied.step, _kept(applied.after)) for applied in run.applied)
+    stages = tuple((applied.step, tuple(sorted(kept_of(applied.after)))) for applied in run.applied)
     token = evaluated.draw(run) if "uniforms" in request and _draws(evaluated) else None
-    return Asked(_kept(run.candidates), stages, token)
+    return Asked(tuple(sorted(kept_of(run.candidates))), stages, token)
 
 
 def _draws(evaluated: Evaluation) -> bool:
@@ -220,11 +218,6 @@ def _draws(evaluated: Evaluation) -> bool:
         stage.step == "xtc" and not holds(stage.off_if, evaluated.parameters)
         for stage in evaluated.profile.stages
     )
-
-
-def _kept(candidates: Candidates) -> tuple[int, ...]:
-    pairs = zip(candidates.tokens, candidates.logits, strict=True)
-    return tuple(sorted(token for token, logit in pairs if logit != -inf))
 
 
 def prove_decided(profile: str, request: Mapping[str, Any], *, meets: bool = False) -> None:
