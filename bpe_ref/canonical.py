@@ -48,12 +48,12 @@ def is_canonical(of: Vocabulary | Tokenizer, ids: Iterable[TokenId]) -> bool:
     """
     row = list(in_order(ids))
     if isinstance(of, Tokenizer):
-        contents = [of.decode_bytes([token]) for token in row]  # raises for what is no id
+        contents = [of.decode_bytes([token]) for token in row]  # raises if one is not an id
         row = list(map(int, row))
         if isinstance(of.model, ByteBPE):
             return _matches(of, of.model, row, contents)
         return of.encode(of.decode(row), add_special_tokens=False) == row
-    decode_each(of, row)  # raises for what is no id
+    decode_each(of, row)  # raises if one is not an id
     return _neighbours_fit(of, list(map(int, row)))
 
 

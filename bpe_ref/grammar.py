@@ -452,7 +452,7 @@ class GrammarMatcher:
         self._past.append(after)
 
     def rollback(self, count: int = 1) -> None:
-        """Take the last tokens back. Raises `ParameterError` if there are not so many."""
+        """Take the last tokens back. Raises `ParameterError` if there are fewer."""
         if type(count) is not int or not 0 <= count < len(self._past):
             most = len(self._past) - 1
             raise ParameterError("count", count, f"must be a whole number from 0 to {most}")

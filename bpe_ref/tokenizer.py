@@ -617,7 +617,7 @@ class Tokenizer(WithoutTables):
     def special_tokens(self) -> Mapping[str, TokenId]:
         """The id of each special token by its string: what decoding can skip, or never writes.
 
-        Of a SentencePiece model these are the control pieces. A tokenizer file does not say
+        In a SentencePiece model these are the control pieces. A tokenizer file does not say
         which of them ends an answer.
 
         >>> from bpe_ref import load
@@ -883,7 +883,7 @@ def tokenizer_of(vocabulary: Vocabulary, *, name: str | None = None) -> Tokenize
 def vocabulary_of(tokenizer: Tokenizer) -> Vocabulary:
     """Return the vocabulary of a tokenizer whose model merges bytes.
 
-    Of a tokenizer.json that is the merging, and whether a piece that is a token is taken whole,
+    For a tokenizer.json this is the merging, and whether a piece that is a token is taken whole,
     but not how text is normalized and cut. Added tokens are its special tokens. Raises
     `VocabularyError` for a model that does not spell bytes, or whose words have a prefix or suffix.
 

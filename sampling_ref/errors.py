@@ -6,7 +6,7 @@ SamplingError
 ├── HistoryError       also a ValueError: a history that does not fit the row
 ├── RandomNumberError  also a ValueError: random numbers that are missing or no uniforms
 ├── UnknownNameError   also a LookupError: no such engine, step or parameter
-└── UndecidedError     also an ArithmeticError: two numbers that could not be told apart
+└── UndecidedError     also an ArithmeticError: two numbers that could not be compared
 """
 
 from collections.abc import Callable, Iterable

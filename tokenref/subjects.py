@@ -69,7 +69,7 @@ def load_bytes(name_or_path: str | Path) -> Vocabulary:
 def load_text_subject(name_or_path: str | Path) -> tuple[TokenizerSubject, Tokenizer]:
     """Return what engines get of a name or a file, and the reference's tokenizer of it.
 
-    That is a vocabulary of bytes, or else a whole tokenizer.json. Raises `BpeError` if it is
+    It is a vocabulary of bytes, or else a whole tokenizer.json. Raises `BpeError` if it is
     neither.
 
     >>> subject, tokenizer = load_text_subject("tiny")

@@ -1,4 +1,4 @@
-"""The engines that vouch for the records, and what they said of each."""
+"""The engines that confirm records, and what they answered to each."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

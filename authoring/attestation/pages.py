@@ -248,7 +248,7 @@ def with_processor(page: str, runs: Sequence[Run]) -> str:
 def numbers_of(case: Case) -> str:
     """Return the type of the row that a record asks about, or "none" if it has no row.
 
-    Of a batch or a sequence the first row counts.
+    In a batch or a sequence the first row counts.
     """
     return _first_type(msgspec.to_builtins(case.input)) or "none"
 

@@ -184,7 +184,7 @@ def refusal(content: str, place: int) -> SpecialTokenError:
 def treatment_of(special: Recognised, contents: Collection[str]) -> Treatment:
     """Return what `special` means for special tokens with these contents.
 
-    Raises `ParameterError` if it is none of the words and not a collection of texts.
+    Raises `ParameterError` unless it is one of the words or a collection of texts.
 
     >>> treatment_of({"<a>"}, {"<a>", "<b>"}).ordinary
     frozenset({'<b>'})

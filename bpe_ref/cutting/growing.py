@@ -25,7 +25,7 @@ from bpe_ref.cutting.safe_cuts import TextCounter
 from bpe_ref.parameters import check_character, check_index, check_text
 
 LONG: Final = 64
-"""Pieces of so many characters grow in place; shorter ones are counted anew as fast."""
+"""Pieces of this many characters or more grow in place; counting shorter ones anew is as fast."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class _State:
     beyond: int = 0
     """The number of tokens on its far side, where nothing changes any more.
 
-    That is before the cut; or behind it, if the text grows at its front.
+    It is before the cut; or behind it, if the text grows at its front.
     """
 
     beside: int = 0

@@ -6,7 +6,7 @@
 | `normalizers.json` | the characters that the normalizers of `tokenizers` treat specially |
 | `scripts.json` | the scripts of `UnicodeScripts` |
 | `oniguruma_properties.json` | Oniguruma's character properties |
-| `oniguruma_foldings.json` | which characters Oniguruma's `(?i)` takes for each other |
+| `oniguruma_foldings.json` | which characters are equal under Oniguruma's `(?i)` |
 | `llama_cpp.json` | the pre-tokenizers that GGUF files name; tokens of another kind than they say |
 | `models.json` | the vocabulary that each model uses |
 | `other_files.json` | how files begin that are no tokenizers |

@@ -1,6 +1,6 @@
 """The fewest tokens that spell the text. This is *not* byte-pair encoding.
 
-    Of all sequences of tokens that spell the text, take a shortest one.
+    Take a shortest sequence of tokens that spells the text.
 
 What this leaves open
     *Equals*: of the shortest sequences, the one whose first token is longest;

@@ -97,7 +97,7 @@ def write_atomically(content: bytes, path: str | os.PathLike[str]) -> None:
     """Write a file so that `path` holds all of `content`, or what it held before.
 
     The bytes go to a new file beside it, which then takes its name: see `replacing`. A link
-    stays a link, to the new content; what is no file (a pipe, /dev/stdout) is
+    stays a link, to the new content; what is not a file (a pipe, /dev/stdout) is
     simply written to. Raises `OSError`, which names `path`, and leaves nothing behind.
 
     >>> write_atomically(b"", "no such folder/example")

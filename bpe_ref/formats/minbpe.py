@@ -158,7 +158,7 @@ def _line(lines: list[str], at: int, source: str, what: str) -> str:
 
 
 def _number(digits: str, source: str, line: int) -> int:
-    """Return a number; raise `VocabularyFileError` if it is none, or too large for an id."""
+    """Return a number; raise `VocabularyFileError` unless it is one that an id may have."""
     if not _NUMBER.fullmatch(digits) or int(digits) > _MAXIMUM_ID:
         raise VocabularyFileError(
             f"{source}, line {line}: a number must be digits, at most 2^32-1, got {digits!r:.80}"

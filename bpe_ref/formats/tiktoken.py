@@ -165,7 +165,7 @@ def _shortened(value: bytes) -> str:
 
 
 def _check_writable(ranks: Mapping[bytes, int]) -> None:
-    """Raise `VocabularyError` unless `parse_tiktoken` would give these very tokens back."""
+    """Raise `VocabularyError` unless `parse_tiktoken` would return the same tokens."""
     if not ranks:
         raise VocabularyError("a vocabulary must have at least one token, got none")
     token_of: dict[int, bytes] = {}

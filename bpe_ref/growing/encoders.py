@@ -252,7 +252,7 @@ class AppendEncoder(_GrowingEncoder):
     def last_places(self) -> Sequence[int]:
         """Return the place (see `Derivations`) of the last token of every prefix, as a copy.
 
-        That of the empty prefix is `NOTHING`.
+        For the empty prefix it is `NOTHING`.
         """
         return self._tokens.copy()
 

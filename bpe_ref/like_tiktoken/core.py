@@ -350,7 +350,7 @@ def _as_id(token: int) -> int:
 
 
 def _as_row(tokens: Sequence[int]) -> Sequence[int]:
-    """Return the ids; raise `TypeError` for what is no sequence, as an array is."""
+    """Return the ids; raise `TypeError` unless they are a sequence; an array is not one."""
     if isinstance(tokens, str | Mapping) or not hasattr(tokens, "__getitem__"):
         return _of_type(tokens, list)
     return tokens

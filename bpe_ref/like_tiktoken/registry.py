@@ -20,7 +20,7 @@ def list_encoding_names() -> list[str]:
 def get_encoding(encoding_name: str) -> Encoding:
     """Return an encoding by its name, the same object each time.
 
-    Raises `ValueError` for a name that is none, and `UnknownVocabularyError`
+    Raises `ValueError` for a name that does not exist, and `UnknownVocabularyError`
     if its file is found nowhere (see `finding`).
 
     >>> get_encoding("cl100k")

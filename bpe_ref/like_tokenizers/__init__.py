@@ -23,7 +23,7 @@ from bpe_ref.patterns import matches
 
 
 def Regex(pattern: str) -> matches.Regex:  # noqa: N802 -- the library's name
-    """Return a regular expression. Raises `PatternError` if it is none.
+    """Return a regular expression. Raises `PatternError` if it is not one.
 
     >>> Regex("a+").source
     'a+'

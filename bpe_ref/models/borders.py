@@ -17,7 +17,7 @@ Why the parts' tokens are the piece's
     (`falls_back`). If none of those can merge, such a letter has borders on both
     sides: then every letter counts as a token, and there is no unknown token.
 
-    That needs symbols to be letters wherever they stand, so there are no borders
+    This requires symbols to be letters everywhere, so there are no borders
     where the model has a prefix or a suffix; nor with `ignore_merges`, which
     would take a part for a whole; nor with dropout.
 
@@ -95,7 +95,7 @@ class Borders:
         return self._by_kind.findall(text) if self.known is None else self.cut(text)
 
     def is_unjoined(self, part: str) -> bool:
-        """Tell whether a part of `cut_by_kind` has a border wherever two letters meet.
+        """Return whether a part of `cut_by_kind` has a border wherever two letters meet.
 
         >>> Borders({}, ["ab"], falls_back=True).is_unjoined("xy")
         True
@@ -103,7 +103,7 @@ class Borders:
         return self.known is None and part[0] not in self._joined
 
     def is_border(self, left: str, right: str) -> bool:
-        """Tell whether there is a border between two letters.
+        """Return whether there is a border between two letters.
 
         >>> Borders({}, ["ab"], falls_back=True).is_border("a", "b")
         False

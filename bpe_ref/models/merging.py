@@ -69,7 +69,7 @@ def ranked_merges(
 
     A merge of a and b makes the token spelled a and then b, b without its first `skipped` bytes
     (as many as `continuing_subword_prefix` has). A pair that comes twice has the rank of its last
-    place. Raises `VocabularyError` for a merge of what is no token, or one that makes none.
+    place. Raises `VocabularyError` if a merge has or makes something that is not a token.
 
     >>> ranked_merges({"a": 0, "b": 1, "ab": 2}, [("a", "b")]).ranks
     {(0, 1): 0}

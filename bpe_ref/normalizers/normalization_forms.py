@@ -39,7 +39,7 @@ from bpe_ref.normalizers.normalizer_tables import known_to_forms, unknown_to_for
 Form: TypeAlias = Literal["NFC", "NFD", "NFKC", "NFKD"]
 """The name of a normalization form."""
 
-_STARTER = 0  # the combining class of what is no mark
+_STARTER = 0  # the combining class of a character that is not a mark
 
 
 def to_form(form: Form, text: str) -> str:

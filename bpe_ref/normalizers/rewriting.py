@@ -32,7 +32,7 @@ _SPACES: Final = re.compile("[\t\n\x0c\r\u1680\u200b-\u200f\u2028\u2029\u2581\uf
 def rewritten(text: AlignedText, rewrite: Callable[[str], str]) -> AlignedText:
     """Return the text with each character rewritten, never to nothing.
 
-    Of what a character becomes, the first replaces it and the others are inserted.
+    If a character becomes several, the first one replaces it and the others are inserted.
 
     >>> rewritten(AlignedText.of("ab"), lambda character: character * 2).spans
     ((0, 1), (0, 1), (1, 2), (1, 2))

@@ -81,7 +81,7 @@ class Pretokenizer:
     tables: str = "unicode-16.0"
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be used."""
+        """Raise an error for a pattern that cannot be used."""
         if not isinstance(self.pattern, str):
             raise ParameterError("pattern", self.pattern, "must be a str")
         if self.tables not in TABLES:

@@ -249,7 +249,7 @@ class _Reader(Cursor):
         return known
 
     def folds_into_one(self) -> bool:
-        """Tell whether the letter just read and the next one fold like one, as ss and U+00DF do."""
+        """Return whether the last letter and the next one fold like one, as ss and U+00DF do."""
         two = self.pattern[self.at - 1 : self.at + 1].lower()
         return two in {"ss", "st", "ff", "fi", "fl"}
 

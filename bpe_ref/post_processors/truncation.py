@@ -7,7 +7,7 @@ Definition
     tokens. They stop with the first window that reaches the other end. The first window is what
     is left; the others are its `overflowing` parts, in order.
 
-    Of a pair of n1 <= n2 tokens, "LongestFirst" keeps n1 and max_length - n1; if that is fewer
+    For a pair of n1 <= n2 tokens, "LongestFirst" keeps n1 and max_length - n1; if that is fewer
     than n1 too, it keeps half of max_length of each, with the odd token from the longer one (from
     the second, if they are equally long).
     "OnlyFirst" and "OnlySecond" take everything from one of them.

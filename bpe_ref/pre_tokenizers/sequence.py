@@ -37,7 +37,7 @@ class Sequence:
     pretokenizers: Many[PreTokenizer]
 
     def __post_init__(self) -> None:
-        """Keep a tuple; refuse what is no list of pre-tokenizers."""
+        """Keep a tuple; raise an error unless it is a list of pre-tokenizers."""
         given: object = self.pretokenizers
         if not isinstance(given, list | tuple) or not all(
             callable(getattr(component, "cut_text", None)) for component in given

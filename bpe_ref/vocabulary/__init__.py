@@ -101,7 +101,7 @@ class Vocabulary:
         spellings: Mapping[TokenId, Spelling]
         ids: Mapping[Spelling, TokenId]
         if isinstance(self.rule, ByConcatenation):
-            # the rule was built from these very tables; two copies would only cost memory
+            # the rule was built from the same tables; two copies would only cost memory
             spellings, ids = self.rule.spellings, self.rule.ids
         else:
             spellings = {token: content.decode("latin-1") for token, content in self.tokens.items()}

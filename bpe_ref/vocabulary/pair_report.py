@@ -1,7 +1,7 @@
 """Why two tokens may be side by side, or where they fail.
 
 The text of both is encoded, merge by merge, until something merges across the seam between them.
-That merge is the reason: it takes the last token of what the left one is made of so far, and the
+This merge is the reason: it takes the last token of what the left one is made of so far, and the
 first of what the right one is made of so far, and so it undoes whatever was still to come on both
 sides. (The seam test of `compatibility` finds the same merge backwards.)
 

@@ -11,7 +11,7 @@ The chance of a token is then the length of its piece, in any order. For one u t
 decides, and these points:
 
 Order
-    That of the vocabulary, or `order`: the token ids in an engine's own order (after a
+    The order of the vocabulary, or `order`: the token ids in an engine's own order (after a
     filter has sorted, say). Tokens that are not in it cannot be drawn and have no weight.
 Boundary
     "exceed": the first token at which the running sum is greater than u times the total.

@@ -76,7 +76,7 @@ def generate(
     `current_pos()` is the number of tokens in the model's cache, where that is not their
     number in the text. `clock()` and `started` are in seconds. `as_published` does what the
     published code does where this package does better.
-    Arguments are checked at once: `ParameterError`, and `RowError` for what is no row.
+    Arguments are checked at once: `ParameterError`, and `RowError` if one is not a row.
 
     >>> def successor(tokens, start_pos):  # a model that counts: after 2 comes 3
     ...     return [1.0 if token == tokens[-1] + 1 else 0.0 for token in range(5)]

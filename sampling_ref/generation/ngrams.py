@@ -111,7 +111,7 @@ class NgramModel:
     ) -> tuple[tuple[TokenId, ...], tuple[float, ...]]:
         """Return the likeliest next tokens and their logits, the likeliest first.
 
-        Of equally likely ones, the lowest id comes first.
+        If some are equally likely, the lowest id is first.
 
         >>> tokens, logits = NgramModel([0, 1, 2, 0, 1, 2], size=4, order=3).likeliest([0, 1], 2)
         >>> tokens, [round(logit, 2) for logit in logits]

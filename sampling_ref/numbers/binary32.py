@@ -177,7 +177,7 @@ class Binary32(float):
 def product_of_power(multiplier: Number, base: Number, exponent: int) -> Number:
     """Return multiplier * base**exponent.
 
-    Of 32-bit numbers the power is rounded to 64 bits, as the C library's `pow` does it, and
+    The power of 32-bit numbers is rounded to 64 bits, as the C library's `pow` does it, and
     the product to 32.
 
     >>> product_of_power(Fraction(1, 2), Fraction(3), 2)

@@ -38,7 +38,7 @@ s = 1
     e / (1 - N**-e) is 0/0. It cannot happen exactly with rational logits and two ranks. If
     s cannot be told from 1, that is an `UndecidedError`.
 Ties
-    Of equals, those of the lowest ids are kept.
+    If some are equal, those with the lowest ids are kept.
 Whose surprise, and the draw
     See `steps/mirostat.py`.
 Rounding

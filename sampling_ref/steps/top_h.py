@@ -4,7 +4,7 @@ Potraghloo, Azizi, Kundu and Pedram, "Top-H Decoding: Adapting the Creativity an
 with Bounded Entropy in Text Generation", NeurIPS 2025, section 5
 (https://arxiv.org/abs/2509.02510). The rule:
 
-    Of the most probable tokens keep as many as have, as a distribution of their own, an
+    Keep as many of the most probable tokens as have, as a distribution of their own, an
     entropy of at most alpha times the entropy of the whole distribution.
 
 Which entropy

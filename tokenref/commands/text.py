@@ -334,7 +334,7 @@ def parsed_ids(written: str) -> list[int]:
 def count(asked: Asked, limit: int | None) -> None:
     """Print how many tokens TEXT has.
 
-    That is how many `encode` prints with the same options, without truncation and padding. With
+    This is how many ids `encode` prints with the same options, without truncation and padding. With
     several files, each line has the name of a file and its count, and the last line has the total.
     --limit applies to each file.
     """

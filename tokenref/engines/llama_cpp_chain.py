@@ -1,6 +1,6 @@
 """The chain that llama.cpp's programs build from their parameters (`common_sampler_init`).
 
-That function is not part of the library. This is the same in Python, for the programs' default
+The function is not part of the library. This is the same in Python, for the programs' default
 order of samplers. Names and defaults are the programs' (`common/common.h`, `common/sampling.cpp`).
 The breakers of DRY are given as tokens.
 """

@@ -91,7 +91,7 @@ class Finding(Strict, frozen=True, kw_only=True, tag_field="kind", tag="finding"
     def is_kept(self, known: Mapping[str, "Finding"]) -> bool:
         """Return whether it is kept, given the known findings by sum.
 
-        Of two findings with the same sum, the same one is kept in whatever order they are read.
+        If two findings have the same sum, the same one is kept in whatever order they are read.
         """
         other = known.get(self.sum)
         return other is None or (self.unfinished, self.index) < (other.unfinished, other.index)

@@ -317,7 +317,7 @@ def _letters(content: bytes) -> list[Word]:
 def words_of(vocabulary: Vocabulary, most: int = 400) -> list[str]:
     r"""Return the texts of a vocabulary: its tokens that are UTF-8, its special tokens.
 
-    Of a large vocabulary every n-th token is taken, so that there are at most `most`.
+    Every n-th token of a large vocabulary is taken, so that there are at most `most`.
 
     >>> words_of(vocabulary_by_concatenation({b"a": 0, b"ab": 1, b"\xff": 2}))
     ['a', 'ab']

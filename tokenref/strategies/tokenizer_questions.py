@@ -40,7 +40,7 @@ _ODD_TEXTS: Final = tuple(
 def texts_of(vocabulary: Vocabulary, longest: int = 12) -> st.SearchStrategy[str]:
     """Return a strategy for texts for which the vocabulary matters.
 
-    Of a vocabulary that lacks bytes, nearly all texts are of its own words.
+    If a vocabulary lacks bytes, nearly all texts are made of its own words.
 
     >>> from bpe_ref import vocabulary_by_concatenation
     >>> find(texts_of(vocabulary_by_concatenation({b"a": 0, b"aa": 1})), lambda text: len(text) > 2)
