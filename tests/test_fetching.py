@@ -156,6 +156,14 @@ def test_what_is_there_already_is_not_downloaded(tmp_path: Path) -> None:
     assert Server.asked == []
 
 
+def test_an_address_that_is_given_is_used_though_the_file_is_there(
+    tmp_path: Path, server: str
+) -> None:
+    (tmp_path / "cl100k_base.tiktoken").write_bytes(SMALL)
+    fetch_vocabulary("cl100k_base", tmp_path, url=f"{server}/good")
+    assert len(Server.asked) == 1
+
+
 def test_a_wrong_file_that_is_there_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "cl100k_base.tiktoken").write_bytes(SMALL[:-1])
     assert fetch_vocabulary("cl100k_base", tmp_path).read_bytes() == SMALL

