@@ -141,8 +141,8 @@ def test_the_json_report_has_a_line_per_case_between_header_and_footer(tmp_path:
         (["check", "reference", "--id", "nothing/*"], 3, "matches none of the"),
         (["check", "reference", "--flag", "NoSuchFlag"], 3, "matches none of the"),
         (["check", "reference", "--vocabulary", "nobody"], 3, "matches none of the"),
-        (["check", "reference", "--fixtures", "/no/such"], 3, "cannot be read: "),
-        (["check", "reference", "--known", "/no/such"], 3, "cannot be read: "),
+        (["check", "reference", "--fixtures", "/no/such"], 2, "cannot be read: "),
+        (["check", "reference", "--known", "/no/such"], 2, "cannot be read: "),
         (["check", "reference", "--corpus", "x"], 2, "needs at least one --vocabulary"),
         (
             ["check", "reference", "--corpus", "/no/such", "--vocabulary", "tiny"],
@@ -171,8 +171,8 @@ def test_the_json_report_has_a_line_per_case_between_header_and_footer(tmp_path:
         ),
         (
             ["check", "reference", "--records", "/no/such", "--vocabulary", "tiny"],
-            3,
-            "/no/such: cannot be read",
+            2,
+            "/no/such cannot be read",
         ),
         (
             ["check", "heap", "--records", "x", "--vocabulary", "tiny", "--fixtures", "y"],
@@ -222,7 +222,7 @@ def test_a_missing_record_file_makes_the_run_invalid(fixtures: Path) -> None:
     (fixtures / "bpe" / "encode" / "examples.jsonl").unlink()
     result = tokenref("check", "reference", "--fixtures", fixtures)
     assert result.exit_code == 3
-    assert "examples.jsonl: cannot be read" in result.output
+    assert "examples.jsonl cannot be read: No such file or directory, but " in result.output
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"format":2}', b"\xff"])
@@ -882,13 +882,22 @@ def test_a_program_in_the_place_of_an_engine_or_without_its_folder_is_explained(
 ) -> None:
     hanging(tmp_path)
     (tmp_path / "source").write_text("")
+    for name, first in {"script": "import sys\n", "odd": "#!/no/python\n"}.items():
+        (tmp_path / name).write_text(first)
+        (tmp_path / name).chmod(0o755)
     (tmp_path / "folder").mkdir()
     monkeypatch.chdir(tmp_path)
     for arguments, sentence in {
         ("./hangs",): "got './hangs'; to test a program, use --cmd\n",
         ("hangs",): "got 'hangs'; to test a program, use --cmd\n",
         ("--cmd", "hangs"): "No such file or directory; for the file in this folder, write ./hangs",
-        ("--cmd", "./source"): "Permission denied; the file is not executable",
+        ("--cmd", "hang"): "No such file or directory; no program on the PATH is called hang\n",
+        ("--cmd", "./hang"): "; its folder has hangs\n",
+        ("--cmd", "./none"): "; is it built, and is this its folder?\n",
+        ("--cmd", "build/none"): "; the folder build is missing\n",
+        ("--cmd", "./script"): "; it is neither a program for this machine nor a script that ",
+        ("--cmd", "./odd"): "its first line names an interpreter that is missing: #!/no/python\n",
+        ("--cmd", "./source"): "Permission denied; the file is not executable: chmod +x ./source",
         ("--cmd", "./folder"): "Permission denied: it is a folder",
     }.items():
         shown = tokenref("check", *arguments)

@@ -22,7 +22,7 @@ from tests.results_files import catalogue, line, record, whole, write
 from tokenref.catalogue import open_catalogue
 from tokenref.cli import main
 from tokenref.diagnosis import Result as CaseResult
-from tokenref.errors import InvalidRunError
+from tokenref.errors import InputError, InvalidRunError
 from tokenref.known import read_known, with_known
 from tokenref.readable import readable, readable_answer
 from tokenref.record_files import manifest_digest
@@ -185,7 +185,7 @@ def test_what_proves_nothing_is_refused_in_one_sentence(
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InvalidRunError, match=r"none\.jsonl: cannot be read: No such file"):
+    with pytest.raises(InputError, match=r"none\.jsonl cannot be read: No such file"):
         read_results(tmp_path / "none.jsonl")
 
 

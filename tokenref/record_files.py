@@ -276,7 +276,10 @@ def read_manifest(folder: FixturePath) -> Manifest:
     manifest = parse_manifest(folder)
     for entry in manifest.files:
         path = folder / entry.path
-        found = sha256(read_file(path)).hexdigest()
+        try:
+            found = sha256(read_file(path)).hexdigest()
+        except InputError as error:
+            raise RecordError(f"{error}, but it is in the manifest") from None
         if found != entry.sha256:
             raise RecordError(
                 f"{path}: the sha256 must be {entry.sha256} as in the manifest, got {found}"

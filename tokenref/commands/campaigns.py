@@ -153,11 +153,13 @@ def _print_likely_causes(engine: Engine, journal: Journal, restarts: int) -> Non
         task = bar.add_task("golden records", total=len(cases))
         shown = shown_in(bar, task)
         run = run_engine(engine, cases, catalogue, known=journal.plan.known, progress=shown)
+    is_one = len(run.diagnoses) == 1 and len(run.diagnoses[0].ids) == len(run.failures)
     for each in run.diagnoses:
         where = f"golden records of {', '.join(ops)}"
-        print_line(
-            output_console(), f"{where}: {each.sentence}, for example {each.ids[0]}", above="\n"
-        )
+        sentence = f"{where}: {each.sentence}, for example {each.ids[0]}"
+        if is_one and len(likely_bugs(answered)) > 1:
+            sentence += ". It explains all failures there, so the likely bugs above may be one"
+        print_line(output_console(), sentence, above="\n")
 
 
 _LONGEST: Final = 2_000
