@@ -80,7 +80,7 @@ def format_of(content: bytes | Node, source: str) -> Format:
     return "sentencepiece" if content[:1] and content[0] in _MESSAGES else "tiktoken"
 
 
-def _format_of_json(root: Mapping[str, Node], source: str) -> Format:
+def _format_of_json(root: Mapping[str, object], source: str) -> Format:
     """Return the format of a JSON object. Raises `VocabularyFileError` for one of another kind."""
     if {type(value) for value in root.values()} == {int}:
         return "ids"

