@@ -214,6 +214,17 @@ def test_a_vocabulary_that_is_wrong_does_not_end_the_audit_of_the_others(tmp_pat
     assert found["tiny"]["tokens"] == 2000
 
 
+@pytest.mark.parametrize("command", [["count", "a", "--vocabulary"], ["audit"]])
+def test_a_tokenizer_that_can_be_fetched_is_pointed_out(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("TOKENREF_VOCABULARIES", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(variable, str(tmp_path))
+    said = tokenref(*command, "gemma3").stderr
+    assert said.startswith("tokenref: there is no file 'gemma3', and no vocabulary of that name; ")
+    assert said.endswith("; to download it: tokenref vocabulary fetch gemma3\n")
+
+
 def test_decoding_without_a_vocabulary_says_which_was_used() -> None:
     assert "so tiny was used" in tokenref("decode", "555").stderr
     assert tokenref("decode", "555", "--vocabulary", "tiny").stderr == ""
@@ -527,6 +538,10 @@ def test_the_commands_that_the_front_page_shows_work_as_typed(
     shutil.copy(pipeline_file, folder / "tokenizer.json")
     shutil.copy(model_file, folder / "tokenizer.model")
     (folder / "tekken.json").write_text(json.dumps(a_file(tokens_of_tiny())))
+    (tmp_path / "qwen3").mkdir()
+    shutil.copy(pipeline_file, tmp_path / "qwen3" / "tokenizer.json")
+    settings = {"tokenizer_class": "PreTrainedTokenizerFast"}
+    (tmp_path / "qwen3" / "tokenizer_config.json").write_text(json.dumps(settings))
     for name in ("my.txt", "other.txt"):
         (tmp_path / name).write_text(TEXT, encoding="utf-8")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

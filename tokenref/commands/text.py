@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from bpe_ref import BpeError, ParameterError, Tokenizer, load
+from bpe_ref import BpeError, ParameterError, Tokenizer, UnknownVocabularyError, load
 from bpe_ref.loading import LIKE_TRANSFORMERS
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.models.sentencepiece import SentencePieceModel
@@ -133,8 +133,17 @@ def write_lines(*lines: str) -> None:
     write_exactly("".join(f"{line}\n" for line in lines).encode())
 
 
-def _loaded(vocabulary: str | None, like: str | None) -> Tokenizer:
-    return load(USUAL if vocabulary is None else vocabulary, like=like)
+def loaded(vocabulary: str | None, like: str | None = None) -> Tokenizer:
+    """Return the tokenizer. An error about a name that can be downloaded says how."""
+    try:
+        return load(USUAL if vocabulary is None else vocabulary, like=like)
+    except UnknownVocabularyError as error:
+        from tokenref.fetching import packaged_files
+
+        if vocabulary not in packaged_files():
+            raise
+        fetch = f"to download it: tokenref vocabulary fetch {vocabulary}"
+        raise UnknownVocabularyError(f"{error}; {fetch}") from None
 
 
 def each_answer(
@@ -187,7 +196,7 @@ class Asked:
     @cached_property
     def tokenizer(self) -> Tokenizer:
         """The tokenizer."""
-        return _loaded(self.vocabulary, self.like)
+        return loaded(self.vocabulary, self.like)
 
     @property
     def how(self) -> dict[str, Any]:
@@ -330,7 +339,7 @@ def decode(
     They may also be read from standard input, as JSON or as numbers. --json prints the text, with
     U+FFFD for bytes that are not UTF-8.
     """
-    tokenizer = _loaded(vocabulary, like)
+    tokenizer = loaded(vocabulary, like)
     tokens = parsed_ids(" ".join(ids) if ids else Source().text())
     text = ""
     if as_json or strict:

@@ -24,7 +24,7 @@ from tokenref.commands.paths import (
     progress_bar,
     written,
 )
-from tokenref.commands.text import JSON, each_answer, end_with, write_exactly, write_lines
+from tokenref.commands.text import JSON, each_answer, end_with, loaded, write_exactly, write_lines
 from tokenref.files import read_text
 from tokenref.visible import visible
 
@@ -74,7 +74,7 @@ def audit_command(names_or_paths: Sequence[str], *, as_json: bool) -> None:
         write_lines(json.dumps(found[0] if len(names_or_paths) == 1 else {"vocabularies": found}))
         end_with(errors)
     elif len(names_or_paths) == 1:
-        tokenizer = load(names_or_paths[0])
+        tokenizer = loaded(names_or_paths[0])
         print_audit(output_console(), tokenizer, _transformers(names_or_paths[0]))
     else:
         _print_audits(names_or_paths)
@@ -115,7 +115,7 @@ def train_command(texts: Sequence[Path], size: int, pattern_of: str, out: Path) 
 
 def _audited(name: str) -> dict[str, object]:
     """Return the findings about a vocabulary for programs. A hole is [first id, last id]."""
-    tokenizer = load(name)
+    tokenizer = loaded(name)
     found = tokenizer.audit()
     return {
         "vocabulary": name,
@@ -160,7 +160,7 @@ def _print_audits(names: Sequence[str]) -> None:
 
 def _counts(name: str) -> tuple[int, ...]:
     """Return the numbers of a vocabulary, as `_COLUMNS` names them."""
-    tokenizer = load(name)
+    tokenizer = loaded(name)
     found = tokenizer.audit()
     return (
         _number_of_tokens(tokenizer),
