@@ -357,7 +357,7 @@ def test_limits_count_the_template_but_neither_truncation_nor_padding() -> None:
     assert framed.split_at("aaaa", 5) == 3
     assert framed.count_till_limit("aaaa", 6) == 6
     assert framed.count_till_limit("aaaa", 5) is None
-    with pytest.raises(ParameterError, match=r"most must be at least 3, because the template adds"):
+    with pytest.raises(ParameterError, match=r"most must be at least 3, 2 for the template and"):
         framed.chunks("a", 2)
 
 

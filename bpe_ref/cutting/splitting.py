@@ -107,7 +107,7 @@ def each_chunk(
     cutter = _Cutter(counter, text, most, added)
     overlap = as_count("overlap", overlap)
     if overlap >= cutter.most:
-        rule = f"must be less than {cutter.most}, the tokens of a text that a chunk has room for"
+        rule = f"must be less than {cutter.most}, the number of tokens of the text in a chunk"
         raise ParameterError("overlap", overlap, rule)
     start = 0
     while start < len(text):
@@ -128,7 +128,7 @@ class _Cutter:
         self.text = text
         self.most = as_count("most", most, 1) - added
         if self.most < 1:
-            rule = f"must be at least {added + 1}, because the template adds {added} special tokens"
+            rule = f"must be at least {added + 1}, {added} for the template and 1 for the text"
             raise ParameterError("most", most, rule)
         self.added = added
         self.spans = counter.unbreakable(text)
@@ -249,10 +249,10 @@ class _Cutter:
         )
         unit = self.text[start:stop]
         least = self.counter.count(unit) + self.added
-        template = f" with the {self.added} special ones of the template" if self.added else ""
+        template = f" ({self.added} for the template)" if self.added else ""
         return ParameterError(
             "most",
             self.most + self.added,
-            f"must be at least {least}, the number of tokens of {unit!r} at character {start}, "
-            f"which must not be cut{template}",
+            f"must be at least {least}{template}, the number of tokens of {unit!r} at character "
+            f"{start}, which must not be cut",
         )

@@ -446,8 +446,11 @@ def contradictions(files: Sequence[Results]) -> list[str]:
     """Return a sentence for each engine of which two files say different things about cases."""
     seen: dict[tuple[str, str, str], tuple[str, Results]] = {}
     found: dict[tuple[str, ...], list[str]] = {}
+    runs = Counter((entry.name, entry.version) for each in files for entry in each.header.engines)
     for results in files:
         versions = {entry.name: entry.version for entry in results.header.engines}
+        if all(runs[pair] == 1 for pair in versions.items()):
+            continue
         for line in results.cases():
             key = (line.engine, versions[line.engine], line.id)
             status, first = seen.setdefault(key, (line.status, results))
