@@ -200,6 +200,15 @@ def test_a_file_that_is_wrong_does_not_end_the_others_and_the_exit_code_is_two(
     assert [row.get("error", "")[-8:] for row in rows] == ["", "2 is not", "irectory", ""]
 
 
+def test_standard_input_may_be_one_of_several_texts(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("to be")
+    files = ("--file", "-", "--file", tmp_path / "a.txt", "--vocabulary", "tiny")
+    shown = tokenref("count", *files, stdin=b"not to").stdout
+    assert shown == f"standard input\t3\n{tmp_path / 'a.txt'}\t2\ntotal\t5\n"
+    rows = json.loads(tokenref("count", *files, "--json", stdin=b"not to").stdout)["files"]
+    assert [row["file"] for row in rows] == ["-", str(tmp_path / "a.txt")]
+
+
 def test_a_vocabulary_that_is_wrong_does_not_end_the_audit_of_the_others(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("To be, or not to be.\n")

@@ -100,9 +100,7 @@ def given_texts(text: Sequence[str], path: Sequence[Path]) -> Sequence[Source]:
         raise InputError("give the text either as an argument or with --file, not both")
     if text:
         return [Source(argument=text[0])]
-    if list(path) == [_DASH]:
-        return [Source()]
-    return [Source(path=each) for each in path] or [Source()]
+    return [Source(path=None if each == _DASH else each) for each in path] or [Source()]
 
 
 def argument_text(text: str) -> str:
@@ -224,7 +222,7 @@ class Asked:
         elif self.as_json:
             right = iter(rows)
             entries = [
-                {"file": str(source.path)}
+                {"file": str(source.path or _DASH)}
                 | ({"error": self.errors[source]} if source in self.errors else next(right))
                 for source in self.sources
             ]
