@@ -153,8 +153,9 @@ class Process:
                 env={**os.environ, _MARK: self._mark},
             )
         except (OSError, ValueError) as error:  # a ValueError is a NUL in an argument
-            reason = (error.strerror if isinstance(error, OSError) else None) or error
-            hint = _about_start(arguments[0])
+            reason, hint = str(error), ""
+            if isinstance(error, OSError):
+                reason, hint = error.strerror or reason, _about_start(arguments[0])
             raise StartError(f"{arguments[0]!r} cannot be started: {reason}{hint}") from None
         self._input, self._output, self._errors = map(
             _pipe, (self._process.stdin, self._process.stdout, self._process.stderr)
