@@ -26,6 +26,7 @@ from bpe_ref import BpeError, Vocabulary
 from bpe_ref.formats.files import write_atomically
 from bpe_ref.formats.plain_json import dump_plain_json
 from tokenref.catalogue import check_budget, check_together
+from tokenref.errors import InputError
 from tokenref.judge import first_difference
 from tokenref.operations import FLAGS
 from tokenref.record import Case, RecordError
@@ -232,7 +233,7 @@ def _listed(folder: Path) -> set[str]:
     """Return the files that a folder's manifest lists; none if there is no manifest."""
     try:
         return {entry.path for entry in parse_manifest(folder).files}
-    except RecordError:
+    except (InputError, RecordError):
         return set()
 
 

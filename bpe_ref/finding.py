@@ -12,7 +12,7 @@ Where a file is looked for, in this order
        unless a folder is named (`default_folder`).
 
 A name that is not registered is also that of a tokenizer which this command downloaded to one of
-these folders (2 and 5): qwen3 is the file qwen3.tokenizer.json there.
+these folders (2 and 5): qwen3 is the file qwen3/tokenizer.json there.
 
 The first file found is the one that is read. If its sha256 is wrong, that is an error: the next
 place is not tried, for the wrong file would never be noticed.
@@ -31,7 +31,7 @@ from bpe_ref.formats.tiktoken import parse_tiktoken
 from bpe_ref.registry import REGISTRY, RegisteredVocabulary, registered
 from bpe_ref.vocabulary import Vocabulary, vocabulary_by_concatenation
 
-_FETCHED: Final = (".tokenizer.json", ".model", ".json")
+_FETCHED: Final = ("/tokenizer.json", ".model", ".json")
 """The endings of downloaded tokenizers, see `tokenref vocabulary fetch`."""
 
 

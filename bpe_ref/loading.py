@@ -52,8 +52,10 @@ def load(name_or_path: str | os.PathLike[str], *, like: str | None = None) -> To
     folder with a tokenizer.json: other settings there change it. `changes` of the tokenizer says
     how. See `formats.transformers`.
 
-    Raises `UnknownVocabularyError` for a name that is not known or whose file is not found, and
-    `VocabularyFileError` for a file that holds no tokenizer.
+    A str without a path separator is a name, unless there is a file that is called so. Raises
+    `UnknownVocabularyError` for a name that is not known or whose file is not found, and
+    `VocabularyFileError` for a path without a file, or a file that holds no tokenizer. Both are
+    `BpeError`.
 
     >>> tokenizer = load("tiny")
     >>> tokenizer

@@ -1,5 +1,7 @@
 """What the parameters of components may be; anything else is a `ParameterError`."""
 
+from operator import index
+
 from bpe_ref.errors import ParameterError, shown
 
 
@@ -21,15 +23,29 @@ def check_count(name: str, value: object, least: int = 0) -> None:
         raise ParameterError(name, value, f"must be a whole number of at least {shown(least)}")
 
 
-def check_index(name: str, value: object, most: int) -> None:
-    """Raise `ParameterError` unless the value is an int from 0 to `most`.
+def as_count(name: str, value: object, least: int = 0) -> int:
+    """Return a whole number of any type, such as one of numpy, as an int.
+
+    Raises `ParameterError` for anything else, such as a bool, and for a number below `least`.
+
+    >>> as_count("most", 3)
+    3
+    """
+    if isinstance(value, bool) or not hasattr(value, "__index__") or index(value) < least:
+        raise ParameterError(name, value, f"must be a whole number of at least {shown(least)}")
+    return index(value)
+
+
+def check_index(name: str, value: object, most: int) -> int:
+    """Return a whole number from 0 to `most` as an int; raise `ParameterError` for anything else.
 
     >>> check_index("length", 3, 2)
     Traceback (most recent call last):
     bpe_ref.errors.ParameterError: length must be an int in [0, 2], got 3
     """
-    if type(value) is not int or not 0 <= value <= most:
+    if isinstance(value, bool) or not hasattr(value, "__index__") or not 0 <= index(value) <= most:
         raise ParameterError(name, value, f"must be an int in [0, {shown(most)}]")
+    return index(value)
 
 
 def check_text(name: str, value: object) -> None:

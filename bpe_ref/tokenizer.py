@@ -64,7 +64,7 @@ from bpe_ref.given_text import places_in, without_surrogates
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import ByteBPE, as_bytes
 from bpe_ref.normalizers.nfc import PinnedNFC
-from bpe_ref.parameters import check_flag
+from bpe_ref.parameters import as_count, check_flag
 from bpe_ref.pieces import Piece, encode_pieces, pieces_of
 from bpe_ref.pre_tokenizers.pattern import Pattern
 from bpe_ref.quick_ids import QuickIds, keeps_places, reads_origins, writes_letters
@@ -413,11 +413,10 @@ class Tokenizer(WithoutTables):
         from bpe_ref.cutting import counting
 
         counter, added = self.framed_counter(**how)
-        if type(limit) is int and limit >= 0:  # or else the error shows it as it was given
-            if limit < added:
-                return None
-            limit -= added
-        found = counting.count_till_limit(counter, text, limit)
+        limit = as_count("limit", limit)
+        if limit < added:
+            return None
+        found = counting.count_till_limit(counter, text, limit - added)
         return None if found is None else found + added
 
     def growing(self, **how: Unpack[_HowToCount]) -> "AppendCounter":
@@ -700,6 +699,10 @@ class Tokenizer(WithoutTables):
         if can_be_kept and special in self._treatments:
             return self._treatments[special]
         found = treatment_of(special, self.added.special)
+        if not isinstance(special, str | Special):  # one may refuse any text
+            for text in sorted({*special} - self.added.ids.keys()):
+                rule = "must name special tokens of this tokenizer only"
+                raise ParameterError("special", text, rule)
         named = {text for one in chosen if not isinstance(one, str) for text in one}
         unspellable = set(getattr(self.model, "unspellable", ())) - self.added.ids.keys()
         for text in sorted(named & unspellable):
@@ -954,7 +957,7 @@ def _as_id(token: object) -> TokenId:
 
 
 def _unknown(id_: TokenId) -> TokenIdError:
-    return TokenIdError(f"a token id must be that of a token, got {shown(id_)}")
+    return TokenIdError(f"a token id must be one of this tokenizer's, got {shown(id_)}")
 
 
 def _check_unknown(unknown: str) -> bool:

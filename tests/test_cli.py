@@ -11,9 +11,11 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from hashlib import sha256
+from html import escape
 from pathlib import Path
 from typing import Any
 
+import click
 import msgspec
 import pytest
 from click.testing import CliRunner, Result
@@ -27,15 +29,18 @@ from bpe_ref import TextRules, load, vocabulary_by_concatenation, vocabulary_of
 from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json
 from bpe_ref.formats.tiktoken import parse_tiktoken, write_tiktoken
 from bpe_ref.tiny import tiny_corpus, tiny_vocabulary
+from tests import results_files
 from tests.small_fixtures import checkout_fixtures
 from tokenref.answers import request_text
 from tokenref.catalogue import open_catalogue
 from tokenref.cli import main
+from tokenref.commands.report import Wanted
 from tokenref.questions.text import TextInput
 from tokenref.record import op_of
 from tokenref.record_files import MANIFEST, manifest_digest, parse_manifest, parse_records
-from tokenref.reports.results import read_results
+from tokenref.reports.results import badge, dump_report, read_results
 from tokenref.reports.terminal import SHOWN_FAILURES, split_detail
+from tokenref.runner import Run
 
 EXAMPLE = "bpe/encode/examples/*"
 VERSION = parse_manifest(checkout_fixtures()).version
@@ -136,8 +141,8 @@ def test_the_json_report_has_a_line_per_case_between_header_and_footer(tmp_path:
         (["check", "reference", "--id", "nothing/*"], 3, "matches none of the"),
         (["check", "reference", "--flag", "NoSuchFlag"], 3, "matches none of the"),
         (["check", "reference", "--vocabulary", "nobody"], 3, "matches none of the"),
-        (["check", "reference", "--fixtures", "/no/such"], 3, "cannot be read: "),
-        (["check", "reference", "--known", "/no/such"], 3, "cannot be read: "),
+        (["check", "reference", "--fixtures", "/no/such"], 2, "cannot be read: "),
+        (["check", "reference", "--known", "/no/such"], 2, "cannot be read: "),
         (["check", "reference", "--corpus", "x"], 2, "needs at least one --vocabulary"),
         (
             ["check", "reference", "--corpus", "/no/such", "--vocabulary", "tiny"],
@@ -166,8 +171,8 @@ def test_the_json_report_has_a_line_per_case_between_header_and_footer(tmp_path:
         ),
         (
             ["check", "reference", "--records", "/no/such", "--vocabulary", "tiny"],
-            3,
-            "/no/such: cannot be read",
+            2,
+            "/no/such cannot be read",
         ),
         (
             ["check", "heap", "--records", "x", "--vocabulary", "tiny", "--fixtures", "y"],
@@ -217,7 +222,7 @@ def test_a_missing_record_file_makes_the_run_invalid(fixtures: Path) -> None:
     (fixtures / "bpe" / "encode" / "examples.jsonl").unlink()
     result = tokenref("check", "reference", "--fixtures", fixtures)
     assert result.exit_code == 3
-    assert "examples.jsonl: cannot be read" in result.output
+    assert "examples.jsonl cannot be read: No such file or directory, but " in result.output
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"format":2}', b"\xff"])
@@ -619,7 +624,7 @@ def test_fixtures_with_another_digest_are_refused_before_an_engine_is_asked(tmp_
     refused = tokenref(*check, "sha256:" + "0" * 64)
     assert refused.exit_code == 3
     assert f"fixtures {VERSION} here have the digest {DIGEST}, not 'sha256:000" in refused.output
-    assert not results.exists()
+    assert read_results(results).header.trouble.startswith(f"the fixtures {VERSION} here have ")
     assert tokenref(*check, DIGEST).exit_code == 0
     both = tokenref("check", "naive", "--records", "x", "--fixtures-digest", DIGEST)
     assert "--fixtures-digest cannot be used together with --records" in both.output
@@ -640,13 +645,23 @@ def test_results_have_the_version_of_the_fixtures(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("engine", "message", "color"),
-    [("naive", "1 passed", "brightgreen"), ("greedy", "1 failed", "red")],
+    [("naive", "1 of 1 passed", "brightgreen"), ("greedy", "1 of 1 failed", "red")],
 )
 def test_a_badge_shows_the_result(tmp_path: Path, engine: str, message: str, color: str) -> None:
     path = tmp_path / "badge.json"
     tokenref("check", engine, "--id", "bpe/encode/examples/e13-*", "--badge", path)
     shown = {"schemaVersion": 1, "label": "tokenref", "message": message, "color": color}
     assert json.loads(path.read_text()) == shown
+
+
+def test_a_badge_says_that_known_differences_are_out_of_date_or_answers_too_few() -> None:
+    run = Run("one", "1", 0, stale=["'a/*' (fails): no case that matches it differs"])
+    results = read_results(Path("results"), dump_report([run], {}))
+    message = json.loads(badge([results], 1))["message"]
+    assert message == "0 of 0 passed, 1 known out of date"
+    run = Run("one", "1", 0, incidents=["only 2 of 3 cases were answered"])
+    results = read_results(Path("results"), dump_report([run], {}))
+    assert json.loads(badge([results], 1))["message"] == "failed: only 2 of 3 cases were answered"
 
 
 @pytest.mark.parametrize(
@@ -659,16 +674,49 @@ def test_a_badge_shows_the_result(tmp_path: Path, engine: str, message: str, col
         (["naive", "--op", "top_p"], 3, "no cases were run: "),
     ],
 )
-def test_an_old_badge_does_not_survive_a_run_that_proves_nothing_and_the_new_one_says_why(
+def test_old_reports_do_not_survive_a_run_that_proves_nothing_and_new_ones_say_why(
     tmp_path: Path, options: list[str], code: int, why: str
 ) -> None:
-    path = tmp_path / "badge.json"
-    tokenref("check", "naive", "--id", EXAMPLE, "--badge", path)
-    assert json.loads(path.read_text())["message"] == "24 passed"
-    assert tokenref("check", *options, "--badge", path).exit_code == code
-    message = json.loads(path.read_text())["message"]
+    names = {"--badge": "b.json", "--junit": "j.xml", "--html": "p.html", "--json": "r.jsonl"}
+    paths = {option: tmp_path / name for option, name in names.items()}
+    for path in paths.values():
+        path.write_text("old")
+    reports = [part for pair in paths.items() for part in pair]
+    assert tokenref("check", *options, *reports).exit_code == code
+    message = json.loads(paths["--badge"].read_text())["message"]
     assert message.startswith(f"invalid run: {why}")
     assert len(message) < 100
+    assert f'<error message="{escape(why, quote=False)}' in paths["--junit"].read_text("utf-8")
+    assert escape(why) in paths["--html"].read_text("utf-8")
+    results = read_results(paths["--json"])
+    troubles = [each for line in results.engines.values() for each in line.trouble]
+    assert [results.header.trouble, *troubles][-1].startswith(why)
+    shown = tokenref("report", paths["--json"])
+    assert (shown.exit_code, why in shown.output) == (3, True)
+
+
+def test_reports_of_a_run_that_is_killed_do_not_show_an_older_one(tmp_path: Path) -> None:
+    """The reports are written before anything is run, the results to compare with excepted."""
+    new, old, junit = (tmp_path / name for name in ("new.jsonl", "old.jsonl", "junit.xml"))
+    case = results_files.line("one", "bpe/count/topic/a", "pass")
+    results_files.write(old, results_files.whole([case]))
+    with click.Context(main):
+        Wanted(junit=junit, old=read_results(old)).begin(new)
+        assert read_results(new).header.trouble == "it did not finish"
+        assert 'message="it did not finish"' in junit.read_text()
+        before = old.read_bytes()
+        Wanted(old=read_results(old)).begin(old)
+        assert old.read_bytes() == before
+
+
+def test_an_engine_that_answers_fewer_cases_than_demanded_fails(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    check = ("check", "naive", "--id", EXAMPLE, "--answered-at-least")
+    assert tokenref(*check, "24", "--json", path).exit_code == 0
+    result = tokenref(*check, "25", "--only-changes", path)
+    said = "naive: only 24 of 24 cases were answered, not the 25 of --answered-at-least\n"
+    assert (result.exit_code, said in result.output) == (1, True)
+    assert said in tokenref(*check, "25").output
 
 
 @pytest.mark.parametrize(
@@ -736,15 +784,21 @@ def test_a_record_file_that_was_converted_or_is_empty_says_so(
     assert sentence in shown.output
 
 
-def test_a_list_of_known_differences_for_another_engine_is_pointed_out(tmp_path: Path) -> None:
+def test_a_list_of_known_differences_that_names_no_engine_of_the_run_is_refused(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "known.toml"
     entry = KNOWN_ENTRY.format(engine="naiv", case=EXAMPLE)
     path.write_text(entry)
     shown = tokenref("check", "naive", "--id", EXAMPLE, "--known", path)
-    assert f"{path} has no entry for naive, only for naiv\n" in shown.output
+    sentence = "an entry must be about naive, but all are about naiv; did you mean 'naive'?\n"
+    assert shown.exit_code == 3
+    assert shown.output == f"tokenref: {path}: {sentence}"
     path.write_text(entry + KNOWN_ENTRY.format(engine="naive", case="bpe/encode/other"))
     shown = tokenref("check", "naive", "--id", EXAMPLE, "--known", path)
-    assert "has no entry" not in shown.output
+    assert (shown.exit_code, "about naive" in shown.output) == (0, False)
+    shown = tokenref("check", "naive", "heap", "--id", EXAMPLE, "--known", path)
+    assert f"{path} has no entry for heap, only for naiv, naive\n" in shown.output
 
 
 def test_an_entry_holds_for_the_versions_that_it_names(tmp_path: Path) -> None:
@@ -828,13 +882,22 @@ def test_a_program_in_the_place_of_an_engine_or_without_its_folder_is_explained(
 ) -> None:
     hanging(tmp_path)
     (tmp_path / "source").write_text("")
+    for name, first in {"script": "import sys\n", "odd": "#!/no/python\n"}.items():
+        (tmp_path / name).write_text(first)
+        (tmp_path / name).chmod(0o755)
     (tmp_path / "folder").mkdir()
     monkeypatch.chdir(tmp_path)
     for arguments, sentence in {
         ("./hangs",): "got './hangs'; to test a program, use --cmd\n",
         ("hangs",): "got 'hangs'; to test a program, use --cmd\n",
         ("--cmd", "hangs"): "No such file or directory; for the file in this folder, write ./hangs",
-        ("--cmd", "./source"): "Permission denied; the file is not executable",
+        ("--cmd", "hang"): "No such file or directory; no program on the PATH is called hang\n",
+        ("--cmd", "./hang"): "; its folder has hangs\n",
+        ("--cmd", "./none"): "; is it built, and is this its folder?\n",
+        ("--cmd", "build/none"): "; the folder build is missing\n",
+        ("--cmd", "./script"): "; it is neither a program for this machine nor a script that ",
+        ("--cmd", "./odd"): "its first line names an interpreter that is missing: #!/no/python\n",
+        ("--cmd", "./source"): "Permission denied; the file is not executable: chmod +x ./source",
         ("--cmd", "./folder"): "Permission denied: it is a folder",
     }.items():
         shown = tokenref("check", *arguments)

@@ -153,8 +153,11 @@ def test_audit_takes_a_byte_level_tokenizer_json(pipeline_file: Path) -> None:
         (("decode", "1", "x"), "ids must be whole numbers, got 'x'"),
         (("decode", "[1"), "ids must be valid JSON"),
         (("decode", "[true]"), "ids must be a list of whole numbers"),
-        (("decode", "999999"), "a token id must be that of a token, got 999999"),
-        (("decode", "999999", "--vocabulary", WHOLE), "a token id must be that of a token, got 9"),
+        (("decode", "999999"), "a token id must be one of this tokenizer's, got 999999"),
+        (
+            ("decode", "999999", "--vocabulary", WHOLE),
+            "a token id must be one of this tokenizer's, got 9",
+        ),
         (("decode", "--strict", "195"), "the tokens' bytes must be UTF-8"),
         (("count", "a", "--vocabulary", "nobody"), "there is no file 'nobody'"),
         (("chunks", "a", "--most", "2", "--overlap", "2"), "tokenref: --overlap must be"),
@@ -169,6 +172,71 @@ def test_bad_input_is_one_sentence(arguments: Sequence[str], sentence: str) -> N
     assert result.stderr.startswith("tokenref: ")
     assert sentence in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", [["count"], ["encode"], ["chunks", "--most", "3"]])
+def test_a_file_that_is_wrong_does_not_end_the_others_and_the_exit_code_is_two(
+    command: list[str], tmp_path: Path
+) -> None:
+    texts = {"a.txt": b"to be", "b.txt": b"or\xff", "c.txt": b"not to"}
+    for name, text in texts.items():
+        (tmp_path / name).write_bytes(text)
+    paths = [tmp_path / name for name in ("a.txt", "b.txt", "missing.txt", "c.txt")]
+    files = [part for path in paths for part in ("--file", path)]
+    result = tokenref(*command, *files, "--vocabulary", "tiny")
+    assert result.exit_code == 2
+    assert [line.partition("\t")[0] for line in result.stdout.splitlines()] == [
+        *(str(paths[at]) for at in (0, 3)),
+        "total",
+    ]
+    assert result.stderr.splitlines() == [
+        f"tokenref: {paths[1]} must be UTF-8, but byte 2 is not",
+        f"tokenref: {paths[2]} cannot be read: No such file or directory",
+    ]
+    result = tokenref(*command, *files, "--vocabulary", "tiny", "--json")
+    rows = json.loads(result.stdout)["files"]
+    assert result.exit_code == 2
+    assert [row["file"] for row in rows] == list(map(str, paths))
+    assert [row.get("error", "")[-8:] for row in rows] == ["", "2 is not", "irectory", ""]
+
+
+def test_standard_input_may_be_one_of_several_texts(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("to be")
+    files = ("--file", "-", "--file", tmp_path / "a.txt", "--vocabulary", "tiny")
+    shown = tokenref("count", *files, stdin=b"not to").stdout
+    assert shown == f"standard input\t3\n{tmp_path / 'a.txt'}\t2\ntotal\t5\n"
+    rows = json.loads(tokenref("count", *files, "--json", stdin=b"not to").stdout)["files"]
+    assert [row["file"] for row in rows] == ["-", str(tmp_path / "a.txt")]
+
+
+def test_a_vocabulary_that_is_wrong_does_not_end_the_audit_of_the_others(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("To be, or not to be.\n")
+    result = tokenref("audit", path, "tiny")
+    said = f"{path} must be a tokenizer file, it is a plain text"
+    assert (result.exit_code, result.stderr) == (2, f"tokenref: {said}\n")
+    assert "\ntiny\t2000\t" in result.stdout
+    result = tokenref("audit", path, "tiny", "--json")
+    found = {row["vocabulary"]: row for row in json.loads(result.stdout)["vocabularies"]}
+    assert result.exit_code == 2
+    assert found[str(path)]["error"] == said
+    assert found["tiny"]["tokens"] == 2000
+
+
+@pytest.mark.parametrize("command", [["count", "a", "--vocabulary"], ["audit"]])
+def test_a_tokenizer_that_can_be_fetched_is_pointed_out(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("TOKENREF_VOCABULARIES", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(variable, str(tmp_path))
+    said = tokenref(*command, "gemma3").stderr
+    assert said.startswith("tokenref: there is no file 'gemma3', and no vocabulary of that name; ")
+    assert said.endswith("; to download it: tokenref vocabulary fetch gemma3\n")
+
+
+def test_decoding_without_a_vocabulary_says_which_was_used() -> None:
+    assert "so tiny was used" in tokenref("decode", "555").stderr
+    assert tokenref("decode", "555", "--vocabulary", "tiny").stderr == ""
 
 
 def test_standard_input_must_be_text() -> None:
@@ -243,7 +311,7 @@ def test_every_kind_of_tokenizer_can_be_audited(model_file: Path) -> None:
 
 @pytest.mark.parametrize("ids", [[97, 27, 91, 50, 74, 98], [195], [13, 10, 0, 10], [226, 130], []])
 def test_decode_writes_exactly_the_bytes_of_the_tokens(ids: list[int]) -> None:
-    command = [sys.executable, "-m", "tokenref", "decode"]
+    command = [sys.executable, "-m", "tokenref", "decode", "--vocabulary", "tiny"]
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = subprocess.run(
         [*command, *map(str, ids)], input=b"", capture_output=True, check=True, env=environment
@@ -479,6 +547,10 @@ def test_the_commands_that_the_front_page_shows_work_as_typed(
     shutil.copy(pipeline_file, folder / "tokenizer.json")
     shutil.copy(model_file, folder / "tokenizer.model")
     (folder / "tekken.json").write_text(json.dumps(a_file(tokens_of_tiny())))
+    (tmp_path / "qwen3").mkdir()
+    shutil.copy(pipeline_file, tmp_path / "qwen3" / "tokenizer.json")
+    settings = {"tokenizer_class": "PreTrainedTokenizerFast"}
+    (tmp_path / "qwen3" / "tokenizer_config.json").write_text(json.dumps(settings))
     for name in ("my.txt", "other.txt"):
         (tmp_path / name).write_text(TEXT, encoding="utf-8")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

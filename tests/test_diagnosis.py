@@ -211,6 +211,10 @@ def test_the_commands_name_the_cause() -> None:
     assert fuzzed.exit_code == 1
     said = r"golden records of encode: These \d+ failures match the seeded bug greedy: "
     assert re.search(said, " ".join(fuzzed.output.split()))
+    bugs = re.search(r"(\d+) likely bugs?, the simplest", fuzzed.output)
+    assert bugs is not None
+    is_one = "so the likely bugs above may be one" in fuzzed.output
+    assert is_one == (int(bugs[1]) > 1)
 
 
 # ---- bugs that no mutant has

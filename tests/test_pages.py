@@ -1,5 +1,6 @@
 """The pages say what the programs do: links lead somewhere, tables are whole, consumers run."""
 
+import os
 import re
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 
 from authoring.figures import FOLDER as FIGURES
 from authoring.figures import figures
+from bpe_ref import load
 from sampling_ref import STEPS
 from sampling_ref.steps.step import REQUIRED
 from tokenref.cli import main
@@ -226,7 +228,7 @@ SHOWN_TESTS: Final = [
     block
     for page in (ROOT / "docs" / "commands.md", ROOT / "docs" / "pytest.md")
     for block in code_of(page, "python")
-    if ">>>" not in block
+    if ">>>" not in block and "__main__" not in block
 ]
 
 
@@ -248,6 +250,22 @@ def test_the_tests_that_pages_show_pass(tmp_path: Path) -> None:
     shown = [block for block in SHOWN_TESTS if "import torch" not in block]
     assert len(shown) == 3
     run_tests(tmp_path, "\n\n".join(shown))
+
+
+def test_the_program_that_a_page_shows_counts_with_a_pool_of_processes(tmp_path: Path) -> None:
+    blocks = code_of(ROOT / "docs" / "commands.md", "python")
+    (shown,) = [block for block in blocks if "ProcessPoolExecutor" in block]
+    (tmp_path / "shown.py").write_text(shown, "utf-8")
+    done = subprocess.run(
+        [sys.executable, "shown.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    texts = ["To be, or not to be", "that is the question"]
+    assert int(done.stdout) == 1000 * sum(map(load("tiny").count, texts))
 
 
 def test_the_example_for_vllm_and_transformers_passes(tmp_path: Path) -> None:

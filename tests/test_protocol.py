@@ -373,7 +373,8 @@ def test_a_program_that_greets_wrongly_is_told_why(mode: str, sentence: str) -> 
 
 def test_what_cannot_be_started_is_said_in_a_sentence() -> None:
     for command, sentence in {
-        "/no/such/program": "'/no/such/program' cannot be started: No such file or directory",
+        "/no/such/program": "'/no/such/program' cannot be started: No such file or directory; "
+        "the folder /no/such is missing",
         "'": 'the command "\'" cannot be split: No closing quotation',
         "  ": "the command must name a program, got '  '",
         "a\0b": "'a\\x00b' cannot be started: embedded null byte",

@@ -10,6 +10,7 @@ import pytest
 
 from authoring.schemas import schemas
 from tokenref.answers import request_text
+from tokenref.errors import InputError
 from tokenref.questions.text import (
     CountOutput,
     DecodeInput,
@@ -239,7 +240,7 @@ def test_a_record_has_an_answer_or_a_reason_to_refuse_and_not_both() -> None:
 
 @pytest.mark.parametrize("name", ["absent.jsonl", "."])
 def test_a_file_that_cannot_be_read_is_one_sentence(tmp_path: Path, name: str) -> None:
-    with pytest.raises(RecordError, match="cannot be read: "):
+    with pytest.raises(InputError, match="cannot be read: "):
         read_records(tmp_path / name)
 
 

@@ -22,7 +22,7 @@ from tests.results_files import catalogue, line, record, whole, write
 from tokenref.catalogue import open_catalogue
 from tokenref.cli import main
 from tokenref.diagnosis import Result as CaseResult
-from tokenref.errors import InvalidRunError
+from tokenref.errors import InputError, InvalidRunError
 from tokenref.known import read_known, with_known
 from tokenref.readable import readable, readable_answer
 from tokenref.record_files import manifest_digest
@@ -185,7 +185,7 @@ def test_what_proves_nothing_is_refused_in_one_sentence(
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InvalidRunError, match=r"none\.jsonl: cannot be read: No such file"):
+    with pytest.raises(InputError, match=r"none\.jsonl cannot be read: No such file"):
         read_results(tmp_path / "none.jsonl")
 
 
@@ -378,7 +378,7 @@ def test_shards_of_one_engine_are_one_column_and_may_not_overlap(tmp_path: Path)
     result = tokenref("report", first, again, "--html", tmp_path / "x.html")
     assert result.exit_code == 3
     assert "one 1 has a result for bpe/count/topic/a in another file" in result.output
-    assert not (tmp_path / "x.html").exists()
+    assert "the run is invalid: " in (tmp_path / "x.html").read_text("utf-8")
 
 
 def test_two_versions_of_an_engine_are_two_columns(tmp_path: Path) -> None:
@@ -507,6 +507,34 @@ def test_only_what_changed_is_told_and_new_failures_count(tmp_path: Path) -> Non
     assert f"three is not in {old}" in result.output
     assert tokenref("report", new, "--only-changes", new).exit_code == 0
     assert "nothing changed" in tokenref("report", new, "--only-changes", new).output
+
+
+def test_a_run_of_a_part_changes_nothing_about_the_other_records(tmp_path: Path) -> None:
+    old = read_results(write(tmp_path / "old.jsonl", whole(CASES)))
+    part = whole([CASES[0]], selection={"op": ["count"], "known": ["k.toml"]})
+    new = read_results(write(tmp_path / "new.jsonl", part))
+    assert list(changes(old, [new], {"bpe/count/topic/b": None})) == [
+        Change("one", "bpe/encode/topic/c", "xfail", None)  # which has no record any more
+    ]
+    (note,) = (each for each in notes(old, [new]) if "only in" not in each)
+    assert note == (
+        f"only a part of the records was selected (--op): the others of {old.path} are not compared"
+    )
+
+
+def test_two_results_of_one_engine_that_contradict_each_other_are_pointed_out(
+    tmp_path: Path,
+) -> None:
+    first = write(tmp_path / "a.jsonl", whole(CASES[:2]))
+    other = write(tmp_path / "b.jsonl", whole([line("one", "bpe/count/topic/b", "pass")]))
+    said = (
+        f"{first} and {other} contradict each other about one 1: 1 cases have another status, "
+        "for example bpe/count/topic/b: fail and pass\n"
+    )
+    assert said in tokenref("report", first, other).output
+    later = [EngineEntry(name="one", version="2")]
+    write(other, whole([line("one", "bpe/count/topic/b", "pass")], later))
+    assert "contradict" not in tokenref("report", first, other).output
 
 
 def test_failures_that_were_there_before_do_not_count_as_changes(tmp_path: Path) -> None:

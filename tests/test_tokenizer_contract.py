@@ -9,7 +9,7 @@ from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import pytest
 from hypothesis import given
@@ -357,8 +357,36 @@ def test_limits_count_the_template_but_neither_truncation_nor_padding() -> None:
     assert framed.split_at("aaaa", 5) == 3
     assert framed.count_till_limit("aaaa", 6) == 6
     assert framed.count_till_limit("aaaa", 5) is None
-    with pytest.raises(ParameterError, match="must be a whole number of at least 3"):
+    with pytest.raises(ParameterError, match=r"most must be at least 3, 2 for the template and"):
         framed.chunks("a", 2)
+
+
+def test_limits_may_be_whole_numbers_of_any_type_but_a_bool() -> None:
+    class Whole:
+        def __init__(self, number: int) -> None:
+            self.number = number
+
+        def __index__(self) -> int:
+            return self.number
+
+    tokenizer, text, most = load("tiny"), "to be or not to be", cast("int", Whole(3))
+    assert tokenizer.chunks(text, most, cast("int", Whole(1))) == tokenizer.chunks(text, 3, 1)
+    assert tokenizer.split_at(text, most) == 8
+    assert tokenizer.count_till_limit(text, most) is None
+    assert type(tokenizer.count_till_limit("to be", most)) is int
+    for action in (tokenizer.chunks, tokenizer.split_at, tokenizer.count_till_limit):
+        for wrong in (True, 3.0, "3", None):
+            with pytest.raises(ParameterError, match="must be a whole number of at least"):
+                action(text, cast("int", wrong))
+
+
+def test_only_special_tokens_of_the_tokenizer_can_be_named() -> None:
+    rule = r"special must name special tokens of this tokenizer only, got '<\|nope\|>'"
+    with pytest.raises(ParameterError, match=rule):
+        load("tiny").encode("a", special={"<|endoftext|>", "<|nope|>"})
+    refusing = Special(recognise=frozenset(), refuse=frozenset({"<|nope|>"}))
+    with pytest.raises(SpecialTokenError):  # any text can be refused
+        load("tiny").encode("<|nope|>", special=refusing)
 
 
 def test_a_normalized_vocabulary_has_offsets_of_what_was_joined() -> None:

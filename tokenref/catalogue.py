@@ -18,7 +18,7 @@ import msgspec
 
 from bpe_ref import BpeError
 from bpe_ref.formats.plain_json import parse_plain_json
-from tokenref.errors import InvalidRunError
+from tokenref.errors import InputError, InvalidRunError
 from tokenref.questions.sampling import BatchInput, BatchStatInput, SeedsInput
 from tokenref.record import ROW_OPS, Case, RecordError, op_of
 from tokenref.record_files import (
@@ -206,7 +206,7 @@ class Catalogue:
     def _load(self, entry: VocabularyEntry) -> Subject | str:
         try:
             subject = subject_in(self.folder, entry) if entry.path else load_bytes(entry.name)
-        except BpeError as error:
+        except (BpeError, InputError) as error:
             if entry.path:  # it is part of the fixtures and must not be missing
                 raise RecordError(f"the vocabulary {entry.name}: {error}") from None
             return str(error)

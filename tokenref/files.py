@@ -47,8 +47,8 @@ def lines_of(
 ) -> Iterator[tuple[int, bytes]]:
     """Yield number and content of each line, with its end.
 
-    Raises `kind` if the file cannot be read, or for a line of more than `longest` bytes, which
-    could fill the memory.
+    Raises `InputError` if the file cannot be read, and `kind` for a line of more than `longest`
+    bytes, which could fill the memory.
     """
     try:
         with path.open("rb") as file:
@@ -59,4 +59,4 @@ def lines_of(
                     raise kind(f"{path}, line {number}: a line has at most {longest:,} bytes")
                 yield number, line
     except OSError as error:
-        raise kind(f"{path}: cannot be read: {error.strerror or error}") from None
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from None

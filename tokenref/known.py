@@ -9,6 +9,7 @@ in it.
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from operator import eq, ge, gt, le, lt
 from pathlib import Path
@@ -91,9 +92,28 @@ def differences_of(known: Sequence[Known], engine: str, version: str) -> list[Kn
     return [entry for entry in known if entry.is_about(engine, version)]
 
 
-def read_known(path: Path | None = None) -> list[Known]:
-    """Read a list of known differences, by default that of the package. Raises `RecordError`."""
-    path = path or Path(__file__).parent / "known.toml"
+def read_known(path: Path | None = None, engines: Sequence[str] = ()) -> list[Known]:
+    """Read a list of known differences, by default that of the package.
+
+    Raises `RecordError`, also if all its entries are about others than these `engines`, of which
+    one may be misspelt.
+    """
+    if path is None:
+        return _read(Path(__file__).parent / "known.toml")
+    known = _read(path)
+    listed = list(dict.fromkeys(entry.engine for entry in known))
+    if engines and listed and not {*listed} & {*engines}:
+        meant = get_close_matches(listed[0], engines, 1)
+        hint = f"; did you mean {meant[0]!r:.80}?" if meant else ""
+        raise RecordError(
+            f"{path}: an entry must be about {', '.join(engines)}, "
+            f"but all are about {', '.join(listed[:5])}{', ...' * (len(listed) > 5)}{hint}"
+        )
+    return known
+
+
+def _read(path: Path) -> list[Known]:
+    """Return the entries of a list."""
     data = read_file(path)
     where = f"{path}: not a list of known differences"
     try:

@@ -18,6 +18,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
+from tokenref.errors import InputError
 from tokenref.floats import Strict
 from tokenref.record import (
     ANY_CASE,
@@ -148,19 +149,21 @@ def read_records(path: FixturePath, *, file: str | None = None) -> list[Case]:
 
 
 def read_file(path: FixturePath) -> bytes:
-    """Return the content of a file. Raises `RecordError` if it is unreadable or too large.
+    """Return the content of a file.
+
+    Raises `InputError` if it cannot be read, and `RecordError` if it is too large.
 
     >>> read_file(Path("no/such.jsonl"))
     Traceback (most recent call last):
-    tokenref.record.RecordError: no/such.jsonl: cannot be read: No such file or directory
+    tokenref.errors.InputError: no/such.jsonl cannot be read: No such file or directory
     """
     try:
         with path.open("rb") as file:
             data = file.read(LARGEST + 1)
     except OSError as error:
-        raise RecordError(f"{path}: cannot be read: {error.strerror or error}") from None
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
     except ValueError as error:  # a path with a NUL in it
-        raise RecordError(f"{str(path)!r}: cannot be read: {error}") from None
+        raise InputError(f"{str(path)!r} cannot be read: {error}") from None
     if len(data) > LARGEST:
         raise RecordError(f"{path}: must have at most {LARGEST:,} bytes")
     return data
@@ -273,7 +276,10 @@ def read_manifest(folder: FixturePath) -> Manifest:
     manifest = parse_manifest(folder)
     for entry in manifest.files:
         path = folder / entry.path
-        found = sha256(read_file(path)).hexdigest()
+        try:
+            found = sha256(read_file(path)).hexdigest()
+        except InputError as error:
+            raise RecordError(f"{error}, but it is in the manifest") from None
         if found != entry.sha256:
             raise RecordError(
                 f"{path}: the sha256 must be {entry.sha256} as in the manifest, got {found}"

@@ -70,6 +70,11 @@ class Run:
         return sum(result.judgement.status in statuses for result in self.results)
 
     @property
+    def answered(self) -> int:
+        """The number of cases that were answered, correctly or not."""
+        return len(self.results) - self.count("unsupported", "skip", "not_run")
+
+    @property
     def is_valid(self) -> bool:
         """Whether every selected case has a result and the judge can be trusted."""
         return not self.trouble and len(self.results) == self.selected
@@ -198,7 +203,7 @@ def find_stale(run: Run, known: Sequence[Known], catalogue: Catalogue) -> None:
 
 def conclude(run: Run) -> None:
     """Add what is only known when all cases have a result: whether any was run."""
-    if not run.results or run.count("unsupported", "skip", "not_run") == len(run.results):
+    if not run.answered:
         details = Counter(each.judgement.detail for each in run.results if each.judgement.detail)
         reason = "all are unsupported, skipped, or lack their vocabulary or answer"
         for detail, count in details.most_common(1):

@@ -18,7 +18,7 @@ from itertools import chain, pairwise
 
 from bpe_ref.cutting.safe_cuts import TextCounter
 from bpe_ref.errors import ParameterError
-from bpe_ref.parameters import check_count, check_index, check_text
+from bpe_ref.parameters import as_count, check_index, check_text
 
 
 def count_till_limit(counter: TextCounter, text: str, limit: int) -> int | None:
@@ -32,7 +32,7 @@ def count_till_limit(counter: TextCounter, text: str, limit: int) -> int | None:
     (3, None)
     """
     checked_counter(counter)
-    check_count("limit", limit)
+    limit = as_count("limit", limit)
     check_text("text", text)
     if counter.longest is not None and len(text) > limit * counter.longest:
         return None

@@ -41,7 +41,7 @@ from bpe_ref.cutting.counting import checked_counter, safe_cuts
 from bpe_ref.cutting.growing import AppendCounter, PrependCounter
 from bpe_ref.cutting.safe_cuts import TextCounter
 from bpe_ref.errors import ParameterError
-from bpe_ref.parameters import check_count, check_index, check_text
+from bpe_ref.parameters import as_count, check_text
 
 WORD: Final = 64
 """Words of no more characters are tried at every place."""
@@ -105,7 +105,10 @@ def each_chunk(
     3
     """
     cutter = _Cutter(counter, text, most, added)
-    check_index("overlap", overlap, cutter.most - 1)
+    overlap = as_count("overlap", overlap)
+    if overlap >= cutter.most:
+        rule = f"must be less than {cutter.most}, the number of tokens of the text in a chunk"
+        raise ParameterError("overlap", overlap, rule)
     start = 0
     while start < len(text):
         chunk = cutter.farthest(start)
@@ -123,8 +126,10 @@ class _Cutter:
         self.counter = checked_counter(counter)
         check_text("text", text)
         self.text = text
-        check_count("most", most, 1 + added)
-        self.most = most - added
+        self.most = as_count("most", most, 1) - added
+        if self.most < 1:
+            rule = f"must be at least {added + 1}, {added} for the template and 1 for the text"
+            raise ParameterError("most", most, rule)
         self.added = added
         self.spans = counter.unbreakable(text)
         self.forbidden = bytearray(len(text) + 1)
@@ -244,9 +249,10 @@ class _Cutter:
         )
         unit = self.text[start:stop]
         least = self.counter.count(unit) + self.added
+        template = f" ({self.added} for the template)" if self.added else ""
         return ParameterError(
             "most",
             self.most + self.added,
-            f"must be at least {least}, the number of tokens of {unit!r} at character {start}, "
-            "which must not be cut",
+            f"must be at least {least}{template}, the number of tokens of {unit!r} at character "
+            f"{start}, which must not be cut",
         )

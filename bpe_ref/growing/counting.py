@@ -66,7 +66,7 @@ from collections.abc import Iterable, Iterator
 
 from bpe_ref.encoders.backtracking import trie_of_made_tokens
 from bpe_ref.growing.encoders import AppendEncoder, as_bytes_given, raise_for_byte
-from bpe_ref.parameters import check_count, check_index
+from bpe_ref.parameters import as_count, check_index
 from bpe_ref.vocabulary import Vocabulary
 from bpe_ref.vocabulary.automata import ROOT, automaton_of_made_tokens, lengths_of_made_tokens
 from bpe_ref.vocabulary.compatibility import compatibility, joint_table
@@ -105,7 +105,7 @@ def count_till_limit(vocabulary: Vocabulary, piece: Iterable[int], limit: int) -
     >>> count_till_limit(vocabulary, b"aaaa", 2), count_till_limit(vocabulary, b"aaaaa", 2)
     (2, None)
     """
-    check_count("limit", limit)
+    limit = as_count("limit", limit)
     at = tokens = window = 0
     few_at = 0 if limit else -1  # the last place whose prefix has fewer tokens than the limit
     for following, open_length in _counts_of_prefixes(vocabulary, piece):

@@ -122,7 +122,7 @@ def campaign(
         if executor is not None:
             executor.shutdown(wait=not interrupted)
     if journal.findings and not interrupted:
-        _print_likely_causes(engine, journal.findings.values(), wanted.patience.restarts)
+        _print_likely_causes(engine, journal, wanted.patience.restarts)
     if journal.findings:
         return FAILURES
     if interrupted:
@@ -133,13 +133,14 @@ def campaign(
     return CLEAN if compared and not run.trouble else NOTHING_COMPARED
 
 
-def _print_likely_causes(engine: Engine, findings: Iterable[Finding], restarts: int) -> None:
+def _print_likely_causes(engine: Engine, journal: Journal, restarts: int) -> None:
     """Ask golden records of the operations that fail, and print what explains their failures.
 
     The causes are known by the wrong answers to records, not by random questions. So an operation
     in which the engine only died or was late is left out, and the engine may be restarted as often
     as in a run of the records.
     """
+    findings = journal.findings.values()
     answered = [finding for finding in findings if finding.status in {"fail", "wrong_error"}]
     ops = sorted({str(finding.record["op"]) for finding in answered})
     if not ops:
@@ -151,12 +152,14 @@ def _print_likely_causes(engine: Engine, findings: Iterable[Finding], restarts: 
     with progress_bar() as bar:
         task = bar.add_task("golden records", total=len(cases))
         shown = shown_in(bar, task)
-        run = run_engine(engine, cases, catalogue, known=read_known(), progress=shown)
+        run = run_engine(engine, cases, catalogue, known=journal.plan.known, progress=shown)
+    is_one = len(run.diagnoses) == 1 and len(run.diagnoses[0].ids) == len(run.failures)
     for each in run.diagnoses:
         where = f"golden records of {', '.join(ops)}"
-        print_line(
-            output_console(), f"{where}: {each.sentence}, for example {each.ids[0]}", above="\n"
-        )
+        sentence = f"{where}: {each.sentence}, for example {each.ids[0]}"
+        if is_one and len(likely_bugs(answered)) > 1:
+            sentence += ". It explains all failures there, so the likely bugs above may be one"
+        print_line(output_console(), sentence, above="\n")
 
 
 _LONGEST: Final = 2_000
@@ -220,7 +223,7 @@ def plan_for(wanted: Wanted, engine: Engine) -> Plan:
 
 def known_differences(engine: Engine, path: Path | None = None) -> list[Known]:
     """Return the known differences of an engine, from the default list or from this one."""
-    return differences_of(read_known(path), engine.name, engine.version)
+    return differences_of(read_known(path, [engine.name]), engine.name, engine.version)
 
 
 def _options(wanted: Wanted) -> list[str]:
@@ -404,7 +407,7 @@ class CampaignRun:
         print_bugs(self._console, bugs, plan, self._shown)
         sentence = f"{why} (seed {plan.seed}, shard {plan.shard})"
         found = sentence_of(len(bugs), len(self._journal.findings))
-        print_summary(self._console, self._journal.counts(), found, sentence)
+        print_summary(self._console, self._journal.counts(), found, sentence, plan)
 
     def _keep(self, finding: Finding) -> None:
         self._journal.add(finding)

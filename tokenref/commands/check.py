@@ -28,7 +28,6 @@ from tokenref.commands.options import (
 )
 from tokenref.commands.paths import (
     FILE,
-    must_be_writable,
     output_console,
     progress_bar,
     said_if_slow,
@@ -70,6 +69,13 @@ from tokenref.visible import visible
 @KNOWN
 @JSON_LINES
 @click.option("--require", is_flag=True, help="Fail if an engine is unavailable.")
+@click.option(
+    "--answered-at-least",
+    "least",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Fail if an engine answers fewer than N cases, for example because it lost an operation.",
+)
 @ORDER
 @patience_options
 @report_options
@@ -86,6 +92,7 @@ def check(
     known_path: Path | None,
     json_path: Path | None,
     seed: int,
+    least: int | None,
     patience: Patience,
     reports: Wanted,
     *,
@@ -104,13 +111,11 @@ def check(
     paths = {"corpus": corpora, **one}
     options |= {name: list(map(str, each)) for name, each in paths.items() if any(each)}
     options |= {} if digest is None else {"fixtures-digest": [digest]}
-    _refuse_mixtures(options, reports)
+    reports.begin(json_path)
+    _refuse_mixtures(options, reports, least)
     if not engines and not commands:
         raise click.UsageError("Missing argument 'ENGINE...' or option --cmd")
-    reports.begin()
     available, unavailable = _open_engines(ctx, engines, commands, patience)
-    if json_path is not None:
-        must_be_writable(json_path)
     about: dict[str, object] = {"selection": options, "unavailable": dict(unavailable)}
     about |= {"seed": seed, "timeout": patience.sentence()} if commands else {"seed": seed}
     console = output_console()
@@ -133,20 +138,23 @@ def check(
         catalogue = open_catalogue(fixtures, digest)
         about["fixtures"] = manifest_digest(catalogue.manifest)
     about["fixtures_version"] = catalogue.manifest.version
-    own = records is not None and known_path is None
-    known = [] if own else read_known(known_path)
+    names = [*(entry.name for entry in available), *dict(unavailable)]
+    known = [] if records is not None and known_path is None else read_known(known_path, names)
     cases = catalogue.select(selection)
     complete = selection.is_everything and records is None
     runs = _run_all(available, cases, catalogue, known=known, complete=complete, seed=seed)
     there = [name for name in dict.fromkeys(engines) if name not in dict(unavailable)]
     _complete_again(runs, there, patience)
+    is_short = _too_few_answers(runs, least or 0)
+    if not runs:
+        about["trouble"] = "no engine is available: " + "; ".join(map(": ".join, unavailable))
     data = dump_report(runs, about, known)
     if json_path is not None:  # before anything is printed, which may fail
-        write(data, json_path)
+        reports.write(data, json_path)
     results = read_results(Path("results"), data)
     changed = reports.make([results], catalogue)
     codes = [with_changes(run.exit_code, changed) for run in runs] or [3]
-    code = max(*codes, int(require and bool(unavailable)))
+    code = max(*codes, int(require and bool(unavailable)), int(is_short))
     reached(code)
     if changed is None:
         print_results(console, [results], catalogue)
@@ -203,6 +211,15 @@ def _complete_again(runs: Sequence[Run], names: Sequence[str], patience: Patienc
         run.again = [*run.again, *patience.options()] if "--cmd" in run.again else run.again
 
 
+def _too_few_answers(runs: Sequence[Run], least: int) -> bool:
+    """Return whether an engine answered fewer cases than demanded, and note it in its run."""
+    short = [run for run in runs if run.answered < least]
+    for run in short:
+        answered = f"{run.answered:,} of {run.selected:,} cases were answered"
+        run.incidents.append(f"only {answered}, not the {least:,} of --answered-at-least")
+    return bool(short)
+
+
 def _print_late(console: Console, name: str, sentence: str) -> None:
     """Print at once that an engine is late: the results follow much later."""
     print_line(console, f"tokenref: {name}: {sentence}", "yellow")
@@ -220,11 +237,15 @@ def must_differ(names: Sequence[str]) -> None:
             raise InputError(f"two engines are named {name!r}: run one at a time")
 
 
-def _refuse_mixtures(options: Mapping[str, Sequence[str]], reports: Wanted) -> None:
+def _refuse_mixtures(
+    options: Mapping[str, Sequence[str]], reports: Wanted, least: int | None
+) -> None:
     """Raise `UsageError` for options that cannot be combined."""
     if "corpus" in options:
         if not reports.is_nothing:
             raise click.UsageError("--corpus has no report except --json")
+        if least is not None:
+            raise click.UsageError("--answered-at-least cannot be used together with --corpus")
         _only(options, "corpus", [])
     elif "records" in options:
         _only(

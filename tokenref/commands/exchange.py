@@ -22,15 +22,8 @@ from tokenref.catalogue import (
 )
 from tokenref.commands.endings import reached, standard_output
 from tokenref.commands.options import FIXTURES, JSON_LINES, KNOWN, ORDER, selection_options
-from tokenref.commands.paths import (
-    FILE,
-    FOLDER,
-    must_be_writable,
-    output_console,
-    progress_bar,
-    write,
-    written,
-)
+from tokenref.commands.paths import FILE, FOLDER, output_console, progress_bar, write, written
+from tokenref.commands.report import Wanted
 from tokenref.engines.table import available
 from tokenref.errors import InvalidRunError
 from tokenref.known import differences_of, read_known
@@ -146,10 +139,9 @@ def judge(
 
     If a case has several answers, the worst one counts.
     """
-    if json_path is not None:
-        must_be_writable(json_path)
+    reports = Wanted()
+    reports.begin(json_path)
     catalogue = open_catalogue(fixtures)
-    known = read_known(known_path)
     digest = manifest_digest(catalogue.manifest)
     questions = read_requests(requests, catalogue)
     if questions.fixtures != digest:
@@ -161,7 +153,7 @@ def judge(
     trouble, failed = check_judge(found.canaries, catalogue)
     results = [*found.results, *failed]
     run = Run(found.hello.impl.name, found.hello.impl.version, len(results))
-    known = differences_of(known, run.engine, run.version)
+    known = differences_of(read_known(known_path, [run.engine]), run.engine, run.version)
     run.again, run.command = ["--folder", "again"], "export"  # nothing says which program it was
     run.results = with_known_results(results, run.engine, known)
     run.trouble = [*trouble, *found.trouble]
@@ -175,7 +167,7 @@ def judge(
         about["selection"] = {"fixtures": [str(fixtures)]}
     data = dump_report([run], about, known)
     if json_path is not None:  # before anything is printed, which may fail
-        write(data, json_path)
+        reports.write(data, json_path)
     reached(run.exit_code)
     print_results(output_console(), [read_results(responses, data)], catalogue)
     ctx.exit(run.exit_code)

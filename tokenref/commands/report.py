@@ -1,7 +1,8 @@
 """`tokenref report`: show results that `check --json` wrote."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -12,15 +13,17 @@ from tokenref.commands.endings import on_error
 from tokenref.commands.options import FIXTURES
 from tokenref.commands.paths import FILE, must_be_writable, options_as, output_console, write
 from tokenref.errors import InputError
-from tokenref.record_files import manifest_digest
-from tokenref.reports.results import Results, badge, read_results
+from tokenref.record_files import Manifest, manifest_digest
+from tokenref.reports.results import Results, badge, bounded, dump_report, read_results
 from tokenref.reports.terminal import (
     Change,
     changes,
+    contradictions,
     notes,
     print_changes,
     print_line,
     print_results,
+    troubles,
 )
 
 
@@ -34,6 +37,9 @@ class Wanted:
     old: Results | None = None
     """The run to compare with."""
 
+    _missing: set[Path] = field(default_factory=set, compare=False)
+    """The files that this run has not written yet."""
+
     @property
     def is_nothing(self) -> bool:
         """Whether no report is requested.
@@ -43,14 +49,37 @@ class Wanted:
         """
         return self == Wanted()
 
-    def begin(self) -> None:
-        """Write the badge of an invalid run, so that no older one survives if this run fails.
+    def begin(self, json_path: Path | None = None) -> None:
+        """Write all files as of a run that did not finish, so that no older ones survive.
 
-        If an error ends the command, the badge shows its beginning.
+        If an error ends the command, those that are still missing get its sentence. The results
+        to compare with are kept until there are new ones.
         """
-        if (path := self.badge) is not None:
-            write(badge([], 3, "it did not finish"), path)
-            on_error(lambda sentence: write(badge([], 3, sentence), path))
+        if json_path is not None:
+            must_be_writable(json_path)
+        wanted = {json_path, self.html, self.junit, self.badge}
+        kept = None if self.old is None else self.old.path.resolve()
+        self._missing.update(path for path in wanted if path and path.resolve() != kept)
+        on_error(partial(self._write_invalid, json_path))
+        streams = {path for path in self._missing if path.exists() and not path.is_file()}
+        self._missing.difference_update(streams)  # pipes and devices take only one report
+        self._write_invalid(json_path, "it did not finish")
+        self._missing.update(streams)
+
+    def _write_invalid(self, json_path: Path | None, sentence: str) -> None:
+        """Write what is missing as of a run that `sentence` ended."""
+        data = dump_report([], {"trouble": bounded(sentence)})
+        results = [read_results(Path("results"), data)]
+        if json_path in self._missing and json_path is not None:
+            write(data, json_path)
+        for path, content in self._contents(results, _NOTHING, troubles(results)):
+            if path in self._missing:
+                write(content, path)
+
+    def write(self, content: bytes, path: Path) -> None:
+        """Write one of the files."""
+        write(content, path)
+        self._missing.discard(path)
 
     def make(
         self,
@@ -65,28 +94,59 @@ class Wanted:
         that records cite.
         """
         changed = None
+        said = [*troubles(files), *said]
         if self.old is not None:
-            changed = list(changes(self.old, files))
-            said = [*said, *notes(self.old, files)]
-        if self.junit is not None:
-            from tokenref.reports.junit import junit_report
-
-            write(junit_report(files), self.junit)
-        if self.badge is not None:
-            write(badge(files, exit_code(files)), self.badge)
-        if self.html is not None:
-            from tokenref.reports.html.page import html_report, pages_beside
-
-            if pages is None:
-                pages = pages_beside(self.html, catalogue.folder)
-            page = html_report(files, catalogue, notes=said, pages=pages, changes=changed)
-            write(page, self.html)
+            changed = list(changes(self.old, files, catalogue.records))
+            said += notes(self.old, files)
+        for path, content in self._contents(files, catalogue, said, pages, changed):
+            self.write(content, path)
         console = output_console()
         for sentence in said:
             print_line(console, sentence, "yellow")
         if changed is not None:
             print_changes(console, changed)
         return changed
+
+    def _contents(
+        self,
+        files: Sequence[Results],
+        catalogue: Catalogue,
+        said: Sequence[str],
+        pages: str | None = None,
+        changed: Sequence[Change] | None = None,
+    ) -> Iterator[tuple[Path, bytes]]:
+        """Yield the path and the content of each report."""
+        if self.junit is not None:
+            from tokenref.reports.junit import junit_report
+
+            yield self.junit, junit_report(files)
+        if self.badge is not None:
+            yield self.badge, badge(files, exit_code(files))
+        if self.html is not None:
+            from tokenref.reports.html.page import html_report, pages_beside
+
+            if pages is None:
+                pages = pages_beside(self.html, catalogue.folder)
+            page = html_report(files, catalogue, notes=said, pages=pages, changes=changed)
+            yield self.html, page
+
+
+_NOTHING: Final = Catalogue(
+    Path(),
+    Manifest(
+        format=1,
+        cases=0,
+        flags=[],
+        files=[],
+        vocabularies=[],
+        tokenizers=[],
+        retired=[],
+        version="0.0.0",
+    ),
+    [],
+    [],
+)
+"""The records of a run that did not begin."""
 
 
 def with_changes(code: int, changed: Sequence[Change] | None) -> int:
@@ -160,7 +220,8 @@ def report(
     reports.begin()
     files = [read_results(path) for path in dict.fromkeys(results)]
     catalogue = open_catalogue(fixtures)
-    changed = reports.make(files, catalogue, _about_records(files, catalogue), pages)
+    said = [*_about_records(files, catalogue), *contradictions(files)]
+    changed = reports.make(files, catalogue, said, pages)
     if changed is None:
         print_results(output_console(), files, catalogue)
     ctx.exit(with_changes(exit_code(files), changed))
@@ -188,5 +249,5 @@ def _about_records(files: Sequence[Results], catalogue: Catalogue) -> list[str]:
         else f"{results.path} was made with other records than those here, so reasons, "
         "questions and flags may be missing or wrong"
         for results in files
-        if results.header.fixtures != here
+        if results.header.engines and results.header.fixtures != here
     ]

@@ -7,17 +7,17 @@ full. Several files get one line each, and a total.
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from shlex import quote
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import click
 
-from bpe_ref import ParameterError, Tokenizer, load
+from bpe_ref import BpeError, ParameterError, Tokenizer, UnknownVocabularyError, load
 from bpe_ref.loading import LIKE_TRANSFORMERS
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.models.sentencepiece import SentencePieceModel
@@ -26,6 +26,9 @@ from tokenref.commands.paths import FILE, options_as, progress_bar, shown_in
 from tokenref.errors import InputError
 from tokenref.files import LARGEST, read_bytes, text_of
 from tokenref.visible import visible
+
+_Asked = TypeVar("_Asked")
+_Answer = TypeVar("_Answer")
 
 VOCABULARY: Final = click.option(
     "--vocabulary",
@@ -63,6 +66,10 @@ class Source:
         """The name for messages and tables, in one line."""
         return "standard input" if self.path is None else visible(str(self.path))
 
+    def __str__(self) -> str:
+        """Return the name."""
+        return self.name
+
     def text(self) -> str:
         """Read the text. Raises `InputError` if it cannot be read or is not UTF-8."""
         if self.argument is not None:
@@ -93,12 +100,7 @@ def given_texts(text: Sequence[str], path: Sequence[Path]) -> Sequence[Source]:
         raise InputError("give the text either as an argument or with --file, not both")
     if text:
         return [Source(argument=text[0])]
-    if list(path) == [_DASH]:
-        return [Source()]
-    for each in path:
-        if not each.exists():  # found before the work on the other files
-            raise InputError(f"{each} cannot be read: No such file or directory")
-    return [Source(path=each) for each in path] or [Source()]
+    return [Source(path=None if each == _DASH else each) for each in path] or [Source()]
 
 
 def argument_text(text: str) -> str:
@@ -129,8 +131,51 @@ def write_lines(*lines: str) -> None:
     write_exactly("".join(f"{line}\n" for line in lines).encode())
 
 
-def _loaded(vocabulary: str | None, like: str | None) -> Tokenizer:
-    return load(USUAL if vocabulary is None else vocabulary, like=like)
+def loaded(vocabulary: str | None, like: str | None = None) -> Tokenizer:
+    """Return the tokenizer. An error about a name that can be downloaded says how."""
+    try:
+        return load(USUAL if vocabulary is None else vocabulary, like=like)
+    except UnknownVocabularyError as error:
+        from tokenref.fetching import packaged_files
+
+        if vocabulary not in packaged_files():
+            raise
+        fetch = f"to download it: tokenref vocabulary fetch {vocabulary}"
+        raise UnknownVocabularyError(f"{error}; {fetch}") from None
+
+
+def each_answer(
+    asked: Sequence[_Asked], answer: Callable[[_Asked], _Answer], errors: dict[_Asked, str]
+) -> Iterator[tuple[_Asked, _Answer]]:
+    """Yield each of several files or vocabularies, and what `answer` returns for it.
+
+    An error about one of them is printed and kept in `errors`, and the others follow. If there is
+    only one, it is raised.
+    """
+    for one in asked:
+        try:
+            found = answer(one)
+        except (BpeError, InputError) as error:
+            if len(asked) == 1:
+                raise
+            said = str(error)
+            errors[one] = said if str(one) in said else f"{one}: {said}"
+            click.echo(f"tokenref: {visible(errors[one])}", err=True)
+        else:
+            yield one, found
+
+
+def end_with(errors: Mapping[Any, str]) -> None:
+    """End the command with exit code 2 if there were errors."""
+    if errors:
+        click.get_current_context().exit(2)
+
+
+def say_usual(vocabulary: str | None) -> None:
+    """Say on standard error which vocabulary was used if none was named."""
+    if vocabulary is None:
+        used = f"so {USUAL} was used, a small vocabulary for examples"
+        click.echo(f"tokenref: no --vocabulary was given, {used}", err=True)
 
 
 @dataclass(frozen=True)
@@ -143,11 +188,13 @@ class Asked:
     special: bool | None
     template: bool
     as_json: bool
+    errors: dict[Source, str] = field(default_factory=dict)
+    """What is wrong with some of several files."""
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
         """The tokenizer."""
-        return _loaded(self.vocabulary, self.like)
+        return loaded(self.vocabulary, self.like)
 
     @property
     def how(self) -> dict[str, Any]:
@@ -167,21 +214,23 @@ class Asked:
     def end(self, rows: Sequence[dict[str, Any]], totals: dict[str, Any]) -> None:
         """Print the totals of several files; as JSON everything, which is in `rows`.
 
-        If no vocabulary was named, say on standard error which one was used.
+        If no vocabulary was named, say on standard error which one was used. The exit code is 2
+        if a file could not be read or encoded.
         """
         if self.as_json and len(self.sources) == 1:
             write_lines(json.dumps(rows[0]))
         elif self.as_json:
-            files = zip(self.sources, rows, strict=True)
-            entries = [{"file": str(source.path), **row} for source, row in files]
+            right = iter(rows)
+            entries = [
+                {"file": str(source.path or _DASH)}
+                | ({"error": self.errors[source]} if source in self.errors else next(right))
+                for source in self.sources
+            ]
             write_lines(json.dumps({"files": entries, **totals}))
         elif len(self.sources) > 1:
             write_lines("\t".join(["total", *map(str, totals.values())]))
-        if self.vocabulary is None:
-            note = (
-                f"no --vocabulary was given, so {USUAL} was used, a small vocabulary for examples"
-            )
-            click.echo(f"tokenref: {note}", err=True)
+        say_usual(self.vocabulary)
+        end_with(self.errors)
 
 
 def _asked(text: Sequence[str], path: Sequence[Path], **how: Any) -> Asked:
@@ -241,8 +290,11 @@ def encode(asked: Asked) -> None:
     key = "bytes" if isinstance(tokenizer.model, ByteBPE) else "tokens"
     rows: list[dict[str, Any]] = []
     total = 0
-    for source in asked.sources:
-        ids = tokenizer.encode(source.text(), **how)
+
+    def ids_of(source: Source) -> list[int]:
+        return tokenizer.encode(source.text(), **how)
+
+    for source, ids in each_answer(asked.sources, ids_of, asked.errors):
         total += len(ids)
         if len(asked.sources) > 1 and not asked.as_json:
             write_lines(f"{source.name}\t{len(ids)}\t{' '.join(map(str, ids))}")
@@ -285,18 +337,20 @@ def decode(
     They may also be read from standard input, as JSON or as numbers. --json prints the text, with
     U+FFFD for bytes that are not UTF-8.
     """
-    tokenizer = _loaded(vocabulary, like)
+    tokenizer = loaded(vocabulary, like)
     tokens = parsed_ids(" ".join(ids) if ids else Source().text())
+    text = ""
     if as_json or strict:
         text = tokenizer.decode(
             tokens, skip_special_tokens=skip_special, errors="strict" if strict else "replace"
         )
-        if as_json:
-            write_lines(json.dumps({"text": text}))
-            return
-    write_exactly(tokenizer.decode_bytes(tokens, skip_special_tokens=skip_special))
-    if sys.stdout.isatty() and sys.stderr.isatty():
-        click.echo(err=True)  # the prompt of a shell starts on a line of its own
+    if as_json:
+        write_lines(json.dumps({"text": text}))
+    else:
+        write_exactly(tokenizer.decode_bytes(tokens, skip_special_tokens=skip_special))
+        if sys.stdout.isatty() and sys.stderr.isatty():
+            click.echo(err=True)  # the prompt of a shell starts on a line of its own
+    say_usual(vocabulary)
 
 
 def parsed_ids(written: str) -> list[int]:
@@ -340,16 +394,18 @@ def count(asked: Asked, limit: int | None) -> None:
     """
     tokenizer, how = asked.tokenizer.replace(truncation=None, padding=None), asked.how
     counts: list[int | None] = []
-    for source in asked.sources:
+
+    def count_of(source: Source) -> int | None:
         text = source.text()
         if limit is None:
-            counts.append(_counted(tokenizer, source, text, **how))
-        else:
-            counts.append(tokenizer.count_till_limit(text, limit, **how))
+            return _counted(tokenizer, source, text, **how)
+        return tokenizer.count_till_limit(text, limit, **how)
+
+    for source, found in each_answer(asked.sources, count_of, asked.errors):
+        counts.append(found)
         if not asked.as_json:
             name = [] if len(asked.sources) == 1 else [source.name]
-            found = f"more than {limit}" if counts[-1] is None else str(counts[-1])
-            write_lines("\t".join([*name, found]))
+            write_lines("\t".join([*name, f"more than {limit}" if found is None else str(found)]))
     least = sum(limit or 0 if found is None else found for found in counts)
     total = (None if asked.as_json else f"more than {least}") if None in counts else least
     asked.end([{"count": found} for found in counts], {"total": total})
@@ -383,12 +439,13 @@ def chunks(asked: Asked, most: int, overlap: int) -> None:
     number of tokens, text. With several files, each line has the name of a file, its number of
     chunks and the sum of their tokens, and the last line has the totals; --json has all chunks.
     """
-    from bpe_ref.cutting.splitting import each_chunk
+    from bpe_ref.cutting.splitting import Chunk, each_chunk
 
     counter, added = asked.tokenizer.framed_counter(**asked.how)
     rows: list[dict[str, Any]] = []
     total_chunks = total_tokens = 0
-    for source in asked.sources:
+
+    def chunks_of(source: Source) -> tuple[str, list[Chunk]]:
         text, found = source.text(), []
         try:
             with _progress(source, text) as show:
@@ -397,6 +454,9 @@ def chunks(asked: Asked, most: int, overlap: int) -> None:
                     show(chunk.stop)
         except ParameterError as error:  # it names the function's parameter, not the option
             raise InputError(f"--{error.name}{str(error).removeprefix(error.name)}") from None
+        return text, found
+
+    for source, (text, found) in each_answer(asked.sources, chunks_of, asked.errors):
         tokens = sum(chunk.tokens for chunk in found)
         total_chunks, total_tokens = total_chunks + len(found), total_tokens + tokens
         if asked.as_json:

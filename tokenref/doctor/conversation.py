@@ -8,6 +8,7 @@ import json
 import os
 import re
 import selectors
+import shlex
 import signal
 import subprocess
 import time
@@ -405,6 +406,12 @@ class Conversation:
     def _about_death(self, about: str, cmd: str, reason: str) -> Finding:
         more = "more than one answer" in reason or "a line of more than" in reason
         advice = "catch errors, answer the question with crash, and keep running until bye"
+        if cmd == "hello":
+            advice = "it must answer each line until bye"
+            if not self._process.log.strip():
+                asked = shlex.quote(json.dumps({"cmd": cmd, "proto": PROTO}))
+                by_hand = f"echo {asked} | {shlex.join(self._arguments)}"
+                advice += f"; to see why it ends, run {by_hand}"
         if more:
             advice = "write exactly one line for each message"
         said = f"{cmd} was not answered: {reason}"

@@ -122,6 +122,11 @@ def read_journal(path: Path) -> Journal:
         try:
             read: Line = _LINE.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
+            if journal is None:
+                kinds = {b'"engines"': "results", b'"file"': "records"}
+                kind = next((f", not {kinds[key]}" for key in kinds if key in line), "")
+                need = f"{path} must be a file that `tokenref fuzz --state` wrote{kind}"
+                raise InputError(need) from None
             raise InputError(f"{place}: not a line of a journal: {error}") from None
         if isinstance(read, Plan) != (journal is None):
             raise InputError(f"{place}: the header must be the first line and must not be repeated")

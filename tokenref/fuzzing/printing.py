@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 from rich.console import Console
@@ -139,7 +140,7 @@ def again(plan: Plan, index: int) -> list[str]:
 
 
 def print_summary(
-    console: Console, counts: Mapping[str, Mapping[str, int]], found: str, sentence: str
+    console: Console, counts: Mapping[str, Mapping[str, int]], found: str, sentence: str, plan: Plan
 ) -> None:
     """Print the number of questions by operation and outcome, and what was found."""
     shown = [
@@ -157,8 +158,10 @@ def print_summary(
     console.print()
     console.print(table)
     if any(each.get("known") for each in counts.values()):
-        said = "known: failures like those of known differences (docs/differences.md); --all"
-        print_line(console, f"{said} shows them too", "dim", above="\n")
+        own = dict(pairwise(plan.again)).get("--known")
+        listed = f"{own}); --all instead of --known" if own else "docs/differences.md); --all"
+        said = f"known: failures like those of known differences ({listed} shows them too"
+        print_line(console, said, "dim", above="\n")
     if any(each.get("failed") for each in counts.values()):
         said = "failed: questions. Of each 16, the first of each kind was shrunk to a finding"
         print_line(

@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import IO, Any, Final, Protocol
 
@@ -152,8 +153,9 @@ class Process:
                 env={**os.environ, _MARK: self._mark},
             )
         except (OSError, ValueError) as error:  # a ValueError is a NUL in an argument
-            reason = (error.strerror if isinstance(error, OSError) else None) or error
-            hint = _about_start(arguments[0])
+            reason, hint = str(error), ""
+            if isinstance(error, OSError):
+                reason, hint = error.strerror or reason, _about_start(arguments[0])
             raise StartError(f"{arguments[0]!r} cannot be started: {reason}{hint}") from None
         self._input, self._output, self._errors = map(
             _pipe, (self._process.stdin, self._process.stdout, self._process.stderr)
@@ -329,11 +331,30 @@ def _about_start(program: str) -> str:
     with suppress(OSError, ValueError):
         if path.is_dir():
             return ": it is a folder"
-        if path.is_file() and path.name == program:
-            return f"; for the file in this folder, write ./{program}"
-        if path.is_file() and not os.access(path, os.X_OK):
-            return "; the file is not executable"
+        if path.is_file():
+            return _about_file(path, program)
+        if path.name == program:
+            return f"; no program on the PATH is called {program}"
+        if not path.parent.is_dir():
+            return f"; the folder {path.parent} is missing"
+        near = get_close_matches(path.name, [each.name for each in path.parent.iterdir()], 1)
+        return f"; its folder has {near[0]}" if near else "; is it built, and is this its folder?"
     return ""
+
+
+def _about_file(path: Path, program: str) -> str:
+    """Return the end of a sentence about a file that exists."""
+    if path.name == program:
+        return f"; for the file in this folder, write ./{program}"
+    if not os.access(path, os.X_OK):
+        return (
+            f"; the file is not executable: chmod +x {program}, or name its interpreter before it"
+        )
+    with path.open("rb") as file:
+        first = file.readline(200).decode("utf-8", "replace").rstrip()
+    if first.startswith("#!"):
+        return f"; its first line names an interpreter that is missing: {first}"
+    return "; it is neither a program for this machine nor a script that begins with #!"
 
 
 _MARK: Final = "TOKENREF_STARTED"

@@ -46,7 +46,7 @@ from tokenref.answers import (
 from tokenref.catalogue import LARGEST_BATCH, Catalogue, batches, fixtures_folder
 from tokenref.diagnosis import Result as CaseResult
 from tokenref.diagnosis import result_of
-from tokenref.errors import InvalidRunError
+from tokenref.errors import InputError, InvalidRunError
 from tokenref.files import lines_of
 from tokenref.judge import FAILURES, judge
 from tokenref.protocol.channel import LONGEST_LINE
@@ -475,7 +475,7 @@ def _load(message: LoadRequest, where: str, folder: Path) -> _Loaded:
             named = parse_plain_json(content, str(path))
             subject, name = named.vocabulary, named.name
         found = subject.digest()
-    except (BpeError, RecordError, ValueError) as error:
+    except (BpeError, InputError, RecordError, ValueError) as error:
         raise InvalidRunError(f"{where}: {path} cannot be loaded: {error}") from None
     if found != digest:
         raise InvalidRunError(f"{where}: {path} must have the digest {digest}, got {found}")

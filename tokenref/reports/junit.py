@@ -26,6 +26,11 @@ def junit_report(files: Sequence[Results]) -> bytes:
         raise InvalidRunError(f"JUnit XML can have at most {MOST_LINES:,} results, got {total:,}")
     parts = ['<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n']
     for results in files:
+        if results.header.trouble:
+            sums = EngineLine(
+                engine="", statuses={}, trouble=[results.header.trouble], stale=[], exit=3
+            )
+            parts += _suite("tokenref", sums, [], results.header)
         for entry in results.header.engines:
             lines = (line for line in results.cases() if line.engine == entry.name)
             name = f"{entry.name} {entry.version}".strip()

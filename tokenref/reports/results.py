@@ -128,6 +128,8 @@ class Header(_Compact, frozen=True, kw_only=True, tag_field="kind", tag="header"
     shard: str = ""
     seed: int | str | None = None
     timeout: str = ""
+    trouble: str = ""
+    """Why no engine was run, if none was."""
 
 
 class CaseLine(_Strict, frozen=True, kw_only=True, tag="case"):
@@ -317,28 +319,40 @@ def read_results(path: Path, data: bytes | None = None) -> Results:
     raise InvalidRunError(f"{path}: there is no footer: the run did not finish")
 
 
-def badge(files: Sequence[Results], code: int, why: str = "") -> bytes:
+def badge(files: Sequence[Results], code: int) -> bytes:
     r"""Return a badge in the JSON of shields.io's endpoint badges. `code` is the exit code.
-
-    `why` is the reason of an invalid run, by default the first that the results contain.
 
     >>> badge([], 3)
     b'{"color":"lightgrey","label":"tokenref","message":"invalid run","schemaVersion":1}\n'
-    >>> msgspec.json.decode(badge([], 3, "known.toml: cannot be read"))["message"]
+    >>> data = dump_report([], {"trouble": "known.toml: cannot be read"})
+    >>> msgspec.json.decode(badge([read_results(Path("results"), data)], 3))["message"]
     'invalid run: known.toml: cannot be read'
     """
     lines = [line for results in files for line in results.engines.values()]
-    reason = visible(why or next((each for line in lines for each in line.trouble), ""))
-    cut = reason if len(reason) <= _WIDEST_BADGE else f"{reason[:_WIDEST_BADGE]}..."
-    invalid = f"invalid run: {cut}" if reason else "invalid run"
+    troubles = [each for results in files if (each := results.header.trouble)]
+    troubles += [each for line in lines for each in line.trouble]
     counts = sum((Counter(results.footer.statuses) for results in files), Counter[str]())
-    passed, failed = counts["pass"], sum(counts[status] for status in FAILURES)
-    message, color = {
-        0: (f"{passed:,} passed", "brightgreen"),
-        1: (f"{failed:,} failed" if failed else "failed", "red"),
-    }.get(code, (invalid, "lightgrey"))
+    answered, failed = judged(counts), sum(counts[status] for status in FAILURES)
+    stale = sum(len(line.stale) for line in lines)
+    incidents = [each for line in lines for each in line.incidents]
+    message, color = f"{counts['pass']:,} of {answered:,} passed", "brightgreen"
+    if code not in {0, 1}:
+        message, color = _brief("invalid run", troubles), "lightgrey"
+    elif code:
+        message, color = _brief("failed", incidents), "red"
+        if failed:
+            message = f"{failed:,} of {answered:,} failed"
+        elif stale:
+            message = f"{counts['pass']:,} of {answered:,} passed, {stale:,} known out of date"
     shown = {"schemaVersion": 1, "label": "tokenref", "message": message, "color": color}
     return canonical_json(shown) + b"\n"
+
+
+def _brief(words: str, reasons: Sequence[str]) -> str:
+    """Return the words, and the beginning of the first reason if there is one."""
+    reason = visible(reasons[0]) if reasons else ""
+    cut = reason if len(reason) <= _WIDEST_BADGE else f"{reason[:_WIDEST_BADGE]}..."
+    return f"{words}: {cut}" if cut else words
 
 
 _WIDEST_BADGE: Final = 80

@@ -3,7 +3,7 @@
 import re
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from textwrap import shorten
@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tokenref.catalogue import Catalogue
+from tokenref.catalogue import Catalogue, Selection
 from tokenref.corpus import CorpusResult, Tokens
 from tokenref.diagnosis import length
 from tokenref.judge import FAILURES
@@ -151,7 +151,7 @@ def print_results(console: Console, files: Sequence[Results], catalogue: Catalog
     console.print(table)
     if any(summary.count("xfail") for summary in summaries):
         print_line(console, _KNOWN, "dim", above="\n")
-    for name, reason in unavailable:
+    for name, reason in unavailable if summaries else ():
         print_line(console, f"{name} is unavailable: {reason}", "yellow", above="\n")
     _print_not_run(console, summaries)
     for summary in summaries:
@@ -406,10 +406,11 @@ class Change:
         return "newly passing" if self.now == "pass" else "other"
 
 
-def changes(old: Results, new: Sequence[Results]) -> Iterator[Change]:
+def changes(old: Results, new: Sequence[Results], records: Container[str] = ()) -> Iterator[Change]:
     """Yield the changes, engine by engine. Engines are compared by name, whatever their version.
 
-    Engines that are missing from the new results are left out; see `notes`.
+    Engines that are missing from the new results are left out; see `notes`. If only a part of the
+    records was selected, cases that still have a record, in `records`, have not disappeared.
     """
     names = {entry.name for results in new for entry in results.header.engines}
     before: dict[str, dict[str, str]] = {name: {} for name in names}
@@ -423,9 +424,45 @@ def changes(old: Results, new: Sequence[Results]) -> Iterator[Change]:
             gone[line.engine].discard(line.id)
             if was != line.status:
                 yield Change(line.engine, line.id, was, line.status, line.detail)
+    whole = {name for results in new if not selecting(results) for name in results.engines}
     for name, ids in gone.items():
         for case_id in sorted(ids):
-            yield Change(name, case_id, before[name][case_id], None)
+            if name in whole or case_id not in records:
+                yield Change(name, case_id, before[name][case_id], None)
+
+
+def selecting(results: Results) -> list[str]:
+    """Return the options that selected a part of the records."""
+    return [name for name in results.header.selection if name in Selection().named()]
+
+
+def troubles(files: Sequence[Results]) -> list[str]:
+    """Return why runs ended before any engine was run."""
+    found = [results.header.trouble for results in files]
+    return [f"the run is invalid: {trouble}" for trouble in found if trouble]
+
+
+def contradictions(files: Sequence[Results]) -> list[str]:
+    """Return a sentence for each engine of which two files say different things about cases."""
+    seen: dict[tuple[str, str, str], tuple[str, Results]] = {}
+    found: dict[tuple[str, ...], list[str]] = {}
+    runs = Counter((entry.name, entry.version) for each in files for entry in each.header.engines)
+    for results in files:
+        versions = {entry.name: entry.version for entry in results.header.engines}
+        if all(runs[pair] == 1 for pair in versions.items()):
+            continue
+        for line in results.cases():
+            key = (line.engine, versions[line.engine], line.id)
+            status, first = seen.setdefault(key, (line.status, results))
+            if status != line.status:
+                example = f"{line.id}: {status} and {line.status}"
+                pair = (str(first.path), str(results.path))
+                found.setdefault((*key[:2], *pair), []).append(example)
+    return [
+        f"{one} and {other} contradict each other about {name} {version}: "
+        f"{len(examples):,} cases have another status, for example {examples[0]}"
+        for (name, version, one, other), examples in found.items()
+    ]
 
 
 def notes(old: Results, new: Sequence[Results]) -> list[str]:
@@ -436,6 +473,18 @@ def notes(old: Results, new: Sequence[Results]) -> list[str]:
         for name, line in results.engines.items()
         for trouble in line.trouble
     ]
+    found += [
+        f"{name}: {incident}"
+        for results in new
+        for name, line in results.engines.items()
+        for incident in line.incidents
+        if name not in old.engines or incident not in old.engines[name].incidents
+    ]
+    if parts := sorted({name for results in new for name in selecting(results)}):
+        found.append(
+            f"only a part of the records was selected (--{', --'.join(parts)}): "
+            f"the others of {old.path} are not compared"
+        )
     if not old.footer.complete:
         found.append(f"{old.path} is from an invalid run")
     before = {entry.name for entry in old.header.engines}
