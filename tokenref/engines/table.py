@@ -82,6 +82,8 @@ _WHEELS: Final[Mapping[str, str]] = MappingProxyType(
         "vllm": "vllm_samplers:VllmSession",
         "sglang": "sglang_samplers:SglangSession",
         "exllamav2": "exllamav2_samplers:Exllamav2Session",
+        "exllamav3": "exllamav3_samplers:Exllamav3Session",
+        "aphrodite-engine": "aphrodite_samplers:AphroditeSession",
     }
 )
 """Sampling engines that run out of their wheels, with the class of the sessions."""

@@ -25,7 +25,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from tokenref.answers import Answer, Ok, Refused, Unsupported
-from tokenref.engines.own_rules import NotExpressibleError, answer_in_order, logarithms, profiles_of
+from tokenref.engines.own_rules import (
+    NotExpressibleError,
+    SamplerSession,
+    answer_in_order,
+    check_ties,
+    is_clear,
+    logarithms,
+    profiles_of,
+)
 from tokenref.engines.torch_draws import (
     counted,
     device_name,
@@ -36,14 +44,7 @@ from tokenref.engines.torch_draws import (
     to_floats,
     to_tensor,
 )
-from tokenref.engines.transformers_steps import (
-    FILTERS,
-    ROWS,
-    RULES,
-    InvalidParameterError,
-    prepare,
-    steps,
-)
+from tokenref.engines.transformers_steps import FILTERS, ROWS, RULES, prepare, steps
 from tokenref.floats import cut_floats, pack, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
 
@@ -57,12 +58,15 @@ _ONE: Final = FILTERS | ROWS | {"softmax", "logprobs", "greedy"}
 SEED: Final = 0
 """The seed of the engine's own draws, so that runs are repeatable."""
 
+_MOST_OF_TOP_H: Final = 100
+"""How many tokens the engine's top-h looks at."""
+
 _LISTS: Final = 256
 """How many lists of processors are cached."""
 
 
 @dataclass
-class TransformersSession:
+class TransformersSession(SamplerSession):
     """The processors with a selected profile."""
 
     profiles: ClassVar = profiles_of(RULES) | {NAME}
@@ -73,25 +77,19 @@ class TransformersSession:
         """Import the slow modules now, so that no answer is slow because of it."""
         prepare()
 
-    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer a request."""
-        try:
-            return self._answered(op, request)
-        except NotExpressibleError as error:
-            return Unsupported(str(error))
-        except InvalidParameterError as error:
-            return Refused("INVALID_PARAMETER", str(error))
-        except IndexError as error:
+    def _refused(self, error: Exception) -> Answer | None:
+        if isinstance(error, IndexError):
             return refused_as_empty(error)
-        except ValueError as error:
-            if "Expected parameter" in str(error):  # of a law: torch.distributions checks it
-                return Refused("INVALID_ROW", str(error).partition("\n")[0])
-            raise
+        if isinstance(error, ValueError) and "Expected parameter" in str(error):
+            # of a law: torch.distributions checks it
+            return Refused("INVALID_ROW", str(error).partition("\n")[0])
+        return super()._refused(error)
 
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         if "probs" in request and op in FILTERS:
             self._own_parameters(op, request)
-            request = with_logits(request)
+            given = unpack_parameters(request["params"])
+            request = with_logits(request, clear=is_clear(op, given, request))
         if "probs" in request:
             return Unsupported("accepts logits, not probabilities")
         if request.get("prompt_length", 0) > len(request.get("history", ())):
@@ -131,6 +129,8 @@ class TransformersSession:
             if step == op:
                 after = processor(_tokens([one.get("history", ()) for one in requests]), after)
         if op in FILTERS:
+            for row, request in zip(after, requests, strict=True):
+                check_ties(op, request, kept_in(row))
             return [{"keep": kept_in(row)} for row in after]
         return [{"logits": to_floats(row, dtype)} for row in after]
 
@@ -141,7 +141,16 @@ class TransformersSession:
             return given
         if op not in RULES:
             raise NotExpressibleError(f"its {op} follows no named rule")
-        return RULES[op].parameters(op, self.profile, given, request)
+        given = RULES[op].parameters(op, self.profile, given, request)
+        if op == "exponential_decay_length":
+            given["exponential_decay_length_penalty"] = [given.pop("start"), given.pop("growth")]
+        if op == "remove_invalid_values":
+            given[op] = True
+        if op == "top_h" and (
+            len(unpack(request["probs" if "probs" in request else "logits"])) > _MOST_OF_TOP_H
+        ):
+            raise NotExpressibleError(f"its top_h looks at the best {_MOST_OF_TOP_H} tokens only")
+        return given
 
     def _steps(self, request: Mapping[str, Any]) -> Answer:
         """Apply processors in the order of a question, which generate() does not choose."""
@@ -244,24 +253,26 @@ class TransformersSession:
         return Ok({"rows": [each for _ in range(calls) for each in self._one_step(op, rows)]})
 
 
-def with_logits(request: Mapping[str, Any]) -> dict[str, Any]:
+def with_logits(request: Mapping[str, Any], *, clear: bool = False) -> dict[str, Any]:
     """Return a question with logits instead of probabilities, in 32 or in 64 bits.
 
-    Raises `NotExpressibleError` if torch's softmax does not return the probabilities.
+    Raises `NotExpressibleError` if torch's softmax does not return the probabilities, unless the
+    question is clear.
     """
     import torch
 
-    def made(dtype: torch.dtype) -> list[float]:
+    def made(dtype: torch.dtype, *, clear: bool = False) -> list[float]:
         return logarithms(
             request["probs"],
             lambda row: torch.tensor(row, dtype=dtype).softmax(-1).tolist(),
             lambda number: torch.tensor(number, dtype=dtype).item(),
+            clear=clear,
         )
 
     try:
         logits = pack(made(torch.float32), "f32")
     except NotExpressibleError:
-        logits = pack(made(torch.float64), "f64")
+        logits = pack(made(torch.float64, clear=clear), "f64")
     others = {name: value for name, value in request.items() if name != "probs"}
     return {**others, "logits": logits}
 

@@ -21,12 +21,14 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from unittest.mock import patch
 
-from tokenref.answers import Answer, Ok, Refused, Unsupported
+from tokenref.answers import Answer, Ok, Unsupported
 from tokenref.engines.from_wheels import vllm
 from tokenref.engines.own_rules import (
     NotExpressibleError,
     OwnRule,
+    SamplerSession,
     answer_in_order,
+    is_clear,
     logarithms,
     profiles_of,
 )
@@ -171,23 +173,15 @@ def metadata_of(size: int, requests: Sequence[Requested], generators: Mapping[in
     )
 
 
-class VllmSession:
+class VllmSession(SamplerSession):
     """The functions with a selected profile."""
 
     profiles: ClassVar = profiles_of(RULES) | {NAME, *_RACES} | _REPORTS
+    refusing: ClassVar = (ValueError,)
 
     def __init__(self, profile: str) -> None:
         self.profile = profile
         vllm()
-
-    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer a request."""
-        try:
-            return self._answered(op, request)
-        except NotExpressibleError as error:
-            return Unsupported(str(error))
-        except ValueError as error:
-            return Refused("INVALID_PARAMETER", " ".join(str(error).split())[:300])
 
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         if request.get("prompt_length", 0) > len(request.get("history", ())):
@@ -235,8 +229,18 @@ class VllmSession:
         """Answer questions about one step with one call, each a row of a tensor."""
         import torch
 
-        rows = torch.stack([row_of(request, exact=op in FILTERS) for request in requests])
         batch = [_requested(request, self._given(op, request)) for request in requests]
+        rows = torch.stack(
+            [
+                row_of(
+                    request,
+                    exact=op in FILTERS,
+                    clear="probs" in request
+                    and is_clear(op, unpack_parameters(request["params"]), request),
+                )
+                for request in requests
+            ]
+        )
         after = _stepped(op, rows, batch)
         if op in FILTERS:
             return [{"keep": kept_in(row)} for row in after]
@@ -340,7 +344,9 @@ class VllmSession:
         return Ok({"rows": [None, *rows]})
 
 
-def row_of(request: Mapping[str, Any], *, exact: bool = True) -> "torch.Tensor":
+def row_of(
+    request: Mapping[str, Any], *, exact: bool = True, clear: bool = False
+) -> "torch.Tensor":
     """Return the row of a question in 32 bits; `exact` means that the answer contains no floats.
 
     Raises `NotExpressibleError` if that rounds the row, or would round the answer.
@@ -352,6 +358,7 @@ def row_of(request: Mapping[str, Any], *, exact: bool = True) -> "torch.Tensor":
             request["probs"],
             lambda row: torch.tensor(row).softmax(-1).tolist(),
             lambda number: torch.tensor(number).item(),
+            clear=clear,
         )
     else:
         row = unpack(request["logits"])
