@@ -303,6 +303,13 @@ def sglang() -> SimpleNamespace:
 
 
 @cache
+def sglang_kernels() -> SimpleNamespace:
+    """Return SGLang's module with a Triton kernel. Triton must be imported as an interpreter."""
+    names = ("sglang.kernels.ops.speculative.reject_sampling",)
+    return _modules(FromWheel(wheel("sglang"), names, {}), names)
+
+
+@cache
 def aphrodite() -> SimpleNamespace:
     """Return Aphrodite's modules of single operations, by the last part of their names."""
     return _modules(FromWheel(wheel("aphrodite-engine"), APHRODITE, {}), APHRODITE)

@@ -146,10 +146,21 @@ def _matters(
             return parts[0] != parts[1]
         case "counting":
             return len(set(history)) < len(history)
-        case "coin" | "equality":
+        case "undrafted" | "if_equal":
+            return _has_odd_draft(point, request)
+        case "coin" | "equality" if op != "speculative":
             is_met = given.get("probability") in unpack(request.get("uniforms", {"f64": ""}))
             return is_met if point == "coin" else not is_clear(op, given, request)
     return point != "base"  # the row of a single step is whole
+
+
+def _has_odd_draft(point: str, request: Mapping[str, Any]) -> bool:
+    """Return whether a draft row gives its token nothing, or is equal to its target row."""
+    every = zip(request["tokens"], request["draft"], request["target"], strict=False)
+    rows = [(token, unpack(draft), unpack(target)) for token, draft, target in every]
+    if point == "undrafted":
+        return any(not any(draft[token : token + 1]) for token, draft, _ in rows)
+    return any(draft == target for _, draft, target in rows)
 
 
 def _part(history: Sequence[int], prompt_length: int, scope: str) -> Sequence[int]:

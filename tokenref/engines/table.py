@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from platform import python_version
 from types import MappingProxyType
@@ -82,6 +83,7 @@ _WHEELS: Final[Mapping[str, str]] = MappingProxyType(
         "vllm": "vllm_samplers:VllmSession",
         "sglang": "sglang_samplers:SglangSession",
         "exllamav2": "exllamav2_samplers:Exllamav2Session",
+        "sglang-kernels": "sglang_kernels:SglangKernelsSession",
         "exllamav3": "exllamav3_samplers:Exllamav3Session",
         "aphrodite-engine": "aphrodite_samplers:AphroditeSession",
     }
@@ -162,12 +164,15 @@ def _of_wheel(name: str) -> Engine | Unavailable:
     """Return an engine that is not installed, whose code is in its wheel."""
     from tokenref.engines.from_wheels import VERSIONS, wheel
 
+    package, has_kernels, _ = name.partition("-kernels")
     try:
-        wheel(name)
+        wheel(package)
         import_module("torch")
+        if has_kernels and find_spec("triton") is None:
+            return Unavailable(name, "cannot be imported; pip install triton")
     except (FileNotFoundError, ModuleNotFoundError) as error:
         return Unavailable(name, str(error))
-    return _adapted(name, _WHEELS[name], VERSIONS[name])
+    return _adapted(name, _WHEELS[name], VERSIONS[package])
 
 
 def _of_node(name: str) -> Engine | Unavailable:
