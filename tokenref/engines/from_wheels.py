@@ -74,10 +74,15 @@ SGLANG: Final = (
 )
 
 
+def wheels_folder() -> Path:
+    """Return the folder of the wheels."""
+    return Path(os.environ.get(VARIABLE) or ".wheels")
+
+
 def wheel(name: str) -> Path:
     """Return the path of an engine's wheel. Raises `FileNotFoundError` if there is none."""
     version, file = VERSIONS[name], name.replace("-", "_")
-    found = sorted(Path(os.environ.get(VARIABLE) or ".wheels").glob(f"{file}-{version}-*.whl"))
+    found = sorted(wheels_folder().glob(f"{file}-{version}-*.whl"))
     if not found:
         command = "pip download --no-deps --only-binary :all: --dest .wheels"
         raise FileNotFoundError(f"its wheel is missing; {command} {name}=={version}")
