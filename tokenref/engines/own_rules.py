@@ -346,6 +346,19 @@ def check_shares(row: Any, shares: Any, cut: int | None) -> None:
             raise NotExpressibleError("does not define which of equal probabilities it keeps")
 
 
+def whole_mask(words: Any, needed: int) -> list[int]:
+    """Return the words of a bitmask of which a record may only list those that are not 0.
+
+    >>> whole_mask({1: 5}, 3), whole_mask([7], 1)
+    ([0, 5, 0], [7])
+    """
+    if not isinstance(words, Mapping):
+        return list(words)
+    if any(not 0 <= place < needed for place in words):
+        raise NotExpressibleError("has no words beyond its row")
+    return [words.get(place, 0) for place in range(needed)]
+
+
 def row_in_32_bits(request: Mapping[str, Any], *, exact: bool = True) -> list[float]:
     """Return the row of a question for an engine with 32-bit rows only.
 

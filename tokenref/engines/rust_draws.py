@@ -89,7 +89,9 @@ class RustSession(SamplerSession):
         counter, seed = "".join(request.get("counter", ())[::-1]), request.get("seed", "")
         if len(key) != size * 2 or bool(key) == bool(seed) or len(seed) > 16:
             raise NotExpressibleError("takes a seed of 64 bits, or a key of a fixed length")
-        if len(counter) not in (0, 32) or (name.startswith("xoshiro") and key and not key.strip("0")):
+        if len(counter) not in (0, 32) or (
+            name.startswith("xoshiro") and key and not key.strip("0")
+        ):
             raise NotExpressibleError("has counters of one length, and replaces a state of zeros")
         question = [name, bits, seed or "-", key or "-", counter or "-"]
         places = [f"{request[part]:x}" for part in ("taken", "count")]

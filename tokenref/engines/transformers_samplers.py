@@ -23,6 +23,7 @@ What is unsupported
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Final
+from unittest.mock import patch
 
 from tokenref.answers import Answer, Ok, Refused, Unsupported
 from tokenref.engines.own_rules import (
@@ -45,8 +46,9 @@ from tokenref.engines.torch_draws import (
     to_tensor,
 )
 from tokenref.engines.transformers_steps import FILTERS, ROWS, RULES, prepare, steps
-from tokenref.floats import cut_floats, pack, type_of, unpack
+from tokenref.floats import Type, cut_floats, pack, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
+from tokenref.rules import STANDARD
 
 if TYPE_CHECKING:
     import torch
@@ -96,6 +98,8 @@ class TransformersSession(SamplerSession):
             return Unsupported("needs the tokens of the prompt, not their number")
         if op in {"batch", "steps"}:
             return self._batch(request) if op == "batch" else self._steps(request)
+        if op == "residual" and self.profile == STANDARD:
+            return Ok(_residual(request))
         if op in _ONE:
             return Ok(self._one_step(op, [request])[0])
         if self.profile != NAME:
@@ -253,8 +257,10 @@ class TransformersSession(SamplerSession):
         return Ok({"rows": [each for _ in range(calls) for each in self._one_step(op, rows)]})
 
 
-def with_logits(request: Mapping[str, Any], *, clear: bool = False) -> dict[str, Any]:
-    """Return a question with logits instead of probabilities, in 32 or in 64 bits.
+def with_logits(
+    request: Mapping[str, Any], only: Type | None = None, *, clear: bool = False
+) -> dict[str, Any]:
+    """Return a question with logits instead of probabilities, in 32 or in 64 bits, or in one type.
 
     Raises `NotExpressibleError` if torch's softmax does not return the probabilities, unless the
     question is clear.
@@ -270,11 +276,47 @@ def with_logits(request: Mapping[str, Any], *, clear: bool = False) -> dict[str,
         )
 
     try:
+        if only == "f64":
+            raise NotExpressibleError  # noqa: TRY301 - for 64 bits
         logits = pack(made(torch.float32), "f32")
     except NotExpressibleError:
+        if only == "f32":
+            raise
         logits = pack(made(torch.float64, clear=clear), "f64")
     others = {name: value for name, value in request.items() if name != "probs"}
     return {**others, "logits": logits}
+
+
+def _residual(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row from which a token is drawn after the rejection of a draft."""
+    import torch
+    from transformers.generation import utils
+
+    target, draft = unpack(request["target"]), unpack(request["draft"])
+    dtype = type_of(request["target"])
+    worse = [
+        token for token, pair in enumerate(zip(target, draft, strict=False)) if pair[0] < pair[1]
+    ]
+    if len(target) != len(draft) or not worse or dtype not in {"f32", "f64"}:
+        raise NotExpressibleError("only rejects a draft that its target makes less probable")
+    rows = [
+        to_tensor([with_logits({"probs": row}, dtype)["logits"]], dtype)
+        for row in (request["draft"], request["target"])
+    ]
+    seen: list[torch.Tensor] = []
+
+    def watched(shares: torch.Tensor, **_: Any) -> torch.Tensor:
+        seen.append(shares)
+        return torch.zeros((1, 1), dtype=torch.long)
+
+    with (
+        patch.object(torch, "rand_like", torch.ones_like),
+        patch.object(torch, "multinomial", watched),
+    ):
+        utils._speculative_sampling(  # noqa: SLF001 - the step of the engine's loop
+            torch.tensor([worse[:1]]), rows[0].unsqueeze(0), 1, torch.stack([rows[1]] * 2, 1)
+        )
+    return {"probs": to_floats(seen[0][0], dtype)}
 
 
 def _tokens(histories: Sequence[Sequence[int]]) -> "torch.Tensor":

@@ -31,6 +31,7 @@ from tokenref.engines.own_rules import (
     is_clear,
     logarithms,
     profiles_of,
+    whole_mask,
 )
 from tokenref.engines.torch_draws import generator_of, kept_in, to_floats, words_of
 from tokenref.floats import FloatsError, cut_floats, pack, to_digits, type_of, unpack
@@ -46,7 +47,9 @@ FILTERS: Final = frozenset({"min_p", "top_k", "top_p"})
 RULES: Final[Mapping[str, OwnRule]] = {
     "allowed_tokens": OwnRule(STANDARD, {"tokens": "allowed_token_ids"}),
     "token_mask": OwnRule(
-        STANDARD, {"tokens": "allowed_token_ids", "booleans": "mask"}, {"tokens": ([],)}
+        STANDARD,
+        {"tokens": "allowed_token_ids", "booleans": "mask", "words": "words"},
+        {"tokens": ([],)},
     ),
     "bad_words": OwnRule(rule_name("bad_words", scope="output"), {"words": "bad_words"}),
     "min_new_tokens": OwnRule(STANDARD, {"count": "min_tokens", "ends": "stop_token_ids"}),
@@ -72,6 +75,9 @@ _RACES: Final[Mapping[str, Callable[[float], float]]] = {
 }
 """The rules of its draw, and the number that torch takes, whose noise is -log(1 - u)."""
 
+_NOT_SETTINGS: Final = frozenset({"bad_words", "mask", "words"})
+"""What is given to functions as tokens and masks."""
+
 _DOMAINS: Final = {
     "temperature": (0.01, 2.0),
     "frequency_penalty": (-2.0, 2.0),
@@ -92,7 +98,7 @@ class Requested:
 
 def settings(params: Mapping[str, Any]) -> Any:
     """Return the engine's own parameters. Words are tokens here, so it does not get them."""
-    given = {name: value for name, value in params.items() if name not in {"bad_words", "mask"}}
+    given = {name: value for name, value in params.items() if name not in _NOT_SETTINGS}
     if isinstance(given.get("stop_token_ids"), int):
         given["stop_token_ids"] = [given["stop_token_ids"]]
     return vllm().sampling_params.SamplingParams(max_tokens=None, **given)
@@ -379,6 +385,10 @@ def _requested(request: Mapping[str, Any], params: dict[str, Any]) -> Requested:
 def _stepped(op: str, rows: "torch.Tensor", requests: Sequence[Requested]) -> "torch.Tensor":
     """Return the rows after one step, with the engine's function for it."""
     engine, rows = vllm(), rows.clone()
+    if any("words" in request.params for request in requests):
+        if any(request.params.keys() != {"words"} for request in requests):
+            raise NotExpressibleError("has one kind of mask for a batch")
+        return _masked(rows, [request.params["words"] for request in requests])
     own = {"temperature", *FILTERS} & {op}
     batch = metadata_of(
         rows.shape[-1],
@@ -397,6 +407,25 @@ def _stepped(op: str, rows: "torch.Tensor", requests: Sequence[Requested]) -> "t
     else:
         sampler = engine.sampler.Sampler()
         rows = sampler.apply_logits_processors(rows, batch, predict_bonus_token=False)
+    return rows
+
+
+def _masked(rows: "torch.Tensor", masks: Sequence[Any]) -> "torch.Tensor":
+    """Apply bitmasks with xgrammar's function, as the engine does."""
+    import torch
+
+    try:
+        import xgrammar
+    except ModuleNotFoundError:
+        raise NotExpressibleError(
+            "applies masks of words with xgrammar, which is missing"
+        ) from None
+    needed = -(-rows.shape[-1] // 32)
+    masks = [whole_mask(mask, needed) for mask in masks]
+    if any(len(mask) != needed or not all(0 <= word < 1 << 32 for word in mask) for mask in masks):
+        raise NotExpressibleError("has a mask with one bit per token in words of 32 bits")
+    words = torch.tensor(masks, dtype=torch.int64).to(torch.int32)
+    xgrammar.apply_token_bitmask_inplace(rows, words)
     return rows
 
 
