@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-FOLDER = Path(os.environ.get("TOKENREF_WHEELS") or Path(__file__).parents[2] / ".wheels")
+FOLDER = Path(os.environ.get("TOKENREF_WHEELS", ".wheels"))
 
 
 def operation(name: str) -> Callable[[torch.Tensor, Any], torch.Tensor]:
@@ -33,9 +33,9 @@ def operation(name: str) -> Callable[[torch.Tensor, Any], torch.Tensor]:
 
 def left(name: str, row: list[float], value: float) -> str:
     """Return the row after an operation, or the name of the exception."""
+    function, about = operation(name), SimpleNamespace(**{name: torch.tensor([value])})
     try:
-        about = SimpleNamespace(**{name: torch.tensor([value])})
-        return str(operation(name)(torch.tensor([row]), about)[0].tolist())
+        return str(function(torch.tensor([row]), about)[0].tolist())
     except Exception as error:
         return type(error).__name__
 

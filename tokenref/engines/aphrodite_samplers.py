@@ -90,7 +90,8 @@ class AphroditeSession(SamplerSession):
             raise NotExpressibleError("does not check its row")
         name = _FUNCTIONS.get(op, op)
         left = _called(name, row, given, uniforms)
-        check_ties(op, request, kept_in(left))
+        if "ties" in RULES[op].undefined:
+            check_ties(request, kept_in(left))
         return Ok({"keep": kept_in(left)})
 
 

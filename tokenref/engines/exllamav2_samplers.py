@@ -245,7 +245,7 @@ def _one_step(op: str, request: Mapping[str, Any], given: dict[str, Any]) -> dic
     # Its filters by threshold go beyond the last token if they keep them all.
     shares = [*weights.tolist(), 0.0] if op in _BY_THRESHOLD else weights.tolist()
     kept = _called(_FILTERS.index(op), shares, range(len(shares)), number)
-    check_ties(op, request, kept)
+    check_ties(request, kept)
     return {"keep": sorted(kept)}
 
 

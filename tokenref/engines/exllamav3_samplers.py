@@ -26,6 +26,7 @@ from tokenref.engines.own_rules import (
     OwnRule,
     SamplerSession,
     answer_in_order,
+    check_ties,
     profiles_of,
     row_in_32_bits,
 )
@@ -108,7 +109,9 @@ class Exllamav3Session(SamplerSession):
         step = getattr(_engine().custom, _CLASSES[op])(*given.values())
         _run(state, [step.alt() or step])
         if op in _FILTERS:
-            return Ok({"keep": kept_in(_left(state, log=True))})
+            keep = kept_in(_left(state, log=True))
+            check_ties(request, keep)
+            return Ok({"keep": keep})
         return Ok({"logits": to_floats(_left(state), "f32")})
 
 

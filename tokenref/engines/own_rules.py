@@ -29,7 +29,7 @@ _ERROR: Final = 1e-6
 _CLEAR: Final = 1e-5
 """How far the numbers of a clear question are from what decides it, relative to the larger one."""
 
-_PREFIXES: Final = frozenset({"tail_free", "top_h"})
+PREFIXES: Final = frozenset({"tail_free", "top_h"})
 """Filters whose answer shows whether ties matter: they keep as many tokens as a sum says."""
 
 _TRIES: Final = 40
@@ -134,7 +134,7 @@ def _matters(
     history, prompt_length = request.get("history", []), request.get("prompt_length", 0)
     match point:
         case "ties":  # or `check_ties` looks at the answer
-            return op not in _PREFIXES and _splits_equals(op, given, request)
+            return op not in PREFIXES and _splits_equals(op, given, request)
         case "boundary" if op == "top_p" and {*choices} == {"reach", "exceed"}:
             return _meets_a_sum(given["p"], request)
         case "zero" | "above_one" | "beyond":
@@ -235,14 +235,14 @@ def _splits_equals(op: str, given: Mapping[str, Any], request: Mapping[str, Any]
     return False
 
 
-def check_ties(op: str, request: Mapping[str, Any], keep: Sequence[int]) -> None:
+def check_ties(request: Mapping[str, Any], keep: Sequence[int]) -> None:
     """Raise `NotExpressibleError` if an engine keeps some of equal tokens, and not all.
 
-    Then which of them are kept is another choice than how many are.
+    This is for engines that do not define which of them they keep.
     """
     row = _row(request)
     kept = {row[token] for token in keep}
-    if op in _PREFIXES and sum(number in kept for number in row) > len(keep):
+    if sum(number in kept for number in row) > len(keep):
         raise NotExpressibleError("does not define which of equal tokens it keeps")
 
 

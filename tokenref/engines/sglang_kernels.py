@@ -46,7 +46,8 @@ class SglangKernelsSession(SamplerSession):
         is_block = self.profile == BLOCK
         (_OWN_BLOCK if is_block else _OWN).parameters(op, self.profile, request["params"], request)
         process = _process()
-        print(json.dumps([*_checked(request), is_block]), file=process.stdin, flush=True)
+        process.stdin.write(json.dumps([*_checked(request), is_block]) + "\n")
+        process.stdin.flush()
         accepted, *tokens = json.loads(process.stdout.readline())
         return Ok({"accepted": accepted, "tokens": tokens[: accepted + 1]})
 
@@ -98,6 +99,8 @@ def main() -> None:
             *(1.0, 1.0, True),
             block_verification=is_block,
         )
+        sys.stdout.write(json.dumps([int(accepted), *predicted.tolist()]) + "\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ from unittest.mock import patch
 
 from tokenref.answers import Answer, Ok, Refused, Unsupported
 from tokenref.engines.own_rules import (
+    PREFIXES,
     NotExpressibleError,
     SamplerSession,
     answer_in_order,
@@ -133,8 +134,8 @@ class TransformersSession(SamplerSession):
             if step == op:
                 after = processor(_tokens([one.get("history", ()) for one in requests]), after)
         if op in FILTERS:
-            for row, request in zip(after, requests, strict=True):
-                check_ties(op, request, kept_in(row))
+            for row, request in zip(after, requests, strict=True) if op in PREFIXES else ():
+                check_ties(request, kept_in(row))
             return [{"keep": kept_in(row)} for row in after]
         return [{"logits": to_floats(row, dtype)} for row in after]
 
