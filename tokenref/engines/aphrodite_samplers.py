@@ -64,6 +64,10 @@ _AT_MOST_1: Final = frozenset({"tfs", "xtc_probability", "xtc_threshold"})
 """Parameters that are probabilities; all others may be any number that is not negative."""
 
 
+_MOST: Final = 3e38
+"""No parameter is larger, so none is infinite."""
+
+
 class AphroditeSession(SamplerSession):
     """The operations with a selected rule."""
 
@@ -82,7 +86,7 @@ class AphroditeSession(SamplerSession):
         if len(uniforms) != (op == "xtc") or not all(0 <= number < 1 for number in uniforms):
             raise NotExpressibleError("takes one random number below 1 for its xtc, and no other")
         if not all(
-            0 <= value <= (1 if name in _AT_MOST_1 else inf) for name, value in given.items()
+            0 <= value <= (1 if name in _AT_MOST_1 else _MOST) for name, value in given.items()
         ):
             raise NotExpressibleError("does not check its parameters in its operations")
         row = _row(op, params, request)

@@ -276,10 +276,10 @@ def is_clear(op: str, given: Mapping[str, Any], request: Mapping[str, Any]) -> b
             line = given["threshold"]
         case "typical":
             far = sorted((abs(-log(share) - entropy), count * share) for _, count, share in groups)
-            sums = accumulate(mass for _, mass in far)
+            masses = accumulate(mass for _, mass in far)
             is_ordered = all(other - one > _CLEAR for (one, _), (other, _) in pairwise(far))
             is_single = all(count == 1 for _, count, _ in groups)
-            return is_ordered and is_single and all(_apart(one, given["mass"]) for one in sums)
+            return is_ordered and is_single and all(_apart(one, given["mass"]) for one in masses)
         case _:
             return False
     return all(_apart(share, line) for share in shares)
