@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from tokenref.answers import Answer, Ok, Unsupported
 from tokenref.engines.from_wheels import exllamav2, wheel
 from tokenref.engines.own_rules import (
+    PREFIXES,
     NotExpressibleError,
     OwnRule,
     SamplerSession,
@@ -245,7 +246,8 @@ def _one_step(op: str, request: Mapping[str, Any], given: dict[str, Any]) -> dic
     # Its filters by threshold go beyond the last token if they keep them all.
     shares = [*weights.tolist(), 0.0] if op in _BY_THRESHOLD else weights.tolist()
     kept = _called(_FILTERS.index(op), shares, range(len(shares)), number)
-    check_ties(request, kept)
+    if op in PREFIXES:
+        check_ties(request, kept)
     return {"keep": sorted(kept)}
 
 
