@@ -28,6 +28,7 @@ NEEDED = {
     "run_mistral_common.py": ["mistral_common"],
     "run_onnxruntime_extensions.py": ["onnxruntime_extensions"],
     "run_sentencepiece.py": ["sentencepiece"],
+    "run_xgrammar.py": ["xgrammar", "torch"],
     "run_tokenizers.py": ["bpe_openai", "rs_bpe", "tiktoken"],
 }
 """The modules that the Python scripts import."""
@@ -37,9 +38,11 @@ def is_installed(script: str) -> bool:
     """Return whether the engines of a script are installed."""
     if script.endswith(".mjs"):
         return which("node") is not None and "TOKENREF_NODE_MODULES" in os.environ
+    wheels = Path(os.environ.get("TOKENREF_WHEELS") or ROOT / ".wheels")
     if script == "run_exllamav2.py":
-        wheels = Path(os.environ.get("TOKENREF_WHEELS") or ROOT / ".wheels")
         return which("g++") is not None and any(wheels.glob("exllamav2-*.whl"))
+    if script == "run_aphrodite.py":
+        return find_spec("torch") is not None and any(wheels.glob("aphrodite_engine-*.whl"))
     return all(find_spec(module) for module in NEEDED[script])
 
 

@@ -4,7 +4,13 @@ from typing import Any
 
 import pytest
 
-from tokenref.engines.own_rules import NotExpressibleError, OwnRule, logarithms
+from tokenref.engines.own_rules import (
+    NotExpressibleError,
+    OwnRule,
+    check_ties,
+    is_clear,
+    logarithms,
+)
 from tokenref.floats import pack
 from tokenref.rules import rule_name
 
@@ -85,3 +91,38 @@ def test_probabilities_that_a_softmax_does_not_return_are_not_put() -> None:
         logarithms(pack([0.5, 0.5], "f64"), wrong, float)
     with pytest.raises(NotExpressibleError, match="no probabilities"):
         logarithms(pack([0.5, -0.5], "f64"), wrong, float)
+
+
+@pytest.mark.parametrize(
+    ("op", "near", "far"),
+    [
+        ("top_p", {"p": 0.75}, {"p": 0.7}),
+        ("min_p", {"m": 0.5}, {"m": 0.4}),
+        ("top_a", {"a": 1.0}, {"a": 0.9}),
+        ("epsilon", {"cutoff": 0.125}, {"cutoff": 0.2}),
+        ("eta", {"cutoff": 2**-2.5}, {"cutoff": 0.2}),
+        ("xtc", {"threshold": 0.25}, {"threshold": 0.2}),
+    ],
+)
+def test_a_question_is_clear_where_rounding_cannot_decide(
+    op: str, near: dict[str, Any], far: dict[str, Any]
+) -> None:
+    request = {"probs": pack(LAW, "f32")}
+    assert not is_clear(op, near, request)
+    assert is_clear(op, far, request)
+    assert not is_clear(op, far, {"probs": pack([], "f32")})
+
+
+def test_nearly_equal_probabilities_are_never_clear() -> None:
+    assert not is_clear("top_k", {"k": 1}, {"probs": pack([0.5, 0.5 + 2**-23], "f32")})
+    assert is_clear("top_k", {"k": 1}, {"probs": pack([0.5, 0.5], "f32")})
+    plain = lambda row: [0.5, 0.49] if row else []  # noqa: E731 - a softmax that is always wrong
+    assert len(logarithms(pack([0.5, 0.5], "f32"), plain, float, clear=True)) == 2
+
+
+def test_an_answer_shows_whether_its_ties_matter() -> None:
+    request = {"probs": pack(LAW, "f32")}
+    for keep in ([0], [0, 1], [0, 1, 2, 3]):
+        check_ties(request, keep)
+    with pytest.raises(NotExpressibleError, match="which of equal tokens"):
+        check_ties(request, [0, 1, 2])

@@ -29,10 +29,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from tokenref.answers import Answer, Ok, Unsupported
 from tokenref.engines.from_wheels import exllamav2, wheel
 from tokenref.engines.own_rules import (
+    PREFIXES,
     NotExpressibleError,
     OwnRule,
+    SamplerSession,
     answer_in_order,
     check_shares,
+    check_ties,
     profiles_of,
     row_in_32_bits,
 )
@@ -168,7 +171,7 @@ class Extension:
         return [mu]
 
 
-class Exllamav2Session:
+class Exllamav2Session(SamplerSession):
     """The sampler with a selected profile."""
 
     profiles: ClassVar = profiles_of(RULES) | _WALKS | {NAME}
@@ -177,13 +180,6 @@ class Exllamav2Session:
         self.profile = profile
         exllamav2(Extension)
         library()
-
-    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer a request."""
-        try:
-            return self._answered(op, request)
-        except NotExpressibleError as error:
-            return Unsupported(str(error))
 
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         if op == "draw" and self.profile in _WALKS:
@@ -250,6 +246,8 @@ def _one_step(op: str, request: Mapping[str, Any], given: dict[str, Any]) -> dic
     # Its filters by threshold go beyond the last token if they keep them all.
     shares = [*weights.tolist(), 0.0] if op in _BY_THRESHOLD else weights.tolist()
     kept = _called(_FILTERS.index(op), shares, range(len(shares)), number)
+    if op in PREFIXES:
+        check_ties(request, kept)
     return {"keep": sorted(kept)}
 
 

@@ -23,7 +23,13 @@ from types import ModuleType, SimpleNamespace
 from typing import Any, Final
 from unittest.mock import patch
 
-VERSIONS: Final = {"vllm": "0.33.0", "sglang": "0.5.23", "exllamav2": "0.3.2"}
+VERSIONS: Final = {
+    "vllm": "0.33.0",
+    "sglang": "0.5.23",
+    "exllamav2": "0.3.2",
+    "exllamav3": "1.4.1",
+    "aphrodite-engine": "0.10.0",
+}
 VARIABLE: Final = "TOKENREF_WHEELS"
 
 VLLM: Final = (
@@ -40,6 +46,20 @@ VLLM: Final = (
     "vllm.sampling_params",
     "vllm.logprobs",
 )
+APHRODITE: Final = tuple(
+    f"aphrodite.v1.sample.ops.{name}"
+    for name in (
+        *("top_a", "tfs", "eta_cutoff", "epsilon_cutoff", "typical_p", "top_nsigma", "xtc"),
+        "mirostat",
+    )
+)
+EXLLAMAV3: Final = tuple(
+    f"exllamav3.{name}"
+    for name in (
+        *("util.tensor", "generator.sampler.sampler", "generator.sampler.custom"),
+        "generator.sampler.presets",
+    )
+)
 SGLANG: Final = (
     "sglang.srt.environ",
     "sglang.srt.layers.sampler",
@@ -54,10 +74,15 @@ SGLANG: Final = (
 )
 
 
+def wheels_folder() -> Path:
+    """Return the folder of the wheels."""
+    return Path(os.environ.get(VARIABLE) or ".wheels")
+
+
 def wheel(name: str) -> Path:
     """Return the path of an engine's wheel. Raises `FileNotFoundError` if there is none."""
-    version = VERSIONS[name]
-    found = sorted(Path(os.environ.get(VARIABLE) or ".wheels").glob(f"{name}-{version}-*.whl"))
+    version, file = VERSIONS[name], name.replace("-", "_")
+    found = sorted(wheels_folder().glob(f"{file}-{version}-*.whl"))
     if not found:
         command = "pip download --no-deps --only-binary :all: --dest .wheels"
         raise FileNotFoundError(f"its wheel is missing; {command} {name}=={version}")
@@ -139,8 +164,9 @@ class FromWheel(MetaPathFinder, Loader):
     ) -> ModuleSpec | None:
         """Claim every module of the package."""
         del path, target
-        is_ours = fullname.partition(".")[0] == self._package
-        return ModuleSpec(fullname, self, is_package=True) if is_ours else None
+        if fullname.partition(".")[0] != self._package:
+            return None
+        return ModuleSpec(fullname, self, is_package=self._file(fullname) is None)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Return an empty module, or one that gives nothing."""
@@ -148,13 +174,15 @@ class FromWheel(MetaPathFinder, Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Give a stand-in what it must have; run the source of what is wanted."""
-        module.__path__ = []
         vars(module).update(self._given.get(module.__name__, {}))
         if module.__name__ in self._wanted:
-            base = module.__name__.replace(".", "/")
-            names = self._archive.namelist()
-            file = f"{base}.py" if f"{base}.py" in names else f"{base}/__init__.py"
+            file = self._file(module.__name__) or f"{module.__name__.replace('.', '/')}/__init__.py"
             _Source(self._archive.read(file).decode()).exec_module(module)
+
+    def _file(self, name: str) -> str | None:
+        """Return the file of a wanted module that is not a package, or None."""
+        file = f"{name.replace('.', '/')}.py"
+        return file if name in self._wanted and file in self._archive.namelist() else None
 
     def functions(self, file: str, *names: str) -> dict[str, Any]:
         """Return single functions of a file that cannot be run as a whole."""
@@ -277,6 +305,33 @@ def sglang() -> SimpleNamespace:
         importlib.import_module("sglang.srt.managers.schedule_batch")
         importlib.import_module("sglang.kernels.cake_kernels.sampling")
     return _modules(hook, SGLANG)
+
+
+@cache
+def sglang_kernels() -> SimpleNamespace:
+    """Return SGLang's module with a Triton kernel. Triton must be imported as an interpreter."""
+    names = ("sglang.kernels.ops.speculative.reject_sampling",)
+    return _modules(FromWheel(wheel("sglang"), names, {}), names)
+
+
+@cache
+def aphrodite() -> SimpleNamespace:
+    """Return Aphrodite's modules of single operations, by the last part of their names."""
+    return _modules(FromWheel(wheel("aphrodite-engine"), APHRODITE, {}), APHRODITE)
+
+
+@cache
+def exllamav3(extension: object) -> SimpleNamespace:
+    """Return exllamav3's modules that sample, with its extension."""
+    hook = FromWheel(
+        wheel("exllamav3"),
+        EXLLAMAV3,
+        {
+            "exllamav3.ext": {"exllamav3_ext": extension},
+            "exllamav3.util": {"profile_opt": lambda function: function},
+        },
+    )
+    return _modules(hook, EXLLAMAV3)
 
 
 @cache

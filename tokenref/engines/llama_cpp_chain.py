@@ -10,6 +10,8 @@ from ctypes import c_float
 from types import MappingProxyType
 from typing import Any, Final
 
+from tokenref.engines.own_rules import InvalidParameterError
+
 REALS: Final[Mapping[str, float]] = MappingProxyType(
     {
         "repeat_penalty": 1.0,
@@ -61,10 +63,6 @@ _PENALTIES: Final = ("repeat_last_n", "repeat_penalty", "frequency_penalty", "pr
 _DRY: Final = ("dry_multiplier", "dry_base", "dry_allowed_length", "dry_penalty_last_n")
 _CANDIDATES: Final = 100
 """Mirostat 1 considers this many of the best tokens; no parameter changes that."""
-
-
-class InvalidParameterError(Exception):
-    """A parameter that is unknown to the engine or does not fit its C type."""
 
 
 def read(parameters: Mapping[str, Any]) -> dict[str, Any]:

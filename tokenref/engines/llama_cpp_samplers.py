@@ -25,10 +25,17 @@ from fractions import Fraction
 from math import inf, isfinite
 from typing import Any, ClassVar, Final
 
-from tokenref.answers import Answer, Crashed, Ok, Refused, Unsupported
-from tokenref.engines.llama_cpp_chain import InvalidParameterError, chain_of, is_off, read, step_of
+from tokenref.answers import Answer, Crashed, Ok, Unsupported
+from tokenref.engines.llama_cpp_chain import chain_of, is_off, read, step_of
 from tokenref.engines.llama_cpp_process import Child, EndedError
-from tokenref.engines.own_rules import NotExpressibleError, OwnRule, logarithms, profiles_of
+from tokenref.engines.own_rules import (
+    NotExpressibleError,
+    OwnRule,
+    SamplerSession,
+    is_clear,
+    logarithms,
+    profiles_of,
+)
 from tokenref.floats import FloatsError, from_digits, pack, to_digits, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import STANDARD, rule_name
@@ -123,32 +130,28 @@ _WINDOWS: Final = frozenset(
 
 
 @dataclass
-class LlamaCppSession:
+class LlamaCppSession(SamplerSession):
     """The samplers with a selected profile."""
 
     profiles: ClassVar = profiles_of(RULES) | _WALKS | {NAME}
     profile: str
     _child: Child = field(default_factory=Child)
 
-    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer a request."""
-        try:
-            return self._answered(op, request)
-        except NotExpressibleError as error:
-            return Unsupported(str(error))
-        except InvalidParameterError as error:
-            return Refused("INVALID_PARAMETER", str(error))
-        except EndedError as error:
+    def _refused(self, error: Exception) -> Answer | None:
+        if isinstance(error, EndedError):
             message, log = error.args
             return Crashed(message, log)
+        return super()._refused(error)
 
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         is_rule = op in RULES if self.profile not in _WALKS else op == "draw"
         if "probs" in request and is_rule and self.profile != NAME:
+            clear = False
             if op != "draw":
                 self._own(op, request)
+                clear = is_clear(op, unpack_parameters(request["params"]), request)
             others = {name: value for name, value in request.items() if name != "probs"}
-            request = {**others, "logits": self._logits(request["probs"])}
+            request = {**others, "logits": self._logits(request["probs"], clear=clear)}
         if "probs" in request:
             return Unsupported("accepts logits, not probabilities")
         _no_longer_prompt(request)
@@ -189,11 +192,13 @@ class LlamaCppSession:
             raise NotExpressibleError(f"its {op} follows no named rule")
         if given.get("window", 0 if op == "penalties" else None) is None and op in _WINDOWS:
             given["window"] = max(1, len(request["history"]))  # all of it
+        if not -(1 << 31) <= given.get("k", 0) < 1 << 31:
+            raise NotExpressibleError("only takes 32-bit integers")
         if op == "dynamic_temperature" and -inf in unpack(request["logits"]):
             raise NotExpressibleError("counts impossible tokens for its largest entropy")
         return RULES[op].parameters(op, self.profile, given, request)
 
-    def _logits(self, probabilities: Mapping[str, Any]) -> dict[str, str]:
+    def _logits(self, probabilities: Mapping[str, Any], *, clear: bool) -> dict[str, str]:
         """Return logits of which the engine's own softmax makes these probabilities."""
 
         def softmax(row: Sequence[float]) -> list[float]:
@@ -203,7 +208,10 @@ class LlamaCppSession:
             by_token = dict(zip(found["tokens"], shares, strict=True))
             return [by_token[token] for token in range(len(row))]
 
-        return pack(logarithms(probabilities, softmax, lambda number: c_float(number).value), "f32")
+        def rounded(number: float) -> float:
+            return c_float(number).value
+
+        return pack(logarithms(probabilities, softmax, rounded, clear=clear), "f32")
 
     def _drawn(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the token that the sampler `dist` draws with a given number."""

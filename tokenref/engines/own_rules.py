@@ -6,24 +6,31 @@ not matter to a row without equal numbers, and what a parameter of 0 means does 
 values. Whether a point matters depends on the question alone, never on the answer.
 
 Probabilities
-    An engine that only takes logits is given logarithms, but only if its own softmax of them
-    returns exactly the probabilities of the question.
+    An engine that only takes logits is given logarithms. Its own softmax of them must return
+    exactly the probabilities of the question, or the question must be clear: no threshold and no
+    sum that decides it is so near that the rounding of the softmax could matter.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import exp, inf, isfinite, log, nextafter
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
-from tokenref.answers import Answer, Ok
+from tokenref.answers import Answer, Ok, Refused, Unsupported
 from tokenref.floats import FloatsError, to_digits, type_of, unpack
 from tokenref.rules import all_choices, choices_of, rule_names
 
 _ERROR: Final = 1e-6
 """How far a sum of probabilities calculated from logits may be off, in 32 bits."""
+
+_CLEAR: Final = 1e-5
+"""How far the numbers of a clear question are from what decides it, relative to the larger one."""
+
+PREFIXES: Final = frozenset({"tail_free", "top_h"})
+"""Filters whose answer shows whether ties matter: they keep as many tokens as a sum says."""
 
 _TRIES: Final = 40
 """How often logarithms are corrected by one unit in the last place."""
@@ -31,6 +38,40 @@ _TRIES: Final = 40
 
 class NotExpressibleError(Exception):
     """A question that cannot be expressed for the engine. The message says why."""
+
+
+class InvalidParameterError(Exception):
+    """A parameter that the engine refuses. The message is the beginning of the engine's."""
+
+
+class SamplerSession:
+    """A selected profile of an engine, which not every question can be expressed for."""
+
+    profile: str
+    refusing: ClassVar[tuple[type[Exception], ...]] = (InvalidParameterError,)
+    """What is raised about a parameter that the engine refuses."""
+
+    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
+        """Answer a request."""
+        try:
+            return self._answered(op, request)
+        except NotExpressibleError as error:
+            return Unsupported(str(error))
+        except Exception as error:
+            found = self._refused(error)
+            if found is None:
+                raise
+            return found
+
+    def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
+        """Answer a request, or raise `NotExpressibleError` or what `_refused` knows."""
+        raise NotImplementedError
+
+    def _refused(self, error: Exception) -> Answer | None:
+        """Return what an exception of the engine answers, or None for a crash."""
+        if isinstance(error, self.refusing):
+            return Refused("INVALID_PARAMETER", " ".join(str(error).split())[:300])
+        return None
 
 
 @dataclass(frozen=True)
@@ -92,8 +133,8 @@ def _matters(
     numbers = [value for value in given.values() if isinstance(value, int | float)]
     history, prompt_length = request.get("history", []), request.get("prompt_length", 0)
     match point:
-        case "ties":
-            return _splits_equals(op, given, request)
+        case "ties":  # or `check_ties` looks at the answer
+            return op not in PREFIXES and _splits_equals(op, given, request)
         case "boundary" if op == "top_p" and {*choices} == {"reach", "exceed"}:
             return _meets_a_sum(given["p"], request)
         case "zero" | "above_one" | "beyond":
@@ -105,7 +146,21 @@ def _matters(
             return parts[0] != parts[1]
         case "counting":
             return len(set(history)) < len(history)
+        case "undrafted" | "if_equal":
+            return _has_odd_draft(point, request)
+        case "coin" | "equality" if op != "speculative":
+            is_met = given.get("probability") in unpack(request.get("uniforms", {"f64": ""}))
+            return is_met if point == "coin" else not is_clear(op, given, request)
     return point != "base"  # the row of a single step is whole
+
+
+def _has_odd_draft(point: str, request: Mapping[str, Any]) -> bool:
+    """Return whether a draft row gives its token nothing, or is equal to its target row."""
+    every = zip(request["tokens"], request["draft"], request["target"], strict=False)
+    rows = [(token, unpack(draft), unpack(target)) for token, draft, target in every]
+    if point == "undrafted":
+        return any(not any(draft[token : token + 1]) for token, draft, _ in rows)
+    return any(draft == target for _, draft, target in rows)
 
 
 def _part(history: Sequence[int], prompt_length: int, scope: str) -> Sequence[int]:
@@ -180,6 +235,60 @@ def _splits_equals(op: str, given: Mapping[str, Any], request: Mapping[str, Any]
     return False
 
 
+def check_ties(request: Mapping[str, Any], keep: Sequence[int]) -> None:
+    """Raise `NotExpressibleError` if an engine keeps some of equal tokens, and not all.
+
+    This is for engines that do not define which of them they keep.
+    """
+    row = _row(request)
+    kept = {row[token] for token in keep}
+    if sum(number in kept for number in row) > len(keep):
+        raise NotExpressibleError("does not define which of equal tokens it keeps")
+
+
+def is_clear(op: str, given: Mapping[str, Any], request: Mapping[str, Any]) -> bool:
+    """Return whether a filter's answer stays the same if its numbers are slightly rounded.
+
+    >>> halves = {"probs": {"f32": "3f0000003e8000003e800000"}}
+    >>> is_clear("top_p", {"p": 0.6}, halves), is_clear("top_p", {"p": 0.5}, halves)
+    (True, False)
+    """
+    groups = [(float(total), count, float(share)) for total, count, share, _ in _groups(request)]
+    shares = [share for _, _, share in groups]
+    if not shares or not all(_apart(one, other) for one, other in pairwise(shares)):
+        return False
+    entropy = -sum(count * share * log(share) for _, count, share in groups)
+    match op:
+        case "top_k":
+            return True
+        case "top_p":
+            sums = (total + share * n for total, count, share in groups for n in range(count + 1))
+            return all(_apart(one, given["p"]) for one in sums)
+        case "min_p":
+            line = given["m"] * shares[0]
+        case "top_a":
+            line = given["a"] * shares[0] ** 2
+        case "epsilon":
+            line = given["cutoff"]
+        case "eta" if "scale" not in given and given["cutoff"] >= 0:
+            line = min(given["cutoff"], given["cutoff"] ** 0.5 * exp(-entropy))
+        case "xtc":
+            line = given["threshold"]
+        case "typical":
+            far = sorted((abs(-log(share) - entropy), count * share) for _, count, share in groups)
+            masses = accumulate(mass for _, mass in far)
+            is_ordered = all(other - one > _CLEAR for (one, _), (other, _) in pairwise(far))
+            is_single = all(count == 1 for _, count, _ in groups)
+            return is_ordered and is_single and all(_apart(one, given["mass"]) for one in masses)
+        case _:
+            return False
+    return all(_apart(share, line) for share in shares)
+
+
+def _apart(one: float, other: float) -> bool:
+    return abs(one - other) > _CLEAR * max(abs(one), abs(other))
+
+
 def profiles_of(rules: Mapping[str, OwnRule]) -> frozenset[str]:
     """Return the names of all rules of some operations.
 
@@ -193,10 +302,13 @@ def logarithms(
     probabilities: Mapping[str, Any],
     softmax: Callable[[Sequence[float]], Sequence[float]],
     rounded: Callable[[float], float],
+    *,
+    clear: bool = False,
 ) -> list[float]:
     """Return logits from which an engine's softmax makes exactly these probabilities.
 
-    `rounded` returns the engine's nearest number. Raises `NotExpressibleError` if none are found.
+    `rounded` returns the engine's nearest number. Raises `NotExpressibleError` if none are found,
+    unless the question is clear: then the logarithms are near enough.
 
     >>> from math import exp
     >>> plain = lambda row: [exp(logit) / sum(map(exp, row)) for logit in row]
@@ -206,7 +318,7 @@ def logarithms(
     wanted = unpack(probabilities)
     if not wanted or not all(0 <= share < inf for share in wanted) or not any(wanted):
         raise NotExpressibleError("accepts logits, and these are no probabilities")
-    row = [rounded(log(share)) if share else -inf for share in wanted]
+    row = near = [rounded(log(share)) if share else -inf for share in wanted]
     for _ in range(_TRIES):
         got = softmax(row)
         if list(got) == wanted:
@@ -215,6 +327,8 @@ def logarithms(
             logit if has == share else rounded(nextafter(logit, inf if has < share else -inf))
             for logit, share, has in zip(row, wanted, got, strict=True)
         ]
+    if clear:
+        return near
     raise NotExpressibleError("accepts logits, and its softmax does not return these probabilities")
 
 
@@ -230,6 +344,19 @@ def check_shares(row: Any, shares: Any, cut: int | None) -> None:
         falling = sorted(shares.tolist(), reverse=True)
         if falling[cut - 1] == falling[cut]:
             raise NotExpressibleError("does not define which of equal probabilities it keeps")
+
+
+def whole_mask(words: Any, needed: int) -> list[int]:
+    """Return the words of a bitmask of which a record may only list those that are not 0.
+
+    >>> whole_mask({1: 5}, 3), whole_mask([7], 1)
+    ([0, 5, 0], [7])
+    """
+    if not isinstance(words, Mapping):
+        return list(words)
+    if any(not 0 <= place < needed for place in words):
+        raise NotExpressibleError("has no words beyond its row")
+    return [words.get(place, 0) for place in range(needed)]
 
 
 def row_in_32_bits(request: Mapping[str, Any], *, exact: bool = True) -> list[float]:

@@ -19,11 +19,12 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from unittest.mock import patch
 
-from tokenref.answers import Answer, Ok, Refused, Unsupported
+from tokenref.answers import Answer, Ok, Unsupported
 from tokenref.engines.from_wheels import sglang
 from tokenref.engines.own_rules import (
     NotExpressibleError,
     OwnRule,
+    SamplerSession,
     answer_in_order,
     check_shares,
     profiles_of,
@@ -115,25 +116,20 @@ def info_of(size: int, outputs: Sequence[Sequence[int]], every: Sequence[Mapping
     return info.copy_for_forward()
 
 
-class SglangSession:
+class SglangSession(SamplerSession):
     """The functions with a selected profile."""
 
     profiles: ClassVar = profiles_of(RULES) | {NAME}
+    refusing: ClassVar = (ValueError,)
 
     def __init__(self, profile: str) -> None:
         self.profile = profile
         sglang()
 
-    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer a request."""
-        try:
-            return self._answered(op, request)
-        except NotExpressibleError as error:
-            return Unsupported(str(error))
-        except ValueError as error:
-            return Refused("INVALID_PARAMETER", " ".join(str(error).split())[:300])
-        except RuntimeError as error:
+    def _refused(self, error: Exception) -> Answer | None:
+        if isinstance(error, RuntimeError):
             return refused(error)
+        return super()._refused(error)
 
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         if request.get("prompt_length", 0) > len(request.get("history", ())):

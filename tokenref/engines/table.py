@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from platform import python_version
+from shutil import which
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -82,6 +84,9 @@ _WHEELS: Final[Mapping[str, str]] = MappingProxyType(
         "vllm": "vllm_samplers:VllmSession",
         "sglang": "sglang_samplers:SglangSession",
         "exllamav2": "exllamav2_samplers:Exllamav2Session",
+        "sglang-kernels": "sglang_kernels:SglangKernelsSession",
+        "exllamav3": "exllamav3_samplers:Exllamav3Session",
+        "aphrodite-engine": "aphrodite_samplers:AphroditeSession",
     }
 )
 """Sampling engines that run out of their wheels, with the class of the sessions."""
@@ -100,7 +105,16 @@ def engine_names() -> tuple[str, ...]:
     >>> engine_names()[:5]
     ('tiktoken', 'tokenizers', 'bpe-openai', 'rs-bpe', 'wordchipper')
     """
-    return (*_TOKENIZERS, "reference", *NODE_PACKAGES, *_SAMPLERS, *_WHEELS, "python", *ENCODERS)
+    return (
+        *_TOKENIZERS,
+        "reference",
+        *NODE_PACKAGES,
+        *_SAMPLERS,
+        *_WHEELS,
+        "rust-rand",
+        "python",
+        *ENCODERS,
+    )
 
 
 def engine(name: str) -> Engine | Unavailable:
@@ -115,6 +129,7 @@ def engine(name: str) -> Engine | Unavailable:
     openers = {
         "reference": _own,
         "python": _of_python,
+        "rust-rand": _of_crates,
         **dict.fromkeys(ENCODERS, _own),
         **dict.fromkeys(NODE_PACKAGES, _of_node),
         **dict.fromkeys(_WHEELS, _of_wheel),
@@ -156,16 +171,32 @@ def _of_python(name: str) -> Engine:
     return _adapted(name, "python_draws:PythonSession", python_version())
 
 
+def _of_crates(name: str) -> Engine | Unavailable:
+    from tokenref.engines.rust_draws import CRATES, VERSION, crate
+
+    try:
+        for one in CRATES:
+            crate(one)
+    except FileNotFoundError as error:
+        return Unavailable(name, str(error))
+    if which(os.environ.get("RUSTC") or "rustc") is None:
+        return Unavailable(name, "rustc is not installed")
+    return _adapted(name, "rust_draws:RustSession", VERSION)
+
+
 def _of_wheel(name: str) -> Engine | Unavailable:
     """Return an engine that is not installed, whose code is in its wheel."""
     from tokenref.engines.from_wheels import VERSIONS, wheel
 
+    package, has_kernels, _ = name.partition("-kernels")
     try:
-        wheel(name)
+        wheel(package)
         import_module("torch")
+        if has_kernels and find_spec("triton") is None:
+            return Unavailable(name, "cannot be imported; pip install triton")
     except (FileNotFoundError, ModuleNotFoundError) as error:
         return Unavailable(name, str(error))
-    return _adapted(name, _WHEELS[name], VERSIONS[name])
+    return _adapted(name, _WHEELS[name], VERSIONS[package])
 
 
 def _of_node(name: str) -> Engine | Unavailable:
@@ -190,7 +221,7 @@ def _adapted(name: str, adapter: str, installed: str) -> Engine:
         return Tokenizing(name, installed, found, isolated(LlamaCppTokenizers(installed)))
     return (
         Sampling(name, installed, found)
-        if name in {*_SAMPLERS, *_WHEELS, "python"}
+        if name in {*_SAMPLERS, *_WHEELS, "rust-rand", "python"}
         else isolated(found(installed))
     )
 

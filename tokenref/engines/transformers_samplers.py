@@ -23,9 +23,19 @@ What is unsupported
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Final
+from unittest.mock import patch
 
 from tokenref.answers import Answer, Ok, Refused, Unsupported
-from tokenref.engines.own_rules import NotExpressibleError, answer_in_order, logarithms, profiles_of
+from tokenref.engines.own_rules import (
+    PREFIXES,
+    NotExpressibleError,
+    SamplerSession,
+    answer_in_order,
+    check_ties,
+    is_clear,
+    logarithms,
+    profiles_of,
+)
 from tokenref.engines.torch_draws import (
     counted,
     device_name,
@@ -36,16 +46,10 @@ from tokenref.engines.torch_draws import (
     to_floats,
     to_tensor,
 )
-from tokenref.engines.transformers_steps import (
-    FILTERS,
-    ROWS,
-    RULES,
-    InvalidParameterError,
-    prepare,
-    steps,
-)
-from tokenref.floats import cut_floats, pack, type_of, unpack
+from tokenref.engines.transformers_steps import FILTERS, ROWS, RULES, prepare, steps
+from tokenref.floats import Type, cut_floats, pack, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
+from tokenref.rules import STANDARD
 
 if TYPE_CHECKING:
     import torch
@@ -57,12 +61,15 @@ _ONE: Final = FILTERS | ROWS | {"softmax", "logprobs", "greedy"}
 SEED: Final = 0
 """The seed of the engine's own draws, so that runs are repeatable."""
 
+_MOST_OF_TOP_H: Final = 100
+"""How many tokens the engine's top-h looks at."""
+
 _LISTS: Final = 256
 """How many lists of processors are cached."""
 
 
 @dataclass
-class TransformersSession:
+class TransformersSession(SamplerSession):
     """The processors with a selected profile."""
 
     profiles: ClassVar = profiles_of(RULES) | {NAME}
@@ -73,31 +80,27 @@ class TransformersSession:
         """Import the slow modules now, so that no answer is slow because of it."""
         prepare()
 
-    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer a request."""
-        try:
-            return self._answered(op, request)
-        except NotExpressibleError as error:
-            return Unsupported(str(error))
-        except InvalidParameterError as error:
-            return Refused("INVALID_PARAMETER", str(error))
-        except IndexError as error:
+    def _refused(self, error: Exception) -> Answer | None:
+        if isinstance(error, IndexError):
             return refused_as_empty(error)
-        except ValueError as error:
-            if "Expected parameter" in str(error):  # of a law: torch.distributions checks it
-                return Refused("INVALID_ROW", str(error).partition("\n")[0])
-            raise
+        if isinstance(error, ValueError) and "Expected parameter" in str(error):
+            # of a law: torch.distributions checks it
+            return Refused("INVALID_ROW", str(error).partition("\n")[0])
+        return super()._refused(error)
 
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         if "probs" in request and op in FILTERS:
             self._own_parameters(op, request)
-            request = with_logits(request)
+            given = unpack_parameters(request["params"])
+            request = with_logits(request, clear=is_clear(op, given, request))
         if "probs" in request:
             return Unsupported("accepts logits, not probabilities")
         if request.get("prompt_length", 0) > len(request.get("history", ())):
             return Unsupported("needs the tokens of the prompt, not their number")
         if op in {"batch", "steps"}:
             return self._batch(request) if op == "batch" else self._steps(request)
+        if op == "residual" and self.profile == STANDARD:
+            return Ok(_residual(request))
         if op in _ONE:
             return Ok(self._one_step(op, [request])[0])
         if self.profile != NAME:
@@ -131,6 +134,8 @@ class TransformersSession:
             if step == op:
                 after = processor(_tokens([one.get("history", ()) for one in requests]), after)
         if op in FILTERS:
+            for row, request in zip(after, requests, strict=True) if op in PREFIXES else ():
+                check_ties(request, kept_in(row))
             return [{"keep": kept_in(row)} for row in after]
         return [{"logits": to_floats(row, dtype)} for row in after]
 
@@ -141,7 +146,16 @@ class TransformersSession:
             return given
         if op not in RULES:
             raise NotExpressibleError(f"its {op} follows no named rule")
-        return RULES[op].parameters(op, self.profile, given, request)
+        given = RULES[op].parameters(op, self.profile, given, request)
+        if op == "exponential_decay_length":
+            given["exponential_decay_length_penalty"] = [given.pop("start"), given.pop("growth")]
+        if op == "remove_invalid_values":
+            given[op] = True
+        if op == "top_h" and (
+            len(unpack(request["probs" if "probs" in request else "logits"])) > _MOST_OF_TOP_H
+        ):
+            raise NotExpressibleError(f"its top_h looks at the best {_MOST_OF_TOP_H} tokens only")
+        return given
 
     def _steps(self, request: Mapping[str, Any]) -> Answer:
         """Apply processors in the order of a question, which generate() does not choose."""
@@ -244,26 +258,66 @@ class TransformersSession:
         return Ok({"rows": [each for _ in range(calls) for each in self._one_step(op, rows)]})
 
 
-def with_logits(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a question with logits instead of probabilities, in 32 or in 64 bits.
+def with_logits(
+    request: Mapping[str, Any], only: Type | None = None, *, clear: bool = False
+) -> dict[str, Any]:
+    """Return a question with logits instead of probabilities, in 32 or in 64 bits, or in one type.
 
-    Raises `NotExpressibleError` if torch's softmax does not return the probabilities.
+    Raises `NotExpressibleError` if torch's softmax does not return the probabilities, unless the
+    question is clear.
     """
     import torch
 
-    def made(dtype: torch.dtype) -> list[float]:
+    def made(dtype: torch.dtype, *, clear: bool = False) -> list[float]:
         return logarithms(
             request["probs"],
             lambda row: torch.tensor(row, dtype=dtype).softmax(-1).tolist(),
             lambda number: torch.tensor(number, dtype=dtype).item(),
+            clear=clear,
         )
 
     try:
+        if only == "f64":
+            raise NotExpressibleError  # noqa: TRY301 - for 64 bits
         logits = pack(made(torch.float32), "f32")
     except NotExpressibleError:
-        logits = pack(made(torch.float64), "f64")
+        if only == "f32":
+            raise
+        logits = pack(made(torch.float64, clear=clear), "f64")
     others = {name: value for name, value in request.items() if name != "probs"}
     return {**others, "logits": logits}
+
+
+def _residual(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row from which a token is drawn after the rejection of a draft."""
+    import torch
+    from transformers.generation import utils
+
+    target, draft = unpack(request["target"]), unpack(request["draft"])
+    dtype = type_of(request["target"])
+    worse = [
+        token for token, pair in enumerate(zip(target, draft, strict=False)) if pair[0] < pair[1]
+    ]
+    if len(target) != len(draft) or not worse or dtype not in {"f32", "f64"}:
+        raise NotExpressibleError("only rejects a draft that its target makes less probable")
+    rows = [
+        to_tensor([with_logits({"probs": row}, dtype)["logits"]], dtype)
+        for row in (request["draft"], request["target"])
+    ]
+    seen: list[torch.Tensor] = []
+
+    def watched(shares: torch.Tensor, **_: Any) -> torch.Tensor:
+        seen.append(shares)
+        return torch.zeros((1, 1), dtype=torch.long)
+
+    with (
+        patch.object(torch, "rand_like", torch.ones_like),
+        patch.object(torch, "multinomial", watched),
+    ):
+        utils._speculative_sampling(  # noqa: SLF001 - the step of the engine's loop
+            torch.tensor([worse[:1]]), rows[0].unsqueeze(0), 1, torch.stack([rows[1]] * 2, 1)
+        )
+    return {"probs": to_floats(seen[0][0], dtype)}
 
 
 def _tokens(histories: Sequence[Sequence[int]]) -> "torch.Tensor":

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any, Final
 
-from tokenref.engines.own_rules import NotExpressibleError, OwnRule
+from tokenref.engines.own_rules import InvalidParameterError, NotExpressibleError, OwnRule
 from tokenref.engines.torch_draws import device_name
 from tokenref.rules import STANDARD, rule_name
 
@@ -108,6 +108,8 @@ def _own(name: str, value: Any) -> Any:
         return [[tokens, _real(bias)] for tokens, bias in value]
     if name == "exponential_decay_length_penalty" and isinstance(value, list):
         return tuple(value)
+    if name == "prefix_allowed_tokens_fn" and isinstance(value, Mapping):
+        return lambda _, tokens: list(value[tuple(tokens.tolist())])
     return value
 
 
@@ -164,6 +166,7 @@ _VALUES: Final[Mapping[str, tuple[str, Any]]] = {
 
 
 _LEAST: Final = {"least": "min_tokens_to_keep"}
+_NONE: Final = {"least": (0,)}
 RULES: Final[Mapping[str, OwnRule]] = {
     "sequence_bias": OwnRule(STANDARD, {"biases": "sequence_bias"}),
     "encoder_repetition": OwnRule(
@@ -185,20 +188,36 @@ RULES: Final[Mapping[str, OwnRule]] = {
     "min_new_tokens": OwnRule(STANDARD, {"count": "min_new_tokens", "ends": "eos_token_id"}),
     "forced_bos": OwnRule(STANDARD, {"token": "forced_bos_token_id"}),
     "forced_eos": OwnRule(STANDARD, {"max_length": "max_length", "ends": "forced_eos_token_id"}),
+    "prefix_allowed_tokens": OwnRule(STANDARD, {"allowed_after": "prefix_allowed_tokens_fn"}),
+    "remove_invalid_values": OwnRule(STANDARD, {}),
+    "exponential_decay_length": OwnRule(
+        STANDARD, {"start": "start", "growth": "growth", "ends": "eos_token_id"}
+    ),
+    "top_h": OwnRule(
+        rule_name("top_h", entropy="shared"), {"alpha": "top_h"}, undefined=frozenset({"ties"})
+    ),
     "suppress": OwnRule(STANDARD, {"tokens": "suppress_tokens"}),
     "begin_suppress": OwnRule(
         STANDARD, {"tokens": "begin_suppress_tokens", "forced": "forced_bos_token_id"}
     ),
     "temperature": OwnRule(STANDARD, {"temperature": "temperature"}),
-    "top_k": OwnRule(rule_name("top_k", ties="all"), {"k": "top_k", **_LEAST}, {"k": (0,)}),
-    "top_p": OwnRule(rule_name("top_p", ties="highest id", zero="best"), {"p": "top_p", **_LEAST}),
-    "min_p": OwnRule(STANDARD, {"m": "min_p", **_LEAST}, undefined=frozenset({"ties"})),
-    "typical": OwnRule(STANDARD, {"mass": "typical_p", **_LEAST}),
+    "top_k": OwnRule(
+        rule_name("top_k", ties="all"), {"k": "top_k", **_LEAST}, {"k": (0,), **_NONE}
+    ),
+    "top_p": OwnRule(
+        rule_name("top_p", ties="highest id", zero="best"), {"p": "top_p", **_LEAST}, _NONE
+    ),
+    "min_p": OwnRule(STANDARD, {"m": "min_p", **_LEAST}, _NONE, undefined=frozenset({"ties"})),
+    "typical": OwnRule(STANDARD, {"mass": "typical_p", **_LEAST}, _NONE),
     "epsilon": OwnRule(
-        rule_name("epsilon", ties="all"), {"cutoff": "epsilon_cutoff", **_LEAST}, {"cutoff": (0, 1)}
+        rule_name("epsilon", ties="all"),
+        {"cutoff": "epsilon_cutoff", **_LEAST},
+        {"cutoff": (0, 1), **_NONE},
     ),
     "eta": OwnRule(
-        rule_name("eta", ties="all"), {"cutoff": "eta_cutoff", **_LEAST}, {"cutoff": (0, 1)}
+        rule_name("eta", ties="all"),
+        {"cutoff": "eta_cutoff", **_LEAST},
+        {"cutoff": (0, 1), **_NONE},
     ),
     "logprobs": OwnRule(STANDARD, {}),
     "softmax": OwnRule(STANDARD, {}),
@@ -207,20 +226,16 @@ RULES: Final[Mapping[str, OwnRule]] = {
 """The rules that the engine's steps follow."""
 
 
-class InvalidParameterError(Exception):
-    """The beginning of the engine's message about an unknown parameter."""
-
-
 def steps(size: int, prompt: Sequence[int], parameters: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """Return generate()'s list for a vocabulary size, each processor with the name of its step.
 
     Parameters that only the processors take are set afterwards.
     """
+    if not prompt and parameters.keys() == {"exponential_decay_length_penalty", "eos_token_id"}:
+        return [("exponential_decay_length", _decay(*parameters.values()))]
     needing = _FROM_THE_PROMPT + (() if parameters.get("encoder_input_ids") else _ENCODER)
     if not prompt and any(parameters.get(name) for name in needing):
         raise NotExpressibleError("generate() needs at least one token")
-    if parameters.get("prefix_allowed_tokens_fn") is not None:
-        raise NotExpressibleError("a record cannot contain a function")
     ignored = parameters.get("prompt_ignore_length") or 0
     if not 0 <= ignored < max(1, len(prompt)):
         raise NotExpressibleError("generate() ignores only padding before the prompt")
@@ -238,8 +253,18 @@ def steps(size: int, prompt: Sequence[int], parameters: Mapping[str, Any]) -> li
         if least != 1:
             named = [(step, _keeping(step, one, parameters, least)) for step, one in named]
     except (ValueError, TypeError) as error:
-        raise InvalidParameterError(" ".join(str(error).split())[:300]) from error
+        raise InvalidParameterError(error) from error
     return named
+
+
+def _decay(ends: Any, penalty: Sequence[Any]) -> Any:
+    """Return the processor for generation without a prompt, which generate() does not allow."""
+    from transformers import ExponentialDecayLengthPenalty
+
+    try:
+        return ExponentialDecayLengthPenalty(tuple(penalty), ends, 0)
+    except (ValueError, TypeError) as error:
+        raise InvalidParameterError(error) from error
 
 
 def _keeping(step: str, processor: Any, parameters: Mapping[str, Any], least: int) -> Any:

@@ -21,14 +21,17 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from unittest.mock import patch
 
-from tokenref.answers import Answer, Ok, Refused, Unsupported
+from tokenref.answers import Answer, Ok, Unsupported
 from tokenref.engines.from_wheels import vllm
 from tokenref.engines.own_rules import (
     NotExpressibleError,
     OwnRule,
+    SamplerSession,
     answer_in_order,
+    is_clear,
     logarithms,
     profiles_of,
+    whole_mask,
 )
 from tokenref.engines.torch_draws import generator_of, kept_in, to_floats, words_of
 from tokenref.floats import FloatsError, cut_floats, pack, to_digits, type_of, unpack
@@ -44,7 +47,9 @@ FILTERS: Final = frozenset({"min_p", "top_k", "top_p"})
 RULES: Final[Mapping[str, OwnRule]] = {
     "allowed_tokens": OwnRule(STANDARD, {"tokens": "allowed_token_ids"}),
     "token_mask": OwnRule(
-        STANDARD, {"tokens": "allowed_token_ids", "booleans": "mask"}, {"tokens": ([],)}
+        STANDARD,
+        {"tokens": "allowed_token_ids", "booleans": "mask", "words": "words"},
+        {"tokens": ([],)},
     ),
     "bad_words": OwnRule(rule_name("bad_words", scope="output"), {"words": "bad_words"}),
     "min_new_tokens": OwnRule(STANDARD, {"count": "min_tokens", "ends": "stop_token_ids"}),
@@ -70,6 +75,9 @@ _RACES: Final[Mapping[str, Callable[[float], float]]] = {
 }
 """The rules of its draw, and the number that torch takes, whose noise is -log(1 - u)."""
 
+_NOT_SETTINGS: Final = frozenset({"bad_words", "mask", "words"})
+"""What is given to functions as tokens and masks."""
+
 _DOMAINS: Final = {
     "temperature": (0.01, 2.0),
     "frequency_penalty": (-2.0, 2.0),
@@ -90,7 +98,7 @@ class Requested:
 
 def settings(params: Mapping[str, Any]) -> Any:
     """Return the engine's own parameters. Words are tokens here, so it does not get them."""
-    given = {name: value for name, value in params.items() if name not in {"bad_words", "mask"}}
+    given = {name: value for name, value in params.items() if name not in _NOT_SETTINGS}
     if isinstance(given.get("stop_token_ids"), int):
         given["stop_token_ids"] = [given["stop_token_ids"]]
     return vllm().sampling_params.SamplingParams(max_tokens=None, **given)
@@ -171,23 +179,15 @@ def metadata_of(size: int, requests: Sequence[Requested], generators: Mapping[in
     )
 
 
-class VllmSession:
+class VllmSession(SamplerSession):
     """The functions with a selected profile."""
 
     profiles: ClassVar = profiles_of(RULES) | {NAME, *_RACES} | _REPORTS
+    refusing: ClassVar = (ValueError,)
 
     def __init__(self, profile: str) -> None:
         self.profile = profile
         vllm()
-
-    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer a request."""
-        try:
-            return self._answered(op, request)
-        except NotExpressibleError as error:
-            return Unsupported(str(error))
-        except ValueError as error:
-            return Refused("INVALID_PARAMETER", " ".join(str(error).split())[:300])
 
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         if request.get("prompt_length", 0) > len(request.get("history", ())):
@@ -235,8 +235,18 @@ class VllmSession:
         """Answer questions about one step with one call, each a row of a tensor."""
         import torch
 
-        rows = torch.stack([row_of(request, exact=op in FILTERS) for request in requests])
         batch = [_requested(request, self._given(op, request)) for request in requests]
+        rows = torch.stack(
+            [
+                row_of(
+                    request,
+                    exact=op in FILTERS,
+                    clear="probs" in request
+                    and is_clear(op, unpack_parameters(request["params"]), request),
+                )
+                for request in requests
+            ]
+        )
         after = _stepped(op, rows, batch)
         if op in FILTERS:
             return [{"keep": kept_in(row)} for row in after]
@@ -340,7 +350,9 @@ class VllmSession:
         return Ok({"rows": [None, *rows]})
 
 
-def row_of(request: Mapping[str, Any], *, exact: bool = True) -> "torch.Tensor":
+def row_of(
+    request: Mapping[str, Any], *, exact: bool = True, clear: bool = False
+) -> "torch.Tensor":
     """Return the row of a question in 32 bits; `exact` means that the answer contains no floats.
 
     Raises `NotExpressibleError` if that rounds the row, or would round the answer.
@@ -352,6 +364,7 @@ def row_of(request: Mapping[str, Any], *, exact: bool = True) -> "torch.Tensor":
             request["probs"],
             lambda row: torch.tensor(row).softmax(-1).tolist(),
             lambda number: torch.tensor(number).item(),
+            clear=clear,
         )
     else:
         row = unpack(request["logits"])
@@ -372,6 +385,10 @@ def _requested(request: Mapping[str, Any], params: dict[str, Any]) -> Requested:
 def _stepped(op: str, rows: "torch.Tensor", requests: Sequence[Requested]) -> "torch.Tensor":
     """Return the rows after one step, with the engine's function for it."""
     engine, rows = vllm(), rows.clone()
+    if any("words" in request.params for request in requests):
+        if any(request.params.keys() != {"words"} for request in requests):
+            raise NotExpressibleError("has one kind of mask for a batch")
+        return _masked(rows, [request.params["words"] for request in requests])
     own = {"temperature", *FILTERS} & {op}
     batch = metadata_of(
         rows.shape[-1],
@@ -390,6 +407,25 @@ def _stepped(op: str, rows: "torch.Tensor", requests: Sequence[Requested]) -> "t
     else:
         sampler = engine.sampler.Sampler()
         rows = sampler.apply_logits_processors(rows, batch, predict_bonus_token=False)
+    return rows
+
+
+def _masked(rows: "torch.Tensor", masks: Sequence[Any]) -> "torch.Tensor":
+    """Apply bitmasks with xgrammar's function, as the engine does."""
+    import torch
+
+    try:
+        import xgrammar
+    except ModuleNotFoundError:
+        raise NotExpressibleError(
+            "applies masks of words with xgrammar, which is missing"
+        ) from None
+    needed = -(-rows.shape[-1] // 32)
+    masks = [whole_mask(mask, needed) for mask in masks]
+    if any(len(mask) != needed or not all(0 <= word < 1 << 32 for word in mask) for mask in masks):
+        raise NotExpressibleError("has a mask with one bit per token in words of 32 bits")
+    words = torch.tensor(masks, dtype=torch.int64).to(torch.int32)
+    xgrammar.apply_token_bitmask_inplace(rows, words)
     return rows
 
 

@@ -36,6 +36,7 @@ from tests.texts import CAMPAIGN, drawn
 from tokenref.answers import Answer, LoadsProfiles, Ok, Refused, Unsupported
 from tokenref.catalogue import open_catalogue
 from tokenref.engines.exllamav2_samplers import RULES as EXLLAMA_RULES
+from tokenref.engines.exllamav3_samplers import RULES as EXLLAMA_3_RULES
 from tokenref.engines.llama_cpp_samplers import RULES as LLAMA_RULES
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.engines.sglang_samplers import RULES as SGLANG_RULES
@@ -92,9 +93,10 @@ TABLES = {
     "vllm": VLLM_RULES,
     "sglang": SGLANG_RULES,
     "exllamav2": EXLLAMA_RULES,
+    "exllamav3": EXLLAMA_3_RULES,
 }
 OF_THE_LIBRARY = {
-    *("softmax", "greedy", "logprobs", "token_mask"),
+    *("softmax", "greedy", "logprobs", "token_mask", "exponential_decay_length"),
     *(("llama.cpp", op) for op in ("repetition_penalty", "frequency_penalty", "presence_penalty")),
 }
 """Rules of functions that are no stages of the profile."""

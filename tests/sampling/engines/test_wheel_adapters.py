@@ -1,0 +1,117 @@
+"""Adapters of engines that run out of wheels, and of Rust's crates: what they answer, by hand."""
+
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch", reason="the engines need PyTorch")
+
+from tests.sampling.engines.asking_adapters import logits, out, question, taken_up
+from tokenref.answers import Refused, Unsupported
+from tokenref.engines.table import Unavailable, engine
+from tokenref.floats import pack, unpack
+from tokenref.questions.sampling import pack_parameters
+from tokenref.rules import rule_name
+
+INF = float("inf")
+SHARES = pack([0.5, 0.25, 0.125, 0.125], "f32")
+
+
+def adapter(name: str, profile: str) -> Any:
+    found = engine(name)
+    if isinstance(found, Unavailable):
+        pytest.skip(found.reason)
+    return taken_up(name, profile)
+
+
+def of_shares(**params: Any) -> dict[str, Any]:
+    return {"probs": SHARES, "params": pack_parameters(params)}
+
+
+def test_aphrodites_operations_keep_what_their_rules_keep() -> None:
+    for op, params, keep in (
+        ("top_a", {"a": 1.0}, [0, 1]),  # a quarter
+        ("epsilon", {"cutoff": 0.2}, [0, 1]),
+        ("tail_free", {"z": 0.5}, [0, 1]),
+    ):
+        assert out(adapter("aphrodite-engine", "standard").answer(op, of_shares(**params))) == {
+            "keep": keep
+        }
+    xtc = of_shares(threshold=0.2, probability=0.5)
+    for number, keep in ((0.25, [1, 2, 3]), (0.75, [0, 1, 2, 3])):
+        asked = {**xtc, "uniforms": pack([number], "f32")}
+        assert out(adapter("aphrodite-engine", "standard").answer("xtc", asked)) == {"keep": keep}
+
+
+def test_what_aphrodite_does_not_check_is_not_put_to_it() -> None:
+    session = adapter("aphrodite-engine", "standard")
+    assert isinstance(session.answer("top_a", of_shares(a=-1.0)), Unsupported)
+    assert isinstance(session.answer("top_a", question([INF, 0.0], a=0.5)), Unsupported)
+    # a number that is exactly the probability decides, and at most is not below
+    coin = {**of_shares(threshold=0.2, probability=0.5), "uniforms": pack([0.5], "f32")}
+    assert isinstance(session.answer("xtc", coin), Unsupported)
+    # all but the last token, which has an equal
+    assert isinstance(session.answer("tail_free", of_shares(z=1.0)), Unsupported)
+
+
+def test_exllamav3_drops_the_token_across() -> None:
+    within = adapter("exllamav3", rule_name("top_p", boundary="within", zero="best"))
+    for p, keep in ((0.75, [0, 1]), (0.7, [0]), (0.0, [0])):
+        assert out(within.answer("top_p", of_shares(p=p))) == {"keep": keep}
+    assert isinstance(within.answer("top_p", of_shares(p=0.9)), Unsupported)  # one of two equals
+    assert isinstance(within.answer("top_p", of_shares(p=1.5)), Refused)
+
+
+def test_exllamav3_answers_its_chain_but_draws_on_a_gpu() -> None:
+    session = adapter("exllamav3", "exllamav3")
+    row = question([3.0, 2.0, 1.0, 0.0], top_k=2, temperature=2.0)
+    assert out(session.answer("chain", row))["keep"] == [0, 1]
+    law = unpack(out(session.answer("distribution", row))["probs"])
+    assert law[2:] == [0.0, 0.0]
+    assert law[0] == pytest.approx(0.6225, abs=1e-4)  # 1 / (1 + exp(-1/2))
+    assert isinstance(session.answer("sample", row), Unsupported)
+    assert out(session.answer("sample", question([1.0, 3.0], top_k=1))) == {"token": 1}
+    assert isinstance(session.answer("chain", question([1.0, 3.0], [0], rep_p=2.0)), Unsupported)
+    assert logits(session.answer("logit_bias", question([1.0, 3.0], logit_bias={0: 4.0}))) == [5, 3]
+
+
+def test_sglangs_kernel_accepts_below_the_ratio_and_draws_from_the_rest() -> None:
+    session = adapter("sglang-kernels", "standard")
+    rows = {"draft": [SHARES], "target": [pack([0.25, 0.5, 0.25, 0.0], "f32"), SHARES]}
+    for number, answer in (
+        (0.25, {"accepted": 1, "tokens": [0, 2]}),
+        (0.5, {"accepted": 0, "tokens": [2]}),  # of 2/3 for 1, and 1/3 for 2
+    ):
+        numbers = pack([number, 0.75], "f32")
+        asked = {**rows, "tokens": [0], "uniforms": numbers, "params": {}}
+        assert out(session.answer("speculative", asked)) == answer
+        block = adapter("sglang-kernels", rule_name("speculative", method="block"))
+        assert out(block.answer("speculative", asked)) == answer
+    assert isinstance(session.answer("speculative", {**asked, "tokens": [4]}), Unsupported)
+
+
+def test_vllm_applies_masks_of_words_by_xgrammar() -> None:
+    pytest.importorskip("xgrammar")
+    session = adapter("vllm", "standard")
+    assert logits(session.answer("token_mask", question([1.0, 2.0, 3.0], words=[5]))) == [
+        *(1.0, -INF, 3.0)
+    ]
+    assert logits(session.answer("token_mask", question([1.0] * 33, words={1: 1})))[31:] == [
+        *(-INF, 1.0)
+    ]
+    assert isinstance(session.answer("token_mask", question([1.0] * 33, words=[1])), Unsupported)
+
+
+def test_rust_makes_its_published_words_and_its_numbers() -> None:
+    words = {"seed": "2a", "taken": 0, "count": 1}
+    found = adapter("rust-rand", "xoshiro256plusplus.by-seed").answer("random_words", words)
+    assert out(found) == {"words": ["d0764d4f4476689f"]}
+    high = adapter("rust-rand", "xoshiro256plusplus.by-seed+high-halves")
+    assert out(high.answer("random_words", words)) == {"words": ["d0764d4f"]}
+    zeros = {"key": ["0" * 16] * 4, "taken": 0, "count": 1}
+    state = adapter("rust-rand", "xoshiro256plusplus").answer("random_words", zeros)
+    assert isinstance(state, Unsupported)
+    number = adapter("rust-rand", "rust-float").answer("uniforms", {"words": ["80000000"]})
+    assert unpack(out(number)["uniforms"]) == [0.5]
+    short = adapter("rust-rand", "rust-double").answer("uniforms", {"words": ["80000000"]})
+    assert isinstance(short, Unsupported)

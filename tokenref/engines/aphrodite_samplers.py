@@ -1,0 +1,127 @@
+"""Aphrodite's sampling operations as an engine.
+
+https://github.com/aphrodite-engine/aphrodite-engine, its folder `v1/sample/ops`. The files run out
+of the wheel (`from_wheels`). Each has one operation, which gets a row and the tensors of its
+parameters.
+
+What it answers
+    The rules that its operations follow, on rows of logits with 32 bits: top-a, tail-free, eta,
+    epsilon, top-n-sigma, and XTC with a given random number.
+What is unsupported
+    Numbers that the operations do not check.
+"""
+
+from collections.abc import Mapping
+from math import inf
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+from unittest.mock import patch
+
+from tokenref.answers import Answer, Ok, Unsupported
+from tokenref.engines.from_wheels import aphrodite
+from tokenref.engines.own_rules import (
+    NotExpressibleError,
+    OwnRule,
+    SamplerSession,
+    check_ties,
+    is_clear,
+    logarithms,
+    profiles_of,
+    row_in_32_bits,
+)
+from tokenref.engines.torch_draws import kept_in
+from tokenref.floats import unpack
+from tokenref.questions.sampling import unpack_parameters
+from tokenref.rules import STANDARD, rule_name
+
+if TYPE_CHECKING:
+    import torch
+
+_TIES: Final = frozenset({"ties"})
+RULES: Final[Mapping[str, OwnRule]] = {
+    "top_a": OwnRule(rule_name("top_a", ties="all"), {"a": "top_a"}),
+    "tail_free": OwnRule(STANDARD, {"z": "tfs"}, undefined=_TIES),
+    "eta": OwnRule(STANDARD, {"cutoff": "eta_cutoff"}, {"cutoff": (0, 1)}),
+    "epsilon": OwnRule(STANDARD, {"cutoff": "epsilon_cutoff"}, {"cutoff": (0, 1)}),
+    "top_n_sigma": OwnRule(rule_name("top_n_sigma", deviation="sample"), {"n": "top_nsigma"}),
+    "xtc": OwnRule(
+        rule_name("xtc", coin="below"),
+        {"threshold": "xtc_threshold", "probability": "xtc_probability"},
+        undefined=_TIES,
+    ),
+}
+"""The rules of the engine's operations."""
+
+_FUNCTIONS: Final = {
+    "tail_free": "tfs",
+    "eta": "eta_cutoff",
+    "epsilon": "epsilon_cutoff",
+    "top_n_sigma": "top_nsigma",
+}
+"""Operations that have another name in the engine."""
+
+_AT_MOST_1: Final = frozenset({"tfs", "xtc_probability", "xtc_threshold"})
+"""Parameters that are probabilities; all others may be any number that is not negative."""
+
+
+_MOST: Final = 3e38
+"""No parameter is larger, so none is infinite."""
+
+
+class AphroditeSession(SamplerSession):
+    """The operations with a selected rule."""
+
+    profiles: ClassVar = profiles_of(RULES)
+
+    def __init__(self, profile: str) -> None:
+        self.profile = profile
+        aphrodite()
+
+    def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
+        if op not in RULES:
+            return Unsupported(f"has no operation {op}")
+        params = unpack_parameters(request["params"])
+        given = RULES[op].parameters(op, self.profile, params, request)
+        uniforms = unpack(request.get("uniforms", {"f64": ""}))
+        if len(uniforms) != (op == "xtc") or not all(0 <= number < 1 for number in uniforms):
+            raise NotExpressibleError("takes one random number below 1 for its xtc, and no other")
+        if not all(
+            0 <= value <= (1 if name in _AT_MOST_1 else _MOST) for name, value in given.items()
+        ):
+            raise NotExpressibleError("does not check its parameters in its operations")
+        row = _row(op, params, request)
+        if not (row < inf).all() or not row.isfinite().any():
+            raise NotExpressibleError("does not check its row")
+        name = _FUNCTIONS.get(op, op)
+        left = _called(name, row, given, uniforms)
+        if "ties" in RULES[op].undefined:
+            check_ties(request, kept_in(left))
+        return Ok({"keep": kept_in(left)})
+
+
+def _row(op: str, params: Mapping[str, Any], request: Mapping[str, Any]) -> "torch.Tensor":
+    import torch
+
+    if "probs" in request:
+        row = logarithms(
+            request["probs"],
+            lambda row: torch.tensor(row).softmax(-1).tolist(),
+            lambda number: torch.tensor(number).item(),
+            clear=is_clear(op, params, request),
+        )
+    else:
+        row = row_in_32_bits(request)
+    return torch.tensor(row, dtype=torch.float32)
+
+
+def _called(
+    name: str, row: "torch.Tensor", given: Mapping[str, Any], uniforms: list[float]
+) -> "torch.Tensor":
+    """Return the row after an operation."""
+    import torch
+
+    about = SimpleNamespace(**{name: torch.tensor([value]) for name, value in given.items()})
+    function = getattr(getattr(aphrodite(), name), name)
+    with patch.object(torch, "rand_like", lambda _: torch.tensor(uniforms)):
+        found: torch.Tensor = function(row.unsqueeze(0).clone(), about)[0]
+    return found

@@ -1,0 +1,181 @@
+"""exllamav3's sampler as an engine: https://github.com/turboderp-org/exllamav3.
+
+Its modules that sample run out of the wheel (`from_wheels`), on the processor and without the fused
+kernel, which needs a GPU, as do the penalties, adaptive-p and the noise of draws.
+
+What it answers
+    The profile "exllamav3", and the rules that its steps follow: the bias, the temperature, min-p,
+    top-k and top-p, the chain, its distribution, and tokens where it is greedy. Filters take
+    probabilities.
+What it refuses
+    A parameter, with an `AssertionError`.
+What is unsupported
+    Whatever needs a GPU. Rows with ties where its sort decides, because the sort is not stable.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from math import inf, isfinite
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+from unittest.mock import patch
+
+from tokenref.answers import Answer, Ok, Unsupported
+from tokenref.engines.from_wheels import exllamav3
+from tokenref.engines.own_rules import (
+    NotExpressibleError,
+    OwnRule,
+    SamplerSession,
+    answer_in_order,
+    check_ties,
+    profiles_of,
+    row_in_32_bits,
+)
+from tokenref.engines.torch_draws import kept_in, to_floats
+from tokenref.questions.sampling import unpack_parameters
+from tokenref.rules import STANDARD, rule_name
+
+if TYPE_CHECKING:
+    import torch
+
+NAME: Final = "exllamav3"
+_TIES: Final = frozenset({"ties"})
+RULES: Final[Mapping[str, OwnRule]] = {
+    "logit_bias": OwnRule(STANDARD, {"biases": "logit_bias"}),
+    "temperature": OwnRule(STANDARD, {"temperature": "temperature"}, {"temperature": (0,)}),
+    "min_p": OwnRule(STANDARD, {"m": "min_p"}, undefined=_TIES),
+    "top_k": OwnRule(STANDARD, {"k": "top_k"}, {"k": (0, -1)}, _TIES),
+    "top_p": OwnRule(
+        rule_name("top_p", boundary="within", zero="best"), {"p": "top_p"}, undefined=_TIES
+    ),
+}
+"""The rules of the engine's steps."""
+
+_CLASSES: Final = {
+    "logit_bias": "SS_LogitBias",
+    "temperature": "SS_Temperature",
+    "min_p": "SS_MinP",
+    "top_k": "SS_TopK",
+    "top_p": "SS_TopP",
+}
+_FILTERS: Final = frozenset({"min_p", "top_k", "top_p"})
+
+
+class Extension:
+    """What the engine calls its extension, which runs on a GPU."""
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a function that cannot be called here."""
+
+        def raised(*_: object) -> None:
+            raise NotExpressibleError(f"has {name} on a GPU only")
+
+        return raised
+
+
+@patch.dict(os.environ, {"EXL3_FUSED_SAMPLER": "0"})
+def _engine() -> Any:
+    return exllamav3(_EXTENSION)
+
+
+_EXTENSION: Final = Extension()
+
+
+class Exllamav3Session(SamplerSession):
+    """The sampler with a selected profile."""
+
+    profiles: ClassVar = profiles_of(RULES) | {NAME}
+    refusing: ClassVar = (AssertionError,)
+
+    def __init__(self, profile: str) -> None:
+        self.profile = profile
+        _engine()
+
+    def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
+        if op == "sequence" and self.profile == NAME:
+            return answer_in_order(request, lambda each: self._answered("sample", each))
+        if op not in {"chain", "distribution", "sample"} | RULES.keys():
+            return Unsupported(f"has no operation {op} on a processor")
+        if request.get("state"):
+            raise NotExpressibleError("has adaptive-p on a GPU only")
+        given = unpack_parameters(request["params"])
+        row = _row(request, exact=op in _FILTERS or op in {"chain", "sample"})
+        if op not in RULES:
+            return Ok(_whole(op, row, given))
+        if self.profile != NAME:
+            given = RULES[op].parameters(op, self.profile, given, request)
+        elif len(given) != 1:
+            raise NotExpressibleError(f"only calls its {op} alone with one parameter")
+        state = _started(row, is_law="probs" in request)
+        step = getattr(_engine().custom, _CLASSES[op])(*given.values())
+        _run(state, [step.alt() or step])
+        if op in _FILTERS:
+            keep = kept_in(_left(state, log=True))
+            check_ties(request, keep)
+            return Ok({"keep": keep})
+        return Ok({"logits": to_floats(_left(state), "f32")})
+
+
+def _row(request: Mapping[str, Any], *, exact: bool) -> "torch.Tensor":
+    import torch
+
+    row = row_in_32_bits(request, exact=exact)
+    if not row or any(not isfinite(one) and one != -inf for one in row) or max(row) == -inf:
+        raise NotExpressibleError("does not check its row")
+    if "probs" in request and (min(row) < 0 or not any(row)):
+        raise NotExpressibleError("does not check its probabilities")
+    return torch.tensor(row, dtype=torch.float32)
+
+
+def _started(row: "torch.Tensor", *, is_law: bool = False) -> Any:
+    """Return the engine's state before the first step."""
+    custom = _engine().custom
+    state = custom.SamplingState(rand_u32=0, bsz=1, dim=len(row), in_logits=row.unsqueeze(0))
+    if is_law:
+        state.probs, state.state = row.unsqueeze(0).clone(), custom.SS.PROBS
+    return state
+
+
+def _run(state: Any, steps: Sequence[Any]) -> None:
+    for step in steps:
+        for before in step.prep(state.state) or ():
+            before().run(state)
+        step.run(state)
+
+
+def _left(state: Any, *, log: bool = False) -> "torch.Tensor":
+    """Return the logits or probabilities of a state, in the order of the vocabulary.
+
+    `log` means that probabilities become logarithms.
+    """
+    kind = state.state.name
+    if kind == "INIT":
+        row = state.in_logits
+    elif kind.startswith("LOGITS"):
+        row = state.logits
+    else:
+        row = state.probs.log() if log else state.probs
+    if kind.endswith("_S"):
+        row = row.clone().scatter_(-1, state.indices, row)
+    found: torch.Tensor = row[0]
+    return found
+
+
+def _whole(op: str, row: "torch.Tensor", params: Mapping[str, Any]) -> dict[str, Any]:
+    engine, state = _engine(), _started(row)
+    *steps, last = engine.presets.ComboSampler(**params).steps
+    for step in steps:
+        step.run(state)
+    is_greedy = isinstance(last, engine.custom.SS_Argmax)
+    if op == "chain":
+        return {"keep": kept_in(_left(state, log=True))}
+    if is_greedy:
+        last.run(state)
+        token = int(state.sample)
+        law = row.new_zeros(len(row))
+        law[token] = 1
+    elif op == "sample" or not isinstance(last, engine.custom.SS_Sample):
+        raise NotExpressibleError("draws on a GPU only")
+    else:
+        engine.custom.SS_Normalize().run(state)
+        law = _left(state)
+    return {"token": token} if op == "sample" else {"probs": to_floats(law, "f32")}
