@@ -17,7 +17,7 @@ from bpe_ref.cutting import growing, splitting
 from bpe_ref.cutting.counting import TextIntervalCounter, count_till_limit, safe_cuts
 from bpe_ref.cutting.growing import AppendCounter, PrependCounter
 from bpe_ref.cutting.long_pieces import kind_of
-from bpe_ref.cutting.longest import MOST_DECOMPOSED
+from bpe_ref.cutting.fewest import MOST_DECOMPOSED
 from bpe_ref.cutting.safe_cuts import TextCounter, counter_of
 from bpe_ref.cutting.splitting import chunks, split_at
 from bpe_ref.models.bpe import BPE
@@ -407,7 +407,6 @@ def test_the_census_of_files(kind: str) -> None:
     counter, text = counter_for(kind), "To be, or not to be: that is one question. " * 3
     assert (len(list(safe_cuts(counter, text))) > 20) == (kind not in UNKNOWN)
     assert (counter.longest is None) == (kind in UNBOUNDED)
-    assert (counter.window is not None) == (kind in WITH_WINDOW)
 
 
 def test_with_dropout_no_place_is_safe() -> None:

@@ -17,15 +17,11 @@ Representation
 """
 
 from dataclasses import dataclass
-from typing import Final
 
 from bpe_ref.cutting.counting import checked_counter
-from bpe_ref.cutting.long_pieces import REACH, PieceCounter
+from bpe_ref.cutting.long_pieces import LONG, REACH, PieceCounter
 from bpe_ref.cutting.safe_cuts import TextCounter
 from bpe_ref.parameters import check_character, check_index, check_text
-
-LONG: Final = 64
-"""Pieces of so many characters grow in place; shorter ones are counted anew as fast."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +51,9 @@ class _Growth:
 
     forwards: bool
 
-    def __init__(self, counter: TextCounter, *, after: str = "", added: int = 0) -> None:
+    def __init__(self, counter: TextCounter, *, added: int = 0) -> None:
         self.counter = checked_counter(counter)
         self.added = added
-        self.after = after
         self.characters: list[str] = []
         self.states = [_State()]
         self.growing: PieceCounter | None = None
@@ -136,17 +131,13 @@ class _Growth:
         left, right = self.characters[place], self.characters[place - 1]
         if self.forwards or self.counter.counts_alone(left, right):
             return self.states[place].count
-        return self.count_behind(place, left)
-
-    def count_behind(self, place: int, left: str) -> int:
-        """Return the number of tokens from a place on, with a safe cut behind `left` there."""
         last = self.states[place]
         return last.beyond + self.counter.count_after(left, self._text_from(last.cut, place))
 
     def _left_of(self, cut: int) -> str:
         """Return the character before a safe cut; "" before a settled place, see `settled`."""
         if not cut:
-            return self.after
+            return ""
         left, right = self.characters[cut - 1 : cut + 1]
         return left if self.counter.is_safe_cut(left, right) else ""
 
@@ -195,7 +186,6 @@ class AppendCounter(_Growth):
 
     Args:
         counter: counts texts; see `safe_cuts.counter_of`.
-        after: the character before a safe cut at which the text begins, if it begins at one.
         added: the number of tokens that a template adds.
 
     >>> from bpe_ref import tokenizer_of, vocabulary_by_concatenation
@@ -228,7 +218,3 @@ class PrependCounter(_Growth):
     """
 
     forwards = False
-
-    def count_after(self, left: str) -> int:
-        """Return the number of tokens that the text adds behind `left` and a safe cut."""
-        return self.count_behind(len(self), left)

@@ -38,10 +38,10 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from bpe_ref.added_tokens import AddedVocabulary, Treatment
-from bpe_ref.components import Model, Normalizer, PreTokenizer, steps_of
+from bpe_ref.components import Draw, Model, Normalizer, PreTokenizer, steps_of
 from bpe_ref.given_text import any_surrogate, without_surrogates
 from bpe_ref.growing.encoders import AppendEncoder, PrependEncoder
 from bpe_ref.models.bpe import BPE
@@ -57,10 +57,15 @@ from bpe_ref.pre_tokenizers.pattern import Pattern
 from bpe_ref.pre_tokenizers.split_by_pattern import Split
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_pair
 from bpe_ref.vocabulary.byte_alphabet import BYTE_OF_LETTER, from_letters, to_letters
+from bpe_ref.vocabulary.merges import TokenId
 
 REACH: Final = 4
 """So many characters of one run tell that the next one belongs to it."""
 
+LONG: Final = 64
+"""Pieces of so many letters are counted byte by byte; shorter ones are counted anew as fast."""
+
+_MOST_KEPT: Final = 4
 _FIRST_MARK: Final = "\u0300"
 
 _GPT2: Final = ("luo", "n", "mpqs", "br")
@@ -284,6 +289,51 @@ def _longest_token(vocabulary: Vocabulary) -> int:
     return max(map(len, vocabulary.tokens.values()), default=0)
 
 
+class CountingModel:
+    """A model that returns as many ids as another one, and remembers the long pieces it counted.
+
+    If a piece is a beginning of one of the last ones (an end, unless `forwards`), or one of them
+    with more behind it (before it), only what is new is encoded. So texts that begin alike (end
+    alike) are counted in little more time than it takes to cut them into pieces.
+    """
+
+    def __init__(self, model: Model, merging: "Merging", *, forwards: bool) -> None:
+        """Take the model, and what is known about it."""
+        self.model = model
+        self._merging, self._forwards = merging, forwards
+        self._kept: list[tuple[bytes, AppendEncoder | PrependEncoder]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the model has."""
+        return getattr(self.model, name)
+
+    def ids(self, piece: str, draw: Draw | None = None) -> Sequence[TokenId]:
+        """Return the ids of a short piece, or as many zeros as a long one has ids."""
+        if len(piece) < LONG:
+            return self.model.ids(piece, draw)
+        content = piece.encode() if isinstance(self.model, ByteBPE) else from_letters(piece)
+        if self._merging.whole_piece and content.decode("latin-1") in self._merging.vocabulary.ids:
+            return [0]
+        return [0] * self._count(content)
+
+    def _count(self, content: bytes) -> int:
+        begins = bytes.startswith if self._forwards else bytes.endswith
+        for kept, encoder in self._kept:
+            if begins(kept, content):
+                return encoder.count_of(len(content))
+        found = (one for one in self._kept if begins(content, one[0]))
+        kept, encoder = next(found, (b"", None))
+        if encoder is None:
+            vocabulary = self._merging.vocabulary
+            encoder = (AppendEncoder if self._forwards else PrependEncoder)(vocabulary)
+        encoder.truncate(len(kept))
+        new = content[len(kept) :] if self._forwards else content[: len(content) - len(kept)]
+        encoder.extend(new)
+        others = [one for one in self._kept if one[1] is not encoder]
+        self._kept = [(content, encoder), *others[: _MOST_KEPT - 1]]
+        return encoder.token_count
+
+
 class Components(Protocol):
     """The components of a tokenizer."""
 
@@ -309,6 +359,7 @@ def long_pieces_of(
     treatment: Treatment,
     count: Callable[[str], int],
     spans: Callable[[str], Sequence[tuple[int, int]]],
+    merging: "Merging | None",
 ) -> LongPieces | None:
     """Return what is known about long pieces; None if nothing is.
 
@@ -327,10 +378,8 @@ def long_pieces_of(
     if cutting is None:
         return None
     rule, cut_text = cutting
-    bytes_of_model = _bytes_of(tokenizer.model)
-    if bytes_of_model is None:
+    if merging is None:
         return None
-    vocabulary, whole_piece = bytes_of_model
     specials = frozenset(tokenizer.added.ids) - treatment.ordinary
     of_bytes = isinstance(tokenizer.model, ByteBPE)
 
@@ -340,9 +389,7 @@ def long_pieces_of(
     def count_piece(piece: str) -> int:
         return len(tokenizer.model.ids(piece if of_bytes else to_letters(piece.encode())))
 
-    return LongPieces(
-        count, spans, specials, cut, count_piece, rule, normalized, vocabulary, whole_piece
-    )
+    return LongPieces(count, spans, specials, cut, count_piece, rule, normalized, *merging)
 
 
 def _uncut(text: str) -> list[str]:
@@ -375,13 +422,18 @@ def _cutting(
     return None if rule is None else (rule, cut)
 
 
-def _bytes_of(model: Model) -> tuple[Vocabulary, bool] | None:
-    """Return what merges the bytes of a piece, and whether a piece that is a token is taken whole.
+class Merging(NamedTuple):
+    """How a model merges the bytes of a piece."""
 
-    None if not every byte is a symbol by itself.
-    """
+    vocabulary: Vocabulary
+    whole_piece: bool
+    """Whether a piece that is a token is taken whole."""
+
+
+def merging_of(model: Model) -> Merging | None:
+    """Return how a model merges bytes; None if not every byte is a symbol by itself."""
     if isinstance(model, ByteBPE):
-        return model.vocabulary, model.whole_piece
+        return Merging(model.vocabulary, model.whole_piece)
     if not isinstance(model, BPE) or model.drops_merges:
         return None
     if model.continuing_subword_prefix or model.end_of_word_suffix:
@@ -399,4 +451,4 @@ def _bytes_of(model: Model) -> tuple[Vocabulary, bool] | None:
         return None
     ids = {from_letters(token): model.vocab[token] for token in used if token}
     text = TextRules(whole_piece=model.ignore_merges)
-    return vocabulary_by_pair(ids, merges, text=text), model.ignore_merges
+    return Merging(vocabulary_by_pair(ids, merges, text=text), model.ignore_merges)
