@@ -13,11 +13,14 @@ Definition
     be counted: where no path of n strings ends, none of more letters does.
 
 Why a token is a part of the spelling
-    The model gives at least one token for each character, and drops none (`_strings_of_model`). The
-    pre-tokenizer removes nothing (`_keeps_all`). A special token is spelled like any other text.
+    The model gives at least one token for each character, and drops none (`_strings_of_model`).
+    Normalizer and pre-tokenizer change each character by itself, or keep it (`_change_of`,
+    `_keeps_all`). Some remove characters. What is surely removed is not in the spelling, and where
+    that is not sure all places count (`_removing`). A special token is spelled like any other text.
     What is put in front of a text or of a piece is not in the spelling; so every string that begins
-    with it is also an edge without it. An added token that takes the white space beside it stands
-    for more than its string, so that nothing is known.
+    with it is also an edge without it. So is one without the prefix or suffix that the model puts
+    on the symbols of a word. An added token that takes the white space beside it stands for more
+    than its string, so all places count if one is there.
 
 Normalization forms
     Forms are closed under substrings: where a text is in the form already, so is each part, and its
@@ -28,10 +31,11 @@ Normalization forms
     been found before normalization joined its end with what is behind it, and all places count.
 
 Longest
-    A token stands for no more characters than its string has. Normalizing must not make text
-    shorter. What is put in front, and replaced by as much or more, makes none shorter. NFC and NFKC
-    join: but the text has no more characters than its full decomposition, which is also that of its
-    composed form, and no character decomposes canonically into more than `MOST_DECOMPOSED`.
+    A token stands for no more characters than its string has. Nothing may be removed, and
+    normalizing must not make text shorter. What is put in front, and replaced by as much or more,
+    makes none shorter. NFC and NFKC join: but the text has no more characters than its full
+    decomposition, which is also that of its composed form, and no character decomposes canonically
+    into more than `MOST_DECOMPOSED`.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -71,6 +75,10 @@ _FIRST_SIZE: Final = 4  # characters a token that are looked at first
 Change = Callable[[str], str]
 
 
+class _UnclearError(Exception):
+    """What becomes of a character depends on others."""
+
+
 class Fewest:
     """The least number of tokens of the parts of texts.
 
@@ -82,17 +90,20 @@ class Fewest:
     def __init__(
         self,
         strings: Collection[str],
-        longest: int,
+        longest: int | None,
         forms: Sequence[Change] = (),
         changes: Sequence[Change] = (),
         prefixes: Sequence[str] = (),
+        *,
+        takes_spaces: bool = False,
     ) -> None:
         """Take the strings of tokens, `longest`, and what makes the spelling.
 
         These are normalization forms, what changes each character, and what may be put in front.
+        `takes_spaces` is whether an added token may stand for more than its string.
         """
         self.longest = longest
-        self._strings = strings
+        self._strings, self._takes_spaces = strings, takes_spaces
         self._forms, self._changes, self._prefixes = forms, changes, prefixes
         self._units: dict[str, str] = {}
 
@@ -115,7 +126,7 @@ class Fewest:
         self, text: str, start: int, stop: int, tokens: int, *, has_added: bool = False
     ) -> Iterable[int]:
         """Return the places behind `start`, up to which there may be so few tokens; last first."""
-        size = _FIRST_SIZE * tokens + self.longest
+        size = _FIRST_SIZE * tokens + self._width
         while True:
             end = min(stop, start + size)
             spelled = self._spelled(text[start:end], has_added=has_added)
@@ -140,7 +151,7 @@ class Fewest:
         self, text: str, start: int, stop: int, tokens: int, *, has_added: bool = False
     ) -> Iterable[int]:
         """Return the places from `start` on, from which there may be so few; the first first."""
-        size = _FIRST_SIZE * tokens + self.longest
+        size = _FIRST_SIZE * tokens + self._width
         while True:
             begin = max(start, stop - size)
             spelled = self._spelled(text[begin:stop], has_added=has_added)
@@ -212,13 +223,19 @@ class Fewest:
 
         None if all places count.
         """
-        if self._searcher is None:
+        is_kept = all(form(text) == text for form in self._forms)
+        if self._searcher is None or (has_added and (self._takes_spaces or not is_kept)):
             return None
-        if all(form(text) == text for form in self._forms):
-            written = list(map(self._written, text))
-            return "".join(written), [0, *accumulate(map(len, written))]
-        if has_added:
+        try:
+            return self._written_apart(text) if is_kept else self._written_by_units(text)
+        except _UnclearError:
             return None
+
+    def _written_apart(self, text: str) -> tuple[str, list[int]]:
+        written = list(map(self._written, text))
+        return "".join(written), [0, *accumulate(map(len, written))]
+
+    def _written_by_units(self, text: str) -> tuple[str, list[int]]:
         places = [at for at in range(1, len(text)) if begins_anew(text[at])]
         at = [-1] * (len(text) + 1)
         letters: list[str] = []
@@ -256,16 +273,22 @@ def fewest_of(tokenizer: Components) -> Fewest | None:
     steps = [*steps_of(tokenizer.normalizer), *steps_of(tokenizer.pre_tokenizer)]
     added, model = tokenizer.added, tokenizer.model
     strings = _strings_of_model(model, of_bytes=any(isinstance(step, ByteLevel) for step in steps))
-    takes_spaces = any(token.lstrip or token.rstrip for token in added.tokens.values())
-    if strings is None or takes_spaces or not all(map(_keeps_all, steps)):
+    takers = [token for token in added.tokens.values() if token.lstrip or token.rstrip]
+    if strings is None or any(token.single_word for token in takers):
         return None
     forms = [step.normalize_text for step in steps if isinstance(step, _FORMS)]
     if forms and not all(isinstance(step, _FORMS) for step in steps[: len(forms)]):
         return None
     changes: list[Change] = []
     prefixes: list[str] = []
-    for step in steps:
+    keeps_all = True
+    for at, step in enumerate(steps):
         prefix, change = _prefix_of(step), _change_of(step)
+        if change is None and not _keeps_all(step):
+            keeps_all = False
+            change = _removing(step, steps[at + 1 :])
+            if change is None:
+                return None
         if change is not None:
             changes.append(change)
             prefixes = list(map(change, prefixes))
@@ -277,9 +300,16 @@ def fewest_of(tokenizer: Components) -> Fewest | None:
     frozen = getattr(model, "user_defined", None)
     spelled = contents | (frozen.pieces if frozen else set())
     for change in (*forms, *changes):
-        spelled |= set(map(change, spelled))
+        spelled |= {_written_if_clear(change, text) for text in spelled}
     factor: int = MOST_DECOMPOSED ** len(forms)
-    return Fewest(strings | spelled, max(1, factor * longest), forms, changes, prefixes[::-1])
+    return Fewest(
+        strings | spelled,
+        max(1, factor * longest) if keeps_all and not takers else None,
+        forms,
+        changes,
+        prefixes[::-1],
+        takes_spaces=bool(takers),
+    )
 
 
 def _strings_of_model(model: Model, *, of_bytes: bool) -> set[str] | None:
@@ -292,21 +322,19 @@ def _strings_of_model(model: Model, *, of_bytes: bool) -> set[str] | None:
         return set(model.vocab) if model.gives_a_token else None
     if not isinstance(model, BPE) or model.drops_merges:
         return None
-    if model.continuing_subword_prefix or model.end_of_word_suffix:
+    prefix, suffix = model.continuing_subword_prefix or "", model.end_of_word_suffix or ""
+    spells_bytes = of_bytes and model.spells_bytes and model.spells_alike
+    if not spells_bytes and not model.gives_a_token:
         return None
-    spells_bytes = of_bytes and model.spells_bytes
-    return set(model.vocab) if spells_bytes or model.gives_a_token else None
+    bare = {token.removeprefix(prefix).removesuffix(suffix) for token in model.vocab}
+    return bare | {token.removesuffix(suffix) for token in model.vocab} | set(model.vocab)
 
 
 def _keeps_all(step: object) -> bool:
-    """Return whether a component drops nothing, and changes each character by itself, or forms."""
-    if isinstance(step, Replace):
-        return isinstance(step.pattern, Literal) and len(step.pattern.text) == 1 <= len(
-            step.content
-        )
-    if isinstance(step, SentencePieceNormalizer):
-        rules = step.rules
-        return not (rules.charsmap or rules.remove_extra_whitespaces or rules.space_behind)
+    """Return whether a component drops nothing, and leaves each character as it is, or in a form.
+
+    Not if `_change_of` knows how it changes them.
+    """
     if isinstance(step, Pattern):
         source = step.in_oniguruma
     elif isinstance(step, Split) and step.behavior == "Removed":
@@ -314,11 +342,49 @@ def _keeps_all(step: object) -> bool:
     elif isinstance(step, Punctuation):
         return step.behavior != "Removed"
     else:
-        return isinstance(
-            step, _FORMS | Lowercase | Prepend | Split | ByteLevel | Metaspace | Digits
-        )
+        return isinstance(step, _FORMS | Prepend | Split | Digits)
     borders = None if source is None else borders_of(source)
     return borders is not None and borders.covers_all
+
+
+def _removing(step: object, later: Sequence[object]) -> Change | None:
+    """Return how a component writes a character that removes some, if that is known.
+
+    It removes what its pattern never matches; or, if it puts a text that others remove in the place
+    of matches, what its pattern always matches. Raises `_UnclearError` for other characters.
+    """
+    match step:
+        case Split(Regex(source), "Removed", invert=True):
+            removes_matches = False
+        case Replace(Regex(source), content):
+            for other in later:
+                change = _change_of(other) or (None if _keeps_all(other) else _removing(other, ()))
+                content = content if change is None else _written_if_clear(change, content)
+            if content:
+                return None
+            removes_matches = True
+        case _:
+            return None
+    borders = borders_of(source)
+    if borders is None:
+        return None
+
+    def one(character: str) -> str:
+        if borders.always_matches(character):
+            return "" if removes_matches else character
+        if borders.may_match(character):
+            raise _UnclearError
+        return character if removes_matches else ""
+
+    return lambda text: "".join(map(one, text))
+
+
+def _written_if_clear(change: Change, text: str) -> str:
+    """Return the changed text, or the text itself if it is not clear what it becomes."""
+    try:
+        return change(text)
+    except _UnclearError:
+        return text
 
 
 def _prefix_of(step: object) -> str:
@@ -340,10 +406,13 @@ def _change_of(step: object) -> Change | None:
     match step:
         case Lowercase():
             return step.normalize_text
-        case Replace(Literal(pattern), content):
+        case Replace(Literal(pattern), content) if len(pattern) == 1 <= len(content):
             return lambda text: text.replace(pattern, content)
-        case SentencePieceNormalizer(rules) if rules.escape_whitespaces:
-            return lambda text: text.replace(" ", SPACE_SYMBOL)
+        case SentencePieceNormalizer(rules) if not (
+            rules.charsmap or rules.remove_extra_whitespaces or rules.space_behind
+        ):
+            space = SPACE_SYMBOL if rules.escape_whitespaces else " "
+            return lambda text: text.replace(" ", space)
         case Metaspace():
             return lambda text: text.replace(" ", step.replacement)
         case ByteLevel():

@@ -25,12 +25,14 @@ Why it may stop before the end of the text
     Let `place` be a safe cut (see `safe_cuts`) whose first characters have more than n tokens.
     Counts add up there, and none is negative: so every longer beginning has more than n tokens as
     well. And the last safe cut `base` before it qualifies, if it has at most n, so only the places
-    from there to `place` are tried. Where no token stands for more than `longest` characters and c
-    tokens are before `base`, a beginning of more than `base + (n - c) * longest` characters has
-    more than n tokens. Without safe cuts and without such a bound every place is tried.
+    from there to `place` are tried, the last one first.
 
-    Where a `window` is known (see `longest`), a few places are enough however long the word is: any
-    place that fits, found by halving, and the places after it until `window` in a row do not fit.
+    In a long stretch between two safe cuts, `fewest` tells the places up to which a beginning may
+    have so few tokens at all. These are few more than the right one, however long the stretch is.
+    Each is counted, but what it has in common with those tried before is not encoded again
+    (`CountingModel`). Where nothing is known of the fewest tokens, every place is tried.
+
+    The starts of the next chunk are found likewise, from the end of this one to the front.
 """
 
 from bisect import bisect_left, bisect_right
