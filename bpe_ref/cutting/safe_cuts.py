@@ -46,9 +46,9 @@ Added tokens
 Files of which nothing is known
     A normalizer may strip or replace anything anywhere, a model may be of any kind, and merges may
     be left out at random. Then there is no safe cut, and every count encodes its text from the
-    start. If no token stands for more than `longest` characters, a chunk of n tokens takes at most
-    n * longest + 1 counts of texts of at most as many characters; else the bound is the length of
-    the text.
+    start. If it is known how few tokens a text may have (`fewest`), and none stands for more than
+    `longest` characters, a chunk of n tokens takes at most n * longest + 1 counts of texts of at
+    most as many characters; else the bound is the length of the text.
 """
 
 from collections.abc import Callable, Mapping, Sequence
