@@ -101,7 +101,7 @@ def as_sentencepiece(model: BPE) -> Tokenizer:
     pieces += [
         Piece(token, -float(id_)) for token, id_ in model.vocab.items() if token not in known
     ]
-    rules = NormalizationRules()
+    rules = NormalizationRules(remove_extra_whitespaces=False)  # as models of type BPE have it
     spelled = SentencePieceModel(pieces, rules, byte_fallback=True)
     return Tokenizer(spelled, SentencePieceNormalizer(rules, spelled.user_defined))
 
