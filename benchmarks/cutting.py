@@ -5,16 +5,19 @@
 FOLDER has `gpt2.tokenizer.json.gz` and `mistral01.tokenizer.json.gz`, by default
 `../shared/tokenizers`. The other kinds are made of their tokens: with the pre-tokenizer of
 DeepSeek, with NFKC, with the normalizer, pattern and end-of-word suffix of CLIP, and as a
-SentencePiece model. The text is prose. Each number is the processor time of one call. A first call
-builds the tables and is not measured. The growth is the ratio of the last two numbers; if it
-is much more than 4, the time is not linear.
+SentencePiece model. In the first table the text is prose, in the second one it is one long piece:
+`chunks` of random letters, of Chinese characters without punctuation, and so on. Each number is the
+processor time of one call. A first call builds the tables and is not measured. The growth is the
+ratio of the last two numbers; if it is much more than 4, the time is not linear.
 """
 
 import gzip
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
+from random import Random
 from time import process_time
 from types import MappingProxyType
 from typing import Final
@@ -51,6 +54,21 @@ CLIP: Final = (
     r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d"
     r"|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
 )
+PIECES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "letters": "abcdefghijklmnopqrstuvwxyz",
+        "base64": "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
+        "Chinese": "".join(map(chr, range(0x4E00, 0x9FA0))),
+        "digits": "0123456789",
+        "emoji": "".join(map(chr, range(0x1F600, 0x1F640))),
+        "marks": "e\u0301",
+        "a": "a",
+        "spaces": " ",
+        "line ends": "\n",
+    }
+)
+"""What the long pieces consist of, at random; but `marks` repeats as it is."""
+
 CALLS: Final[Mapping[str, Callable[[Tokenizer, str], object]]] = MappingProxyType(
     {
         "chunks": lambda tokenizer, text: tokenizer.chunks(text, MOST, OVERLAP),
@@ -83,7 +101,7 @@ def as_sentencepiece(model: BPE) -> Tokenizer:
     pieces += [
         Piece(token, -float(id_)) for token, id_ in model.vocab.items() if token not in known
     ]
-    rules = NormalizationRules()
+    rules = NormalizationRules(remove_extra_whitespaces=False)  # as models of type BPE have it
     spelled = SentencePieceModel(pieces, rules, byte_fallback=True)
     return Tokenizer(spelled, SentencePieceNormalizer(rules, spelled.user_defined))
 
@@ -113,27 +131,51 @@ def kinds(folder: Path) -> dict[str, Tokenizer]:
     }
 
 
-def seconds_of(call: Callable[[Tokenizer, str], object], tokenizer: Tokenizer, text: str) -> float:
+def seconds_of(call: Callable[[str], object], text: str) -> float:
     """Return the processor time of a call."""
     start = process_time()
-    call(tokenizer, text)
+    call(text)
     return process_time() - start
 
 
+def long_piece(name: str) -> str:
+    """Return a text that is one long piece for many patterns.
+
+    >>> long_piece("a")[:3], len(long_piece("marks"))
+    ('aaa', 64000)
+    """
+    part = PIECES[name]
+    if name == "marks":
+        return part * (SIZES[-1] // len(part))
+    return "".join(Random(5).choices(part, k=SIZES[-1]))
+
+
+def row(kind: str, name: str, call: Callable[[str], object], text: str) -> str:
+    """Return a row of a table: the times of a call, and how they grow."""
+    call(text[: SIZES[0]])
+    times = [seconds_of(call, text[:size]) for size in SIZES]
+    shown = " | ".join(f"{seconds:.2f}" for seconds in times)
+    return f"| {kind} | {name} | {shown} | {times[-1] / times[-2]:.1f} |\n"
+
+
 def main() -> None:
-    """Print a table in Markdown."""
+    """Print two tables in Markdown."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else SHARED
-    text = english_prose(SIZES[-1])
+    prose = english_prose(SIZES[-1])
     head = " | ".join(f"{size:,}" for size in SIZES)
-    sys.stdout.write(f"| file | call | {head} | growth |\n|---|---|{'---|' * (len(SIZES) + 1)}\n")
-    for kind, tokenizer in kinds(folder).items():
-        for name, call in CALLS.items():
-            call(tokenizer, text[: SIZES[0]])
-            times = [seconds_of(call, tokenizer, text[:size]) for size in SIZES]
-            growth = times[-1] / times[-2]
-            shown = " | ".join(f"{seconds:.2f}" for seconds in times)
-            sys.stdout.write(f"| {kind} | `{name}` | {shown} | {growth:.1f} |\n")
-            sys.stdout.flush()
+    known = kinds(folder)
+    for what in ("call", "text"):
+        sys.stdout.write(
+            f"| file | {what} | {head} | growth |\n|---|---|{'---|' * (len(SIZES) + 1)}\n"
+        )
+        for kind, tokenizer in known.items():
+            for name in CALLS if what == "call" else PIECES:
+                call = CALLS[name if what == "call" else "chunks"]
+                text = prose if what == "call" else long_piece(name)
+                shown = f"`{name}`" if what == "call" else name
+                sys.stdout.write(row(kind, shown, partial(call, tokenizer), text))
+                sys.stdout.flush()
+        sys.stdout.write("\n")
 
 
 if __name__ == "__main__":

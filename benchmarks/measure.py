@@ -41,7 +41,7 @@ from bpe_ref import (
     vocabulary_of,
 )
 from bpe_ref.cutting.counting import TextIntervalCounter
-from bpe_ref.cutting.growing import AppendCounter, PrependCounter
+from bpe_ref.cutting.growing import AppendCounter
 from bpe_ref.cutting.safe_cuts import TextCounter, counter_of
 from bpe_ref.cutting.splitting import chunks
 from bpe_ref.formats.byte_level_json import dump_byte_level_json
@@ -356,7 +356,6 @@ GROWING: Final[Mapping[str, Callable[[Vocabulary, str], object]]] = MappingProxy
         "interval counting, preparation": lambda known, text: IntervalCounter(known, text.encode()),
         "counting without a list": lambda known, text: count(known, text.encode()),
         "appending characters": lambda known, text: AppendCounter(_counter(known)).extend(text),
-        "prepending characters": lambda known, text: PrependCounter(_counter(known)).extend(text),
         "interval counting, characters": lambda known, text: TextIntervalCounter(
             _counter(known), text
         ),

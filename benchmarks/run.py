@@ -47,7 +47,6 @@ _GROWING: Final = (
     "interval counting, preparation",
     "counting without a list",
     "appending characters",
-    "prepending characters",
     "interval counting, characters",
     "chunks of 50 tokens",
     "chunks of 50 tokens, overlap 5",

@@ -376,9 +376,9 @@ class Tokenizer(WithoutTables):
 
         For nearly all files this takes time in proportion to the text, because the counts of two
         parts add up wherever no token, whatever else the text contains, can reach from one into
-        the other: at nearly every word. Only the text behind the last such place is counted again
-        with every character. `cutting.safe_cuts` says which places these are, and for which files
-        none are known, so that the time is quadratic.
+        the other: at nearly every word. `cutting.safe_cuts` says which places these are, and
+        `cutting.fewest` where a chunk may end between them. For files of which neither is known,
+        the time is quadratic.
 
         >>> from bpe_ref import load
         >>> [tuple(chunk) for chunk in load("tiny").chunks("to be or not to be", 3)]

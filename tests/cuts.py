@@ -1,5 +1,6 @@
 """Cuts and chunks by their definition: every place is tried, and counted from scratch."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from bpe_ref.cutting.safe_cuts import TextCounter
@@ -50,13 +51,23 @@ def chunks_by_definition(
 
 
 class Watched:
-    """A counter, and how many characters it was asked to count."""
+    """A counter; how many characters it was asked to count, and how often with a memory."""
 
     def __init__(self, counter: TextCounter) -> None:
-        self.counted = 0
-        self._count = counter.count
-        self.counter = replace(counter, count=self._watched)
+        self.counted = self.remembered = 0
+        self._original = counter
+        self.counter = replace(counter, count=self._watched, remembering=self._remembering)
 
     def _watched(self, text: str) -> int:
         self.counted += len(text)
-        return self._count(text)
+        return self._original.count(text)
+
+    def _remembering(self, forwards: bool) -> Callable[[str], int] | None:
+        count = self._original.remembering(forwards)
+
+        def watched(text: str) -> int:
+            assert count is not None
+            self.remembered += 1
+            return count(text)
+
+        return None if count is None else watched

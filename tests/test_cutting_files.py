@@ -13,18 +13,19 @@ from hypothesis import strategies as st
 from authoring.tokenizer_files.charsmaps import compile_charsmap
 from bpe_ref import ParameterError
 from bpe_ref.added_tokens import AddedToken, AddedTokens, Recognised
-from bpe_ref.cutting import growing, splitting
+from bpe_ref.cutting import fewest, growing, long_pieces, splitting
 from bpe_ref.cutting.counting import TextIntervalCounter, count_till_limit, safe_cuts
-from bpe_ref.cutting.growing import AppendCounter, PrependCounter
+from bpe_ref.cutting.fewest import MOST_DECOMPOSED
+from bpe_ref.cutting.growing import AppendCounter
 from bpe_ref.cutting.long_pieces import kind_of
-from bpe_ref.cutting.longest import MOST_DECOMPOSED
 from bpe_ref.cutting.safe_cuts import TextCounter, counter_of
 from bpe_ref.cutting.splitting import chunks, split_at
+from bpe_ref.growing.encoders import AppendEncoder, PrependEncoder
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.sentencepiece import BYTE_PIECES, Piece, SentencePieceModel
 from bpe_ref.models.unigram import Unigram
 from bpe_ref.normalizers.charsmap import Charsmap
-from bpe_ref.normalizers.normalization_forms import NFC, NFD, NFKC
+from bpe_ref.normalizers.normalization_forms import NFC, NFD, NFKC, begins_anew
 from bpe_ref.normalizers.replacing import Prepend, Replace
 from bpe_ref.normalizers.rewriting import ByteLevel as ByteLevelNormalizer
 from bpe_ref.normalizers.rewriting import Lowercase
@@ -354,7 +355,7 @@ FILES = {**BY_PIECES, **BY_LETTERS, **OTHERS, **UNKNOWN}
 KNOWN = [*BY_PIECES, *BY_LETTERS, *OTHERS]
 UNBOUNDED = {
     *("gpt2, letters missing", "roberta", "o200k", "bytes, whole", "metaspace that splits"),
-    *("llama2, no bytes", "letters", "stripping, letters", "pieces removed", "suffix", "clip"),
+    *("llama2, no bytes", "letters", "stripping, letters", "pieces removed", "clip"),
     *("bytes normalized", "sentencepiece", "sentencepiece, bytes", "sentencepiece, no prefix"),
     *("sentencepiece, map", "accents", "nfd, stripped", "unigram, unknown"),
 }
@@ -381,11 +382,9 @@ def counted_from_scratch(kind: str) -> TextCounter:
     return TextCounter(count, counter_for(kind).spans)
 
 
-WITH_WINDOW = (
-    *("mistral", "metaspace", "metaspace, some normalized", "llama2", "llama2, normalized tokens"),
-    *("llama2, some bytes", "gemma", "sentencepiece, all spaces"),
-)
-"""Files whose long words need not be counted at every place."""
+SPELLED_UNBOUNDED = {"roberta", "o200k", "bytes, whole", "stripping, letters", "clip"}
+SPELLED = [kind for kind in FILES if kind not in UNBOUNDED or kind in SPELLED_UNBOUNDED]
+"""Kinds of which it is known how few tokens a text may have."""
 
 texts = text_of(
     *SPECIALS, "<m>", "<n>", " ", "▁", "_", "aaaaaa", "1" * 9, DEAD, "\ud83d\ude00", "\ud83d", "lL"
@@ -395,7 +394,8 @@ texts = text_of(
 @pytest.fixture
 def short_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let pieces of five characters count as long, so that short texts have some."""
-    monkeypatch.setattr(growing, "LONG", 5)
+    for module in (growing, long_pieces):
+        monkeypatch.setattr(module, "LONG", 5)
     monkeypatch.setattr(splitting, "WORD", 5)
 
 
@@ -407,7 +407,7 @@ def test_the_census_of_files(kind: str) -> None:
     counter, text = counter_for(kind), "To be, or not to be: that is one question. " * 3
     assert (len(list(safe_cuts(counter, text))) > 20) == (kind not in UNKNOWN)
     assert (counter.longest is None) == (kind in UNBOUNDED)
-    assert (counter.window is not None) == (kind in WITH_WINDOW)
+    assert (counter.fewest is not None) == (kind in SPELLED)
 
 
 def test_with_dropout_no_place_is_safe() -> None:
@@ -465,14 +465,11 @@ def test_counts_add_up_in_every_short_text(kind: str) -> None:
 @pytest.mark.usefixtures("short_is_long")
 @given(text=texts)
 @drawn(25)
-def test_every_beginning_and_end_counts_as_if_encoded_alone(kind: str, text: str) -> None:
-    counter, scratch = counter_for(kind), counted_from_scratch(kind)
-    forwards, backwards = AppendCounter(counter), PrependCounter(counter)
+def test_every_beginning_counts_as_if_encoded_alone(kind: str, text: str) -> None:
+    scratch, grown = counted_from_scratch(kind), AppendCounter(counter_for(kind))
     for place in range(len(text)):
-        forwards.push(text[place])
-        assert forwards.count == scratch.count(text[: place + 1])
-        backwards.push(text[-1 - place])
-        assert backwards.count == scratch.count(text[len(text) - 1 - place :])
+        grown.push(text[place])
+        assert grown.count == scratch.count(text[: place + 1])
 
 
 @pytest.mark.parametrize("kind", BY_PIECES)
@@ -486,12 +483,10 @@ def test_every_beginning_and_end_counts_as_if_encoded_alone(kind: str, text: str
 @drawn(20)
 def test_long_runs_count_as_if_encoded_alone(kind: str, runs: list[tuple[str, int]]) -> None:
     scratch, text = counted_from_scratch(kind), "".join(part * times for part, times in runs)
-    forwards, backwards = AppendCounter(counter_for(kind)), PrependCounter(counter_for(kind))
+    grown = AppendCounter(counter_for(kind))
     for place in range(len(text)):
-        forwards.push(text[place])
-        assert forwards.count == scratch.count(text[: place + 1])
-        backwards.push(text[-1 - place])
-        assert backwards.count == scratch.count(text[len(text) - 1 - place :])
+        grown.push(text[place])
+        assert grown.count == scratch.count(text[: place + 1])
 
 
 @pytest.mark.parametrize("kind", FILES)
@@ -562,30 +557,94 @@ def test_cuts_and_chunks_are_those_of_the_definition(
     assert split_at(counter, text, n) == split_by_definition(scratch, text, n)
 
 
-@pytest.mark.parametrize("kind", WITH_WINDOW)
-@given(
-    runs=st.lists(
-        st.tuples(st.text("ablx 你é1", min_size=1, max_size=9), st.integers(1, 25)), max_size=5
-    ),
-    n=st.integers(1, 60),
+OF_CHARACTERS = (
+    *("mistral", "metaspace", "metaspace, some normalized", "llama2", "llama2, normalized tokens"),
+    *("llama2, some bytes", "gemma", "sentencepiece, all spaces"),
 )
-@drawn(40)
-def test_long_words_are_cut_as_by_definition(
-    kind: str, runs: list[tuple[str, int]], n: int
-) -> None:
-    scratch, text = counted_from_scratch(kind), "".join(part * times for part, times in runs)
-    places = allowed_places(scratch, text)
-    last = max(place for place in places if scratch.count(text[:place]) <= n)
-    if last or not text:
-        assert split_at(counter_for(kind), text, n) == last
+"""Files whose models merge characters, and whose pre-tokenizers look at nothing but spaces."""
 
 
-@pytest.mark.parametrize("kind", WITH_WINDOW)
+@pytest.mark.parametrize("kind", OF_CHARACTERS)
 @pytest.mark.parametrize("part", ["x", "ab", "hello"])
 def test_a_long_word_is_counted_a_few_times(kind: str, part: str) -> None:
     watched, text = Watched(counter_for(kind)), part * 1000
     assert 200 <= split_at(watched.counter, text, 200) < len(text)
     assert watched.counted < 40 * len(text)
+
+
+long_texts = st.lists(
+    st.tuples(
+        st.text("ablx 你é1\n'!\u0301\u0323\u1100\u1161\u11a8\uac00", min_size=1, max_size=9)
+        | st.sampled_from([*SPECIALS, "e\u0301", "😀", "\ud83d"]),
+        st.integers(1, 25),
+    ),
+    max_size=5,
+).map(lambda runs: "".join(part * times for part, times in runs))
+
+
+@pytest.mark.parametrize("kind", FILES)
+@pytest.mark.usefixtures("short_is_long")
+@given(data=st.data(), text=long_texts, n=st.integers(1, 30))
+@drawn(8)
+def test_long_words_are_cut_as_by_definition(
+    kind: str, data: st.DataObject, text: str, n: int
+) -> None:
+    scratch, text = counted_from_scratch(kind), text[:80]
+    overlap = data.draw(st.integers(0, n - 1))
+    expected = chunks_by_definition(scratch, text, n, overlap)
+    if expected is not None:
+        assert chunks(counter_for(kind), text, n, overlap) == expected
+
+
+@pytest.mark.parametrize("kind", SPELLED)
+@given(data=st.data(), text=long_texts, n=st.integers(0, 30))
+@drawn(15)
+def test_where_no_text_of_few_tokens_ends_or_begins_there_is_none(
+    kind: str, data: st.DataObject, text: str, n: int
+) -> None:
+    known, scratch = counter_for(kind).fewest, counted_from_scratch(kind)
+    assert known is not None
+    text = text.replace("\ud83d", "")[:100]
+    places = allowed_places(scratch, text)
+    start = data.draw(st.sampled_from(places))
+    stop = data.draw(st.sampled_from([place for place in places if place >= start]))
+    has_added = bool(scratch.unbreakable(text))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fewest, "_FIRST_SIZE", data.draw(st.sampled_from([0, 4])))
+        before = [*known.beginnings(text, start, stop, n, has_added=has_added)]
+        behind = [*known.ends(text, start, stop, n, has_added=has_added)]
+    assert before == sorted(before, reverse=True)
+    assert behind == sorted(behind)
+    for place in places:
+        if start < place <= stop and place not in before:
+            assert scratch.count(text[start:place]) > n
+        if start <= place < stop and place not in behind:
+            assert scratch.count(text[place:stop]) > n
+
+
+@pytest.mark.parametrize("kind", [kind for kind in SPELLED if kind != "qwen2, normalized tokens"])
+@pytest.mark.parametrize("part", ["x", "hello", "你", "1", " ", "\n ", "e\u0301"])
+def test_a_long_piece_is_counted_a_few_times(
+    kind: str, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The places that are tried, and what is encoded for them, grow no faster than the text."""
+    pushed = 0
+
+    def push(encoder: Any, byte: int) -> None:
+        nonlocal pushed
+        pushed += 1
+        plain(encoder, byte)
+
+    plain = AppendEncoder.push
+    monkeypatch.setattr(AppendEncoder, "push", push)
+    monkeypatch.setattr(PrependEncoder, "push", push)
+    for length in (400, 1600):
+        watched, text = Watched(counter_for(kind)), (part * length)[:length]
+        assert chunks(watched.counter, text, 25, 5)
+        assert watched.remembered < 3 * length
+        assert pushed < 12 * length
+        assert watched.counted < 150 * length
+        pushed = 0
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KNOWN if kind != "pieces removed"])
@@ -695,6 +754,18 @@ def test_the_kinds_of_characters_are_those_of_the_files_patterns() -> None:
     ):
         found = {text[start] for start, _ in Regex(source).compile().spans(text)}
         assert found == {one for one in text if kind_of(one) in letters}, source
+
+
+def test_what_begins_anew_is_normalized_apart_from_what_is_before_it() -> None:
+    befores = ("a", "e\u0301", "a\u0323", "\u1100", "\uac00", "\u09c7", "\u0b47", "<", "\u0f71")
+    anew = [chr(one) for one in range(0x20, 0x30000) if begins_anew(chr(one))]
+    assert len(anew) > 90_000
+    for form in ("NFC", "NFD", "NFKC", "NFKD"):
+        for before in befores:
+            changed = unicodedata.normalize(form, before)
+            for one in anew:
+                apart = changed + unicodedata.normalize(form, one)
+                assert unicodedata.normalize(form, before + one) == apart
 
 
 def test_no_character_decomposes_into_more_than_the_most() -> None:

@@ -46,7 +46,7 @@ def test_every_suffix_is_as_if_encoded_from_scratch(case: tuple[Vocabulary, byte
         encoder.push(byte)
         expected = from_scratch(vocabulary, piece[-size:])
         assert encoder.tokens() == expected
-        assert encoder.token_count == encoder.count_of_suffix(size) == len(expected)
+        assert encoder.token_count == encoder.count_of(size) == len(expected)
     assert encoder.piece == piece
 
 

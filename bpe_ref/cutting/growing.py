@@ -1,4 +1,4 @@
-"""A text that grows at one of its ends, counted and its number of tokens at any moment.
+"""A text to which characters are appended, and its number of tokens at any moment.
 
     The count after each character is that of the text so far, encoded alone.
 
@@ -17,15 +17,11 @@ Representation
 """
 
 from dataclasses import dataclass
-from typing import Final
 
 from bpe_ref.cutting.counting import checked_counter
-from bpe_ref.cutting.long_pieces import REACH, PieceCounter
+from bpe_ref.cutting.long_pieces import LONG, REACH, PieceCounter
 from bpe_ref.cutting.safe_cuts import TextCounter
 from bpe_ref.parameters import check_character, check_index, check_text
-
-LONG: Final = 64
-"""Pieces of this many characters or more grow in place; counting shorter ones anew is as fast."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +29,10 @@ class _State:
     """What is known about the text after some number of characters."""
 
     cut: int = 0
-    """The last settled cut, in characters from where the text began to grow."""
+    """The last settled cut: nothing before it changes any more."""
 
-    beyond: int = 0
-    """The number of tokens on its far side, where nothing changes any more.
-
-    It is before the cut; or behind it, if the text grows at its front.
-    """
+    before: int = 0
+    """The number of tokens before it."""
 
     beside: int = 0
     """The number of tokens between there and the piece that grows."""
@@ -50,152 +43,11 @@ class _State:
     count: int = 0
 
 
-class _Growth:
-    """What both directions share. `characters` are in the order in which they came."""
-
-    forwards: bool
-
-    def __init__(self, counter: TextCounter, *, after: str = "", added: int = 0) -> None:
-        self.counter = checked_counter(counter)
-        self.added = added
-        self.after = after
-        self.characters: list[str] = []
-        self.states = [_State()]
-        self.growing: PieceCounter | None = None
-        self.growing_from = 0  # where, in `characters`, the growing piece begins
-
-    def __len__(self) -> int:
-        """Return the number of characters."""
-        return len(self.characters)
-
-    @property
-    def text(self) -> str:
-        """The text so far, in its order."""
-        return self._text_from(0)
-
-    @property
-    def count(self) -> int:
-        """The number of tokens of the text so far, encoded alone."""
-        return self.states[-1].count + self.added
-
-    def push(self, character: str) -> None:
-        """Add one character. Raises `ParameterError`, and whatever the tokenizer raises."""
-        check_character("character", character)
-        self.characters.append(character)
-        try:
-            state = self._next_state()
-        except BaseException:
-            self.characters.pop()
-            raise
-        self.states.append(state)
-
-    def extend(self, text: str) -> None:
-        """Add text, given in its order, one character after the other."""
-        check_text("text", text)
-        for character in text if self.forwards else reversed(text):
-            self.push(character)
-
-    def truncate(self, length: int) -> None:
-        """Keep the first `length` characters added. Raises `ParameterError` if there are fewer."""
-        check_index("length", length, len(self.characters))
-        del self.characters[length:]
-        del self.states[length + 1 :]
-        if self.growing is not None:
-            kept = max(0, length - self.growing_from)
-            self.growing.truncate(min(len(self.growing), kept))
-
-    def _next_state(self) -> _State:
-        """Return the state after the character that was just added."""
-        last = self.states[-1]
-        cut, beyond = last.cut, last.beyond
-        place = self._safe_cut()
-        if place is not None and place > cut:
-            beyond = self._beyond(place)
-            cut = place
-        elif last.piece >= LONG and self._joins(last.piece):
-            counter = self._grown(last.piece)
-            count = beyond + last.beside + counter.count()
-            return _State(cut, beyond, last.beside, last.piece + 1, count)
-        tail = self._text_from(cut)
-        if len(tail) < LONG or self.counter.long_pieces is None:
-            left = self._left_of(cut) if self.forwards else ""
-            return _State(cut, beyond, count=beyond + self.counter.count_after(left, tail))
-        return self._state_of_long(tail, cut, beyond)
-
-    def _safe_cut(self) -> int | None:
-        """Return the newest place if it is a safe cut, as its distance from the far end."""
-        characters = self.characters
-        if len(characters) < 2:
-            return None
-        newest, before = characters[-1], characters[-2]
-        left, right = (before, newest) if self.forwards else (newest, before)
-        return len(characters) - 1 if self.counter.is_safe_cut(left, right) else None
-
-    def _beyond(self, place: int) -> int:
-        """Return the number of tokens on the far side of a safe cut."""
-        left, right = self.characters[place], self.characters[place - 1]
-        if self.forwards or self.counter.counts_alone(left, right):
-            return self.states[place].count
-        return self.count_behind(place, left)
-
-    def count_behind(self, place: int, left: str) -> int:
-        """Return the number of tokens from a place on, with a safe cut behind `left` there."""
-        last = self.states[place]
-        return last.beyond + self.counter.count_after(left, self._text_from(last.cut, place))
-
-    def _left_of(self, cut: int) -> str:
-        """Return the character before a safe cut; "" before a settled place, see `settled`."""
-        if not cut:
-            return self.after
-        left, right = self.characters[cut - 1 : cut + 1]
-        return left if self.counter.is_safe_cut(left, right) else ""
-
-    def _text_from(self, cut: int, end: int | None = None) -> str:
-        grown = self.characters[cut:end]
-        return "".join(grown if self.forwards else reversed(grown))
-
-    def _joins(self, piece: int) -> bool:
-        """Return whether the newest character only makes the growing piece longer."""
-        near = self.characters[-1 - min(REACH, piece) : -1]
-        long = self.counter.long_pieces
-        return long is not None and long.joins(near, self.characters[-1], forwards=self.forwards)
-
-    def _grown(self, piece: int) -> PieceCounter:
-        """Return the growing piece with the newest character.
-
-        Built anew where the text was shortened beyond the piece's beginning;
-        else only what is missing is added.
-        """
-        begin = len(self.characters) - 1 - piece
-        counter = self.growing
-        if counter is None or self.growing_from != begin:
-            assert self.counter.long_pieces is not None  # noqa: S101 - `_joins` said so
-            counter = self.counter.long_pieces.piece_counter(forwards=self.forwards)
-            self.growing, self.growing_from = counter, begin
-        counter.truncate(min(len(counter), piece))
-        missing = self.characters[begin + len(counter) :]
-        counter.push("".join(missing if self.forwards else reversed(missing)))
-        return counter
-
-    def _state_of_long(self, tail: str, cut: int, beyond: int) -> _State:
-        long = self.counter.long_pieces
-        assert long is not None  # noqa: S101 - asked by the caller
-        if not self.forwards:
-            first = long.end_piece(tail, forwards=False)
-            return _State(cut, beyond, first.others, len(first.piece), beyond + first.total)
-        settled = long.settled(tail)
-        before = self.counter.count(tail[:settled])
-        last = long.end_piece(tail[settled:], forwards=True)
-        beyond += before
-        return _State(cut + settled, beyond, last.others, len(last.piece), beyond + last.total)
-
-
-class AppendCounter(_Growth):
+class AppendCounter:
     """The number of tokens of a text to which characters are appended.
 
     Args:
         counter: counts texts; see `safe_cuts.counter_of`.
-        after: the character before a safe cut at which the text begins, if it begins at one.
         added: the number of tokens that a template adds.
 
     >>> from bpe_ref import tokenizer_of, vocabulary_by_concatenation
@@ -211,24 +63,99 @@ class AppendCounter(_Growth):
 
     """
 
-    forwards = True
+    def __init__(self, counter: TextCounter, *, added: int = 0) -> None:
+        self._counter = checked_counter(counter)
+        self._added = added
+        self._characters: list[str] = []
+        self._states = [_State()]
+        self._growing: PieceCounter | None = None
+        self._growing_from = 0  # where the growing piece begins
 
+    def __len__(self) -> int:
+        """Return the number of characters."""
+        return len(self._characters)
 
-class PrependCounter(_Growth):
-    """The number of tokens of a text in front of which characters are put.
+    @property
+    def text(self) -> str:
+        """The text so far."""
+        return "".join(self._characters)
 
-    >>> from bpe_ref import tokenizer_of, vocabulary_by_concatenation
-    >>> from bpe_ref.cutting.safe_cuts import counter_of
-    >>> vocabulary = vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ab": 2})
-    >>> counter = PrependCounter(counter_of(tokenizer_of(vocabulary)))
-    >>> counter.extend("bb")
-    >>> counter.push("a")
-    >>> counter.count, counter.text
-    (2, 'abb')
-    """
+    @property
+    def count(self) -> int:
+        """The number of tokens of the text so far, encoded alone."""
+        return self._states[-1].count + self._added
 
-    forwards = False
+    def push(self, character: str) -> None:
+        """Append one character. Raises `ParameterError`, and whatever the tokenizer raises."""
+        check_character("character", character)
+        self._characters.append(character)
+        try:
+            state = self._next_state()
+        except BaseException:
+            self._characters.pop()
+            raise
+        self._states.append(state)
 
-    def count_after(self, left: str) -> int:
-        """Return the number of tokens that the text adds behind `left` and a safe cut."""
-        return self.count_behind(len(self), left)
+    def extend(self, text: str) -> None:
+        """Append text, one character after the other."""
+        check_text("text", text)
+        for character in text:
+            self.push(character)
+
+    def truncate(self, length: int) -> None:
+        """Keep the first `length` characters. Raises `ParameterError` if there are fewer."""
+        check_index("length", length, len(self._characters))
+        del self._characters[length:]
+        del self._states[length + 1 :]
+        if self._growing is not None:
+            kept = max(0, length - self._growing_from)
+            self._growing.truncate(min(len(self._growing), kept))
+
+    def _next_state(self) -> _State:
+        """Return the state after the character that was just appended."""
+        last, place = self._states[-1], len(self._characters) - 1
+        cut, before = last.cut, last.before
+        if place > cut and self._is_safe_cut(place):
+            cut, before = place, last.count
+        elif last.piece >= LONG and self._joins(last.piece):
+            count = before + last.beside + self._grown(last.piece).count()
+            return _State(cut, before, last.beside, last.piece + 1, count)
+        tail = "".join(self._characters[cut:])
+        if len(tail) < LONG or self._counter.long_pieces is None:
+            left = self._characters[cut - 1] if cut and self._is_safe_cut(cut) else ""
+            return _State(cut, before, count=before + self._counter.count_after(left, tail))
+        return self._state_of_long(tail, cut, before)
+
+    def _is_safe_cut(self, place: int) -> bool:
+        left, right = self._characters[place - 1 : place + 1]
+        return self._counter.is_safe_cut(left, right)
+
+    def _joins(self, piece: int) -> bool:
+        """Return whether the newest character only makes the growing piece longer."""
+        near = self._characters[-1 - min(REACH, piece) : -1]
+        long = self._counter.long_pieces
+        return long is not None and long.joins(near, self._characters[-1])
+
+    def _grown(self, piece: int) -> PieceCounter:
+        """Return the growing piece with the newest character.
+
+        Built anew where the text was shortened beyond the piece's beginning;
+        else only what is missing is added.
+        """
+        begin = len(self._characters) - 1 - piece
+        counter = self._growing
+        if counter is None or self._growing_from != begin:
+            assert self._counter.long_pieces is not None  # noqa: S101 - `_joins` said so
+            counter = self._counter.long_pieces.piece_counter()
+            self._growing, self._growing_from = counter, begin
+        counter.truncate(min(len(counter), piece))
+        counter.push("".join(self._characters[begin + len(counter) :]))
+        return counter
+
+    def _state_of_long(self, tail: str, cut: int, before: int) -> _State:
+        long = self._counter.long_pieces
+        assert long is not None  # noqa: S101 - asked by the caller
+        settled = long.settled(tail)
+        before += self._counter.count(tail[:settled])
+        last = long.last_piece(tail[settled:])
+        return _State(cut + settled, before, last.others, len(last.piece), before + last.total)

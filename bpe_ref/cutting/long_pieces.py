@@ -1,4 +1,4 @@
-r"""Long pieces: where they begin and end, and how they grow.
+r"""Long pieces: where they begin, how they grow, and how texts that share them are counted.
 
 A text that is one long word has no safe cut. But a letter after many letters only makes the last
 piece longer, and a piece that grows is counted in constant time by `growing.encoders`. So long
@@ -9,8 +9,7 @@ the longest piece. (Without a pre-tokenizer, a piece is what lies between two sa
 Runs
     Each pattern has sets of characters, its *runs*, for which this holds: if the last `REACH`
     characters and a new one are of one run, the new one makes the last piece longer and changes
-    nothing else. In front of as many characters of its own kind, a new first character makes the
-    first piece longer.
+    nothing else.
 
 Proofs
     gpt2. A piece is a contraction, a run of one class (letters, numbers, others) with at most one
@@ -23,7 +22,8 @@ Proofs
     In all, what a run may follow has been decided by its fourth character.
 
 With normalization (NFC)
-    Characters below U+0300 do not change by themselves, and join none before them.
+    The right one of two characters must begin anew (`begins_anew`), and neither may change by
+    itself. Then what is before the place is normalized as if it were alone.
 
 Special tokens
     One may end with the new character. It does not if no special token has the last two characters
@@ -33,21 +33,21 @@ Checked in tests/test_cutting.py for all texts of five characters, one or two of
 Hypothesis.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from bpe_ref.added_tokens import AddedVocabulary, Treatment
-from bpe_ref.components import Model, Normalizer, PreTokenizer, steps_of
+from bpe_ref.components import Draw, Model, Normalizer, PreTokenizer, steps_of
 from bpe_ref.given_text import any_surrogate, without_surrogates
 from bpe_ref.growing.encoders import AppendEncoder, PrependEncoder
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import ByteBPE
-from bpe_ref.normalizers.nfc import PinnedNFC
-from bpe_ref.normalizers.normalization_forms import NFC
+from bpe_ref.normalizers.nfc import PinnedNFC, nfc
+from bpe_ref.normalizers.normalization_forms import NFC, begins_anew
 from bpe_ref.patterns.matches import Regex
 from bpe_ref.patterns.registered import PATTERNS
 from bpe_ref.patterns.to_oniguruma import to_oniguruma
@@ -57,12 +57,15 @@ from bpe_ref.pre_tokenizers.pattern import Pattern
 from bpe_ref.pre_tokenizers.split_by_pattern import Split
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_pair
 from bpe_ref.vocabulary.byte_alphabet import BYTE_OF_LETTER, from_letters, to_letters
+from bpe_ref.vocabulary.merges import TokenId
 
 REACH: Final = 4
 """So many characters of one run tell that the next one belongs to it."""
 
-_FIRST_MARK: Final = "\u0300"
+LONG: Final = 64
+"""Pieces of this many letters or more are counted byte by byte; shorter ones anew, as fast."""
 
+_MOST_KEPT: Final = 4
 _GPT2: Final = ("luo", "n", "mpqs", "br")
 _CL100K: Final = ("luo", "mpqs", "b", "r")
 _O200K: Final = ("lo", "u", "pq", "s", "b", "r")
@@ -111,49 +114,43 @@ def kind_of(character: str) -> str:
 
 @dataclass(frozen=True)
 class RunRule:
-    """The runs of a pattern, for text that is normalized or not."""
+    """The runs of a pattern."""
 
     runs: tuple[str, ...]
-    normalized: bool
 
-    def joins(self, near: Sequence[str], character: str, *, forwards: bool) -> bool:
-        """Return whether the character only makes the piece at one end of a text longer.
+    def joins(self, near: Sequence[str], character: str) -> bool:
+        """Return whether the character only makes the last piece of a text longer.
 
-        `near` are the `REACH` characters at that end, all of that piece, the outermost one last.
+        `near` are the last `REACH` characters, all of that piece.
         """
         kinds = set(map(kind_of, (*near, character)))
-        one_run = any(map(kinds.issubset, self.runs))
-        return one_run and (forwards or len(kinds) == 1) and self._same((*near, character))
+        return any(map(kinds.issubset, self.runs))
 
     def is_settled(self, left: str, right: str) -> bool:
         """Return whether a border between the two stays one, however the text goes on.
 
         Between two numbers it does: they are counted from the first one of their run on.
         """
-        return kind_of(left) == kind_of(right) == "n" and self._same((left, right))
-
-    def _same(self, characters: Iterable[str]) -> bool:
-        """Return whether normalization leaves them alone."""
-        return not self.normalized or max(characters) < _FIRST_MARK
+        return kind_of(left) == kind_of(right) == "n"
 
 
-def run_rule(source: str, *, normalized: bool) -> RunRule | None:
+def run_rule(source: str) -> RunRule | None:
     """Return the runs of a pattern in Oniguruma's dialect; None if none are known.
 
-    >>> run_rule(GPT2_PATTERN, normalized=False).joins("aaaa", "b", forwards=True)
+    >>> run_rule(GPT2_PATTERN).joins("aaaa", "b")
     True
-    >>> run_rule("[a-z]+", normalized=False) is None
+    >>> run_rule("[a-z]+") is None
     True
     """
     runs = _runs().get(source)
-    return None if runs is None else RunRule(runs, normalized)
+    return None if runs is None else RunRule(runs)
 
 
-class Ends(NamedTuple):
-    """A piece at one of the ends of a text."""
+class LastPiece(NamedTuple):
+    """The last piece of a text."""
 
     piece: str
-    """The piece; empty if the text ends (starts) otherwise, or normalization changed the piece."""
+    """The piece; empty if the text ends otherwise, or normalization changed the piece."""
 
     others: int
     """The number of all other tokens."""
@@ -189,31 +186,29 @@ class LongPieces:
         pairs = frozenset(a + b for text in self.specials for a, b in pairwise(text))
         object.__setattr__(self, "special_pairs", pairs)
 
-    def end_piece(self, text: str, *, forwards: bool) -> Ends:
-        """Return the last piece (backwards: the first), and how many tokens are beside it."""
+    def last_piece(self, text: str) -> LastPiece:
+        """Return the last piece, and how many tokens are before it."""
         joined = without_surrogates(text)
         spans = self.special_spans(joined)
-        if forwards:
-            pieces = self.cut(joined[spans[-1][1] if spans else 0 :])[-1:]
-            found = [piece for piece in pieces if text.endswith(piece)]
-        else:
-            pieces = self.cut(joined[: spans[0][0] if spans else len(joined)])[:1]
-            found = [piece for piece in pieces if text.startswith(piece)]
-        total, piece = self.count(text), found[0] if found else ""
+        pieces = self.cut(joined[spans[-1][1] if spans else 0 :])[-1:]
+        total, piece = self.count(text), "".join(pieces)
+        if not text.endswith(piece):
+            piece = ""
         inside = self.count_piece(piece) if piece else 0
-        return Ends(piece, total - inside, total)
+        return LastPiece(piece, total - inside, total)
 
-    def joins(self, near: Sequence[str], character: str, *, forwards: bool) -> bool:
-        """Return whether the character makes the piece at one end longer, and does nothing else.
+    def joins(self, near: Sequence[str], character: str) -> bool:
+        """Return whether the character makes the last piece longer, and does nothing else.
 
-        `near` are at least `REACH` characters at that end, all of that piece, the outermost last.
+        `near` are at least the last `REACH` characters, all of that piece.
         """
-        pair = near[-1] + character if forwards else character + near[-1]
-        if pair in self.special_pairs or character in self.specials:
+        if near[-1] + character in self.special_pairs or character in self.specials:
+            return False
+        if self.normalized and not _keeps(near[-1], character):
             return False
         if self.rule is not None:
-            return self.rule.joins(near, character, forwards=forwards)
-        return not any_surrogate(pair) and (not self.normalized or max(pair) < _FIRST_MARK)
+            return self.rule.joins(near, character)
+        return not any_surrogate(near[-1] + character)
 
     def settled(self, text: str) -> int:
         """Return the last known place where counts add up, however the text goes on; or 0.
@@ -229,19 +224,19 @@ class LongPieces:
         longest_special = max(map(len, self.specials), default=0)
         ends = [end for _, end in self.special_spans(text)]
         found = max((end for end in ends if end + longest_special <= len(text)), default=0)
-        piece = self.end_piece(text, forwards=True).piece
+        piece = self.last_piece(text).piece
         border = len(text) - len(piece)
         if piece and border > found and self.rule is not None:
             left, right = text[border - 1], text[border]
+            kept = not self.normalized or _keeps(left, right)
             in_special = left + right in self.special_pairs
-            if not in_special and self.rule.is_settled(left, right):
+            if kept and not in_special and self.rule.is_settled(left, right):
                 return border
         return found
 
-    def piece_counter(self, *, forwards: bool) -> "PieceCounter":
-        """Return an empty piece to which text can be appended, or in front of which it is put."""
-        encoder = AppendEncoder(self.vocabulary) if forwards else PrependEncoder(self.vocabulary)
-        return PieceCounter(self.vocabulary, encoder, forwards, self.whole_piece)
+    def piece_counter(self) -> "PieceCounter":
+        """Return an empty piece to which text can be appended."""
+        return PieceCounter(self.vocabulary, AppendEncoder(self.vocabulary), self.whole_piece)
 
 
 @dataclass(frozen=True)
@@ -249,8 +244,7 @@ class PieceCounter:
     """A piece that grows character by character and can be shortened again."""
 
     vocabulary: Vocabulary
-    encoder: AppendEncoder | PrependEncoder
-    forwards: bool
+    encoder: AppendEncoder
     whole_piece: bool
     sizes: list[int] = field(default_factory=list)
     """After each character: the number of bytes."""
@@ -260,8 +254,8 @@ class PieceCounter:
         return len(self.sizes)
 
     def push(self, text: str) -> None:
-        """Add text, in its order."""
-        for character in text if self.forwards else reversed(text):
+        """Append text."""
+        for character in text:
             self.encoder.extend(character.encode())
             self.sizes.append(len(self.encoder))
 
@@ -282,6 +276,57 @@ class PieceCounter:
 
 def _longest_token(vocabulary: Vocabulary) -> int:
     return max(map(len, vocabulary.tokens.values()), default=0)
+
+
+def _keeps(left: str, right: str) -> bool:
+    """Return whether NFC changes neither of two characters, nor moves anything between them."""
+    return begins_anew(right) and all(
+        nfc(one) == one and category(ord(one)) != "Cn" for one in (left, right)
+    )
+
+
+class CountingModel:
+    """A model that returns as many ids as another one, and remembers the long pieces it counted.
+
+    If a piece is a beginning of one of the last ones (an end, unless `forwards`), or one of them
+    with more behind it (before it), only what is new is encoded. So texts that begin alike (end
+    alike) are counted in little more time than it takes to cut them into pieces.
+    """
+
+    def __init__(self, model: Model, merging: "Merging", *, forwards: bool) -> None:
+        """Take the model, and what is known about it."""
+        self.model = model
+        self._merging, self._forwards = merging, forwards
+        self._encoder = AppendEncoder if forwards else PrependEncoder
+        self._kept: list[tuple[bytes, AppendEncoder | PrependEncoder]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the model has."""
+        return getattr(self.model, name)
+
+    def ids(self, piece: str, draw: Draw | None = None) -> Sequence[TokenId]:
+        """Return the ids of a short piece, or as many zeros as a long one has ids."""
+        if len(piece) < LONG:
+            return self.model.ids(piece, draw)
+        content = piece.encode() if isinstance(self.model, ByteBPE) else from_letters(piece)
+        if self._merging.whole_piece and content.decode("latin-1") in self._merging.vocabulary.ids:
+            return [0]
+        return [0] * self._count(content)
+
+    def _count(self, content: bytes) -> int:
+        begins = bytes.startswith if self._forwards else bytes.endswith
+        for kept, encoder in self._kept:
+            if begins(kept, content):
+                return encoder.count_of(len(content))
+        shorter = [one for one in self._kept if begins(content, one[0])]
+        new = (b"", self._encoder(self._merging.vocabulary))
+        kept, encoder = shorter[0] if shorter else new
+        encoder.truncate(len(kept))  # an error may have left more
+        rest = len(content) - len(kept)
+        encoder.extend(content[-rest:] if self._forwards else content[:rest])
+        others = [one for one in self._kept if one[1] is not encoder]
+        self._kept = [(content, encoder), *others[: _MOST_KEPT - 1]]
+        return encoder.token_count
 
 
 class Components(Protocol):
@@ -309,6 +354,7 @@ def long_pieces_of(
     treatment: Treatment,
     count: Callable[[str], int],
     spans: Callable[[str], Sequence[tuple[int, int]]],
+    merging: "Merging | None",
 ) -> LongPieces | None:
     """Return what is known about long pieces; None if nothing is.
 
@@ -323,14 +369,12 @@ def long_pieces_of(
         return None
     if normalized and any(token.normalized for token in tokens):
         return None  # long pieces would have to know where normalization moves them
-    cutting = _cutting(tokenizer.pre_tokenizer, normalized=normalized)
+    cutting = _cutting(tokenizer.pre_tokenizer)
     if cutting is None:
         return None
     rule, cut_text = cutting
-    bytes_of_model = _bytes_of(tokenizer.model)
-    if bytes_of_model is None:
+    if merging is None:
         return None
-    vocabulary, whole_piece = bytes_of_model
     specials = frozenset(tokenizer.added.ids) - treatment.ordinary
     of_bytes = isinstance(tokenizer.model, ByteBPE)
 
@@ -340,9 +384,7 @@ def long_pieces_of(
     def count_piece(piece: str) -> int:
         return len(tokenizer.model.ids(piece if of_bytes else to_letters(piece.encode())))
 
-    return LongPieces(
-        count, spans, specials, cut, count_piece, rule, normalized, vocabulary, whole_piece
-    )
+    return LongPieces(count, spans, specials, cut, count_piece, rule, normalized, *merging)
 
 
 def _uncut(text: str) -> list[str]:
@@ -350,7 +392,7 @@ def _uncut(text: str) -> list[str]:
 
 
 def _cutting(
-    pre_tokenizer: PreTokenizer | None, *, normalized: bool
+    pre_tokenizer: PreTokenizer | None,
 ) -> tuple[RunRule | None, Callable[[str], list[str]]] | None:
     """Return the runs, and what cuts a text into pieces that are not yet written in letters.
 
@@ -371,17 +413,22 @@ def _cutting(
             pass
         case _:
             return None
-    rule = run_rule(source, normalized=normalized)
+    rule = run_rule(source)
     return None if rule is None else (rule, cut)
 
 
-def _bytes_of(model: Model) -> tuple[Vocabulary, bool] | None:
-    """Return what merges the bytes of a piece, and whether a piece that is a token is taken whole.
+class Merging(NamedTuple):
+    """How a model merges the bytes of a piece."""
 
-    None if not every byte is a symbol by itself.
-    """
+    vocabulary: Vocabulary
+    whole_piece: bool
+    """Whether a piece that is a token is taken whole."""
+
+
+def merging_of(model: Model) -> Merging | None:
+    """Return how a model merges bytes; None if not every byte is a symbol by itself."""
     if isinstance(model, ByteBPE):
-        return model.vocabulary, model.whole_piece
+        return Merging(model.vocabulary, model.whole_piece)
     if not isinstance(model, BPE) or model.drops_merges:
         return None
     if model.continuing_subword_prefix or model.end_of_word_suffix:
@@ -399,4 +446,4 @@ def _bytes_of(model: Model) -> tuple[Vocabulary, bool] | None:
         return None
     ids = {from_letters(token): model.vocab[token] for token in used if token}
     text = TextRules(whole_piece=model.ignore_merges)
-    return vocabulary_by_pair(ids, merges, text=text), model.ignore_merges
+    return Merging(vocabulary_by_pair(ids, merges, text=text), model.ignore_merges)

@@ -46,24 +46,32 @@ Added tokens
 Files of which nothing is known
     A normalizer may strip or replace anything anywhere, a model may be of any kind, and merges may
     be left out at random. Then there is no safe cut, and every count encodes its text from the
-    start. If no token stands for more than `longest` characters, a chunk of n tokens takes at most
-    n * longest + 1 counts of texts of at most as many characters; else the bound is the length of
-    the text.
+    start. If it is known how few tokens a text may have (`fewest`), and none stands for more than
+    `longest` characters, a chunk of n tokens takes at most n * longest + 1 counts of texts of at
+    most as many characters; else the bound is the length of the text.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property, partial
 from itertools import pairwise, product
-from typing import Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from bpe_ref.added_tokens import AddedToken, Recognised, Treatment
 from bpe_ref.components import meet
-from bpe_ref.cutting.long_pieces import Components, LongPieces, long_pieces_of
-from bpe_ref.cutting.longest import ends_after_longest, longest_of
+from bpe_ref.cutting.fewest import Fewest, fewest_of
+from bpe_ref.cutting.long_pieces import (
+    Components,
+    CountingModel,
+    LongPieces,
+    long_pieces_of,
+    merging_of,
+)
 from bpe_ref.given_text import any_surrogate, places_in, without_surrogates
+from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.patterns.unicode_tables import white_space
 from bpe_ref.pieces import encode_pieces, pieces_of
+from bpe_ref.quick_ids import writes_letters
 from bpe_ref.vocabulary.merges import TokenId
 
 Span: TypeAlias = tuple[int, int]
@@ -80,6 +88,10 @@ def _no_spans(_text: str) -> Sequence[Span]:
 
 
 def _nothing() -> None:
+    return None
+
+
+def _forgets(_forwards: bool) -> None:
     return None
 
 
@@ -107,22 +119,27 @@ class TextCounter:
     kind: Callable[[str, str], int] = _never
     """Returns whether a place is a safe cut, and if so whether texts behind it count as alone."""
 
-    longest: int | None = None
-    """The most characters that a token stands for; None if that is not known."""
-
-    find_end: Callable[[], bool] = lambda: False
-    """Returns whether `longest` beginnings in a row that are too long show that all others are."""
+    find_fewest: Callable[[], Fewest | None] = _nothing
+    """Returns what is known of the fewest tokens of a text, if anything."""
 
     find_long_pieces: Callable[[], LongPieces | None] = _nothing
     """Returns what is known about long pieces, if anything."""
+
+    remembering: Callable[[bool], Callable[[str], int] | None] = _forgets
+    """Returns what counts fast if texts begin alike (end alike, if the flag is false), or None."""
 
     _kinds: dict[str, int] = field(default_factory=dict, init=False, repr=False)
     _single: dict[str, int] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
-    def window(self) -> int | None:
-        """If so many beginnings in a row have too many tokens, all longer ones have; or None."""
-        return self.longest if self.longest and self.find_end() else None
+    def fewest(self) -> Fewest | None:
+        """What is known of the fewest tokens of a text, if anything."""
+        return self.find_fewest()
+
+    @property
+    def longest(self) -> int | None:
+        """No text of more characters times n has n tokens; None if that is not known."""
+        return None if self.fewest is None else self.fewest.longest
 
     @cached_property
     def long_pieces(self) -> LongPieces | None:
@@ -137,19 +154,20 @@ class TextCounter:
         """Return whether there is a safe cut behind which texts count as they do alone."""
         return self._kind(left + right) == _ALONE
 
-    def count_after(self, left: str, text: str) -> int:
+    def count_after(self, left: str, text: str, count: Callable[[str], int] | None = None) -> int:
         """Return the number of tokens that a text adds to one that ends with `left`.
 
-        There must be a safe cut between them; or `left` is empty.
+        There must be a safe cut between them; or `left` is empty. `count` counts as `self.count`.
         """
+        count = count or self.count
         if not text:
             return 0
         if not left or self._kind(left + text[0]) == _ALONE:
-            return self.count(text)
+            return count(text)
         before = self._single.get(left)
         if before is None:
             before = self._single[left] = self.count(left)
-        return self.count(left + text) - before
+        return count(left + text) - before
 
     def unbreakable(self, text: str) -> Sequence[Span]:
         r"""Return the parts that must not be cut: added tokens and surrogate pairs.
@@ -179,6 +197,9 @@ class Countable(Components, Protocol):
     def treatment(self, special: Recognised) -> Treatment:
         """Return what `special` means for the added tokens."""
 
+    def replace(self, **components: Any) -> "Countable":
+        """Return the tokenizer with other components."""
+
     def encode(
         self, text: str, *, add_special_tokens: bool = True, special: Recognised = "recognise"
     ) -> list[TokenId]:
@@ -195,19 +216,31 @@ def counter_of(tokenizer: Countable, special: Recognised = "recognise") -> TextC
     """
     treatment = tokenizer.treatment(special)
 
-    def count(text: str) -> int:
-        return len(tokenizer.encode(text, add_special_tokens=False, special=special))
+    def count(text: str, by: Countable = tokenizer) -> int:
+        return len(by.encode(text, add_special_tokens=False, special=special))
 
     def spans(text: str) -> Sequence[Span]:
         return _added_spans(tokenizer, text, treatment)
+
+    merging = cache(lambda: merging_of(tokenizer.model))
+
+    def remembering(forwards: bool) -> Callable[[str], int] | None:
+        found = merging()
+        spells = isinstance(tokenizer.model, ByteBPE)
+        if not spells and not writes_letters(tokenizer.normalizer, tokenizer.pre_tokenizer):
+            return None
+        if found is None:
+            return None
+        model = CountingModel(tokenizer.model, found, forwards=forwards)
+        return partial(count, by=tokenizer.replace(model=model))
 
     return TextCounter(
         count,
         spans,
         _never if tokenizer.model.drops_merges else _Rule(tokenizer).kind,
-        longest_of(tokenizer),
-        lambda: ends_after_longest(tokenizer),
-        lambda: long_pieces_of(tokenizer, treatment, count, spans),
+        lambda: fewest_of(tokenizer),
+        lambda: long_pieces_of(tokenizer, treatment, count, spans, merging()),
+        remembering,
     )
 
 

@@ -25,26 +25,29 @@ Why it may stop before the end of the text
     Let `place` be a safe cut (see `safe_cuts`) whose first characters have more than n tokens.
     Counts add up there, and none is negative: so every longer beginning has more than n tokens as
     well. And the last safe cut `base` before it qualifies, if it has at most n, so only the places
-    from there to `place` are tried. Where no token stands for more than `longest` characters and c
-    tokens are before `base`, a beginning of more than `base + (n - c) * longest` characters has
-    more than n tokens. Without safe cuts and without such a bound every place is tried.
+    from there to `place` are tried, the last one first.
 
-    Where a `window` is known (see `longest`), a few places are enough however long the word is: any
-    place that fits, found by halving, and the places after it until `window` in a row do not fit.
+    In a long stretch between two safe cuts, `fewest` tells the places up to which a beginning may
+    have so few tokens at all. These are few more than the right one, however long the stretch is.
+    Each is counted, but what it has in common with those tried before is not encoded again
+    (`CountingModel`). Where nothing is known of the fewest tokens, every place is tried.
+
+    The starts of the next chunk are found likewise, from the end of this one to the front.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from bpe_ref.cutting.counting import checked_counter, safe_cuts
-from bpe_ref.cutting.growing import AppendCounter, PrependCounter
+from bpe_ref.cutting.fewest import Fewest
 from bpe_ref.cutting.safe_cuts import TextCounter
 from bpe_ref.errors import ParameterError
+from bpe_ref.given_text import any_surrogate
 from bpe_ref.parameters import as_count, check_text
 
 WORD: Final = 64
-"""Words of no more characters are tried at every place."""
+"""In stretches of no more characters every place is tried."""
 
 
 class Chunk(NamedTuple):
@@ -109,14 +112,10 @@ def each_chunk(
     if overlap >= cutter.most:
         rule = f"must be less than {cutter.most}, the number of tokens of the text in a chunk"
         raise ParameterError("overlap", overlap, rule)
-    start = 0
-    while start < len(text):
-        chunk = cutter.farthest(start)
+    chunk = cutter.farthest(0)
+    while chunk.stop > chunk.start:
         yield chunk._replace(tokens=chunk.tokens + added)
-        if chunk.stop == len(text):
-            return
-        starts = cutter.starts_before(chunk, overlap) if overlap else []
-        start = next((at for at in starts if cutter.reaches_beyond(at, chunk.stop)), chunk.stop)
+        chunk = cutter.following(chunk, overlap)
 
 
 class _Cutter:
@@ -137,7 +136,8 @@ class _Cutter:
             self.forbidden[first + 1 : last] = b"\1" * (last - first - 1)
         self.cuts: list[int] = []
         self._more = safe_cuts(counter, text)
-        self._looked = 0
+        self._has_surrogates = not text.isascii() and any_surrogate(text)
+        self._remembering: dict[bool, Callable[[str], int] | None] = {}
 
     def cuts_behind(self, start: int) -> Iterator[int]:
         """Yield the safe cuts behind `start`, then the end of the text."""
@@ -156,92 +156,87 @@ class _Cutter:
 
     def farthest(self, start: int) -> Chunk:
         """Return the longest chunk from `start` on. Raises `ParameterError` if there is none."""
-        base, counted = start, 0
+        stop, counted = start, 0
         for cut in self.cuts_behind(start):
-            bound = self._bound(base, self.most - counted)
-            if cut > bound:
+            after = "" if stop == start else self.text[stop - 1]
+            most = self.most - counted
+            count = self._counting(cut - stop, forwards=True)
+            for place in self._beginnings(stop, cut, most):
+                more = self.counter.count_after(after, self.text[stop:place], count)
+                if more <= most:
+                    stop, counted = place, counted + more
+                    break
+            if stop < cut:
                 break
-            left = "" if base == start else self.text[base - 1]
-            more = self.counter.count_after(left, self.text[base:cut])
-            if counted + more > self.most:
-                break
-            base, counted = cut, counted + more
-            if cut == len(self.text):
-                return Chunk(start, cut, counted)
-        best = Chunk(start, base, counted)
-        after = "" if base == start else self.text[base - 1]
-        last = min(cut, self._bound(base, self.most - counted))
-        for place, more in self._counts(base, last, after, self.most - counted):
-            if counted + more <= self.most and not self.forbidden[place]:
-                best = Chunk(start, place, counted + more)
-        if best.stop == start:
+        if stop == start < len(self.text):
             raise self._too_long(start)
-        return best
+        return Chunk(start, stop, counted)
 
-    def _counts(self, base: int, last: int, after: str, most: int) -> Iterator[tuple[int, int]]:
-        """Yield places from `base` to `last` with the tokens up to there, the last that fits too.
+    def following(self, chunk: Chunk, overlap: int) -> Chunk:
+        """Return the chunk after a chunk; an empty one after the last one."""
+        if overlap and chunk.stop < len(self.text):
+            for start in self._starts_before(chunk, overlap):
+                try:
+                    found = self.farthest(start)
+                except ParameterError:
+                    continue
+                if found.stop > chunk.stop:
+                    return found
+        return self.farthest(chunk.stop)
 
-        There is a safe cut behind the character `after` at `base`, or `after` is empty.
-        """
-        window = self.counter.window
-        if window is None or last - base <= WORD or self._has_span(base, last):
-            growing = AppendCounter(self.counter, after=after)
-            for place in range(base + 1, last + 1):
-                growing.push(self.text[place - 1])
-                yield place, growing.count
-            return
+    def _starts_before(self, chunk: Chunk, overlap: int) -> Iterator[int]:
+        """Yield each start inside the chunk from which at most `overlap` tokens remain of it."""
+        text, left = self.text, chunk.start + 1
+        behind = [(chunk.stop, 0)]  # safe cuts, and how many tokens are added from there on
+        inside = bisect_right(self.cuts, chunk.start), bisect_left(self.cuts, chunk.stop)
+        for cut in reversed(self.cuts[slice(*inside)]):
+            stop, tokens = behind[-1]
+            tokens += self.counter.count_after(text[cut - 1], text[cut:stop])
+            if tokens > overlap:
+                left = cut
+                break
+            behind.append((cut, tokens))
+        for stop, tokens in reversed(behind):
+            count = self._counting(stop - left, forwards=False) or self.counter.count
+            for start in self._ends(left, stop, overlap - tokens):
+                if count(text[start:stop]) + tokens <= overlap:
+                    yield start
+            left = stop
 
-        def tokens(place: int) -> int:
-            return self.counter.count_after(after, self.text[base:place])
+    def _beginnings(self, start: int, stop: int, most: int) -> Iterator[int]:
+        """Yield the places up to which there may be at most `most` tokens, the last one first."""
+        fewest = self._fewest_of(stop - start)
+        places: Iterable[int] = range(stop, start, -1)
+        if fewest is not None:
+            has_added = self._has_span(start, stop)
+            places = fewest.beginnings(self.text, start, stop, most, has_added=has_added)
+        return (place for place in places if not self.forbidden[place])
 
-        fits, beyond = base, last + 1
-        while beyond - fits > 1:
-            middle = (fits + beyond) // 2
-            if tokens(middle) <= most:
-                fits = middle
-            else:
-                beyond = middle
-        place = fits
-        while place <= min(last, fits + window):
-            count = tokens(place)
-            if count <= most:
-                fits = place
-                yield place, count
-            place += 1
+    def _ends(self, start: int, stop: int, most: int) -> Iterator[int]:
+        """Yield the places from which there may be at most `most` tokens, the first one first."""
+        fewest = self._fewest_of(stop - start)
+        places: Iterable[int] = range(start, stop)
+        if fewest is not None:
+            has_added = self._has_span(start, stop)
+            places = fewest.ends(self.text, start, stop, most, has_added=has_added)
+        return (place for place in places if not self.forbidden[place])
+
+    def _fewest_of(self, length: int) -> Fewest | None:
+        """Return what is known of the fewest tokens, if the stretch is long enough to ask."""
+        return self.counter.fewest if length > WORD and not self._has_surrogates else None
+
+    def _counting(self, length: int, *, forwards: bool) -> Callable[[str], int] | None:
+        """Return what counts long parts of a long stretch fast, if there is anything."""
+        if length <= WORD:
+            return None
+        if forwards not in self._remembering:
+            self._remembering[forwards] = self.counter.remembering(forwards)
+        return self._remembering[forwards]
 
     def _has_span(self, start: int, stop: int) -> bool:
         """Return whether something between two places must not be cut."""
         at = bisect_left(self.spans, (stop, stop))
         return at > 0 and self.spans[at - 1][1] > start
-
-    def starts_before(self, chunk: Chunk, overlap: int) -> list[int]:
-        """Return each start inside the chunk from which at most `overlap` tokens remain of it."""
-        growing = PrependCounter(self.counter)
-        found: list[int] = []
-        inside = set(self.cuts[bisect_right(self.cuts, chunk.start) :])
-        reach = overlap * (self.counter.longest or len(self.text))
-        for place in range(chunk.stop - 1, max(chunk.start, chunk.stop - reach - 1), -1):
-            growing.push(self.text[place])
-            if growing.count > overlap:
-                if place in inside and growing.count_after(self.text[place - 1]) > overlap:
-                    break  # counts add up here: whatever starts before has more
-            elif not self.forbidden[place]:
-                found.append(place)
-        found.reverse()
-        return found
-
-    def reaches_beyond(self, start: int, stop: int) -> bool:
-        """Return whether a chunk that starts there would end behind `stop`."""
-        try:
-            return self.farthest(start).stop > stop
-        except ParameterError:
-            return False
-
-    def _bound(self, base: int, tokens: int) -> int:
-        """Return the last place that so many tokens can reach from `base`."""
-        if self.counter.longest is None:
-            return len(self.text)
-        return min(len(self.text), base + tokens * self.counter.longest)
 
     def _too_long(self, start: int) -> ParameterError:
         stop = next(

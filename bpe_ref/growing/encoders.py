@@ -209,6 +209,14 @@ class _GrowingEncoder:
         for table in (self._states, self._tokens, self._counts):
             del table[length + 1 :]
 
+    def count_of(self, length: int) -> int:
+        """Return the number of tokens that the `length` bytes that came first encode to alone.
+
+        Raises `ParameterError` if there are fewer bytes.
+        """
+        check_index("length", length, len(self))
+        return self._counts[length]
+
     def tokens(self) -> list[TokenId]:
         """Return the tokens that the bytes so far encode to, in time proportional to them."""
         found: list[TokenId] = []
@@ -273,11 +281,3 @@ class PrependEncoder(_GrowingEncoder):
     """
 
     _forwards = False
-
-    def count_of_suffix(self, length: int) -> int:
-        """Return the number of tokens that the last `length` bytes encode to alone.
-
-        Raises `ParameterError` if there are fewer bytes.
-        """
-        check_index("length", length, len(self))
-        return self._counts[length]

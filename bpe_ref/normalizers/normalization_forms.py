@@ -28,7 +28,7 @@ What the source leaves open
 import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final, Literal, TypeAlias, cast
 
 from bpe_ref.aligned_text import AlignedText, Change
@@ -208,6 +208,24 @@ def meeting_in_form(normalize: Callable[[str], str], left: str, right: str) -> M
     if right in _SYLLABLES and not (ord(right) - ord(_SYLLABLES[0])) % len(_WITH_FINALS):
         rights.update(chr(ord(right) + final) for final in _WITH_FINALS)
     return Meeting(frozenset(left), frozenset(rights))
+
+
+@lru_cache(maxsize=1 << 16)
+def begins_anew(character: str) -> bool:
+    """Return whether, in every form, a character is normalized apart from what is before it.
+
+    It does so if what it decomposes into begins with a starter that is never composed with one
+    before it: nothing moves over that, and nothing joins it.
+
+    >>> begins_anew("\u00e9"), begins_anew("\u0301")
+    (True, False)
+    """
+    seconds = _composition()[1]
+    firsts = {unicodedata.normalize(form, character)[0] for form in ("NFD", "NFKD")}
+    return not any(
+        unicodedata.combining(one) or one in seconds or unicodedata.category(one) == "Cn"
+        for one in (character, *firsts)
+    )
 
 
 _LEADING_CONSONANTS: Final = "".join(map(chr, range(0x1100, 0x1113)))

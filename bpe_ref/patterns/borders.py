@@ -50,8 +50,9 @@ from bpe_ref.patterns.oniguruma.nodes import (
     children,
     width,
 )
-from bpe_ref.patterns.unicode_tables import EVERY_CODE_POINT, CodePoints
+from bpe_ref.patterns.unicode_tables import CODE_POINT_COUNT, EVERY_CODE_POINT, CodePoints
 
+_BYTES = CODE_POINT_COUNT // 8
 _MOST_SETS = 400
 _MOST_KNOWN = 1 << 16
 
@@ -72,7 +73,13 @@ class PatternBorders:
         self.looks_back = graph.looks_back
         """Whether matches may depend on the character before them."""
 
-        self._sets = graph.sets
+        positions: dict[CodePoints, int] = {}
+        for at, members in enumerate(graph.sets):
+            positions[members] = positions.get(members, 0) | 1 << at
+        # As bytes, a set of a million bits tells at once whether it has a character.
+        self._sets = [
+            (members.to_bytes(_BYTES, "little"), bits) for members, bits in positions.items()
+        ]
         self._follow = graph.follow
         self._alone = alone
         self._run = run
@@ -103,7 +110,9 @@ class PatternBorders:
     @cached_property
     def covers_all(self) -> bool:
         """Whether every character of every text is in a match."""
-        alone = _union(self._sets[position] for position in _bits(self._alone))
+        alone = 0
+        for members, bits in self._sets:
+            alone |= int.from_bytes(members, "little") if bits & self._alone else 0
         return alone == EVERY_CODE_POINT
 
     def is_inside(self, left: str, right: str) -> bool:
@@ -126,13 +135,20 @@ class PatternBorders:
         """
         return self._positions(character) != 0
 
+    def always_matches(self, character: str) -> bool:
+        """Return whether the character is in a match, whatever is beside it.
+
+        >>> borders_of("[0-9]|ab").always_matches("1"), borders_of("[0-9]|ab").always_matches("a")
+        (True, False)
+        """
+        return self._positions(character) & self._alone != 0
+
     def _positions(self, character: str) -> int:
         """Return the positions whose sets have the character, as bits."""
         found = self._known.get(character)
         if found is None:
-            code_point = ord(character)
-            has = {members: members >> code_point & 1 for members in set(self._sets)}
-            found = sum(has[members] << at for at, members in enumerate(self._sets))
+            byte, bit = divmod(ord(character), 8)
+            found = sum(bits for members, bits in self._sets if members[byte] >> bit & 1)
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
             self._known[character] = found
