@@ -10,7 +10,8 @@ from html import escape
 from importlib import import_module
 from importlib.resources import files
 from inspect import cleandoc
-from math import exp, inf, log, log2
+from itertools import groupby
+from math import exp, inf, log
 from statistics import pstdev, stdev
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -20,6 +21,7 @@ from bpe_ref.encoder_steps import ENCODER_STEPS
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.tracing import MOST_LOST, check_length, show_token, trace
 from tokenref.commands.sampling import (
+    RACES,
     Asked,
     Compared,
     Side,
@@ -111,7 +113,7 @@ def merges(tokenizer: Tokenizer, text: str, encoder: str = "naive") -> Iterator[
     (3, 3)
     """
     is_bytes = isinstance(tokenizer.model, ByteBPE)
-    pieces = tokenizer.pieces(text, special="ordinary") if is_bytes else [text]
+    pieces = tokenizer.pieces(text) if is_bytes else [text]
     yield from merges_of_pieces(tokenizer, pieces, encoder)
     yield f"<section>{_all_tokens(tokenizer, text)}</section>"
 
@@ -131,7 +133,11 @@ def merges_of_pieces(
     for piece in pieces:
         if isinstance(tokenizer.model, ByteBPE):
             check_length(piece)
-            yield _of_bytes(tokenizer.model, piece, encoder)
+            added = tokenizer.added.ids.get(piece)
+            if added is None:
+                yield _of_bytes(tokenizer.model, piece, encoder)
+            else:
+                yield _piece(piece, f"it is the special token {added}, and is not merged", [])
             continue
         for traced in tokenizer.trace(piece):
             lines = [
@@ -155,7 +161,12 @@ def _all_tokens(tokenizer: Tokenizer, text: str) -> str:
     ids = tokenizer.encode(text)
     all_tokens = boxes(Box(_label(tokenizer, token), token) for token in ids)
     noun = "token" if len(ids) == 1 else "tokens"
-    return f"<h2>The text has {len(ids)} {noun}</h2><p>{all_tokens}</p>"
+    special = ""
+    if not tokenizer.added.ids.keys().isdisjoint(tokenizer.pieces(text)):
+        special = "<p>Special tokens are recognized here, as by <code>tokenref trace</code> and "
+        special += "<code>Tokenizer.encode</code>. For <code>tokenref encode</code> they are text "
+        special += "unless it is given <code>--special</code>.</p>"
+    return f"<h2>The text has {len(ids)} {noun}</h2><p>{all_tokens}</p>{special}"
 
 
 def tokens_by_piece(tokenizer: Tokenizer, text: str) -> str:
@@ -165,11 +176,14 @@ def tokens_by_piece(tokenizer: Tokenizer, text: str) -> str:
     >>> tokens_by_piece(load("tiny"), "a <b>").count("<button")
     4
     """
-    found = tokenizer.pieces(text, special="ordinary")
-    several = next((piece for piece in found if tokenizer.count(piece) > 1), None)
+    found = tokenizer.pieces(text)
+    merged = [piece for piece in found if tokenizer.count(piece) < len(piece.encode())]
+    merged = [piece for piece in merged if piece not in tokenizer.added.ids]
+    several = [piece for piece in merged if tokenizer.count(piece) > 1]
+    first = next(iter(several + merged), None)
     buttons = "".join(
-        f'<button type="button" data-piece="{escape(piece)}"{" data-first" * (piece == several)}>'
-        f"{escape(visible(piece))}</button>"
+        f'<button type="button" data-piece="{escape(piece)}"{" data-first" * (piece == first)}>'
+        f"{escape(show_token(piece.encode()))}</button>"
         for piece in found
     )
     pieces = f"<h2>Pieces: click one to see its merges</h2><p>{buttons}</p>" if buttons else ""
@@ -194,10 +208,11 @@ def _of_bytes(model: ByteBPE, piece: str, encoder: str) -> str:
     note = "" if whole is None else f"it is token {whole}, which is taken without merging"
     if encoder in ENCODER_STEPS:
         steps = ENCODER_STEPS[encoder](vocabulary, symbols)
-        return _piece(
-            piece, note, [(shown(each.tokens, each.new), each.why) for each in steps], encoder
-        )
-    lines = [(shown(symbols), "")]
+        lines = [(shown(each.tokens, each.new), each.why) for each in steps]
+        if encoder != "heap":  # whose first step is the beginning
+            lines.insert(0, (shown(symbols), "the beginning"))
+        return _piece(piece, note, lines, encoder)
+    lines = [(shown(symbols), "the beginning")]
     for step in trace(vocabulary, symbols):
         before = [each.text for each in lines[-1][0]]
         lost = ", ".join(
@@ -218,11 +233,10 @@ def _piece(
         f"<tr><th scope=row>{number}</th><td>{boxes(tokens)}</td><td>{escape(about)}</td></tr>"
         for number, (tokens, about) in enumerate(lines)
     )
-    heading = f"Piece {escape(visible(piece))}" + (f": {escape(note)}" if note else "")
-    return (
-        f"<section><h2>{heading}</h2><table><caption>{CAPTIONS[encoder]}</caption>{rows}</table>"
-        "</section>"
-    )
+    heading = f"Piece {escape(show_token(piece.encode()))}"
+    heading += f": {escape(note)}" if note else ""
+    table = f"<table><caption>{CAPTIONS[encoder]}</caption>{rows}</table>" if rows else ""
+    return f"<section><h2>{heading}</h2>{table}</section>"
 
 
 # ---- chains
@@ -359,6 +373,8 @@ def stage_picture(
         by_token = dict(zip(row.tokens, law, strict=True))
         possible = sorted(filter(by_token.get, by_token), key=by_token.__getitem__, reverse=True)
         walk = possible if applied.changed else deciding_walk(applied, law)
+        # Of equal tokens the lowest id is first, so that two engines have them in one order.
+        walk = [token for _, equal in groupby(walk, by_token.get) for token in sorted(equal)]
         shares = running_shares(row.tokens, law, walk)
         threshold = None if applied.changed else _threshold(applied, shares)
         when = "after" if applied.changed else "before"
@@ -382,10 +398,6 @@ def stage_picture(
         f"<p>{escape(applied.why)}{escape('; ' + '; '.join(rules) if rules else '')}</p>"
         f"{drawing}{source}</section>"
     )
-
-
-RACES: Final = ("Gumbel-max", "exponential race")
-"""The methods of drawing that need a random number for each token."""
 
 
 def draw_picture(engine: Compared, number: float | None) -> str:
@@ -564,14 +576,12 @@ def lz_picture(
     bits = [float(changes.of(token)) for token in likely]
     changed = [logit + sizes.strength * each for logit, each in zip(logits, bits, strict=True)]
     best = changed.index(max(changed))
-    # Only differences count, so a new token is the zero.
-    new = log2(model.size) if sizes.variant in {"corrected", "paper", "codelength"} else 0.0
     others = [[changed_row[token] for token in likely] for changed_row in _penalised(row, tokens)]
     rows = "".join(
-        f"<tr{' class=now' * (place == best)}><th scope=row>{_next(tokenizer, token)}"
+        f"<tr{' class=now' * (place == best)}><th scope=row>{_next(tokenizer, token)} "
+        f"<small>{token}</small>"
         f"{' extends the match' * (token in found.following)}</th>"
-        f"<td>{logits[place]:.2f}</td><td>{bits[place] - new:+.2f}</td>"
-        f"<td>{changed[place] - sizes.strength * new:.2f}</td>"
+        f"<td>{logits[place]:.2f}</td><td>{bits[place]:+.2f}</td><td>{changed[place]:.2f}</td>"
         + "".join(
             f"<td{' class=best' * (each[place] == max(each))}>{each[place]:.2f}</td>"
             for each in others
@@ -579,18 +589,18 @@ def lz_picture(
         + "</tr>"
         for place, token in enumerate(likely)
     )
-    titles = ("token", "logit", "LZ: bits", "LZ", *OTHERS)
+    titles = ("token", "logit", "D", "LZ", *OTHERS)
     head = "".join(f"<th scope=col>{title}</th>" for title in titles)
-    typed = ", ".join(f"{logit:.2f}" for logit in logits)
+    history = ",".join(map(str, tokens))
     return (
         f"<section><h2>The text</h2><p>{boxes(drawn)}</p><p>{escape(text)}; {escape(match)}.</p>"
         "</section><section><h2>The next token</h2><table class=numbers><caption>The most probable "
         "next tokens of the small model, those that extend the match, and their logits after each "
-        "penalty. Bits are those more than a new token has. The framed token is best after the LZ "
-        "penalty, a bold number the best after another; click any token to append it.</caption>"
-        f'<tr>{head}</tr>{rows}</table><button type="button" data-row="{typed}">Show samplers this '
-        "row</button>"
-        "</section>"
+        "penalty. LZ is the logit plus the strength times D, the bits of chapter 8, which are most "
+        "for a new token. The framed token is best after the LZ penalty, a bold number the best "
+        "after another; click any token to append it.</caption>"
+        f'<tr>{head}</tr>{rows}</table><button type="button" data-history="{history}">Show '
+        f"samplers all {model.size:,} logits of this row</button></section>"
     )
 
 
