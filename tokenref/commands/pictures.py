@@ -5,19 +5,20 @@ description. Colours are never alone: removed tokens are outlined, new ones unde
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple
 from difflib import SequenceMatcher
 from html import escape
 from importlib import import_module
 from importlib.resources import files
 from inspect import cleandoc
-from itertools import groupby
+from itertools import groupby, takewhile
 from math import exp, inf, log
 from statistics import pstdev, stdev
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from bpe_ref import SymbolError, TokenIdError, Tokenizer
-from bpe_ref.encoder_steps import ENCODER_STEPS
+from bpe_ref.encoder_steps import ENCODER_STEPS, border_steps
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.tracing import MOST_LOST, check_length, show_token, trace
 from tokenref.commands.sampling import (
@@ -147,6 +148,41 @@ def merges_of_pieces(
             yield _piece(traced.piece, "", [(each, "") for each in lines])
 
 
+def neighbours(tokenizer: Tokenizer, left: str, right: str) -> str:
+    """Return the fast test of two tokens: which tokens meet at the border as merges are undone.
+
+    Raises `InputError` for a text that is not a token, and for a model without bytes.
+    """
+    if not isinstance(tokenizer.model, ByteBPE):
+        raise InputError("two neighbours are tested in vocabularies of bytes only")
+    vocabulary = tokenizer.model.vocabulary
+    pair = []
+    for text in (left, right):
+        token = vocabulary.ids.get(text.replace(SPACE, " ").encode().decode("latin-1"))
+        if token is None:
+            raise InputError(f"the two neighbours must be tokens of the vocabulary, got {text!r}")
+        pair.append(token)
+    lines = [
+        (
+            [
+                Box(show_token(vocabulary.token_bytes(token)), token, look="border" * (at == new))
+                for at, token in enumerate(tokens)
+            ],
+            why,
+        )
+        for tokens, new, why in map(astuple, border_steps(vocabulary, *pair))
+    ]
+    return _table(f"Do {left} and {right} fit?", BORDER, lines)
+
+
+BORDER: Final = (
+    "Each line shows which two tokens meet at the border, the gap. If they "
+    "would not have merged in time, the latest merge is undone. The last line is the definition."
+)
+SPACE: Final = "\u2423"
+"""How a space is shown in a token, and may be typed."""
+
+
 def _label(tokenizer: Tokenizer, token: int) -> str:
     """Return what a token is called: its bytes, if the vocabulary is one of bytes."""
     if isinstance(tokenizer.model, ByteBPE):
@@ -229,14 +265,17 @@ def _of_bytes(model: ByteBPE, piece: str, encoder: str) -> str:
 def _piece(
     piece: str, note: str, lines: Sequence[tuple[Sequence[Box], str]], encoder: str = "naive"
 ) -> str:
+    heading = f"Piece {show_token(piece.encode())}" + (f": {note}" if note else "")
+    return _table(heading, CAPTIONS[encoder], lines)
+
+
+def _table(heading: str, caption: str, lines: Sequence[tuple[Sequence[Box], str]]) -> str:
     rows = "".join(
         f"<tr><th scope=row>{number}</th><td>{boxes(tokens)}</td><td>{escape(about)}</td></tr>"
         for number, (tokens, about) in enumerate(lines)
     )
-    heading = f"Piece {escape(show_token(piece.encode()))}"
-    heading += f": {escape(note)}" if note else ""
-    table = f"<table><caption>{CAPTIONS[encoder]}</caption>{rows}</table>" if rows else ""
-    return f"<section><h2>{heading}</h2>{table}</section>"
+    table = f"<table><caption>{caption}</caption>{rows}</table>" if rows else ""
+    return f"<section><h2>{escape(heading)}</h2>{table}</section>"
 
 
 # ---- chains
@@ -355,13 +394,17 @@ def stage_picture(
     from sampling_ref.tracing import deciding_walk, running_shares, shortly
 
     made, run, _ = engine
-    given = ", ".join(f"{name}={shortly(each)}" for name, each in applied.parameters.items())
-    rules = [f"{name}: {value}" for name, value in rules_of(applied, stage).items()]
+    given = ", ".join(
+        f"{name}={shortly(each)}"
+        for name, each in applied.parameters.items()
+        if name != "least"  # said by the engine's source, and rarely more than 1
+    )
+    rules = _rules_in_words(rules_of(applied, stage))
     source = f"Source: {escape(stage.source)}. " if stage.source else ""
     rule = cleandoc(import_module(f"sampling_ref.steps.{applied.step}").__doc__ or "")
     source = (
-        f"<p>{source}The book: <span class=lesson>{ABOUT[applied.step].lesson}</span></p>"
         f"<details><summary>The rule: <code>tokenref rules {applied.step}</code></summary>"
+        f"<p>{source}The book: {_lesson(ABOUT[applied.step].lesson)}</p>"
         f"<pre>{escape(rule)}</pre></details>"
     )
     # A filter is shown by the row before it, in which it chooses; other steps by what they left.
@@ -400,6 +443,43 @@ def stage_picture(
     )
 
 
+WORDS: Final[Mapping[str, str]] = {
+    "reach": "kept up to the token at which the running sum reaches the threshold",
+    "exceed": "kept up to the token at which the running sum exceeds the threshold",
+    "within": "kept while the running sum is at most the threshold",
+    "fitting": "tokens are taken in their order, and the smallest leaves where the sum exceeds p",
+    "short": "the token that reaches the threshold is removed",
+    "upwards": "removed from the least probable token on, while their sum is at most 1 - p",
+    "kept": "a token exactly at the threshold is kept",
+    "removed": "a token exactly at the threshold is removed",
+    "counts": "a token exactly at the threshold reaches it",
+    "does not": "a token exactly at the threshold does not reach it",
+    "the whole row": "p is a share of the whole row before all filters",
+}
+"""What a choice about ties and boundaries means. A choice that goes without saying is missing."""
+
+
+def _rules_in_words(rules: Mapping[str, object]) -> list[str]:
+    """Return the choices of a filter in words; not the rule for ties where it has no effect.
+
+    >>> _rules_in_words({"equality": "kept", "ties": "lowest id"})
+    ['a token exactly at the threshold is kept']
+    >>> _rules_in_words({"ties": "lowest id", "boundary": "reach", "walked": "upwards"})
+    ['of equal tokens: lowest id', 'removed from the least probable token on, while their sum is \
+at most 1 - p']
+    """
+    decides = "equality" not in rules and rules.get("boundary") != "fitting"
+    words = [f"of equal tokens: {rules['ties']}"] if "ties" in rules and decides else []
+    names = ["base", "walked" if rules.get("walked") == "upwards" else "boundary", "equality"]
+    chosen = [str(rules[name]) for name in names if name in rules]
+    return words + [WORDS[each] for each in chosen if each in WORDS]
+
+
+def _lesson(page: str) -> str:
+    """Return the name of a page of the book, which a site makes a link."""
+    return f"<span class=lesson>{page}</span>"
+
+
 def draw_picture(engine: Compared, number: float | None) -> str:
     """Return the draw: the running sum in its order, and the random number on it."""
     from sampling_ref.engines.draws import walk
@@ -407,19 +487,21 @@ def draw_picture(engine: Compared, number: float | None) -> str:
 
     made, run, token = engine
     drawn = "" if token is None else f" Token {token} is drawn."
+    lesson = ABOUT["draw"].lesson
     picture = ""
     if made.is_greedy:
         words = f"greedy, the largest logit; of equals: {made.profile.greedy.ties}"
     elif run.draw.method in RACES:
+        lesson = f"{lesson.partition('#')[0]}#races"
         words = f"{run.draw.method}: each token has a random number of its own, so one number does "
-        words += f"not decide, and there is no picture. Random numbers: {run.draw.uniform}"
+        words += "not decide, and there is no picture"
     else:
         reaches = "exceeds" if run.draw.boundary == "exceed" else "reaches"
         order = (
             "of their ids" if run.draw.order == "vocabulary" else "in which the stages left them"
         )
         words = f"{run.draw.method}: it takes the first token, in the order {order}, at which the "
-        words += f"running sum {reaches} the random number. Random numbers: {run.draw.uniform}"
+        words += f"running sum {reaches} the random number"
         law = made.situation.numbers.law(run.candidates)
         tokens = [run.candidates.tokens[place] for place in walk(run.candidates, run.draw.order)]
         shares = running_shares(run.candidates.tokens, law, tokens)
@@ -429,8 +511,9 @@ def draw_picture(engine: Compared, number: float | None) -> str:
         picture += f"<figcaption>{escape(about)}.</figcaption></figure>"
     return (
         f'<section class="draw"><h3>draw</h3><p class="where">{escape(made.profile.name)}</p>'
-        f"<p>{escape(words)}.{escape(drawn)} The book: "
-        f"<span class=lesson>{ABOUT['draw'].lesson}</span></p>{picture}</section>"
+        f"<p>{escape(words)}.{escape(drawn)}</p>{picture}<details><summary>Random numbers"
+        f"</summary><p>{escape(run.draw.uniform)}. The book: {_lesson(lesson)}</p></details>"
+        "</section>"
     )
 
 
@@ -469,8 +552,20 @@ def row_pictures(engines: Sequence[Compared], uniforms: Sequence[float]) -> Iter
 def _side_by_side(engines: Sequence[Compared], number: float | None) -> Iterator[str]:
     """Yield what two engines do, side by side; the first stage that differs is marked."""
     one, other = engines
-    lines = "".join(f"<li>{escape(line.strip())}</li>" for line in comparison_lines(one, other))
-    yield f'<section class="answer"><ul>{lines}</ul></section>'
+    first, *rest = comparison_lines(one, other)
+    causes = [
+        line
+        for line in takewhile(lambda line: " leaves " not in line, rest)
+        if not line.startswith("  other differences")
+    ]
+    items, others = (
+        "".join(f"<li>{escape(line.strip())}</li>" for line in lines)
+        for lines in (causes, [line for line in rest if line not in causes])
+    )
+    yield (
+        f'<section class="answer"><h2>{escape(first)}</h2><ul>{items}</ul><details><summary>What '
+        f"each engine does, and its source</summary><ul>{others}</ul></details></section>"
+    )
     found = first_difference(one, other)
     names = [made.profile.name for made, _, _ in engines]
     yield '<div class="sides">' + "".join(f"<h2>{escape(name)}</h2>" for name in names)

@@ -24,6 +24,7 @@ from tokenref.commands.pictures import (
     LzSizes,
     lz_picture,
     merges_of_pieces,
+    neighbours,
     row_pictures,
     tokens_by_piece,
 )
@@ -41,6 +42,7 @@ from tokenref.small_model import model, tokenizer
 LONGEST_BODY: Final = 1 << 20
 LONGEST_TEXT: Final = 20_000
 LONGEST_ROW: Final = 200_000
+LONGEST_NEIGHBOUR: Final = 200
 MOST_UNIFORMS: Final = 8
 MOST_LOGITS: Final = 5_000
 MOST_STRENGTH: Final = 10
@@ -97,11 +99,17 @@ def play(names: tuple[str, ...], port: int) -> None:
 BOOK: Final = ("a", "b", "c", "ab", "cb", "ac", "bb", "cbb", "acbb")
 """The vocabulary of the first two chapters of the book, by rank."""
 
+ODD: Final = ("a", "b", "c", "d", "abc", "cd", "ab")
+"""The one in which the fast test of two neighbours fails, because ab is made after abc."""
+
 
 def tokenizers(names: Iterable[str]) -> dict[str, Tokenizer]:
-    """Return the tokenizers with these names or paths, and the one of the book."""
-    book = vocabulary_by_concatenation({name.encode(): rank for rank, name in enumerate(BOOK)})
-    return {**{name: load(name) for name in names}, "book": tokenizer_of(book)}
+    """Return the tokenizers with these names or paths, and those of the book."""
+    found = {name: load(name) for name in names}
+    for name, tokens in (("book", BOOK), ("odd", ODD)):
+        ranks = {token.encode(): rank for rank, token in enumerate(tokens)}
+        found[name] = tokenizer_of(vocabulary_by_concatenation(ranks))
+    return found
 
 
 class Views:
@@ -160,8 +168,11 @@ class Views:
         return tokens_by_piece(self.tokenizer(asked), text_of(asked, "text", LONGEST_TEXT))
 
     def merges(self, asked: Asked) -> str:
-        """Return the merges of one piece, or the steps of another encoder."""
+        """Return the merges of one piece, the steps of another encoder, or a test of two tokens."""
         encoder = text_of(asked, "encoder", 100) or "naive"
+        if encoder == "neighbours":
+            pair = [text_of(asked, side, LONGEST_NEIGHBOUR) for side in ("left", "right")]
+            return neighbours(self.tokenizer(asked), *pair)
         pieces = [text_of(asked, "piece", LONGEST_TEXT)]
         return "".join(merges_of_pieces(self.tokenizer(asked), pieces, encoder))
 

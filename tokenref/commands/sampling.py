@@ -569,7 +569,7 @@ def _value_lines(engines: tuple[Compared, Compared], one: Present, other: Presen
     names = [made.profile.name for made, _, _ in engines]
     idle = []
     for name, values, matters in _differing(engines, one, other):
-        kind = "choice" if name in one[0].rule.choices else "parameter"
+        kind = "choice" if name in {*one[0].rule.choices, *_RULES} else "parameter"
         shown = [shortly(value) for value in values]
         if matters and shown[0] == shown[1]:
             shown = [repr(value) for value in values]
