@@ -189,7 +189,7 @@ def merges() -> str:
     return side_by_side("The merges of abacb and abacbb", drawings)
 
 
-_STEPS_OF: Final = {"heap": "abacbb", "prefix_table": "abacbb", "backtracking": "abacb"}
+_STEPS_OF: Final = {"heap": "abacbb", "prefix_table": "abbacb", "backtracking": "abacb"}
 
 
 def steps_of(encoder: str) -> str:
@@ -350,6 +350,10 @@ def loops() -> str:
     )
 
 
+HEAT: Final = 0.55
+"""The most opaque cell of a heat map: a number on it must be legible, light on dark or reverse."""
+
+
 def heat_map(title: str, values: Mapping[tuple[str, float], tuple[float, str]]) -> str:
     """Return a heat map: rows and columns by name, and the strength and text of each cell.
 
@@ -369,7 +373,8 @@ def heat_map(title: str, values: Mapping[tuple[str, float], tuple[float, str]]) 
             left = 130 + 60 * place
             parts.append(
                 f'<rect class="heat" x="{left}" y="{top}" width="59" height="19" '
-                f'fill-opacity="{strength:.2f}"/><text x="{left + 30}" y="{top + 14}">{text}</text>'
+                f'fill-opacity="{HEAT * strength:.2f}"/>'
+                f'<text x="{left + 30}" y="{top + 14}">{text}</text>'
             )
     return _drawing(title, 130 + 60 * len(columns), 24 + 20 * len(rows), parts)
 

@@ -309,7 +309,7 @@ def bars(
         return round(floor - _HIGH * share, 2)
 
     parts = [
-        f'<svg role="img" viewBox="0 0 {width} {floor + 34}" width="{width}">',
+        f'<svg role="img" viewBox="0 0 {width} {floor + 34}" width="{width * 3 // 2}">',
         f"<title>{escape(about)}</title><desc>{escape(_described(shown, removed))}</desc>",
         *(
             f'<text x="{_LEFT - 6}" y="{height(part) + 4}" class="axis">{part:g}</text>'
@@ -326,7 +326,7 @@ def bars(
             f'height="{round(floor - y, 2)}"><title>token {each.token}: {each.share!r}, '
             f"running sum {each.total!r}, {kind}</title></rect>"
             f'<text x="{x + _STEP / 2}" y="{floor + 14}">{each.token}</text>'
-            f'<text x="{x + _STEP / 2}" y="{floor + 28}" class="share">{each.share:.3g}</text>'
+            f'<text x="{x + _STEP / 2}" y="{floor + 28}" class="share">{_short(each.share)}</text>'
         )
         if each.token in before:
             y = height(before[each.token])
@@ -346,6 +346,15 @@ def bars(
             )
     more = len(shares) - len(shown)
     return "".join(parts) + "</svg>" + (f"<p>and {more} more tokens</p>" if more > 0 else "")
+
+
+def _short(share: float) -> str:
+    """Return a probability in the room that a bar has, at most seven characters.
+
+    >>> _short(0.12345), _short(0.0012345), _short(0.0000123)
+    ('0.123', '0.0012', '1e-05')
+    """
+    return f"{share:.{3 if share >= 0.01 else 2 if share >= 0.001 else 1}g}"
 
 
 def _described(shares: "Sequence[Share]", removed: frozenset[int]) -> str:
@@ -433,10 +442,11 @@ def stage_picture(
         drawing += f"<figcaption>{escape(about)}.</figcaption></figure>"
     title = f"{applied.step}({given})"
     place = next(at for at, each in enumerate(run.applied, 1) if each is applied)
+    idle = not applied.removed and not applied.changed
     where = f"{made.profile.name}, stage {place} of {len(run.applied)}"
     where += ": the first difference" if first else ""
     return (
-        f'<section class="stage{" first" * first}"><h3>{escape(title)}</h3>'
+        f'<section class="stage{" first" * first}{" idle" * idle}"><h3>{escape(title)}</h3>'
         f'<p class="where">{escape(where)}</p>'
         f"<p>{escape(applied.why)}{escape('; ' + '; '.join(rules) if rules else '')}</p>"
         f"{drawing}{source}</section>"
@@ -549,6 +559,16 @@ def row_pictures(engines: Sequence[Compared], uniforms: Sequence[float]) -> Iter
     yield draw_picture(engine, number)
 
 
+def _plainly(line: str) -> str:
+    """Return a line about a difference without the names of choices.
+
+    >>> _plainly("choice ties: all in vllm, lowest id in sglang")
+    'of equal tokens: all in vllm, lowest id in sglang'
+    """
+    line = line.replace("choice ties:", "of equal tokens:")
+    return line.replace("choice walked:", "in which direction probabilities are added:")
+
+
 def _side_by_side(engines: Sequence[Compared], number: float | None) -> Iterator[str]:
     """Yield what two engines do, side by side; the first stage that differs is marked."""
     one, other = engines
@@ -559,7 +579,7 @@ def _side_by_side(engines: Sequence[Compared], number: float | None) -> Iterator
         if not line.startswith("  other differences")
     ]
     items, others = (
-        "".join(f"<li>{escape(line.strip())}</li>" for line in lines)
+        "".join(f"<li>{escape(_plainly(line.strip()))}</li>" for line in lines)
         for lines in (causes, [line for line in rest if line not in causes])
     )
     yield (
@@ -675,7 +695,7 @@ def lz_picture(
     rows = "".join(
         f"<tr{' class=now' * (place == best)}><th scope=row>{_next(tokenizer, token)} "
         f"<small>{token}</small>"
-        f"{' extends the match' * (token in found.following)}</th>"
+        f"{'<br><small>extends the match</small>' * (token in found.following)}</th>"
         f"<td>{logits[place]:.2f}</td><td>{bits[place]:+.2f}</td><td>{changed[place]:.2f}</td>"
         + "".join(
             f"<td{' class=best' * (each[place] == max(each))}>{each[place]:.2f}</td>"

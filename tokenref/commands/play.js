@@ -151,6 +151,8 @@ function recall() {
 // ---- for a projector
 
 const presenting = () => document.body.classList.contains("present");
+const darkRules = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules])
+  .filter((rule) => rule.media?.mediaText.includes("prefers-color-scheme"));
 const theme = () => document.documentElement.dataset.theme || "";
 
 function present(on) {
@@ -159,8 +161,9 @@ function present(on) {
 }
 
 function paint(name) { // light, dark, or as the system is
-  if (name) document.documentElement.dataset.theme = name;
-  else delete document.documentElement.dataset.theme;
+  document.documentElement.dataset.theme = name;
+  for (const rule of darkRules)
+    rule.media.mediaText = { "": "(prefers-color-scheme: dark)", dark: "all" }[name] || "not all";
   at("theme").textContent = isDark() ? "Light" : "Dark";
 }
 
@@ -290,6 +293,7 @@ async function start() {
   at("step").addEventListener("input", walk);
   for (const [id, move] of [["back", -1], ["on", 1]]) at(id).addEventListener("click", () => go(move));
   addEventListener("keydown", press);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => paint(theme()));
   at("present").addEventListener("click", () => {
     present(!presenting());
     if (presenting()) at("step").value = 0;
