@@ -251,13 +251,13 @@ def border_steps(vocabulary: Vocabulary, left: TokenId, right: TokenId) -> Itera
             else:
                 limit = two + 1
                 after[:1] = [made.lefts[two], made.rights[two]]
-    tokens = " ".join(_name(vocabulary, token) for token in together)
+    become = " ".join(_name(vocabulary, token) for token in together)
     verdict = "The fast test must not be asked" if fits is None else "The fast test is right"
     if fits is not None and fits != (together == [left, right]):
         verdict = "The fast test is wrong"
     because = f", because {' and '.join(odd)}" if odd else ""
     yield EncoderStep(
-        tuple(together), -1, f"by definition: together they become {tokens}. {verdict}{because}"
+        tuple(together), -1, f"by definition: together they become {become}. {verdict}{because}"
     )
 
 

@@ -572,7 +572,7 @@ def _plainly(line: str) -> str:
 def _side_by_side(engines: Sequence[Compared], number: float | None) -> Iterator[str]:
     """Yield what two engines do, side by side; the first stage that differs is marked."""
     one, other = engines
-    first, *rest = comparison_lines(one, other)
+    heading, *rest = comparison_lines(one, other)
     causes = [
         line
         for line in takewhile(lambda line: " leaves " not in line, rest)
@@ -583,7 +583,7 @@ def _side_by_side(engines: Sequence[Compared], number: float | None) -> Iterator
         for lines in (causes, [line for line in rest if line not in causes])
     )
     yield (
-        f'<section class="answer"><h2>{escape(first)}</h2><ul>{items}</ul><details><summary>What '
+        f'<section class="answer"><h2>{escape(heading)}</h2><ul>{items}</ul><details><summary>What '
         f"each engine does, and its source</summary><ul>{others}</ul></details></section>"
     )
     found = first_difference(one, other)
