@@ -60,6 +60,34 @@ def test_the_folder_has_an_index_and_the_book_is_once_at_the_side_with_its_slide
     assert "_static/site.css" in page
 
 
+def test_figures_have_the_colours_of_the_site_whatever_the_system_prefers(
+    site: Path, window: Browser, tmp_path: Path
+) -> None:
+    pictures = []
+    for dark, theme in ((False, "light"), (True, "light"), (False, "dark"), (True, "dark")):
+        window.size(700, 500)
+        window.dark(dark=dark)
+        window.post("url", {"url": (site / "docs" / "book" / "filters.html").as_uri()})
+        window.run("document.body.dataset.theme = arguments[0]", theme)
+        window.run("document.querySelector('article img').scrollIntoView()")
+        window.settle(300)
+        pictures.append(tmp_path / f"{dark}{theme}.png")
+        window.picture(pictures[-1])
+    light, still_light, dark_figure, still_dark = (path.read_bytes() for path in pictures)
+    assert light == still_light
+    assert dark_figure == still_dark
+    assert light != dark_figure
+
+
+def test_figures_on_a_phone_scroll_instead_of_shrinking(site: Path, window: Browser) -> None:
+    window.size(390, 844, phone=True)
+    window.post("url", {"url": (site / "docs" / "book" / "filters.html").as_uri()})
+    window.settle(300)
+    widths = "return [...document.querySelectorAll('article img')].map((e) => e.offsetWidth)"
+    assert min(window.run(widths)) > 450
+    assert window.run("return document.documentElement.scrollWidth") <= 390
+
+
 def test_slides_show_whole_sentences_and_are_few(site: Path) -> None:
     for name in LECTURES:
         slides = (site / "slides" / f"{name}.html").read_text("utf-8").split("<section>")[1:]
