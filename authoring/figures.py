@@ -28,7 +28,7 @@ from tokenref.experiment import Plan, cells, read_results
 FOLDER: Final = Path("docs/figures")
 
 _SVG: Final = re.compile(
-    r'<svg role="img" viewBox="0 0 (\d+) (\d+)" width="\d+">(.*)</svg>', re.DOTALL
+    r'<svg role="img" viewBox="0 0 (\d+) (\d+)" width="\d+"[^>]*>(.*)</svg>', re.DOTALL
 )
 _HEAD, _GAP = 26, 20
 

@@ -309,7 +309,8 @@ def bars(
         return round(floor - _HIGH * share, 2)
 
     parts = [
-        f'<svg role="img" viewBox="0 0 {width} {floor + 34}" width="{width * 3 // 2}">',
+        f'<svg role="img" viewBox="0 0 {width} {floor + 34}" width="{width * 3 // 2}"',
+        f' style="min-width: {width * 4 // 5}px">',
         f"<title>{escape(about)}</title><desc>{escape(_described(shown, removed))}</desc>",
         *(
             f'<text x="{_LEFT - 6}" y="{height(part) + 4}" class="axis">{part:g}</text>'
