@@ -189,7 +189,7 @@ def merges() -> str:
     return side_by_side("The merges of abacb and abacbb", drawings)
 
 
-_STEPS_OF: Final = {"heap": "abacbb", "prefix_table": "abbacb", "backtracking": "abacb"}
+_STEPS_OF: Final = {"heap": "abacbb", "prefix_table": "abacbb", "backtracking": "abacb"}
 
 
 def steps_of(encoder: str) -> str:

@@ -27,14 +27,8 @@ LECTURES: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
 }
 """The lectures: the name of the file, the title, and the chapters."""
 
-STYLE: Final = """pre { white-space: pre-wrap; }
-body[data-theme="light"] img { color-scheme: light; }
-body[data-theme="dark"] img { color-scheme: dark; }
-@media (max-width: 46em) { p:has(> img) { overflow-x: auto; } article p > img { max-width: none; } }
-"""
-"""What the site adds to its theme: long lines of code are wrapped instead of cut off.
-
-Figures have the colours of the theme, and scroll on a phone instead of shrinking."""
+STYLE: Final = "pre { white-space: pre-wrap; }\n"
+"""What the site adds to its theme: long lines of code are wrapped instead of cut off."""
 
 INDEX: Final = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><title>tokenref</title>'

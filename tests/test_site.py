@@ -60,34 +60,6 @@ def test_the_folder_has_an_index_and_the_book_is_once_at_the_side_with_its_slide
     assert "_static/site.css" in page
 
 
-def test_figures_have_the_colours_of_the_site_whatever_the_system_prefers(
-    site: Path, window: Browser
-) -> None:
-    figures = []
-    window.size(700, 500, phone=False)
-    for dark, theme in ((False, "light"), (True, "light"), (False, "dark"), (True, "dark")):
-        window.dark(dark=dark)
-        window.post("url", {"url": (site / "docs" / "book" / "filters.html").as_uri()})
-        window.run("document.body.dataset.theme = arguments[0]", theme)
-        window.settle(300)
-        clip = window.run(
-            "const place = document.querySelector('article img').getBoundingClientRect();"
-            "return { x: place.x, y: place.y + scrollY, width: place.width, height: place.height }"
-        )
-        shot = window.tools("Page.captureScreenshot", clip=clip | {"scale": 1})
-        figures.append(shot["data"])
-    assert figures[0] == figures[1] != figures[2] == figures[3]
-
-
-def test_figures_on_a_phone_scroll_instead_of_shrinking(site: Path, window: Browser) -> None:
-    window.size(390, 844, phone=True)
-    window.post("url", {"url": (site / "docs" / "book" / "filters.html").as_uri()})
-    window.settle(300)
-    widths = "return [...document.querySelectorAll('article img')].map((e) => e.offsetWidth)"
-    assert min(window.run(widths)) > 450
-    assert window.run("return document.documentElement.scrollWidth") <= 390
-
-
 def test_slides_show_whole_sentences_and_are_few(site: Path) -> None:
     for name in LECTURES:
         slides = (site / "slides" / f"{name}.html").read_text("utf-8").split("<section>")[1:]
