@@ -33,7 +33,7 @@ from tokenref.experiment import Plan, cells, read_results
 FOLDER: Final = Path("docs/figures")
 
 _SVG: Final = re.compile(
-    r'<svg role="img" viewBox="0 0 (\d+) (\d+)" width="\d+">(.*)</svg>', re.DOTALL
+    r'<svg role="img" viewBox="0 0 (\d+) (\d+)" width="\d+"[^>]*>(.*)</svg>', re.DOTALL
 )
 _HEAD, _GAP = 26, 20
 
@@ -493,6 +493,10 @@ def loops() -> str:
     )
 
 
+HEAT: Final = 0.55
+"""The most opaque cell of a heat map: a number on it must be legible, light on dark or reverse."""
+
+
 def heat_map(title: str, values: Mapping[tuple[str, float], tuple[float, str]]) -> str:
     """Return a heat map: rows and columns by name, and the strength and text of each cell.
 
@@ -512,7 +516,8 @@ def heat_map(title: str, values: Mapping[tuple[str, float], tuple[float, str]]) 
             left = 130 + 60 * place
             parts.append(
                 f'<rect class="heat" x="{left}" y="{top}" width="59" height="19" '
-                f'fill-opacity="{strength:.2f}"/><text x="{left + 30}" y="{top + 14}">{text}</text>'
+                f'fill-opacity="{HEAT * strength:.2f}"/>'
+                f'<text x="{left + 30}" y="{top + 14}">{text}</text>'
             )
     return _drawing(title, 130 + 60 * len(columns), 24 + 20 * len(rows), parts)
 

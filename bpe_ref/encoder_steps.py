@@ -202,6 +202,65 @@ def backtracking_steps(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> It
         yield step(len(tokens) - 1, f"{skips}{named(token)} is {guess}{fits}")
 
 
+def border_steps(vocabulary: Vocabulary, left: TokenId, right: TokenId) -> Iterator[EncoderStep]:
+    """Yield the tokens that meet at the border in the fast test, and what the definition makes.
+
+    `new` is the index of the first token after the border, in the last step -1: that step is by
+    definition. See `vocabulary.compatibility`, also for the conditions of the test.
+
+    >>> from bpe_ref import vocabulary_by_concatenation
+    >>> vocabulary = vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ab": 2, b"bb": 3})
+    >>> for step in border_steps(vocabulary, 2, 1):
+    ...     print(step.tokens, step.new, step.why)
+    (2, 1) 1 ab and b do not merge
+    (0, 1, 1) 2 ab is undone; b and b would merge into bb, but too late: the two tokens fit
+    (2, 1) -1 by definition: together they become ab b. The fast test is right
+    """
+    made = vocabulary.remember(build_derivations)
+    names = [_name(vocabulary, token) for token in (left, right)]
+    together = encode_naive(
+        vocabulary, vocabulary.symbols(vocabulary.token_bytes(left) + vocabulary.token_bytes(right))
+    )
+    odd = [
+        f"{name} is {'dead' if token not in made.places else 'improper'}"
+        for name, token in zip(names, (left, right), strict=True)
+        if made.places.get(token, _NOWHERE) in {_NOWHERE, *made.disorderly}
+    ]
+    fits: bool | None = None
+    if left in made.places and right in made.places:
+        before, after = [made.places[left]], [made.places[right]]
+        limit, undone = made.beyond, ""
+        while fits is None:
+            one, two = before[-1], after[0]
+            merged = made.merged[one].get(two)
+            meet = f"{_name(vocabulary, made.ids[one])} and {_name(vocabulary, made.ids[two])}"
+            why = f"{undone}{meet} do not merge"
+            if merged is not None:
+                why = f"{undone}{meet} would merge into {_name(vocabulary, made.ids[merged])}"
+                why += " in time" if merged < limit else ", but too late"
+                fits = False if merged < limit else None
+            if fits is None and max(one, two) < made.symbols:
+                fits = True
+            found = {None: "", True: ": the two tokens fit", False: ": the two tokens do not fit"}
+            tokens = tuple(made.ids[place] for place in (*before, *after))
+            yield EncoderStep(tokens, len(before), why + found[fits])
+            undone = f"{_name(vocabulary, made.ids[max(one, two)])} is undone; "
+            if one > two:  # of equal ranks the left one is first
+                limit = one
+                before[-1:] = [made.lefts[one], made.rights[one]]
+            else:
+                limit = two + 1
+                after[:1] = [made.lefts[two], made.rights[two]]
+    become = " ".join(_name(vocabulary, token) for token in together)
+    verdict = "The fast test must not be asked" if fits is None else "The fast test is right"
+    if fits is not None and fits != (together == [left, right]):
+        verdict = "The fast test is wrong"
+    because = f", because {' and '.join(odd)}" if odd else ""
+    yield EncoderStep(
+        tuple(together), -1, f"by definition: together they become {become}. {verdict}{because}"
+    )
+
+
 def _misfit(
     vocabulary: Vocabulary, symbols: Sequence[TokenId], left: TokenId, right: TokenId, border: int
 ) -> str:

@@ -282,7 +282,7 @@ def test_compare_does_not_blame_a_stage_for_what_another_one_removed() -> None:
 
 def test_compare_separates_choices_that_matter_from_those_that_do_not() -> None:
     lines = compared("transformers", "llama.cpp", "1,1,1,1", "--set", "top_p=0.5")
-    assert "  parameter walked: upwards in transformers, downwards in llama.cpp" in lines
+    assert "  choice walked: upwards in transformers, downwards in llama.cpp" in lines
     first = "the first after its sort (libstdc++; here 1 3 before 0 2)"
     assert f"  choice ties: highest id in transformers, {first} in llama.cpp" in lines
     idle = "  other differences, without effect here: parameter least: 1 in transformers, 0 in "

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpe_ref import ENCODERS, SymbolError, vocabulary_by_concatenation
-from bpe_ref.encoder_steps import ENCODER_STEPS, heap_steps
+from bpe_ref.encoder_steps import ENCODER_STEPS, border_steps, heap_steps
 from bpe_ref.tracing import trace
 from bpe_ref.vocabulary import Vocabulary, heap
+from bpe_ref.vocabulary.compatibility import build_derivations, compatible_by_definition, seam_test
 
 LETTERS = {b"a": 0, b"b": 1, b"c": 2}
 
@@ -101,3 +102,30 @@ def test_what_is_no_symbol_is_refused(name: str) -> None:
     vocabulary = vocabulary_by_concatenation({b"a": 0, b"aa": 1})
     with pytest.raises(SymbolError):
         list(ENCODER_STEPS[name](vocabulary, [1]))
+
+
+@given(vocabulary=vocabularies())
+def test_the_border_of_two_tokens_is_decided_as_by_the_fast_test_and_by_the_definition(
+    vocabulary: Vocabulary,
+) -> None:
+    made = vocabulary.remember(build_derivations)
+    for left in vocabulary.tokens:
+        for right in vocabulary.tokens:
+            *steps, last = border_steps(vocabulary, left, right)
+            by_definition = compatible_by_definition(vocabulary, left, right)
+            assert (last.tokens == (left, right)) == by_definition
+            if not made.places.keys() >= {left, right}:
+                assert not steps
+                assert "must not be asked, because" in last.why
+                assert "is dead" in last.why
+                continue
+            fits = seam_test(made)(made.places[left], made.places[right])
+            assert steps[-1].why.endswith("tokens fit" if fits else "tokens do not fit")
+            assert ("The fast test is right" in last.why) == (fits == by_definition)
+            if fits != by_definition:
+                assert "because" in last.why
+                assert "improper" in last.why
+            for step in steps:
+                halves = [step.tokens[: step.new], step.tokens[step.new :]]
+                spelled = [b"".join(map(vocabulary.token_bytes, half)) for half in halves]
+                assert spelled == [vocabulary.token_bytes(left), vocabulary.token_bytes(right)]

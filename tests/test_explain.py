@@ -81,8 +81,8 @@ def test_each_merge_is_a_line_with_the_new_token_marked_and_the_pairs_that_lost(
     ("encoder", "lines", "says"),
     [
         ("heap", 10, "l + i of rank 1063 at 4 is stale: that place was merged"),
-        ("prefix_table", 12, "is the whole prefix"),
-        ("backtracking", 10, "li does not fit after be: together they become b el i"),
+        ("prefix_table", 13, "is the whole prefix"),
+        ("backtracking", 11, "li does not fit after be: together they become b el i"),
     ],
 )
 def test_the_steps_of_the_quick_encoders_are_shown(
@@ -135,7 +135,7 @@ def test_a_filter_shows_which_tokens_it_keeps_and_where_its_threshold_is(tmp_pat
     assert page.classes["removed"] == 1
     assert page.classes["threshold"] == 1
     assert "token 3 has 0.0518, removed" in page.text
-    assert "boundary: " in page.text
+    assert "kept up to the token at which the running sum reaches the threshold" in page.text
 
 
 @pytest.mark.parametrize(
@@ -192,11 +192,50 @@ def test_engines_are_side_by_side_and_the_first_difference_is_marked(tmp_path: P
     page = explained(tmp_path, "compare", "vllm", "llama.cpp", *row)
     assert page.classes["first"] == 2
     assert "they differ at top_k" in page.text
-    assert "choice ties: all in vllm, the first after its sort (libstdc++" in page.text
+    assert "of equal tokens: all in vllm, the first after its sort (libstdc++" in page.text
     assert "vllm, stage 2 of 2: the first difference" in page.text
     assert "top_p is off in vllm, because top_p == 1.0" in page.text
     alike = explained(tmp_path, "compare", "vllm", "vllm", *row)
     assert alike.classes["first"] == 0
+
+
+def test_equal_tokens_are_in_one_order_so_that_the_kept_ones_are_at_other_places(
+    tmp_path: Path,
+) -> None:
+    row = ("1,1,1,1", "--set", "top_p=0.5", "--set", "temperature=1")
+    page = explained(tmp_path, "compare", "llama.cpp", "transformers", *row)
+    assert "token 0 has 0.25, removed; token 1 has 0.25, kept; token 2 has 0.25, rem" in page.text
+    assert "token 0 has 0.25, removed; token 1 has 0.25, removed; token 2 has 0.25" in page.text
+    assert "top_p(p=0.5)" in page.text
+    assert "choice walked" not in page.text
+
+
+def test_the_cause_of_a_difference_is_alone_and_what_has_no_effect_is_folded(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "page.html"
+    row = ("3,2,1,0", "--set", "temperature=2", "--set", "top_p=0.8")
+    assert run("compare", "transformers", "llama.cpp", *row, "--html", str(path)).exit_code == 0
+    content = path.read_text(encoding="utf-8")
+    cause, _, folded = content.partition('class="answer"')[2].partition("<details>")
+    assert "they differ" in cause
+    assert "source" not in cause
+    assert "other differences" not in cause
+    assert "source" in folded.partition("</details>")[0]
+
+
+def test_a_race_leads_to_its_own_section_of_the_book(tmp_path: Path) -> None:
+    assert "draws.md#races" in explained(tmp_path, "sample", "vllm", "1,2").text
+    assert "draws.md#inverse-cdf" in explained(tmp_path, "sample", "llama.cpp", "1,2").text
+
+
+def test_special_tokens_are_pieces_of_their_own(tmp_path: Path) -> None:
+    page = explained(tmp_path, "bpe", "a <|endoftext|> b")
+    assert "Piece <|endoftext|>: it is the special token 2000" in page.text
+    assert "The text has 4 tokens" in page.text
+    assert "unless it is given --special" in page.text
+    printed = CliRunner().invoke(main, ["trace", "a <|endoftext|> b"])
+    assert "piece '<|endoftext|>' is the special token 2000\n" in printed.output
 
 
 def test_rows_with_nothing_left_and_long_rows_are_shown(tmp_path: Path) -> None:

@@ -4,7 +4,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from importlib.resources import files
 from pathlib import Path
 from typing import Final, get_args
 
@@ -12,7 +13,7 @@ import click
 import pytest
 
 from authoring.figures import FOLDER as FIGURES
-from authoring.figures import figures
+from authoring.figures import HEAT, figures
 from bpe_ref import load
 from sampling_ref import STEPS
 from sampling_ref.steps.step import REQUIRED
@@ -98,6 +99,28 @@ def test_every_figure_is_as_the_code_draws_it_and_is_shown_with_a_text_for_it() 
     assert captions == [str(number) for number in range(1, len(drawn) + 1)]
     for name, content in drawn.items():
         assert (ROOT / FIGURES / name).read_text("utf-8") == content
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_numbers_on_a_heat_map_are_legible(theme: str) -> None:
+    """The contrast of text is at least 4.5, as WCAG 2.1 demands, on the strongest cell, too."""
+    style = files("tokenref.commands").joinpath("pictures.css").read_text("utf-8")
+    colours = style.split("prefers-color-scheme: dark")[theme == "dark"]
+    rgb = {
+        name: [int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4)]
+        for name, digits in re.findall(r"--(\w+): #(\w{6});", colours.replace("#fff;", "#ffffff;"))
+    }
+    cell = [
+        HEAT * strong + (1 - HEAT) * paper
+        for strong, paper in zip(rgb["removed"], rgb["paper"], strict=True)
+    ]
+
+    def luminance(colour: Sequence[float]) -> float:
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    low, high = sorted([luminance(rgb["ink"]), luminance(cell)])
+    assert (high + 0.05) / (low + 0.05) >= 4.5
 
 
 def chapter_number(page: Path) -> int:

@@ -15,11 +15,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from sampling_ref import PROFILES
+from sampling_ref import PROFILES, lz_penalty
 from tests.browser import CHROMIUM, DRIVER, Browser, open_browser
 from tokenref.cli import main
 from tokenref.commands.play import LONGEST_BODY, Playground, slider, tokenizers
+from tokenref.small_model import model, tokenizer
 
+PAIR = {"vocabulary": "odd", "encoder": "neighbours", "left": "abc", "right": "d"}
 ROW = {"engine": "vllm", "other": "", "row": "3,2,1", "history": "", "uniform": "0.5"}
 
 
@@ -73,6 +75,45 @@ def test_one_engine_or_two_are_shown(server: Playground) -> None:
     assert 'class="sides"' in answer
 
 
+def test_the_random_number_is_drawn_beside_an_engine_that_draws_by_a_race(
+    server: Playground,
+) -> None:
+    heights = set()
+    for uniform in ("0.1", "0.4", "0.9"):
+        two = {**ROW, "engine": "llama.cpp", "other": "transformers", "uniform": uniform}
+        status, answer = asked(server, "sample", **two)
+        assert status == 200
+        heights.update(re.findall(r'class="mark".*? y1="([^"]+)"', answer))
+        assert answer.count("is drawn") == 1
+    assert len(heights) == 3
+
+
+def test_a_stage_that_needs_a_random_number_takes_the_same_one(server: Playground) -> None:
+    settings = {"xtc_probability": "0.5", "xtc_threshold": "0.1"}
+    for uniform, removed in (("0.4", 1), ("0.6", 0)):
+        question = {**ROW, "engine": "llama.cpp", "uniform": uniform, "settings": settings}
+        status, answer = asked(server, "sample", **question)
+        assert status == 200
+        xtc = answer[answer.index("<h3>xtc") :].partition("</section>")[0]
+        assert xtc.count('class="removed"') == removed
+
+
+def test_the_row_of_the_model_is_whole_and_its_tokens_have_their_ids(server: Playground) -> None:
+    tokens = tokenizer().encode("Every sampler, the normalization, the normalization, the")
+    question = {**ROW, "row": "model", "engine": "transformers", "settings": {"top_k": "5"}}
+    question["history"] = ",".join(map(str, tokens))
+    status, answer = asked(server, "sample", **question)
+    assert status == 200
+    row = model().row(tokens)
+    kept = sorted(range(len(row)), key=row.__getitem__)[-5:]
+    first = answer.partition("</section>")[0]
+    assert sorted(map(int, re.findall(r"<title>token (\d+): \S+ \S+ \S+ \S+ kept", first))) == (
+        sorted(kept)
+    )
+    status, answer = asked(server, "sample", **{**ROW, "row": "model", "history": "2004"})
+    assert (status, answer) == (422, "the history must have ids below 2,004 of the model, got 2004")
+
+
 def test_stages_are_left_out_and_moved(server: Playground) -> None:
     steps = [stage.step for stage in PROFILES["sglang"].stages]
     places = [steps.index(step) for step in ("min_p", "top_k", "temperature")]
@@ -105,6 +146,31 @@ def test_a_keystroke_is_answered_within_a_tenth_of_a_second(server: Playground) 
     assert median(times) < 0.1
 
 
+def test_the_fast_test_undoes_merges_and_the_definition_contradicts_it(server: Playground) -> None:
+    status, answer = asked(server, "merges", **PAIR)
+    assert status == 200
+    assert answer.count("token border") == 2
+    assert "abc is undone; c and d would merge into cd, but too late: the two tokens fit" in answer
+    assert "become ab cd. The fast test is wrong, because abc is improper" in answer
+    pair = {**PAIR, "vocabulary": "tiny", "left": "\u2423the", "right": " the"}
+    assert "The fast test is right" in asked(server, "merges", **pair)[1]
+
+
+def test_a_special_token_is_a_piece_and_spaces_of_pieces_are_seen(server: Playground) -> None:
+    status, answer = asked(server, "tokens", vocabulary="tiny", text="a <|endoftext|> b")
+    assert status == 200
+    assert re.findall(r"<button[^>]*>([^<]*)", answer) == [
+        *("a", "\u2423", "&lt;|endoftext|&gt;", "\u2423b")
+    ]
+    status, answer = asked(server, "merges", vocabulary="tiny", piece="<|endoftext|>")
+    assert "it is the special token 2000" in answer
+
+
+def test_the_piece_that_is_open_first_has_merges(server: Playground) -> None:
+    answer = asked(server, "tokens", vocabulary="tiny", text="\u0f00 unbelievable")[1]
+    assert re.findall(r'data-piece="([^"]*)" data-first', answer) == [" unbelievable"]
+
+
 # ---- what is refused
 
 
@@ -121,7 +187,11 @@ def test_a_keystroke_is_answered_within_a_tenth_of_a_second(server: Playground) 
         ("sample", {**ROW, "row": "README.md"}, "numbers separated by commas"),
         ("sample", {**ROW, "row": "0," * 6000 + "0"}, "at most 5,000 numbers"),
         ("sample", {**ROW, "engine": "nobody"}, "nobody"),
-        ("sample", {**ROW, "history": "x"}, "token ids"),
+        ("sample", {**ROW, "history": "x"}, "the history must be token ids separated by commas"),
+        ("sample", {**ROW, "history": "1_0"}, "the history must be token ids"),
+        ("sample", {**ROW, "row": "1_0,2"}, "numbers separated by commas, or model, got '1_0,2'"),
+        ("sample", {**ROW, "row": "\u0661,2"}, "numbers separated by commas"),
+        ("merges", {**PAIR, "left": "zz"}, "two neighbours must be tokens of the vocabulary"),
         ("sample", {**ROW, "uniform": "much"}, "the random number must be a number"),
         ("sample", {**ROW, "settings": {"top_p": "2"}}, "top_p must"),
         ("sample", {**ROW, "settings": {"nothing": "2"}}, "nothing"),
@@ -234,6 +304,27 @@ def test_the_penalty_shows_window_match_and_next_tokens(server: Playground) -> N
         assert asked(server, "penalties", **LZ | {"past": past})[0] == 200
 
 
+@pytest.mark.parametrize("variant", ["corrected", "paper", "fork_march"])
+def test_the_numbers_of_the_penalty_are_those_of_the_function(
+    server: Playground, variant: str
+) -> None:
+    question = LZ | {"past": "the normalization, the normalization, the", "variant": variant}
+    _, answer = asked(server, "penalties", **question)
+    tokens = tokenizer().encode(question["past"])
+    row = model().row(tokens)
+    sizes: Any = {"strength": 0.5, "window": 64, "buffer": 3, "variant": variant}
+    changed = lz_penalty(row, tokens, **sizes)
+    table = answer.partition("<table")[2]
+    lines = re.findall(
+        r"<small>(\d+)</small>.*?</th><td>(.*?)</td><td>(.*?)</td><td>(.*?)</td>", table
+    )
+    assert len(lines) >= 12
+    for token, logit, bits, after in lines:
+        assert float(logit) == pytest.approx(row[int(token)], abs=0.006)
+        assert float(after) == pytest.approx(float(changed[int(token)]), abs=0.006)
+        assert float(bits) == pytest.approx((float(after) - float(logit)) / 0.5, abs=0.03)
+
+
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
@@ -295,7 +386,9 @@ def test_tokens_and_the_merges_of_a_piece_are_shown(window: Browser) -> None:
     assert window.run(heading) == "Piece unbelievable", "the first with several tokens"
     assert shown(window, "#steps tr") == 7
     window.click("#answer button[data-piece=' <']")
-    window.until("return document.querySelector('#steps h2').textContent.startsWith('Piece  <')")
+    window.until(
+        "return document.querySelector('#steps h2').textContent.startsWith('Piece \u2423<')"
+    )
     typed(window, "text", "a hello")
     assert "hello" in window.run(heading), "a piece that is no longer in the text is closed"
     typed(window, "text", "a")
@@ -306,6 +399,12 @@ def test_the_vocabulary_of_the_book_is_offered(window: Browser) -> None:
     typed(window, "vocabulary", "book")
     window.until("return document.querySelectorAll('#steps tr').length === 5")
     assert "The text has 2 tokens" in window.run("return document.body.textContent")
+    typed(window, "vocabulary", "tiny")
+    typed(window, "text", "my own text")
+    typed(window, "vocabulary", "book")
+    assert window.run("return document.getElementById('text').value") == "my own text"
+    assert "byte 0x6D" in window.run("return document.getElementById('wrong').textContent")
+    assert all("(Unprocessable Entity)" in entry["message"] for entry in window.log("browser"))
 
 
 def test_a_race_has_no_slider_and_the_page_says_why(window: Browser) -> None:
@@ -324,14 +423,16 @@ def test_defaults_of_both_engines_are_shown_and_common_parameters_are_first(
 ) -> None:
     window.click("#show-sampling")
     window.until("return document.querySelectorAll('.stage').length > 0")
-    typed(window, "engine", "vllm")
+    top_k = "document.querySelector('#parameters input[aria-label=top_k]')"
+    assert window.run(f"return [{top_k}.value, {top_k}.className]") == ["6", ""]
+    window.run("location.hash = 'view=sampling&engine=vllm'")
+    window.settle()
     typed(window, "other", "llama.cpp")
     fields = "return [...document.querySelectorAll('#parameters label')].map((e) => e.textContent)"
     assert [text.split()[0] for text in window.run(fields)] == [
         *("temperature", "temp", "top_k", "top_p", "min_p", "repetition_penalty", "repeat_penalty")
     ]
     assert "top_k 0 in vllm, 40 in llama.cpp" in window.run(fields)
-    top_k = "document.querySelector('#parameters input[aria-label=top_k]')"
     assert window.run(f"return [{top_k}.value, {top_k}.className]") == ["0", "unset"]
 
 
@@ -388,9 +489,8 @@ def test_stages_are_switched_off_and_moved_and_parameters_slide(window: Browser)
     headings = (
         "return [...document.querySelectorAll('.stage h3')].map((h) => h.textContent.split('(')[0])"
     )
-    window.click("#show-sampling")
+    window.run("location.hash = 'view=sampling&engine=sglang'")
     window.until("return document.querySelectorAll('.stage').length > 0")
-    typed(window, "engine", "sglang")
     for name, value in [("top_k", "2"), ("min_p", "0.25")]:
         before = window.run("return document.body.dataset.answered")
         window.run(
@@ -448,19 +548,84 @@ def test_the_model_writes_a_text_by_clicks_and_the_penalty_changes_the_next_toke
     window.post("url", {"url": address})
     window.until("return document.querySelectorAll('.token.match').length > 0")
     assert window.run("return document.getElementById('strength').value") == "1"
-    window.click("button[data-row]")
+    window.click("button[data-history]")
     window.until("return document.querySelectorAll('.stage').length > 0")
-    assert len(window.run("return document.getElementById('row').value").split(",")) == 12
+    assert window.run("return document.getElementById('row').value") == "model"
+    assert "more tokens" in window.run("return document.getElementById('answer').textContent")
 
 
 def test_wrong_input_is_a_sentence_on_the_page_and_nothing_breaks(window: Browser) -> None:
     typed(window, "text", "a" * 10_000_000)
-    assert "at most" in window.run("return document.getElementById('wrong').textContent")
+    assert window.run("return document.getElementById('wrong').textContent") == (
+        "text must have at most 20,000 characters, got 10,000,000"
+    )
+    assert window.run("return location.href.length") < 1000
+    faded = "return getComputedStyle(document.getElementById('answer')).opacity"
+    assert float(window.run(faded)) < 0.5, "it is the answer to an earlier question"
     typed(window, "text", "abc")
     assert window.run("return document.getElementById('wrong').hidden") is True
+    assert float(window.run(faded)) == 1
     window.run("document.getElementById('text').value = ''")
     window.click("#show-sampling")
     window.until("return document.querySelectorAll('.stage').length > 0")
+
+
+def test_the_first_picture_of_samplers_removes_something(window: Browser) -> None:
+    window.click("#show-sampling")
+    window.until("return document.querySelectorAll('.stage').length > 0")
+    assert window.run("return document.querySelectorAll('.stage')[0].querySelector('.removed')")
+    sliders = "return document.querySelector('#parameters input[aria-label=top_p]').offsetHeight"
+    assert window.run(sliders) > 0
+
+
+def test_the_page_is_presented_from_the_first_step_with_keys_and_in_other_colours(
+    window: Browser,
+) -> None:
+    typed(window, "text", "unbelievable")
+    window.size(640, 400, phone=False)
+    window.click("#present")
+    at = "return document.getElementById('at').textContent"
+    assert window.run(at) == "0 of 6"
+    for element in ("#text", "h1"):
+        assert window.run(f"return document.querySelector('{element}').offsetHeight") == 0
+    assert window.run("return document.querySelector('#steps').getBoundingClientRect().y") < 200
+    window.press("\ue014", "\ue014", "\ue014", "\ue012")
+    assert window.run(at) == "2 of 6"
+    assert window.run("return document.querySelector('tr.now').getBoundingClientRect().y") < 400
+    paper = "return getComputedStyle(document.body).backgroundColor"
+    light = window.run(paper)
+    window.click("#theme")
+    assert window.run(paper) != light
+    address = window.run("return location.href")
+    window.post("url", {"url": "about:blank"})
+    window.post("url", {"url": address})
+    window.until("return document.querySelectorAll('#steps tr').length > 0")
+    assert (window.run(at), window.run(paper) != light) == ("2 of 6", True)
+    window.dark(dark=True)
+    window.click("#theme")
+    assert window.run(paper) == light
+    window.press("\ue00c")
+    assert window.run("return document.querySelector('#text').offsetHeight") > 0
+
+
+def test_two_neighbours_are_chosen_and_examples_belong_to_the_vocabulary(window: Browser) -> None:
+    typed(window, "encoder", "neighbours")
+    says = "return document.getElementById('steps').textContent"
+    assert "Do be and li fit?" in window.run(says)
+    typed(window, "vocabulary", "odd")
+    window.until(f"{says}.includes('Do abc and d fit?')")
+    typed(window, "left", "ab")
+    assert "Do ab and d fit?" in window.run(says)
+    assert "left=ab" in window.run("return location.href")
+
+
+def test_numbers_of_the_penalties_stay_in_one_line_on_a_phone(window: Browser) -> None:
+    window.size(390, 844, phone=True)
+    window.click("#show-penalties")
+    window.until("return document.querySelectorAll('.numbers td').length > 0")
+    heights = "return [...document.querySelectorAll('.numbers td')].map((e) => e.offsetHeight)"
+    assert max(window.run(heights)) < 70, "a token may have a second line"
+    assert window.run("return document.documentElement.scrollWidth") <= 390
 
 
 @pytest.mark.parametrize("width", [390, 1200])

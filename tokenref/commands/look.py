@@ -67,12 +67,16 @@ def trace_command(text: str, vocabulary: str) -> None:
     """Show how a text becomes tokens, merge by merge.
 
     The text is split into pieces first. After each merge the ids are shown, and the pairs that
-    could have merged but have a higher rank, or the same rank further right.
+    could have merged but have a higher rank, or the same rank further right. Special tokens are
+    recognized, as with `tokenref encode --special`.
     """
     tokenizer = load(vocabulary)
     content = argument_text(text)
     if isinstance(tokenizer.model, ByteBPE):
-        for piece in tokenizer.pieces(content, special="ordinary"):
+        for piece in tokenizer.pieces(content):
+            if piece in tokenizer.added.ids:
+                click.echo(f"piece {piece!r} is the special token {tokenizer.added.ids[piece]}")
+                continue
             check_length(piece)
             _trace_bytes(tokenizer.model, piece)
         return

@@ -5,21 +5,24 @@ description. Colours are never alone: removed tokens are outlined, new ones unde
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple
 from difflib import SequenceMatcher
 from html import escape
 from importlib import import_module
 from importlib.resources import files
 from inspect import cleandoc
-from math import exp, inf, log, log2
+from itertools import groupby, takewhile
+from math import exp, inf, log
 from statistics import pstdev, stdev
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from bpe_ref import SymbolError, TokenIdError, Tokenizer
-from bpe_ref.encoder_steps import ENCODER_STEPS
+from bpe_ref.encoder_steps import ENCODER_STEPS, border_steps
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.tracing import MOST_LOST, check_length, show_token, trace
 from tokenref.commands.sampling import (
+    RACES,
     Asked,
     Compared,
     Side,
@@ -111,7 +114,7 @@ def merges(tokenizer: Tokenizer, text: str, encoder: str = "naive") -> Iterator[
     (3, 3)
     """
     is_bytes = isinstance(tokenizer.model, ByteBPE)
-    pieces = tokenizer.pieces(text, special="ordinary") if is_bytes else [text]
+    pieces = tokenizer.pieces(text) if is_bytes else [text]
     yield from merges_of_pieces(tokenizer, pieces, encoder)
     yield f"<section>{_all_tokens(tokenizer, text)}</section>"
 
@@ -131,7 +134,11 @@ def merges_of_pieces(
     for piece in pieces:
         if isinstance(tokenizer.model, ByteBPE):
             check_length(piece)
-            yield _of_bytes(tokenizer.model, piece, encoder)
+            added = tokenizer.added.ids.get(piece)
+            if added is None:
+                yield _of_bytes(tokenizer.model, piece, encoder)
+            else:
+                yield _piece(piece, f"it is the special token {added}, and is not merged", [])
             continue
         for traced in tokenizer.trace(piece):
             lines = [
@@ -139,6 +146,41 @@ def merges_of_pieces(
                 for tokens in traced.steps
             ]
             yield _piece(traced.piece, "", [(each, "") for each in lines])
+
+
+def neighbours(tokenizer: Tokenizer, left: str, right: str) -> str:
+    """Return the fast test of two tokens: which tokens meet at the border as merges are undone.
+
+    Raises `InputError` for a text that is not a token, and for a model without bytes.
+    """
+    if not isinstance(tokenizer.model, ByteBPE):
+        raise InputError("two neighbours are tested in vocabularies of bytes only")
+    vocabulary = tokenizer.model.vocabulary
+    pair = []
+    for text in (left, right):
+        token = vocabulary.ids.get(text.replace(SPACE, " ").encode().decode("latin-1"))
+        if token is None:
+            raise InputError(f"the two neighbours must be tokens of the vocabulary, got {text!r}")
+        pair.append(token)
+    lines = [
+        (
+            [
+                Box(show_token(vocabulary.token_bytes(token)), token, look="border" * (at == new))
+                for at, token in enumerate(tokens)
+            ],
+            why,
+        )
+        for tokens, new, why in map(astuple, border_steps(vocabulary, *pair))
+    ]
+    return _table(f"Do {left} and {right} fit?", BORDER, lines)
+
+
+BORDER: Final = (
+    "Each line shows which two tokens meet at the border, the gap. If they "
+    "would not have merged in time, the latest merge is undone. The last line is the definition."
+)
+SPACE: Final = "\u2423"
+"""How a space is shown in a token, and may be typed."""
 
 
 def _label(tokenizer: Tokenizer, token: int) -> str:
@@ -155,7 +197,12 @@ def _all_tokens(tokenizer: Tokenizer, text: str) -> str:
     ids = tokenizer.encode(text)
     all_tokens = boxes(Box(_label(tokenizer, token), token) for token in ids)
     noun = "token" if len(ids) == 1 else "tokens"
-    return f"<h2>The text has {len(ids)} {noun}</h2><p>{all_tokens}</p>"
+    special = ""
+    if not tokenizer.added.ids.keys().isdisjoint(tokenizer.pieces(text)):
+        special = "<p>Special tokens are recognized here, as by <code>tokenref trace</code> and "
+        special += "<code>Tokenizer.encode</code>. For <code>tokenref encode</code> they are text "
+        special += "unless it is given <code>--special</code>.</p>"
+    return f"<h2>The text has {len(ids)} {noun}</h2><p>{all_tokens}</p>{special}"
 
 
 def tokens_by_piece(tokenizer: Tokenizer, text: str) -> str:
@@ -165,11 +212,14 @@ def tokens_by_piece(tokenizer: Tokenizer, text: str) -> str:
     >>> tokens_by_piece(load("tiny"), "a <b>").count("<button")
     4
     """
-    found = tokenizer.pieces(text, special="ordinary")
-    several = next((piece for piece in found if tokenizer.count(piece) > 1), None)
+    found = tokenizer.pieces(text)
+    merged = [piece for piece in found if tokenizer.count(piece) < len(piece.encode())]
+    merged = [piece for piece in merged if piece not in tokenizer.added.ids]
+    several = [piece for piece in merged if tokenizer.count(piece) > 1]
+    first = next(iter(several + merged), None)
     buttons = "".join(
-        f'<button type="button" data-piece="{escape(piece)}"{" data-first" * (piece == several)}>'
-        f"{escape(visible(piece))}</button>"
+        f'<button type="button" data-piece="{escape(piece)}"{" data-first" * (piece == first)}>'
+        f"{escape(show_token(piece.encode()))}</button>"
         for piece in found
     )
     pieces = f"<h2>Pieces: click one to see its merges</h2><p>{buttons}</p>" if buttons else ""
@@ -194,10 +244,11 @@ def _of_bytes(model: ByteBPE, piece: str, encoder: str) -> str:
     note = "" if whole is None else f"it is token {whole}, which is taken without merging"
     if encoder in ENCODER_STEPS:
         steps = ENCODER_STEPS[encoder](vocabulary, symbols)
-        return _piece(
-            piece, note, [(shown(each.tokens, each.new), each.why) for each in steps], encoder
-        )
-    lines = [(shown(symbols), "")]
+        lines = [(shown(each.tokens, each.new), each.why) for each in steps]
+        if encoder != "heap":  # whose first step is the beginning
+            lines.insert(0, (shown(symbols), "the beginning"))
+        return _piece(piece, note, lines, encoder)
+    lines = [(shown(symbols), "the beginning")]
     for step in trace(vocabulary, symbols):
         before = [each.text for each in lines[-1][0]]
         lost = ", ".join(
@@ -214,15 +265,17 @@ def _of_bytes(model: ByteBPE, piece: str, encoder: str) -> str:
 def _piece(
     piece: str, note: str, lines: Sequence[tuple[Sequence[Box], str]], encoder: str = "naive"
 ) -> str:
+    heading = f"Piece {show_token(piece.encode())}" + (f": {note}" if note else "")
+    return _table(heading, CAPTIONS[encoder], lines)
+
+
+def _table(heading: str, caption: str, lines: Sequence[tuple[Sequence[Box], str]]) -> str:
     rows = "".join(
         f"<tr><th scope=row>{number}</th><td>{boxes(tokens)}</td><td>{escape(about)}</td></tr>"
         for number, (tokens, about) in enumerate(lines)
     )
-    heading = f"Piece {escape(visible(piece))}" + (f": {escape(note)}" if note else "")
-    return (
-        f"<section><h2>{heading}</h2><table><caption>{CAPTIONS[encoder]}</caption>{rows}</table>"
-        "</section>"
-    )
+    table = f"<table><caption>{caption}</caption>{rows}</table>" if rows else ""
+    return f"<section><h2>{escape(heading)}</h2>{table}</section>"
 
 
 # ---- chains
@@ -256,7 +309,8 @@ def bars(
         return round(floor - _HIGH * share, 2)
 
     parts = [
-        f'<svg role="img" viewBox="0 0 {width} {floor + 34}" width="{width}">',
+        f'<svg role="img" viewBox="0 0 {width} {floor + 34}" width="{width * 3 // 2}"',
+        f' style="min-width: {width * 4 // 5}px">',
         f"<title>{escape(about)}</title><desc>{escape(_described(shown, removed))}</desc>",
         *(
             f'<text x="{_LEFT - 6}" y="{height(part) + 4}" class="axis">{part:g}</text>'
@@ -273,7 +327,7 @@ def bars(
             f'height="{round(floor - y, 2)}"><title>token {each.token}: {each.share!r}, '
             f"running sum {each.total!r}, {kind}</title></rect>"
             f'<text x="{x + _STEP / 2}" y="{floor + 14}">{each.token}</text>'
-            f'<text x="{x + _STEP / 2}" y="{floor + 28}" class="share">{each.share:.3g}</text>'
+            f'<text x="{x + _STEP / 2}" y="{floor + 28}" class="share">{_short(each.share)}</text>'
         )
         if each.token in before:
             y = height(before[each.token])
@@ -293,6 +347,15 @@ def bars(
             )
     more = len(shares) - len(shown)
     return "".join(parts) + "</svg>" + (f"<p>and {more} more tokens</p>" if more > 0 else "")
+
+
+def _short(share: float) -> str:
+    """Return a probability in the room that a bar has, at most seven characters.
+
+    >>> _short(0.12345), _short(0.0012345), _short(0.0000123)
+    ('0.123', '0.0012', '1e-05')
+    """
+    return f"{share:.{3 if share >= 0.01 else 2 if share >= 0.001 else 1}g}"
 
 
 def _described(shares: "Sequence[Share]", removed: frozenset[int]) -> str:
@@ -341,13 +404,17 @@ def stage_picture(
     from sampling_ref.tracing import deciding_walk, running_shares, shortly
 
     made, run, _ = engine
-    given = ", ".join(f"{name}={shortly(each)}" for name, each in applied.parameters.items())
-    rules = [f"{name}: {value}" for name, value in rules_of(applied, stage).items()]
+    given = ", ".join(
+        f"{name}={shortly(each)}"
+        for name, each in applied.parameters.items()
+        if name != "least"  # said by the engine's source, and rarely more than 1
+    )
+    rules = _rules_in_words(rules_of(applied, stage))
     source = f"Source: {escape(stage.source)}. " if stage.source else ""
     rule = cleandoc(import_module(f"sampling_ref.steps.{applied.step}").__doc__ or "")
     source = (
-        f"<p>{source}The book: <span class=lesson>{ABOUT[applied.step].lesson}</span></p>"
         f"<details><summary>The rule: <code>tokenref rules {applied.step}</code></summary>"
+        f"<p>{source}The book: {_lesson(ABOUT[applied.step].lesson)}</p>"
         f"<pre>{escape(rule)}</pre></details>"
     )
     # A filter is shown by the row before it, in which it chooses; other steps by what they left.
@@ -359,6 +426,8 @@ def stage_picture(
         by_token = dict(zip(row.tokens, law, strict=True))
         possible = sorted(filter(by_token.get, by_token), key=by_token.__getitem__, reverse=True)
         walk = possible if applied.changed else deciding_walk(applied, law)
+        # Of equal tokens the lowest id is first, so that two engines have them in one order.
+        walk = [token for _, equal in groupby(walk, by_token.get) for token in sorted(equal)]
         shares = running_shares(row.tokens, law, walk)
         threshold = None if applied.changed else _threshold(applied, shares)
         when = "after" if applied.changed else "before"
@@ -374,18 +443,52 @@ def stage_picture(
         drawing += f"<figcaption>{escape(about)}.</figcaption></figure>"
     title = f"{applied.step}({given})"
     place = next(at for at, each in enumerate(run.applied, 1) if each is applied)
+    idle = not applied.removed and not applied.changed
     where = f"{made.profile.name}, stage {place} of {len(run.applied)}"
     where += ": the first difference" if first else ""
     return (
-        f'<section class="stage{" first" * first}"><h3>{escape(title)}</h3>'
+        f'<section class="stage{" first" * first}{" idle" * idle}"><h3>{escape(title)}</h3>'
         f'<p class="where">{escape(where)}</p>'
         f"<p>{escape(applied.why)}{escape('; ' + '; '.join(rules) if rules else '')}</p>"
         f"{drawing}{source}</section>"
     )
 
 
-RACES: Final = ("Gumbel-max", "exponential race")
-"""The methods of drawing that need a random number for each token."""
+WORDS: Final[Mapping[str, str]] = {
+    "reach": "kept up to the token at which the running sum reaches the threshold",
+    "exceed": "kept up to the token at which the running sum exceeds the threshold",
+    "within": "kept while the running sum is at most the threshold",
+    "fitting": "tokens are taken in their order, and the smallest leaves where the sum exceeds p",
+    "short": "the token that reaches the threshold is removed",
+    "upwards": "removed from the least probable token on, while their sum is at most 1 - p",
+    "kept": "a token exactly at the threshold is kept",
+    "removed": "a token exactly at the threshold is removed",
+    "counts": "a token exactly at the threshold reaches it",
+    "does not": "a token exactly at the threshold does not reach it",
+    "the whole row": "p is a share of the whole row before all filters",
+}
+"""What a choice about ties and boundaries means. A choice that goes without saying is missing."""
+
+
+def _rules_in_words(rules: Mapping[str, object]) -> list[str]:
+    """Return the choices of a filter in words; not the rule for ties where it has no effect.
+
+    >>> _rules_in_words({"equality": "kept", "ties": "lowest id"})
+    ['a token exactly at the threshold is kept']
+    >>> _rules_in_words({"ties": "lowest id", "boundary": "reach", "walked": "upwards"})
+    ['of equal tokens: lowest id', 'removed from the least probable token on, while their sum is \
+at most 1 - p']
+    """
+    decides = "equality" not in rules and rules.get("boundary") != "fitting"
+    words = [f"of equal tokens: {rules['ties']}"] if "ties" in rules and decides else []
+    names = ["base", "walked" if rules.get("walked") == "upwards" else "boundary", "equality"]
+    chosen = [str(rules[name]) for name in names if name in rules]
+    return words + [WORDS[each] for each in chosen if each in WORDS]
+
+
+def _lesson(page: str) -> str:
+    """Return the name of a page of the book, which a site makes a link."""
+    return f"<span class=lesson>{page}</span>"
 
 
 def draw_picture(engine: Compared, number: float | None) -> str:
@@ -395,19 +498,21 @@ def draw_picture(engine: Compared, number: float | None) -> str:
 
     made, run, token = engine
     drawn = "" if token is None else f" Token {token} is drawn."
+    lesson = ABOUT["draw"].lesson
     picture = ""
     if made.is_greedy:
         words = f"greedy, the largest logit; of equals: {made.profile.greedy.ties}"
     elif run.draw.method in RACES:
+        lesson = f"{lesson.partition('#')[0]}#races"
         words = f"{run.draw.method}: each token has a random number of its own, so one number does "
-        words += f"not decide, and there is no picture. Random numbers: {run.draw.uniform}"
+        words += "not decide, and there is no picture"
     else:
         reaches = "exceeds" if run.draw.boundary == "exceed" else "reaches"
         order = (
             "of their ids" if run.draw.order == "vocabulary" else "in which the stages left them"
         )
         words = f"{run.draw.method}: it takes the first token, in the order {order}, at which the "
-        words += f"running sum {reaches} the random number. Random numbers: {run.draw.uniform}"
+        words += f"running sum {reaches} the random number"
         law = made.situation.numbers.law(run.candidates)
         tokens = [run.candidates.tokens[place] for place in walk(run.candidates, run.draw.order)]
         shares = running_shares(run.candidates.tokens, law, tokens)
@@ -417,8 +522,9 @@ def draw_picture(engine: Compared, number: float | None) -> str:
         picture += f"<figcaption>{escape(about)}.</figcaption></figure>"
     return (
         f'<section class="draw"><h3>draw</h3><p class="where">{escape(made.profile.name)}</p>'
-        f"<p>{escape(words)}.{escape(drawn)} The book: "
-        f"<span class=lesson>{ABOUT['draw'].lesson}</span></p>{picture}</section>"
+        f"<p>{escape(words)}.{escape(drawn)}</p>{picture}<details><summary>Random numbers"
+        f"</summary><p>{escape(run.draw.uniform)}. The book: {_lesson(lesson)}</p></details>"
+        "</section>"
     )
 
 
@@ -454,11 +560,33 @@ def row_pictures(engines: Sequence[Compared], uniforms: Sequence[float]) -> Iter
     yield draw_picture(engine, number)
 
 
+def _plainly(line: str) -> str:
+    """Return a line about a difference without the names of choices.
+
+    >>> _plainly("choice ties: all in vllm, lowest id in sglang")
+    'of equal tokens: all in vllm, lowest id in sglang'
+    """
+    line = line.replace("choice ties:", "of equal tokens:")
+    return line.replace("choice walked:", "in which direction probabilities are added:")
+
+
 def _side_by_side(engines: Sequence[Compared], number: float | None) -> Iterator[str]:
     """Yield what two engines do, side by side; the first stage that differs is marked."""
     one, other = engines
-    lines = "".join(f"<li>{escape(line.strip())}</li>" for line in comparison_lines(one, other))
-    yield f'<section class="answer"><ul>{lines}</ul></section>'
+    heading, *rest = comparison_lines(one, other)
+    causes = [
+        line
+        for line in takewhile(lambda line: " leaves " not in line, rest)
+        if not line.startswith("  other differences")
+    ]
+    items, others = (
+        "".join(f"<li>{escape(_plainly(line.strip()))}</li>" for line in lines)
+        for lines in (causes, [line for line in rest if line not in causes])
+    )
+    yield (
+        f'<section class="answer"><h2>{escape(heading)}</h2><ul>{items}</ul><details><summary>What '
+        f"each engine does, and its source</summary><ul>{others}</ul></details></section>"
+    )
     found = first_difference(one, other)
     names = [made.profile.name for made, _, _ in engines]
     yield '<div class="sides">' + "".join(f"<h2>{escape(name)}</h2>" for name in names)
@@ -564,14 +692,12 @@ def lz_picture(
     bits = [float(changes.of(token)) for token in likely]
     changed = [logit + sizes.strength * each for logit, each in zip(logits, bits, strict=True)]
     best = changed.index(max(changed))
-    # Only differences count, so a new token is the zero.
-    new = log2(model.size) if sizes.variant in {"corrected", "paper", "codelength"} else 0.0
     others = [[changed_row[token] for token in likely] for changed_row in _penalised(row, tokens)]
     rows = "".join(
-        f"<tr{' class=now' * (place == best)}><th scope=row>{_next(tokenizer, token)}"
-        f"{' extends the match' * (token in found.following)}</th>"
-        f"<td>{logits[place]:.2f}</td><td>{bits[place] - new:+.2f}</td>"
-        f"<td>{changed[place] - sizes.strength * new:.2f}</td>"
+        f"<tr{' class=now' * (place == best)}><th scope=row>{_next(tokenizer, token)} "
+        f"<small>{token}</small>"
+        f"{'<br><small>extends the match</small>' * (token in found.following)}</th>"
+        f"<td>{logits[place]:.2f}</td><td>{bits[place]:+.2f}</td><td>{changed[place]:.2f}</td>"
         + "".join(
             f"<td{' class=best' * (each[place] == max(each))}>{each[place]:.2f}</td>"
             for each in others
@@ -579,18 +705,18 @@ def lz_picture(
         + "</tr>"
         for place, token in enumerate(likely)
     )
-    titles = ("token", "logit", "LZ: bits", "LZ", *OTHERS)
+    titles = ("token", "logit", "D", "LZ", *OTHERS)
     head = "".join(f"<th scope=col>{title}</th>" for title in titles)
-    typed = ", ".join(f"{logit:.2f}" for logit in logits)
+    history = ",".join(map(str, tokens))
     return (
         f"<section><h2>The text</h2><p>{boxes(drawn)}</p><p>{escape(text)}; {escape(match)}.</p>"
         "</section><section><h2>The next token</h2><table class=numbers><caption>The most probable "
         "next tokens of the small model, those that extend the match, and their logits after each "
-        "penalty. Bits are those more than a new token has. The framed token is best after the LZ "
-        "penalty, a bold number the best after another; click any token to append it.</caption>"
-        f'<tr>{head}</tr>{rows}</table><button type="button" data-row="{typed}">Show samplers this '
-        "row</button>"
-        "</section>"
+        "penalty. LZ is the logit plus the strength times D, the bits of chapter 8, which are most "
+        "for a new token. The framed token is best after the LZ penalty, a bold number the best "
+        "after another; click any token to append it.</caption>"
+        f'<tr>{head}</tr>{rows}</table><button type="button" data-history="{history}">Show '
+        f"samplers all {model.size:,} logits of this row</button></section>"
     )
 
 

@@ -5,17 +5,24 @@
 const at = (id) => document.getElementById(id);
 const VIEWS = ["tokens", "sampling", "penalties"];
 const SIZES = ["variant", "strength", "window", "buffer"];
-const FIELDS = ["vocabulary", "text", "encoder", "engine", "other", "row", "history", "uniform", "past", ...SIZES];
+const FIELDS = ["vocabulary", "text", "encoder", "left", "right", "engine", "other", "row", "history", "uniform", "past", ...SIZES];
 const COMMON = ["temperature", "temp", "top_k", "top_p", "min_p", "repetition_penalty", "repeat_penalty"];
-const SIZE = 1 << 20;
+const LONGEST = 20000, LONGEST_ROW = 200000;
+const EXAMPLES = { book: ["abacbb", "ac", "b"], odd: ["abcd", "abc", "d"] }; // a text and two neighbours
+const FIRST = { top_k: "6", top_p: "0.9" }; // with these, the first row loses tokens
 const settings = {};
 const chains = {}; // the stages of an engine in order, each with its place in the engine's own, and whether it is on
 let view = "tokens", piece = "", choices = {}, asked = 0, waiting = 0;
 let steps = null, wanted = null; // the shown steps, and the one to go to when they arrive
 
+const most = (name) => name === "row" ? LONGEST_ROW : LONGEST;
+const tooLong = (name, text) => text.length > most(name) && [...text].length > most(name);
+
 async function answer(path, question) {
+  const wrong = Object.keys(question).find((name) => tooLong(name, question[name]));
+  if (wrong) throw new Error(`${wrong} must have at most ${most(wrong).toLocaleString("en")} characters, `
+    + `got ${question[wrong].length.toLocaleString("en")}`);
   const body = JSON.stringify(question);
-  if (body.length > SIZE) throw new Error("what is typed must have at most 1,048,576 bytes");
   if (globalThis.program) return globalThis.program(path, body); // Python runs in this browser
   const response = await fetch(path, { method: "POST", body });
   const text = await response.text();
@@ -38,6 +45,7 @@ function chosenPiece(shown) { // the one that is open, or the first with several
 function say(sentence) {
   at("wrong").hidden = !sentence;
   at("wrong").textContent = sentence;
+  for (const id of ["answer", "steps"]) at(id).classList.toggle("old", Boolean(sentence)); // of an earlier question
 }
 
 async function refresh() {
@@ -56,8 +64,10 @@ async function refresh() {
     const shown = await answer(path, question);
     if (number !== asked) return; // a newer question is on its way
     if (view === "tokens") piece = chosenPiece(shown);
-    const walked = view === "tokens" && piece
-      ? await answer("merges", { vocabulary: value("vocabulary"), piece, encoder: value("encoder") }) : "";
+    const pair = value("encoder") === "neighbours";
+    at("pair").hidden = !pair;
+    const walked = view === "tokens" && (piece || pair) ? await answer("merges", { vocabulary: value("vocabulary"),
+      piece, encoder: value("encoder"), left: value("left"), right: value("right") }) : "";
     if (number !== asked) return; // a newer question is on its way
     at("answer").innerHTML = shown;
     if (globalThis.program) lessons();
@@ -77,7 +87,7 @@ function begin(walked) {
   const last = at("steps").querySelectorAll("tr").length - 1;
   at("stepper").hidden = last < 1;
   at("step").max = Math.max(last, 0);
-  at("step").value = wanted ?? last;
+  at("step").value = wanted ?? (presenting() ? 0 : last);
   wanted = null;
   walk();
 }
@@ -88,6 +98,7 @@ function walk() {
   at("steps").querySelectorAll("tr").forEach((row, number) => {
     row.hidden = number > step;
     row.classList.toggle("now", number === step);
+    if (number === step && presenting()) row.scrollIntoView({ block: "nearest" });
   });
   at("back").disabled = step === 0;
   at("on").disabled = step === Number(at("step").max);
@@ -103,10 +114,12 @@ function soon() {
 
 function remember() {
   const state = new URLSearchParams({ view });
-  for (const id of FIELDS) state.set(id, at(id).value);
+  for (const id of FIELDS) if (!tooLong(id, at(id).value)) state.set(id, at(id).value);
+  if (presenting()) state.set("present", 1);
+  if (theme()) state.set("theme", theme());
   if (piece) state.set("piece", piece);
   const step = wanted ?? (at("step").value === at("step").max ? null : at("step").value);
-  if (piece && step !== null) state.set("step", step);
+  if (step !== null) state.set("step", step);
   for (const [name, value] of Object.entries(settings)) if (value) state.set("p." + name, value);
   for (const [engine, stages] of Object.entries(chains))
     state.set("c." + engine, stages.map(({ own, on }) => (on ? "" : "!") + own).join(","));
@@ -116,12 +129,15 @@ function remember() {
 function recall() {
   const state = new URLSearchParams(location.hash.slice(1));
   for (const id of FIELDS) if (state.has(id)) at(id).value = state.get(id);
-  for (const id of ["vocabulary", "engine", "variant"]) if (!at(id).value) at(id).selectedIndex = 0;
+  for (const id of ["vocabulary", "variant"]) if (!at(id).value) at(id).selectedIndex = 0;
+  present(state.has("present"));
+  paint(state.get("theme") || "");
   piece = state.get("piece") || "";
   wanted = state.get("step");
   steps = null;
   for (const name of Object.keys(settings)) delete settings[name];
   for (const name of Object.keys(chains)) delete chains[name];
+  if (!state.has("view")) Object.assign(settings, FIRST);
   for (const [name, value] of state) {
     if (name.startsWith("p.")) settings[name.slice(2)] = value;
     if (name.startsWith("c.")) chains[name.slice(2)] = value.split(",")
@@ -130,6 +146,40 @@ function recall() {
   at("settings").open = Object.keys(settings).length > 0;
   at("order").open = Object.keys(chains).length > 0;
   show(VIEWS.includes(state.get("view")) ? state.get("view") : "tokens");
+}
+
+// ---- for a projector
+
+const presenting = () => document.body.classList.contains("present");
+const darkRules = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules])
+  .filter((rule) => rule.media?.mediaText.includes("prefers-color-scheme"));
+const theme = () => document.documentElement.dataset.theme || "";
+
+function present(on) {
+  document.body.classList.toggle("present", on);
+  at("present").setAttribute("aria-pressed", on);
+}
+
+function paint(name) { // light, dark, or as the system is
+  document.documentElement.dataset.theme = name;
+  for (const rule of darkRules)
+    rule.media.mediaText = { "": "(prefers-color-scheme: dark)", dark: "all" }[name] || "not all";
+  at("theme").textContent = isDark() ? "Light" : "Dark";
+}
+
+const isDark = () => theme() ? theme() === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+
+function press(event) {
+  if (event.key === "Escape" && presenting()) present(false);
+  const move = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+  if (!move || at("stepper").hidden || event.target.closest("input, textarea, select")) return;
+  event.preventDefault();
+  go(move);
+}
+
+function go(move) {
+  at("step").value = Number(at("step").value) + move;
+  walk();
 }
 
 function show(name) {
@@ -234,18 +284,28 @@ async function start() {
     : await (await fetch("choices")).json();
   fill("vocabulary", choices.vocabularies);
   fill("engine", Object.keys(choices.engines));
+  at("engine").value = "llama.cpp";
   fill("other", Object.keys(choices.engines));
   fill("variant", choices.variants);
   for (const form of document.forms) form.addEventListener("submit", (event) => event.preventDefault());
   for (const name of VIEWS) at(name).addEventListener("input", soon);
   at("chains").addEventListener("input", (event) => event.stopPropagation()); // they ask by themselves
   at("step").addEventListener("input", walk);
-  for (const [id, move] of [["back", -1], ["on", 1]]) at(id).addEventListener("click", () => {
-    at("step").value = Number(at("step").value) + move;
+  for (const [id, move] of [["back", -1], ["on", 1]]) at(id).addEventListener("click", () => go(move));
+  addEventListener("keydown", press);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => paint(theme()));
+  at("present").addEventListener("click", () => {
+    present(!presenting());
+    if (presenting()) at("step").value = 0;
     walk();
   });
-  at("vocabulary").addEventListener("change", () => { // it has these letters only
-    if (at("vocabulary").value === "book" && /[^abc]/.test(at("text").value)) at("text").value = "abacbb";
+  at("theme").addEventListener("click", () => { paint(isDark() ? "light" : "dark"); remember(); });
+  at("vocabulary").addEventListener("change", () => { // what nobody has typed becomes an example that has its letters
+    ["text", "left", "right"].forEach((id, place) => {
+      const first = at(id).defaultValue, examples = Object.values(EXAMPLES).map((each) => each[place]);
+      if ([first, ...examples].includes(at(id).value))
+        at(id).value = at("vocabulary").value in EXAMPLES ? EXAMPLES[at("vocabulary").value][place] : first;
+    });
   });
   for (const id of ["engine", "other"]) at(id).addEventListener("change", parameters);
   for (const name of VIEWS) at("show-" + name).addEventListener("click", () => show(name));
@@ -254,8 +314,8 @@ async function start() {
     if (button) { piece = button.dataset.piece; refresh(); }
     const next = event.target.closest("button[data-next]");
     if (next) { at("past").value += next.dataset.next; refresh(); }
-    const row = event.target.closest("button[data-row]");
-    if (row) { at("row").value = row.dataset.row; show("sampling"); }
+    const row = event.target.closest("button[data-history]");
+    if (row) { at("history").value = row.dataset.history; at("row").value = "model"; show("sampling"); }
   });
   addEventListener("hashchange", recall);
   recall();

@@ -7,32 +7,42 @@ machine by the header `Host`. It reads no files but those that it was started wi
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
-from typing import Any, Final, TypeAlias, TypeVar, cast, get_args
+from typing import Any, Final, TypeAlias, cast, get_args
 
 import click
 
 from bpe_ref import Tokenizer, load, tokenizer_of, vocabulary_by_concatenation
-from sampling_ref import PROFILES, RandomNumberError
+from sampling_ref import PROFILES
 from sampling_ref.engines.profile import Parameter
 from sampling_ref.lz.variants import Variant
 from tokenref.commands.pictures import (
-    RACES,
     LzSizes,
     lz_picture,
     merges_of_pieces,
+    neighbours,
     row_pictures,
     tokens_by_piece,
 )
+from tokenref.commands.sampling import (
+    RACES,
+    Number,
+    compared_engines,
+    default_in_words,
+    read_numbers,
+)
 from tokenref.commands.sampling import Asked as Typed
-from tokenref.commands.sampling import compared_engines, default_in_words
 from tokenref.errors import InputError, exit_code
+from tokenref.small_model import model, tokenizer
 
 LONGEST_BODY: Final = 1 << 20
 LONGEST_TEXT: Final = 20_000
+LONGEST_ROW: Final = 200_000
+LONGEST_NEIGHBOUR: Final = 200
+MOST_UNIFORMS: Final = 8
 MOST_LOGITS: Final = 5_000
 MOST_STRENGTH: Final = 10
 
@@ -88,11 +98,17 @@ def play(names: tuple[str, ...], port: int) -> None:
 BOOK: Final = ("a", "b", "c", "ab", "cb", "ac", "bb", "cbb", "acbb")
 """The vocabulary of the first two chapters of the book, by rank."""
 
+ODD: Final = ("a", "b", "c", "d", "abc", "cd", "ab")
+"""The one in which the fast test of two neighbours fails, because ab is made after abc."""
+
 
 def tokenizers(names: Iterable[str]) -> dict[str, Tokenizer]:
-    """Return the tokenizers with these names or paths, and the one of the book."""
-    book = vocabulary_by_concatenation({name.encode(): rank for rank, name in enumerate(BOOK)})
-    return {**{name: load(name) for name in names}, "book": tokenizer_of(book)}
+    """Return the tokenizers with these names or paths, and those of the book."""
+    found = {name: load(name) for name in names}
+    for name, tokens in (("book", BOOK), ("odd", ODD)):
+        ranks = {token.encode(): rank for rank, token in enumerate(tokens)}
+        found[name] = tokenizer_of(vocabulary_by_concatenation(ranks))
+    return found
 
 
 class Views:
@@ -151,8 +167,11 @@ class Views:
         return tokens_by_piece(self.tokenizer(asked), text_of(asked, "text", LONGEST_TEXT))
 
     def merges(self, asked: Asked) -> str:
-        """Return the merges of one piece, or the steps of another encoder."""
+        """Return the merges of one piece, the steps of another encoder, or a test of two tokens."""
         encoder = text_of(asked, "encoder", 100) or "naive"
+        if encoder == "neighbours":
+            pair = [text_of(asked, side, LONGEST_NEIGHBOUR) for side in ("left", "right")]
+            return neighbours(self.tokenizer(asked), *pair)
         pieces = [text_of(asked, "piece", LONGEST_TEXT)]
         return "".join(merges_of_pieces(self.tokenizer(asked), pieces, encoder))
 
@@ -250,41 +269,49 @@ def chains_of(asked: Asked) -> dict[str, list[int]]:
 def sample_view(asked: Asked) -> str:
     """Return what one engine does with a row, or two side by side."""
     engines = [text_of(asked, "engine", 100), text_of(asked, "other", 100)]
-    logits = text_of(asked, "row", LONGEST_BODY)
+    history = text_of(asked, "history", LONGEST_TEXT)
+    try:
+        tokens = read_numbers(history, int) if history.strip() else []
+    except ValueError:
+        raise InputError(
+            f"the history must be token ids separated by commas, got {history!r:.40}"
+        ) from None
+    logits = text_of(asked, "row", LONGEST_ROW)
     if logits.count(",") >= MOST_LOGITS:
         raise InputError(f"the row must have at most {MOST_LOGITS:,} numbers")
     try:
-        numbers = ",".join(repr(float(number)) for number in logits.split(","))
+        numbers = model_row(tokens) if logits.strip() == "model" else read_numbers(logits, float)
     except ValueError:  # a command would take it for the name of a file
         raise InputError(
-            f"the row must be numbers separated by commas, got {logits!r:.40}"
+            f"the row must be numbers separated by commas, or model, got {logits!r:.40}"
         ) from None
     settings = asked.get("settings", {})
     if not isinstance(settings, Mapping):
         raise InputError("settings must map names to values")
     typed = [f"{name}={value}" for name, value in settings.items() if value != ""]
     chains = chains_of(asked)
-    number = text_of(asked, "uniform", 30)
-    try:
-        uniforms = (float(number),) if number else ()
-    except ValueError:
-        raise InputError(f"the random number must be a number, got {number!r}") from None
-
-    def answered(drawn_with: tuple[float, ...]) -> str:
-        history = text_of(asked, "history", LONGEST_TEXT)
-        row = Typed(numbers, history, settings=typed, uniforms=drawn_with)
-        made = compared_engines([name for name in engines if name], row, chains)
-        return "".join(row_pictures(made, drawn_with))
-
-    try:
-        return answered(uniforms)
-    except (RandomNumberError, InputError):
-        if not uniforms:
-            raise
-        return answered(())  # a race takes one number for each token: no draw is shown
+    row = Typed(
+        ",".join(map(repr, numbers)),
+        ",".join(map(str, tokens)),
+        settings=typed,
+        # A stage that needs a random number takes one, and the draw takes the next.
+        uniforms=[number_of(asked, "uniform", float)] * MOST_UNIFORMS,
+    )
+    made = compared_engines([name for name in engines if name], row, chains, races=False)
+    return "".join(row_pictures(made, row.uniforms))
 
 
-Number = TypeVar("Number", int, float)
+def model_row(tokens: Sequence[int]) -> list[float]:
+    """Return the logits of the small model after some tokens. Raises `InputError`.
+
+    >>> len(model_row([1, 2]))
+    2004
+    """
+    size = model().size
+    wrong = [token for token in tokens if not 0 <= token < size]
+    if wrong:
+        raise InputError(f"the history must have ids below {size:,} of the model, got {wrong[0]}")
+    return model().row(tokens)
 
 
 def number_of(asked: Asked, name: str, kind: Callable[[str], Number]) -> Number:
@@ -295,16 +322,16 @@ def number_of(asked: Asked, name: str, kind: Callable[[str], Number]) -> Number:
     """
     typed = text_of(asked, name, 30)
     try:
-        return kind(typed)
+        [number] = read_numbers(typed, kind)
     except ValueError:
         words = "a whole number" if kind is int else "a number"
-        raise InputError(f"the {name} must be {words}, got {typed!r}") from None
+        shown = "random number" if name == "uniform" else name
+        raise InputError(f"the {shown} must be {words}, got {typed!r}") from None
+    return number
 
 
 def penalties_view(asked: Asked) -> str:
     """Return a text with window and match of the LZ penalty, and how it changes the next token."""
-    from tokenref.small_model import model, tokenizer
-
     strength = number_of(asked, "strength", float)
     if not 0 <= strength <= MOST_STRENGTH:
         raise InputError(f"the strength must be from 0 to {MOST_STRENGTH}, got {strength:g}")

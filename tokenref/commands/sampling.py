@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 import click
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 SHOWN: Final = 10
 """Number of tokens of a distribution that are printed."""
+
+RACES: Final = ("Gumbel-max", "exponential race")
+"""The methods of drawing that need a random number for each token."""
 
 
 @click.command()
@@ -84,7 +87,7 @@ def _stage_lines(stage: "Stage") -> Iterable[str]:
 def draw_in_words(draw: "Draw") -> str:
     """Return how a token is drawn."""
     words: list[str] = [draw.method]
-    if draw.method in {"Gumbel-max", "exponential race"}:
+    if draw.method in RACES:
         words.append(f"noise from {draw.noise}")
     else:
         words.append(f"in the order: {draw.order}")
@@ -297,7 +300,7 @@ def _draw_lines(made: "Evaluation", run: "Run") -> Iterable[str]:
         yield f"\ndraw: greedy, the largest logit; of equals: {made.profile.greedy.ties}"
         return
     yield f"\ndraw: {draw_in_words(run.draw)}"
-    if run.draw.method in {"Gumbel-max", "exponential race"}:
+    if run.draw.method in RACES:
         return
     shares = made.situation.numbers.law(run.candidates)
     places = walk(run.candidates, run.draw.order)
@@ -326,17 +329,22 @@ def compare(one: str, other: str, asked: Asked) -> None:
 
 
 def compared_engines(
-    engines: Sequence[str], asked: Asked, chains: Mapping[str, Sequence[int]] | None = None
+    engines: Sequence[str],
+    asked: Asked,
+    chains: Mapping[str, Sequence[int]] | None = None,
+    *,
+    races: bool = True,
 ) -> "list[Compared]":
     """Return what each engine does with a row, and the token that it draws.
 
     `chains` has the stages of an engine that are applied, as indices into its own, in order.
+    Without `races`, an engine that needs a random number for each token draws none.
     """
     from sampling_ref.evaluation import read_profile
 
     records = [_with_chain(read_profile(name), (chains or {}).get(name)) for name in engines]
     settings = _settings_of(records, asked.settings)
-    return [_compared(*pair, asked) for pair in zip(records, settings, strict=True)]
+    return [_compared(*pair, asked, races) for pair in zip(records, settings, strict=True)]
 
 
 def _with_chain(record: "Profile", chain: Sequence[int] | None) -> "Profile":
@@ -352,7 +360,9 @@ def _with_chain(record: "Profile", chain: Sequence[int] | None) -> "Profile":
     return replace(record, stages=tuple(record.stages[place] for place in chain))
 
 
-def _compared(record: "Profile", params: Mapping[str, Any], asked: Asked) -> "Compared":
+def _compared(
+    record: "Profile", params: Mapping[str, Any], asked: Asked, races: bool
+) -> "Compared":
     from sampling_ref.evaluation import evaluation
 
     row, tokens = _read_row(asked.logits), _read_tokens(asked.history)
@@ -364,7 +374,8 @@ def _compared(record: "Profile", params: Mapping[str, Any], asked: Asked) -> "Co
     made = evaluated(asked.uniforms)
     with _what_to_type(evaluated, asked.uniforms):
         run = made.run()
-        drawn = made.draw(run) if asked.uniforms or made.is_greedy else None
+        draws = asked.uniforms and (races or run.draw.method not in RACES)
+        drawn = made.draw(run) if draws or made.is_greedy else None
     return made, run, drawn
 
 
@@ -558,7 +569,7 @@ def _value_lines(engines: tuple[Compared, Compared], one: Present, other: Presen
     names = [made.profile.name for made, _, _ in engines]
     idle = []
     for name, values, matters in _differing(engines, one, other):
-        kind = "choice" if name in one[0].rule.choices else "parameter"
+        kind = "choice" if name in {*one[0].rule.choices, *_RULES} else "parameter"
         shown = [shortly(value) for value in values]
         if matters and shown[0] == shown[1]:
             shown = [repr(value) for value in values]
@@ -613,9 +624,27 @@ def _changes(made: "Evaluation", side: Present, source: Present, name: str) -> b
         return True
 
 
+Number = TypeVar("Number", int, float)
+
+
+def read_numbers(text: str, kind: Callable[[str], Number]) -> list[Number]:
+    """Return numbers that are separated by commas. Raises `ValueError`.
+
+    >>> read_numbers("1, -inf,2.5", float)
+    [1.0, -inf, 2.5]
+    >>> read_numbers("1_0", int)
+    Traceback (most recent call last):
+    ValueError: numbers must be written in ASCII and without underscores, got '1_0'
+    """
+    if not text.isascii() or "_" in text:  # Python would read these
+        rule = "numbers must be written in ASCII and without underscores"
+        raise ValueError(f"{rule}, got {text!r:.40}")
+    return [kind(number) for number in text.split(",")]
+
+
 def _read_row(text: str) -> list[float]:
     try:
-        return [float(number) for number in text.strip("[]").split(",")]
+        return read_numbers(text.strip("[]"), float)
     except ValueError:
         pass
     path = Path(text)
@@ -630,7 +659,7 @@ def _read_row(text: str) -> list[float]:
 
 def _read_tokens(text: str) -> list[int]:
     try:
-        return [int(token) for token in text.split(",") if token.strip()]
+        return read_numbers(text.strip(" ,"), int) if text.strip(" ,") else []
     except ValueError:
         raise InputError(f"--history must be token ids separated by commas, got {text!r}") from None
 
