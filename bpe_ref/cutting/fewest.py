@@ -125,7 +125,7 @@ class Fewest:
     def beginnings(
         self, text: str, start: int, stop: int, tokens: int, *, has_added: bool = False
     ) -> Iterable[int]:
-        """Return the places behind `start`, up to which there may be so few tokens; last first."""
+        """Return the places behind `start` up to which at most `tokens` may be; the last first."""
         size = _FIRST_SIZE * tokens + self._width
         while True:
             end = min(stop, start + size)
@@ -150,7 +150,7 @@ class Fewest:
     def ends(
         self, text: str, start: int, stop: int, tokens: int, *, has_added: bool = False
     ) -> Iterable[int]:
-        """Return the places from `start` on, from which there may be so few; the first first."""
+        """Return the places from `start` on from which at most `tokens` may be; the first first."""
         size = _FIRST_SIZE * tokens + self._width
         while True:
             begin = max(start, stop - size)
