@@ -69,7 +69,7 @@ def find(name: str) -> Path:
                     return folder / f"{name}{ending}"
         raise UnknownVocabularyError(
             f"there is no file {name!r}, and no vocabulary of that name; "
-            f"there are tiny, {', '.join(REGISTRY)}"
+            f"there are tiny, book, odd, {', '.join(REGISTRY)}"
         )
     entry = registered(name)
     missing: list[str] = []

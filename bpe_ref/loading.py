@@ -1,6 +1,6 @@
 """From a name, a file of any format, or a folder to a tokenizer.
 
-A name is `tiny` (which is part of this package) or one of the registry. A path
+A name is `tiny`, `book` or `odd` (which are part of this package) or one of the registry. A path
 leads to a file of any format in `formats`; what it is, the content tells
 (`formats.recognizing`). Two formats have two files, and either one leads to both:
 
@@ -27,7 +27,7 @@ from bpe_ref.formats.files import read_unpacked, seen
 from bpe_ref.formats.json_nodes import parse_json
 from bpe_ref.formats.recognizing import format_of, is_json
 from bpe_ref.registry import REGISTRY
-from bpe_ref.tiny import tiny_vocabulary
+from bpe_ref.tiny import SMALL, small_vocabulary, tiny_vocabulary
 from bpe_ref.tokenizer import Tokenizer, tokenizer_of
 from bpe_ref.vocabulary import Vocabulary, vocabulary_by_concatenation
 
@@ -70,6 +70,8 @@ def load(name_or_path: str | os.PathLike[str], *, like: str | None = None) -> To
     if path is not None:
         with _no_collection():
             return _load(path, name)
+    if name in SMALL:
+        return tokenizer_of(small_vocabulary(name), name=name)
     vocabulary = tiny_vocabulary() if name == _TINY else finding.registered_vocabulary(name)
     return tokenizer_of(vocabulary, name=name)
 
@@ -110,6 +112,8 @@ def _path(name_or_path: str | os.PathLike[str]) -> Path | None:
     if isinstance(name_or_path, str) and (name_or_path == _TINY or name_or_path in REGISTRY):
         return None
     path = Path(name_or_path)
+    if name_or_path in SMALL and not seen(path.exists):
+        return None
     if isinstance(name_or_path, str):
         path = finding.find(name_or_path)
     for name in _FILES:

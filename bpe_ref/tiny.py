@@ -38,6 +38,12 @@ TINY_TEXT_RULES: Final = TextRules(
 TINY_SPECIAL_TOKENS: Final = ("<|endoftext|>", "<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>")
 """The special tokens of tiny; their ids are 2000 and on, in this order."""
 
+SMALL: Final = {
+    "book": ("a", "b", "c", "ab", "cb", "ac", "bb", "cbb", "acbb"),
+    "odd": ("a", "b", "c", "d", "abc", "cd", "ab"),
+}
+"""Tokens by rank: those of the book's first chapters, and some that are not made in order."""
+
 
 def tiny_vocabulary() -> Vocabulary:
     """Return the vocabulary that comes with the package.
@@ -56,6 +62,15 @@ def tiny_vocabulary() -> Vocabulary:
             text: token for token, text in enumerate(TINY_SPECIAL_TOKENS, start=TINY_SIZE)
         },
     )
+
+
+def small_vocabulary(name: str) -> Vocabulary:
+    """Return one of the vocabularies of `SMALL`.
+
+    >>> small_vocabulary("book").tokens[8]
+    b'acbb'
+    """
+    return vocabulary_by_concatenation({token.encode(): at for at, token in enumerate(SMALL[name])})
 
 
 def tiny_corpus() -> str:

@@ -337,7 +337,7 @@ def test_an_unknown_name_is_told_the_known_ones(name: str) -> None:
     start, end = f"there is no file {name!r}"[:500], str(caught.value)[-400:]
     assert str(caught.value).startswith(start)
     assert end.endswith(
-        "', and no vocabulary of that name; there are tiny, gpt2, r50k_base, p50k_base, "
+        "', and no vocabulary of that name; there are tiny, book, odd, gpt2, r50k_base, p50k_base, "
         "p50k_edit, cl100k_base, o200k_base, o200k_harmony, voyage3_base"
     )
 
