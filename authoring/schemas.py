@@ -16,7 +16,6 @@ from tokenref.protocol.messages import (
 from tokenref.record import ANY_CASE
 from tokenref.record_files import Header
 
-
 _SHARED: Final = ("flags", "id", "profile", "sum", "verdict", "why")
 """The parts of a record that have the same type for every operation."""
 
@@ -61,7 +60,9 @@ def _shared(schema: dict[str, Any]) -> dict[str, Any]:
 def _unindented(schema: Any) -> Any:
     r"""Return a schema with descriptions as Python 3.13 keeps docstrings; older ones indent them.
 
-    >>> _unindented({"description": "One.\n\n    Two."})
+    Titles, which repeat the names of definitions, are left out.
+
+    >>> _unindented({"title": "A", "description": "One.\n\n    Two."})
     {'description': 'One.\n\nTwo.'}
     """
     if isinstance(schema, list):
@@ -71,4 +72,5 @@ def _unindented(schema: Any) -> Any:
     return {
         key: cleandoc(part) if key == "description" and isinstance(part, str) else _unindented(part)
         for key, part in schema.items()
+        if key != "title" or not isinstance(part, str)
     }

@@ -112,7 +112,7 @@ def lightest_block(row: Sequence[float], size: int = BLOCK) -> float:
 
 
 def _running(weights: Sequence[float]) -> Iterator[list[float]]:
-    """Yield the running sums in 32 bits: one after another, and in blocks that carry their sum on."""
+    """Yield running sums in 32 bits: one after another, and in blocks that carry their sum."""
     pack, unpack = _F32.pack, _F32.unpack
     for size in (len(weights), 128, 256, 1024, 4096):
         sums: list[float] = []
@@ -128,17 +128,17 @@ def reached(weights: Sequence[float], share: float, *, strictly: bool) -> set[in
     """Return the places at which running sums in 32 bits reach a share of the sum.
 
     There is one place if it does not matter in which order, and in which blocks, a program adds up.
-    `strictly` is for draws, whose token is the first with a larger sum.
+    `strictly` is for draws, whose token is the first with a larger sum, and otherwise the last
+    one that has a weight.
 
     >>> reached([1.0, 1.0, 2.0], 0.5, strictly=False), reached([1.0, 1.0, 2.0], 0.5, strictly=True)
     ({1}, {2})
     """
     shares = {share * order(weights) for order in ORDERS.values()}
     shares |= {_F32.unpack(_F32.pack(each))[0] for each in shares}
+    last = max(place for place, weight in enumerate(weights) if weight)
     find = bisect_right if strictly else bisect_left
-    return {
-        min(find(sums, each), len(sums) - 1) for sums in _running(weights) for each in shares
-    }
+    return {min(find(sums, each), last) for sums in _running(weights) for each in shares}
 
 
 def softmax_units(row: Sequence[float], dtype: Type) -> int:

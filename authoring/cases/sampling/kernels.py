@@ -5,22 +5,15 @@ before carried on; a step writes into the row that the next call reads; 16 or 24
 ids and offsets, but not all.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from math import exp, inf, nan
 from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET
 
 from authoring.cases.draft import PurposeError
-from authoring.cases.sampling.batches_long import (
-    far_from_boundaries,
-    is_far,
-    own_beyond,
-    told_rows,
-)
+from authoring.cases.sampling.batches_long import far_from_boundaries, is_far, own_beyond, told_rows
 from authoring.cases.sampling.draft import (
     SamplerDraft,
     SamplerPurpose,
@@ -35,12 +28,11 @@ from authoring.cases.sampling.statistics import DRAWS
 from authoring.cases.sampling.statistics_bins import OTHERS, judged, judged_pairs
 from authoring.cases.splitmix import SplitMix64
 from authoring.grids import grid
-from authoring.summing import reached, row_logprobs_units, softmax_units
+from authoring.summing import reached
 from tokenref.catalogue import LARGE
 from tokenref.engines.reference_laws import shares_of_logits, shares_of_row
-from tokenref.floats import Floats, Type, nearest, pack, unpack
+from tokenref.floats import Floats, Type, nearest, pack
 from tokenref.questions.sampling import pack_parameters
-from tokenref.record import Case
 from tokenref.rounding.rows import report_verdict, softmax_verdict
 from tokenref.rules import STANDARD, rule_name
 from tokenref.verdicts import Exact, Seeds, Verdict
@@ -159,7 +151,7 @@ def _last_tokens() -> Iterator[SamplerDraft]:
 # ---- more tokens kept than buffers hold
 
 SIZE: Final = 5121
-KEPT: Final = ((300, 290), (1100, 1090), (5000, 4200))
+KEPT: Final = ((300, 290), (1100, 1090), (5000, 4110))
 """Numbers of tokens that top-k keeps, and that top-p keeps of these."""
 
 
@@ -203,14 +195,14 @@ def _many_kept() -> Iterator[SamplerDraft]:
         "Fused", "LongRow", "BatchParameters", purposes=[own_beyond("steps")],
     )  # fmt: skip
     rows = []
-    for number, keep in enumerate((3, 300, 1100, 4200)):
+    for number, keep in enumerate((3, 300, 1100, 4110)):
         put = {5: 14.0, SIZE // 2: 13.0, SIZE - 1: 13.5} if number == 0 else {}
         logits = grid(number, SIZE, span=1 << 20, put=put)
         p = _Kept(logits, keep).p
         rows.append({"logits": msgspec.to_builtins(logits), "params": pack_parameters({"p": p})})
     yield _batch(
         "top_p", "many-kept", rows,
-        f"Four rows of {SIZE:,} tokens keep 3, 300, 1,100 and 4,200 of them: each has room for its own candidates.",
+        f"Four rows of {SIZE:,} tokens keep 3, 300, 1,100 and 4,110 of them: each has room for its own candidates.",
         "LongRow", "BatchParameters", purposes=[own_beyond("params")],
     )  # fmt: skip
     logits = grid(2049, 2305, span=1 << 20)
@@ -266,7 +258,7 @@ def _crowded_bins() -> Iterator[SamplerDraft]:
     yield _case(
         "top_k", "long", "tied-70000", {"logits": tied, "params": {"k": 300}},
         "299 of 69,999 equal tokens are kept beside the best one, those with the lowest ids: blocks finish in any order.",
-        FILTERS, "LongRow", "LowestIdTie", purposes=[gives(keep=[*range(299), 69_999])],
+        FILTERS, "LongRow", "Ties", purposes=[gives(keep=[*range(299), 69_999])],
     )  # fmt: skip
     close = (2.0, -1.0, 1.0, 1.0 + 2.0**-18, 0.0)
     why = "Token 3 is heavier than token 2 by 2^-18, which a key of 16 bits does not hold"
@@ -370,7 +362,7 @@ def _calls() -> Iterator[SamplerDraft]:
     yield _batch(
         "top_k", "thrice", [{"logits": tied, "params": {"k": k}} for k in (3, 5)],
         f"Two rows of {size} tokens of which nearly all are equal, in two blocks, {says}, nor keep other equals.",
-        "BatchRow", "LowestIdTie", calls=3,
+        "BatchRow", "Ties", calls=3,
     )  # fmt: skip
 
 
@@ -500,7 +492,7 @@ def _own_numbers() -> Iterator[SamplerDraft]:
         yield _case(
             "stat_batch", "rows", f"{rows}-rows", request,
             f"{rows} rows and a coin each: the last row has not the random numbers of the first one.",
-            DRAWN, "BatchOwnNoise", *[LARGE] * (rows > 129),  # noqa: PLR2004
+            DRAWN, "BatchOwnNoise", *[LARGE] * (rows > 129),
             verdict=judged_pairs(shares_of_row(request), rows, 160, OTHERS),
         )  # fmt: skip
     for slug, batches, why in (
@@ -521,7 +513,7 @@ def _own_numbers() -> Iterator[SamplerDraft]:
             "stat", "laws", f"far-{size}",
             {"logits": _recipe(1, size, span=8, put=put), "params": {}, "draws": DRAWS},
             f"Of {size:,} possible tokens five are ever drawn, three of them in the second half: an index must not wrap around.",
-            DRAWN, "LawOfDraws", "LongRow", *[LARGE] * (size > 4097),  # noqa: PLR2004
+            DRAWN, "LawOfDraws", "LongRow", *[LARGE] * (size > 4097),
             verdict=msgspec.structs.replace(
                 law,
                 bins=[[at[token] for token in tokens] for tokens in law.bins],
@@ -548,11 +540,11 @@ def _masks() -> Iterator[SamplerDraft]:
     row = pack([1.0, 3.0, 2.0, 0.5, 7.0, 9.0])
     rows = [
         {"logits": row, "history": [], "prompt_length": 0, "params": pack_parameters(params)}
-        for params in ({"words": [0b0101]}, {"tokens": [1, 3]}, {}, {"booleans": [False, True, True, False]})
+        for params in ({"words": [0b0101]}, {"tokens": [1, 3]}, {})
     ]  # fmt: skip
     yield _batch(
         "token_mask", "padded", rows,
-        "Rows of six numbers for four tokens, masks in all three forms and none: an answer has four numbers, as the vocabulary.",
+        "Rows of six numbers for four tokens, masks by words, by ids and none: an answer has four numbers, as the vocabulary.",
         "TokenMask", "BatchPadding", verdict=told_rows("logits"), vocab_size=4,
     )  # fmt: skip
 
