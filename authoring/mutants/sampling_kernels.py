@@ -61,7 +61,9 @@ def fused(change: Callable[[dict[str, Any]], Mapping[str, Any]]) -> SamplerHandl
     return of_each_row("steps", changed)
 
 
-def _with(row: Request, name: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:
+def _with(
+    row: Request, name: str, change: Callable[[dict[str, Any]], dict[str, Any]]
+) -> Mapping[str, Any]:
     """Return the steps of a row in which the parameters of those of a name are changed."""
     return {
         "steps": [

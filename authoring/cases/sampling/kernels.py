@@ -134,9 +134,11 @@ def _last_tokens() -> Iterator[SamplerDraft]:
     for size in (257, 1025, 4097, 128_257):
         row = _recipe(size, size, span=8, put={0: 12.0, size // 2: 13.0, size - 1: 14.0})
         large = [LARGE] * (size > 4097)
+        both: Steps = [("top_k", {"k": 3}), ("top_p", {"p": 0.953125})]
+        alone: Steps = [("min_p", {"m": 0.25})]
         for slug, steps, words in (
-            ("k", [("top_k", {"k": 3}), ("top_p", {"p": 0.953125})], "top-k and top-p keep"),
-            ("m", [("min_p", {"m": 0.25})], "min-p keeps"),
+            ("k", both, "top-k and top-p keep"),
+            ("m", alone, "min-p keeps"),
         ):
             if slug == "m" and size > 4097:
                 continue
@@ -186,7 +188,7 @@ def _many_kept() -> Iterator[SamplerDraft]:
     for number, (k, keep) in enumerate(KEPT):
         row = grid(number, SIZE, span=1 << 20)
         kept = _Kept(row, keep, k)
-        steps = [("top_k", {"k": k}), ("top_p", {"p": kept.p})]
+        steps: Steps = [("top_k", {"k": k}), ("top_p", {"p": kept.p})]
         fused.append(_fused(msgspec.to_builtins(row), steps, kept.number))
     yield _batch(
         "steps", "many-kept", fused,
@@ -372,11 +374,12 @@ def _calls() -> Iterator[SamplerDraft]:
 def _wide_ids() -> Iterator[SamplerDraft]:
     size = 257 * 256
     wide = (65_537, 65_600, size - 1)
-    for op, params in (
+    asked: tuple[tuple[str, list[Mapping[str, Any]]], ...] = (
         ("repetition_penalty", [{"penalty": 2.0}, {"penalty": 4.0}]),
         ("frequency_penalty", [{"penalty": 0.25}, {"penalty": 0.5}]),
         ("penalties", [{"repetition": 2.0, "frequency": 0.5, "presence": 0.0, "window": None}] * 2),
-    ):
+    )
+    for op, params in asked:
         put = {token: 3.0 for at in wide for token in (at, at - 65_536)}
         rows = [
             {
