@@ -147,7 +147,7 @@ def _batch_of_candidates(most: int) -> SamplerHandler:
     def changed(rows: list[Any], request: Request) -> Sequence[Any]:
         if request["op"] != "top_p":
             return rows
-        pairs = zip(rows, request["rows"], strict=True)
+        pairs = zip(rows, request["rows"] * request.get("calls", 1), strict=True)
         return [{"keep": _heaviest(row, out["keep"], most)} for out, row in pairs]
 
     return other_rows(changed)

@@ -246,13 +246,13 @@ def _many_kept() -> Iterator[SamplerDraft]:
 
 
 def _crowded_bins() -> Iterator[SamplerDraft]:
-    size = 24_000
+    size = 40_000
     best = (16_385, 17_000, 20_001, size - 1)
     put = {token: 1 - 2.0 ** (place - 24) for place, token in enumerate(best)}
     row = _recipe(size, size, span=1 << 20, put=put)
     yield _case(
         "top_k", "long", "crowded-bin", {"logits": row, "params": {"k": 4}},
-        f"Six thousand of {size:,} tokens share the highest bits of their logit with the best four, which stand behind token 16,384: "
+        f"Five thousand of {size:,} tokens share the highest bits of their logit with the best four, which stand behind token 16,384: "
         "a radix sort must keep all of a bin.",
         FILTERS, "LongRow", purposes=[gives(keep=list(best))],
     )  # fmt: skip
