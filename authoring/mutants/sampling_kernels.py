@@ -5,9 +5,6 @@ from functools import wraps
 from math import exp, floor, inf, isfinite, isnan, nan
 from typing import Any, Final
 
-import msgspec
-
-from authoring.grids import grid
 from authoring.mutants.samplers import (
     Request,
     SamplerHandler,
@@ -214,11 +211,11 @@ def top_k_bin_of_4096(session: SamplerSession, op: str, request: Request) -> Ans
     {"logits": pack([0.0, 1.0, 1.0 + 2.0**-20]), **_FLAT, "params": pack_parameters({"p": 0.25})},
 )
 def top_p_sorts_by_16_bits(session: SamplerSession, op: str, request: Request) -> Answer:
-    """Top-p sorts by keys in binary16, and takes nearly equal logits in the order of their ids."""
+    """Top-p sorts short rows by keys in binary16, and nearly equal logits by their ids."""
     right = session.answer(op, request)
-    if not isinstance(right, Ok) or "logits" not in request:
+    values = unpack(request.get("logits", {"f32": ""}))
+    if not isinstance(right, Ok) or not 0 < len(values) <= 1024:
         return right
-    values = unpack(request["logits"])
     keys = [nearest(value, "f16") if abs(value) < 60_000 else value for value in values]
     order = sorted(range(len(values)), key=lambda token: (-keys[token], token))
     if order == sorted(order, key=lambda token: (-values[token], token)):
@@ -376,12 +373,6 @@ def calls_race_for_equal_tokens(rows: list[Any], request: Request) -> Sequence[A
 # ---- ids and places
 
 
-def _peak(token: int) -> dict[str, Any]:
-    """Return a row of 2^18 tokens with one that is best."""
-    row: dict[str, Any] = msgspec.to_builtins(grid(1, 1 << 18, span=1, put={token: 1.0}))
-    return row
-
-
 _WIDE: Final = {"logits": pack([1.0] * 65_538), "history": [65_537], "prompt_length": 0}
 
 
@@ -451,16 +442,18 @@ def mask_of_4096_words(row: list[float], out: list[float], request: Request) -> 
     )
 
 
-@answering("batch", _batch("greedy", {"logits": _peak(0)}, *[{"logits": _peak(1)}] * 64))
+_FAR: Final = [{"logits": pack([float(row), 0.5])} for row in range(2)]
+
+
+@answering("batch", _batch("greedy", *_FAR, layout={"stride": 1 << 24, "order": [0, 1]}))
 @other_rows
 def rows_at_24_bits(rows: list[Any], request: Request) -> Sequence[Any]:
     """Where a row begins is kept in 24 bits: behind 2^24 numbers there is the first row again."""
-    given = request["rows"][0]
-    row = given.get("logits", given.get("probs"))
-    if "layout" in request or not row:
-        return rows
-    size = row["n"] if "gen" in row else len(unpack(row))
-    return [rows[0] if place * size >= 1 << 24 else out for place, out in enumerate(rows)]
+    stride, order = (request.get("layout", {}).get(name, ()) for name in ("stride", "order"))
+    return [
+        rows[order.index(0)] if stride and order[row] * stride >= 1 << 24 else out
+        for row, out in enumerate(rows)
+    ]
 
 
 # ---- whose parameters and histories a row has

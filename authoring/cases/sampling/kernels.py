@@ -556,13 +556,15 @@ def _masks() -> Iterator[SamplerDraft]:
 
 
 def _far_rows() -> Iterator[SamplerDraft]:
-    size, count = 300_000, 57
-    places = (7, size - 1, 131_072, 65_535, size // 2)
-    logits = [_recipe(1, size, span=8, dtype="bf16", put={at: 2.0}) for at in places]
+    stride = (1 << 23) + 1
+    rows = [
+        {"logits": pack([float(at == best) for at in range(16)], "bf16")} for best in (3, 7, 12)
+    ]
     yield _batch(
-        "greedy", "beyond-2-24", [{"logits": logits[number % 5]} for number in range(count)],
-        f"{count} rows of {size:,} tokens: more than 2^24 numbers, and an offset in a float of 32 bits or in 24 bits reads another row.",
-        "LongRow", "BatchRow", "SixteenBit", LARGE,
+        "greedy", "beyond-2-24", rows,
+        f"Rows that begin {stride:,} numbers apart: the last one begins behind 2^24, and an offset in 24 bits, or in a float of 32 bits, "
+        "is that of other numbers.",
+        "BatchLayout", "SixteenBit", LARGE, layout={"stride": stride, "order": [0, 2, 1]},
     )  # fmt: skip
 
 
