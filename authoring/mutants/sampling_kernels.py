@@ -337,15 +337,19 @@ _EVEN: Final = [{"logits": pack([0.0, 0.0]), "uniforms": pack([u])} for u in (0.
 
 
 @answering("batch", _batch("draw", *_EVEN, calls=2))
-@_again
-def calls_draw_by_the_next_number(rows: list[Any], request: Request) -> Sequence[Any]:
+def calls_draw_by_the_next_number(session: SamplerSession, op: str, request: Request) -> Answer:
     """The place in the list of random numbers is not reset before the next call."""
-    if (
-        request["op"] != "draw"
-        or len({str(row["logits"]) for row in request["rows"] if "logits" in row}) > 1
-    ):
-        return rows
-    return [*rows[1:], *rows[:1]]
+
+    def moved(rows: list[Any], asked: Request) -> Sequence[Any]:
+        if asked["op"] != "draw":
+            return rows
+        numbers = [row["uniforms"] for row in asked["rows"]]
+        pairs = zip(asked["rows"], [*numbers[1:], *numbers[:1]], strict=True)
+        changed = [{**row, "uniforms": number} for row, number in pairs]
+        again = session.answer("batch", {**asked, "rows": changed, "calls": 1})
+        return again.out["rows"] if isinstance(again, Ok) else rows
+
+    return _again(moved)(session, op, request)
 
 
 _EQUAL: Final = {"logits": pack([1.0] * 300), "params": {"k": 2}}
@@ -561,7 +565,7 @@ def fused_top_p_keeps_all_equals(rows: list[Any], request: Request) -> Sequence[
     kept = []
     for row, out in zip(request["rows"], rows, strict=False):
         values = unpack(row["logits"])
-        if row["steps"][-1]["step"] == "top_p" and not row["history"]:
+        if {each["step"] for each in row["steps"]} <= {"top_k", "top_p"}:
             least = min(values[token] for token in out["keep"])
             equal = [token for token, value in enumerate(values) if value >= least]
             kept.append({**out, "keep": equal})
@@ -610,12 +614,10 @@ _REPORT: Final[dict[str, Any]] = {"steps": [], "token": 1, "n": 30}
 @other_answer
 def rank_of_numbers_in_16_bits(out: dict[str, Any], request: Request) -> Mapping[str, Any]:
     """The rank compares logits that were rounded to binary16."""
-    values = [
-        nearest(value, "f16") if abs(value) < 60_000 else value
-        for value in unpack(request["logits"])
-    ]
-    drawn = values[request["token"]]
-    return {**out, "rank": max(out["rank"], sum(value >= drawn for value in values))}
+    values, drawn = unpack(request["logits"]), request["token"]
+    keys = [nearest(value, "f16") if abs(value) < 60_000 else value for value in values]
+    more = sum(key >= keys[drawn] for key in keys) - sum(value >= values[drawn] for value in values)
+    return {**out, "rank": out["rank"] + more}
 
 
 @answering("top_logprobs", {**_REPORT, "logits": pack([float(token) for token in range(40)])})
