@@ -5,7 +5,6 @@ made. Nothing depends on the time, the machine, the order of a hash table or
 the language of the user.
 """
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from hashlib import sha256
@@ -29,7 +28,7 @@ from tokenref.catalogue import check_budget, check_together
 from tokenref.errors import InputError
 from tokenref.judge import first_difference
 from tokenref.operations import FLAGS
-from tokenref.record import Case, RecordError
+from tokenref.record import Case, RecordError, canonical_json
 from tokenref.record_files import (
     LICENCES,
     MANIFEST,
@@ -107,8 +106,8 @@ def make_files(
         files[f"tokenizer/{name}.json"] = file.content
     files |= kept.files
     for name, schema in schemas().items():
-        files[f"schema/{name}"] = _pretty(schema)
-    files["glossary.json"] = _pretty(
+        files[f"schema/{name}"] = _one_line(schema)
+    files["glossary.json"] = _one_line(
         {
             name: {
                 "description": flag.description,
@@ -245,8 +244,8 @@ def _left_over(files: dict[str, bytes], folder: Path) -> list[str]:
     return sorted(present - files.keys() - set(HAND_WRITTEN))
 
 
-def _pretty(value: object) -> bytes:
-    return (json.dumps(value, ensure_ascii=True, sort_keys=True, indent=1) + "\n").encode("ascii")
+def _one_line(value: object) -> bytes:
+    return canonical_json(value) + b"\n"
 
 
 def _read(path: Path) -> bytes | None:

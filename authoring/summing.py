@@ -6,7 +6,8 @@ allows twice the largest distance of these orders from the exact sum, and a prog
 a block of the row must be farther away than that.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import exp, fsum
 from random import Random
 from struct import Struct
@@ -108,6 +109,36 @@ def lightest_block(row: Sequence[float], size: int = BLOCK) -> float:
     weights = weights_of(row)
     shares = [fsum(weights[at : at + size]) for at in range(0, len(row) - size + 1, size)]
     return min(shares, default=0.0) / fsum(weights)
+
+
+def _running(weights: Sequence[float]) -> Iterator[list[float]]:
+    """Yield running sums in 32 bits: one after another, and in blocks that carry their sum."""
+    pack, unpack = _F32.pack, _F32.unpack
+    for size in (len(weights), 128, 256, 1024, 4096):
+        sums: list[float] = []
+        for at in range(0, len(weights), size):
+            carry, within = sums[-1] if sums else 0.0, 0.0
+            for weight in weights[at : at + size]:
+                (within,) = unpack(pack(within + weight))
+                sums += unpack(pack(carry + within))
+        yield sums
+
+
+def reached(weights: Sequence[float], share: float, *, strictly: bool) -> set[int]:
+    """Return the places at which running sums in 32 bits reach a share of the sum.
+
+    There is one place if it does not matter in which order, and in which blocks, a program adds up.
+    `strictly` is for draws, whose token is the first with a larger sum, and otherwise the last
+    one that has a weight.
+
+    >>> reached([1.0, 1.0, 2.0], 0.5, strictly=False), reached([1.0, 1.0, 2.0], 0.5, strictly=True)
+    ({1}, {2})
+    """
+    shares = {share * order(weights) for order in ORDERS.values()}
+    shares |= {_F32.unpack(_F32.pack(each))[0] for each in shares}
+    last = max(place for place, weight in enumerate(weights) if weight)
+    find = bisect_right if strictly else bisect_left
+    return {min(find(sums, each), last) for sums in _running(weights) for each in shares}
 
 
 def softmax_units(row: Sequence[float], dtype: Type) -> int:

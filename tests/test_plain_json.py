@@ -121,7 +121,7 @@ def test_a_key_that_comes_twice_is_refused() -> None:
 
 def test_a_missing_rank_by_concatenation_is_refused() -> None:
     vocabulary = vocabulary_by_concatenation({b"a": 0, b"b": 1})
-    data = dump_plain_json(NamedVocabulary("v", "w", vocabulary)).replace(b"1, 1]", b"1, null]")
+    data = dump_plain_json(NamedVocabulary("v", "w", vocabulary)).replace(b"1,1]", b"1,null]")
     with pytest.raises(VocabularyFileError, match=r"the rank of token b'b' must be a whole number"):
         parse_plain_json(data, "v.json")
 

@@ -1,24 +1,27 @@
 """Ten right orders of a sum are judged right, and a sum without a block is not."""
 
+from collections.abc import Iterator
+from itertools import accumulate
 from math import exp, fsum, log
 from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import UNSET, ValidationError, convert
+from msgspec import UNSET, ValidationError, convert, to_builtins
 
 from authoring.cases.sampling.rows_long import long_row
-from authoring.summing import BLOCK, ORDERS, softmax_units, weights_of
+from authoring.summing import BLOCK, ORDERS, reached, softmax_units, weights_of
 from tokenref.answers import Declared, Ok, PartialSums
 from tokenref.catalogue import open_catalogue
-from tokenref.floats import Floats, cut_floats, nearest, pack
+from tokenref.floats import Floats, cut_floats, nearest, pack, unpack
 from tokenref.judge import judge
 from tokenref.judging_samplers import sum_apart
 from tokenref.protocol.messages import HelloAnswer
-from tokenref.record import Case
+from tokenref.questions.sampling import unpack_parameters
+from tokenref.record import Case, op_of
 from tokenref.subjects import SAMPLERS
-from tokenref.verdicts import Row
+from tokenref.verdicts import Exact, Row
 
 DECLARED = {
     "one after another": PartialSums(number=1),
@@ -156,3 +159,40 @@ def test_weights_are_rounded_to_32_bits() -> None:
     assert weights_of([0.0, -1.0]) == [1.0, nearest(exp(-1.0), "f32")]
     assert fsum(weights_of(long_row(257).values())) < 257
     assert softmax_units(long_row(257).values(), "f32") < 64
+
+
+FAR = 2.0**-10
+"""No order of a sum in 32 bits is so far from another one, relative to the sum."""
+
+
+def shares_asked(case: Case) -> Iterator[tuple[str, list[float], float, int]]:
+    """Yield operation, weights, share and place of each exact draw or top-p of long rows."""
+    op, asked, right = op_of(case), to_builtins(case.input), to_builtins(case.out)
+    if case.profile != "standard" or not isinstance(case.verdict, Exact):
+        return
+    op = asked["op"] if op == "batch" else op
+    if op not in {"draw", "top_p"}:
+        return
+    pairs = zip(asked.get("rows", [asked]), right.get("rows", [right]), strict=False)
+    for row, answer in {str(row): (row, answer) for row, answer in pairs}.values():
+        values = unpack(row["logits" if "logits" in row else "probs"])[: asked.get("vocab_size")]
+        if len(values) <= BLOCK or {"count", "order"} & row.keys():
+            continue
+        weights = weights_of(values) if "logits" in row else values
+        if op == "draw":
+            yield op, weights, unpack(row["uniforms"])[0], answer["token"]
+        elif unpack_parameters(row["params"])["p"] < 1:
+            p = unpack_parameters(row["params"])["p"]
+            yield op, sorted(weights, reverse=True), p, len(answer["keep"]) - 1
+
+
+def test_no_draw_and_no_top_p_of_a_long_row_depends_on_the_order_of_a_sum() -> None:
+    checked = 0
+    for case in open_catalogue().cases:
+        for op, weights, share, place in shares_asked(case):
+            sums = [*accumulate(weights)]
+            distance = min(abs(each - share * sums[-1]) for each in sums) / sums[-1]
+            if distance < FAR:
+                assert reached(weights, share, strictly=op == "draw") == {place}, case.id
+            checked += 1
+    assert checked > 100

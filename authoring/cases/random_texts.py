@@ -107,8 +107,8 @@ def _cutting(vocabulary: str, count: int, generator: SplitMix64) -> Iterator[Dra
             slug=f"{vocabulary.replace('_', '-')}-{len(seen):03}",
             vocabulary=vocabulary,
             request=TextInput(text=text),
-            why=f"A random sequence of tokens is encoded as {tokens} tokens in {len(pieces)} "
-            f"pieces, starting with {pieces[0]!a:.24}. Fails with: {blamed}.",
+            why=f"Random tokens are {tokens} tokens in {len(pieces)} "
+            f"pieces, from {pieces[0]!a:.24} on. Fails with: {blamed}.",
             flags=sorted({"Random", *(FLAG_OF_CUTTER[name] for name in wrong)}),
             spec="docs/bpe.md#pieces" if wrong else "docs/bpe.md#definition",
             purposes=(*fails_cut(*wrong), *(fails(*mistaken) if len(pieces) == 1 else ())),

@@ -63,7 +63,7 @@ def text_case(
         slug=slug,
         vocabulary=vocabulary,
         request=TextInput(text=text),
-        why=f"{fact}: {amount} by {pattern}'s pattern.{told}",
+        why=f"{fact}: {amount} ({pattern}).{told}",
         flags=sorted({*flags, *(FLAG_OF_CUTTER[name] for name in wrong)}),
         spec=SPEC_OF_TOPIC.get(topic, "docs/bpe.md#pieces"),
         purposes=fails_cut(*wrong),

@@ -119,6 +119,16 @@ def own_numbers_have_16_bits(number: float) -> float:
     return int(number * 2**16) / 2**16
 
 
+@habit("stat", {"probs": pack([0.0] * 1024 + [1.0]), "params": {}, "draws": 64}, "shares")
+def own_draws_have_ids_of_10_bits(law: Sequence[float]) -> list[float]:
+    """The place of a token among the candidates has ten bits."""
+    folded = list(law)
+    for token in range(1024, len(law)):
+        folded[token % 1024] += folded[token]
+        folded[token] = 0.0
+    return folded
+
+
 @habit("stat", {"logits": pack([0.0, 1.0]), "params": {"k": 1}, "draws": 64}, "row")
 def own_draws_are_not_filtered(request: Request) -> Shares:
     """Tokens are drawn from the row as it was before temperature, top-k and top-p."""
@@ -197,6 +207,14 @@ def own_noise_window_wraps(number: Numbers, rows: int, calls: int) -> Iterator[S
         yield [window[row % _WINDOW] for row in range(rows)]
 
 
+@habit("stat_batch", {**_CALLS, "rows": 65}, "batches")
+def own_noise_for_64_rows(number: Numbers, rows: int, calls: int) -> Iterator[Sequence[float]]:
+    """Streams are numbered modulo 64, and row 64 draws with that of the first row."""
+    for _ in range(calls):
+        window = [number() for _ in range(min(rows, 64))]
+        yield [window[row % 64] for row in range(rows)]
+
+
 @habit("stat_batch", _CALLS, "batches")
 def own_noise_is_one_for_all_rows(
     number: Numbers, rows: int, calls: int
@@ -266,3 +284,15 @@ def own_seed_begins_anew_for_every_token(
 def own_seed_is_there_by_default(number: Numbers, seeds: Sequence[int | None]) -> list[Numbers]:
     """All rows without a seed use the same default seed."""
     return [Random(seed or 0).random for seed in seeds]
+
+
+@habit("seeds", {**_SEEDED, "batches": [[7, (1 << 32) + 7]]}, "streams")
+def own_seed_has_32_bits(number: Numbers, seeds: Sequence[int | None]) -> list[Numbers]:
+    """The highest bits of a seed are lost."""
+    return streams_of(number, [seed if seed is None else seed & 0xFFFFFFFF for seed in seeds])
+
+
+@habit("seeds", {**_SEEDED, "batches": [[0], [0, 7]]}, "streams")
+def own_seed_0_is_none(number: Numbers, seeds: Sequence[int | None]) -> list[Numbers]:
+    """The seed 0 counts as no seed."""
+    return streams_of(number, [seed or None for seed in seeds])

@@ -27,6 +27,7 @@ from authoring.mutants import (
     sampling_controls,
     sampling_draws,
     sampling_filters,
+    sampling_kernels,
     sampling_long,
     sampling_masks,
     sampling_own_numbers,
@@ -49,7 +50,7 @@ MODULES: Final = (
     pipelines_segmenting,
     *(sampling_filters, sampling_rows, sampling_draws, sampling_chains, sampling_own_numbers),
     *(sampling_sizes, sampling_long, sampling_masks, sampling_reports, sampling_speculative),
-    sampling_batches,
+    *(sampling_batches, sampling_kernels),
 )
 """The modules that define mutants, in the order in which the page lists them."""
 

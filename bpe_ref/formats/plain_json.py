@@ -88,7 +88,7 @@ def dump_plain_json(named: NamedVocabulary) -> bytes:
     }
     lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in content.items()]
     for key, entries in lists.items():
-        rows = ",\n".join(json.dumps(entry) for entry in entries)
+        rows = ",\n".join(json.dumps(entry, separators=(",", ":")) for entry in entries)
         lines.append(f"{json.dumps(key)}: [\n{rows}\n]" if entries else f"{json.dumps(key)}: []")
     return ("{\n" + ",\n".join(lines) + "\n}\n").encode("ascii")
 

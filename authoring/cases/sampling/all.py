@@ -28,6 +28,7 @@ from authoring.cases.sampling import (
     filters_sixteen_bit,
     filters_ties,
     fused,
+    kernels,
     random_numbers,
     random_streams,
     reports,
@@ -107,6 +108,7 @@ TOPICS: Final[tuple[ModuleType, ...]] = (
     rows_masks,
     fused,
     reports,
+    kernels,
 )
 """The modules that have cases. New ones are added at the end."""
 

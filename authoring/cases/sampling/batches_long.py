@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
-from math import inf, nan
+from math import inf, log, nan
 from typing import Any, Final
 
 import msgspec
@@ -24,7 +24,7 @@ from authoring.summing import row_logprobs_units, softmax_units
 from tokenref.answers import Ok
 from tokenref.catalogue import LARGE
 from tokenref.engines.reference_samplers import SamplerSession
-from tokenref.floats import Floats, Type, cut_floats, pack, unpack
+from tokenref.floats import Floats, Type, cut_floats, nearest, pack, unpack
 from tokenref.questions.sampling import pack_parameters
 from tokenref.record import Case
 from tokenref.rounding.rows import report_verdict
@@ -247,12 +247,26 @@ def _padded(slug: str, size: int, whole: int, padding: Sequence[float]) -> Itera
         ("greedy", rows, None),
         ("top_k", [{**row, "params": {"k": 1}} for row in rows], None),
         ("softmax", rows, told_rows("probs", partial(softmax_units, dtype="f32"))),
-        ("draw", [{**row, "uniforms": pack([u], "f64")} for row, u in zip(rows, (0.0, 0.5, 1 - 2.0**-20), strict=True)], None),
+        ("draw", list(_padded_draws(size, whole, padding)), None),
     ):  # fmt: skip
         yield _case(
             f"{slug}-{size}-of-{whole}", op, asked, f"{says}, {slug} behind it: {tail}", verdict,
             flags=_flags(whole, "BatchPadding"), vocab_size=size,
+            purposes=[far_from_boundaries] if op == "draw" else (),
         )  # fmt: skip
+
+
+def _padded_draws(size: int, whole: int, padding: Sequence[float]) -> Iterator[dict[str, Any]]:
+    """Yield rows with two tokens that have a third of the probability each, and draw one of them.
+
+    A draw from many equal tokens would depend on how the row is added up.
+    """
+    at, heavy = places(size), nearest(log(size), "f32")
+    for number, (u, beyond) in enumerate(zip((0.25, 0.6875, 0.65625), padding, strict=True)):
+        put = dict.fromkeys((at[number], at[-1 - number]), heavy)
+        put |= dict.fromkeys((size, whole - 1), beyond + 5.0)
+        logits = grid(number, whole, span=8, put=put)
+        yield {"logits": msgspec.to_builtins(logits), "uniforms": pack([u], "f64")}
 
 
 def _layouts() -> Iterator[SamplerDraft]:
@@ -379,11 +393,11 @@ def far_from_boundaries(case: Case) -> None:
     """Raise `PurposeError` if shares or random numbers that are a little off change a row's answer."""
     asked = msgspec.to_builtins(case.input)
     for row in asked["rows"]:
-        if not _is_far(asked, row):
+        if not is_far(asked, row):
             raise PurposeError(f"{case.id}: the answer to {row} must be far from boundaries")
 
 
-def _is_far(batch: Mapping[str, Any], row: Mapping[str, Any]) -> bool:
+def is_far(batch: Mapping[str, Any], row: Mapping[str, Any]) -> bool:
     """Return whether shares and random numbers that are a little off leave a row's answer as it is."""
     right = _answered(batch, row)
     return all(
@@ -463,7 +477,7 @@ def _own(op: str, number: int) -> dict[str, Any]:
         return next(
             row | several[op](step)
             for step in numbers
-            if _is_far({"op": op}, row | several[op](step))
+            if is_far({"op": op}, row | several[op](step))
         )
     if op == "temperature":
         params = pack_parameters({"temperature": 2.0 ** (generator.below(5) - 2)})
@@ -657,7 +671,7 @@ def _fused() -> Iterator[SamplerDraft]:
         begin = generator.below(16)
         drawn = ((begin + other) % 16 / 16 + 1 / 32 for other in range(16))
         asked = ({**row, "draw": pack([u])} for u in drawn)
-        rows += islice((each for each in asked if _is_far({"op": "steps"}, each)), 1)
+        rows += islice((each for each in asked if is_far({"op": "steps"}, each)), 1)
     yield _case(
         "36-rows", "steps", rows[:36],
         "36 rows in one call of a kernel for all steps: each has its own penalty or none, mask or none, "

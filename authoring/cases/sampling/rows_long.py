@@ -212,8 +212,7 @@ def _change(
             "prompt_length": 2,
             "params": pack_parameters(in_32_bits(params)),
         },
-        f"The step {op} on {size:,} tokens in {dtype}: the tokens of the history and of the "
-        "parameters stand at the edges of blocks and at the end.",
+        f"{op} on {size:,} tokens in {dtype}: those of the history and the parameters stand at the edges of blocks.",
         verdict=told("logits"),
     )
 

@@ -101,6 +101,15 @@ SCENARIOS: Final = (
              "Penalty, temperature and filter, at each place"),
 )  # fmt: skip
 
+MASKED: Final = (
+    Scenario("mask", [("token_mask", {"words": [0b1011]}), ("frequency_penalty", {"penalty": 1.0})], [1], [0, 3, 0], ""),
+    Scenario("bias", [("logit_bias", {"biases": {0: 1.0, 2: -1.5}}), ("presence_penalty", {"penalty": 1.5})], [], [2, 0, 1], ""),
+    Scenario("mask-and-top-k", [("repetition_penalty", {"penalty": 4.0}), ("token_mask", {"tokens": [0, 2, 3]}), ("top_k", {"k": 2})], [3], [0, 2, 0], ""),
+)  # fmt: skip
+"""Masks and biases beside penalties, for a batch."""
+
+_OFTEN: Final = {"frequency", "presence", "repetition", "window", "of-the-output", "with-top-k", "with-temperature"}  # fmt: skip
+
 
 def drafts() -> Iterator[SamplerDraft]:
     """Yield the cases."""
@@ -227,7 +236,7 @@ def _case(
         profile=profile,
         request=asked(scenario, profile, uniforms),
         why=f"{scenario.about} ({method}, question {number}): {kept} accepted, then token "
-        f"{answer.tokens[-1]}. Steps see something else in a program that differs: "
+        f"{answer.tokens[-1]}. In programs that differ, steps see: "
         f"{'; '.join(told)}.",
         flags=sorted({FLAG, "SpeculativeMatching" if method == "matching" else "SpeculativeRatio"}),
         spec=SPEC,
@@ -251,13 +260,9 @@ def _without_drafts() -> Iterator[SamplerDraft]:
 
 def _batches() -> Iterator[SamplerDraft]:
     """Yield batches whose rows have different numbers of drafts."""
+    often = [*MASKED, *(scenario for scenario in SCENARIOS if scenario.slug in _OFTEN)]
     for profile, method in ((STANDARD, "chain"), (MATCHING, "matching")):
-        rows = []
-        for number, scenario in enumerate(SCENARIOS):
-            count = (3, 0, 2, 1)[number % 4]
-            short = scenario._replace(tokens=scenario.tokens[:count])
-            given = _first_steady(short, profile)
-            rows.append(asked(short, profile, given))
+        rows = _of_lengths(SCENARIOS, profile)
         yield _batch(
             "lengths", method, rows, profile,
             "Rows of a batch have from none to three drafts, and each has its own steps and history.",
@@ -266,6 +271,20 @@ def _batches() -> Iterator[SamplerDraft]:
             "lengths-reversed", method, rows[::-1], profile,
             "The same rows the other way round have the same answers.",
         )  # fmt: skip
+        yield _batch(
+            "penalties-and-masks", method, _of_lengths(often, profile), profile,
+            "Rows of a batch have from none to three drafts, with penalties, biases, masks and filters alone.",
+        )  # fmt: skip
+
+
+def _of_lengths(scenarios: Sequence[Scenario], profile: str) -> list[dict[str, Any]]:
+    """Return a row for each scenario, with three drafts, none, two and one in turn."""
+    rows = []
+    for number, scenario in enumerate(scenarios):
+        count = (3, 0, 2, 1)[number % 4]
+        short = scenario._replace(tokens=scenario.tokens[:count])
+        rows.append(asked(short, profile, _first_steady(short, profile)))
+    return rows
 
 
 def _first_steady(scenario: Scenario, profile: str) -> tuple[float, ...]:

@@ -473,6 +473,7 @@ struct Call {
     Array<std::int32_t> tokens;
     Array<Status> statuses;
     Array<Scratch> scratch;
+    std::size_t vocab_size;  // of the batch; 0 if it has none
 
     void answer() {
         batch.row = rows.data();
@@ -503,7 +504,7 @@ static Call read_rows(Op op, const std::vector<const Json *> &questions, const J
         Row row{};
         row.place = given.size() - 1;
         row.length = row.vocab_size = given.back().bits.size();
-        if (batch.has("vocab_size")) row.vocab_size = static_cast<std::size_t>(batch.get("vocab_size", Json::integer).number);
+        if (batch.has("vocab_size")) row.vocab_size = call.vocab_size = static_cast<std::size_t>(batch.get("vocab_size", Json::integer).number);
         if (row.vocab_size > row.length) throw Refused{"INVALID_ROW", which(row.place, questions.size()) + "it is shorter than the vocabulary"};
         try {
             read_parameters(op, *question, row);
@@ -559,7 +560,7 @@ static Json answer_of(const Call &call, std::size_t r) {
         return Object{{"keep", keep}};
     }
     const char *name = batch.op == Op::softmax ? "probs" : batch.op == Op::logprobs ? "logprobs" : "logits";
-    const std::size_t count = batch.op == Op::token_mask ? row.length : row.vocab_size;
+    const std::size_t count = batch.op != Op::token_mask ? row.vocab_size : call.vocab_size ? call.vocab_size : row.length;
     for (const auto &[spelled, type] : TYPES)
         if (type == batch.type) return Object{{name, Object{{spelled, to_digits(type, call.out.data(), start, count)}}}};
     throw std::logic_error("no such type");
