@@ -22,6 +22,7 @@ from tokenref.answers import (
     Answer,
     Crashed,
     Declares,
+    DeclaresOperations,
     Engine,
     HasIncidents,
     NotAsked,
@@ -223,7 +224,7 @@ class Sessions:
         self.lost: list[str] = []
         """Why questions were not asked, if the engine was abandoned."""
 
-        self._loaded = OneSession(engine)
+        self._engine, self._loaded = engine, OneSession(engine)
         self._guard = not isinstance(engine, HasIncidents)  # another program cannot raise here
         self._catalogue = catalogue
 
@@ -237,7 +238,13 @@ class Sessions:
         first = cases[0]
         subject = self._catalogue.subject(first.vocab)
         if isinstance(subject, str):
-            return [Result(case, Judgement("not_run", subject), 0.0) for case in cases]
+            engine, lacks = self._engine, None
+            if isinstance(engine, DeclaresOperations):
+                lacks = engine.lacks(op_of(first), first.profile)
+            reason = (
+                Judgement("unsupported", lacks.reason) if lacks else Judgement("not_run", subject)
+            )
+            return [Result(case, reason, 0.0) for case in cases]
         session = self._loaded.load(subject, self._catalogue.name(first.vocab), first.profile)
         op, declared = op_of(first), UNDECLARED
         answers: Sequence[Answer]
