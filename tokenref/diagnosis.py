@@ -365,7 +365,8 @@ def _by_place(failed: Mapping[str, Result]) -> dict[str, dict[str, Result]]:
 
 def _likely(matches: Sequence[_Match], failed: Mapping[str, Result], fewest: int) -> list[_Match]:
     """Return the causes that explain most and can be named together."""
-    left, chosen, every, matches = set(failed), list[_Match](), matches, list(matches)
+    every, left, chosen = matches, set(failed), list[_Match]()
+    matches = list(every)
     while matches:
         best = max(matches, key=lambda match: match.gain(left))
         if best.gain(left) <= 0:
@@ -382,19 +383,9 @@ def _likely(matches: Sequence[_Match], failed: Mapping[str, Result], fewest: int
         if likely == chosen:
             break
         chosen = likely
-    for match in chosen:  # a rule is asked of its operation alone, a bug also of batches
-        rules = [
-            cause
-            for other in every
-            for cause in other.causes
-            if cause.kind == "rule"
-            and other is not match
-            and other.hits <= match.hits
-            and not other.passed
-            and len(other.hits) >= MOST * len(match.hits)
-        ]
-        if len(rules) + len(match.causes) <= MOST_ALIKE:
-            match.causes[:0] = rules
+    for match in chosen:
+        match.causes += _also(match, every, failed)
+        match.causes.sort(key=lambda cause: cause.kind != "rule")
     return chosen
 
 
@@ -432,6 +423,26 @@ def _similar(
             best = match
     if best is not None and len(best.causes) <= MOST_ALIKE:
         yield best
+
+
+def _also(match: _Match, every: Sequence[_Match], failed: Mapping[str, Result]) -> list[Signature]:
+    """Return causes that explain most of the same failures and could be meant instead.
+
+    They are rules, which are asked of their operation alone, while bugs are asked of batches too,
+    and bugs of draws with own random numbers, of which only is compared which records fail.
+    """
+    are_own = all(op_of(failed[record].case) in OWN_DRAW_OPS for record in match.hits)
+    also = [
+        cause
+        for other in every
+        for cause in other.causes
+        if (cause.kind == "rule" or are_own)
+        and other is not match
+        and other.hits <= match.hits
+        and not other.passed
+        and len(other.hits) >= MOST * len(match.hits)
+    ]
+    return also if len(also) + len(match.causes) <= MOST_ALIKE else []
 
 
 def _likely_there(
