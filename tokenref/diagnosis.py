@@ -491,7 +491,9 @@ def _of_facts(failed: Mapping[str, Result]) -> Iterator[tuple[str, list[str]]]:
         for record, seen in here.items():
             for fact in seen.facts:
                 holds.setdefault(fact, []).append(record)
-        places = {fact: at for seen in here.values() for at, fact in enumerate(seen.facts)}
+        places: Counter[str] = Counter()  # facts are in order of how much they say
+        for seen in here.values():
+            places |= Counter({fact: at for at, fact in enumerate(seen.facts)})
         fact = max(holds, key=lambda each: (len(holds[each]), -places[each]), default="")
         if fact and len(holds[fact]) >= MOST * len(here):
             yield fact, holds[fact]

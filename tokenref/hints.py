@@ -53,9 +53,10 @@ def facts_of(case: Case, answer: Answer) -> tuple[str, ...]:
     if not isinstance(answer, Ok):
         return ()
     try:
-        return tuple(dict.fromkeys(_facts(case, answer.out)))
+        facts = list(dict.fromkeys(_facts(case, answer.out)))
     except (TypeError, ValueError, AttributeError, KeyError):
         return ()  # not an answer of this form
+    return tuple(fact for fact in facts if fact != _INEXACT or _WRONG_RANK not in facts)
 
 
 def _facts(case: Case, out: Mapping[str, Any]) -> Iterator[str]:
@@ -221,6 +222,7 @@ def _with_part(row: Mapping[str, Any], other: Mapping[str, Any], part: str) -> M
 
 # ---- one row
 
+_WRONG_RANK: Final = "the rank is wrong"
 _INEXACT: Final = (
     "all numbers are within 0.1 % of the right ones: something is calculated with too few bits"
 )
@@ -249,8 +251,9 @@ def _of_report(key: str, want: Any, have: Any) -> Iterator[str]:
     if key == "tokens" and are_ids(have) and len(set(have)) < len(have):
         yield "a token is listed twice"
     if key == "rank" and isinstance(have, int) and have != want:
-        is_round = FIRST_BLOCK <= have < want and have & (have - 1) == 0
-        yield f"the rank ends at {have:,}" if is_round else "the rank is wrong"
+        if FIRST_BLOCK <= have < want and have & (have - 1) == 0:
+            yield f"the rank ends at {have:,}"
+        yield _WRONG_RANK
 
 
 def _of_numbers(
@@ -406,7 +409,7 @@ def _of_token(want: int, have: int, row: Sequence[float]) -> Iterator[str]:
         else:
             for name, dtype in narrow:
                 rounded = nearest(row[want], dtype)
-                if isfinite(rounded) and rounded == nearest(row[have], dtype):
+                if rounded > -inf and rounded == nearest(row[have], dtype):
                     yield f"the tokens' numbers are equal when rounded to {name}"
     yield from _of_place(want, have, len(row))
 
