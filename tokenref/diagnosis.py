@@ -33,7 +33,7 @@ import msgspec
 
 from tokenref.answers import Answer, Crashed, Ok, Refused, TimedOut, request_text
 from tokenref.floats import numbers_of
-from tokenref.hints import exchanged, facts_of
+from tokenref.hints import Reference, exchanged, facts_of
 from tokenref.judge import FAILURES, runs_of
 from tokenref.questions.sampling import BatchInput
 from tokenref.questions.text import DecodeInput, SpecialInput, TextInput
@@ -260,11 +260,16 @@ def _is_right(seen: Result) -> bool:
 
 
 def diagnose(
-    results: Iterable[Result], known: Known | None = None, *, fewest: int = FEWEST
+    results: Iterable[Result],
+    known: Known | None = None,
+    *,
+    fewest: int = FEWEST,
+    reference: Reference | None = None,
 ) -> list[Diagnosis]:
     """Return the likely causes of failures, and the failures that each explains.
 
     A cause that explains less than `fewest` failures is named only if its signature is not larger.
+    `reference` answers batches again; None: they are not.
     """
     results = list(results)
     slow = too_slow(results)
@@ -280,7 +285,7 @@ def diagnose(
     matches = _matches(known.causes, passed.keys(), failed)
     hit = {record for match in matches for record in match.hits}
     long = {record: failed.pop(record) for record in known.left_out - hit if record in failed}
-    found += _named(known, matches, passed, failed, long, fewest)
+    found += _named(known, matches, passed, failed, long, fewest, reference)
     named = {case_id for each in found for case_id in each.ids}
     accepted = [
         seen.case.id
@@ -313,6 +318,7 @@ def _named(
     failed: Mapping[str, Result],
     long: Mapping[str, Result],
     fewest: int,
+    reference: Reference | None,
 ) -> list[Diagnosis]:
     """Return the failures with a likely cause, a similar one, or a fact in common."""
     groups: dict[str, tuple[str, list[str]]] = {}
@@ -326,15 +332,17 @@ def _named(
                 left.pop(record, None)
 
     for match in _likely(matches, failed, fewest):
-        name(match.name, f"match {match.says}", match.hits)
+        verb = "resemble" if _are_own_draws(match, failed) else "match"
+        name(match.name, f"{verb} {match.says}", match.hits)
     for match in _likely_there(known.causes, passed, left, fewest):
         name(match.name, f"match, in some operations only, {match.says}", match.hits)
     for here in [{**left}, *_by_place(left).values()]:
         for match in _similar(known.causes, passed, here):
             name(match.name, f"resemble {match.says}", match.hits | match.others)
-    for find, says in (_of_exchanged, "match batches with the"), (_of_facts, "have in common:"):
-        for fact, records in find(every):
-            name(fact, f"{says} {fact}", records)
+    for fact, records in _of_exchanged(every, reference) if reference else ():
+        name(fact, f"match batches with the {fact}", records)
+    for fact, records in _of_facts(every):
+        name(fact, f"have in common: {fact}", records)
     return [
         Diagnosis(
             group,
@@ -383,6 +391,9 @@ def _likely(matches: Sequence[_Match], failed: Mapping[str, Result], fewest: int
         if likely == chosen:
             break
         chosen = likely
+    own = [match for match in chosen if _are_own_draws(match, failed)]
+    if len(own) > 1:  # one bug would explain all of them
+        chosen = [match for match in chosen if match not in own]
     for match in chosen:
         match.causes += _also(match, every, failed)
         match.causes.sort(key=lambda cause: cause.kind != "rule")
@@ -425,13 +436,18 @@ def _similar(
         yield best
 
 
+def _are_own_draws(match: _Match, failed: Mapping[str, Result]) -> bool:
+    """Return whether a cause explains draws with own random numbers and nothing else."""
+    return all(op_of(failed[record].case) in OWN_DRAW_OPS for record in match.hits)
+
+
 def _also(match: _Match, every: Sequence[_Match], failed: Mapping[str, Result]) -> list[Signature]:
     """Return causes that explain most of the same failures and could be meant instead.
 
     They are rules, which are asked of their operation alone, while bugs are asked of batches too,
     and bugs of draws with own random numbers, of which only is compared which records fail.
     """
-    are_own = all(op_of(failed[record].case) in OWN_DRAW_OPS for record in match.hits)
+    are_own = _are_own_draws(match, failed)
     also = [
         cause
         for other in every
@@ -467,7 +483,9 @@ _TRIED: Final = 4
 """How many batches are answered again with parts of other rows."""
 
 
-def _of_exchanged(failed: Mapping[str, Result]) -> Iterator[tuple[str, list[str]]]:
+def _of_exchanged(
+    failed: Mapping[str, Result], reference: Reference
+) -> Iterator[tuple[str, list[str]]]:
     """Yield which part of which other row explains failures of batches, and these."""
     for here in _by_place(failed).values():
         batches = [record for record in here if isinstance(here[record].case.input, BatchInput)]
@@ -475,7 +493,7 @@ def _of_exchanged(failed: Mapping[str, Result]) -> Iterator[tuple[str, list[str]
         fits: Counter[str] = Counter()
         rows: Counter[str] = Counter()
         for record in tried:
-            for says, answer, changed in exchanged(here[record].case):
+            for says, answer, changed in exchanged(here[record].case, reference):
                 if answer_digest("batch", answer) == here[record].answer:
                     fits[says] += 1
                     rows[says] += changed

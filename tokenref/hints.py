@@ -9,7 +9,7 @@ operation that have no known cause.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from math import exp, inf, isfinite, isnan
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -168,19 +168,20 @@ _MOST_AGAIN: Final = 100_000
 """The tokens of the largest batch that is answered again."""
 
 
-def exchanged(case: Case) -> Iterator[tuple[str, Answer, int]]:
+Reference: TypeAlias = Callable[[Case, Mapping[str, Any]], Answer]
+"""Answers another question like that of a case, given by it."""
+
+
+def exchanged(case: Case, reference: Reference) -> Iterator[tuple[str, Answer, int]]:
     """Yield what batches are whose rows have one part of other rows, and the answers to them.
 
     The third part is the number of rows whose answers then differ.
     """
-    from tokenref.engines.reference_samplers import SamplerSession
-
     batch = msgspec.to_builtins(case.input)
     rows = batch["rows"]
     if len(rows) == 1 or _tokens(rows) > _MOST_AGAIN:
         return
-    session, asked = SamplerSession(case.profile), [rows]
-    right = session.answer("batch", batch)
+    asked, right = [rows], reference(case, batch)
     for part in dict.fromkeys(part for row in rows for part in _parts(row)):
         for other, place in _EXCHANGED:
             changed = [
@@ -189,7 +190,7 @@ def exchanged(case: Case) -> Iterator[tuple[str, Answer, int]]:
             ]
             if changed not in asked:
                 asked.append(changed)
-                answer = session.answer("batch", {**batch, "rows": changed})
+                answer = reference(case, {**batch, "rows": changed})
                 if isinstance(right, Ok) and isinstance(answer, Ok):
                     pairs = zip(right.out["rows"], answer.out["rows"], strict=True)
                     yield f"{part} of {other}", answer, sum(a != b for a, b in pairs)

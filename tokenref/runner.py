@@ -11,9 +11,10 @@ run is invalid.
 
 import time
 from collections import Counter
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import msgspec
 
@@ -83,7 +84,7 @@ class Run:
     @cached_property
     def diagnoses(self) -> list[Diagnosis]:
         """The likely causes of the failures."""
-        return diagnose(self.results)
+        return diagnose(self.results, reference=_answer_again)
 
     @cached_property
     def causes(self) -> dict[str, str]:
@@ -175,6 +176,13 @@ def check_judge(
             is_wrong = result.judgement.status in {"fail", "wrong_error"}
             results.append(replace(result, judgement=PASS) if is_wrong else result)
     return trouble, results
+
+
+def _answer_again(case: Case, request: Mapping[str, Any]) -> Answer:
+    """Return the reference's answer to another question to the sampler of a case."""
+    from tokenref.engines.reference_samplers import SamplerSession
+
+    return SamplerSession(case.profile).answer(op_of(case), request)
 
 
 def _right_answer(case: Case, subject: Subject) -> Answer:
