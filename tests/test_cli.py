@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from hashlib import sha256
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 import msgspec
@@ -32,7 +32,7 @@ from bpe_ref.tiny import tiny_corpus, tiny_vocabulary
 from tests import results_files
 from tests.small_fixtures import checkout_fixtures
 from tokenref.answers import request_text
-from tokenref.catalogue import open_catalogue
+from tokenref.catalogue import is_large, open_catalogue
 from tokenref.cli import main
 from tokenref.commands.report import Wanted
 from tokenref.questions.text import TextInput
@@ -997,3 +997,41 @@ def test_names_are_complete_where_no_terminal_limits_the_width() -> None:
     shown = tokenref("check", "tokenizers", "--op", "detokenize_stream", "--op", "count").output
     assert "detokenize_stream" in shown
     assert "…" not in shown
+
+
+ZERO: Final = """
+import json, sys
+for message in map(json.loads, sys.stdin):
+    if message["cmd"] == "hello":
+        ops = {"greedy": {"profiles": ["standard"]}, "softmax": {"profiles": ["standard"]}}
+        answer = {"proto": 1, "impl": {"name": "zero", "version": "1"}, "ops": ops}
+    elif message["cmd"] == "run":
+        results = [{"k": case["k"], "ok": {"token": 0}} for case in message["cases"]]
+        answer = {"id": message["id"], "results": results}
+    else:
+        break
+    print(json.dumps(answer), flush=True)
+"""
+
+
+def test_check_counts_the_large_records_it_left_out_and_ignores_vocabularies_nobody_needs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("bpe_ref.finding._bpe_openai_folder", lambda: None)
+    for name in ("TOKENREF_VOCABULARIES", "TIKTOKEN_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    program = tmp_path / "zero.py"
+    program.write_text(ZERO)
+    command = ["check", "--cmd", f"{sys.executable} {program}", "--profile", "standard"]
+    asked = [*command, "--op", "greedy", "--op", "softmax"]
+    catalogue = open_catalogue()
+    large = [
+        case
+        for case in catalogue.cases
+        if is_large(case) and case.profile == "standard" and op_of(case) in {"greedy", "softmax"}
+    ]
+    assert f"{len(large)} Large records were not asked (--large)" in tokenref(*asked).output
+    assert "not asked" not in tokenref(*asked, "--large").output
+    every = tokenref(*command[:3], "--op", "greedy", "--op", "count").output
+    assert "vocabulary" not in every
+    assert "not run" not in every

@@ -7,6 +7,7 @@ from itertools import accumulate, pairwise
 from random import Random
 from typing import Any, TypeAlias
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
@@ -35,6 +36,7 @@ from tokenref.engines.reference import ReferenceSession
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.engines.table import engine as engine_named
 from tokenref.floats import nearest, pack, unpack
+from tokenref.hints import facts_of
 from tokenref.questions.text import TextInput
 from tokenref.record import PIPELINE_OPS, Case, op_of
 from tokenref.runner import Run, run_engine
@@ -365,3 +367,102 @@ def test_timeouts_on_long_texts_are_named_if_time_is_quadratic(
             "Running time appears to be quadratic: 1 text of 20,000 or more characters took too "
             f"long, but one of 5,000 only {seconds:.2g} s"
         )
+
+
+# ---- mistakes of one kernel
+
+
+def batches_of(of_rows: str, cases: Sequence[Case]) -> list[Case]:
+    """Return the batches that are asked quickly, and records of the same operation alone."""
+    return [
+        each
+        for each in cases
+        if each.profile == "standard"
+        and ((op_of(each) == "batch" and length(each) < 100_000) or op_of(each) == of_rows)
+        and length(each) < (100_000 if op_of(each) == "batch" else 500)
+    ]
+
+
+def in_batches_of(of_rows: str, part: str, place: Callable[[int, int], int]) -> Engine:
+    """Return an engine whose kernel for one operation gives each row a part of another one."""
+
+    def handle(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+        if op != "batch" or request["op"] != of_rows:
+            return session.answer(op, request)
+        rows = request["rows"]
+        others = [rows[place(number, len(rows))] for number in range(len(rows))]
+        changed = [{**row, part: other[part]} for row, other in zip(rows, others, strict=True)]
+        return session.answer(op, {**request, "rows": changed})
+
+    return SamplersWithHandler(handle=handle)
+
+
+def test_a_seeded_bug_in_the_batches_of_one_operation_is_named(catalogue: Catalogue) -> None:
+    wrong = in_batches_of("draw", "uniforms", lambda _, __: 0)
+    found = run(wrong, batches_of("draw", catalogue.cases), catalogue).diagnoses
+    assert found[0].name == "batch-throws-one-coin"
+    assert "match, in some operations only, the seeded bug" in found[0].sentence
+
+
+def test_a_batch_with_parts_of_other_rows_is_named_though_no_mutant_does_it(
+    catalogue: Catalogue,
+) -> None:
+    wrong = in_batches_of("top_k", "params", lambda row, _: row % 64)
+    found = run(wrong, batches_of("top_k", catalogue.cases), catalogue).diagnoses
+    assert [each.name for each in found] == ["params of row r modulo 64"]
+    assert found[0].sentence.endswith("batches with the params of row r modulo 64")
+
+
+def test_draws_with_own_numbers_name_no_cause_if_something_else_fails_too() -> None:
+    from tests.results_files import record
+
+    own = record("stat", "own")
+    seen = replace(next(results({"own": "1"}, "")), case=own)
+    known = Known([Signature("bug", "own", "It is wrong", {digest(own.id): "1"})])
+    assert [each.name for each in diagnose([seen], known)] == ["own"]
+    assert diagnose([seen, *results({"other": "2"}, "")], known) == []
+
+
+def without_the_last(probs: Sequence[float]) -> dict[str, str]:
+    """Return probabilities whose sum lacks the last one."""
+    return pack([nearest(each / (1 - probs[-1]), "f32") for each in probs])
+
+
+@pytest.mark.parametrize(
+    ("record", "change", "fact"),
+    [
+        (
+            "sampling/softmax/sizes/row-257",
+            lambda out: {"probs": without_the_last(unpack(out["probs"]))},
+            "the sum lacks the last block of 256 tokens",
+        ),
+        (
+            "sampling/greedy/sizes/row-65537-token-65536",
+            lambda out: {"token": out["token"] % 65_536},
+            "the token is right modulo 65,536",
+        ),
+        (
+            "sampling/top_p/sizes/kept-1001",
+            lambda out: {"keep": out["keep"][:512]},
+            "the list ends after 512 tokens",
+        ),
+        (
+            "sampling/batch/long/greedy-512-rows",
+            lambda out: {"rows": [out["rows"][max(row - 1, 0)] for row in range(512)]},
+            "row r has the right answer of row r - 1",
+        ),
+        (
+            "sampling/batch/long/draw-own-257-rows",
+            lambda out: {"rows": [out["rows"][row % 128] for row in range(257)]},
+            "row r has the right answer of row r modulo 128",
+        ),
+    ],
+)
+def test_a_wrong_answer_shows_facts_that_suggest_the_mistake(
+    catalogue: Catalogue, record: str, change: Callable[[dict[str, Any]], dict[str, Any]], fact: str
+) -> None:
+    case = catalogue.records[record]
+    request = msgspec.to_builtins(case.input)
+    right = SamplerSession("standard").answer(op_of(case), request)
+    assert isinstance(right, Ok)
+    assert fact in facts_of(case, Ok(change(dict(right.out))))

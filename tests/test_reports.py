@@ -771,3 +771,8 @@ def test_reasons_for_skipped_cases_have_a_line_each_and_are_cut() -> None:
         "  1: b",
         "  1: other reasons, see --json FILE",
     ]
+
+
+def test_failures_without_any_known_cause_are_said_to_have_none(tmp_path: Path) -> None:
+    path = write(tmp_path / "results.jsonl", whole([line("one", "bpe/count/topic/a", "fail")]))
+    assert "1 failure matches no known cause. The smallest:" in tokenref("report", path).output

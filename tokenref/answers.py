@@ -219,6 +219,14 @@ class LoadsForProfile(Protocol):
 
 
 @runtime_checkable
+class DeclaresOperations(Protocol):
+    """An engine that declares what it can answer before anything is loaded."""
+
+    def lacks(self, op: str, profile: str) -> Unsupported | None:
+        """Return why questions of an operation cannot be asked, if it was not declared."""
+
+
+@runtime_checkable
 class HasIncidents(Protocol):
     """An engine that is another program and may be restarted."""
 

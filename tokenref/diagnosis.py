@@ -7,14 +7,21 @@ are rounded, because engines calculate in different precisions.
 A cause *explains* a failure if its signature has the record with this answer. The cause that
 explains most is taken first, then the one that explains most of the rest. A cause is named only if
 almost no record of its signature passed or has another answer, and if the named causes together
-explain nearly all failures of its operations. Invalid inputs that are not refused are a group of
-their own, because many engines check less. All other failures have no known cause.
+explain nearly all failures of its operations. A mistake of one kernel shows in one operation only,
+so failures that remain are compared again, operation by operation; batches have the operation of
+their rows.
+
+Batches that remain are answered again with parts of other rows, such as the parameters of the next
+row. What remains then is named by a fact that holds for nearly all failures of an operation; see
+`tokenref.hints`. Invalid inputs that are not refused are a group of their own, because many engines
+check less. All other failures have no known cause.
 """
 
 import json
 import lzma
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
@@ -26,7 +33,9 @@ import msgspec
 
 from tokenref.answers import Answer, Crashed, Ok, Refused, TimedOut, request_text
 from tokenref.floats import numbers_of
+from tokenref.hints import Reference, exchanged, facts_of
 from tokenref.judge import FAILURES, runs_of
+from tokenref.questions.sampling import BatchInput
 from tokenref.questions.text import DecodeInput, SpecialInput, TextInput
 from tokenref.record import OWN_DRAW_OPS, Case, canonical_json, op_of
 from tokenref.verdicts import Judgement, MustRefuse, Status
@@ -35,6 +44,9 @@ PATH: Final = Path(__file__).parent / "causes.json.xz"
 
 NEARLY_ALL: Final = 0.9
 """The share of its predictions that must occur, and of the failures that must be explained."""
+
+MOST: Final = 0.6
+"""The share of failures that must have a fact in common, or the answers of a similar cause."""
 
 FEWEST: Final = 3
 """How many failures a cause must explain to be named, unless its whole signature is smaller."""
@@ -62,6 +74,9 @@ class Result:
 
     answer: str = ""
     """The digest of the answer if it is wrong."""
+
+    facts: Sequence[str] = ()
+    """Facts about the answer if it is wrong; see `tokenref.hints`."""
 
     @property
     def status(self) -> Status:
@@ -190,6 +205,16 @@ class _Match:
     passed: int
     """How many records that passed it predicts to fail."""
 
+    @property
+    def name(self) -> str:
+        """The name of the cause, or the names of all that the records cannot distinguish."""
+        return " or ".join(each.name for each in self.causes)
+
+    @property
+    def says(self) -> str:
+        """What the causes are."""
+        return ", or ".join(map(_in_words, self.causes))
+
     def gain(self, left: set[str]) -> int:
         """Return how much the cause explains of what is left, less its wrong predictions."""
         return len(self.hits & left) - 2 * self.passed - len(self.others & left)
@@ -205,6 +230,10 @@ class _Match:
         if len(self.hits) < fewest and all(len(c.answers) > len(self.hits) for c in self.causes):
             return False
         explained = shared | self.hits | self.others
+        if all(op_of(failed[record].case) in OWN_DRAW_OPS for record in self.hits) and any(
+            op_of(failed[record].case) not in OWN_DRAW_OPS for record in failed.keys() - explained
+        ):
+            return False  # only which draws fail was compared, and something else fails as well
         of_area = Counter(map(_area, failed.values()))
         left = Counter(_area(failed[record]) for record in failed.keys() - explained)
         own = Counter(_area(failed[record]) for record in self.hits)
@@ -212,9 +241,14 @@ class _Match:
         return len(self.causes) <= MOST_ALIKE and share >= NEARLY_ALL * len(self.hits)
 
 
+def _place(case: Case) -> str:
+    """Return the operation of a case, for a batch also that of its rows."""
+    return f"batches of {case.input.op}" if isinstance(case.input, BatchInput) else op_of(case)
+
+
 def _area(seen: Result) -> tuple[str, bool]:
-    """Return the operation, and whether the input is invalid: engines often accept too much."""
-    return op_of(seen.case), isinstance(seen.case.verdict, MustRefuse)
+    """Return the place, and whether the input is invalid: engines often accept too much."""
+    return _place(seen.case), isinstance(seen.case.verdict, MustRefuse)
 
 
 def _is_right(seen: Result) -> bool:
@@ -226,16 +260,21 @@ def _is_right(seen: Result) -> bool:
 
 
 def diagnose(
-    results: Iterable[Result], known: Known | None = None, *, fewest: int = FEWEST
+    results: Iterable[Result],
+    known: Known | None = None,
+    *,
+    fewest: int = FEWEST,
+    reference: Reference | None = None,
 ) -> list[Diagnosis]:
     """Return the likely causes of failures, and the failures that each explains.
 
     A cause that explains less than `fewest` failures is named only if its signature is not larger.
+    `reference` answers batches again; None: they are not.
     """
     results = list(results)
     slow = too_slow(results)
     found = [slow] if slow else []
-    passed = {digest(seen.case.id) for seen in results if seen.status == "pass"}
+    passed = {digest(seen.case.id): seen.case for seen in results if seen.status == "pass"}
     wrong = (seen for seen in results if seen.status in FAILURES - {"timeout", "xpass"})
     failed = {digest(seen.case.id): seen for seen in wrong}
     stages = [seen.case.id for seen in failed.values() if _is_right(seen)]
@@ -243,10 +282,99 @@ def diagnose(
     if not failed and not stages:
         return found
     known = known or known_causes()
-    matches = _matches(known.causes, passed, failed)
+    matches = _matches(known.causes, passed.keys(), failed)
     hit = {record for match in matches for record in match.hits}
-    long = [failed.pop(record).case.id for record in known.left_out - hit if record in failed]
-    left, chosen = set(failed), list[_Match]()
+    long = {record: failed.pop(record) for record in known.left_out - hit if record in failed}
+    found += _named(known, matches, passed, failed, long, fewest, reference)
+    named = {case_id for each in found for case_id in each.ids}
+    accepted = [
+        seen.case.id
+        for seen in failed.values()
+        if seen.case.id not in named and isinstance(seen.case.verdict, MustRefuse)
+    ]
+    long_ids = sorted({seen.case.id for seen in long.values()} - named)
+    if stages:
+        these = f"{len(stages):,} failures are" if len(stages) > 1 else "1 failure is"
+        sentence = f"{these} in a stage only; the answer is right"
+        found.append(Diagnosis("stages", sentence, stages))
+    if long_ids:
+        these = f"{len(long_ids):,} failures are" if len(long_ids) > 1 else "1 failure is"
+        sentence = f"{these} about inputs too long to be compared with known causes"
+        found.append(Diagnosis("long inputs", sentence, long_ids))
+    if accepted:
+        these = (
+            f"{len(accepted):,} invalid inputs were" if len(accepted) > 1 else "1 invalid input was"
+        )
+        found.append(
+            Diagnosis("invalid input", f"{these} not refused with the right code", accepted)
+        )
+    return found
+
+
+def _named(
+    known: Known,
+    matches: Sequence["_Match"],
+    passed: Mapping[str, Case],
+    failed: Mapping[str, Result],
+    long: Mapping[str, Result],
+    fewest: int,
+    reference: Reference | None,
+) -> list[Diagnosis]:
+    """Return the failures with a likely cause, a similar one, or a fact in common."""
+    groups: dict[str, tuple[str, list[str]]] = {}
+    left, every = {**failed}, {**failed, **long}
+
+    def name(group: str, says: str, records: Iterable[str]) -> None:
+        new = [record for record in records if record in every]
+        if new:
+            groups.setdefault(group, (says, []))[1].extend(every.pop(r).case.id for r in new)
+            for record in new:
+                left.pop(record, None)
+
+    for match in _likely(matches, failed, fewest):
+        verb = "resemble" if _are_own_draws(match, failed) else "match"
+        name(match.name, f"{verb} {match.says}", match.hits)
+    for match in _likely_there(known.causes, passed, left, fewest):
+        name(match.name, f"match, in some operations only, {match.says}", match.hits)
+    for here in [{**left}, *_by_place(left).values()]:
+        for match in _similar(known.causes, passed, here):
+            name(match.name, f"resemble {match.says}", match.hits | match.others)
+    for fact, records in _of_exchanged(every, reference) if reference else ():
+        name(fact, f"match batches with the {fact}", records)
+    for fact, records in _of_facts(every):
+        name(fact, f"have in common: {fact}", records)
+    return [
+        Diagnosis(
+            group,
+            f"These {len(ids):,} failures {says}" if len(ids) > 1 else f"This failure {_one(says)}",
+            ids,
+        )
+        for group, (says, ids) in groups.items()
+    ]
+
+
+_OF_ONE: Final = {"match": "matches", "resemble": "resembles", "have": "shows:"}
+
+
+def _one(says: str) -> str:
+    """Return what is said about several failures as it is said about one."""
+    verb, _, rest = says.partition(" ")
+    return f"{_OF_ONE[verb]} {rest.removeprefix('in common: ')}"
+
+
+def _by_place(failed: Mapping[str, Result]) -> dict[str, dict[str, Result]]:
+    """Return the failures that are no accepted invalid inputs, by their operation."""
+    places: dict[str, dict[str, Result]] = {}
+    for record, seen in failed.items():
+        if not isinstance(seen.case.verdict, MustRefuse):
+            places.setdefault(_place(seen.case), {})[record] = seen
+    return places
+
+
+def _likely(matches: Sequence[_Match], failed: Mapping[str, Result], fewest: int) -> list[_Match]:
+    """Return the causes that explain most and can be named together."""
+    every, left, chosen = matches, set(failed), list[_Match]()
+    matches = list(every)
     while matches:
         best = max(matches, key=lambda match: match.gain(left))
         if best.gain(left) <= 0:
@@ -263,48 +391,145 @@ def diagnose(
         if likely == chosen:
             break
         chosen = likely
-    named = set[str]()
+    own = [match for match in chosen if _are_own_draws(match, failed)]
+    if len(own) > 1:  # one bug would explain all of them
+        chosen = [match for match in chosen if match not in own]
     for match in chosen:
-        ids = [failed[record].case.id for record in failed if record in match.hits - named]
-        these = f"These {len(ids):,} failures match" if len(ids) > 1 else "This failure matches"
-        sentence = f"{these} {', or '.join(map(_in_words, match.causes))}"
-        found.append(Diagnosis(" or ".join(each.name for each in match.causes), sentence, ids))
-        named |= match.hits
-    accepted = [
-        seen.case.id
-        for record, seen in failed.items()
-        if record not in named and isinstance(seen.case.verdict, MustRefuse)
+        match.causes += _also(match, every, failed)
+        match.causes.sort(key=lambda cause: cause.kind != "rule")
+    return chosen
+
+
+_MANY: Final = 8
+_LARGE_SHARE: Final = 0.75
+"""How many failures, and which share of all, are similar whatever the answers, if a cause predicts
+just these."""
+
+
+def _similar(
+    causes: Iterable[Signature], passed: Mapping[str, Case], here: Mapping[str, Result]
+) -> Iterator[_Match]:
+    """Yield the cause that makes the same records fail, if most answers or all records agree."""
+    valid = {
+        record: seen
+        for record, seen in here.items()
+        if op_of(seen.case) not in OWN_DRAW_OPS and not isinstance(seen.case.verdict, MustRefuse)
+    }
+    places = {_place(seen.case) for seen in valid.values()}
+    one = len(places) == 1
+    right = {record for record, case in passed.items() if not one or _place(case) in places}
+    every = set(valid)
+    best: _Match | None = None
+    for match in _matches(causes, right, valid, fewest_hits=0):
+        predicted = len(match.hits) + len(match.others)
+        if predicted < MOST * len(valid) or match.passed > (1 - NEARLY_ALL) * predicted:
+            continue
+        are_most = len(match.hits) >= max(FEWEST, _LARGE_SHARE * len(valid)) and all(
+            valid[record].status == "fail" for record in match.others
+        )
+        are_all = (
+            not one and not match.passed and predicted >= max(_MANY, _LARGE_SHARE * len(valid))
+        )
+        if (are_most or are_all) and (best is None or match.gain(every) > best.gain(every)):
+            best = match
+    if best is not None and len(best.causes) <= MOST_ALIKE:
+        yield best
+
+
+def _are_own_draws(match: _Match, failed: Mapping[str, Result]) -> bool:
+    """Return whether a cause explains draws with own random numbers and nothing else."""
+    return all(op_of(failed[record].case) in OWN_DRAW_OPS for record in match.hits)
+
+
+def _also(match: _Match, every: Sequence[_Match], failed: Mapping[str, Result]) -> list[Signature]:
+    """Return causes that explain most of the same failures and could be meant instead.
+
+    They are rules, which are asked of their operation alone, while bugs are asked of batches too,
+    and bugs of draws with own random numbers, of which only is compared which records fail.
+    """
+    are_own = _are_own_draws(match, failed)
+    also = [
+        cause
+        for other in every
+        for cause in other.causes
+        if (cause.kind == "rule" or are_own)
+        and other is not match
+        and other.hits <= match.hits
+        and not other.passed
+        and len(other.hits) >= MOST * len(match.hits)
     ]
-    others = (
-        ("stages", "failure is", "failures are", "in a stage only; the answer is right", stages),
-        (
-            *("long inputs", "failure is", "failures are"),
-            "about inputs too long to be compared with known causes",
-            sorted(long),
-        ),
-        (
-            *("invalid input", "invalid input was", "invalid inputs were"),
-            "not refused with the right code",
-            accepted,
-        ),
-    )
-    for name, one, many, says, ids in others:
-        if ids:
-            sentence = f"{len(ids):,} {many if len(ids) > 1 else one} {says}"
-            found.append(Diagnosis(name, sentence, ids))
+    return also if len(also) + len(match.causes) <= MOST_ALIKE else []
+
+
+def _likely_there(
+    causes: Sequence[Signature],
+    passed: Mapping[str, Case],
+    failed: Mapping[str, Result],
+    fewest: int,
+) -> list[_Match]:
+    """Return the likely causes of the failures of each operation, whatever the others did.
+
+    Nothing is compared of draws with own random numbers but which records fail.
+    """
+    found: list[_Match] = []
+    for place, here in _by_place(failed).items():
+        if place not in OWN_DRAW_OPS:
+            right = {record for record, case in passed.items() if _place(case) == place}
+            found += _likely(_matches(causes, right, here), here, fewest)
     return found
 
 
+_TRIED: Final = 4
+"""How many batches are answered again with parts of other rows."""
+
+
+def _of_exchanged(
+    failed: Mapping[str, Result], reference: Reference
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield which part of which other row explains failures of batches, and these."""
+    for here in _by_place(failed).values():
+        batches = [record for record in here if isinstance(here[record].case.input, BatchInput)]
+        tried = sorted(batches, key=lambda record: length(here[record].case))[:_TRIED]
+        fits: Counter[str] = Counter()
+        rows: Counter[str] = Counter()
+        for record in tried:
+            for says, answer, changed in exchanged(here[record].case, reference):
+                if answer_digest("batch", answer) == here[record].answer:
+                    fits[says] += 1
+                    rows[says] += changed
+        for says, count in fits.most_common(1):
+            if count >= NEARLY_ALL * len(tried) and rows[says] >= FEWEST:
+                yield says, batches
+
+
+def _of_facts(failed: Mapping[str, Result]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the first fact that holds for most failures of an operation, and these."""
+    for here in _by_place(failed).values():
+        holds: dict[str, list[str]] = {}
+        for record, seen in here.items():
+            for fact in seen.facts:
+                holds.setdefault(fact, []).append(record)
+        places: Counter[str] = Counter()  # facts are in order of how much they say
+        for seen in here.values():
+            places |= Counter({fact: at for at, fact in enumerate(seen.facts)})
+        fact = max(holds, key=lambda each: (len(holds[each]), -places[each]), default="")
+        if fact and len(holds[fact]) >= MOST * len(here):
+            yield fact, holds[fact]
+
+
 def _matches(
-    signatures: Iterable[Signature], passed: set[str], failed: Mapping[str, Result]
+    signatures: Iterable[Signature],
+    passed: AbstractSet[str],
+    failed: Mapping[str, Result],
+    fewest_hits: int = 1,
 ) -> list[_Match]:
     """Return how each cause fits that explains anything. Causes that fit equally are together."""
     together: dict[tuple[object, ...], _Match] = {}
     for each in signatures:
         predicted = frozenset(record for record in each.answers if record in failed)
         hits = frozenset(r for r in predicted if failed[r].answer == each.answers[r])
-        if hits:
-            fit = hits, predicted - hits, len(passed.intersection(each.answers))
+        if predicted and len(hits) >= fewest_hits:
+            fit = hits, predicted - hits, len(passed & each.answers.keys())
             together.setdefault(fit, _Match([], *fit)).causes.append(each)
     for match in together.values():
         match.causes.sort(key=lambda cause: len(cause.answers))
@@ -378,13 +603,14 @@ def result_of(
 ) -> Result:
     """Return the result of a case: its judgement and the relevant parts of the answer."""
     got = log = wrong = ""
+    facts: Sequence[str] = ()
     if judgement.status in FAILURES:
-        wrong = answer_digest(op_of(case), answer)
+        wrong, facts = answer_digest(op_of(case), answer), facts_of(case, answer)
     if isinstance(answer, Crashed | TimedOut):
         log = answer.log
     elif isinstance(answer, Ok) and judgement.status in FAILURES:
         got = _text(answer.out)
-    return Result(case, judgement, milliseconds, got, log, wrong)
+    return Result(case, judgement, milliseconds, got, log, wrong, facts)
 
 
 def _text(out: Mapping[str, Any]) -> str:

@@ -11,9 +11,10 @@ run is invalid.
 
 import time
 from collections import Counter
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import msgspec
 
@@ -22,6 +23,7 @@ from tokenref.answers import (
     Answer,
     Crashed,
     Declares,
+    DeclaresOperations,
     Engine,
     HasIncidents,
     NotAsked,
@@ -87,7 +89,7 @@ class Run:
     @cached_property
     def diagnoses(self) -> list[Diagnosis]:
         """The likely causes of the failures."""
-        return diagnose(self.results)
+        return diagnose(self.results, reference=_answer_again)
 
     @cached_property
     def causes(self) -> dict[str, str]:
@@ -181,6 +183,13 @@ def check_judge(
     return trouble, results
 
 
+def _answer_again(case: Case, request: Mapping[str, Any]) -> Answer:
+    """Return the reference's answer to another question to the sampler of a case."""
+    from tokenref.engines.reference_samplers import SamplerSession
+
+    return SamplerSession(case.profile).answer(op_of(case), request)
+
+
 def _right_answer(case: Case, subject: Subject) -> Answer:
     """Return the reference's answer to a canary."""
     from tokenref.engines.reference import ReferenceEngine
@@ -228,7 +237,7 @@ class Sessions:
         self.lost: list[str] = []
         """Why questions were not asked, if the engine was abandoned."""
 
-        self._loaded = OneSession(engine)
+        self._engine, self._loaded = engine, OneSession(engine)
         self._guard = not isinstance(engine, HasIncidents)  # another program cannot raise here
         self._catalogue = catalogue
 
@@ -242,7 +251,13 @@ class Sessions:
         first = cases[0]
         subject = self._catalogue.subject(first.vocab)
         if isinstance(subject, str):
-            return [Result(case, Judgement("not_run", subject), 0.0) for case in cases]
+            engine, lacks = self._engine, None
+            if isinstance(engine, DeclaresOperations):
+                lacks = engine.lacks(op_of(first), first.profile)
+            reason = (
+                Judgement("unsupported", lacks.reason) if lacks else Judgement("not_run", subject)
+            )
+            return [Result(case, reason, 0.0) for case in cases]
         session = self._loaded.load(subject, self._catalogue.name(first.vocab), first.profile)
         op, declared = op_of(first), UNDECLARED
         answers: Sequence[Answer]

@@ -8,9 +8,9 @@ count.
 Only final answers are compared, not stages, because engines need not report them. Mutants of
 vocabularies get cases about vocabularies, those of whole tokenizers cases about these. Texts of
 more than `LONGEST` bytes are left out: they find engines that are slow or run out of stack, and
-every mutant would have to encode them. Texts of more than `SHORT` bytes and rows that are given by
-a recipe are asked only of mutants that fewer than `FEW` others kill, the shortest first, until so
-many do. Texts of more than `SHORT_TO_CUT` bytes are cut only by mutants about cutting.
+every mutant would have to encode them. Texts of more than `SHORT` bytes and rows of more than
+`SHORT_ROW` tokens are asked only of mutants that fewer than `FEW` others kill, the shortest first,
+until so many do. Texts of more than `SHORT_TO_CUT` bytes are cut only by mutants about cutting.
 
 The controls come first. The reference must pass every case, otherwise the kills mean nothing, and
 it must fail every canary, which has a wrong answer. Negative controls, which are right in another
@@ -54,6 +54,9 @@ LONGEST: Final = 70_000
 
 SHORT: Final = 1_100
 """Bytes up to which a text is asked of every mutant."""
+
+SHORT_ROW: Final = 10_000
+"""Tokens of a row up to which every mutant is asked about it."""
 
 CUTTING: Final = ("chunks", "split")
 
@@ -314,7 +317,7 @@ class _Question:
         if self.case.vocab is not None:
             return _length(self.request) > SHORT
         return is_large(self.case) or any(
-            isinstance(part, dict) and "gen" in part
+            isinstance(part, dict) and part.get("n", 0) > SHORT_ROW
             for name in ("probs", "logits", "target")
             for part in _parts(self.request.get(name))
         )

@@ -14,7 +14,7 @@ from rich.markup import escape
 
 from bpe_ref.encoders import NOT_BPE
 from tokenref.answers import Engine
-from tokenref.catalogue import Catalogue, Selection, UnknownSubjectError, open_catalogue
+from tokenref.catalogue import Catalogue, Selection, UnknownSubjectError, is_large, open_catalogue
 from tokenref.commands.endings import reached
 from tokenref.commands.options import (
     FIXTURES,
@@ -42,9 +42,9 @@ from tokenref.known import Known, read_known
 from tokenref.protocol.channel import Patience
 from tokenref.protocol.engine import ProtocolEngine
 from tokenref.protocol.opening import open_program
-from tokenref.record import Case, RecordError
+from tokenref.record import Case, RecordError, op_of
 from tokenref.record_files import manifest_digest
-from tokenref.reports.results import dump_corpus_report, dump_report, read_results
+from tokenref.reports.results import UNJUDGED, dump_corpus_report, dump_report, read_results
 from tokenref.reports.terminal import print_corpus, print_line, print_results
 from tokenref.runner import Run, run_engine
 from tokenref.visible import visible
@@ -158,10 +158,27 @@ def check(
     reached(code)
     if changed is None:
         print_results(console, [results], catalogue)
+        _print_large(console, catalogue, selection, runs)
     _print_notes(console, available, known_path, known, runs)
     if commands:
         console.print(f"\norder: --seed {seed}; time: {patience.sentence()}", highlight=False)
     ctx.exit(code)
+
+
+def _print_large(
+    console: Console, catalogue: Catalogue, selection: Selection, runs: Sequence[Run]
+) -> None:
+    """Print how many records with the flag Large were left out, of operations that were asked."""
+    asked = {
+        op_of(each.case) for run in runs for each in run.results if each.status not in UNJUDGED
+    }
+    every = catalogue.select(replace(selection, large=True))
+    left_out = {case.id for case in every if is_large(case) and op_of(case) in asked}
+    left_out -= {each.case.id for run in runs for each in run.results}
+    if left_out:
+        count = f"{len(left_out):,} Large records were"
+        count = "1 Large record was" if len(left_out) == 1 else count
+        print_line(console, f"{count} not asked (--large)", "dim", above="\n")
 
 
 def _open_engines(

@@ -105,13 +105,20 @@ class ProtocolEngine:
         """Load nothing: samplers need no file."""
         return ProtocolSession(self, None, profile)
 
-    def ask(self, session: "ProtocolSession", op: str, requests: Requests) -> list[Answer]:
-        """Ask questions in batches, and return their answers in order."""
+    def lacks(self, op: str, profile: str) -> Unsupported | None:
+        """Return why questions of an operation cannot be asked, if it was not declared."""
         ability = self.hello.ops.get(op)
         if ability is None:
-            return [Unsupported(f"does not declare the operation {op}")] * len(requests)
-        if session.profile not in ability.profiles:
-            return [Unsupported(f"does not declare the profile {session.profile}")] * len(requests)
+            return Unsupported(f"does not declare the operation {op}")
+        if profile not in ability.profiles:
+            return Unsupported(f"does not declare the profile {profile}")
+        return None
+
+    def ask(self, session: "ProtocolSession", op: str, requests: Requests) -> list[Answer]:
+        """Ask questions in batches, and return their answers in order."""
+        lacking = self.lacks(op, session.profile)
+        if lacking is not None:
+            return [lacking] * len(requests)
         most = min(LARGEST_BATCH, self.hello.limits.batch)
         answers: list[Answer] = []
         for part in message_slices(requests, most):

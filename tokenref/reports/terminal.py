@@ -264,7 +264,7 @@ def _print_failures(console: Console, summary: Summary, names: Mapping[str, str]
         print_line(console, f"{sentence}. The smallest:", "bold", above="\n")
         _print_failure(console, summary, summary.failures(cause)[0], names)
     others = summary.by_cause[""]
-    if sums.causes and others:
+    if others:
         count = f"{others:,} failures match" if others > 1 else "1 failure matches"
         print_line(console, f"{count} no known cause. The smallest:", "bold", above="\n")
     for failure in summary.failures():

@@ -32,7 +32,10 @@ static void check(cudaError_t error) {
 
 // ---- What a kernel is asked ----
 
-enum class Op { softmax, logprobs, temperature, token_mask, top_k, top_p, min_p, greedy, draw };
+enum class Op {
+    softmax, logprobs, temperature, token_mask, top_k, top_p, min_p, greedy, draw,
+    repetition_penalty, frequency_penalty, presence_penalty, logit_bias, steps
+};
 enum class Type { f64, f32, f16, bf16 };
 enum class Status : std::int32_t { not_answered, right, invalid_row };
 
@@ -42,14 +45,32 @@ struct Row {
     std::size_t length;      // numbers of the row, with padding
     std::size_t vocab_size;  // the numbers from here on are padding: they are neither kept nor drawn nor counted
     std::int64_t k, least;
-    double p, m, temperature, uniform;
-    bool has_mask;
+    double p, m, temperature, uniform, penalty;
+    bool has_mask, draws;
+    std::size_t first_token, tokens, prompt_length;  // the history: tokens of them, the first ones are the prompt
+    std::size_t first_bias, biases;
+    std::size_t first_step, steps;
+};
+
+struct Bias {
+    std::size_t token;
+    double number;
+};
+
+// One step of a fused kernel. A penalty and a bias alone are questions with one step.
+struct Step {
+    Op op;
+    std::int64_t k, least;
+    double number;           // p, m, the temperature or the penalty
+    std::size_t vocab_size;  // of a mask: the tokens from here on are banned
 };
 
 // What the example below remembers about a number.
 struct Scratch {
     std::uint64_t key;  // as large as the number; 0 for an impossible token
     double weight;
+    double logit;                       // what the steps so far left
+    std::uint32_t occurred, generated;  // how often in the history, and behind the prompt
 };
 
 // One call: the rows of a question in one buffer, and a place for each answer. The host and kernels can use all
@@ -61,10 +82,13 @@ struct Batch {
     std::size_t rows, stride, mask_words;
     const Row *row;
     const std::uint32_t *masks;  // mask_words for each row; token t has bit t % 32 of word t / 32, 1 if it is allowed
+    const std::int32_t *history;  // those of row r begin at row[r].first_token, and so on
+    const Bias *biases;
+    const Step *steps;
     unsigned char *numbers;      // each call gets its own, so they may be overwritten
-    unsigned char *out;          // softmax, logprobs, temperature, token_mask: the new numbers
-    unsigned char *kept;         // top_k, top_p, min_p: 1 for the tokens that are kept, else 0
-    std::int32_t *token;         // greedy, draw: the token, one for each row
+    unsigned char *out;          // softmax, logprobs, temperature, penalties, logit_bias, token_mask: the new numbers
+    unsigned char *kept;         // top_k, top_p, min_p, steps: 1 for the tokens that are kept, else 0
+    std::int32_t *token;         // greedy, draw, steps with a draw: the token, one for each row
     Status *status;              // one for each row
     Scratch *scratch;
 };
@@ -200,7 +224,85 @@ ON_BOTH inline std::int32_t draw_token(const Scratch *row, double uniform, doubl
     return t;
 }
 
+// ---- A fused kernel: each step changes the logits that the step before left. -inf is a token that is gone. ----
+
+ON_BOTH inline std::uint64_t key_of(double number) {
+    const std::uint64_t bits = to_bits(Type::f64, number + 0.0), sign = std::uint64_t{1} << 63;  // -0 becomes 0
+    return bits & sign ? ~bits : bits | sign;
+}
+
+// Sets keys and weights of the tokens that are left, and returns the sum of the weights; 0 if there are none.
+ON_BOTH inline double weigh(Scratch *row, std::size_t n) {
+    double best = -INFINITY, total = 0;
+    for (std::size_t t = 0; t < n; t++) best = row[t].logit > best ? row[t].logit : best;
+    for (std::size_t t = 0; t < n; t++) {
+        const bool left = row[t].logit > -INFINITY;
+        row[t].key = left ? key_of(row[t].logit) : 0;
+        row[t].weight = left ? std::exp(row[t].logit - best) : 0;
+        total += row[t].weight;
+    }
+    return total;
+}
+
+// Applies top-k, top-p or min-p. `kept` serves as scratch.
+ON_BOTH inline void filter(const Step &step, Scratch *row, std::size_t n, unsigned char *kept) {
+    const double total = weigh(row, n);
+    for (std::size_t t = 0; t < n; t++) kept[t] = step.op == Op::min_p && row[t].key > 0 && row[t].weight >= step.number;
+    if (step.op == Op::top_k) keep_first(row, n, static_cast<double>(step.k), false, kept);
+    if (step.op == Op::top_p) keep_first(row, n, step.number < 1 ? step.number * total : INFINITY, true, kept);
+    keep_first(row, n, static_cast<double>(step.least), false, kept);
+    for (std::size_t t = 0; t < n; t++)
+        if (!kept[t]) row[t].logit = -INFINITY;
+}
+
+ON_BOTH inline void apply_step(const Batch &batch, std::size_t r, const Step &step, Scratch *row, unsigned char *kept) {
+    const Row &asked = batch.row[r];
+    const std::uint32_t *mask = batch.masks + r * batch.mask_words;
+    if (step.op == Op::top_k || step.op == Op::top_p || step.op == Op::min_p) filter(step, row, asked.vocab_size, kept);
+    if (step.op == Op::logit_bias)
+        for (std::size_t b = asked.first_bias; b < asked.first_bias + asked.biases; b++) row[batch.biases[b].token].logit += batch.biases[b].number;
+    for (std::size_t t = 0; t < asked.vocab_size; t++) {
+        double &logit = row[t].logit;
+        if (step.op == Op::temperature) logit /= step.number;
+        if (step.op == Op::repetition_penalty && row[t].occurred) logit = logit < 0 ? logit * step.number : logit / step.number;
+        if (step.op == Op::frequency_penalty && row[t].generated) logit -= step.number * row[t].generated;
+        if (step.op == Op::presence_penalty && row[t].generated) logit -= step.number;
+        if (step.op == Op::token_mask && (t >= step.vocab_size || (asked.has_mask && !(mask[t / 32] >> t % 32 & 1)))) logit = -INFINITY;
+    }
+}
+
+ON_BOTH inline void answer_steps(const Batch &batch, std::size_t r) {
+    const Row &row = batch.row[r];
+    const std::size_t start = row.place * batch.stride, n = row.vocab_size;
+    Scratch *scratch = batch.scratch + start;
+    batch.status[r] = Status::invalid_row;
+    if (n == 0) return;
+    for (std::size_t t = 0; t < n; t++) {
+        scratch[t].logit = number_at(batch, start + t);
+        scratch[t].occurred = scratch[t].generated = 0;
+        if (!(scratch[t].logit < INFINITY)) return;
+    }
+    for (std::size_t at = 0; at < row.tokens; at++) {
+        Scratch &token = scratch[batch.history[row.first_token + at]];
+        token.occurred++;
+        if (at >= row.prompt_length) token.generated++;
+    }
+    for (std::size_t s = row.first_step; s < row.first_step + row.steps; s++) {
+        apply_step(batch, r, batch.steps[s], scratch, batch.kept + start);
+        if (batch.op == Op::steps && weigh(scratch, n) == 0) return;
+    }
+    for (std::size_t t = 0; t < n; t++) {
+        batch.kept[start + t] = scratch[t].logit > -INFINITY;
+        if (batch.op != Op::steps) write_out(batch, start + t, scratch[t].logit);
+    }
+    const double total = weigh(scratch, n);
+    if (batch.op == Op::steps && total == 0) return;
+    if (row.draws) batch.token[r] = draw_token(scratch, row.uniform, total);
+    batch.status[r] = Status::right;
+}
+
 ON_BOTH void answer_row(const Batch &batch, std::size_t r) {
+    if (batch.op >= Op::repetition_penalty) return answer_steps(batch, r);
     const Row &row = batch.row[r];
     const std::size_t start = row.place * batch.stride, n = row.vocab_size;
     const double lowest = batch.probabilities ? 0 : -INFINITY;
@@ -217,9 +319,8 @@ ON_BOTH void answer_row(const Batch &batch, std::size_t r) {
     Scratch *scratch = batch.scratch + start;
     double total = 0;
     for (std::size_t t = 0; t < n; t++) {
-        const double number = number_at(batch, start + t) + 0.0;  // -0 becomes 0
-        const std::uint64_t bits = to_bits(Type::f64, number), sign = std::uint64_t{1} << 63;
-        scratch[t].key = number == lowest ? 0 : bits & sign ? ~bits : bits | sign;
+        const double number = number_at(batch, start + t);
+        scratch[t].key = number == lowest ? 0 : key_of(number);
         scratch[t].weight = batch.probabilities ? number : std::exp(number - best);
         total += scratch[t].weight;
     }
@@ -254,7 +355,10 @@ static const std::map<std::string, Op> OPS = {
     {"softmax", Op::softmax}, {"logprobs", Op::logprobs}, {"temperature", Op::temperature},
     {"token_mask", Op::token_mask}, {"top_k", Op::top_k}, {"top_p", Op::top_p},
     {"min_p", Op::min_p}, {"greedy", Op::greedy}, {"draw", Op::draw},
+    {"repetition_penalty", Op::repetition_penalty}, {"frequency_penalty", Op::frequency_penalty},
+    {"presence_penalty", Op::presence_penalty}, {"logit_bias", Op::logit_bias}, {"steps", Op::steps},
 };
+static bool is_step(Op op) { return op != Op::softmax && op != Op::logprobs && op != Op::greedy && op != Op::draw && op != Op::steps; }
 static const std::map<std::string, Type> TYPES = {{"f64", Type::f64}, {"f32", Type::f32}, {"f16", Type::f16}, {"bf16", Type::bf16}};
 
 // The question has no answer: a code from fixtures/README.md, and a message.
@@ -435,9 +539,16 @@ static std::vector<std::uint32_t> read_mask(const Json &question, Row &row) {
     return mask;
 }
 
+static void read_uniform(const Json &given, Row &row) {
+    const Numbers uniforms = read_numbers(given);
+    row.uniform = uniforms.bits.size() == 1 ? from_bits(uniforms.type, uniforms.bits[0]) : NAN;
+    if (!(row.uniform >= 0 && row.uniform < 1)) throw Refused{"INVALID_UNIFORM", "there must be one number in [0, 1)"};
+    if (DRAWS_IN_32_BITS && static_cast<double>(static_cast<float>(row.uniform)) != row.uniform) throw Skipped{"has random numbers of 32 bits"};
+}
+
 static void read_parameters(Op op, const Json &question, Row &row) {
     row.k = row.least = 0;
-    row.p = row.m = row.temperature = row.uniform = 0;
+    row.p = row.m = row.temperature = row.penalty = 0;
     if (op == Op::top_k) {
         const Object &params = params_of(question, {"k", "least"});
         row.k = whole(params, "k", 1);
@@ -455,13 +566,44 @@ static void read_parameters(Op op, const Json &question, Row &row) {
     } else if (op == Op::temperature) {
         row.temperature = real(params_of(question, {"temperature"}), "temperature");
         if (!(row.temperature > 0 && row.temperature < INFINITY)) refuse("temperature", "a number above 0");
+    } else if (op == Op::repetition_penalty || op == Op::frequency_penalty || op == Op::presence_penalty) {
+        row.penalty = real(params_of(question, {"penalty"}), "penalty");
+        if (!std::isfinite(row.penalty) || (op == Op::repetition_penalty && row.penalty <= 0)) refuse("penalty", "a number, and above 0 for repetitions");
     } else if (op == Op::draw) {
         if (question.has("count") || question.has("order")) throw Skipped{"draws one token, in the order of the ids"};
-        const Numbers uniforms = read_numbers(question.get("uniforms", Json::object));
-        row.uniform = uniforms.bits.size() == 1 ? from_bits(uniforms.type, uniforms.bits[0]) : NAN;
-        if (!(row.uniform >= 0 && row.uniform < 1)) throw Refused{"INVALID_UNIFORM", "there must be one number in [0, 1)"};
-        if (DRAWS_IN_32_BITS && static_cast<double>(static_cast<float>(row.uniform)) != row.uniform) throw Skipped{"has random numbers of 32 bits"};
+        read_uniform(question.get("uniforms", Json::object), row);
     }
+}
+
+// Reads the history, and returns its tokens.
+static std::vector<std::int32_t> read_history(const Json &question, Row &row) {
+    std::vector<std::int32_t> history;
+    if (!question.has("history")) return history;
+    for (const Json &token : question.get("history", Json::list).entries) {
+        if (token.kind != Json::integer || token.number < 0 || token.number >= static_cast<std::int64_t>(row.vocab_size))
+            throw Refused{"INVALID_HISTORY", "a token of the history is not in the vocabulary"};
+        history.push_back(static_cast<std::int32_t>(token.number));
+    }
+    const std::int64_t prompt_length = question.has("prompt_length") ? question.get("prompt_length", Json::integer).number : 0;
+    if (prompt_length < 0 || prompt_length > static_cast<std::int64_t>(history.size()))
+        refuse("prompt_length", "at most the length of the history");
+    row.tokens = history.size();
+    row.prompt_length = static_cast<std::size_t>(prompt_length);
+    return history;
+}
+
+static std::vector<Bias> read_biases(const Json &question, const Row &row) {
+    std::vector<Bias> biases;
+    const Object &params = params_of(question, {"biases"});
+    if (!params.count("biases")) refuse("biases", "a map");
+    for (const Json &pair : params.at("biases").get("map", Json::list).entries) {
+        const Json &token = pair.entries.at(0);
+        const double number = real({{"bias", pair.entries.at(1)}}, "bias");
+        if (token.kind != Json::integer || token.number < 0 || token.number >= static_cast<std::int64_t>(row.vocab_size)) refuse("a token of biases", "in the vocabulary");
+        if (!(number < INFINITY)) refuse("a bias", "a number below infinity");
+        biases.push_back({static_cast<std::size_t>(token.number), number});
+    }
+    return biases;
 }
 
 // A batch, and the memory that it points to. A copy has its own.
@@ -469,6 +611,9 @@ struct Call {
     Batch batch;
     Array<Row> rows;
     Array<std::uint32_t> masks;
+    Array<std::int32_t> history;
+    Array<Bias> biases;
+    Array<Step> steps;
     Array<unsigned char> numbers, out, kept;
     Array<std::int32_t> tokens;
     Array<Status> statuses;
@@ -478,6 +623,9 @@ struct Call {
     void answer() {
         batch.row = rows.data();
         batch.masks = masks.data();
+        batch.history = history.data();
+        batch.biases = biases.data();
+        batch.steps = steps.data();
         batch.numbers = numbers.data();
         batch.out = out.data();
         batch.kept = kept.data();
@@ -489,6 +637,41 @@ struct Call {
 };
 
 static std::string which(std::size_t r, std::size_t rows) { return rows == 1 ? "" : "row " + std::to_string(r) + ": "; }
+
+// Adds what the steps of a row need to the call, and returns the mask.
+static std::vector<std::uint32_t> read_steps(Op op, const Json &question, Row &row, Call &call) {
+    std::vector<std::uint32_t> mask;
+    row.first_token = call.history.size();
+    row.first_bias = call.biases.size();
+    row.first_step = call.steps.size();
+    for (std::int32_t token : read_history(question, row)) call.history.push_back(token);
+    const List alone = {question};
+    const List &steps = op == Op::steps ? question.get("steps", Json::list).entries : alone;
+    std::size_t masks = 0;
+    for (const Json &given : steps) {
+        const auto found = op == Op::steps ? OPS.find(given.get("step", Json::string).text) : OPS.end();
+        if (op == Op::steps && (found == OPS.end() || !is_step(found->second))) throw Skipped{"has no step " + given.get("step", Json::string).text};
+        const Op of_step = op == Op::steps ? found->second : op;
+        Row read = row;
+        read_parameters(of_step, given, read);
+        if (of_step == Op::token_mask) {
+            if (++masks > 1) throw Skipped{"has one mask for each row"};
+            mask = read_mask(given, read);
+            row.has_mask = read.has_mask;
+        }
+        if (of_step == Op::logit_bias) {
+            if (row.biases) throw Skipped{"has one list of biases for each row"};
+            for (const Bias &bias : read_biases(given, row)) call.biases.push_back(bias);
+            row.biases = call.biases.size() - row.first_bias;
+        }
+        const double number = of_step == Op::top_p ? read.p : of_step == Op::min_p ? read.m : of_step == Op::temperature ? read.temperature : read.penalty;
+        call.steps.push_back({of_step, read.k, read.least, number, read.vocab_size});
+    }
+    row.steps = call.steps.size() - row.first_step;
+    row.draws = question.has("draw");
+    if (row.draws) read_uniform(question.get("draw", Json::object), row);
+    return mask;
+}
 
 // Puts the rows of a question into one buffer. All bytes that no row has are garbage.
 static Call read_rows(Op op, const std::vector<const Json *> &questions, const Json &batch) {
@@ -507,8 +690,9 @@ static Call read_rows(Op op, const std::vector<const Json *> &questions, const J
         if (batch.has("vocab_size")) row.vocab_size = call.vocab_size = static_cast<std::size_t>(batch.get("vocab_size", Json::integer).number);
         if (row.vocab_size > row.length) throw Refused{"INVALID_ROW", which(row.place, questions.size()) + "it is shorter than the vocabulary"};
         try {
-            read_parameters(op, *question, row);
-            masks.push_back(op == Op::token_mask ? read_mask(*question, row) : std::vector<std::uint32_t>());
+            if (op < Op::repetition_penalty) read_parameters(op, *question, row);
+            if (op >= Op::repetition_penalty) masks.push_back(read_steps(op, *question, row, call));
+            else masks.push_back(op == Op::token_mask ? read_mask(*question, row) : std::vector<std::uint32_t>());
         } catch (Refused &refused) {
             throw Refused{refused.code, which(row.place, questions.size()) + refused.message};
         }
@@ -551,13 +735,15 @@ static Json answer_of(const Call &call, std::size_t r) {
         throw Refused{"INVALID_ROW", which(r, batch.rows) + "no token is possible, or a number is not allowed"};
     if (call.statuses[r] != Status::right) throw std::runtime_error(which(r, batch.rows) + "the kernel did not answer");
     if (batch.op == Op::greedy || batch.op == Op::draw) return Object{{"token", std::int64_t{call.tokens[r]}}};
-    if (batch.op == Op::top_k || batch.op == Op::top_p || batch.op == Op::min_p) {
+    if (batch.op == Op::top_k || batch.op == Op::top_p || batch.op == Op::min_p || batch.op == Op::steps) {
         List keep;
         for (std::size_t t = 0; t < row.length; t++) {
             if (call.kept[start + t] == 1) keep.emplace_back(static_cast<std::int64_t>(t));
             else if (t < row.vocab_size && call.kept[start + t] != 0) throw std::runtime_error(which(r, batch.rows) + "the kernel did not answer token " + std::to_string(t));
         }
-        return Object{{"keep", keep}};
+        Object found = {{"keep", keep}};
+        if (row.draws) found["token"] = std::int64_t{call.tokens[r]};
+        return found;
     }
     const char *name = batch.op == Op::softmax ? "probs" : batch.op == Op::logprobs ? "logprobs" : "logits";
     const std::size_t count = batch.op != Op::token_mask ? row.vocab_size : call.vocab_size ? call.vocab_size : row.length;

@@ -1,0 +1,434 @@
+"""Facts about a wrong answer that suggest what a program does wrong.
+
+A fact is found by comparing the answer with the right one: the sum lacks what one block of tokens
+weighs, a row of a batch has the answer of another row, a list ends at a round number. It is no
+diagnosis: `tokenref.diagnosis` reports a fact only if it holds for nearly all failures of an
+operation that have no known cause.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate
+from math import exp, inf, isfinite, isnan
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from tokenref.answers import Answer, Ok, Refused
+from tokenref.floats import Floats, Type, cut_floats, is_numbers, nearest, numbers_of, unpack
+from tokenref.judging_samplers import are_ids, row_of
+from tokenref.questions.sampling import BatchInput
+from tokenref.record import Case, op_of
+from tokenref.verdicts import MustRefuse, Row, Rows, Set
+
+BLOCKS: Final = tuple(2**power for power in range(12, 0, -1))
+"""Numbers of tokens that programs handle together, largest first."""
+
+FIRST_BLOCK: Final = 32
+"""The smallest size at which a loop or a block of threads usually ends."""
+
+CLOSE: Final = 1e-3
+"""The relative distance up to which numbers count for equal but for rounding."""
+
+ALIKE: Final = 1e-5
+"""The relative distance up to which ratios are one ratio."""
+
+GROUPS: Final = (32, 64, 128, 256)
+"""Numbers of rows that programs handle together."""
+
+_BITS: Final = {
+    31: "the bits of each word are read in the other order",
+    7: "the bits of each byte are read in the other order",
+    24: "the bytes of each word are read in the other order",
+    32: "neighbouring words are exchanged",
+}
+
+
+def facts_of(case: Case, answer: Answer) -> tuple[str, ...]:
+    """Return facts about a wrong answer to a question about a sampler, the most telling first."""
+    if case.vocab is not None:
+        return ()
+    if isinstance(answer, Refused):
+        is_valid = not isinstance(case.verdict, MustRefuse)
+        return (f"a valid input is refused with {answer.code}",) if is_valid else ()
+    if not isinstance(answer, Ok):
+        return ()
+    try:
+        facts = list(dict.fromkeys(_facts(case, answer.out)))
+    except (TypeError, ValueError, AttributeError, KeyError):
+        return ()  # not an answer of this form
+    return tuple(fact for fact in facts if fact != _INEXACT or _WRONG_RANK not in facts)
+
+
+def _facts(case: Case, out: Mapping[str, Any]) -> Iterator[str]:
+    batch = case.input if isinstance(case.input, BatchInput) else None
+    if batch is not None and _tokens(batch.rows) > _MOST_TOKENS:
+        return
+    right = _right(case)
+    if right is None:
+        return
+    if batch is None:
+        yield from _of_row(right, out, msgspec.to_builtins(case.input))
+        return
+    asked = [
+        {**row, "logits": _logits(batch, row)} if "logits" in row else row for row in batch.rows
+    ]
+    yield from _of_batch(right["rows"], out["rows"], asked)
+
+
+def _logits(batch: BatchInput, row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the logits of a row of a batch without padding."""
+    size = batch.vocab_size
+    return row["logits"] if size is msgspec.UNSET else cut_floats(row["logits"], size)
+
+
+def _right(case: Case) -> Mapping[str, Any] | None:
+    """Return the right answer, if there is only one."""
+    verdict = case.verdict
+    if isinstance(verdict, Set):
+        return {"keep": verdict.must} if len(verdict.must) in verdict.sizes else None
+    if isinstance(verdict, Row):
+        return row_of(
+            verdict, case.input.target if op_of(case) == "residual" else case.input.logits
+        )
+    if isinstance(verdict, Rows):
+        pairs = zip(verdict.rows, case.input.rows, strict=True)
+        rows = [(each, msgspec.convert(_logits(case.input, row), Floats)) for each, row in pairs]
+        return {"rows": [row_of(*row) for row in rows]}
+    return None if case.out is None else dict(msgspec.to_builtins(case.out))
+
+
+# ---- batches
+
+_OTHER_ROWS: Final[Sequence[tuple[str, Callable[[int], int]]]] = (
+    ("row r has the right answer of row 0", lambda _: 0),
+    ("row r has the right answer of row r + 1", lambda row: row + 1),
+    ("row r has the right answer of row r - 1", lambda row: row - 1),
+    *(
+        (f"row r has the right answer of row r modulo {size}", lambda row, size=size: row % size)
+        for size in GROUPS
+    ),
+)
+
+
+def _of_batch(
+    want: Sequence[Any], have: Sequence[Any], asked: Sequence[Mapping[str, Any]]
+) -> Iterator[str]:
+    """Yield what holds for all wrong rows of a batch."""
+    calls = len(have) // len(asked)
+    right = [*want] * calls if len(want) < len(have) else want
+    if len(right) != len(have):
+        yield f"only {len(have)} of {len(right)} rows have an answer"
+        return
+    rough = [_rough(row) for row in right], [_rough(row) for row in have]
+    wrong = [row for row, (a, b) in enumerate(zip(*rough, strict=True)) if a != b]
+    if not wrong:
+        yield _INEXACT
+        return
+    for says, other in _OTHER_ROWS:
+        if all(
+            other(row) in range(len(right)) and rough[1][row] == rough[0][other(row)]
+            for row in wrong
+        ):
+            yield says
+    if wrong[0] >= len(asked):
+        yield "only later calls are wrong"
+    elif wrong[0] in GROUPS:
+        yield f"the first wrong row is row {wrong[0]}"
+    common: dict[str, None] | None = None
+    for row in wrong:
+        facts = dict.fromkeys(_of_row(right[row], have[row], asked[row % len(asked)]))
+        common = facts if common is None else {each: None for each in common if each in facts}
+        if not common:
+            break
+    yield from common or ()
+
+
+def _rough(answer: Any) -> Any:
+    """Return an answer with a hash of rounded numbers instead of them, as a value to compare."""
+    if is_numbers(answer):
+        return hash(tuple(f"{number:.3g}" for number in numbers_of(answer) or ()))
+    if isinstance(answer, Mapping):
+        return {key: _rough(value) for key, value in answer.items()}
+    return answer
+
+
+_EXCHANGED: Final[Sequence[tuple[str, Callable[[int, int], int]]]] = (
+    ("row 0", lambda _, __: 0),
+    ("the next row", lambda row, count: (row + 1) % count),
+    ("the next row", lambda row, count: min(row + 1, count - 1)),
+    ("the row before", lambda row, _: max(row - 1, 0)),
+    ("the row before", lambda row, count: (row - 1) % count),
+    *((f"row r modulo {size}", lambda row, _, size=size: row % size) for size in GROUPS),
+)
+
+_MOST_TOKENS: Final = 1_000_000
+"""The tokens of the largest batch that is compared row by row."""
+
+_MOST_AGAIN: Final = 100_000
+"""The tokens of the largest batch that is answered again."""
+
+
+Reference: TypeAlias = Callable[[Case, Mapping[str, Any]], Answer]
+"""Answers another question like that of a case, given by it."""
+
+
+def exchanged(case: Case, reference: Reference) -> Iterator[tuple[str, Answer, int]]:
+    """Yield what batches are whose rows have one part of other rows, and the answers to them.
+
+    The third part is the number of rows whose answers then differ.
+    """
+    batch = msgspec.to_builtins(case.input)
+    rows = batch["rows"]
+    if len(rows) == 1 or _tokens(rows) > _MOST_AGAIN:
+        return
+    asked, right = [rows], reference(case, batch)
+    for part in dict.fromkeys(part for row in rows for part in _parts(row)):
+        for other, place in _EXCHANGED:
+            changed = [
+                _with_part(row, rows[place(number, len(rows))], part)
+                for number, row in enumerate(rows)
+            ]
+            if changed not in asked:
+                asked.append(changed)
+                answer = reference(case, {**batch, "rows": changed})
+                if isinstance(right, Ok) and isinstance(answer, Ok):
+                    pairs = zip(right.out["rows"], answer.out["rows"], strict=True)
+                    yield f"{part} of {other}", answer, sum(a != b for a, b in pairs)
+
+
+def _tokens(rows: Sequence[Mapping[str, Any]]) -> int:
+    """Return the number of all tokens without making rows from their recipes."""
+    logits = [row["logits"] for row in rows if "logits" in row]
+    return sum(each["n"] if "gen" in each else len(unpack(each)) for each in logits)
+
+
+def _parts(row: Mapping[str, Any]) -> list[str]:
+    steps = [step["step"] for step in row.get("steps", []) if isinstance(step, dict)]
+    return [*(part for part in row if part != "prompt_length"), *steps]
+
+
+def _with_part(row: Mapping[str, Any], other: Mapping[str, Any], part: str) -> Mapping[str, Any]:
+    """Return a row with a part of another one, if both have it."""
+    if part in row and part in other:
+        parts = [part, "prompt_length"] if part == "history" else [part]
+        return {**row, **{each: other[each] for each in parts if each in other}}
+    steps = {step["step"]: step for step in other.get("steps", [])}
+    if part not in steps:
+        return row
+    return {
+        **row,
+        "steps": [steps[part] if step["step"] == part else step for step in row["steps"]],
+    }
+
+
+# ---- one row
+
+_WRONG_RANK: Final = "the rank is wrong"
+_INEXACT: Final = (
+    "all numbers are within 0.1 % of the right ones: something is calculated with too few bits"
+)
+
+
+def _of_row(
+    want: Mapping[str, Any], have: Mapping[str, Any], asked: Mapping[str, Any]
+) -> Iterator[str]:
+    row = numbers_of(asked.get("logits", asked.get("probs"))) or []
+    for key, value in want.items():
+        other: Any = have.get(key)
+        if is_numbers(value) and is_numbers(other):
+            numbers, others = numbers_of(value) or [], numbers_of(other) or []
+            if len(numbers) == len(others) and numbers != others:
+                yield from _of_numbers(key, numbers, others, row)
+        elif key == "keep" and are_ids(value) and are_ids(other):
+            yield from _of_kept(set(value), set(other), row)
+        elif key == "token" and are_ids([value, other]) and value != other:
+            yield from _of_token(value, other, row)
+        elif "logprobs" in want:
+            yield from _of_report(key, value, other)
+
+
+def _of_report(key: str, want: Any, have: Any) -> Iterator[str]:
+    """Yield what is wrong with the tokens or the rank of a report."""
+    if key == "tokens" and are_ids(have) and len(set(have)) < len(have):
+        yield "a token is listed twice"
+    if key == "rank" and isinstance(have, int) and have != want:
+        if FIRST_BLOCK <= have < want and have & (have - 1) == 0:
+            yield f"the rank ends at {have:,}"
+        yield _WRONG_RANK
+
+
+def _of_numbers(
+    key: str, want: Sequence[float], have: Sequence[float], row: Sequence[float]
+) -> Iterator[str]:
+    wrong = [
+        place
+        for place, (a, b) in enumerate(zip(want, have, strict=True))
+        if not (_near(a, b) or (isnan(a) and isnan(b)))
+    ]
+    banned = [place for place in wrong if want[place] == -inf]
+    if banned and len(banned) == len(wrong):
+        numbers = {have[place] for place in wrong}
+        yield f"numbers that must be -inf are {numbers.pop() if len(numbers) == 1 else 'finite'}"
+    if -inf in want:
+        allowed = {place for place, number in enumerate(want) if number != -inf}
+        left = {place for place, number in enumerate(have) if number != -inf}
+        yield from _of_bits(allowed, left, len(want))
+    if wrong and len(row) == len(have) and all(have[place] == row[place] for place in wrong):
+        yield "the wrong numbers are those of the question: the step does not reach them"
+    if key in {"probs", "logprobs"}:
+        yield from _of_sums(key, want, have)
+    if not wrong:
+        yield _INEXACT
+        return
+    yield from _of_wrong(wrong, have)
+
+
+def _of_wrong(wrong: Sequence[int], have: Sequence[float]) -> Iterator[str]:
+    """Yield what the places of the wrong numbers, and these, have in common."""
+    first, count = wrong[0], len(have)
+    if first >= FIRST_BLOCK and first & (first - 1) == 0:
+        yield f"the first wrong number is that of token {first:,}"
+    for size in BLOCKS:
+        if first >= (count - 1) // size * size >= FIRST_BLOCK and count % size:
+            yield f"only numbers of the last block of {size:,}, which is incomplete, are wrong"
+    if len(wrong) > 1 and len({have[place] for place in wrong}) == 1:
+        yield f"all wrong numbers are {have[first]!r}"
+
+
+def _near(a: float, b: float) -> bool:
+    return a == b or (isfinite(a) and isfinite(b) and abs(a - b) <= CLOSE * max(abs(a), abs(b)))
+
+
+def _of_sums(key: str, want: Sequence[float], have: Sequence[float]) -> Iterator[str]:
+    """Yield what is wrong with the sum, if all numbers are divided by one wrong sum."""
+    if key == "probs":
+        pairs = [(a, b) for a, b in zip(want, have, strict=True) if a > 0]
+        factors = [b / a for a, b in pairs]
+        probs, named = want, "probabilities are off by one factor"
+    else:
+        pairs = [(a, b) for a, b in zip(want, have, strict=True) if isfinite(a)]
+        factors = [exp(min(b - a, 700.0)) for a, b in pairs]
+        probs, named = [exp(number) for number in want], "log-probabilities are off by one number"
+    fewest = 3
+    if len(factors) < fewest or not all(isfinite(each) and each > 0 for each in factors):
+        return
+    factor = sorted(factors)[len(factors) // 2]
+    near = 10 * ALIKE if key == "probs" and max(want) < CLOSE else ALIKE
+    if abs(factor - 1) < near or max(factors) - min(factors) > CLOSE * factor:
+        return
+    lacks = 1 - 1 / factor
+    if lacks > 0:
+        yield from _of_block([0.0, *accumulate(probs)], lacks)
+    yield f"all {named}: the sum is too {'small' if lacks > 0 else 'large'}"
+
+
+def _of_block(until: Sequence[float], lacks: float) -> Iterator[str]:
+    """Yield which block of tokens weighs what a sum lacks, given the sums until each token."""
+    count = len(until) - 1
+    for size in BLOCKS:
+        last = (count - 1) // size * size
+        found = [
+            start
+            for start in range(0, count, size)
+            if abs(until[min(start + size, count)] - until[start] - lacks) <= CLOSE * lacks
+        ]
+        if size < FIRST_BLOCK or not last or not found:
+            continue
+        which = (
+            {0: "the first", last: "the last"}.get(found[0], "one") if len(found) == 1 else "one"
+        )
+        yield f"the sum lacks {which} block of {size:,} tokens"
+    for place in range(FIRST_BLOCK, count, FIRST_BLOCK):
+        if abs(1 - until[place] - lacks) <= CLOSE * lacks:
+            yield f"the sum lacks all tokens from {place:,} on"
+
+
+def _of_kept(want: set[int], have: set[int], row: Sequence[float]) -> Iterator[str]:
+    missing, foreign, count = want - have, have - want, len(row)
+    if not missing and not foreign:
+        return
+    yield from _of_bits(want, have, count)
+    if row and want and max(want | have) < count:
+        yield from _of_equals(missing, foreign, row, min(row[each] for each in want))
+    if not foreign:
+        yield from _of_missing(missing, have, count)
+    if not missing and len(foreign) == 1:
+        yield "one token more is kept"
+
+
+def _of_missing(missing: set[int], have: set[int], count: int) -> Iterator[str]:
+    """Yield what the missing tokens of a list have in common."""
+    if len(have) >= FIRST_BLOCK and len(have) & (len(have) - 1) == 0:
+        yield f"the list ends after {len(have):,} tokens"
+    for size in BLOCKS:
+        if min(missing) >= (count - 1) // size * size >= FIRST_BLOCK and count % size:
+            yield f"tokens of the last block of {size:,}, which is incomplete, are missing"
+    for power in range(16, 7, -1):
+        if max(have, default=-1) < 2**power <= min(missing):
+            yield f"no token from {2**power:,} on is kept"
+    if len(missing) == 1:
+        yield "one token less is kept"
+
+
+def _of_equals(
+    missing: set[int], foreign: set[int], row: Sequence[float], cut: float
+) -> Iterator[str]:
+    """Yield whether only tokens that equal the last kept one are wrong, or others than these."""
+    lost, more = ([row[each] for each in sorted(tokens)] for tokens in (missing, foreign))
+    if more and not lost and set(more) == {cut}:
+        yield "all tokens that equal the last kept one are kept"
+    if lost and not more and set(lost) == {cut}:
+        yield "tokens that equal the last kept one are missing"
+    if lost and sorted(lost) == sorted(more):
+        yield "other tokens of those that are equal are kept"
+
+
+def _of_bits(want: set[int], have: set[int], count: int) -> Iterator[str]:
+    """Yield how a mask is misread, if it is."""
+    if have == want:
+        return
+    if have and have.isdisjoint(want) and len(want) + len(have) == count:
+        yield "what the mask allows is banned, and the rest is allowed"
+    for bits, says in _BITS.items():
+        moved = {token ^ bits for token in want}
+        if have == {token for token in moved if token < count}:
+            yield f"{says}, if the mask is one of words"
+
+
+def _of_token(want: int, have: int, row: Sequence[float]) -> Iterator[str]:
+    for bits in (16, 15, 8):
+        if want >= 2**bits and (want - have) % 2**bits == 0:
+            yield f"the token is right modulo {2**bits:,}"
+            break
+    narrow: tuple[tuple[str, Type], ...] = (("binary16", "f16"), ("bfloat16", "bf16"))
+    for name, dtype in narrow:
+        if abs(want - have) > 1 and nearest(float(want), dtype) == have:
+            yield f"the id is rounded to {name}"
+    if max(want, have) < len(row):
+        if row[want] == row[have]:
+            yield "another one of equal tokens is chosen"
+        else:
+            for name, dtype in narrow:
+                rounded = nearest(row[want], dtype)
+                if rounded > -inf and rounded == nearest(row[have], dtype):
+                    yield f"the tokens' numbers are equal when rounded to {name}"
+    yield from _of_place(want, have, len(row))
+
+
+def _of_place(want: int, have: int, count: int) -> Iterator[str]:
+    """Yield what the places of the right token and the answer have in common."""
+    for size in BLOCKS:
+        last = (count - 1) // size * size
+        if want >= last > have and count % size and size >= FIRST_BLOCK:
+            yield f"the right token is in the last block of {size:,}, which is incomplete"
+    for power in range(16, 7, -1):
+        if have < 2**power <= want:
+            yield f"the right token is one from {2**power:,} on, and the answer is one before"
+    if count > FIRST_BLOCK and have == count - 1:
+        yield "the answer is the last token of the row"
+    if count > FIRST_BLOCK and have == 0:
+        yield "the answer is token 0"
+    if have == want + 1:
+        yield "the token is the next one"
+    if have == want - 1:
+        yield "the token is the one before"
