@@ -74,22 +74,22 @@ FILTERS: Final[Mapping[str, tuple[str, Sequence[Filtered]]]] = {
     "top_p_min_p.svg": (
         "Top-p and min-p of one row",
         [
-            Filtered("transformers", "top_p", _ROW, ["top_p=0.8"]),
+            Filtered("vllm", "top_p", _ROW, ["top_p=0.8"]),
             Filtered("transformers", "min_p", _ROW, ["min_p=0.5"]),
         ],
     ),
     "min_p_steep.svg": (
         "Top-p and min-p of a steep row at the temperature 2",
         [
-            Filtered("transformers", "top_p", _STEEP, ["top_p=0.9", "temperature=2"]),
-            Filtered("transformers", "min_p", _STEEP, ["min_p=0.1", "temperature=2"]),
+            Filtered("vllm", "top_p", _STEEP, ["top_p=0.9", "temperature=2"]),
+            Filtered("transformers", "min_p", _STEEP, ["min_p=0.2", "temperature=2"]),
         ],
     ),
     "min_p_flat.svg": (
         "Top-p and min-p of a flat row at the temperature 2",
         [
-            Filtered("transformers", "top_p", _FLAT, ["top_p=0.9", "temperature=2"]),
-            Filtered("transformers", "min_p", _FLAT, ["min_p=0.1", "temperature=2"]),
+            Filtered("vllm", "top_p", _FLAT, ["top_p=0.9", "temperature=2"]),
+            Filtered("transformers", "min_p", _FLAT, ["min_p=0.2", "temperature=2"]),
         ],
     ),
     "top_p_ties.svg": (

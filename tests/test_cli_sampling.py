@@ -1,15 +1,18 @@
 """`tokenref profiles`, `sample` and `rules`, as a person uses them."""
 
 import json
+from collections.abc import Iterable
 from itertools import combinations
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from authoring.__main__ import main as authoring
 from authoring.engines_page import engines_page
-from sampling_ref import PROFILES, distribution
+from sampling_ref import PROFILES, distribution, step, top_p
 from tokenref.catalogue import open_catalogue
 from tokenref.cli import main
 from tokenref.record import SAMPLER_OPS, op_of
@@ -282,11 +285,60 @@ def test_compare_does_not_blame_a_stage_for_what_another_one_removed() -> None:
 
 def test_compare_separates_choices_that_matter_from_those_that_do_not() -> None:
     lines = compared("transformers", "llama.cpp", "1,1,1,1", "--set", "top_p=0.5")
-    assert "  choice walked: upwards in transformers, downwards in llama.cpp" in lines
     first = "the first after its sort (libstdc++; here 1 3 before 0 2)"
-    assert f"  choice ties: highest id in transformers, {first} in llama.cpp" in lines
-    idle = "  other differences, without effect here: parameter least: 1 in transformers, 0 in "
-    assert f"{idle}llama.cpp" in lines
+    assert lines[1] == f"  choice ties: highest id in transformers, {first} in llama.cpp"
+    idle = "  other differences, without effect here: "
+    walked = "choice walked: upwards in transformers, downwards in llama.cpp"
+    assert lines[2] == f"{idle}{walked}; parameter least: 1 in transformers, 0 in llama.cpp"
+
+
+def causes(lines: Iterable[str]) -> set[str]:
+    return {
+        line.split()[1].rstrip(":")
+        for line in lines
+        if line.startswith(("  choice ", "  parameter "))
+    }
+
+
+@given(logits=st.lists(st.integers(0, 3), min_size=2, max_size=7), sixteenths=st.integers(1, 15))
+@settings(max_examples=25, deadline=None)
+@pytest.mark.parametrize(
+    "name", ["openai", "candle", "exllamav3", "tensorrt-llm", "chatstream", "llama.cpp"]
+)
+def test_the_choices_that_compare_names_decide_and_the_direction_is_none_of_them(
+    name: str, logits: list[int], sixteenths: int
+) -> None:
+    row, p = [float(each) for each in logits], sixteenths / 16
+    how = (",".join(map(str, row)), "--set", f"top_p={p}", "--set", "temperature=1")
+    lines, back = compared("transformers", name, *how), compared(name, "transformers", *how)
+    assert (lines[0], causes(lines)) == (back[0], causes(back))
+    if lines[0] != "they differ at top_p":
+        return
+    assert "walked" not in causes(lines)
+    [ours], [theirs] = (
+        [stage.choices for stage in PROFILES[each].stages if stage.step == "top_p"]
+        for each in ("transformers", name)
+    )
+    chosen = {"least": 1, **theirs, **{each: ours[each] for each in causes(lines)}}
+    after = step("transformers", "top_p", row, top_p=p)
+    kept = {token for token, logit in enumerate(after) if logit != float("-inf")}
+    assert {*top_p(row, p, **chosen).tokens} == kept
+
+
+def test_compare_names_the_direction_where_rounding_makes_it_matter() -> None:
+    row = (",".join("1" * 10), "--set", "top_p=0.1", "--set", "temperature=1")
+    for names in (("transformers", "openai"), ("openai", "transformers")):
+        assert causes(compared(*names, *row)) == {"ties"}
+        assert causes(compared(*names, *row, "--precision", "f32")) == {"ties", "walked"}
+
+
+@pytest.mark.parametrize("precision", ["exact", "f32"])
+def test_compare_tries_no_choice_that_the_arithmetic_of_an_engine_lacks(precision: str) -> None:
+    how = ("2,1,1,1,1", "--set", "top_p=0.5", "--set", "temperature=1", "--precision", precision)
+    for one, other in combinations(PROFILES, 2):
+        lines = compared(one, other, *how)
+        if lines[0] == "they differ at top_p":
+            assert causes(lines), (one, other)
 
 
 def test_compare_shows_a_stage_that_only_one_engine_applies() -> None:

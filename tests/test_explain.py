@@ -4,6 +4,7 @@ import json
 import re
 from collections import Counter
 from html.parser import HTMLParser
+from math import log
 from pathlib import Path
 
 import click
@@ -15,7 +16,7 @@ from bpe_ref.encoder_steps import ENCODER_STEPS
 from tests.browser import CHROMIUM, DRIVER, open_browser
 from tokenref.cli import main
 from tokenref.commands.look import explain
-from tokenref.commands.pictures import CAPTIONS, _label
+from tokenref.commands.pictures import CAPTIONS, MOST, _label
 
 
 class Page(HTMLParser):
@@ -199,15 +200,81 @@ def test_engines_are_side_by_side_and_the_first_difference_is_marked(tmp_path: P
     assert alike.classes["first"] == 0
 
 
-def test_equal_tokens_are_in_one_order_so_that_the_kept_ones_are_at_other_places(
-    tmp_path: Path,
-) -> None:
+def test_the_bars_of_top_p_are_in_the_order_in_which_each_engine_walks(tmp_path: Path) -> None:
     row = ("1,1,1,1", "--set", "top_p=0.5", "--set", "temperature=1")
     page = explained(tmp_path, "compare", "llama.cpp", "transformers", *row)
-    assert "token 0 has 0.25, removed; token 1 has 0.25, kept; token 2 has 0.25, rem" in page.text
-    assert "token 0 has 0.25, removed; token 1 has 0.25, removed; token 2 has 0.25" in page.text
+    walks = [re.findall(r"token (\d) has 0.25, (kept|removed)", each) for each in _drawings(page)]
+    assert walks == [
+        [("1", "kept"), ("3", "kept"), ("0", "removed"), ("2", "removed")],
+        [("0", "removed"), ("1", "removed"), ("2", "kept"), ("3", "kept")],
+    ]
+    labels = re.findall(r"walks this way \N{RIGHTWARDS ARROW} (keeps|removes)", page.text)
+    assert labels == ["keeps", "removes"]
+    assert "Probabilities before top_p, least probable first, and their running sum" in page.text
     assert "top_p(p=0.5)" in page.text
-    assert "choice walked" not in page.text
+
+
+def _drawings(page: Page) -> list[str]:
+    """Return what a page says about each drawing of top-p."""
+    return [part.partition("running sum")[2] for part in page.text.split("before top_p,")[1::2]]
+
+
+@pytest.mark.parametrize("shares", [[1, 2, 4, 8], [8, 4, 2, 1], [1, 1, 4, 1], [1] * 60])
+@pytest.mark.parametrize("p", [0.2, 0.5, 0.75, 0.9])
+def test_the_running_sum_of_an_engine_that_walks_upwards_says_what_it_removes(
+    tmp_path: Path, shares: list[int], p: float
+) -> None:
+    path = tmp_path / "page.html"
+    row = ",".join(str(log(share)) for share in shares)
+    result = run(
+        "sample",
+        "transformers",
+        row,
+        "--set",
+        "top_k=0",
+        "--set",
+        f"top_p={p}",
+        "--html",
+        str(path),
+    )
+    assert result.exit_code == 0, result.output
+    drawing = path.read_text("utf-8").partition("<h3>top_p")[2].partition("</svg>")[0]
+    bars = re.findall(r"token \d+: [\d.e-]+, running sum ([\d.e-]+), (kept|removed)", drawing)
+    assert len(bars) == min(len(shares), MOST)
+    assert float(bars[-1][0]) == pytest.approx(1)
+    for total, fate in bars:
+        if abs(float(total) - (1 - p)) > 1e-9:
+            assert (fate == "removed") == (float(total) <= 1 - p)
+    before = 1 - MOST / len(shares) if len(shares) > MOST else 0  # the sum of what is not drawn
+    [start] = re.findall(r'points="46,([0-9.]+)', drawing)
+    assert float(start) == 162 - 140 * before
+
+
+@pytest.mark.parametrize(
+    ("engine", "settings", "step", "sums"),
+    [
+        ("transformers", "top_p=0.7", "top_p", True),
+        ("transformers", "typical_p=0.5", "typical", True),
+        ("transformers", "min_p=0.5", "min_p", False),
+        ("transformers", "eta_cutoff=0.2", "eta", False),
+        ("transformers", "top_k=2", "top_k", False),
+        ("transformers", "temperature=2", "temperature", False),
+        ("llama.cpp", "top_n_sigma=0.5", "top_n_sigma", False),
+        ("exllamav2", "top_a=0.2", "top_a", False),
+        ("exllamav2", "tfs=0.9", "tail_free", False),
+        ("exllamav2", "top_p=0.7", "top_p", False),  # a heap
+    ],
+)
+def test_a_running_sum_is_drawn_only_where_the_rule_has_one(
+    tmp_path: Path, engine: str, settings: str, step: str, sums: bool
+) -> None:
+    path = tmp_path / "page.html"
+    result = run("sample", engine, "3,2,1,0", "--set", settings, "--html", str(path))
+    assert result.exit_code == 0, result.output
+    section = path.read_text("utf-8").partition(f"<h3>{step}(")[2].partition("</figure>")[0]
+    assert "<svg" in section
+    for part in ('class="sum"', "running sum", "walks this way"):
+        assert (part in section) == sums
 
 
 def test_the_cause_of_a_difference_is_alone_and_what_has_no_effect_is_folded(

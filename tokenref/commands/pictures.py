@@ -15,7 +15,7 @@ from itertools import groupby, takewhile
 from math import exp, inf, log
 from statistics import pstdev, stdev
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from bpe_ref import SymbolError, TokenIdError, Tokenizer
 from bpe_ref.encoder_steps import ENCODER_STEPS, border_steps
@@ -55,6 +55,9 @@ CAPTIONS: Final[Mapping[str, str]] = {
     "one is taken back.",
 }
 """The encoders whose steps can be shown, and what a line of them is."""
+
+Walked: TypeAlias = Literal["downwards", "upwards"]
+"""The direction in which a filter adds probabilities: from the most, or the least probable one."""
 
 _TOP, _HIGH, _LEFT, _STEP, _LABEL = 22, 140, 46, 40, 56
 
@@ -289,18 +292,22 @@ def bars(
     about: str,
     mark: float | None = None,
     before: Mapping[int, float] = MappingProxyType({}),
+    walked: Walked | None = None,
+    summed: bool = True,
 ) -> str:
-    """Return probabilities as bars, with their running sum as a line above them.
+    """Return probabilities as bars, with their running sum as a line above them if `summed`.
 
     Kept tokens are filled, removed ones outlined. `threshold` is a dashed line at that height,
     `mark` one at a random number. `before` has earlier probabilities, drawn as outlines.
+    `walked` is the direction in which a filter adds the probabilities: a label says what it does
+    on its way. Of a long row the most probable tokens are shown.
 
     >>> from sampling_ref.tracing import Share
     >>> drawing = bars([Share(3, 0.75, 0.75), Share(1, 0.25, 1.0)], frozenset({1}), about="a & b")
     >>> drawing.count('class="kept"'), drawing.count('class="removed"'), "a &amp; b" in drawing
     (1, 1, True)
     """
-    shown = shares[:MOST]
+    shown = shares[-MOST:] if walked == "upwards" else shares[:MOST]
     end = _LEFT + _STEP * max(len(shown), 1) + 8
     width = end + _LABEL
     floor = _TOP + _HIGH
@@ -318,14 +325,21 @@ def bars(
             for part in (0, 0.5, 1)
         ),
     ]
-    points = [f"{_LEFT},{floor}"]
+    if walked and len(shown) > 1:  # the label is as wide as two bars and their axis
+        does = "removes" if walked == "upwards" else "keeps"
+        parts.append(
+            f'<text x="8" y="12" class="label">walks this way \N{RIGHTWARDS ARROW} {does}</text>'
+        )
+    skipped = shown[0].total - shown[0].share if shown else 0
+    points = [f"{_LEFT},{height(skipped)}"]
     for place, each in enumerate(shown):
         x, y = _LEFT + _STEP * place, height(each.share)
         kind = "removed" if each.token in removed else "kept"
+        total = f", running sum {each.total!r}" if summed else ""
         parts.append(
             f'<rect class="{kind}" x="{x + 6}" y="{y}" width="{_STEP - 12}" '
-            f'height="{round(floor - y, 2)}"><title>token {each.token}: {each.share!r}, '
-            f"running sum {each.total!r}, {kind}</title></rect>"
+            f'height="{round(floor - y, 2)}"><title>token {each.token}: {each.share!r}'
+            f"{total}, {kind}</title></rect>"
             f'<text x="{x + _STEP / 2}" y="{floor + 14}">{each.token}</text>'
             f'<text x="{x + _STEP / 2}" y="{floor + 28}" class="share">{_short(each.share)}</text>'
         )
@@ -337,7 +351,8 @@ def bars(
                 f"{before[each.token]!r}</title></rect>"
             )
         points.append(f"{x + _STEP},{height(each.total)}")
-    parts.append(f'<polyline class="sum" points="{" ".join(points)}"/>')
+    if summed:
+        parts.append(f'<polyline class="sum" points="{" ".join(points)}"/>')
     for kind, at in (("threshold", threshold), ("mark", mark)):
         if at is not None:
             y = height(at)
@@ -372,8 +387,8 @@ def _threshold(applied: "Applied", shares: "Sequence[Share]") -> float | None:
     most = max(each.share for each in shares)
     found = None
     match applied.step:
-        case "top_p" if values["base"] == "what is left":
-            found = float(values["p"])
+        case "top_p" if values["base"] == "what is left" and values["boundary"] != "fitting":
+            found = float(1 - values["p"] if values["walked"] == "upwards" else values["p"])
         case "min_p":
             found = float(values["m"]) * most
         case "typical":
@@ -395,6 +410,15 @@ def _threshold(applied: "Applied", shares: "Sequence[Share]") -> float | None:
         case "mirostat_2":  # without a state: mu is still at its start
             found = 2 ** (-2 * float(values["tau"]))
     return found if found is None or found <= 1 else None
+
+
+def _walked(applied: "Applied") -> Walked | None:
+    """Return in which direction a filter adds probabilities, or None if it adds none."""
+    if applied.changed or applied.values.get("boundary") == "fitting":
+        return None  # fitting: the smallest of the tokens so far may leave
+    if applied.step == "top_p":
+        return "upwards" if applied.values["walked"] == "upwards" else "downwards"
+    return "downwards" if applied.step == "typical" else None
 
 
 def stage_picture(
@@ -426,21 +450,35 @@ def stage_picture(
         by_token = dict(zip(row.tokens, law, strict=True))
         possible = sorted(filter(by_token.get, by_token), key=by_token.__getitem__, reverse=True)
         walk = possible if applied.changed else deciding_walk(applied, law)
-        # Of equal tokens the lowest id is first, so that two engines have them in one order.
-        walk = [token for _, equal in groupby(walk, by_token.get) for token in sorted(equal)]
+        walked = _walked(applied)
+        if walked == "upwards":
+            walk = sorted(walk, key=lambda token: (by_token[token], token not in removed, token))
+        elif walked is None:
+            # Of equal tokens the lowest id is first, so that two engines have them in one order.
+            walk = [token for _, equal in groupby(walk, by_token.get) for token in sorted(equal)]
         shares = running_shares(row.tokens, law, walk)
         threshold = None if applied.changed else _threshold(applied, shares)
         when = "after" if applied.changed else "before"
-        about = f"Probabilities {when} {applied.step}, most probable first, and their running sum"
+        first_ones = "least probable" if walked == "upwards" else "most probable"
         if applied.step == "typical" and not applied.changed:
-            about = about.replace("most probable first", "most typical first")
+            first_ones = "most typical"
+        about = f"Probabilities {when} {applied.step}, {first_ones} first"
+        about += ", and their running sum" if walked else ""
         old = {}
         if applied.changed:
             old_law = made.situation.numbers.law(applied.before)
             old = dict(zip(applied.before.tokens, old_law, strict=True))
             about += "; the outlines are the probabilities before it"
-        drawing = f"<figure>{bars(shares, removed, threshold=threshold, about=about, before=old)}"
-        drawing += f"<figcaption>{escape(about)}.</figcaption></figure>"
+        drawn = bars(
+            shares,
+            removed,
+            threshold=threshold,
+            about=about,
+            before=old,
+            walked=walked,
+            summed=walked is not None,
+        )
+        drawing = f"<figure>{drawn}<figcaption>{escape(about)}.</figcaption></figure>"
     title = f"{applied.step}({given})"
     place = next(at for at, each in enumerate(run.applied, 1) if each is applied)
     idle = not applied.removed and not applied.changed
@@ -529,8 +567,9 @@ def draw_picture(engine: Compared, number: float | None) -> str:
 
 
 LEGEND: Final = (
-    "<p>Kept tokens are filled, removed ones are outlined. The line is the running sum of the "
-    "probabilities, a dashed line the number that a filter or a draw compares with.</p>"
+    "<p>Kept tokens are filled, removed ones are outlined. Where a filter or a draw adds "
+    "probabilities, a line is their running sum. A dashed line is the number that is compared with."
+    "</p>"
 )
 
 

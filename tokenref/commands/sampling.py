@@ -588,40 +588,53 @@ def _differing(
     """Yield the values of a step that differ, and whether one engine's changes the other's row."""
     sides = (one, other)
     values = [{**each[0].values, **rules_of(*each), "order": each[1].order} for each in sides]
+    # If a sort decides between equal tokens, another rule for ties cannot be tried: it matters if
+    # some equal tokens are kept and others removed.
+    sorts = any(made.situation.numbers.sorts for made, _, _ in engines)
+    sorts = sorts or any(stage.order != "as they stand" for _, stage in sides)
     for name in {**values[0], **values[1]}:
         theirs = [each.get(name, "-") for each in values]
         if theirs[0] != theirs[1]:
-            yield (
-                name,
-                theirs,
-                any(
-                    _changes(made, side, source, name)
-                    for (made, _, _), side, source in zip(engines, sides, sides[::-1], strict=True)
-                ),
-            )
+            tried: list[bool | None] = [
+                _changes(made, side, source, name)
+                for (made, _, _), side, source in zip(engines, sides, sides[::-1], strict=True)
+            ]
+            if name == "ties" and sorts:
+                tried = [bool(_tied_at_the_border(applied)) for applied, _ in sides]
+            yield name, theirs, True in tried or tried == [None, None]
 
 
-def _changes(made: "Evaluation", side: Present, source: Present, name: str) -> bool:
+def _changes(made: "Evaluation", side: Present, source: Present, name: str) -> bool | None:
     """Return whether a stage leaves another row if one of its values is that of another engine.
 
-    True for the rule for ties if there are equal tokens of which the stage removed some, and if
-    it cannot be tried, because the stage needs a random number.
+    None if that cannot be tried. A stage that walks upwards has its own rules for ties and the
+    boundary. So it is tried as one that walks downwards with these rules, which keeps the same
+    tokens but for rounding, and no other stage is made to walk upwards. What needs a random number
+    matters.
     """
-    from sampling_ref import RandomNumberError
+    from sampling_ref import ParameterError, RandomNumberError
 
     applied, stage = side
-    if name == "ties" and _tied_at_the_border(applied):
-        return True
-    if name == "order":
-        tried = replace(stage, order=source[1].order)
+    downwards = stage
+    if applied.values.get("walked") == "upwards":
+        downwards = replace(stage, choices={**stage.choices, "walked": "downwards"})
+    takes = {ours: theirs for ours, theirs in stage.takes.items() if ours != name}
+    choices = {**downwards.choices, name: source[0].values.get(name)}
+    if name == "walked":
+        if downwards is stage:
+            return None
+        plain, tried = stage, downwards
+    elif name == "order":
+        plain, tried = downwards, replace(downwards, order=source[1].order)
     else:
-        takes = {ours: theirs for ours, theirs in stage.takes.items() if ours != name}
-        value = source[0].values.get(name)
-        tried = replace(stage, takes=takes, choices={**stage.choices, name: value})
+        plain, tried = downwards, replace(downwards, takes=takes, choices=choices)
     try:
-        return made.apply(tried, applied.before).row_after != applied.row_after
+        here = applied if plain is stage else made.apply(plain, applied.before)
+        return made.apply(tried, applied.before).row_after != here.row_after
     except RandomNumberError:
         return True
+    except (ParameterError, NotImplementedError):  # the engine's arithmetic has no such choice
+        return None
 
 
 Number = TypeVar("Number", int, float)
