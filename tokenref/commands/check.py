@@ -113,8 +113,6 @@ def check(
     options |= {} if digest is None else {"fixtures-digest": [digest]}
     reports.begin(json_path)
     _refuse_mixtures(options, reports, least)
-    if not engines and not commands:
-        raise click.UsageError("Missing argument 'ENGINE...' or option --cmd")
     available, unavailable = _open_engines(ctx, engines, commands, patience)
     about: dict[str, object] = {"selection": options, "unavailable": dict(unavailable)}
     about |= {"seed": seed, "timeout": patience.sentence()} if commands else {"seed": seed}
@@ -185,6 +183,8 @@ def _open_engines(
     ctx: click.Context, names: Sequence[str], commands: Sequence[str], patience: Patience
 ) -> tuple[list[Engine], list[tuple[str, str]]]:
     """Return the available engines, and why the others are not. Programs are started."""
+    if not names and not commands:
+        raise click.UsageError("Missing argument 'ENGINE...' or option --cmd")
     available: list[Engine] = []
     unavailable: list[tuple[str, str]] = []
     for name in dict.fromkeys(names):
