@@ -8,7 +8,8 @@ Dead tokens
     do not encode to themselves: no merging ever makes them. They can still be reached where a piece
     that is a token is taken whole. Of a model that does not merge bytes (`audit_model`), a dead
     token is one whose string does not become that token. Added tokens are not dead: they are
-    found before the model sees the text.
+    found before the model sees the text. Nor are the byte tokens of a model with byte fallback,
+    which stand for the bytes of characters without a token.
 Holes
     are ids below the highest one that belong to no token, special or not.
 Missing bytes
@@ -23,6 +24,7 @@ from itertools import pairwise
 
 from bpe_ref.components import Model
 from bpe_ref.errors import SymbolError
+from bpe_ref.models.sentencepiece import BYTE_PIECES
 from bpe_ref.vocabulary import Vocabulary
 from bpe_ref.vocabulary.compatibility import build_derivations
 from bpe_ref.vocabulary.merges import Pair, TokenId
@@ -103,11 +105,17 @@ def audit_model(model: Model, added: Iterable[TokenId], rank_of: Mapping[TokenId
     >>> from bpe_ref.models.bpe import BPE
     >>> audit_model(BPE({"a": 0, "b": 1, "ab": 2, "ba": 4}, [("a", "b")]), (), {2: 0}).dead_tokens
     (4,)
+    >>> model = BPE({"?": 0, "<0x61>": 1}, [], unk_token="?", byte_fallback=True)
+    >>> audit_model(model, (), {}).dead_tokens
+    ()
     """
     splits: dict[TokenId, Pair] = {}
     dead: list[TokenId] = []
     found = frozenset(added)
+    falls_back = getattr(model, "byte_fallback", False)
     for token, string in model.strings.items():
+        if falls_back and string in BYTE_PIECES:
+            continue
         try:
             steps = model.steps(string)
         except SymbolError:
