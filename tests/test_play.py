@@ -608,6 +608,39 @@ def test_the_page_is_presented_from_the_first_step_with_keys_and_in_other_colour
     assert window.run("return document.querySelector('#text').offsetHeight") > 0
 
 
+def test_stages_are_presented_one_at_a_time_from_the_first_difference(window: Browser) -> None:
+    at = "return document.getElementById('at').textContent"
+    seen = (
+        "return [...document.querySelectorAll('#answer section')].filter((e) => e.offsetHeight)"
+        ".map((e) => e.querySelector('h2, h3, p').textContent.split('(')[0])"
+    )
+    window.click("#show-sampling")
+    window.until("return document.querySelectorAll('.stage').length > 0")
+    every = window.run(seen)
+    window.click("#present")
+    assert [window.run(at), window.run(seen)] == [f"0 of {len(every) - 1}", every[:1]]
+    window.press("\ue014")
+    assert window.run(seen) == every[1:2]
+    window.press("\ue00c")
+    assert window.run(seen) == every
+    window.click("#present")
+    window.click("#show-penalties")
+    window.until("return document.querySelectorAll('.token.buffer').length > 0")
+    assert window.run("return document.getElementById('stepper').hidden") is True
+    two = "engine=vllm&other=llama.cpp&row=1,2,2,3&p.top_k=2&p.temperature=1&present=1"
+    window.run("location.hash = arguments[0]", f"view=sampling&{two}")
+    window.until("return document.querySelectorAll('.stage.first').length > 0")
+    assert window.run(seen) == ["top_k", "top_k"]
+    before = window.run(at)
+    window.press("\ue012")
+    assert len(window.run(seen)) == 2
+    assert window.run("return document.querySelector('.stage.first').offsetHeight") == 0
+    window.press("\ue014")
+    assert window.run(at) == before
+    window.press(*["\ue014"] * 20)
+    assert window.run(seen) == [window.run("return document.querySelector('h2').textContent")]
+
+
 def test_two_neighbours_are_chosen_and_examples_belong_to_the_vocabulary(window: Browser) -> None:
     typed(window, "encoder", "neighbours")
     says = "return document.getElementById('steps').textContent"
