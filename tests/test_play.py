@@ -589,6 +589,8 @@ def test_the_page_is_presented_from_the_first_step_with_keys_and_in_other_colour
     for element in ("#text", "h1"):
         assert window.run(f"return document.querySelector('{element}').offsetHeight") == 0
     assert window.run("return document.querySelector('#steps').getBoundingClientRect().y") < 200
+    answer = "return document.getElementById('answer').offsetHeight"
+    assert window.run(answer) == 0, "it would give the tokens away"
     window.press("\ue014", "\ue014", "\ue014", "\ue012")
     assert window.run(at) == "2 of 6"
     assert window.run("return document.querySelector('tr.now').getBoundingClientRect().y") < 400
@@ -604,6 +606,8 @@ def test_the_page_is_presented_from_the_first_step_with_keys_and_in_other_colour
     window.dark(dark=True)
     window.click("#theme")
     assert window.run(paper) == light
+    window.press(*["\ue014"] * 4)
+    assert window.run(answer) > 0
     window.press("\ue00c")
     assert window.run("return document.querySelector('#text').offsetHeight") > 0
 

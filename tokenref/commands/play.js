@@ -110,6 +110,7 @@ function walk() {
     row.classList.toggle("now", number === step);
     if (number === step && presenting()) row.scrollIntoView({ block: "nearest" });
   });
+  at("answer").hidden = presenting() && view === "tokens" && step < Number(at("step").max); // it is the last step's
   for (const each of at("answer").querySelectorAll("section")) each.hidden = false;
   stagesOnScreens().forEach((screen, number) => screen.forEach((each) => { each.hidden = number !== step; }));
   for (const each of at("answer").querySelectorAll(".sides")) each.hidden = !each.querySelector("section:not([hidden])");
