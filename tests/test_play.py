@@ -594,6 +594,11 @@ def test_the_page_is_presented_from_the_first_step_with_keys_and_in_other_colour
     window.press("\ue014", "\ue014", "\ue014", "\ue012")
     assert window.run(at) == "2 of 6"
     assert window.run("return document.querySelector('tr.now').getBoundingClientRect().y") < 400
+    size = "return parseFloat(getComputedStyle(document.querySelector(arguments[0])).fontSize)"
+    assert window.run(size, "tr.now td:last-child") >= 24
+    assert window.run(size, "tr.now small") >= 16
+    left = "return document.querySelector(arguments[0]).getBoundingClientRect().x"
+    assert window.run(left, "tr.now td:last-child") == window.run(left, "tr.now td")
     paper = "return getComputedStyle(document.body).backgroundColor"
     light = window.run(paper)
     window.click("#theme")
