@@ -135,6 +135,21 @@ def test_sliders_have_allowed_values_only(engine: str) -> None:
             assert all(map(parameter.domain.holds, [*values, ends["low"], ends["high"]]))
 
 
+@pytest.mark.parametrize("engine", PROFILES)
+def test_sliders_reach_the_default_and_probabilities_no_further_than_1(engine: str) -> None:
+    for parameter in PROFILES[engine].parameters:
+        ends, usual = slider(parameter), parameter.default
+        if not ends:
+            continue
+        if usual is not None and parameter.domain.low <= usual < 1000:
+            assert ends["low"] <= usual <= ends["high"], parameter.name
+        if parameter.name in {"top_p", "min_p", "typical_p", "typical", "tfs", "xtc_threshold"}:
+            assert 0 <= ends["low"] < ends["high"] <= 1
+            assert ends["step"] <= 0.01
+        if parameter.name == "top_k":
+            assert ends["low"] >= -1
+
+
 def test_a_keystroke_is_answered_within_a_tenth_of_a_second(server: Playground) -> None:
     """The text has 2,000 characters; the median of a few, because tests run beside each other."""
     text = ("The quick brown fox jumps over it. " * 60)[:2000]
