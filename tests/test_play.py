@@ -315,6 +315,7 @@ def test_the_penalty_shows_window_match_and_next_tokens(server: Playground) -> N
     assert answer.count("class=now") == 1
     assert answer.count("extends the match") == 1
     assert all(name in answer for name in ("repetition 1.2", "frequency 0.3", "DRY 0.8"))
+    assert "Orange frame: the longest match" in answer
     for past in ("", "a", "\u4f60" * 40):
         assert asked(server, "penalties", **LZ | {"past": past})[0] == 200
 
@@ -545,6 +546,11 @@ def test_the_model_writes_a_text_by_clicks_and_the_penalty_changes_the_next_toke
     assert shown(window, ".token.match") == 4, "the page begins with a loop"
     framed = "return document.querySelector('tr.now').textContent"
     assert "extends the match" in window.run(framed), "which the usual strength does not leave"
+    cases = window.run(
+        "return [...document.querySelectorAll('.numbers th br + small')].map((e) => e.textContent)"
+    )
+    assert set(cases) == {"extends the match", "in the window"}
+    assert len(cases) < shown(window, ".numbers tr") - 1, "the others are new"
     typed(window, "strength", "0.5")
     assert "extends the match" not in window.run(framed)
     typed(window, "past", "the normalization, the normalization, the normalization, the")

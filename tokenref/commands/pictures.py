@@ -691,6 +691,12 @@ def lz_picture(
         match += f", the nearest {found.distance} back; "
         noun = "token" if len(found.following) == 1 else "tokens"
         match += f"{len(found.following)} {noun} followed such a match"
+
+    def where(token: int) -> str:
+        case = "in the window" if token in window else ""
+        case = "extends the match" if token in found.following else case
+        return f"<br><small>{case}</small>" * bool(case)
+
     likely = list(model.likeliest(tokens, NEXT)[0])
     likely += [token for token in found.following if token not in likely][:NEXT]
     row = model.row(tokens)
@@ -709,7 +715,7 @@ def lz_picture(
     rows = "".join(
         f"<tr{' class=now' * (place == best)}><th scope=row>{_next(tokenizer, token)} "
         f"<small>{token}</small>"
-        f"{'<br><small>extends the match</small>' * (token in found.following)}</th>"
+        f"{where(token)}</th>"
         f"<td>{logits[place]:.2f}</td><td>{bits[place]:+.2f}</td><td>{changed[place]:.2f}</td>"
         + "".join(
             f"<td{' class=best' * (each[place] == max(each))}>{each[place]:.2f}</td>"
@@ -723,8 +729,9 @@ def lz_picture(
     history = ",".join(map(str, tokens))
     return (
         f"<section><h2>The text</h2><p>{boxes(drawn)}</p><p>{escape(text)}; {escape(match)}.</p>"
-        "</section><section><h2>The next token</h2><table class=numbers><caption>The most probable "
-        "next tokens of the small model, those that extend the match, and their logits after each "
+        "<p>Grey underline: the window. Green underline: the buffer. Orange frame: the longest "
+        "match, which is in both.</p></section>"
+        "<section><h2>The next token</h2><table class=numbers><caption>The most probable next tokens of the small model, those that extend the match, and their logits after each "
         "penalty. LZ is the logit plus the strength times D, the bits of chapter 8, which are most "
         "for a new token. The framed token is best after the LZ penalty, a bold number the best "
         "after another; click any token to append it.</caption>"
