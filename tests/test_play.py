@@ -691,6 +691,12 @@ def test_numbers_of_the_penalties_stay_in_one_line_on_a_phone(window: Browser) -
     assert window.run("return document.documentElement.scrollWidth") <= 390
 
 
+def test_merges_are_seen_without_scrolling_on_a_small_screen(window: Browser) -> None:
+    window.size(1280, 720)
+    bottom = "return document.querySelectorAll('#steps tr')[1].getBoundingClientRect().bottom"
+    assert window.run(bottom) < 720
+
+
 @pytest.mark.parametrize("width", [390, 1200])
 def test_the_page_fits_a_phone_and_a_desk(window: Browser, width: int) -> None:
     window.size(width, 900, phone=width < 500)

@@ -9,6 +9,7 @@ const FIELDS = ["vocabulary", "text", "encoder", "left", "right", "engine", "oth
 const COMMON = ["temperature", "temp", "top_k", "top_p", "min_p", "repetition_penalty", "repeat_penalty"];
 const LONGEST = 20000, LONGEST_ROW = 200000;
 const EXAMPLES = { book: ["abacbb", "ac", "b"], odd: ["abcd", "abc", "d"] }; // a text and two neighbours
+const ABOUT = { book: "book: nine tokens for texts of a, b and c", odd: "odd: here the fast test of two neighbours fails" };
 const FIRST = { top_k: "6", top_p: "0.9" }; // with these, the first row loses tokens
 const settings = {};
 const chains = {}; // the stages of an engine in order, each with its place in the engine's own, and whether it is on
@@ -298,7 +299,7 @@ function stages() {
 }
 
 function fill(id, names) {
-  for (const name of names) at(id).append(new Option(name, name));
+  for (const name of names) at(id).append(new Option(ABOUT[name] ?? name, name));
 }
 
 async function start() {
