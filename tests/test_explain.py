@@ -60,7 +60,7 @@ def run(*arguments: str) -> Result:
 def explained(tmp_path: Path, *arguments: str) -> Page:
     path = tmp_path / "page.html"
     result = run(*arguments, "--html", str(path))
-    assert (result.exit_code, result.output) == (0, "")
+    assert (result.exit_code, result.output) == (0, f"wrote {path}\n")
     content = path.read_text(encoding="utf-8")
     assert "<script" not in content
     assert "http" not in re.sub(r"https?://[^ <]*", "", content)  # nothing is loaded
