@@ -32,6 +32,8 @@ class EncoderStep:
     tokens: tuple[TokenId, ...]
     new: int
     why: str
+    refused: tuple[tuple[TokenId, ...], ...] = ()
+    """Tokens that were tried, or taken back, each at the end of those before it."""
 
 
 Entry: TypeAlias = tuple[int, int, TokenId, TokenId, TokenId]
@@ -115,6 +117,7 @@ def prefix_steps(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> Iterator
     cells: list[tuple[TokenId, ...]] = [()]
     for end in range(1, len(text) + 1):
         tried: list[str] = []
+        refused: list[tuple[TokenId, ...]] = []
         for token in sorted(made, key=lambda each: -len(vocabulary.spellings[each])):
             spelling = vocabulary.spellings[token]
             start = end - len(spelling)
@@ -129,8 +132,9 @@ def prefix_steps(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> Iterator
                 tried.append(f"{name} fits after {_name(vocabulary, cells[start][-1])}")
                 break
             tried.append(wrong)
+            refused.append((*cells[start], token))
         cells.append((*cells[start], token))
-        yield EncoderStep(cells[end], len(cells[end]) - 1, "; ".join(tried))
+        yield EncoderStep(cells[end], len(cells[end]) - 1, "; ".join(tried), tuple(refused))
 
 
 def backtracking_steps(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> Iterator[EncoderStep]:
@@ -156,8 +160,9 @@ def backtracking_steps(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> It
     dead_ends: set[int] = set()
     start = 0
 
-    def step(new: int, why: str) -> EncoderStep:
-        return EncoderStep(tuple(made[each] for each in tokens), new, why)
+    def step(new: int, why: str, *refused: int) -> EncoderStep:
+        taken = tuple(made[each] for each in tokens)
+        return EncoderStep(taken, new, why, tuple((*taken, made[each]) for each in refused))
 
     def named(place: int) -> str:
         return _name(vocabulary, made[place])
@@ -182,7 +187,7 @@ def backtracking_steps(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> It
                 dead_ends.add(start)
                 gone = tokens.pop()
                 why = f"no token fits after {named(gone)}, so no encoding has a border there"
-                yield step(-1, f"{why}: step back")
+                yield step(-1, f"{why}: step back", gone)
                 start -= lengths[gone]
                 token, guess, skips = trie.shorter[gone], "the next shorter token", ""
                 continue
@@ -194,7 +199,7 @@ def backtracking_steps(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> It
                 wrong = _misfit(vocabulary, symbols, made[tokens[-1]], made[token], start)
             if not wrong:
                 break
-            yield step(-1, wrong)
+            yield step(-1, wrong, token)
             token, guess = trie.shorter[token], "the next shorter token"
         fits = f", and fits after {named(tokens[-1])}" if tokens else ""
         tokens.append(token)

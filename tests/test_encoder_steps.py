@@ -1,5 +1,6 @@
 """The quick encoders step by step: they do what the encoders do, and their reasons are true."""
 
+from collections.abc import Sequence
 from heapq import heappop
 from typing import Any
 
@@ -25,6 +26,10 @@ def vocabularies(draw: st.DrawFn) -> Vocabulary:
 
 
 symbols = st.lists(st.integers(0, 2), max_size=14)
+
+
+def spelled(vocabulary: Vocabulary, tokens: Sequence[int]) -> str:
+    return "".join(vocabulary.spellings[token] for token in tokens)
 
 
 @pytest.mark.parametrize("name", ENCODER_STEPS)
@@ -63,9 +68,16 @@ def test_the_heap_gives_the_entries_that_it_gives_the_encoder(
 def test_the_cells_are_the_encodings_of_the_prefixes(
     vocabulary: Vocabulary, text: list[int]
 ) -> None:
-    cells = [list(step.tokens) for step in ENCODER_STEPS["prefix_table"](vocabulary, text)]
+    steps = list(ENCODER_STEPS["prefix_table"](vocabulary, text))
+    cells = [list(step.tokens) for step in steps]
     naive = ENCODERS["naive"]
     assert cells == [naive(vocabulary, text[:end]) for end in range(1, len(text) + 1)]
+    for cell, step in zip(cells, steps, strict=True):
+        assert step.why.count("does not fit after") == len(step.refused)
+        for *before, token in step.refused:
+            assert spelled(vocabulary, [*before, token]) == spelled(vocabulary, cell)
+            assert [*before, token] != cell
+            assert before in cells
 
 
 @given(vocabulary=vocabularies(), text=symbols)
@@ -75,10 +87,15 @@ def test_backtracking_moves_by_one_token(vocabulary: Vocabulary, text: list[int]
         if step.new >= 0:
             assert step.tokens[:-1] == before
             assert step.new == len(before)
+            assert step.refused == ()
         elif step.why.endswith("step back"):
             assert step.tokens == before[:-1]
+            assert step.refused == (before,)
         else:
             assert step.tokens == before
+            [refused] = step.refused
+            assert refused[:-1] == before
+            assert vocabulary.spell(text).startswith(spelled(vocabulary, refused))
         before = step.tokens
 
 

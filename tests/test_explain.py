@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 
 from bpe_ref import load
 from bpe_ref.encoder_steps import ENCODER_STEPS
+from bpe_ref.models.byte_bpe import ByteBPE
 from tests.browser import CHROMIUM, DRIVER, open_browser
 from tokenref.cli import main
 from tokenref.commands.look import explain
@@ -60,7 +61,7 @@ def run(*arguments: str) -> Result:
 def explained(tmp_path: Path, *arguments: str) -> Page:
     path = tmp_path / "page.html"
     result = run(*arguments, "--html", str(path))
-    assert (result.exit_code, result.output) == (0, "")
+    assert (result.exit_code, result.output) == (0, f"wrote {path}\n")
     content = path.read_text(encoding="utf-8")
     assert "<script" not in content
     assert "http" not in re.sub(r"https?://[^ <]*", "", content)  # nothing is loaded
@@ -93,6 +94,11 @@ def test_the_steps_of_the_quick_encoders_are_shown(
     assert page.tags["tr"] == lines
     assert says in page.text
     assert "The text has 6 tokens" in page.text
+    model = load("tiny").model
+    assert isinstance(model, ByteBPE)
+    steps = ENCODER_STEPS[encoder](model.vocabulary, model.symbols(b"unbelievable"))
+    assert page.classes["refused"] == sum(len(step.refused) for step in steps)
+    assert page.text.count("unbelievable") == 1 + (encoder != "heap"), "which begins with bytes"
 
 
 def test_every_encoder_with_steps_can_be_chosen() -> None:

@@ -133,6 +133,21 @@ def test_sliders_have_allowed_values_only(engine: str) -> None:
             assert all(map(parameter.domain.holds, [*values, ends["low"], ends["high"]]))
 
 
+@pytest.mark.parametrize("engine", PROFILES)
+def test_sliders_reach_the_default_and_probabilities_no_further_than_1(engine: str) -> None:
+    for parameter in PROFILES[engine].parameters:
+        ends, usual = slider(parameter), parameter.default
+        if not ends:
+            continue
+        if usual is not None and parameter.domain.low <= usual < 1000:
+            assert ends["low"] <= usual <= ends["high"], parameter.name
+        if parameter.name in {"top_p", "min_p", "typical_p", "typical", "tfs", "xtc_threshold"}:
+            assert 0 <= ends["low"] < ends["high"] <= 1
+            assert ends["step"] <= 0.01
+        if parameter.name == "top_k":
+            assert ends["low"] >= -1
+
+
 def test_a_keystroke_is_answered_within_a_tenth_of_a_second(server: Playground) -> None:
     """The text has 2,000 characters; the median of a few, because tests run beside each other."""
     text = ("The quick brown fox jumps over it. " * 60)[:2000]
@@ -298,6 +313,7 @@ def test_the_penalty_shows_window_match_and_next_tokens(server: Playground) -> N
     assert answer.count("class=now") == 1
     assert answer.count("extends the match") == 1
     assert all(name in answer for name in ("repetition 1.2", "frequency 0.3", "DRY 0.8"))
+    assert "Orange frame: the longest match" in answer
     for past in ("", "a", "\u4f60" * 40):
         assert asked(server, "penalties", **LZ | {"past": past})[0] == 200
 
@@ -528,6 +544,11 @@ def test_the_model_writes_a_text_by_clicks_and_the_penalty_changes_the_next_toke
     assert shown(window, ".token.match") == 4, "the page begins with a loop"
     framed = "return document.querySelector('tr.now').textContent"
     assert "extends the match" in window.run(framed), "which the usual strength does not leave"
+    cases = window.run(
+        "return [...document.querySelectorAll('.numbers th br + small')].map((e) => e.textContent)"
+    )
+    assert set(cases) == {"extends the match", "in the window"}
+    assert len(cases) < shown(window, ".numbers tr") - 1, "the others are new"
     typed(window, "strength", "0.5")
     assert "extends the match" not in window.run(framed)
     typed(window, "past", "the normalization, the normalization, the normalization, the")
@@ -587,9 +608,16 @@ def test_the_page_is_presented_from_the_first_step_with_keys_and_in_other_colour
     for element in ("#text", "h1"):
         assert window.run(f"return document.querySelector('{element}').offsetHeight") == 0
     assert window.run("return document.querySelector('#steps').getBoundingClientRect().y") < 200
+    answer = "return document.getElementById('answer').offsetHeight"
+    assert window.run(answer) == 0, "it would give the tokens away"
     window.press("\ue014", "\ue014", "\ue014", "\ue012")
     assert window.run(at) == "2 of 6"
     assert window.run("return document.querySelector('tr.now').getBoundingClientRect().y") < 400
+    size = "return parseFloat(getComputedStyle(document.querySelector(arguments[0])).fontSize)"
+    assert window.run(size, "tr.now td:last-child") >= 24
+    assert window.run(size, "tr.now small") >= 16
+    left = "return document.querySelector(arguments[0]).getBoundingClientRect().x"
+    assert window.run(left, "tr.now td:last-child") == window.run(left, "tr.now td")
     paper = "return getComputedStyle(document.body).backgroundColor"
     light = window.run(paper)
     window.click("#theme")
@@ -602,8 +630,43 @@ def test_the_page_is_presented_from_the_first_step_with_keys_and_in_other_colour
     window.dark(dark=True)
     window.click("#theme")
     assert window.run(paper) == light
+    window.press(*["\ue014"] * 4)
+    assert window.run(answer) > 0
     window.press("\ue00c")
     assert window.run("return document.querySelector('#text').offsetHeight") > 0
+
+
+def test_stages_are_presented_one_at_a_time_from_the_first_difference(window: Browser) -> None:
+    at = "return document.getElementById('at').textContent"
+    seen = (
+        "return [...document.querySelectorAll('#answer section')].filter((e) => e.offsetHeight)"
+        ".map((e) => e.querySelector('h2, h3, p').textContent.split('(')[0])"
+    )
+    window.click("#show-sampling")
+    window.until("return document.querySelectorAll('.stage').length > 0")
+    every = window.run(seen)
+    window.click("#present")
+    assert [window.run(at), window.run(seen)] == [f"0 of {len(every) - 1}", every[:1]]
+    window.press("\ue014")
+    assert window.run(seen) == every[1:2]
+    window.press("\ue00c")
+    assert window.run(seen) == every
+    window.click("#present")
+    window.click("#show-penalties")
+    window.until("return document.querySelectorAll('.token.buffer').length > 0")
+    assert window.run("return document.getElementById('stepper').hidden") is True
+    two = "engine=vllm&other=llama.cpp&row=1,2,2,3&p.top_k=2&p.temperature=1&present=1"
+    window.run("location.hash = arguments[0]", f"view=sampling&{two}")
+    window.until("return document.querySelectorAll('.stage.first').length > 0")
+    assert window.run(seen) == ["top_k", "top_k"]
+    before = window.run(at)
+    window.press("\ue012")
+    assert len(window.run(seen)) == 2
+    assert window.run("return document.querySelector('.stage.first').offsetHeight") == 0
+    window.press("\ue014")
+    assert window.run(at) == before
+    window.press(*["\ue014"] * 20)
+    assert window.run(seen) == [window.run("return document.querySelector('h2').textContent")]
 
 
 def test_two_neighbours_are_chosen_and_examples_belong_to_the_vocabulary(window: Browser) -> None:
@@ -624,6 +687,12 @@ def test_numbers_of_the_penalties_stay_in_one_line_on_a_phone(window: Browser) -
     heights = "return [...document.querySelectorAll('.numbers td')].map((e) => e.offsetHeight)"
     assert max(window.run(heights)) < 70, "a token may have a second line"
     assert window.run("return document.documentElement.scrollWidth") <= 390
+
+
+def test_merges_are_seen_without_scrolling_on_a_small_screen(window: Browser) -> None:
+    window.size(1280, 720)
+    bottom = "return document.querySelectorAll('#steps tr')[1].getBoundingClientRect().bottom"
+    assert window.run(bottom) < 720
 
 
 @pytest.mark.parametrize("width", [390, 1200])

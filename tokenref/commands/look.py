@@ -209,20 +209,26 @@ def _explain_bpe(text: str, vocabulary: str, encoder: str, path: Path) -> None:
     must_be_writable(path)
     content = argument_text(text)
     sections = list(merges(load(vocabulary), content, encoder))
-    write(page(f"Merges of the vocabulary {Path(vocabulary).name}", sections), path)
+    _write(page(f"Merges of the vocabulary {Path(vocabulary).name}", sections), path)
 
 
 def _explain_sample(profile: str, path: Path, **typed: Any) -> None:
     """Show what each stage of an engine's chain keeps and removes, and the draw."""
-    _write([profile], path, sampling.Asked(**typed))
+    _draw([profile], path, sampling.Asked(**typed))
 
 
 def _explain_compare(one: str, other: str, path: Path, **typed: Any) -> None:
     """Show two engines side by side, with the first stage at which they differ."""
-    _write([one, other], path, sampling.Asked(**typed))
+    _draw([one, other], path, sampling.Asked(**typed))
 
 
-def _write(names: Sequence[str], path: Path, asked: sampling.Asked) -> None:
+def _write(content: bytes, path: Path) -> None:
+    """Write a page, and print its name."""
+    write(content, path)
+    click.echo(f"wrote {visible(str(path))}")
+
+
+def _draw(names: Sequence[str], path: Path, asked: sampling.Asked) -> None:
     """Write what one engine does with a row, or two side by side."""
     from tokenref.commands.pictures import page, question, row_pictures
 
@@ -230,7 +236,7 @@ def _write(names: Sequence[str], path: Path, asked: sampling.Asked) -> None:
     engines = sampling.compared_engines(names, asked)
     shown = " and ".join(made.profile.name for made, _, _ in engines)
     title = f"What {shown} does with a row" if len(engines) == 1 else f"Where {shown} differ"
-    write(page(title, [question(asked), *row_pictures(engines, asked.uniforms)]), path)
+    _write(page(title, [question(asked), *row_pictures(engines, asked.uniforms)]), path)
 
 
 for name, callback, params in (

@@ -5,7 +5,6 @@ description. Colours are never alone: removed tokens are outlined, new ones unde
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple
 from difflib import SequenceMatcher
 from html import escape
 from importlib import import_module
@@ -50,9 +49,10 @@ CAPTIONS: Final[Mapping[str, str]] = {
     "heap": "Each line is one entry that leaves the heap: the lowest rank, then the leftmost "
     "place. An entry is stale if its tokens have merged with others.",
     "prefix_table": "Each line is one prefix of the piece. Its encoding ends with the only token "
-    "that fits after the encoding of what is before it; longer tokens are tried first.",
+    "that fits after the encoding of what is before it; longer tokens are tried first, and those "
+    "that do not fit are crossed out.",
     "backtracking": "Each line is one guess, the longest token first. If no token fits, the last "
-    "one is taken back.",
+    "one is taken back. Tokens that do not fit, or are taken back, are crossed out.",
 }
 """The encoders whose steps can be shown, and what a line of them is."""
 
@@ -88,7 +88,8 @@ class Box(NamedTuple):
     """A token to be drawn: its text, its id, and whether it was just merged."""
 
     text: str
-    token: int
+    token: int | None
+    """None: text that has no token yet."""
     is_new: bool = False
     look: str = ""
     """Further classes of the style sheet."""
@@ -101,7 +102,9 @@ def boxes(tokens: Iterable[Box]) -> str:
     '<span class="token new" style="--hue:239">&lt;b&gt;<small>7</small></span>'
     """
     return "".join(
-        f'<span class="token{" new" * each.is_new}{" " * bool(each.look)}{each.look}" '
+        f'<span class="rest">{escape(each.text)}</span>'
+        if each.token is None
+        else f'<span class="token{" new" * each.is_new}{" " * bool(each.look)}{each.look}" '
         f'style="--hue:{each.token * 137 % 360}">'
         f"{escape(each.text)}<small>{each.token}</small></span>"
         for each in tokens
@@ -145,7 +148,7 @@ def merges_of_pieces(
             continue
         for traced in tokenizer.trace(piece):
             lines = [
-                [Box(_label(tokenizer, token), token) for token in tokens]
+                boxes(Box(_label(tokenizer, token), token) for token in tokens)
                 for tokens in traced.steps
             ]
             yield _piece(traced.piece, "", [(each, "") for each in lines])
@@ -167,13 +170,13 @@ def neighbours(tokenizer: Tokenizer, left: str, right: str) -> str:
         pair.append(token)
     lines = [
         (
-            [
-                Box(show_token(vocabulary.token_bytes(token)), token, look="border" * (at == new))
-                for at, token in enumerate(tokens)
-            ],
-            why,
+            boxes(
+                Box(_label(tokenizer, token), token, look="border" * (at == step.new))
+                for at, token in enumerate(step.tokens)
+            ),
+            step.why,
         )
-        for tokens, new, why in map(astuple, border_steps(vocabulary, *pair))
+        for step in border_steps(vocabulary, *pair)
     ]
     return _table(f"Do {left} and {right} fit?", BORDER, lines)
 
@@ -238,22 +241,32 @@ def _of_bytes(model: ByteBPE, piece: str, encoder: str) -> str:
             raise
         return _piece(piece, f"it is token {whole}, and cannot be merged: {error}", [])
 
-    def shown(tokens: Sequence[int], new: int = -1) -> list[Box]:
-        return [
-            Box(show_token(vocabulary.token_bytes(token)), token, place == new)
-            for place, token in enumerate(tokens)
+    def names(tokens: Iterable[int]) -> list[str]:
+        return [show_token(vocabulary.token_bytes(token)) for token in tokens]
+
+    def shown(tokens: Sequence[int], new: int = -1, refused: int = -1) -> str:
+        """Return tokens; those of the text that are not yet encoded follow as text."""
+        places = range(len(tokens))
+        drawn = [
+            Box(name, token, place == new, "refused" * (place == refused))
+            for place, token, name in zip(places, tokens, names(tokens), strict=True)
         ]
+        rest = piece.encode()[sum(len(vocabulary.token_bytes(token)) for token in tokens) :]
+        return boxes([*drawn, *([Box(show_token(rest), None)] if rest else [])])
 
     note = "" if whole is None else f"it is token {whole}, which is taken without merging"
     if encoder in ENCODER_STEPS:
         steps = ENCODER_STEPS[encoder](vocabulary, symbols)
-        lines = [(shown(each.tokens, each.new), each.why) for each in steps]
-        if encoder != "heap":  # whose first step is the beginning
-            lines.insert(0, (shown(symbols), "the beginning"))
+        lines = [] if encoder == "heap" else [(shown([]), "the beginning")]
+        for each in steps:
+            tried = [shown(tokens, refused=len(tokens) - 1) for tokens in each.refused]
+            if each.new >= 0 or not tried:
+                tried.append(shown(each.tokens, each.new))
+            lines.append(("".join(f"<div>{line}</div>" for line in tried), each.why))
         return _piece(piece, note, lines, encoder)
     lines = [(shown(symbols), "the beginning")]
+    before = names(symbols)
     for step in trace(vocabulary, symbols):
-        before = [each.text for each in lines[-1][0]]
         lost = ", ".join(
             f"{before[place]} + {before[place + 1]} of rank {rank}"
             for rank, place in step.lost[:MOST_LOST]
@@ -262,19 +275,19 @@ def _of_bytes(model: ByteBPE, piece: str, encoder: str) -> str:
         about = f"{before[step.position]} + {before[step.position + 1]} has rank {step.rank}"
         about += f"; lost: {lost}" if lost else ""
         lines.append((shown(step.tokens, step.position), about + f" and {more} more" * (more > 0)))
+        before = names(step.tokens)
     return _piece(piece, note, lines)
 
 
-def _piece(
-    piece: str, note: str, lines: Sequence[tuple[Sequence[Box], str]], encoder: str = "naive"
-) -> str:
+def _piece(piece: str, note: str, lines: Sequence[tuple[str, str]], encoder: str = "naive") -> str:
     heading = f"Piece {show_token(piece.encode())}" + (f": {note}" if note else "")
     return _table(heading, CAPTIONS[encoder], lines)
 
 
-def _table(heading: str, caption: str, lines: Sequence[tuple[Sequence[Box], str]]) -> str:
+def _table(heading: str, caption: str, lines: Sequence[tuple[str, str]]) -> str:
+    """Return a table with a line for each step: tokens in HTML, and a sentence about them."""
     rows = "".join(
-        f"<tr><th scope=row>{number}</th><td>{boxes(tokens)}</td><td>{escape(about)}</td></tr>"
+        f"<tr><th scope=row>{number}</th><td>{tokens}</td><td>{escape(about)}</td></tr>"
         for number, (tokens, about) in enumerate(lines)
     )
     table = f"<table><caption>{caption}</caption>{rows}</table>" if rows else ""
@@ -717,6 +730,12 @@ def lz_picture(
         match += f", the nearest {found.distance} back; "
         noun = "token" if len(found.following) == 1 else "tokens"
         match += f"{len(found.following)} {noun} followed such a match"
+
+    def where(token: int) -> str:
+        case = "in the window" if token in window else ""
+        case = "extends the match" if token in found.following else case
+        return f"<br><small>{case}</small>" * bool(case)
+
     likely = list(model.likeliest(tokens, NEXT)[0])
     likely += [token for token in found.following if token not in likely][:NEXT]
     row = model.row(tokens)
@@ -735,7 +754,7 @@ def lz_picture(
     rows = "".join(
         f"<tr{' class=now' * (place == best)}><th scope=row>{_next(tokenizer, token)} "
         f"<small>{token}</small>"
-        f"{'<br><small>extends the match</small>' * (token in found.following)}</th>"
+        f"{where(token)}</th>"
         f"<td>{logits[place]:.2f}</td><td>{bits[place]:+.2f}</td><td>{changed[place]:.2f}</td>"
         + "".join(
             f"<td{' class=best' * (each[place] == max(each))}>{each[place]:.2f}</td>"
@@ -749,8 +768,10 @@ def lz_picture(
     history = ",".join(map(str, tokens))
     return (
         f"<section><h2>The text</h2><p>{boxes(drawn)}</p><p>{escape(text)}; {escape(match)}.</p>"
-        "</section><section><h2>The next token</h2><table class=numbers><caption>The most probable "
-        "next tokens of the small model, those that extend the match, and their logits after each "
+        "<p>Grey underline: the window. Green underline: the buffer. Orange frame: the longest "
+        "match, which is in both.</p></section>"
+        "<section><h2>The next token</h2><table class=numbers><caption>The most probable next "
+        "tokens of the small model, those that extend the match, and their logits after each "
         "penalty. LZ is the logit plus the strength times D, the bits of chapter 8, which are most "
         "for a new token. The framed token is best after the LZ penalty, a bold number the best "
         "after another; click any token to append it.</caption>"

@@ -9,6 +9,7 @@ const FIELDS = ["vocabulary", "text", "encoder", "left", "right", "engine", "oth
 const COMMON = ["temperature", "temp", "top_k", "top_p", "min_p", "repetition_penalty", "repeat_penalty"];
 const LONGEST = 20000, LONGEST_ROW = 200000;
 const EXAMPLES = { book: ["abacbb", "ac", "b"], odd: ["abcd", "abc", "d"] }; // a text and two neighbours
+const ABOUT = { book: "book: nine tokens for texts of a, b and c", odd: "odd: here the fast test of two neighbours fails" };
 const FIRST = { top_k: "6", top_p: "0.9" }; // with these, the first row loses tokens
 const settings = {};
 const chains = {}; // the stages of an engine in order, each with its place in the engine's own, and whether it is on
@@ -71,7 +72,7 @@ async function refresh() {
     if (number !== asked) return; // a newer question is on its way
     at("answer").innerHTML = shown;
     if (globalThis.program) lessons();
-    if (steps !== walked) begin(walked);
+    if (steps !== walked || view === "sampling") begin(walked);
     say("");
   } catch (error) {
     if (number === asked) say(error.message);
@@ -79,17 +80,27 @@ async function refresh() {
   document.body.dataset.answered = number;
 }
 
-// ---- the steps of a piece: those behind the slider are hidden
+// ---- the steps of a piece, of which those behind the slider are hidden; in Present also the stages, one at a time
 
 function begin(walked) {
   steps = walked;
   at("steps").innerHTML = walked;
-  const last = at("steps").querySelectorAll("tr").length - 1;
+  const screens = stagesOnScreens();
+  const last = Math.max(at("steps").querySelectorAll("tr").length, screens.length) - 1;
+  const differs = screens.findIndex((each) => each.some((stage) => stage.classList.contains("first")));
   at("stepper").hidden = last < 1;
   at("step").max = Math.max(last, 0);
-  at("step").value = wanted ?? (presenting() ? 0 : last);
+  at("step").value = wanted ?? (presenting() ? Math.max(differs, 0) : last);
   wanted = null;
   walk();
+}
+
+function stagesOnScreens() { // one stage or two side by side on each, and at last why two engines differ
+  if (view !== "sampling" || !presenting()) return [];
+  const found = (kinds) => [...at("answer").querySelectorAll(kinds)];
+  const stages = found(".stage, .none, .draw"), wide = found(".sides").length + 1;
+  const screens = stages.flatMap((_, place) => place % wide ? [] : [stages.slice(place, place + wide)]);
+  return [...screens, ...found(".answer").map((each) => [each])];
 }
 
 function walk() {
@@ -100,6 +111,10 @@ function walk() {
     row.classList.toggle("now", number === step);
     if (number === step && presenting()) row.scrollIntoView({ block: "nearest" });
   });
+  at("answer").hidden = presenting() && view === "tokens" && step < Number(at("step").max); // it is the last step's
+  for (const each of at("answer").querySelectorAll("section")) each.hidden = false;
+  stagesOnScreens().forEach((screen, number) => screen.forEach((each) => { each.hidden = number !== step; }));
+  for (const each of at("answer").querySelectorAll(".sides")) each.hidden = !each.querySelector("section:not([hidden])");
   at("back").disabled = step === 0;
   at("on").disabled = step === Number(at("step").max);
   remember();
@@ -118,7 +133,8 @@ function remember() {
   if (presenting()) state.set("present", 1);
   if (theme()) state.set("theme", theme());
   if (piece) state.set("piece", piece);
-  const step = wanted ?? (at("step").value === at("step").max ? null : at("step").value);
+  const open = at("step").value === at("step").max && !presenting(); // as the page begins
+  const step = wanted ?? (open ? null : at("step").value);
   if (step !== null) state.set("step", step);
   for (const [name, value] of Object.entries(settings)) if (value) state.set("p." + name, value);
   for (const [engine, stages] of Object.entries(chains))
@@ -155,6 +171,12 @@ const darkRules = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRule
   .filter((rule) => rule.media?.mediaText.includes("prefers-color-scheme"));
 const theme = () => document.documentElement.dataset.theme || "";
 
+function turn() { // the same step is shown before and after Present, which begins with the first
+  present(!presenting());
+  if (!presenting() && view === "tokens") wanted = at("step").value;
+  begin(steps ?? "");
+}
+
 function present(on) {
   document.body.classList.toggle("present", on);
   at("present").setAttribute("aria-pressed", on);
@@ -170,7 +192,7 @@ function paint(name) { // light, dark, or as the system is
 const isDark = () => theme() ? theme() === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
 
 function press(event) {
-  if (event.key === "Escape" && presenting()) present(false);
+  if (event.key === "Escape" && presenting()) turn();
   const move = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
   if (!move || at("stepper").hidden || event.target.closest("input, textarea, select")) return;
   event.preventDefault();
@@ -183,6 +205,7 @@ function go(move) {
 }
 
 function show(name) {
+  if (name !== view) steps = null;
   view = name;
   for (const each of VIEWS) {
     at(each).hidden = each !== view;
@@ -276,7 +299,7 @@ function stages() {
 }
 
 function fill(id, names) {
-  for (const name of names) at(id).append(new Option(name, name));
+  for (const name of names) at(id).append(new Option(ABOUT[name] ?? name, name));
 }
 
 async function start() {
@@ -294,11 +317,7 @@ async function start() {
   for (const [id, move] of [["back", -1], ["on", 1]]) at(id).addEventListener("click", () => go(move));
   addEventListener("keydown", press);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => paint(theme()));
-  at("present").addEventListener("click", () => {
-    present(!presenting());
-    if (presenting()) at("step").value = 0;
-    walk();
-  });
+  at("present").addEventListener("click", turn);
   at("theme").addEventListener("click", () => { paint(isDark() ? "light" : "dark"); remember(); });
   at("vocabulary").addEventListener("change", () => { // what nobody has typed becomes an example that has its letters
     ["text", "left", "right"].forEach((id, place) => {

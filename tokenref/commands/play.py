@@ -15,7 +15,8 @@ from typing import Any, Final, TypeAlias, cast, get_args
 
 import click
 
-from bpe_ref import Tokenizer, load, tokenizer_of, vocabulary_by_concatenation
+from bpe_ref import Tokenizer, load, tokenizer_of
+from bpe_ref.tiny import SMALL, small_vocabulary
 from sampling_ref import PROFILES
 from sampling_ref.engines.profile import Parameter
 from sampling_ref.lz.variants import Variant
@@ -95,20 +96,10 @@ def play(names: tuple[str, ...], port: int) -> None:
         server.server_close()
 
 
-BOOK: Final = ("a", "b", "c", "ab", "cb", "ac", "bb", "cbb", "acbb")
-"""The vocabulary of the first two chapters of the book, by rank."""
-
-ODD: Final = ("a", "b", "c", "d", "abc", "cd", "ab")
-"""The one in which the fast test of two neighbours fails, because ab is made after abc."""
-
-
 def tokenizers(names: Iterable[str]) -> dict[str, Tokenizer]:
     """Return the tokenizers with these names or paths, and those of the book."""
     found = {name: load(name) for name in names}
-    for name, tokens in (("book", BOOK), ("odd", ODD)):
-        ranks = {token.encode(): rank for rank, token in enumerate(tokens)}
-        found[name] = tokenizer_of(vocabulary_by_concatenation(ranks))
-    return found
+    return found | {name: tokenizer_of(small_vocabulary(name)) for name in SMALL}
 
 
 class Views:
@@ -234,19 +225,44 @@ def text_of(asked: Asked, name: str, longest: int) -> str:
     return text
 
 
+FINE: Final[Mapping[str, float]] = {
+    **dict.fromkeys(("top_p", "min_p", "typical_p", "typical", "tfs", "top_h", "top_a"), 0.01),
+    **dict.fromkeys(("xtc_probability", "xtc_threshold", "mirostat_eta"), 0.01),
+    **dict.fromkeys(("adaptive_target", "adaptive_decay"), 0.01),
+    **dict.fromkeys(("epsilon_cutoff", "eta_cutoff"), 0.001),
+}
+"""Parameters whose sliders have small steps, of which a hundred reach as far as is useful."""
+
+
 def slider(parameter: Parameter) -> dict[str, float]:
-    """Return the ends and the step of a slider for a parameter that is a number.
+    """Return the useful range of a parameter that is a number, and the step of its slider.
+
+    An engine may allow more: the field beside the slider takes every allowed value.
 
     >>> from sampling_ref import PROFILES
     >>> slider(PROFILES["vllm"].parameter("top_p"))
-    {'low': 0.05, 'high': 1.0, 'step': 0.05}
+    {'low': 0.01, 'high': 1.0, 'step': 0.01}
+    >>> slider(PROFILES["llama.cpp"].parameter("mirostat_tau"))
+    {'low': 0.0, 'high': 10.0, 'step': 0.05}
     """
-    domain = parameter.domain
-    if domain.kind not in {"number", "whole"}:
-        return {}
-    kind, step = (int, 1) if domain.kind == "whole" else (float, 0.05)
-    low = kind(max(domain.low, -40 * step))
-    high = kind(min(domain.high, max(low, 0) + 40 * step))
+    domain, name = parameter.domain, parameter.name
+    usual = 0 if parameter.default is None else parameter.default
+    kind: type[int | float]
+    step: float
+    most: float
+    match domain.kind:
+        case "whole":
+            kind, step, least, most = int, 1, 0, min(max(40, 2 * usual), 200)
+        case "number" if name in FINE:
+            kind, step, least, most = float, FINE[name], 0, 100 * FINE[name]
+        case "number":
+            kind, step, least, most = float, 0.05, 0, 2 if usual < 1.5 else 2 * usual
+            if "freq" in name or "pres" in name:  # which may also reward
+                least = -2
+        case _:
+            return {}
+    low = kind(max(domain.low, min(least, usual)))
+    high = kind(min(domain.high, most))
     low, high = (low + step * (not domain.holds(low)), high - step * (not domain.holds(high)))
     return {"low": low, "high": high, "step": step}
 
