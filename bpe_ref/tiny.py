@@ -42,8 +42,8 @@ SMALL: Final = {
     "book": ("a", "b", "c", "ab", "cb", "ac", "bb", "cbb", "acbb"),
     "odd": ("a", "b", "c", "d", "abc", "cd", "ab"),
 }
-"""Tokens by rank. `book` is that of the book's first chapters. In `odd`, ab is made after abc, so that
-the fast test of two neighbours fails."""
+"""Tokens by rank. `book` is that of the book's first chapters. In `odd`, ab is made after abc, so
+that the fast test of two neighbours fails."""
 
 
 def tiny_vocabulary() -> Vocabulary:

@@ -126,8 +126,9 @@ _WIDEST_QUESTION: Final = 100
 _WIDEST_REASON: Final = 70
 
 _KNOWN: Final = (
-    "known: known differences, that is, wrong answers on the list that docs/differences.md shows "
-    "with the reason of each; they are not failures"
+    "known: known differences, that is, wrong answers on the list of known differences, with the "
+    "reason of each (docs/differences.md shows the list that is used without --known); they are "
+    "not failures"
 )
 
 
