@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bpe_ref import Vocabulary, vocabulary_by_concatenation
-from tokenref.answers import Answer, Ok
+from tokenref.answers import Answer, Crashed, Ok
 from tokenref.cli import main
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.errors import InputError
@@ -86,6 +86,27 @@ def test_without_limits_it_is_finished() -> None:
     small = shrunk(*failed_by(Wrong()))
     assert small.question.request == {"text": "bb"}
     assert (small.is_finished, small.was_interrupted, small.fails_again) == (True, False, True)
+
+
+class Batches(Wrong):
+    """An engine that takes many questions at once, and crashes on `bb`."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda _: False)
+        self.most = 0
+
+    def answer_many(self, op: str, requests: Sequence[Mapping[str, Any]]) -> list[Answer]:
+        self.most = max(self.most, len(requests))
+        return [
+            Crashed("died") if "bb" in each["text"] else self.answer(op, each) for each in requests
+        ]
+
+
+def test_questions_that_may_each_cost_a_restart_are_asked_one_by_one() -> None:
+    engine = Batches()
+    small = shrunk(*failed_by(engine, "acabbcab"))
+    assert small.question.request == {"text": "bb"}
+    assert engine.most == 1
 
 
 def test_without_time_the_failure_stays_as_it_is_and_nothing_is_asked() -> None:

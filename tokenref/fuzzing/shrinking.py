@@ -3,8 +3,9 @@
 The search is greedy. Of all questions that are one step smaller, largest steps first, take the
 first that still fails, and repeat until none does. First the request is made smaller, then its
 subject, then both once more. An engine that takes many questions at once gets a whole batch of
-smaller ones in one message (for a device a message costs as much as a question); other engines
-are asked one by one.
+smaller ones in one message (for a device a message costs as much as a question). Other engines
+are asked one by one, and so is every engine about a crash or a hang, because each question that
+fails then costs a restart.
 
 A question fails in the same way if it has the same status and the reference still answers it, or
 still refuses it with the same code. So shrinking does not lead to a question that makes no sense.
@@ -106,6 +107,8 @@ class _Search:
         self._kind = failed.kind
         self._left = most
         self._end = end
+        restarts = failed.judgement.status in {"crash", "timeout"}
+        self._many = MANY if comparer.takes_many and not restarts else 1
 
     def fails_again(self) -> bool:
         """Ask the smallest question once more; what fails now and then is not made smaller."""
@@ -151,8 +154,7 @@ class _Search:
     def _first_failing(self, questions: Iterable[Question]) -> Outcome | None:
         waiting = iter(questions)
         while not self.is_over():
-            many = MANY if self._comparer.takes_many else 1
-            batch = list(islice(waiting, min(many, self._left)))
+            batch = list(islice(waiting, min(self._many, self._left)))
             if not batch:
                 return None
             self._left -= len(batch)
