@@ -36,6 +36,7 @@ RACE: Final = rule_name("draw", method="torch race")
 WALK: Final = rule_name("draw", method="torch walk")
 GENERATOR: Final = "mt19937"
 SEED: Final = 0
+_MOST_RANDOM_NUMBERS: Final = 1 << 32
 _OF_LOGITS: Final = frozenset({"softmax", "logprobs", "greedy"})
 
 
@@ -113,6 +114,8 @@ def _stat(op: str, request: Mapping[str, Any]) -> Answer:
     is_law = "probs" in request
     row = to_tensor([request["probs" if is_law else "logits"]])[0]
     shares = row if is_law else row.softmax(-1)
+    if len(shares) * request["draws"] > _MOST_RANDOM_NUMBERS:
+        return Unsupported("takes minutes, because each draw needs a random number for every token")
     try:
         if op == "stat_batch":
             return Ok({"tokens": batched(shares, request["rows"], request["draws"], SEED)})

@@ -242,6 +242,8 @@ class TransformersSession(SamplerSession):
             rows = [{**row, "logits": cut_floats(row["logits"], size)} for row in rows]
         if op not in _ONE:
             return Unsupported(f"cannot process batches of {op}")
+        if op == "repetition_penalty":
+            return Unsupported("knows the length of one prompt only")
         shared = [
             [row.get("params"), row.get("prompt_length"), len(row.get("history", ()))]
             for row in rows
