@@ -55,7 +55,7 @@ LONGEST: Final = 70_000
 SHORT: Final = 1_100
 """Bytes up to which a text is asked of every mutant."""
 
-SHORT_ROW: Final = 10_000
+SHORT_ROW: Final = 1_100
 """Tokens of a row up to which every mutant is asked about it."""
 
 CUTTING: Final = ("chunks", "split")

@@ -1,5 +1,6 @@
 """Mutants with too small buffers, too few bits, or calls and rows that read what others wrote."""
 
+import struct
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from math import exp, floor, inf, isfinite, isnan, nan
@@ -197,9 +198,10 @@ def top_k_bin_of_4096(session: SamplerSession, op: str, request: Request) -> Ans
     if not isinstance(right, Ok) or not row or type_of(row) != "f32":
         return right
     values = unpack(row)
-    bins = (
-        [int(to_digits([value], "f32"), 16) >> 21 for value in values] if len(values) > 4096 else []
-    )
+    if len(values) <= 4096:
+        return right
+    bits = struct.unpack(f">{len(values)}I", bytes.fromhex(to_digits(values, "f32")))
+    bins = [number >> 21 for number in bits]
     least = min(right.out["keep"], key=values.__getitem__)
     full = [token for token, number in enumerate(bins) if number == bins[least]][4096:]
     left = [-inf if token in {*full} else value for token, value in enumerate(values)]
