@@ -12,10 +12,10 @@ from typing import Final, NamedTuple
 
 import regex
 
-from bpe_ref import vocabulary_by_concatenation
 from bpe_ref.encoder_steps import ENCODER_STEPS
 from bpe_ref.learning import BYTES, learn_naive, merge_everywhere
 from bpe_ref.patterns.registered import PATTERNS
+from bpe_ref.tiny import SMALL, small_vocabulary
 from bpe_ref.tracing import show_token, trace
 from bpe_ref.vocabulary import Vocabulary
 from bpe_ref.vocabulary.compatibility import compatible_by_definition
@@ -26,10 +26,10 @@ from sampling_ref.lz.variants import lz_changes
 from sampling_ref.speculative.residual import residual
 from sampling_ref.tracing import running_shares
 from tokenref.commands.pictures import stage_picture
-from tokenref.commands.play import BOOK as NAMES
 from tokenref.commands.sampling import Asked, compared_engines
 from tokenref.experiment import Plan, cells, read_results
 
+NAMES: Final = SMALL["book"]
 FOLDER: Final = Path("docs/figures")
 
 _SVG: Final = re.compile(
@@ -204,7 +204,7 @@ class Line(NamedTuple):
 
 def merges() -> str:
     """Return the merges of two texts, the second of which is longer and has fewer tokens."""
-    vocabulary = vocabulary_by_concatenation({name.encode(): at for at, name in enumerate(NAMES)})
+    vocabulary = small_vocabulary("book")
     drawings = []
     for text in ("abacb", "abacbb"):
         symbols = vocabulary.symbols(text.encode())
@@ -219,7 +219,7 @@ def merges() -> str:
 
 def border() -> str:
     """Return the merges of a text of two tokens, and of the two parts beside their border."""
-    vocabulary = vocabulary_by_concatenation({name.encode(): at for at, name in enumerate(NAMES)})
+    vocabulary = small_vocabulary("book")
     parts = ("acbb", "cbab")
     lines: dict[str, list[Line]] = {}
     for text in ("".join(parts), *parts):
@@ -240,7 +240,7 @@ def border() -> str:
 
 def neighbours() -> str:
     """Return the fast test of two pairs of neighbours: merges undone, the latest first."""
-    vocabulary = vocabulary_by_concatenation({name.encode(): at for at, name in enumerate(NAMES)})
+    vocabulary = small_vocabulary("book")
     drawings = []
     for left, right in (("ac", "b"), ("acbb", "cbb")):
         pair = [NAMES.index(left), NAMES.index(right)]
@@ -283,7 +283,7 @@ _STEPS_OF: Final = {"heap": "abacbb", "prefix_table": "abacbb", "backtracking": 
 def steps_of(encoder: str) -> str:
     """Return what an encoder does with a text, step by step, with the reasons."""
     text = _STEPS_OF[encoder]
-    vocabulary = vocabulary_by_concatenation({name.encode(): at for at, name in enumerate(NAMES)})
+    vocabulary = small_vocabulary("book")
     steps = ENCODER_STEPS[encoder](vocabulary, vocabulary.symbols(text.encode()))
     lines = [Line([NAMES[token] for token in step.tokens], {step.new}, step.why) for step in steps]
     title = f"{encoder.replace('_', ' ')}: the steps for {text}"

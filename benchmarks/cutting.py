@@ -25,7 +25,7 @@ from typing import Final
 from benchmarks.texts import english_prose
 from bpe_ref import Tokenizer, load
 from bpe_ref.models.bpe import BPE
-from bpe_ref.models.sentencepiece import BYTE_PIECES, Piece, SentencePieceModel
+from bpe_ref.models.sentencepiece import Piece, SentencePieceModel
 from bpe_ref.normalizers.normalization_forms import NFC, NFKC
 from bpe_ref.normalizers.replacing import Replace
 from bpe_ref.normalizers.rewriting import Lowercase
@@ -35,6 +35,7 @@ from bpe_ref.patterns.matches import Regex
 from bpe_ref.pre_tokenizers.byte_level import ByteLevel
 from bpe_ref.pre_tokenizers.sequence import Sequence as Steps
 from bpe_ref.pre_tokenizers.split_by_pattern import Split
+from bpe_ref.vocabulary.byte_alphabet import BYTE_PIECES
 
 SHARED: Final = Path(__file__).resolve().parent.parent.parent / "shared" / "tokenizers"
 SIZES: Final = (1_000, 4_000, 16_000, 64_000)

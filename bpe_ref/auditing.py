@@ -24,8 +24,8 @@ from itertools import pairwise
 
 from bpe_ref.components import Model
 from bpe_ref.errors import SymbolError
-from bpe_ref.models.sentencepiece import BYTE_PIECES
 from bpe_ref.vocabulary import Vocabulary
+from bpe_ref.vocabulary.byte_alphabet import BYTE_PIECES
 from bpe_ref.vocabulary.compatibility import build_derivations
 from bpe_ref.vocabulary.merges import Pair, TokenId
 

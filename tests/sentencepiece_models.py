@@ -9,9 +9,10 @@ from typing import Any, Final
 import sentencepiece
 
 from bpe_ref.formats.sentencepiece import fields, parse_sentencepiece, sentencepiece_tokenizer
-from bpe_ref.models.sentencepiece import BYTE_PIECES, Piece
+from bpe_ref.models.sentencepiece import Piece
 from bpe_ref.tiny import tiny_corpus
 from bpe_ref.tokenizer import Tokenizer
+from bpe_ref.vocabulary.byte_alphabet import BYTE_PIECES
 
 USER_DEFINED: Final = ["<a b>", "ab", "abc", "  ", "▁the", "e", "<|x|>", "\t", "bc"]
 

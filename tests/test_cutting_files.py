@@ -22,7 +22,7 @@ from bpe_ref.cutting.safe_cuts import TextCounter, counter_of
 from bpe_ref.cutting.splitting import chunks, split_at
 from bpe_ref.growing.encoders import AppendEncoder, PrependEncoder
 from bpe_ref.models.bpe import BPE
-from bpe_ref.models.sentencepiece import BYTE_PIECES, Piece, SentencePieceModel
+from bpe_ref.models.sentencepiece import Piece, SentencePieceModel
 from bpe_ref.models.unigram import Unigram
 from bpe_ref.normalizers.charsmap import Charsmap
 from bpe_ref.normalizers.normalization_forms import NFC, NFD, NFKC, begins_anew
@@ -46,7 +46,7 @@ from bpe_ref.pre_tokenizers.sequence import Sequence as Steps
 from bpe_ref.pre_tokenizers.split_by_pattern import Split
 from bpe_ref.registry import REGISTRY
 from bpe_ref.tokenizer import Tokenizer
-from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE, to_letters
+from bpe_ref.vocabulary.byte_alphabet import BYTE_PIECES, LETTER_OF_BYTE, to_letters
 from tests.cuts import Watched, allowed_places, chunks_by_definition, split_by_definition
 from tests.texts import drawn, text_of
 

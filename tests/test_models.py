@@ -18,10 +18,10 @@ from bpe_ref import like_tokenizers as facade
 from bpe_ref.errors import BpeError, SymbolError
 from bpe_ref.formats.hugging_face import parse_tokenizer_json
 from bpe_ref.formats.hugging_face_writing import dump_tokenizer_json
-from bpe_ref.models.sentencepiece import BYTE_PIECES
 from bpe_ref.models.unigram import LONGEST_EXACT, Unigram
 from bpe_ref.models.word_level import WordLevel
 from bpe_ref.models.word_piece import WordPiece
+from bpe_ref.vocabulary.byte_alphabet import BYTE_PIECES
 from tests.synthetic_tokenizers import Document, document
 from tests.texts import drawn
 

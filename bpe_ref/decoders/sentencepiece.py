@@ -26,8 +26,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from bpe_ref.decoders.utf8_stream import Utf8Stream
-from bpe_ref.models.sentencepiece import BYTE_PIECES, SentencePieceModel
+from bpe_ref.models.sentencepiece import SentencePieceModel
 from bpe_ref.normalizers.sentencepiece import SPACE_SYMBOL, normalize
+from bpe_ref.vocabulary.byte_alphabet import BYTE_PIECES
 
 _BYTE_OF_PIECE: Final = {piece: byte for byte, piece in enumerate(BYTE_PIECES)}
 _REPLACEMENT: Final = "\ufffd"

@@ -74,14 +74,12 @@ from bpe_ref.models.merging import SHORT
 from bpe_ref.models.partwise import Partwise
 from bpe_ref.models.unigram import UNKNOWN_PENALTY, best_path
 from bpe_ref.normalizers.sentencepiece import NormalizationRules, UserDefined
+from bpe_ref.vocabulary.byte_alphabet import BYTE_PIECES
 from bpe_ref.vocabulary.heap import MergeOf, merge_slots
 from bpe_ref.vocabulary.longest_matches import Searcher, searcher_of
 from bpe_ref.vocabulary.merges import TokenId
 
 PieceKind: TypeAlias = Literal["normal", "unknown", "control", "user-defined", "unused", "byte"]
-
-BYTE_PIECES: Final = tuple(f"<0x{byte:02X}>" for byte in range(256))
-"""The string of the piece of each byte."""
 
 ORDINARY_KINDS: Final = frozenset({"normal", "user-defined", "unused"})
 """The kinds that stand for their own string."""

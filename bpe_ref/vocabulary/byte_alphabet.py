@@ -31,6 +31,9 @@ BYTE_OF_LETTER: Final[Mapping[str, int]] = MappingProxyType(
 _LETTERS: Final = "".join(LETTER_OF_BYTE)
 _FROM_LETTERS: Final = codecs.charmap_build(_LETTERS)
 
+BYTE_PIECES: Final = tuple(f"<0x{byte:02X}>" for byte in range(256))
+"""The string of the token of each byte, where bytes stand for characters without a token."""
+
 
 def to_letters(data: bytes) -> str:
     """Return one letter per byte.

@@ -24,7 +24,7 @@ from typing import Any, Final
 
 from bpe_ref import Vocabulary
 from bpe_ref.auditing import audit
-from bpe_ref.models.sentencepiece import BYTE_PIECES
+from bpe_ref.vocabulary.byte_alphabet import BYTE_PIECES
 from bpe_ref.vocabulary.merges import ByConcatenation
 from tokenref.answers import Answer, Ok, Refused, Unsupported
 from tokenref.engines.json_files import Found, JsonEngine, VocabularySession
