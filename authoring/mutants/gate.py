@@ -33,13 +33,14 @@ import msgspec
 from authoring.data import tables
 from authoring.mutants.mutant import Mutant
 from authoring.mutants.own_numbers import OwnNumbersEngine
+from authoring.mutants.samplers import Remembering, SamplerWithHandler
 from authoring.mutants.table import CONTROLS, MUTANTS
 from tokenref.answers import Answer, Crashed, Session, Unsupported, request_text
 from tokenref.catalogue import is_large
 from tokenref.diagnosis import Result, result_of
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.judge import FAILURES, judge
-from tokenref.record import Case, canonical_json, op_of
+from tokenref.record import OWN_DRAW_OPS, Case, canonical_json, op_of
 from tokenref.subjects import SAMPLERS, Subject, TokenizerFile, load_subject, together
 from tokenref.verdicts import Survey
 
@@ -413,6 +414,17 @@ def _answers(engine: ReferenceEngine, questions: Sequence[_Question]) -> Iterato
         session = load_subject(silent, first.subject, name, first.case.profile)
     except Exception as error:  # noqa: BLE001 - a mutant may break in any way
         session = _crash(error)
+    if (
+        isinstance(session, SamplerWithHandler)
+        and session.right.tools == ReferenceEngine().sampler_tools
+    ):
+        known = {
+            (each.op, id(each.request)): each.right
+            for each in questions
+            if each.right is not None and each.op not in OWN_DRAW_OPS
+        }
+        profile, tools = session.right.profile, session.right.tools
+        session = replace(session, right=Remembering(profile, tools, known))
     for question in questions:
         if isinstance(session, Unsupported | Crashed):
             yield session
