@@ -203,8 +203,8 @@ def top_k_bin_of_4096(session: SamplerSession, op: str, request: Request) -> Ans
     bits = struct.unpack(f">{len(values)}I", bytes.fromhex(to_digits(values, "f32")))
     bins = [number >> 21 for number in bits]
     least = min(right.out["keep"], key=values.__getitem__)
-    full = [token for token, number in enumerate(bins) if number == bins[least]][4096:]
-    left = [-inf if token in {*full} else value for token, value in enumerate(values)]
+    full = {*[token for token, number in enumerate(bins) if number == bins[least]][4096:]}
+    left = [-inf if token in full else value for token, value in enumerate(values)]
     return session.answer(op, {**request, "logits": pack(left)}) if full else right
 
 
@@ -222,7 +222,8 @@ def top_p_sorts_by_16_bits(session: SamplerSession, op: str, request: Request) -
     order = sorted(range(len(values)), key=lambda token: (-keys[token], token))
     if order == sorted(order, key=lambda token: (-values[token], token)):
         return right
-    weights = {token: exp(values[token] - max(values)) for token in order}
+    largest = max(values)
+    weights = {token: exp(values[token] - largest) for token in order}
     left, total = unpack_parameters(request["params"])["p"] * sum(weights.values()), 0.0
     keep = []
     for token in order:
@@ -242,9 +243,8 @@ def softmax_ends_at_minus_20(
     row: list[float], out: list[float], request: Request
 ) -> Sequence[float]:
     """The exponential of a number below -20 is 0."""
-    return [
-        share if logit - max(row) >= -20 else 0.0 for logit, share in zip(row, out, strict=True)
-    ]
+    largest = max(row)
+    return [share if logit - largest >= -20 else 0.0 for logit, share in zip(row, out, strict=True)]
 
 
 @answering(("softmax", "logprobs"), {"logits": pack([-20_000.0, -20_001.0])})
@@ -324,8 +324,9 @@ def calls_filter_what_is_left(session: SamplerSession, op: str, request: Request
             return rows
         changed = []
         for row, out in zip(asked["rows"], rows, strict=True):
+            kept = {*out["keep"]}
             values = [
-                value if token in {*out["keep"]} else -inf
+                value if token in kept else -inf
                 for token, value in enumerate(unpack(row["logits"]))
             ]
             changed.append({**row, "logits": pack(values, type_of(row["logits"]))})
