@@ -35,8 +35,9 @@ from tokenref.engines.own_rules import (
     is_clear,
     logarithms,
     profiles_of,
+    row_in_32_bits,
 )
-from tokenref.floats import FloatsError, from_digits, pack, to_digits, type_of, unpack
+from tokenref.floats import from_digits, pack, to_digits, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import STANDARD, rule_name
 
@@ -166,7 +167,7 @@ class LlamaCppSession(SamplerSession):
         return Unsupported(f"has no operation {op}")
 
     def _one_step(self, op: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        row = _row(request["logits"], exact=op in FILTERS)
+        row = row_in_32_bits(request, exact=op in FILTERS)
         given = self._own(op, request)
         chain = chain_of(read(given), len(row), SEED)
         chosen = [one for one in chain if step_of(one) == ROWS.get(op, op)]
@@ -215,7 +216,7 @@ class LlamaCppSession(SamplerSession):
 
     def _drawn(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the token that the sampler `dist` draws with a given number."""
-        row = _row(request["logits"], exact=True)
+        row = row_in_32_bits(request, exact=True)
         if self.profile not in _WALKS or not {"order", "count"}.isdisjoint(request):
             raise NotExpressibleError("only draws one token by reaching a number")
         if not row or not all(logit < inf for logit in row) or max(row) == -inf:
@@ -229,7 +230,7 @@ class LlamaCppSession(SamplerSession):
     def _mirostat(self, op: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the token, and the next state."""
         given = read({**self._own(op, request), "temp": 1.0, "mirostat": int(op[-1])})
-        row = _row(request["logits"], exact=False)
+        row = row_in_32_bits(request, exact=False)
         mu = unpack(request["state"]["mu"])[0] if "mu" in request.get("state", {}) else None
         if not row or not all(map(isfinite, [*row, mu or 0.0, given["mirostat_tau"]])):
             raise NotExpressibleError("checks neither its row nor its parameters")
@@ -248,7 +249,7 @@ class LlamaCppSession(SamplerSession):
     def _token(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the token that the whole chain draws with a given number."""
         values = read(unpack_parameters(request["params"]))
-        row = _row(request["logits"], exact=True)
+        row = row_in_32_bits(request, exact=True)
         if "accepted" in request and (values["mirostat"] or values["adaptive_target"] >= 0):
             raise NotExpressibleError("adapts to what it draws, and is started for each token")
         _first_state(values, request.get("state", {}))
@@ -277,7 +278,7 @@ class LlamaCppSession(SamplerSession):
         return {"answers": answers}
 
     def _whole(self, op: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        row = _row(request["logits"], exact=op != "distribution")
+        row = row_in_32_bits(request, exact=op != "distribution")
         values = read(unpack_parameters(request["params"]))
         chain = chain_of(values, len(row), SEED)
         _first_state(values, request.get("state", {}))
@@ -313,18 +314,6 @@ def _words(place: int, request: Mapping[str, Any], *, bits: int) -> dict[str, An
         raise NotExpressibleError(f"takes one random number below 1, of {bits} bits")
     high, low = divmod(int(scaled[0]), 1 << 32)
     return {"seed": SEED, "words": {place: [low, high] if bits == 64 else [low]}}
-
-
-def _row(logits: Mapping[str, Any], *, exact: bool) -> list[float]:
-    """Return a row in 32 bits; `exact` means that the answer contains no floats."""
-    row = unpack(logits)
-    if not exact and type_of(logits) != "f32":
-        raise NotExpressibleError(f"only has 32-bit rows, not {type_of(logits)}")
-    try:
-        to_digits(row, "f32")
-    except FloatsError:
-        raise NotExpressibleError("only has 32-bit rows, which cannot represent this row") from None
-    return row
 
 
 def _question(
