@@ -10,7 +10,8 @@ vocabularies get cases about vocabularies, those of whole tokenizers cases about
 more than `LONGEST` bytes are left out: they find engines that are slow or run out of stack, and
 every mutant would have to encode them. Texts of more than `SHORT` bytes and rows of more than
 `SHORT_ROW` tokens are asked only of mutants that fewer than `FEW` others kill, the shortest first,
-until so many do. Texts of more than `SHORT_TO_CUT` bytes are cut only by mutants about cutting.
+until `FEW` records kill them. Texts of more than `SHORT_TO_CUT` bytes are cut only by mutants about
+cutting.
 
 The controls come first. The reference must pass every case, otherwise the kills mean nothing, and
 it must fail every canary, which has a wrong answer. Negative controls, which are right in another
