@@ -699,15 +699,15 @@ class Tokenizer(WithoutTables):
         if can_be_kept and special in self._treatments:
             return self._treatments[special]
         found = treatment_of(special, self.added.special)
-        if not isinstance(special, str | Special):  # one may refuse any text
-            for text in sorted({*special} - self.added.ids.keys()):
-                rule = "must name special tokens of this tokenizer only"
-                raise ParameterError("special", text, rule)
         named = {text for one in chosen if not isinstance(one, str) for text in one}
         unspellable = set(getattr(self.model, "unspellable", ())) - self.added.ids.keys()
         for text in sorted(named & unspellable):
             rule = "must not name control tokens, which no text can spell"
             raise ParameterError("special", text, rule)
+        if not isinstance(special, str | Special):  # one may refuse any text
+            for text in sorted({*special} - self.added.ids.keys()):
+                rule = "must name special tokens of this tokenizer only"
+                raise ParameterError("special", text, rule)
         if can_be_kept:
             _keep(self._treatments, special, found)
         return found

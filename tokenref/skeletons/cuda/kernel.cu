@@ -74,12 +74,13 @@ struct Scratch {
 };
 
 // One call: the rows of a question in one buffer, and a place for each answer. The host and kernels can use all
-// pointers. `numbers`, `out`, `kept` and `scratch` have `stride` entries for each row, at the same places.
+// pointers. `numbers`, `out` and `kept` have `stride` entries for each row, at the same places.
 struct Batch {
     Op op;
     Type type;           // of `numbers` and `out`: double, float, half or bfloat16, with the bits of the question
     bool probabilities;  // the rows are probabilities or weights, not logits
     std::size_t rows, stride, mask_words;
+    std::size_t longest;  // the number of tokens of the longest row
     const Row *row;
     const std::uint32_t *masks;  // mask_words for each row; token t has bit t % 32 of word t / 32, 1 if it is allowed
     const std::int32_t *history;  // those of row r begin at row[r].first_token, and so on
@@ -90,7 +91,7 @@ struct Batch {
     unsigned char *kept;         // top_k, top_p, min_p, steps: 1 for the tokens that are kept, else 0
     std::int32_t *token;         // greedy, draw, steps with a draw: the token, one for each row
     Status *status;              // one for each row
-    Scratch *scratch;
+    Scratch *scratch;            // `longest` entries for each row, in the order of `row`
 };
 
 // ---- Numbers as bits. The protocol below needs these functions, too. ----
@@ -274,7 +275,7 @@ ON_BOTH inline void apply_step(const Batch &batch, std::size_t r, const Step &st
 ON_BOTH inline void answer_steps(const Batch &batch, std::size_t r) {
     const Row &row = batch.row[r];
     const std::size_t start = row.place * batch.stride, n = row.vocab_size;
-    Scratch *scratch = batch.scratch + start;
+    Scratch *scratch = batch.scratch + r * batch.longest;
     batch.status[r] = Status::invalid_row;
     if (n == 0) return;
     for (std::size_t t = 0; t < n; t++) {
@@ -316,7 +317,7 @@ ON_BOTH void answer_row(const Batch &batch, std::size_t r) {
     }
     if (n == 0 || (best == lowest && batch.op != Op::temperature)) return;
 
-    Scratch *scratch = batch.scratch + start;
+    Scratch *scratch = batch.scratch + r * batch.longest;
     double total = 0;
     for (std::size_t t = 0; t < n; t++) {
         const double number = number_at(batch, start + t);
@@ -701,7 +702,8 @@ static Call read_rows(Op op, const std::vector<const Json *> &questions, const J
     call.batch.op = op;
     call.batch.type = given[0].type;
     call.batch.rows = given.size();
-    for (const Row &row : call.rows) call.batch.stride = std::max(call.batch.stride, row.length);
+    for (const Row &row : call.rows) call.batch.longest = std::max(call.batch.longest, row.length);
+    call.batch.stride = call.batch.longest;
     for (const auto &mask : masks) call.batch.mask_words = std::max(call.batch.mask_words, mask.size());
     if (batch.has("layout")) {
         const Json &layout = batch.get("layout", Json::object);
@@ -714,7 +716,7 @@ static Call read_rows(Op op, const std::vector<const Json *> &questions, const J
     call.numbers.assign(bytes, 0xff);
     call.out.assign(bytes, 0xff);
     call.kept.assign(numbers, 0xff);
-    call.scratch.resize(numbers);
+    call.scratch.resize(given.size() * call.batch.longest);
     call.tokens.assign(given.size(), -1);
     call.statuses.assign(given.size(), Status::not_answered);
     call.masks.assign(given.size() * call.batch.mask_words, 0x5a5a5a5a);
