@@ -1,7 +1,7 @@
 """What an engine draws with random numbers of its own: records, judgements, and wrong engines."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -11,8 +11,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from authoring.cases.sampling import statistics
+from authoring.cases.sampling import kernels, statistics
 from authoring.cases.sampling.canaries import own_draw_canaries
+from authoring.cases.sampling.draft import SamplerDraft
 from authoring.cases.sampling.statistics_bins import EXPECTED, MOST, SURE, judged, judged_pairs
 from authoring.mutants import sampling_own_numbers
 from authoring.mutants.mutant import Mutant, declared
@@ -57,19 +58,28 @@ KILLED_BY: Mapping[str, set[str]] = {
     "own-seed-twice-is-one-stream": {"one-seed-twice"},
     "own-seed-begins-anew-for-every-token": {"beside-a-row-without-a-seed"},
     "own-seed-is-there-by-default": {"without-seeds", "eight-rows-mixed"},
+    "own-seed-has-32-bits": {"beyond-32-bits", "largest-seed"},
+    "own-seed-0-is-none": {"seed-0"},
+    "own-noise-for-64-rows": {"65-rows", "129-rows"},
+    "own-draws-have-ids-of-10-bits": {"far-4097"},
 }
 """Records that say in their sentence that they find this."""
+
+
+def own_draws() -> Iterator[SamplerDraft]:
+    drafts = (*statistics.drafts(), *kernels.drafts())
+    return (draft for draft in drafts if draft.op in OWN_DRAW_OPS)
 
 
 @cache
 def cases() -> tuple[Case, ...]:
     """Return the cases of batches and of several draws in one step."""
-    return cases_of(draft for draft in statistics.drafts() if draft.op != "stat")
+    return cases_of(draft for draft in own_draws() if draft.op != "stat")
 
 
 @cache
 def single_draws() -> tuple[Case, ...]:
-    return cases_of(draft for draft in statistics.drafts() if draft.op == "stat")
+    return cases_of(draft for draft in own_draws() if draft.op == "stat")
 
 
 def slug(case: Case) -> str:

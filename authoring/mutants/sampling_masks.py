@@ -12,9 +12,11 @@ from authoring.mutants.samplers import (
     answering,
     other_answer,
     other_parameters,
+    other_question,
     other_row,
     row_request,
 )
+from sampling_ref.steps.token_mask import token_mask
 from tokenref.answers import Answer, Ok, Refused
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import pack, type_of, unpack
@@ -78,6 +80,58 @@ def _each_row(row: SamplerHandler) -> SamplerHandler:
 def mask_bits_in_the_other_order(given: Params) -> Mapping[str, Any]:
     """The lowest bit is taken for the highest, and the highest for the lowest."""
     return {"bits": "low first" if given.get("bits") == "high first" else "high first"}
+
+
+def _masks(request: Request, change: Callable[[int, set[int]], set[int]]) -> dict[str, Any]:
+    """Return what differs in a question if its masks, in whatever form, allow other tokens.
+
+    `change` gets the size of the vocabulary and the tokens that a mask allows.
+    """
+    if "rows" in request:
+        if request["op"] not in {"token_mask", "steps"}:
+            return {}
+        return {"rows": [{**row, **_masks(row, change)} for row in request["rows"]]}
+    length = len(unpack(request["logits"]))
+
+    def changed(params: dict[str, Any]) -> dict[str, Any]:
+        given = unpack_parameters(params)
+        if not {"words", "booleans", "tokens"} & given.keys():
+            return params
+        size = given.get("vocab_size") or length
+        masked = token_mask([0.0] * length, [], **given)
+        allowed = change(size, {token for token, number in enumerate(masked) if number == 0})
+        return pack_parameters({"tokens": sorted(allowed & {*range(size)}), "vocab_size": size})
+
+    if "params" in request:
+        return {"params": changed(request["params"])}
+    steps = [
+        {**step, "params": changed(step["params"])} if step["step"] == "token_mask" else step
+        for step in request["steps"]
+    ]
+    return {"steps": steps}
+
+
+def every_mask(change: Callable[[int, set[int]], set[int]]) -> Mutant:
+    """Return the mutant whose masks allow other tokens, in whatever form they are given."""
+
+    @wraps(change)
+    def other(request: dict[str, Any]) -> Mapping[str, Any]:
+        return _masks(request, change)
+
+    witness = _asked(booleans=[False, True, True, False])
+    return answering(("token_mask", "steps", "batch"), witness)(other_question(other))
+
+
+@every_mask
+def masks_are_packed_in_the_other_order(_size: int, allowed: set[int]) -> set[int]:
+    """Every mask becomes words with the first token lowest; the kernel expects it highest."""
+    return {token ^ 31 for token in allowed}
+
+
+@every_mask
+def masks_are_inverted(size: int, allowed: set[int]) -> set[int]:
+    """All masks are turned into one form, whose ones say that a token is forbidden."""
+    return {*range(size)} - allowed
 
 
 @mask(row_request(_FORTY, words=[1, 0]))

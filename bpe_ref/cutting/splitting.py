@@ -42,7 +42,7 @@ from typing import Final, NamedTuple
 from bpe_ref.cutting.counting import checked_counter, safe_cuts
 from bpe_ref.cutting.fewest import Fewest
 from bpe_ref.cutting.safe_cuts import TextCounter
-from bpe_ref.errors import ParameterError
+from bpe_ref.errors import ParameterError, shown
 from bpe_ref.given_text import any_surrogate
 from bpe_ref.parameters import as_count, check_text
 
@@ -110,7 +110,8 @@ def each_chunk(
     cutter = _Cutter(counter, text, most, added)
     overlap = as_count("overlap", overlap)
     if overlap >= cutter.most:
-        rule = f"must be less than {cutter.most}, the number of tokens of the text in a chunk"
+        less = shown(cutter.most)
+        rule = f"must be less than {less}, the number of tokens of the text in a chunk"
         raise ParameterError("overlap", overlap, rule)
     chunk = cutter.farthest(0)
     while chunk.stop > chunk.start:

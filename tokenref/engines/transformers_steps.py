@@ -108,7 +108,9 @@ def _own(name: str, value: Any) -> Any:
         return [[tokens, _real(bias)] for tokens, bias in value]
     if name == "exponential_decay_length_penalty" and isinstance(value, list):
         return tuple(value)
-    if name == "prefix_allowed_tokens_fn" and isinstance(value, Mapping):
+    if name == "prefix_allowed_tokens_fn" and value is not None:
+        if not isinstance(value, Mapping):
+            raise NotExpressibleError("gets the tokens allowed after a history as a map")
         return lambda _, tokens: list(value[tuple(tokens.tolist())])
     return value
 

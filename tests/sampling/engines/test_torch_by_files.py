@@ -33,6 +33,9 @@ def test_a_device_that_is_not_there_is_said_before_any_question(
     assert "\n" not in found.reason
 
 
+SLOW = "takes minutes, because each draw needs a random number for every token"
+
+
 @pytest.mark.parametrize(("dtype", "least"), [("f32", 40), ("f64", 3), ("f16", 8), ("bf16", 6)])
 def test_torch_is_right_by_files_in_every_type(dtype: str, least: int, tmp_path: Path) -> None:
     catalogue = open_catalogue()
@@ -53,5 +56,11 @@ def test_torch_is_right_by_files_in_every_type(dtype: str, least: int, tmp_path:
     ended = Counter(result.judgement.status for result in results)
     assert ended["pass"] >= least
     assert set(ended) <= {"pass", "xfail", "unsupported", "skip"}
-    skipped = {result.case.id for result in results if result.judgement.status == "skip"}
-    assert all(name.endswith("/filtered") for name in skipped), "torch has no filters"
+    skipped = {
+        (each.case.id, each.judgement.detail) for each in results if each.judgement.status == "skip"
+    }
+    few = {
+        ("sampling/stat/laws/filtered", "only draws from an unchanged row"),
+        ("sampling/stat/laws/far-128256", SLOW),
+    }
+    assert skipped == (few if dtype == "f32" else set())

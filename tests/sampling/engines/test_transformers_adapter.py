@@ -74,7 +74,12 @@ def test_a_filter_of_transformers_keeps_the_tokens_of_the_reference(
     (value,) = params.values()
     least = 1 if op == "top_h" else data.draw(st.sampled_from([1, 1, 2, 50]))
     more: dict[str, Any] = {} if least == 1 else {"min_tokens_to_keep": least}
-    keep = set(out(hugging.answer(op, question(row, **params, **more)))["keep"])
+    answer = hugging.answer(op, question(row, **params, **more))
+    if op == "top_h" and isinstance(answer, Unsupported):
+        assert answer.reason == "does not define which of equal tokens it keeps"
+        assert len({*row}) < len(row)
+        return
+    keep = set(out(answer)["keep"])
     ours = step("transformers", op, row, precision="f32", **params, **more)
     kept = {token for token, logit in enumerate(ours) if logit > -inf}
     assert_explained(op, row, keep, kept, value, least)
