@@ -474,8 +474,13 @@ def test_junit_is_xml_whatever_an_engine_says(
         ("fail", None, "disappeared"),
         ("fail", "pass", "newly passing"),
         ("unsupported", "pass", "newly passing"),
-        ("fail", "crash", "other"),
-        ("pass", "unsupported", "other"),
+        ("fail", "crash", "lost answer"),
+        ("wrong_error", "timeout", "lost answer"),
+        ("pass", "unsupported", "lost answer"),
+        ("fail", "not_run", "lost answer"),
+        ("xfail", "skip", "lost answer"),
+        ("crash", "timeout", "other"),
+        ("skip", "unsupported", "other"),
         ("fail", "xfail", "other"),
     ],
 )
@@ -486,12 +491,13 @@ def test_a_change_has_one_kind(was: str | None, now: str | None, kind: str) -> N
 def test_only_what_changed_is_told_and_new_failures_count(tmp_path: Path) -> None:
     old = write(tmp_path / "old.jsonl", whole(CASES))
     new_cases = [
-        line("one", "bpe/count/topic/a", "crash", detail="broke\nbadly"),
+        line("one", "bpe/count/topic/a", "crash", detail="broke\nbadly", cause="size"),
         line("one", "bpe/count/topic/b", "pass"),
         line("one", "bpe/count/topic/new", "pass"),
         line("three", "bpe/count/topic/a", "pass"),
     ]
-    new = write(tmp_path / "new.jsonl", whole(new_cases))
+    sums = {"one": {"causes": {"size": "This failure shows: it is long"}}}
+    new = write(tmp_path / "new.jsonl", whole(new_cases, sums=sums))
     found = list(changes(read_results(old), [read_results(new)]))
     assert [(change.engine, change.id.rpartition("/")[2], change.kind) for change in found] == [
         ("one", "a", "new failure"),
@@ -502,11 +508,31 @@ def test_only_what_changed_is_told_and_new_failures_count(tmp_path: Path) -> Non
     ]
     result = tokenref("report", new, "--only-changes", old)
     assert result.exit_code == 1
-    assert "one  bpe/count/topic/a  pass → crash\n      broke\\nbadly\n" in result.output
+    assert (
+        "  one  bpe/count/topic/a  pass → crash\n"
+        "      got      broke\\nbadly\n"
+        "      cause    This failure shows: it is long\n"
+        "      again    tokenref check one --id bpe/count/topic/a\n"
+    ) in result.output
     assert f"two is only in {old}" in result.output
     assert f"three is not in {old}" in result.output
     assert tokenref("report", new, "--only-changes", new).exit_code == 0
     assert "nothing changed" in tokenref("report", new, "--only-changes", new).output
+
+
+def test_an_answer_that_is_lost_fails_the_comparison_and_says_why(tmp_path: Path) -> None:
+    old = write(tmp_path / "old.jsonl", whole(CASES))
+    lost = line("one", "bpe/count/topic/b", "unsupported", detail="does not declare count")
+    new = write(tmp_path / "new.jsonl", whole([CASES[0], lost, *CASES[2:]]))
+    result = tokenref("report", new, "--only-changes", old)
+    assert result.exit_code == 1
+    assert (
+        "lost answer: 1\n"
+        "  one  bpe/count/topic/b  fail → unsupported\n"
+        "      because  does not declare count\n"
+        "      again    tokenref check one --id bpe/count/topic/b\n"
+    ) in result.output
+    assert tokenref("report", old, "--only-changes", new).exit_code == 1  # a new failure
 
 
 def test_a_run_of_a_part_changes_nothing_about_the_other_records(tmp_path: Path) -> None:

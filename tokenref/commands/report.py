@@ -16,6 +16,7 @@ from tokenref.errors import InputError
 from tokenref.record_files import Manifest, manifest_digest
 from tokenref.reports.results import Results, badge, bounded, dump_report, read_results
 from tokenref.reports.terminal import (
+    WORSE,
     Change,
     changes,
     contradictions,
@@ -150,14 +151,14 @@ _NOTHING: Final = Catalogue(
 
 
 def with_changes(code: int, changed: Sequence[Change] | None) -> int:
-    """Return the exit code. If only changes count, it is 1 for new failures, and 3 as before.
+    """Return the exit code. If only changes count, it is 1 for those to the worse, and 3 as before.
 
     >>> with_changes(1, []), with_changes(3, []), with_changes(1, None)
     (0, 3, 1)
     """
     if changed is None:
         return code
-    return code if code > 1 else int(any(change.kind == "new failure" for change in changed))
+    return code if code > 1 else int(any(change.kind in WORSE for change in changed))
 
 
 def _wanted(html: Path | None, junit: Path | None, badge: Path | None, old: Path | None) -> Wanted:
@@ -185,7 +186,8 @@ report_options: Final = options_as(
         "--only-changes",
         "old",
         type=FILE,
-        help="Print only cases whose status differs from these results.",
+        help="Print only cases whose status differs from these results. Only new failures and lost "
+        "answers count.",
     ),
 )
 """Adds the options to a command. It receives them as the argument `reports`."""
@@ -211,7 +213,8 @@ def report(
     """Show results written by `check --json`.
 
     The files may be from different engines, or shards of one run. The exit code is that of the
-    runs: 0 clean, 1 failures, 3 invalid. With --only-changes it is 1 if there are new failures.
+    runs: 0 clean, 1 failures, 3 invalid. With --only-changes it is 1 if there are new failures or
+    lost answers.
     """
     from tokenref.reports.html.page import is_address
 

@@ -6,6 +6,7 @@ whose footer counts other cases than the lines above it, proves nothing.
 """
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -241,6 +242,16 @@ def options_again(header: Header) -> list[str]:
         for value in header.selection.get(name, []):
             options += [f"--{name}", str(value)]
     return options
+
+
+def command_again(entry: EngineEntry, case_id: str, options: Sequence[str]) -> str:
+    """Return the command that asks one case again, with the `options_again` of its file.
+
+    >>> command_again(EngineEntry(name="tiktoken", version="1"), "bpe/count/a", ["--known", "k"])
+    'tokenref check tiktoken --id bpe/count/a --known k'
+    """
+    engine = entry.again or [entry.name]
+    return shlex.join(["tokenref", entry.command, *engine, "--id", case_id, *options])
 
 
 LONGEST_LINE: Final = 1 << 20
