@@ -2,6 +2,7 @@
 
 import json
 import re
+import tomllib
 import tracemalloc
 import xml.etree.ElementTree as ET
 from base64 import b64decode, b64encode
@@ -25,6 +26,7 @@ from tokenref.diagnosis import Result as CaseResult
 from tokenref.errors import InputError, InvalidRunError
 from tokenref.known import read_known, with_known
 from tokenref.readable import readable, readable_answer
+from tokenref.record import RecordError
 from tokenref.record_files import manifest_digest
 from tokenref.reports.html.page import compressed, html_report, pages_beside, table
 from tokenref.reports.junit import junit_report
@@ -37,6 +39,7 @@ from tokenref.reports.results import (
     Header,
     KnownEntry,
     dump_report,
+    known_list,
     read_results,
 )
 from tokenref.reports.terminal import Change, Summary, _print_skipped, changes, notes
@@ -533,6 +536,58 @@ def test_an_answer_that_is_lost_fails_the_comparison_and_says_why(tmp_path: Path
         "      again    tokenref check one --id bpe/count/topic/b\n"
     ) in result.output
     assert tokenref("report", old, "--only-changes", new).exit_code == 1  # a new failure
+
+
+def test_failures_are_written_as_a_list_that_is_refused_until_it_has_reasons(
+    tmp_path: Path,
+) -> None:
+    cases = [
+        line("one", "bpe/count/topic/b", "fail", detail="a\nb", cause="size"),
+        line("one", "bpe/count/topic/c", "crash", cause="size"),
+        line("one", "bpe/count/topic/d", "fail", cause="size"),
+        line("one", "bpe/encode/topic/e", "timeout"),
+        line("one", "bpe/encode/topic/f", "xpass"),
+        line("one", "bpe/encode/topic/g", "xfail", known="breaks"),
+    ]
+    sums = {"one": {"causes": {"size": "These 3 failures show: size"}}}
+    results = write(tmp_path / "results.jsonl", whole(cases, sums=sums))
+    path = tmp_path / "known.toml"
+    said = f"{path} lists the failures in 3 entries; replace each 'TODO: why?' by the reason\n"
+    assert said in tokenref("report", results, "--write-known", path).output
+    comment = "# These 3 failures show: size.\n# For example bpe/count/topic/b: a\\nb\n"
+    assert comment in path.read_text()
+    with pytest.raises(RecordError, match=r"entry 1: reason must be .* got 'TODO: why\?'"):
+        read_known(path)
+    refused = tokenref("report", results, "--write-known", path)
+    assert (refused.exit_code, "must be a new file" in refused.stderr) == (2, True)
+    path.write_text(path.read_text().replace("TODO: why?", "An example of a reason."))
+    assert {(each.title, *each.cases, each.status) for each in read_known(path, ["one"])} == {
+        ("size (crash)", "bpe/count/topic/c", "crash"),
+        ("encode, no known cause (timeout)", "bpe/encode/topic/e", "timeout"),
+        ("size", "bpe/count/topic/b", "bpe/count/topic/d", "fail"),
+    }
+
+
+def test_a_list_of_known_differences_is_empty_without_failures_and_absent_for_an_invalid_run(
+    tmp_path: Path,
+) -> None:
+    passed = write(tmp_path / "passed.jsonl", whole(CASES[:1]))
+    tokenref("report", passed, "--write-known", tmp_path / "known.toml")
+    assert read_known(tmp_path / "known.toml") == []
+    sums = {"one": {"trouble": ["no good"], "exit": 3}}
+    broken = write(tmp_path / "broken.jsonl", whole(CASES[:2], sums=sums))
+    shown = tokenref("report", broken, "--write-known", tmp_path / "new.toml")
+    assert f"{tmp_path / 'new.toml'} is not written: the run is invalid\n" in shown.output
+    assert not (tmp_path / "new.toml").exists()
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_a_list_names_an_engine_of_any_name_as_it_is(
+    tmp_path_factory: pytest.TempPathFactory, name: str
+) -> None:
+    lines = whole([line(name, "bpe/count/topic/b", "fail")])
+    content, _ = known_list([read_results(write(tmp_path_factory.mktemp("r") / "r", lines))])
+    assert tomllib.loads(content.decode())["known"][0]["engine"] == name
 
 
 def test_a_run_of_a_part_changes_nothing_about_the_other_records(tmp_path: Path) -> None:

@@ -14,7 +14,15 @@ from tokenref.commands.options import FIXTURES
 from tokenref.commands.paths import FILE, must_be_writable, options_as, output_console, write
 from tokenref.errors import InputError
 from tokenref.record_files import Manifest, manifest_digest
-from tokenref.reports.results import Results, badge, bounded, dump_report, read_results
+from tokenref.reports.results import (
+    UNEXPLAINED,
+    Results,
+    badge,
+    bounded,
+    dump_report,
+    known_list,
+    read_results,
+)
 from tokenref.reports.terminal import (
     WORSE,
     Change,
@@ -35,6 +43,9 @@ class Wanted:
     html: Path | None = None
     junit: Path | None = None
     badge: Path | None = None
+    known: Path | None = None
+    """A new list of known differences."""
+
     old: Results | None = None
     """The run to compare with."""
 
@@ -102,11 +113,24 @@ class Wanted:
         for path, content in self._contents(files, catalogue, said, pages, changed):
             self.write(content, path)
         console = output_console()
-        for sentence in said:
+        for sentence in [*said, *self._write_known(files)]:
             print_line(console, sentence, "yellow")
         if changed is not None:
             print_changes(console, changed)
         return changed
+
+    def _write_known(self, files: Sequence[Results]) -> Iterator[str]:
+        """Write the list of known differences, and yield a sentence about it."""
+        if self.known is None:
+            return
+        if not all(results.footer.complete for results in files):
+            yield f"{self.known} is not written: the run is invalid"
+            return
+        content, count = known_list(files)
+        write(content, self.known)
+        entries = "1 entry" if count == 1 else f"{count:,} entries"
+        todo = f"; replace each {UNEXPLAINED!r} by the reason" if count else ""
+        yield f"{self.known} lists the failures in {entries}{todo}"
 
     def _contents(
         self,
@@ -161,15 +185,19 @@ def with_changes(code: int, changed: Sequence[Change] | None) -> int:
     return code if code > 1 else int(any(change.kind in WORSE for change in changed))
 
 
-def _wanted(html: Path | None, junit: Path | None, badge: Path | None, old: Path | None) -> Wanted:
+def _wanted(
+    html: Path | None, junit: Path | None, badge: Path | None, known: Path | None, old: Path | None
+) -> Wanted:
     """Return the requested reports, after a check that they can be written."""
-    for path in (html, junit, badge):
+    for path in (html, junit, badge, known):
         if path is not None:
             must_be_writable(path)
+    if known is not None and known.is_file():
+        raise InputError(f"--write-known must be a new file, so that no reasons are lost: {known}")
     if old is None:
-        return Wanted(html, junit, badge, None)
+        return Wanted(html, junit, badge, known)
     # Kept in memory, because the run may write its own results to the same path.
-    return Wanted(html, junit, badge, replace(read_results(old), data=old.read_bytes()))
+    return Wanted(html, junit, badge, known, replace(read_results(old), data=old.read_bytes()))
 
 
 report_options: Final = options_as(
@@ -181,6 +209,12 @@ report_options: Final = options_as(
     junit=click.option("--junit", type=FILE, help="Write JUnit XML."),
     badge=click.option(
         "--badge", type=FILE, help="Write a badge as JSON, for an endpoint badge of shields.io."
+    ),
+    known=click.option(
+        "--write-known",
+        "known",
+        type=FILE,
+        help="Write the failures to a new list of known differences, whose reasons you fill in.",
     ),
     old=click.option(
         "--only-changes",

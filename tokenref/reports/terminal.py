@@ -128,8 +128,8 @@ _WIDEST_REASON: Final = 70
 
 _KNOWN: Final = (
     "known: known differences, that is, wrong answers on the list of known differences, with the "
-    "reason of each (docs/differences.md shows the list that is used without --known); they are "
-    "not failures"
+    "reason of each (`tokenref show docs/differences.md` prints the list that is used without "
+    "--known); they are not failures"
 )
 
 
@@ -287,7 +287,8 @@ def _print_failure(
     if case is not None:
         question = readable_json(msgspec.to_builtins(case.input), _WIDEST_QUESTION)
         about = [("why", case.why), ("of", names.get(case.vocab or "", case.profile))]
-        rule = [("see", case.spec), ("learn", ABOUT[_asked_for(case)].lesson)]
+        pages = {"see": case.spec, "learn": ABOUT[_asked_for(case)].lesson}
+        rule = [(label, f"tokenref show {page}") for label, page in pages.items()]
         asked = [("in", question), *_failing_row(case, line.detail)]
         lines = [*about, *asked, *lines[:-1], *rule, lines[-1]]
     print_labelled(console, lines)
