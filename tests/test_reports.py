@@ -435,6 +435,17 @@ def test_junit_has_a_test_per_case_and_counts_that_are_right(tmp_path: Path) -> 
     assert kinds == {"failure": 7, "error": 1, "skipped": 4}
 
 
+def test_tests_of_a_whole_run_have_the_same_names_whatever_they_say(tmp_path: Path) -> None:
+    for said in (["one"], ["two\n", "<three>"]):
+        sums = {"one": {"trouble": said, "stale": said, "incidents": said, "exit": 3}}
+        ((_, *tests),) = suites(write(tmp_path / "r.jsonl", whole(CASES[:1], sums=sums)))
+        names = [(test.attrib["classname"], test.attrib["name"]) for test in tests]
+        kinds = ["valid", "known differences", "incidents"]
+        assert names == [("run", kind) for kind in kinds]
+        text = "\n".join(each.replace("\n", "\\n") for each in said)
+        assert [test[0].text for test in tests] == [text] * 3
+
+
 def test_junit_says_what_differs_and_why_a_case_was_skipped(whole_file: Path) -> None:
     one, two = suites(whole_file)
     said = {test.attrib["name"]: child for test in [*one, *two] for child in test}
