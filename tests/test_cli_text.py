@@ -80,7 +80,13 @@ def test_special_tokens_are_text_unless_they_are_asked_for(pipeline_file: Path) 
     tiny = as_json("encode", TEXT)["ids"]
     assert special not in tiny
     assert special in as_json("encode", TEXT, "--special")["ids"]
+    for command in (["encode"], ["count"], ["chunks", "--most", "9"]):
+        said = tokenref(*command, TEXT).stderr
+        assert "such as <|endoftext|>, were treated as text; --special recognizes them" in said
+        for option in ("--special", "--as-text"):
+            assert "treated as text" not in tokenref(*command, TEXT, option).stderr
     ours = ("--vocabulary", pipeline_file)
+    assert "treated as text" not in tokenref("encode", TEXT, *ours).stderr
     assert special in as_json("encode", TEXT, *ours)["ids"]
     assert as_json("encode", TEXT, "--as-text", *ours)["ids"] == tiny
 

@@ -18,6 +18,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from bpe_ref import BpeError, ParameterError, Tokenizer, UnknownVocabularyError, load
+from bpe_ref.added_tokens import any_of
 from bpe_ref.loading import LIKE_TRANSFORMERS
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.models.sentencepiece import SentencePieceModel
@@ -191,6 +192,9 @@ class Asked:
     errors: dict[Source, str] = field(default_factory=dict)
     """What is wrong with some of several files."""
 
+    spelled: list[str] = field(default_factory=list)
+    """Special tokens in the texts that were treated as text without being asked."""
+
     @cached_property
     def tokenizer(self) -> Tokenizer:
         """The tokenizer."""
@@ -211,6 +215,14 @@ class Asked:
             "special": "recognise" if special else "ordinary",
         }
 
+    def text(self, source: Source) -> str:
+        """Read a text, and note a special token in it that is treated as text by default."""
+        text = source.text()
+        if self.special is None and isinstance(self.tokenizer.model, ByteBPE):
+            if found := any_of(frozenset(self.tokenizer.added.special)).search(text):
+                self.spelled.append(found.group())
+        return text
+
     def end(self, rows: Sequence[dict[str, Any]], totals: dict[str, Any]) -> None:
         """Print the totals of several files; as JSON everything, which is in `rows`.
 
@@ -230,6 +242,12 @@ class Asked:
         elif len(self.sources) > 1:
             write_lines("\t".join(["total", *map(str, totals.values())]))
         say_usual(self.vocabulary)
+        if self.spelled:
+            click.echo(
+                f"tokenref: special tokens in the text, such as {visible(self.spelled[0])}, were "
+                "treated as text; --special recognizes them, as Python's encode does by default",
+                err=True,
+            )
         end_with(self.errors)
 
 
@@ -254,8 +272,9 @@ asked_options: Final = options_as(
         "--special/--as-text",
         "special",
         default=None,
-        help="Whether to recognize special tokens in the text. "
-        "By default they are recognized for a tokenizer.json and treated as text otherwise.",
+        help="Whether to recognize special tokens in the text. By default they are treated as text "
+        "if the file is a list of tokens of bytes, such as tiktoken's, and recognized otherwise. "
+        "Python's encode always recognizes them by default.",
     ),
     template=click.option(
         "--template/--no-template", default=True, help="Add the special tokens of the template."
@@ -292,7 +311,7 @@ def encode(asked: Asked) -> None:
     total = 0
 
     def ids_of(source: Source) -> list[int]:
-        return tokenizer.encode(source.text(), **how)
+        return tokenizer.encode(asked.text(source), **how)
 
     for source, ids in each_answer(asked.sources, ids_of, asked.errors):
         total += len(ids)
@@ -396,7 +415,7 @@ def count(asked: Asked, limit: int | None) -> None:
     counts: list[int | None] = []
 
     def count_of(source: Source) -> int | None:
-        text = source.text()
+        text = asked.text(source)
         if limit is None:
             return _counted(tokenizer, source, text, **how)
         return tokenizer.count_till_limit(text, limit, **how)
@@ -446,7 +465,7 @@ def chunks(asked: Asked, most: int, overlap: int) -> None:
     total_chunks = total_tokens = 0
 
     def chunks_of(source: Source) -> tuple[str, list[Chunk]]:
-        text, found = source.text(), []
+        text, found = asked.text(source), []
         try:
             with _progress(source, text) as show:
                 for chunk in each_chunk(counter, text, most, overlap, added=added):
