@@ -388,6 +388,28 @@ def test_several_files_have_a_line_each_and_a_total(files: list[Path]) -> None:
     ]
 
 
+def test_a_folder_or_a_pattern_is_all_files_in_it(tmp_path: Path) -> None:
+    for name in ("b.md", "a.txt", "in/c.md", ".hidden", "in[1]/d.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("to be")
+    names = ["a.txt", "b.md", "in/c.md", "in[1]/d.md"]
+    for given, expected in (
+        (tmp_path, names),
+        (tmp_path / "**" / "*.md", names[1:]),
+        (tmp_path / "in[1]", ["in[1]/d.md"]),
+        (tmp_path / "in[1]" / "d.md", ["in[1]/d.md"]),
+    ):
+        shown = tokenref("count", "--file", given, "--file", tmp_path / "a.txt").stdout
+        *lines, last, total = shown.splitlines()
+        assert lines == [f"{tmp_path / name}\t2" for name in expected]
+        assert [last, total] == [f"{tmp_path / 'a.txt'}\t2", f"total\t{2 * len(expected) + 2}"]
+    for empty in (tmp_path / "*.rs", tmp_path / "empty"):
+        (tmp_path / "empty").mkdir(exist_ok=True)
+        refused = tokenref("count", "--file", empty)
+        assert refused.exit_code == 2
+        assert f"--file must name files, but '{empty}' has none" in refused.stderr
+
+
 def test_programs_get_every_file_and_the_total_as_json(files: list[Path]) -> None:
     counted = as_json("count", *options(files))
     alone = [as_json("count", "--file", path) for path in files]
