@@ -272,6 +272,17 @@ def test_every_status_has_its_word_sign_and_choice(browser: Browser, tmp_path: P
     assert sorted(choices[4:]) == sorted(f"{word[2:]} (1)" for word in words.values())
 
 
+def test_without_the_pages_a_case_names_the_command_that_prints_the_rule(
+    browser: Browser, tmp_path: Path
+) -> None:
+    results = read_results(write(tmp_path / "results.jsonl", whole(RESULTS, ENGINES)))
+    html = tmp_path / "report.html"
+    html.write_bytes(html_report([results], catalogue(RECORDS)))
+    browser.open(html.as_uri())
+    browser.click(".case")
+    assert details(browser)["rule"] == "tokenref show docs/bpe.md#definition"
+
+
 def test_the_page_begins_with_what_it_shows(opened: Browser) -> None:
     (intro,) = texts(opened, ".intro")
     assert "A failure is a wrong answer" in intro

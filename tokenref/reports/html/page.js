@@ -131,7 +131,8 @@ const showCases = () => {
       const near = report.pages && !/^https?:/.test(report.pages);
       for (const [term, page] of [["rule", spec], ["in the book", lesson]]) {
         const address = report.pages + page;
-        item(term, near ? make("a", { href: address }, page) : link(address, page));
+        const there = near ? make("a", { href: address }, page) : link(address, page);
+        item(term, report.pages ? there : code(`tokenref show ${page}`));
       }
       item("of", [subject, `by the rules of ${profile}`].filter(Boolean).join(", "));
       item("question", code(question));
