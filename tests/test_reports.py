@@ -324,8 +324,8 @@ def test_cases_that_were_not_run_are_told_once_or_by_engine(tmp_path: Path) -> N
         for slug, why in (("a", "no such vocabulary"), ("b", f"{engine} was given up"))
     ]
     output = tokenref("report", write(tmp_path / "results.jsonl", whole(cases))).output
-    assert output.count("1 cases were not run: no such vocabulary") == 1
-    assert "\none: 1 cases were not run: one was given up" in output
+    assert output.count("1 case was not run: no such vocabulary") == 1
+    assert "\none: 1 case was not run: one was given up" in output
 
 
 @given(st.text("0123456789abcdefg", max_size=40), st.sampled_from(["f64", "f32", "f16", "bf16"]))
@@ -620,7 +620,7 @@ def test_two_results_of_one_engine_that_contradict_each_other_are_pointed_out(
     first = write(tmp_path / "a.jsonl", whole(CASES[:2]))
     other = write(tmp_path / "b.jsonl", whole([line("one", "bpe/count/topic/b", "pass")]))
     said = (
-        f"{first} and {other} contradict each other about one 1: 1 cases have another status, "
+        f"{first} and {other} contradict each other about one 1: 1 case has another status, "
         "for example bpe/count/topic/b: fail and pass\n"
     )
     assert said in tokenref("report", first, other).output

@@ -200,7 +200,8 @@ def _print_not_run(console: Console, summaries: Sequence[Summary]) -> None:
             engines.setdefault((reason, count), []).append(summary.entry.name)
     for (reason, count), names in engines.items():
         whose = "" if len(names) == len(summaries) else f"{', '.join(names)}: "
-        print_line(console, f"{whose}{count:,} cases were not run: {reason}", "yellow", above="\n")
+        cases = "1 case was" if count == 1 else f"{count:,} cases were"
+        print_line(console, f"{whose}{cases} not run: {reason}", "yellow", above="\n")
 
 
 _MOST_REASONS: Final = 5
@@ -487,9 +488,13 @@ def contradictions(files: Sequence[Results]) -> list[str]:
                 found.setdefault((*key[:2], *pair), []).append(example)
     return [
         f"{one} and {other} contradict each other about {name} {version}: "
-        f"{len(examples):,} cases have another status, for example {examples[0]}"
+        f"{_counted(len(examples))} another status, for example {examples[0]}"
         for (name, version, one, other), examples in found.items()
     ]
+
+
+def _counted(cases: int) -> str:
+    return "1 case has" if cases == 1 else f"{cases:,} cases have"
 
 
 def notes(old: Results, new: Sequence[Results]) -> list[str]:
