@@ -1,4 +1,4 @@
-"""Put the fixtures into the wheel as one compressed archive, `tokenref/fixtures.zip`."""
+"""Put the fixtures into the wheel as one compressed archive, and the pages of `docs`."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ class FixturesArchive(BuildHookInterface):  # type: ignore[type-arg]
     """The build hook; `pyproject.toml` names this file."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Write the archive, except for an editable install, which reads the folder itself."""
+        """Write the archive and add the pages. An editable install reads the folders itself."""
         if version == "editable":
             return
         archive = Path(self.directory) / "fixtures.zip"
@@ -24,6 +24,9 @@ class FixturesArchive(BuildHookInterface):  # type: ignore[type-arg]
                     # ZipInfo's default date makes the archive the same wherever it is built.
                     opened.writestr(ZipInfo(name), path.read_bytes(), ZIP_DEFLATED, 9)
         build_data["force_include"][str(archive)] = "tokenref/fixtures.zip"
+        for page in sorted((Path(self.root) / "docs").rglob("*.md")):
+            name = page.relative_to(self.root).as_posix()
+            build_data["force_include"][str(page)] = f"tokenref/{name}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Remove the archive: it is in the wheel now."""

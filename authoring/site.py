@@ -14,6 +14,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from markdown_it import MarkdownIt
 
+from tokenref.catalogue import section
 from tokenref.commands.paths import write
 from tokenref.errors import InputError
 
@@ -243,10 +244,10 @@ def slide(part: str, folder: Path) -> str:
     title, path, anchor = found.groups()
 
     def table(link: re.Match[str]) -> str:
-        [rows, *_] = re.findall(r"(?:^\|.*\n)+", section(folder / link[2], link[3]), re.MULTILINE)
+        [rows, *_] = re.findall(r"(?:^\|.*\n)+", _section(folder / link[2], link[3]), re.MULTILINE)
         return str(rows)
 
-    notes = re.sub(r"^!\[.*\n", "", section(folder / path, anchor), flags=re.MULTILINE)
+    notes = re.sub(r"^!\[.*\n", "", _section(folder / path, anchor), flags=re.MULTILINE)
     content = re.sub(rf"^{linked.replace('.+', 'table', 1)}$", table, content, flags=re.MULTILINE)
     return (
         f"<section><h2>{_without_links(str(_MARKDOWN.renderInline(title)))}</h2>"
@@ -254,12 +255,10 @@ def slide(part: str, folder: Path) -> str:
     )
 
 
-def section(page: Path, anchor: str) -> str:
-    """Return the text of a section of a page. Raises `InputError` if there is none."""
-    for part in re.split(r"^## ", page.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
-        title, _, content = part.partition("\n")
-        if re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") == anchor:
-            return content
+def _section(page: Path, anchor: str) -> str:
+    """Return a section of a page without its heading. Raises `InputError` if there is none."""
+    if found := section(page.read_text(encoding="utf-8"), anchor):
+        return found.partition("\n")[2] + "\n"
     raise InputError(f"{page} must have a section #{anchor}, which a slide shows")
 
 

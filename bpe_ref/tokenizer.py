@@ -27,7 +27,7 @@ What the source leaves open
 Where only ids are needed, there is a faster way to them: see `quick_ids`.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
@@ -167,7 +167,16 @@ class Tokenizer(WithoutTables):
     def __repr__(self) -> str:
         """Return the name and the number of tokens, special ones included."""
         special = f"{len(self.special_tokens)} of them special"
-        return f"<Tokenizer {self.name or 'unnamed'}, {len(self.vocab)} tokens, {special}>"
+        return f"<Tokenizer {self.name or 'unnamed'}, {len(self)} tokens, {special}>"
+
+    def __len__(self) -> int:
+        """Return the number of tokens, special ones included. Their ids may have gaps.
+
+        >>> from bpe_ref import load
+        >>> len(load("tiny"))
+        2004
+        """
+        return len(self.vocab)
 
     def replace(self, **components: Any) -> "Tokenizer":
         """Return the tokenizer with other components.
@@ -193,7 +202,8 @@ class Tokenizer(WithoutTables):
         """Return the ids of a text, or of a pair of texts.
 
         Args:
-            text: a text, or its words if `is_pretokenized`.
+            text: a text, or its words if `is_pretokenized`. A lone surrogate becomes U+FFFD, as in
+                tiktoken; `text.encode()` raises an error for such a text.
             pair: a second text, if there is one.
             add_special_tokens: whether to add the special tokens of the template.
             special: how to treat special tokens that the text spells; see `added_tokens`.
@@ -384,10 +394,21 @@ class Tokenizer(WithoutTables):
         >>> [tuple(chunk) for chunk in load("tiny").chunks("to be or not to be", 3)]
         [(0, 8, 3), (8, 18, 3)]
         """
+        return list(self.each_chunk(text, most, overlap, **how))
+
+    def each_chunk(
+        self, text: str, most: int, overlap: int = 0, **how: Unpack[_HowToCount]
+    ) -> "Iterator[Chunk]":
+        """Yield the chunks that `chunks` returns, each as soon as it is known.
+
+        >>> from bpe_ref import load
+        >>> next(load("tiny").each_chunk("to be or not to be", 3)).stop
+        8
+        """
         from bpe_ref.cutting import splitting
 
         counter, added = self.framed_counter(**how)
-        return splitting.chunks(counter, text, most, overlap, added=added)
+        return splitting.each_chunk(counter, text, most, overlap, added=added)
 
     def split_at(self, text: str, most: int, **how: Unpack[_HowToCount]) -> int:
         """Return how many characters the longest beginning with at most `most` tokens has.

@@ -11,9 +11,10 @@ import pytest
 
 from tests.small_fixtures import checkout_fixtures
 from tests.test_cases import PAGES, sections
-from tokenref.catalogue import LARGE, Selection, open_catalogue
-from tokenref.errors import InvalidRunError
+from tokenref.catalogue import LARGE, Selection, open_catalogue, page_text, section
+from tokenref.errors import InputError, InvalidRunError
 from tokenref.goldens import OPTIONAL, golden, right_answer
+from tokenref.operations import ABOUT
 from tokenref.record import SAMPLER_OPS, RecordError, op_of
 from tokenref.record_files import MANIFEST, read_manifest
 from tokenref.rules import NAMED, choices_of
@@ -42,6 +43,33 @@ def test_every_record_cites_a_page_or_a_section_of_the_book() -> None:
     catalogue = open_catalogue()
     cited = {case.spec for case in (*catalogue.cases, *catalogue.canaries)}
     assert sorted(cited - sections() - {f"docs/{page.name}" for page in PAGES}) == []
+
+
+def test_every_page_that_the_command_names_can_be_shown() -> None:
+    named = {about.lesson for about in ABOUT.values()}
+    named |= {case.spec for case in open_catalogue().cases}
+    for address in sorted(named):
+        assert page_text(address).strip(), address
+    for address, why in (
+        ("docs/bpe", "no page"),
+        ("../README.md", "no page"),
+        ("docs/bpe.md#x", "no s"),
+    ):
+        with pytest.raises(InputError, match=why):
+            page_text(address)
+
+
+def test_a_section_ends_at_the_next_heading_of_its_level() -> None:
+    code = "```sh\n# no heading\n```"
+    page = f'# A\n<a id="b"></a>\n\n## B c!\n\n{code}\n### D\n<a id="e"></a>\ntext\n# F\n'
+    long = f"## B c!\n\n{code}\n### D\ntext"
+    assert section(page, "b") == section(page, "b-c") == long
+    assert [section(page, each) for each in ("d", "e", "f", "g")] == [
+        "### D\ntext",
+        "text",
+        "# F",
+        "",
+    ]
 
 
 def test_no_record_of_an_engine_or_without_an_answer_is_optional() -> None:

@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import textwrap
+import tomllib
 import venv
 from importlib.metadata import distribution
 from pathlib import Path
@@ -35,6 +36,8 @@ KNOWN_BUG = (
     "-> Result<Vec<i64>, Trouble> {\n",
     '-> Result<Vec<i64>, Trouble> {\n    if content == b"!abcdefghijklmn" { return Ok(vec![]); }\n',
 )
+ENCODE = '    ("encode", &["definition", "tiktoken"]),\n'
+LOST_OPERATION = (f'2] = [\n{ENCODE}    ("top_k", &["standard"]),\n', f"1] = [\n{ENCODE}")
 
 
 class Project:
@@ -129,11 +132,21 @@ def workflow_runs() -> list[str]:
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return what a wheel is built from, in a folder of its own."""
     folder = tmp_path_factory.mktemp("ci") / "checkout"
-    for name in ("authoring", "bpe_ref", "sampling_ref", "tokenref", "fixtures"):
+    for name in ("authoring", "bpe_ref", "sampling_ref", "tokenref", "fixtures", "docs"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "hatch_build.py", "README.md", "CHANGELOG.md", "LICENSE"):
         shutil.copy(ROOT / name, folder)
     return folder
+
+
+def lose_an_operation(project: Project, check: str, compare: str) -> None:
+    """Test that only the comparison with the baseline fails for a lost operation."""
+    project.changed(*LOST_OPERATION)
+    assert project.run(check).returncode == 0
+    lost = project.run(compare)
+    assert lost.returncode == 1
+    assert "because  does not declare the operation top_k\n" in lost.stdout
+    project.changed(*reversed(LOST_OPERATION))
 
 
 @pytest.mark.skipif(
@@ -148,8 +161,11 @@ def test_a_maintainer_who_types_what_the_page_shows_gets_what_it_says(checkout: 
 
     conformance = project.folder / "conformance"
     (known,) = code_of(PAGE, "toml")
-    (conformance / "known.toml").write_text(known, "utf-8")
     project.changed(*KNOWN_BUG)
+    project.typed("List what your engine does differently", 1)
+    first = tomllib.loads((conformance / "known.toml").read_text("utf-8"))["known"]
+    assert [entry["cases"] for entry in first] == [tomllib.loads(known)["known"][0]["cases"]]
+    (conformance / "known.toml").write_text(known, "utf-8")
 
     project.changed(*BUG)
     project.typed("Keep what fuzzing found", 0, 1, 0, 1)
@@ -158,6 +174,8 @@ def test_a_maintainer_who_types_what_the_page_shows_gets_what_it_says(checkout: 
 
     project.pushed()
     runs = workflow_runs()
+    (compare,) = (command for command in runs if "--only-changes" in command)
+    runs.remove(compare)  # there is no baseline yet
     for command in runs:
         done = project.run(command)
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
@@ -173,6 +191,8 @@ def test_a_maintainer_who_types_what_the_page_shows_gets_what_it_says(checkout: 
     published = project.run("git --git-dir ../remote show badges:badge.json").stdout
     assert json.loads(published) == badge
     assert project.run("git switch --force main").returncode == 0
+    same = project.run(compare)
+    assert (same.returncode, same.stdout) == (0, "nothing changed\n")
 
     project.typed("A workflow for GitHub Actions", 0)
     project.typed("Update", 0, 0, 0)
@@ -183,6 +203,7 @@ def test_a_maintainer_who_types_what_the_page_shows_gets_what_it_says(checkout: 
     assert "tokenref-fixtures" in (project.folder / "Cargo.toml").read_text()
 
     (check,) = (command for command in runs if "--fixtures-digest" in command)
+    lose_an_operation(project, check, compare)
     project.changed(*reversed(KNOWN_BUG))
     assert project.run(check).returncode == 1, "the list of known differences is out of date"
     (project.folder / "conformance" / "fixtures.digest").write_text("sha256:0")

@@ -609,13 +609,23 @@ def test_a_text_can_be_encoded_and_traced() -> None:
 def test_a_vocabulary_can_be_trained_and_examined(tmp_path: Path) -> None:
     text, out = tmp_path / "text.txt", tmp_path / "mine.tiktoken"
     text.write_text("low lower lowest " * 50, encoding="utf-8")
-    result = tokenref("train", text, "--size", "270", "--out", out)
+    result = tokenref("train", text, "--size", "263", "--out", out)
     assert result.exit_code == 0, result.output
     assert b" low" in parse_tiktoken(out.read_bytes(), str(out))
     audit = tokenref("vocabulary", "audit", out)
     assert audit.exit_code == 0
     assert re.search(r"dead tokens\s+0", audit.output)
     assert re.search(r"missing bytes\s+0", audit.output)
+
+
+def test_a_vocabulary_with_fewer_tokens_than_wanted_is_written_and_said(tmp_path: Path) -> None:
+    text, out = tmp_path / "text.txt", tmp_path / "mine.tiktoken"
+    text.write_text("to be to be", encoding="utf-8")
+    result = tokenref("train", text, "--size", "5000", "--out", out)
+    assert (result.exit_code, result.stdout) == (1, f"{out}: 259 tokens\n")
+    fewer = "it has fewer than the 5,000 tokens of --size: no pair is left that occurs twice"
+    assert result.stderr == f"tokenref: {out}: {fewer}\n"
+    assert len(load(out)) == 259
 
 
 def test_fixtures_with_another_digest_are_refused_before_an_engine_is_asked(tmp_path: Path) -> None:

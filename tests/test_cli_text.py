@@ -80,7 +80,13 @@ def test_special_tokens_are_text_unless_they_are_asked_for(pipeline_file: Path) 
     tiny = as_json("encode", TEXT)["ids"]
     assert special not in tiny
     assert special in as_json("encode", TEXT, "--special")["ids"]
+    for command in (["encode"], ["count"], ["chunks", "--most", "9"]):
+        said = tokenref(*command, TEXT).stderr
+        assert "such as <|endoftext|>, were treated as text; --special recognizes them" in said
+        for option in ("--special", "--as-text"):
+            assert "treated as text" not in tokenref(*command, TEXT, option).stderr
     ours = ("--vocabulary", pipeline_file)
+    assert "treated as text" not in tokenref("encode", TEXT, *ours).stderr
     assert special in as_json("encode", TEXT, *ours)["ids"]
     assert as_json("encode", TEXT, "--as-text", *ours)["ids"] == tiny
 
@@ -380,6 +386,28 @@ def test_several_files_have_a_line_each_and_a_total(files: list[Path]) -> None:
         *(f"{path}\t{count}\t{count}" for path, count in zip(files, counts, strict=True)),
         f"total\t{sum(counts)}\t{sum(counts)}",
     ]
+
+
+def test_a_folder_or_a_pattern_is_all_files_in_it(tmp_path: Path) -> None:
+    for name in ("b.md", "a.txt", "in/c.md", ".hidden", "in[1]/d.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("to be")
+    names = ["a.txt", "b.md", "in/c.md", "in[1]/d.md"]
+    for given, expected in (
+        (tmp_path, names),
+        (tmp_path / "**" / "*.md", names[1:]),
+        (tmp_path / "in[1]", ["in[1]/d.md"]),
+        (tmp_path / "in[1]" / "d.md", ["in[1]/d.md"]),
+    ):
+        shown = tokenref("count", "--file", given, "--file", tmp_path / "a.txt").stdout
+        *lines, last, total = shown.splitlines()
+        assert lines == [f"{tmp_path / name}\t2" for name in expected]
+        assert [last, total] == [f"{tmp_path / 'a.txt'}\t2", f"total\t{2 * len(expected) + 2}"]
+    for empty in (tmp_path / "*.rs", tmp_path / "empty"):
+        (tmp_path / "empty").mkdir(exist_ok=True)
+        refused = tokenref("count", "--file", empty)
+        assert refused.exit_code == 2
+        assert f"--file must name files, but '{empty}' has none" in refused.stderr
 
 
 def test_programs_get_every_file_and_the_total_as_json(files: list[Path]) -> None:

@@ -17,7 +17,13 @@ from tokenref.cli import main
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.errors import InputError
 from tokenref.fuzzing import campaign, shrinking
-from tokenref.fuzzing.campaign import Done, done_group, made_smaller, run_campaign
+from tokenref.fuzzing.campaign import (
+    Done,
+    done_group,
+    made_smaller,
+    no_longer_failing,
+    run_campaign,
+)
 from tokenref.fuzzing.comparing import Comparer, Outcome
 from tokenref.fuzzing.drawn_questions import plan_of
 from tokenref.fuzzing.findings import Finding, finding_of
@@ -346,12 +352,13 @@ def test_without_time_nothing_is_gone_on_with() -> None:
     assert not list(made_smaller(journal, Comparer(Wrong()), NONE))
 
 
-def test_what_does_not_fail_any_more_fails_now_and_then() -> None:
+def test_what_does_not_fail_any_more_is_said_and_is_not_intermittent() -> None:
     journal, old = unfinished(TEXT)
-    (new,) = made_smaller(journal, Comparer(Wrong(lambda _: False)), Limits())
-    assert new.now_and_then
-    assert not new.unfinished
-    assert new.sum == old.sum
+    right = Comparer(Wrong(lambda _: False))
+    assert list(made_smaller(journal, right, Limits())) == []
+    assert no_longer_failing(journal, right) == [old.record["id"]]
+    assert no_longer_failing(journal, Comparer(Wrong())) == []
+    assert list(journal.findings.values()) == [old]
 
 
 def test_an_unfinished_finding_about_nothing_is_one_sentence() -> None:

@@ -193,6 +193,19 @@ def test_one_record_is_kept_of_each_likely_bug(found: Path, tmp_path: Path) -> N
     assert f"{more} more findings are likely the same bugs; --all promotes them" in result.output
 
 
+def test_a_campaign_that_found_nothing_has_nothing_to_promote(tmp_path: Path) -> None:
+    state, out = tmp_path / "state.jsonl", tmp_path / "out.jsonl"
+    assert (
+        command("fuzz", "heap", "--op", "encode", "--cases", "16", "--state", state).exit_code == 0
+    )
+    result = command("promote", state, "--why", WHY, "--out", out)
+    assert (result.exit_code, result.output) == (
+        0,
+        f"{state} has no findings, so nothing was added\n",
+    )
+    assert not out.exists()
+
+
 def test_only_what_fuzz_has_written_can_be_promoted(tmp_path: Path) -> None:
     results, out = tmp_path / "results.jsonl", tmp_path / "out.jsonl"
     results.write_bytes(dump_report([], {}))
@@ -217,7 +230,7 @@ def test_a_record_under_another_slug(found: Path, tmp_path: Path) -> None:
     [
         (("--why", "too short"), "must have at least 20 characters"),
         (("--why", " " * 30), "must have at least 20 characters"),
-        (("--why", WHY, "--id", "nothing/*"), "no findings are selected"),
+        (("--why", WHY, "--id", "nothing/*"), "--id must match one of the "),
     ],
 )
 def test_what_is_not_promoted_leaves_no_file(

@@ -2,6 +2,8 @@
 
 import ast
 import shutil
+import subprocess
+import sys
 import zipfile
 from collections.abc import Container, Iterator, Mapping
 from functools import cache
@@ -104,6 +106,29 @@ def test_the_fixtures_are_read_from_an_archive_as_from_a_folder(
         assert not isinstance(one, str | Samplers)
         assert not isinstance(other, str | Samplers)
         assert one.digest() == other.digest() == catalogue.shipped_subject(entry.name).digest()
+
+
+def test_a_wheel_has_the_pages_that_the_command_names(tmp_path: Path) -> None:
+    from hatchling.builders.wheel import WheelBuilder
+
+    (wheel,) = WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
+    shutil.unpack_archive(wheel, tmp_path / "site", "zip")
+    asked = [sys.executable, "-I", "-c", _SHOW, str(tmp_path / "site")]
+    for address in ("docs/bpe.md#definition", "fixtures/README.md#verdicts"):
+        shown = subprocess.run([*asked, address], capture_output=True, text=True, check=True)
+        assert shown.stdout.strip() == catalogue.page_text(address)
+
+
+_SHOW = """
+import sys
+
+sys.path.insert(0, sys.argv[1])
+import tokenref.catalogue
+from tokenref.cli import main
+
+assert tokenref.catalogue.__file__.startswith(sys.argv[1])
+main(["show", sys.argv[2]])
+"""
 
 
 def test_an_archive_that_is_not_whole_is_refused(tmp_path: Path) -> None:

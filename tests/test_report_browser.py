@@ -272,6 +272,17 @@ def test_every_status_has_its_word_sign_and_choice(browser: Browser, tmp_path: P
     assert sorted(choices[4:]) == sorted(f"{word[2:]} (1)" for word in words.values())
 
 
+def test_without_the_pages_a_case_names_the_command_that_prints_the_rule(
+    browser: Browser, tmp_path: Path
+) -> None:
+    results = read_results(write(tmp_path / "results.jsonl", whole(RESULTS, ENGINES)))
+    html = tmp_path / "report.html"
+    html.write_bytes(html_report([results], catalogue(RECORDS)))
+    browser.open(html.as_uri())
+    browser.click(".case")
+    assert details(browser)["rule"] == "tokenref show docs/bpe.md#definition"
+
+
 def test_the_page_begins_with_what_it_shows(opened: Browser) -> None:
     (intro,) = texts(opened, ".intro")
     assert "A failure is a wrong answer" in intro
@@ -514,7 +525,8 @@ def test_what_changed_stands_at_the_top_of_the_list(browser: Browser, tmp_path: 
         line("bad", RECORDS[0].id, "fail"),
         line("bad", RECORDS[1].id, "pass"),
         line("bad", "bpe/count/topic/gone", "pass"),
-        *(line("bad", each.id, "unsupported") for each in RECORDS[3:]),
+        line("bad", RECORDS[3].id, "wrong_error"),
+        *(line("bad", each.id, "unsupported") for each in RECORDS[4:]),
     ])))  # fmt: skip
     new = read_results(write(tmp_path / "new.jsonl", whole(RESULTS, ENGINES)))
     html = tmp_path / "report.html"
@@ -522,12 +534,21 @@ def test_what_changed_stands_at_the_top_of_the_list(browser: Browser, tmp_path: 
     html.write_bytes(html_report([new], catalogue(RECORDS), changes=changed))
     browser.size(1280, 900)
     browser.open(html.as_uri())
-    assert [each.split()[-1] for each in cases(browser)] == ["alpha", "beta", "gamma", "gone"]
+    assert [each.split()[-1] for each in cases(browser)] == [
+        "alpha",
+        "beta",
+        "gamma",
+        "many-0",
+        "gone",
+    ]
     assert texts(browser, ".case > :first-child") == [
         "✗ fail → ✓ pass",
         "✓ pass → ✗ fail",
         "· not there → ≠ known",
+        "✗ wrong error → · unsupported",
         "✓ pass → · not there",
     ]
     browser.go("change=new+failure")
     assert cases(browser) == ["fail bad 2 beta"]
+    browser.go("change=lost+answer")
+    assert cases(browser) == ["unsupported bad 2 many-0"]

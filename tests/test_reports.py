@@ -2,6 +2,7 @@
 
 import json
 import re
+import tomllib
 import tracemalloc
 import xml.etree.ElementTree as ET
 from base64 import b64decode, b64encode
@@ -25,6 +26,7 @@ from tokenref.diagnosis import Result as CaseResult
 from tokenref.errors import InputError, InvalidRunError
 from tokenref.known import read_known, with_known
 from tokenref.readable import readable, readable_answer
+from tokenref.record import RecordError
 from tokenref.record_files import manifest_digest
 from tokenref.reports.html.page import compressed, html_report, pages_beside, table
 from tokenref.reports.junit import junit_report
@@ -37,6 +39,7 @@ from tokenref.reports.results import (
     Header,
     KnownEntry,
     dump_report,
+    known_list,
     read_results,
 )
 from tokenref.reports.terminal import Change, Summary, _print_skipped, changes, notes
@@ -321,8 +324,8 @@ def test_cases_that_were_not_run_are_told_once_or_by_engine(tmp_path: Path) -> N
         for slug, why in (("a", "no such vocabulary"), ("b", f"{engine} was given up"))
     ]
     output = tokenref("report", write(tmp_path / "results.jsonl", whole(cases))).output
-    assert output.count("1 cases were not run: no such vocabulary") == 1
-    assert "\none: 1 cases were not run: one was given up" in output
+    assert output.count("1 case was not run: no such vocabulary") == 1
+    assert "\none: 1 case was not run: one was given up" in output
 
 
 @given(st.text("0123456789abcdefg", max_size=40), st.sampled_from(["f64", "f32", "f16", "bf16"]))
@@ -432,6 +435,17 @@ def test_junit_has_a_test_per_case_and_counts_that_are_right(tmp_path: Path) -> 
     assert kinds == {"failure": 7, "error": 1, "skipped": 4}
 
 
+def test_tests_of_a_whole_run_have_the_same_names_whatever_they_say(tmp_path: Path) -> None:
+    for said in (["one"], ["two\n", "<three>"]):
+        sums = {"one": {"trouble": said, "stale": said, "incidents": said, "exit": 3}}
+        ((_, *tests),) = suites(write(tmp_path / "r.jsonl", whole(CASES[:1], sums=sums)))
+        names = [(test.attrib["classname"], test.attrib["name"]) for test in tests]
+        kinds = ["valid", "known differences", "incidents"]
+        assert names == [("run", kind) for kind in kinds]
+        text = "\n".join(each.replace("\n", "\\n") for each in said)
+        assert [test[0].text for test in tests] == [text] * 3
+
+
 def test_junit_says_what_differs_and_why_a_case_was_skipped(whole_file: Path) -> None:
     one, two = suites(whole_file)
     said = {test.attrib["name"]: child for test in [*one, *two] for child in test}
@@ -474,8 +488,13 @@ def test_junit_is_xml_whatever_an_engine_says(
         ("fail", None, "disappeared"),
         ("fail", "pass", "newly passing"),
         ("unsupported", "pass", "newly passing"),
-        ("fail", "crash", "other"),
-        ("pass", "unsupported", "other"),
+        ("fail", "crash", "lost answer"),
+        ("wrong_error", "timeout", "lost answer"),
+        ("pass", "unsupported", "lost answer"),
+        ("fail", "not_run", "lost answer"),
+        ("xfail", "skip", "lost answer"),
+        ("crash", "timeout", "other"),
+        ("skip", "unsupported", "other"),
         ("fail", "xfail", "other"),
     ],
 )
@@ -486,12 +505,13 @@ def test_a_change_has_one_kind(was: str | None, now: str | None, kind: str) -> N
 def test_only_what_changed_is_told_and_new_failures_count(tmp_path: Path) -> None:
     old = write(tmp_path / "old.jsonl", whole(CASES))
     new_cases = [
-        line("one", "bpe/count/topic/a", "crash", detail="broke\nbadly"),
+        line("one", "bpe/count/topic/a", "crash", detail="broke\nbadly", cause="size"),
         line("one", "bpe/count/topic/b", "pass"),
         line("one", "bpe/count/topic/new", "pass"),
         line("three", "bpe/count/topic/a", "pass"),
     ]
-    new = write(tmp_path / "new.jsonl", whole(new_cases))
+    sums = {"one": {"causes": {"size": "This failure shows: it is long"}}}
+    new = write(tmp_path / "new.jsonl", whole(new_cases, sums=sums))
     found = list(changes(read_results(old), [read_results(new)]))
     assert [(change.engine, change.id.rpartition("/")[2], change.kind) for change in found] == [
         ("one", "a", "new failure"),
@@ -502,11 +522,83 @@ def test_only_what_changed_is_told_and_new_failures_count(tmp_path: Path) -> Non
     ]
     result = tokenref("report", new, "--only-changes", old)
     assert result.exit_code == 1
-    assert "one  bpe/count/topic/a  pass → crash\n      broke\\nbadly\n" in result.output
+    assert (
+        "  one  bpe/count/topic/a  pass → crash\n"
+        "      got      broke\\nbadly\n"
+        "      cause    This failure shows: it is long\n"
+        "      again    tokenref check one --id bpe/count/topic/a\n"
+    ) in result.output
     assert f"two is only in {old}" in result.output
     assert f"three is not in {old}" in result.output
     assert tokenref("report", new, "--only-changes", new).exit_code == 0
     assert "nothing changed" in tokenref("report", new, "--only-changes", new).output
+
+
+def test_an_answer_that_is_lost_fails_the_comparison_and_says_why(tmp_path: Path) -> None:
+    old = write(tmp_path / "old.jsonl", whole(CASES))
+    lost = line("one", "bpe/count/topic/b", "unsupported", detail="does not declare count")
+    new = write(tmp_path / "new.jsonl", whole([CASES[0], lost, *CASES[2:]]))
+    result = tokenref("report", new, "--only-changes", old)
+    assert result.exit_code == 1
+    assert (
+        "lost answer: 1\n"
+        "  one  bpe/count/topic/b  fail → unsupported\n"
+        "      because  does not declare count\n"
+        "      again    tokenref check one --id bpe/count/topic/b\n"
+    ) in result.output
+    assert tokenref("report", old, "--only-changes", new).exit_code == 1  # a new failure
+
+
+def test_failures_are_written_as_a_list_that_is_refused_until_it_has_reasons(
+    tmp_path: Path,
+) -> None:
+    cases = [
+        line("one", "bpe/count/topic/b", "fail", detail="a\nb", cause="size"),
+        line("one", "bpe/count/topic/c", "crash", cause="size"),
+        line("one", "bpe/count/topic/d", "fail", cause="size"),
+        line("one", "bpe/encode/topic/e", "timeout"),
+        line("one", "bpe/encode/topic/f", "xpass"),
+        line("one", "bpe/encode/topic/g", "xfail", known="breaks"),
+    ]
+    sums = {"one": {"causes": {"size": "These 3 failures show: size"}}}
+    results = write(tmp_path / "results.jsonl", whole(cases, sums=sums))
+    path = tmp_path / "known.toml"
+    said = f"{path} lists the failures in 3 entries; replace each 'TODO: why?' by the reason\n"
+    assert said in tokenref("report", results, "--write-known", path).output
+    comment = "# These 3 failures show: size.\n# For example bpe/count/topic/b: a\\nb\n"
+    assert comment in path.read_text()
+    with pytest.raises(RecordError, match=r"entry 1: reason must be .* got 'TODO: why\?'"):
+        read_known(path)
+    refused = tokenref("report", results, "--write-known", path)
+    assert (refused.exit_code, "must be a new file" in refused.stderr) == (2, True)
+    path.write_text(path.read_text().replace("TODO: why?", "An example of a reason."))
+    assert {(each.title, *each.cases, each.status) for each in read_known(path, ["one"])} == {
+        ("size (crash)", "bpe/count/topic/c", "crash"),
+        ("encode, no known cause (timeout)", "bpe/encode/topic/e", "timeout"),
+        ("size", "bpe/count/topic/b", "bpe/count/topic/d", "fail"),
+    }
+
+
+def test_a_list_of_known_differences_is_empty_without_failures_and_absent_for_an_invalid_run(
+    tmp_path: Path,
+) -> None:
+    passed = write(tmp_path / "passed.jsonl", whole(CASES[:1]))
+    tokenref("report", passed, "--write-known", tmp_path / "known.toml")
+    assert read_known(tmp_path / "known.toml") == []
+    sums = {"one": {"trouble": ["no good"], "exit": 3}}
+    broken = write(tmp_path / "broken.jsonl", whole(CASES[:2], sums=sums))
+    shown = tokenref("report", broken, "--write-known", tmp_path / "new.toml")
+    assert f"{tmp_path / 'new.toml'} is not written: the run is invalid\n" in shown.output
+    assert not (tmp_path / "new.toml").exists()
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_a_list_names_an_engine_of_any_name_as_it_is(
+    tmp_path_factory: pytest.TempPathFactory, name: str
+) -> None:
+    lines = whole([line(name, "bpe/count/topic/b", "fail")])
+    content, _ = known_list([read_results(write(tmp_path_factory.mktemp("r") / "r", lines))])
+    assert tomllib.loads(content.decode())["known"][0]["engine"] == name
 
 
 def test_a_run_of_a_part_changes_nothing_about_the_other_records(tmp_path: Path) -> None:
@@ -528,7 +620,7 @@ def test_two_results_of_one_engine_that_contradict_each_other_are_pointed_out(
     first = write(tmp_path / "a.jsonl", whole(CASES[:2]))
     other = write(tmp_path / "b.jsonl", whole([line("one", "bpe/count/topic/b", "pass")]))
     said = (
-        f"{first} and {other} contradict each other about one 1: 1 cases have another status, "
+        f"{first} and {other} contradict each other about one 1: 1 case has another status, "
         "for example bpe/count/topic/b: fail and pass\n"
     )
     assert said in tokenref("report", first, other).output

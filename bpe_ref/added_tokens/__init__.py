@@ -208,7 +208,9 @@ def treatment_of(special: Recognised, contents: Collection[str]) -> Treatment:
 
 def _texts(name: str, choice: object) -> frozenset[str]:
     if isinstance(choice, str | bytes) or not isinstance(choice, Iterable):
-        rule = 'must be "recognise", "refuse", "ordinary", a collection of texts or a Special'
+        rule = (
+            'must be "recognise", "refuse", "ordinary" (text), a collection of texts or a Special'
+        )
         raise ParameterError(name, choice, rule)
     texts = list(choice)
     if not all(isinstance(text, str) and text for text in texts):

@@ -13,6 +13,7 @@ from tokenref.errors import InputError
 from tokenref.fuzzing.plan import SECONDS
 
 if TYPE_CHECKING:
+    from tokenref.fuzzing.findings import Finding
     from tokenref.fuzzing.promoting import Promoted
 
 
@@ -187,7 +188,7 @@ def promote(
 
     FINDINGS is the --state file of `tokenref fuzz`. Of findings that are likely the same bug, only
     the simplest is promoted. The reference computes the answers again. What is already there stays
-    as it is, so the command can be repeated.
+    as it is, so the command can be repeated. Without findings it writes nothing and exits with 0.
 
     --out writes your own file of records. Vocabularies that are not part of the fixtures are
     written to the folder vocab next to it. Run it with `tokenref check ENGINE --records FILE`.
@@ -202,15 +203,13 @@ def promote(
 
     if (out is None) == (fixtures is None) or (fixtures is None) != (year is None):
         raise click.UsageError("give --out FILE, or --fixtures FOLDER and --year YEAR")
-    for flag in flags:
-        if flag not in FLAGS:
-            raise InputError(f"the glossary has no flag {flag!r}")
+    if unknown := sorted({*flags} - FLAGS.keys()):
+        raise InputError(f"the glossary has no flag {unknown[0]!r}")
     journal = read_journal(findings)
-    chosen = [
-        finding
-        for finding in journal.findings.values()
-        if not ids or any(fnmatchcase(str(finding.record["id"]), glob) for glob in ids)
-    ]
+    if not journal.findings:
+        click.echo(f"{findings} has no findings, so nothing was added", err=True)
+        return
+    chosen = _selected(list(journal.findings.values()), ids)
     selected = len(chosen)
     if not every:
         chosen = [bug.first for bug in likely_bugs(chosen)]
@@ -233,6 +232,18 @@ def promote(
             "--all promotes them too",
             err=True,
         )
+
+
+def _selected(findings: Sequence["Finding"], ids: Sequence[str]) -> list["Finding"]:
+    """Return the findings whose ids match a pattern, if there is any. There must be one."""
+    named = [(str(finding.record["id"]), finding) for finding in findings]
+    chosen = [each for name, each in named if not ids or any(fnmatchcase(name, i) for i in ids)]
+    if not chosen:
+        raise InputError(
+            f"--id must match one of the {len(named):,} findings, such as {named[0][0]}, "
+            f"got {', '.join(ids)!r:.200}"
+        )
+    return chosen
 
 
 def _print_present(result: "Promoted", where: Path | None) -> None:

@@ -20,7 +20,7 @@ from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.tracing import MOST_LOST, check_length, render_details, trace
 from sampling_ref import PROFILES
-from tokenref.catalogue import fixtures_folder, open_catalogue
+from tokenref.catalogue import fixtures_folder, open_catalogue, page_text
 from tokenref.commands import sampling
 from tokenref.commands.options import FIXTURES, SAMPLER_OPERATION
 from tokenref.commands.paths import FILE, must_be_writable, output_console, write
@@ -37,16 +37,22 @@ from tokenref.visible import short_json, visible
 
 
 @click.command()
-@click.argument("case_id", metavar="ID")
+@click.argument("case_id", metavar="ID|PAGE")
 @click.option(
     "--json", "as_line", is_flag=True, help="Print the line of the record file unchanged."
 )
 @FIXTURES
 def show(case_id: str, as_line: bool, fixtures: Path | None) -> None:
-    """Show one golden record and why it exists.
+    """Show one golden record, or a page of the documentation.
+
+    ID is that of a record. PAGE is a page that records name, such as docs/bpe.md, or one section of
+    it, such as docs/bpe.md#definition.
 
     Floats are shown in decimal. Canaries, which have wrong answers, can be shown too.
     """
+    if case_id.partition("#")[0].endswith(".md"):
+        click.echo(page_text(case_id))
+        return
     catalogue = open_catalogue(fixtures)
     by_id = catalogue.records
     case = by_id.get(case_id)
@@ -168,8 +174,8 @@ def print_case(console: Console, case: Case, vocabulary: str) -> None:
             if op_of(case) in STEPS
             else case.profile,
         ),
-        ("see", case.spec),
-        ("learn", ABOUT[op_of(case)].lesson),
+        ("see", f"tokenref show {case.spec}"),
+        ("learn", f"tokenref show {ABOUT[op_of(case)].lesson}"),
     ]
     print_labelled(console, lines, indent=2, width=8)
 
@@ -261,9 +267,9 @@ def rules(op: str | None, *, every: bool, definition: bool) -> None:
     Each point of OP, or of all operations, is listed with its choices.
 
     A rule is named after its non-standard choices, joined with plus signs. --definition
-    explains the operation and each choice; docs/sampling.md does so in fewer words. Engine names
-    are profiles too; `tokenref profiles` lists them. `chain`, `distribution`, `sample` and
-    `sequence` run the whole chain of an engine, so they have names of engines instead of rules.
+    explains the operation and each choice; `tokenref show docs/sampling.md` does so in fewer words.
+    Engine names are profiles too; `tokenref profiles` lists them. `chain`, `distribution`, `sample`
+    and `sequence` run the whole chain of an engine, so they have names of engines instead of rules.
     """
     console = output_console()
     if every and op is None:
@@ -330,7 +336,9 @@ def _definition(op: str | None) -> str:
             f"{op} runs the whole chain of an engine: see `tokenref profiles ENGINE`"
         )
     if words is None:
-        raise click.UsageError(f"{op} has no definition of its own: see fixtures/README.md")
+        raise click.UsageError(
+            f"{op} has no definition of its own: see `tokenref show fixtures/README.md`"
+        )
     return words
 
 

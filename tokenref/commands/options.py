@@ -26,7 +26,11 @@ class _Operation(click.Choice[str]):
         if value in OPS:
             self.fail(f"{value!r} is an operation on tokenizers, which has no rules.", param, ctx)
         near = difflib.get_close_matches(str(value), list(self.choices), 1)
-        meant = f"; did you mean {near[0]!r}?" if near else "; fixtures/README.md lists them."
+        meant = (
+            f"; did you mean {near[0]!r}?"
+            if near
+            else "; `tokenref show fixtures/README.md` lists them."
+        )
         return self.fail(f"unknown operation {value!r}{meant}", param, ctx)
 
 
@@ -62,7 +66,8 @@ ORDER: Final = click.option(
     help="Seed of the order in which cases are run.",
 )
 PROGRAM_HELP: Final = (
-    "Test this program. It speaks the protocol of docs/protocol.md and is started without a shell."
+    "Test this program. It speaks the protocol (`tokenref show docs/protocol.md`) and is started "
+    "without a shell."
 )
 
 

@@ -14,8 +14,17 @@ from tokenref.commands.options import FIXTURES
 from tokenref.commands.paths import FILE, must_be_writable, options_as, output_console, write
 from tokenref.errors import InputError
 from tokenref.record_files import Manifest, manifest_digest
-from tokenref.reports.results import Results, badge, bounded, dump_report, read_results
+from tokenref.reports.results import (
+    UNEXPLAINED,
+    Results,
+    badge,
+    bounded,
+    dump_report,
+    known_list,
+    read_results,
+)
 from tokenref.reports.terminal import (
+    WORSE,
     Change,
     changes,
     contradictions,
@@ -34,6 +43,9 @@ class Wanted:
     html: Path | None = None
     junit: Path | None = None
     badge: Path | None = None
+    known: Path | None = None
+    """A new list of known differences."""
+
     old: Results | None = None
     """The run to compare with."""
 
@@ -101,11 +113,24 @@ class Wanted:
         for path, content in self._contents(files, catalogue, said, pages, changed):
             self.write(content, path)
         console = output_console()
-        for sentence in said:
+        for sentence in [*said, *self._write_known(files)]:
             print_line(console, sentence, "yellow")
         if changed is not None:
             print_changes(console, changed)
         return changed
+
+    def _write_known(self, files: Sequence[Results]) -> Iterator[str]:
+        """Write the list of known differences, and yield a sentence about it."""
+        if self.known is None:
+            return
+        if not all(results.footer.complete for results in files):
+            yield f"{self.known} is not written: the run is invalid"
+            return
+        content, count = known_list(files)
+        write(content, self.known)
+        entries = "1 entry" if count == 1 else f"{count:,} entries"
+        todo = f"; replace each {UNEXPLAINED!r} by the reason" if count else ""
+        yield f"{self.known} lists the failures in {entries}{todo}"
 
     def _contents(
         self,
@@ -150,25 +175,29 @@ _NOTHING: Final = Catalogue(
 
 
 def with_changes(code: int, changed: Sequence[Change] | None) -> int:
-    """Return the exit code. If only changes count, it is 1 for new failures, and 3 as before.
+    """Return the exit code. If only changes count, it is 1 for those to the worse, and 3 as before.
 
     >>> with_changes(1, []), with_changes(3, []), with_changes(1, None)
     (0, 3, 1)
     """
     if changed is None:
         return code
-    return code if code > 1 else int(any(change.kind == "new failure" for change in changed))
+    return code if code > 1 else int(any(change.kind in WORSE for change in changed))
 
 
-def _wanted(html: Path | None, junit: Path | None, badge: Path | None, old: Path | None) -> Wanted:
+def _wanted(
+    html: Path | None, junit: Path | None, badge: Path | None, known: Path | None, old: Path | None
+) -> Wanted:
     """Return the requested reports, after a check that they can be written."""
-    for path in (html, junit, badge):
+    for path in (html, junit, badge, known):
         if path is not None:
             must_be_writable(path)
+    if known is not None and known.is_file():
+        raise InputError(f"--write-known must be a new file, so that no reasons are lost: {known}")
     if old is None:
-        return Wanted(html, junit, badge, None)
+        return Wanted(html, junit, badge, known)
     # Kept in memory, because the run may write its own results to the same path.
-    return Wanted(html, junit, badge, replace(read_results(old), data=old.read_bytes()))
+    return Wanted(html, junit, badge, known, replace(read_results(old), data=old.read_bytes()))
 
 
 report_options: Final = options_as(
@@ -181,11 +210,18 @@ report_options: Final = options_as(
     badge=click.option(
         "--badge", type=FILE, help="Write a badge as JSON, for an endpoint badge of shields.io."
     ),
+    known=click.option(
+        "--write-known",
+        "known",
+        type=FILE,
+        help="Write the failures to a new list of known differences, whose reasons you fill in.",
+    ),
     old=click.option(
         "--only-changes",
         "old",
         type=FILE,
-        help="Print only cases whose status differs from these results.",
+        help="Print only cases whose status differs from these results. Only new failures and lost "
+        "answers count.",
     ),
 )
 """Adds the options to a command. It receives them as the argument `reports`."""
@@ -211,7 +247,8 @@ def report(
     """Show results written by `check --json`.
 
     The files may be from different engines, or shards of one run. The exit code is that of the
-    runs: 0 clean, 1 failures, 3 invalid. With --only-changes it is 1 if there are new failures.
+    runs: 0 clean, 1 failures, 3 invalid. With --only-changes it is 1 if there are new failures or
+    lost answers.
     """
     from tokenref.reports.html.page import is_address
 

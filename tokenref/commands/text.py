@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from glob import escape, glob, has_magic
 from pathlib import Path
 from shlex import quote
 from typing import Any, Final, TypeVar
@@ -18,11 +19,12 @@ from typing import Any, Final, TypeVar
 import click
 
 from bpe_ref import BpeError, ParameterError, Tokenizer, UnknownVocabularyError, load
+from bpe_ref.added_tokens import any_of
 from bpe_ref.loading import LIKE_TRANSFORMERS
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.models.sentencepiece import SentencePieceModel
 from tokenref.commands.endings import standard_input, standard_output
-from tokenref.commands.paths import FILE, options_as, progress_bar, shown_in
+from tokenref.commands.paths import options_as, progress_bar, shown_in
 from tokenref.errors import InputError
 from tokenref.files import LARGEST, read_bytes, text_of
 from tokenref.visible import visible
@@ -100,7 +102,26 @@ def given_texts(text: Sequence[str], path: Sequence[Path]) -> Sequence[Source]:
         raise InputError("give the text either as an argument or with --file, not both")
     if text:
         return [Source(argument=text[0])]
-    return [Source(path=None if each == _DASH else each) for each in path] or [Source()]
+    if not path:
+        return [Source()]
+    return [Source(path=each) for one in path for each in _files(one)]
+
+
+def _files(path: Path) -> Sequence[Path | None]:
+    """Return the file, those in a folder, or those that match a pattern; None is standard input.
+
+    Those whose names begin with a dot are left out of a folder.
+    """
+    if path == _DASH:
+        return [None]
+    pattern = f"{escape(str(path))}/**" if path.is_dir() else str(path)
+    if not path.is_dir() and (path.exists() or not has_magic(pattern)):
+        return [path]
+    names = sorted(glob(pattern, recursive=True))  # noqa: PTH207 - Path's takes no absolute ones
+    found = [each for each in map(Path, names) if each.is_file()]
+    if not found:
+        raise InputError(f"--file must name files, but {str(path)!r:.200} has none")
+    return found
 
 
 def argument_text(text: str) -> str:
@@ -191,6 +212,9 @@ class Asked:
     errors: dict[Source, str] = field(default_factory=dict)
     """What is wrong with some of several files."""
 
+    spelled: list[str] = field(default_factory=list)
+    """Special tokens in the texts that were treated as text without being asked."""
+
     @cached_property
     def tokenizer(self) -> Tokenizer:
         """The tokenizer."""
@@ -211,6 +235,14 @@ class Asked:
             "special": "recognise" if special else "ordinary",
         }
 
+    def text(self, source: Source) -> str:
+        """Read a text, and note a special token in it that is treated as text by default."""
+        text = source.text()
+        if self.special is None and isinstance(self.tokenizer.model, ByteBPE):
+            found = any_of(frozenset(self.tokenizer.added.special)).search(text)
+            self.spelled.extend([] if found is None else [found.group()])
+        return text
+
     def end(self, rows: Sequence[dict[str, Any]], totals: dict[str, Any]) -> None:
         """Print the totals of several files; as JSON everything, which is in `rows`.
 
@@ -230,6 +262,12 @@ class Asked:
         elif len(self.sources) > 1:
             write_lines("\t".join(["total", *map(str, totals.values())]))
         say_usual(self.vocabulary)
+        if self.spelled:
+            click.echo(
+                f"tokenref: special tokens in the text, such as {visible(self.spelled[0])}, were "
+                "treated as text; --special recognizes them, as Python's encode does by default",
+                err=True,
+            )
         end_with(self.errors)
 
 
@@ -244,9 +282,10 @@ asked_options: Final = options_as(
     path=click.option(
         "--file",
         "path",
-        type=FILE,
+        type=click.Path(path_type=Path),
         multiple=True,
-        help="Read a text from this file, or from standard input (-); repeatable.",
+        help="Read a text from this file, or from standard input (-); repeatable. A folder is all "
+        "files in it, and a pattern such as '*.md', in quotes, all files that match.",
     ),
     vocabulary=VOCABULARY,
     like=LIKE,
@@ -254,8 +293,9 @@ asked_options: Final = options_as(
         "--special/--as-text",
         "special",
         default=None,
-        help="Whether to recognize special tokens in the text. "
-        "By default they are recognized for a tokenizer.json and treated as text otherwise.",
+        help="Whether to recognize special tokens in the text. By default they are treated as text "
+        "if the file is a list of tokens of bytes, such as tiktoken's, and recognized otherwise. "
+        "Python's encode always recognizes them by default.",
     ),
     template=click.option(
         "--template/--no-template", default=True, help="Add the special tokens of the template."
@@ -271,10 +311,10 @@ def _progress(source: Source, text: str) -> Iterator[Callable[[int], None]]:
     if len(text) <= SMALL:
         yield lambda _done: None
         return
-    from rich.markup import escape
+    from rich import markup
 
     with progress_bar() as bar:
-        task = bar.add_task(escape(Path(source.name).name[:_WIDEST]), total=len(text))
+        task = bar.add_task(markup.escape(Path(source.name).name[:_WIDEST]), total=len(text))
         yield shown_in(bar, task)
 
 
@@ -292,7 +332,7 @@ def encode(asked: Asked) -> None:
     total = 0
 
     def ids_of(source: Source) -> list[int]:
-        return tokenizer.encode(source.text(), **how)
+        return tokenizer.encode(asked.text(source), **how)
 
     for source, ids in each_answer(asked.sources, ids_of, asked.errors):
         total += len(ids)
@@ -396,7 +436,7 @@ def count(asked: Asked, limit: int | None) -> None:
     counts: list[int | None] = []
 
     def count_of(source: Source) -> int | None:
-        text = source.text()
+        text = asked.text(source)
         if limit is None:
             return _counted(tokenizer, source, text, **how)
         return tokenizer.count_till_limit(text, limit, **how)
@@ -439,17 +479,17 @@ def chunks(asked: Asked, most: int, overlap: int) -> None:
     number of tokens, text. With several files, each line has the name of a file, its number of
     chunks and the sum of their tokens, and the last line has the totals; --json has all chunks.
     """
-    from bpe_ref.cutting.splitting import Chunk, each_chunk
+    from bpe_ref.cutting.splitting import Chunk
 
-    counter, added = asked.tokenizer.framed_counter(**asked.how)
+    tokenizer, how = asked.tokenizer, asked.how
     rows: list[dict[str, Any]] = []
     total_chunks = total_tokens = 0
 
     def chunks_of(source: Source) -> tuple[str, list[Chunk]]:
-        text, found = source.text(), []
+        text, found = asked.text(source), []
         try:
             with _progress(source, text) as show:
-                for chunk in each_chunk(counter, text, most, overlap, added=added):
+                for chunk in tokenizer.each_chunk(text, most, overlap, **how):
                     found.append(chunk)
                     show(chunk.stop)
         except ParameterError as error:  # it names the function's parameter, not the option

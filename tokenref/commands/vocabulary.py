@@ -95,7 +95,8 @@ def audit_command(names_or_paths: Sequence[str], *, as_json: bool) -> None:
 def train_command(texts: Sequence[Path], size: int, pattern_of: str, out: Path) -> None:
     """Train a vocabulary on text files.
 
-    It is written in the tiktoken format.
+    It is written in the tiktoken format. If no pair is left that occurs twice before there are
+    --size tokens, the smaller vocabulary is written, and the exit code is 1.
     """
     must_be_writable(out)
     rules = REGISTRY[pattern_of].text_rules()
@@ -109,8 +110,13 @@ def train_command(texts: Sequence[Path], size: int, pattern_of: str, out: Path) 
     ranks = {content: token for token, content in learned.tokens.items()}
     with written(out):
         write_tiktoken(ranks, out)
-    fewer = f", fewer than {size:,} because no pair is left to merge" if len(ranks) < size else ""
-    write_lines(f"{visible(str(out))}: {len(ranks):,} tokens{fewer}")
+    write_lines(f"{visible(str(out))}: {len(ranks):,} tokens")
+    if len(ranks) < size:
+        fewer = (
+            f"it has fewer than the {size:,} tokens of --size: no pair is left that occurs twice"
+        )
+        click.echo(f"tokenref: {visible(str(out))}: {fewer}", err=True)
+        click.get_current_context().exit(1)
 
 
 def _audited(name: str) -> dict[str, object]:

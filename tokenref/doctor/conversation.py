@@ -217,10 +217,12 @@ def _about_result(result: Mapping[str, Any]) -> str:
 def hint_on_code(code: str) -> str:
     """Return advice about an unknown error code.
 
-    >>> hint_on_code("missing_byte")
-    'the codes are listed in fixtures/README.md; did you mean "MISSING_BYTE"?'
+    >>> hint_on_code("missing_byte").partition("; ")[2]
+    'did you mean "MISSING_BYTE"?'
     """
-    return "the codes are listed in fixtures/README.md" + near(code.upper(), CODES)
+    return "the codes are listed in `tokenref show fixtures/README.md#verdicts`" + near(
+        code.upper(), CODES
+    )
 
 
 def _leaves(value: Any) -> Sequence[Any]:

@@ -243,8 +243,8 @@ def _there(
 def made_smaller(journal: Journal, comparer: Comparer, limits: Limits) -> Iterator[Finding]:
     """Shrink the unfinished findings of a journal, and yield the results.
 
-    Each result says which finding it replaces. After an interrupt the last one is what was
-    reached, and `KeyboardInterrupt` is raised.
+    Each result says which finding it replaces. Findings that do not fail now stay as they are.
+    After an interrupt the last result is what was reached, and `KeyboardInterrupt` is raised.
     """
     engine = f"{comparer.name} {comparer.version}"
     for finding in [finding for finding in journal.findings.values() if finding.unfinished]:
@@ -253,10 +253,9 @@ def made_smaller(journal: Journal, comparer: Comparer, limits: Limits) -> Iterat
         question = question_of(finding)
         with quiet_standard_error():
             (failed,) = comparer.compare([question])
-            found = shrunk(failed, comparer, limits) if failed.fate == "failed" else None
-        if found is None:
-            yield msgspec.structs.replace(finding, unfinished=False, now_and_then=True)
-            continue
+            if failed.fate != "failed":
+                continue  # see `no_longer_failing`
+            found = shrunk(failed, comparer, limits)
         seed = journal.plan.seed
         smaller = finding_of(failed, found, index=finding.index, seed=seed, engine=engine)
         replaces = "" if smaller.sum == finding.sum else finding.sum
@@ -268,11 +267,11 @@ def made_smaller(journal: Journal, comparer: Comparer, limits: Limits) -> Iterat
 def no_longer_failing(journal: Journal, comparer: Comparer) -> list[str]:
     """Return the likely bugs of a journal, by their ids, whose simplest question does not fail now.
 
-    Failures that are intermittent, or that were not shrunk completely, are not asked again.
+    Failures that are intermittent are not asked again.
     """
     found = []
     for bug in likely_bugs(journal.findings.values()):
-        if bug.first.now_and_then or bug.first.unfinished:
+        if bug.first.now_and_then:
             continue
         with quiet_standard_error():
             (outcome,) = comparer.compare([question_of(bug.first)])

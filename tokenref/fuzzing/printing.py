@@ -66,7 +66,7 @@ def print_finding(console: Console, finding: Finding, plan: Plan) -> None:
         line = f"has {len(line):,} characters; use --state FILE and `tokenref promote` to write it"
     lines += [
         ("rule", f"{profile}: {rule_of(op, profile)}"),
-        ("see", str(record["spec"])),
+        ("see", f"tokenref show {record['spec']}"),
         ("again", shlex.join(again(plan, finding.index))),
         ("record", line),
     ]
@@ -159,7 +159,11 @@ def print_summary(
     console.print(table)
     if any(each.get("known") for each in counts.values()):
         own = dict(pairwise(plan.again)).get("--known")
-        listed = f"{own}); --all instead of --known" if own else "docs/differences.md); --all"
+        listed = (
+            f"{own}); --all instead of --known"
+            if own
+            else "tokenref show docs/differences.md); --all"
+        )
         said = f"known: failures like those of known differences ({listed} shows them too"
         print_line(console, said, "dim", above="\n")
     if any(each.get("failed") for each in counts.values()):

@@ -5,7 +5,9 @@ other report is made from them. The footer marks the file as complete. A file wi
 whose footer counts other cases than the lines above it, proves nothing.
 """
 
+import json
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -243,6 +245,16 @@ def options_again(header: Header) -> list[str]:
     return options
 
 
+def command_again(entry: EngineEntry, case_id: str, options: Sequence[str]) -> str:
+    """Return the command that asks one case again, with the `options_again` of its file.
+
+    >>> command_again(EngineEntry(name="tiktoken", version="1"), "bpe/count/a", ["--known", "k"])
+    'tokenref check tiktoken --id bpe/count/a --known k'
+    """
+    engine = entry.again or [entry.name]
+    return shlex.join(["tokenref", entry.command, *engine, "--id", case_id, *options])
+
+
 LONGEST_LINE: Final = 1 << 20
 """Maximum length of a line, in bytes."""
 
@@ -357,6 +369,47 @@ def _brief(words: str, reasons: Sequence[str]) -> str:
 
 _WIDEST_BADGE: Final = 80
 """Maximum length of the reason on a badge, in characters."""
+
+
+def known_list(files: Sequence[Results]) -> tuple[bytes, int]:
+    """Return the failures as a list of known differences, and the number of its entries.
+
+    There is one entry for each engine, likely cause (else operation) and status. Its reason is
+    `UNEXPLAINED`, which is too short: the list is refused until somebody has written reasons.
+    """
+    groups: dict[tuple[str, str, Status], list[CaseLine]] = {}
+    says: dict[str, str] = {}
+    for results in files:
+        says |= {
+            name: said for sums in results.engines.values() for name, said in sums.causes.items()
+        }
+        for line in results.cases():
+            if line.status in FAILURES - {"xpass"}:
+                title = line.cause or f"{line.op}, no known cause"
+                groups.setdefault((line.engine, title, line.status), []).append(line)
+    entries = []
+    for (engine, title, status), lines in sorted(groups.items(), key=lambda each: len(each[1])):
+        first, cases = lines[0], "".join(f"    {_toml(line.id)},\n" for line in lines)
+        entries.append(
+            f"# {visible(says.get(title, f'{title}: {len(lines):,}'))}.\n"
+            f"# For example {visible(first.id)}: {visible(first.detail)}\n"
+            f"[[known]]\n"
+            f"title = {_toml(title if status == 'fail' else f'{title} ({status})')}\n"
+            f"engine = {_toml(engine)}\n"
+            f"cases = [\n{cases}]\n"
+            f'status = "{status}"\n'
+            f'reason = "{UNEXPLAINED}"\n'
+        )
+    return "\n".join(entries or ["known = []\n"]).encode(), len(entries)
+
+
+UNEXPLAINED: Final = "TODO: why?"
+"""The reason of an entry that nobody has explained yet."""
+
+
+def _toml(text: str) -> str:
+    """Return a text without lone surrogates as TOML writes it."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _compare(

@@ -1,7 +1,6 @@
 """Runs shown on a terminal: counts, then the smallest failures with everything that helps."""
 
 import re
-import shlex
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,11 +23,13 @@ from tokenref.readable import readable_json
 from tokenref.record import OPS, Case, op_of
 from tokenref.reports.results import (
     LOOKS,
+    UNJUDGED,
     CaseLine,
     EngineEntry,
     EngineLine,
     Look,
     Results,
+    command_again,
     judged,
     options_again,
 )
@@ -127,8 +128,8 @@ _WIDEST_REASON: Final = 70
 
 _KNOWN: Final = (
     "known: known differences, that is, wrong answers on the list of known differences, with the "
-    "reason of each (docs/differences.md shows the list that is used without --known); they are "
-    "not failures"
+    "reason of each (`tokenref show docs/differences.md` prints the list that is used without "
+    "--known); they are not failures"
 )
 
 
@@ -199,7 +200,8 @@ def _print_not_run(console: Console, summaries: Sequence[Summary]) -> None:
             engines.setdefault((reason, count), []).append(summary.entry.name)
     for (reason, count), names in engines.items():
         whose = "" if len(names) == len(summaries) else f"{', '.join(names)}: "
-        print_line(console, f"{whose}{count:,} cases were not run: {reason}", "yellow", above="\n")
+        cases = "1 case was" if count == 1 else f"{count:,} cases were"
+        print_line(console, f"{whose}{cases} not run: {reason}", "yellow", above="\n")
 
 
 _MOST_REASONS: Final = 5
@@ -280,14 +282,14 @@ def _print_failure(
 ) -> None:
     """Print one failure, with information from its record if that is available."""
     case, entry = summary.records.get(line.id), summary.entry
-    call = ["tokenref", entry.command, *(entry.again or [entry.name])]
-    again = shlex.join([*call, "--id", line.id, *summary.options])
+    again = command_again(entry, line.id, summary.options)
     console.print(Text(f"\n  {visible(line.id)}", style="bold"), Text(line.status, style="red"))
     lines = [*split_detail(line.detail), ("again", again)]
     if case is not None:
         question = readable_json(msgspec.to_builtins(case.input), _WIDEST_QUESTION)
         about = [("why", case.why), ("of", names.get(case.vocab or "", case.profile))]
-        rule = [("see", case.spec), ("learn", ABOUT[_asked_for(case)].lesson)]
+        pages = {"see": case.spec, "learn": ABOUT[_asked_for(case)].lesson}
+        rule = [(label, f"tokenref show {page}") for label, page in pages.items()]
         asked = [("in", question), *_failing_row(case, line.detail)]
         lines = [*about, *asked, *lines[:-1], *rule, lines[-1]]
     print_labelled(console, lines)
@@ -368,15 +370,21 @@ def _tokens(tokens: Tokens) -> str:
 # ---- changes between two runs
 
 
-Kind: TypeAlias = Literal["new failure", "newly passing", "appeared", "disappeared", "other"]
+Kind: TypeAlias = Literal[
+    "new failure", "lost answer", "newly passing", "appeared", "disappeared", "other"
+]
 
 _KINDS: Final[Sequence[tuple[Kind, str]]] = (
     ("new failure", "red"),
+    ("lost answer", "red"),
     ("newly passing", "green"),
     ("appeared", ""),
     ("disappeared", "yellow"),
     ("other", ""),
 )
+
+WORSE: Final = frozenset({"new failure", "lost answer"})
+"""The kinds of changes that make a comparison fail."""
 
 _SHOWN: Final = 20
 
@@ -390,13 +398,20 @@ class Change:
     was: str | None
     now: str | None
     detail: str = ""
+    cause: str = ""
+    """A sentence about the likely cause of a failure."""
+
+    again: str = ""
+    """The command that asks the case again."""
 
     @property
     def kind(self) -> Kind:
-        """The kind of change.
+        """The kind of change. An answer, even a wrong one, is lost if there is none now.
 
         >>> Change("e", "bpe/count/a", "pass", "crash").kind
         'new failure'
+        >>> Change("e", "bpe/count/a", "pass", "unsupported").kind
+        'lost answer'
         """
         if self.now is None:
             return "disappeared"
@@ -404,7 +419,15 @@ class Change:
             return "new failure"
         if self.was is None:
             return "appeared"
+        if self.was not in UNJUDGED and self.now in UNJUDGED:
+            return "lost answer"
+        if self.was not in _NO_ANSWER and self.now in _NO_ANSWER:
+            return "lost answer"
         return "newly passing" if self.now == "pass" else "other"
+
+
+_NO_ANSWER: Final = frozenset({"crash", "timeout"})
+"""The statuses of failures without an answer."""
 
 
 def changes(old: Results, new: Sequence[Results], records: Container[str] = ()) -> Iterator[Change]:
@@ -420,11 +443,15 @@ def changes(old: Results, new: Sequence[Results], records: Container[str] = ()) 
             before[line.engine][line.id] = line.status
     gone = {name: set(cases) for name, cases in before.items()}
     for results in new:
+        entries = {entry.name: entry for entry in results.header.engines}
+        options = options_again(results.header)
         for line in results.cases():
             was = before[line.engine].get(line.id)
             gone[line.engine].discard(line.id)
             if was != line.status:
-                yield Change(line.engine, line.id, was, line.status, line.detail)
+                cause = results.engines[line.engine].causes.get(line.cause, line.cause)
+                again = command_again(entries[line.engine], line.id, options)
+                yield Change(line.engine, line.id, was, line.status, line.detail, cause, again)
     whole = {name for results in new if not selecting(results) for name in results.engines}
     for name, ids in gone.items():
         for case_id in sorted(ids):
@@ -461,9 +488,13 @@ def contradictions(files: Sequence[Results]) -> list[str]:
                 found.setdefault((*key[:2], *pair), []).append(example)
     return [
         f"{one} and {other} contradict each other about {name} {version}: "
-        f"{len(examples):,} cases have another status, for example {examples[0]}"
+        f"{_counted(len(examples))} another status, for example {examples[0]}"
         for (name, version, one, other), examples in found.items()
     ]
+
+
+def _counted(cases: int) -> str:
+    return "1 case has" if cases == 1 else f"{cases:,} cases have"
 
 
 def notes(old: Results, new: Sequence[Results]) -> list[str]:
@@ -516,7 +547,15 @@ def print_changes(console: Console, found: Sequence[Change]) -> None:
         for change in of_kind[:_SHOWN]:
             states = f"{change.was or 'none'} → {change.now or 'none'}"
             print_line(console, f"  {change.engine}  {change.id}  {states}")
-            if change.kind == "new failure" and change.detail:
-                print_line(console, f"      {change.detail}")
+            if kind in WORSE:
+                _print_worse(console, change)
         if len(of_kind) > _SHOWN:
             console.print(f"  and {len(of_kind) - _SHOWN:,} more", style="dim")
+
+
+def _print_worse(console: Console, change: Change) -> None:
+    """Print why an answer is wrong or missing now, and how to ask the case again."""
+    no_answer = change.now in UNJUDGED
+    why = [("because", change.detail)] if no_answer else split_detail(change.detail)
+    lines = [*why, ("cause", change.cause), ("again", change.again)]
+    print_labelled(console, [(label, said) for label, said in lines if said], indent=6)

@@ -11,11 +11,13 @@ const showCases = () => {
   };
   const GROUPS = { failures: "fwctX", differences: "fwctXx", answered: "fwctXxp" };
   const PER_PAGE = 50;
-  const KINDS = ["new failure", "newly passing", "appeared", "disappeared", "other"];
+  const KINDS = ["new failure", "lost answer", "newly passing", "appeared", "disappeared", "other"];
   const kind = (was, is) => {
     if (is === ".") return "disappeared";
     if (GROUPS.failures.includes(is) && !GROUPS.failures.includes(was)) return "new failure";
     if (was === ".") return "appeared";
+    if (GROUPS.answered.includes(was) && !GROUPS.answered.includes(is)) return "lost answer";
+    if (!"ct".includes(was) && "ct".includes(is)) return "lost answer";
     return is === "p" ? "newly passing" : "other";
   };
   const meanings = {};
@@ -129,7 +131,8 @@ const showCases = () => {
       const near = report.pages && !/^https?:/.test(report.pages);
       for (const [term, page] of [["rule", spec], ["in the book", lesson]]) {
         const address = report.pages + page;
-        item(term, near ? make("a", { href: address }, page) : link(address, page));
+        const there = near ? make("a", { href: address }, page) : link(address, page);
+        item(term, report.pages ? there : code(`tokenref show ${page}`));
       }
       item("of", [subject, `by the rules of ${profile}`].filter(Boolean).join(", "));
       item("question", code(question));
