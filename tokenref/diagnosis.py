@@ -54,6 +54,9 @@ FEWEST: Final = 3
 MOST_ALIKE: Final = 3
 """How many causes that explain the same failures are named; more are no explanation."""
 
+UNSPECIFIC: Final = frozenset({"stages", "long inputs", "invalid input"})
+"""Names of groups whose failures have no likely cause."""
+
 Kind: TypeAlias = Literal["bug", "rule", "engine"]
 
 

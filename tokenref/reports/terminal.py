@@ -15,7 +15,7 @@ from rich.text import Text
 
 from tokenref.catalogue import Catalogue, Selection
 from tokenref.corpus import CorpusResult, Tokens
-from tokenref.diagnosis import length
+from tokenref.diagnosis import UNSPECIFIC, length
 from tokenref.judge import FAILURES
 from tokenref.operations import ABOUT
 from tokenref.questions.sampling import BatchInput
@@ -263,8 +263,9 @@ def _print_failures(console: Console, summary: Summary, names: Mapping[str, str]
         return
     failures = "1 failure" if failed == 1 else f"{failed:,} failures"
     print_line(console, f"{name}: {failures}", "bold red", above="\n")
-    for cause, sentence in sums.causes.items():
-        print_line(console, f"{sentence}. The smallest:", "bold", above="\n")
+    causes = sorted(sums.causes, key=lambda name: (name in UNSPECIFIC, -summary.by_cause[name]))
+    for cause in causes:
+        print_line(console, f"{sums.causes[cause]}. The smallest:", "bold", above="\n")
         _print_failure(console, summary, summary.failures(cause)[0], names)
     others = summary.by_cause[""]
     if others:
