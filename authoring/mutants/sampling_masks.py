@@ -16,7 +16,6 @@ from authoring.mutants.samplers import (
     other_row,
     row_request,
 )
-from sampling_ref.steps.token_mask import token_mask
 from tokenref.answers import Answer, Ok, Refused
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import pack, type_of, unpack
@@ -82,6 +81,19 @@ def mask_bits_in_the_other_order(given: Params) -> Mapping[str, Any]:
     return {"bits": "low first" if given.get("bits") == "high first" else "high first"}
 
 
+def _allowed(given: Params) -> set[int]:
+    """Return the tokens that a mask allows, also those of bits beyond the vocabulary."""
+    if "tokens" in given:
+        return {*given["tokens"]}
+    form = given["words"] if "words" in given else given["booleans"]
+    placed = form if isinstance(form, Mapping) else dict(enumerate(form))
+    if "booleans" in given:
+        return {token for token, allowed in placed.items() if allowed}
+    flip = 31 if given.get("bits") == "high first" else 0
+    ones = ((place, bit) for place, word in placed.items() for bit in range(32) if word >> bit & 1)
+    return {place * 32 + (bit ^ flip) for place, bit in ones}
+
+
 def _masks(request: Request, change: Callable[[int, set[int]], set[int]]) -> dict[str, Any]:
     """Return what differs in a question if its masks, in whatever form, allow other tokens.
 
@@ -98,9 +110,8 @@ def _masks(request: Request, change: Callable[[int, set[int]], set[int]]) -> dic
         if not {"words", "booleans", "tokens"} & given.keys():
             return params
         size = given.get("vocab_size") or length
-        masked = token_mask([0.0] * length, [], **given)
-        allowed = change(size, {token for token, number in enumerate(masked) if number == 0})
-        return pack_parameters({"tokens": sorted(allowed & {*range(size)}), "vocab_size": size})
+        tokens = change(size, _allowed(given)) & {*range(size)}
+        return pack_parameters({"tokens": sorted(tokens), "vocab_size": size})
 
     if "params" in request:
         return {"params": changed(request["params"])}
