@@ -1,5 +1,6 @@
 """Settings that hold for every test."""
 
+import gc
 import os
 from collections.abc import Iterator, Sequence
 
@@ -38,3 +39,10 @@ def children(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Children]:
     found = Children(tmp_path_factory.mktemp("printed"))
     yield found
     found.close()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _left_by_others() -> None:
+    """Spare each later collection of garbage looking through what earlier modules keep in caches."""
+    gc.collect()
+    gc.freeze()
