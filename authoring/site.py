@@ -29,15 +29,13 @@ STYLE: Final = """
 pre { white-space: pre-wrap; }
 body[data-theme="light"] img { color-scheme: light; }
 body[data-theme="dark"] img { color-scheme: dark; }
-@media (max-width: 45rem) {
-  p:has(> img) { overflow-x: auto; }
-  p > img[src$=".svg"] { max-width: none; }
-}
+p > img { vertical-align: top; }
+@media (min-width: 45rem) { p:has(> img + img) > img { max-width: calc(50% - .3rem); } }
 """
 """What the site adds to its theme.
 
-Long lines of code are wrapped instead of cut off. Figures follow the switch between light and dark,
-and keep their size on a phone.
+Long lines of code are wrapped instead of cut off. Figures follow the switch between light and dark.
+The two parts of a figure are side by side, on a phone one below the other.
 """
 
 INDEX: Final = (
@@ -264,11 +262,15 @@ def section(page: Path, anchor: str) -> str:
 
 
 def _rendered(text: str, folder: Path) -> str:
-    """Return Markdown as HTML. Figures are drawn instead of linked."""
+    """Return Markdown as HTML. Figures are drawn instead of linked, all of one scale."""
     html = _without_links(_MARKDOWN.render(text)).replace("\n\n</code>", "\n</code>")
 
     def drawn(found: re.Match[str]) -> str:
-        return (folder / found[1]).read_text(encoding="utf-8")
+        drawing = (folder / found[1]).read_text(encoding="utf-8")
+        wide = re.search(r'width="(\d+)"', drawing)
+        return drawing.replace(
+            "<svg", f'<svg preserveAspectRatio="xMidYMin" style="flex-grow: {wide and wide[1]}"', 1
+        )
 
     return re.sub(r'<img src="([^"]*\.svg)"[^>]*>', drawn, html)
 

@@ -19,6 +19,7 @@ from tokenref.errors import InputError
 
 ROOT = Path(__file__).parent.parent
 BOOK = ROOT / "docs" / "book" / "README.md"
+CHAPTERS = re.findall(r"^\| \[\d\. .*?\]\((\w+)\.md\)", BOOK.read_text("utf-8"), re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
@@ -46,9 +47,8 @@ def test_every_page_is_on_the_site_and_the_chapters_are_at_its_side_in_order(sit
     for page in pages:
         assert (site / page.relative_to(ROOT).with_suffix(".html")).is_file(), page
     side = (site / "docs" / "book" / "merging.html").read_text("utf-8")
-    chapters = re.findall(r"^\| \[\d\. .*?\]\((\w+)\.md\)", BOOK.read_text("utf-8"), re.MULTILINE)
-    assert len(chapters) == 9
-    places = [side.index(f'href="{chapter}.html"') for chapter in chapters if chapter != "merging"]
+    assert len(CHAPTERS) == 9
+    places = [side.index(f'href="{chapter}.html"') for chapter in CHAPTERS if chapter != "merging"]
     assert places == sorted(places)
 
 
@@ -74,14 +74,25 @@ def test_pages_lead_to_the_playground_if_it_is_on_the_site(site: Path) -> None:
         assert (page.parent / link).is_file()
 
 
-def test_figures_follow_the_theme_and_keep_their_size_on_a_phone(
+@pytest.mark.parametrize("chapter", [each for each in CHAPTERS if each != "oracles"])
+def test_figures_can_be_read_on_a_phone(site: Path, window: Browser, chapter: str) -> None:
+    window.size(390, 800, phone=True)
+    window.post("url", {"url": (site / "docs" / "book" / f"{chapter}.html").as_uri()})
+    scale = "Math.min(...[...document.images].map((each) => each.width / each.naturalWidth))"
+    assert window.run(f"return {scale}") * 13 > 9, "letters have 13 pixels"
+    assert window.run("return document.documentElement.scrollWidth") == 390
+
+
+def test_figures_follow_the_theme_and_their_parts_are_side_by_side_if_there_is_room(
     site: Path, window: Browser
 ) -> None:
-    window.size(390, 800, phone=True)
-    window.post("url", {"url": (site / "docs" / "book" / "filters.html").as_uri()})
     picture = "document.querySelector('img[src*=min_p_steep]')"
-    assert window.run(f"return {picture}.width === {picture}.naturalWidth")
-    assert window.run("return document.documentElement.scrollWidth") == 390
+    gap = f"const box = {picture}.getBoundingClientRect(); const other = {picture}"
+    gap += ".previousElementSibling.getBoundingClientRect(); return box.top - other.top"
+    for width, is_above in ((1280, False), (390, True)):
+        window.size(width, 800, phone=is_above)
+        window.post("url", {"url": (site / "docs" / "book" / "filters.html").as_uri()})
+        assert (window.run(gap) > 100) is is_above
     for theme in ("light", "dark"):
         window.run("document.body.dataset.theme = arguments[0]", theme)
         assert window.run(f"return getComputedStyle({picture}).colorScheme") == theme

@@ -59,7 +59,7 @@ CAPTIONS: Final[Mapping[str, str]] = {
 Walked: TypeAlias = Literal["downwards", "upwards"]
 """The direction in which a filter adds probabilities: from the most, or the least probable one."""
 
-_TOP, _HIGH, _LEFT, _STEP, _LABEL = 22, 140, 46, 40, 56
+_TOP, _HIGH, _LEFT, _STEP, _LABEL = 22, 140, 46, 40, 68
 
 
 def page(title: str, sections: Iterable[str]) -> bytes:
@@ -341,7 +341,8 @@ def bars(
     if walked and len(shown) > 1:  # the label is as wide as two bars and their axis
         does = "removes" if walked == "upwards" else "keeps"
         parts.append(
-            f'<text x="8" y="12" class="label">walks this way \N{RIGHTWARDS ARROW} {does}</text>'
+            '<text x="8" y="12" class="label share">walks this way '
+            f"\N{RIGHTWARDS ARROW} {does}</text>"
         )
     skipped = shown[0].total - shown[0].share if shown else 0
     points = [f"{_LEFT},{height(skipped)}"]
@@ -378,12 +379,12 @@ def bars(
 
 
 def _short(share: float) -> str:
-    """Return a probability in the room that a bar has, at most seven characters.
+    """Return a probability in the room that a bar has, at most five characters.
 
-    >>> _short(0.12345), _short(0.0012345), _short(0.0000123)
-    ('0.123', '0.0012', '1e-05')
+    >>> _short(0.12345), _short(0.0123), _short(0.0012345), _short(0.000123)
+    ('0.123', '0.012', '0.001', '1e-04')
     """
-    return f"{share:.{3 if share >= 0.01 else 2 if share >= 0.001 else 1}g}"
+    return f"{share:.0e}" if share < 0.001 else f"{round(share, 3):g}"
 
 
 def _described(shares: "Sequence[Share]", removed: frozenset[int]) -> str:
