@@ -1,4 +1,4 @@
-"""Put the fixtures into the wheel as one compressed archive, `tokenref/fixtures.zip`."""
+"""Put the book and the fixtures, as one archive `tokenref/fixtures.zip`, into the wheel."""
 
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,8 @@ class FixturesArchive(BuildHookInterface):  # type: ignore[type-arg]
                     # ZipInfo's default date makes the archive the same wherever it is built.
                     opened.writestr(ZipInfo(name), path.read_bytes(), ZIP_DEFLATED, 9)
         build_data["force_include"][str(archive)] = "tokenref/fixtures.zip"
+        for page in (Path(self.root) / "docs" / "book").glob("*.md"):
+            build_data["force_include"][str(page)] = f"tokenref/book/{page.name}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Remove the archive: it is in the wheel now."""

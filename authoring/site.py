@@ -12,9 +12,8 @@ from typing import Final
 from warnings import catch_warnings, simplefilter
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from markdown_it import MarkdownIt
-
 from tokenref.commands.paths import write
+from tokenref.commands.pictures import rendered, section
 from tokenref.errors import InputError
 
 INDEXES: Final = ("docs/README", "docs/book/README")
@@ -44,8 +43,6 @@ INDEX: Final = (
     "</html>\n"
 )
 """The page that a server shows for the folder; it leads to the first page."""
-
-_MARKDOWN: Final = MarkdownIt("commonmark").enable("table")
 
 
 def build_site(root: Path, folder: Path) -> None:
@@ -98,6 +95,8 @@ PYODIDE: Final = (
 )
 """The files of the npm package pyodide that a browser needs."""
 
+BOOK: Final = Path("docs/book")
+
 PACKAGES: Final = ("bpe_ref", "sampling_ref", "tokenref", "click", "rich", "markdown_it", "mdurl")
 """The Python packages that the page needs. All are pure Python."""
 
@@ -137,6 +136,8 @@ def _packages() -> bytes:
                 name = path.relative_to(root.parent)
                 if path.is_file() and path.suffix in {".py", ".json", ".txt", ".tiktoken", ".css"}:
                     archive.writestr(ZipInfo(str(name)), path.read_bytes())
+        for path in sorted(BOOK.glob("*.md")):
+            archive.writestr(ZipInfo(f"tokenref/book/{path.name}"), path.read_bytes())
     return content.getvalue()
 
 
@@ -229,7 +230,8 @@ def lecture(page: Path) -> str:
 def slide(part: str, folder: Path) -> str:
     """Return one slide, without its end: a heading that is a link to its notes, and the content.
 
-    A paragraph that is a link called "table" is replaced by the table of that section.
+    A paragraph that is a link called "table" is replaced by the table of that section. What is
+    below a line of three hyphens is for the speaker only: what to ask, and the answer.
 
     Raises `InputError` if there is no such section.
     """
@@ -241,29 +243,22 @@ def slide(part: str, folder: Path) -> str:
     title, path, anchor = found.groups()
 
     def table(link: re.Match[str]) -> str:
-        [rows, *_] = re.findall(r"(?:^\|.*\n)+", section(folder / link[2], link[3]), re.MULTILINE)
+        [rows, *_] = re.findall(
+            r"(?:^\|.*\n)+", section(folder / link[2], link[3])[1], re.MULTILINE
+        )
         return str(rows)
 
-    notes = re.sub(r"^!\[.*\n", "", section(folder / path, anchor), flags=re.MULTILINE)
+    _, text = section(folder / path, anchor)
+    content, _, own = content.partition("\n---\n")
     content = re.sub(rf"^{linked.replace('.+', 'table', 1)}$", table, content, flags=re.MULTILINE)
     return (
-        f"<section><h2>{_without_links(str(_MARKDOWN.renderInline(title)))}</h2>"
-        f"{_rendered(content, folder)}<aside>{_rendered(notes, folder)}</aside>"
+        f"<section>{rendered(f'## {title}')}{_with_figures(content, folder)}"
+        f"<aside>{rendered(own)}{rendered(text)}</aside>"
     )
 
 
-def section(page: Path, anchor: str) -> str:
-    """Return the text of a section of a page. Raises `InputError` if there is none."""
-    for part in re.split(r"^## ", page.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
-        title, _, content = part.partition("\n")
-        if re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") == anchor:
-            return content
-    raise InputError(f"{page} must have a section #{anchor}, which a slide shows")
-
-
-def _rendered(text: str, folder: Path) -> str:
+def _with_figures(text: str, folder: Path) -> str:
     """Return Markdown as HTML. Figures are drawn instead of linked, all of one scale."""
-    html = _without_links(_MARKDOWN.render(text)).replace("\n\n</code>", "\n</code>")
 
     def drawn(found: re.Match[str]) -> str:
         drawing = (folder / found[1]).read_text(encoding="utf-8")
@@ -272,13 +267,4 @@ def _rendered(text: str, folder: Path) -> str:
             "<svg", f'<svg preserveAspectRatio="xMidYMin" style="flex-grow: {wide and wide[1]}"', 1
         )
 
-    return re.sub(r'<img src="([^"]*\.svg)"[^>]*>', drawn, html)
-
-
-def _without_links(html: str) -> str:
-    """Return HTML without links to other pages.
-
-    >>> _without_links('<a href="a.md">b</a> <a href="https://c">d</a>')
-    'b <a href="https://c">d</a>'
-    """
-    return re.sub(r'<a href="(?!https:)[^"]*">(.*?)</a>', r"\1", html)
+    return re.sub(r'<img src="([^"]*\.svg)"[^>]*>', drawn, rendered(text))

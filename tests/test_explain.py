@@ -16,8 +16,10 @@ from bpe_ref.encoder_steps import ENCODER_STEPS
 from bpe_ref.models.byte_bpe import ByteBPE
 from tests.browser import CHROMIUM, DRIVER, open_browser
 from tokenref.cli import main
+from tokenref.commands import pictures
 from tokenref.commands.look import explain
-from tokenref.commands.pictures import CAPTIONS, MOST, _label
+from tokenref.commands.pictures import CAPTIONS, MOST, _label, lesson
+from tokenref.operations import ABOUT
 
 
 class Page(HTMLParser):
@@ -99,6 +101,27 @@ def test_the_steps_of_the_quick_encoders_are_shown(
     steps = ENCODER_STEPS[encoder](model.vocabulary, model.symbols(b"unbelievable"))
     assert page.classes["refused"] == sum(len(step.refused) for step in steps)
     assert page.text.count("unbelievable") == 1 + (encoder != "heap"), "which begins with bytes"
+
+
+def test_the_sections_of_the_book_are_on_the_page_without_figures_and_links(tmp_path: Path) -> None:
+    for op, about in ABOUT.items():
+        assert lesson(about.lesson).startswith('<details class="lesson"><summary>The book: '), op
+        assert re.search(r"<img|!\[|<a |Figure \d", lesson(about.lesson)) is None, op
+    page = explained(tmp_path, "sample", "llama.cpp", "3,2,1", "--set", "top_k=2")
+    assert "The book: Top-kKeep the k most probable tokens." in page.text
+    assert "The book: Inverse CDF" in page.text
+    page = explained(tmp_path, "bpe", "unbelievable", "--encoder", "heap")
+    assert "The book: The heap" in page.text
+
+
+def test_an_installed_package_has_the_book_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book" / "a.md").write_text("# A\n\n## B c\n\nText.\n", encoding="utf-8")
+    monkeypatch.setattr(pictures, "__file__", str(tmp_path / "commands" / "pictures.py"))
+    shown = "<summary>The book: B c</summary><p>Text.</p>\n</details>"
+    assert lesson("docs/book/a.md#b-c").endswith(shown)
 
 
 def test_every_encoder_with_steps_can_be_chosen() -> None:
@@ -191,7 +214,7 @@ def test_the_random_number_is_shown_on_the_running_sum(tmp_path: Path) -> None:
     assert re.search(r"Token \d is drawn", page.text)
     without = explained(tmp_path, "sample", "llama.cpp", "1,2,3,2.5")
     assert without.classes["mark"] == 0
-    assert "is drawn" not in without.text
+    assert not re.search(r"Token \d is drawn", without.text)
 
 
 def test_engines_are_side_by_side_and_the_first_difference_is_marked(tmp_path: Path) -> None:
@@ -298,8 +321,8 @@ def test_the_cause_of_a_difference_is_alone_and_what_has_no_effect_is_folded(
 
 
 def test_a_race_leads_to_its_own_section_of_the_book(tmp_path: Path) -> None:
-    assert "draws.md#races" in explained(tmp_path, "sample", "vllm", "1,2").text
-    assert "draws.md#inverse-cdf" in explained(tmp_path, "sample", "llama.cpp", "1,2").text
+    assert "The book: Races" in explained(tmp_path, "sample", "vllm", "1,2").text
+    assert "The book: Inverse CDF" in explained(tmp_path, "sample", "llama.cpp", "1,2").text
 
 
 def test_special_tokens_are_pieces_of_their_own(tmp_path: Path) -> None:

@@ -4,14 +4,17 @@ Every function returns HTML, in which all text is escaped. Drawings are SVG with
 description. Colours are never alone: removed tokens are outlined, new ones underlined.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
+from functools import cache
 from html import escape
 from importlib import import_module
 from importlib.resources import files
 from inspect import cleandoc
 from itertools import groupby, takewhile
 from math import exp, inf, log
+from pathlib import Path
 from statistics import pstdev, stdev
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
@@ -55,6 +58,14 @@ CAPTIONS: Final[Mapping[str, str]] = {
     "one is taken back. Tokens that do not fit, or are taken back, are crossed out.",
 }
 """The encoders whose steps can be shown, and what a line of them is."""
+
+LESSONS: Final[Mapping[str, str]] = {
+    "naive": "merging.md#the-definition",
+    "heap": "encoders.md#the-heap",
+    "prefix_table": "encoders.md#the-prefix-table",
+    "backtracking": "encoders.md#backtracking",
+}
+"""The sections of the book about them."""
 
 Walked: TypeAlias = Literal["downwards", "upwards"]
 """The direction in which a filter adds probabilities: from the most, or the least probable one."""
@@ -117,7 +128,7 @@ def merges(tokenizer: Tokenizer, text: str, encoder: str = "naive") -> Iterator[
     >>> from bpe_ref import load
     >>> sections = list(merges(load("tiny"), "abc def"))
     >>> len(sections), sections[0].count("<tr")
-    (3, 3)
+    (4, 3)
     """
     is_bytes = isinstance(tokenizer.model, ByteBPE)
     pieces = tokenizer.pieces(text) if is_bytes else [text]
@@ -152,6 +163,7 @@ def merges_of_pieces(
                 for tokens in traced.steps
             ]
             yield _piece(traced.piece, "", [(each, "") for each in lines])
+    yield lesson(LESSONS[encoder])
 
 
 def neighbours(tokenizer: Tokenizer, left: str, right: str) -> str:
@@ -178,7 +190,8 @@ def neighbours(tokenizer: Tokenizer, left: str, right: str) -> str:
         )
         for step in border_steps(vocabulary, *pair)
     ]
-    return _table(f"Do {left} and {right} fit?", BORDER, lines)
+    table = _table(f"Do {left} and {right} fit?", BORDER, lines)
+    return table + lesson("encoders.md#the-question-about-two-neighbours")
 
 
 BORDER: Final = (
@@ -452,8 +465,7 @@ def stage_picture(
     rule = cleandoc(import_module(f"sampling_ref.steps.{applied.step}").__doc__ or "")
     source = (
         f"<details><summary>The rule: <code>tokenref rules {applied.step}</code></summary>"
-        f"<p>{source}The book: {_lesson(ABOUT[applied.step].lesson)}</p>"
-        f"<pre>{escape(rule)}</pre></details>"
+        f"<p>{source}</p><pre>{escape(rule)}</pre></details>{lesson(ABOUT[applied.step].lesson)}"
     )
     # A filter is shown by the row before it, in which it chooses; other steps by what they left.
     row = applied.after if applied.changed else applied.before
@@ -538,9 +550,46 @@ at most 1 - p']
     return words + [WORDS[each] for each in chosen if each in WORDS]
 
 
-def _lesson(page: str) -> str:
-    """Return the name of a page of the book, which a site makes a link."""
-    return f"<span class=lesson>{page}</span>"
+@cache
+def lesson(address: str) -> str:
+    """Return a section of the book, without its figures, to be opened by a click.
+
+    >>> lesson("docs/book/filters.md#top-k")[:58]
+    '<details class="lesson"><summary>The book: Top-k</summary>'
+    """
+    path, _, anchor = address.partition("#")
+    folder = Path(__file__).parents[1] / "book"  # of the installed package
+    if not folder.is_dir():
+        folder = Path(__file__).parents[2] / "docs" / "book"
+    title, text = section(folder / Path(path).name, anchor)
+    summary = f"<summary>The book: {escape(title)}</summary>"
+    return f'<details class="lesson">{summary}{rendered(text)}</details>'
+
+
+def section(page: Path, anchor: str) -> tuple[str, str]:
+    """Return the heading and the text of a section of a page, without figures.
+
+    Raises `InputError` if there is none.
+    """
+    for part in re.split(r"^## ", page.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
+        title, _, content = part.partition("\n")
+        if re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") == anchor:
+            figure = r"^(!\[.*\n)+\n\*Figure [^*]*\*\n"
+            return title, re.sub(figure, "", content, flags=re.MULTILINE)
+    raise InputError(f"{page} must have a section #{anchor}")
+
+
+def rendered(text: str) -> str:
+    r"""Return Markdown as HTML, without links to other pages.
+
+    >>> rendered("[b\nc](a.md) [d](https://e)")
+    '<p>b\nc <a href="https://e">d</a></p>\n'
+    """
+    from markdown_it import MarkdownIt
+
+    html = MarkdownIt("commonmark").enable("table").render(text)
+    html = html.replace("\n\n</code>", "\n</code>")
+    return re.sub(r'<a href="(?!https:)[^"]*">(.*?)</a>', r"\1", html, flags=re.DOTALL)
 
 
 def draw_picture(engine: Compared, number: float | None) -> str:
@@ -550,12 +599,12 @@ def draw_picture(engine: Compared, number: float | None) -> str:
 
     made, run, token = engine
     drawn = "" if token is None else f" Token {token} is drawn."
-    lesson = ABOUT["draw"].lesson
+    taught = ABOUT["draw"].lesson
     picture = ""
     if made.is_greedy:
         words = f"greedy, the largest logit; of equals: {made.profile.greedy.ties}"
     elif run.draw.method in RACES:
-        lesson = f"{lesson.partition('#')[0]}#races"
+        taught = f"{taught.partition('#')[0]}#races"
         words = f"{run.draw.method}: each token has a random number of its own, so one number does "
         words += "not decide, and there is no picture"
     else:
@@ -575,8 +624,7 @@ def draw_picture(engine: Compared, number: float | None) -> str:
     return (
         f'<section class="draw"><h3>draw</h3><p class="where">{escape(made.profile.name)}</p>'
         f"<p>{escape(words)}.{escape(drawn)}</p>{picture}<details><summary>Random numbers"
-        f"</summary><p>{escape(run.draw.uniform)}. The book: {_lesson(lesson)}</p></details>"
-        "</section>"
+        f"</summary><p>{escape(run.draw.uniform)}.</p></details>{lesson(taught)}</section>"
     )
 
 

@@ -31,11 +31,6 @@ async function answer(path, question) {
   return text;
 }
 
-function lessons() { // on a site, the book is beside the page
-  for (const each of at("answer").querySelectorAll(".lesson"))
-    each.replaceChildren(element("a", { href: "../" + each.textContent.replace(".md", ".html") }, each.textContent));
-}
-
 function chosenPiece(shown) { // the one that is open, or the first with several tokens
   const buttons = [...element("template", { innerHTML: shown }).content.querySelectorAll("[data-piece]")];
   const open = buttons.find((button) => button.dataset.piece === piece)
@@ -71,7 +66,6 @@ async function refresh() {
       piece, encoder: value("encoder"), left: value("left"), right: value("right") }) : "";
     if (number !== asked) return; // a newer question is on its way
     at("answer").innerHTML = shown;
-    if (globalThis.program) lessons();
     if (steps !== walked || view === "sampling") begin(walked);
     say("");
   } catch (error) {
