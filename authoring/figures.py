@@ -425,18 +425,19 @@ def heat_map(values: Mapping[tuple[str, float], tuple[float, str]]) -> str:
         f'<text x="{130 + 60 * number + 30}" y="14">{column:g}</text>'
         for number, column in enumerate(columns)
     ]
+    parts.append('<text class="axis" x="122" y="14">temperature</text>')
     for number, row in enumerate(rows):
-        top = 20 + 20 * number
-        parts.append(f'<text class="axis" x="122" y="{top + 14}">{escape(str(row))}</text>')
+        top = 20 + 18 * number
+        parts.append(f'<text class="axis" x="122" y="{top + 13}">{escape(str(row))}</text>')
         for place, column in enumerate(columns):
             strength, text = values[row, column]
             left = 130 + 60 * place
             parts.append(
-                f'<rect class="heat" x="{left}" y="{top}" width="59" height="19" '
+                f'<rect class="heat" x="{left}" y="{top}" width="59" height="17" '
                 f'fill-opacity="{HEAT * strength:.2f}"/>'
-                f'<text x="{left + 30}" y="{top + 14}">{text}</text>'
+                f'<text x="{left + 30}" y="{top + 13}">{text}</text>'
             )
-    return _drawing(130 + 60 * len(columns), 24 + 20 * len(rows), parts)
+    return _drawing(130 + 60 * len(columns), 24 + 18 * len(rows), parts)
 
 
 def _file(heading: str, drawing: str) -> str:

@@ -253,7 +253,7 @@ def slide(part: str, folder: Path) -> str:
     content = re.sub(rf"^{linked.replace('.+', 'table', 1)}$", table, content, flags=re.MULTILINE)
     return (
         f"<section>{rendered(f'## {title}')}{_with_figures(content, folder)}"
-        f"<aside>{rendered(own)}{rendered(text)}</aside>"
+        f"<aside>{rendered(own)}<hr>{rendered(text)}</aside>"
     )
 
 

@@ -275,7 +275,7 @@ def test_the_running_sum_of_an_engine_that_walks_upwards_says_what_it_removes(
         if abs(float(total) - (1 - p)) > 1e-9:
             assert (fate == "removed") == (float(total) <= 1 - p)
     before = 1 - MOST / len(shares) if len(shares) > MOST else 0  # the sum of what is not drawn
-    [start] = re.findall(r'points="46,([0-9.]+)', drawing)
+    [start] = re.findall(r'points="36,([0-9.]+)', drawing)
     assert float(start) == 162 - 140 * before
 
 

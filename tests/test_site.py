@@ -115,13 +115,14 @@ def test_slides_are_few_and_each_has_its_section_of_the_book_as_its_note(site: P
         for each in slides:
             shown, _, note = each.partition("<aside>")
             assert len(note) > 200, shown
+            assert "<em>Ask" in note or "<em>Answer" in note or "<em>Draw" in note, shown
             assert re.search("<svg|<table|<pre|<li", shown)
             assert "<img" not in each
 
 
 def test_a_slide_of_a_section_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# A\n\n## B c\n\nText.\n")
-    assert "<aside><p>Text.</p>" in slide("[B](a.md#b-c)\n\n* C\n", tmp_path)
+    assert "<aside><hr><p>Text.</p>" in slide("[B](a.md#b-c)\n\n* C\n", tmp_path)
     with pytest.raises(InputError, match=r"a\.md must have a section #d$"):
         slide("[B](a.md#d)\n\n* C\n", tmp_path)
     with pytest.raises(InputError, match="a slide must be a link to its notes, got 'B'"):

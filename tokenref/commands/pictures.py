@@ -70,7 +70,7 @@ LESSONS: Final[Mapping[str, str]] = {
 Walked: TypeAlias = Literal["downwards", "upwards"]
 """The direction in which a filter adds probabilities: from the most, or the least probable one."""
 
-_TOP, _HIGH, _LEFT, _STEP, _LABEL = 22, 140, 46, 40, 68
+_TOP, _HIGH, _LEFT, _STEP, _LABEL = 22, 140, 36, 40, 68
 
 
 def page(title: str, sections: Iterable[str]) -> bytes:
@@ -335,7 +335,8 @@ def bars(
     """
     shown = shares[-MOST:] if walked == "upwards" else shares[:MOST]
     end = _LEFT + _STEP * max(len(shown), 1) + 8
-    width = end + _LABEL
+    lines = {"threshold": threshold, "mark": mark}
+    width = max(end + _LABEL * any(at is not None for at in lines.values()), 170)
     floor = _TOP + _HIGH
 
     def height(share: float) -> float:
@@ -351,7 +352,7 @@ def bars(
             for part in (0, 0.5, 1)
         ),
     ]
-    if walked and len(shown) > 1:  # the label is as wide as two bars and their axis
+    if walked and len(shown) > 1:
         does = "removes" if walked == "upwards" else "keeps"
         parts.append(
             '<text x="8" y="12" class="label share">walks this way '
@@ -380,7 +381,7 @@ def bars(
         points.append(f"{x + _STEP},{height(each.total)}")
     if summed:
         parts.append(f'<polyline class="sum" points="{" ".join(points)}"/>')
-    for kind, at in (("threshold", threshold), ("mark", mark)):
+    for kind, at in lines.items():
         if at is not None:
             y = height(at)
             parts.append(
