@@ -29,12 +29,14 @@ pre { white-space: pre-wrap; }
 body[data-theme="light"] img { color-scheme: light; }
 body[data-theme="dark"] img { color-scheme: dark; }
 p > img { vertical-align: top; }
+@media (max-width: 45rem) { .highlight-console pre { white-space: pre; } }
 @media (min-width: 45rem) { p:has(> img + img) > img { max-width: calc(50% - .3rem); } }
 """
 """What the site adds to its theme.
 
-Long lines of code are wrapped instead of cut off. Figures follow the switch between light and dark.
-The two parts of a figure are side by side, on a phone one below the other.
+Long lines of code are wrapped instead of cut off, but not what a command prints on a phone. Figures
+follow the switch between light and dark. The two parts of a figure are side by side, on a phone one
+below the other.
 """
 
 INDEX: Final = (
@@ -54,7 +56,10 @@ def build_site(root: Path, folder: Path) -> None:
 
     settings = {
         "project": "tokenref",
-        "extensions": ["myst_parser"],
+        "extensions": ["myst_parser", "sphinx_copybutton"],
+        "copybutton_prompt_text": r">>> |\.\.\. |\$ ",  # only such lines are copied, without it
+        "copybutton_prompt_is_regexp": True,
+        "copybutton_line_continuation_character": "\\",
         "html_theme": "furo",
         "html_title": "tokenref",
         "html_copy_source": False,

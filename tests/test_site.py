@@ -98,6 +98,21 @@ def test_figures_follow_the_theme_and_their_parts_are_side_by_side_if_there_is_r
         assert window.run(f"return getComputedStyle({picture}).colorScheme") == theme
 
 
+def test_commands_can_be_copied_without_prompts_and_output(site: Path, window: Browser) -> None:
+    window.post("url", {"url": (site / "docs" / "book" / "loops.html").as_uri()})
+    window.run("document.execCommand = () => { window.copied = document.activeElement.value; }")
+    for block, copied in (
+        (".highlight-console", "tokenref experiment lz --out docs/book/loops.jsonl"),
+        (".highlight-python", "from sampling_ref.steps.dry import dry\nfor history in ("),
+    ):
+        window.until(f"return document.querySelector('{block} .copybtn')")
+        window.run(f"document.querySelector('{block} .copybtn').click()")
+        window.until("return 'copied' in window")
+        assert window.run("return copied").startswith(copied)
+        assert "-1.4" not in window.run("return copied")
+        window.run("delete window.copied")
+
+
 def test_solutions_are_folded(site: Path) -> None:
     for chapter in (ROOT / "docs" / "book").glob("*.md"):
         page = chapter.with_suffix(".html").name
