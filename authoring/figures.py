@@ -341,7 +341,7 @@ def window() -> Headed:
         copies = {*range(end - match.length, end)} if match.length else set()
         own = {*range(len(history) + 1 - match.length, len(history) + 1)}
         what = f"{match.length} tokens match" if match.length else "nothing matches"
-        words = f"next {token}: {what}, D = {change:+.2f}"
+        words = f"next {token}: D = {change:+.2f}, {what}"
         lines.append(Line([*map(str, history), str(token)], copies | own, words))
     title = "Window, buffer and a possible next token"
     return token_lines(title, lines, columns=["window"] * 5 + ["buffer"] * 3 + ["next"])
