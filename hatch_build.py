@@ -24,8 +24,9 @@ class FixturesArchive(BuildHookInterface):  # type: ignore[type-arg]
                     # ZipInfo's default date makes the archive the same wherever it is built.
                     opened.writestr(ZipInfo(name), path.read_bytes(), ZIP_DEFLATED, 9)
         build_data["force_include"][str(archive)] = "tokenref/fixtures.zip"
-        for page in (Path(self.root) / "docs" / "book").glob("*.md"):
-            build_data["force_include"][str(page)] = f"tokenref/book/{page.name}"
+        docs = Path(self.root) / "docs"
+        for path in (*docs.glob("book/*.md"), *docs.glob("figures/*.svg")):
+            build_data["force_include"][str(path)] = f"tokenref/{path.relative_to(docs)}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Remove the archive: it is in the wheel now."""

@@ -100,7 +100,7 @@ PYODIDE: Final = (
 )
 """The files of the npm package pyodide that a browser needs."""
 
-BOOK: Final = Path("docs/book")
+DOCS: Final = Path("docs")
 
 PACKAGES: Final = ("bpe_ref", "sampling_ref", "tokenref", "click", "rich", "markdown_it", "mdurl")
 """The Python packages that the page needs. All are pure Python."""
@@ -141,8 +141,9 @@ def _packages() -> bytes:
                 name = path.relative_to(root.parent)
                 if path.is_file() and path.suffix in {".py", ".json", ".txt", ".tiktoken", ".css"}:
                     archive.writestr(ZipInfo(str(name)), path.read_bytes())
-        for path in sorted(BOOK.glob("*.md")):
-            archive.writestr(ZipInfo(f"tokenref/book/{path.name}"), path.read_bytes())
+        for path in (*sorted(DOCS.glob("book/*.md")), *sorted(DOCS.glob("figures/*.svg"))):
+            name = Path("tokenref") / path.relative_to(DOCS)
+            archive.writestr(ZipInfo(str(name)), path.read_bytes())
     return content.getvalue()
 
 
@@ -254,6 +255,7 @@ def slide(part: str, folder: Path) -> str:
         return str(rows)
 
     _, text = section(folder / path, anchor)
+    text = re.sub(r"^(!\[.*\n)+\n\*Figure [^*]*\*\n", "", text, flags=re.MULTILINE)
     content, _, own = content.partition("\n---\n")
     content = re.sub(rf"^{linked.replace('.+', 'table', 1)}$", table, content, flags=re.MULTILINE)
     return (

@@ -2,6 +2,7 @@
 
 import json
 import re
+from base64 import b64encode
 from collections import Counter
 from html.parser import HTMLParser
 from math import log
@@ -18,7 +19,7 @@ from tests.browser import CHROMIUM, DRIVER, open_browser
 from tokenref.cli import main
 from tokenref.commands import pictures
 from tokenref.commands.look import explain
-from tokenref.commands.pictures import CAPTIONS, MOST, _label, lesson
+from tokenref.commands.pictures import CAPTIONS, LESSONS, MOST, _label, lesson
 from tokenref.operations import ABOUT
 
 
@@ -103,25 +104,32 @@ def test_the_steps_of_the_quick_encoders_are_shown(
     assert page.text.count("unbelievable") == 1 + (encoder != "heap"), "which begins with bytes"
 
 
-def test_the_sections_of_the_book_are_on_the_page_without_figures_and_links(tmp_path: Path) -> None:
+def test_the_sections_of_the_book_are_on_the_page_with_figures_and_without_links(
+    tmp_path: Path,
+) -> None:
     for op, about in ABOUT.items():
         assert lesson(about.lesson).startswith('<details class="lesson"><summary>The book: '), op
-        assert re.search(r"<img|!\[|<a |Figure \d", lesson(about.lesson)) is None, op
+        assert re.search(r"!\[|<a ", lesson(about.lesson)) is None, op
     page = explained(tmp_path, "sample", "llama.cpp", "3,2,1", "--set", "top_k=2")
     assert "The book: Top-kKeep the k most probable tokens." in page.text
     assert "The book: Inverse CDF" in page.text
     page = explained(tmp_path, "bpe", "unbelievable", "--encoder", "heap")
     assert "The book: The heap" in page.text
+    assert page.tags["img"] == 1
 
 
 def test_an_installed_package_has_the_book_beside_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "book").mkdir()
-    (tmp_path / "book" / "a.md").write_text("# A\n\n## B c\n\nText.\n", encoding="utf-8")
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "figures" / "b.svg").write_bytes(b"<svg/>")
+    text = "# A\n\n## B c\n\n![d](../figures/b.svg)\n"
+    (tmp_path / "book" / "a.md").write_text(text, encoding="utf-8")
     monkeypatch.setattr(pictures, "__file__", str(tmp_path / "commands" / "pictures.py"))
-    shown = "<summary>The book: B c</summary><p>Text.</p>\n</details>"
-    assert lesson("docs/book/a.md#b-c").endswith(shown)
+    shown = lesson("docs/book/a.md#b-c")
+    assert "<summary>The book: B c</summary>" in shown
+    assert f'src="data:image/svg+xml;base64,{b64encode(b"<svg/>").decode()}" alt="d"' in shown
 
 
 def test_every_encoder_with_steps_can_be_chosen() -> None:
@@ -154,7 +162,10 @@ def test_tokens_are_called_by_their_bytes_and_added_tokens_by_their_names(tmp_pa
 
 def test_text_is_never_markup(tmp_path: Path) -> None:
     page = explained(tmp_path, "bpe", "<img src=x onerror=alert(1)>&amp;<b>")
-    assert not {"img", "b"} & page.tags.keys()
+    assert "b" not in page.tags
+    images = re.findall(r"<img[^>]*>", (tmp_path / "page.html").read_text("utf-8"))
+    assert len(images) == page.tags["img"] == lesson(LESSONS["naive"]).count("<img") == 2
+    assert all('src="data:image/svg+xml;base64,' in image for image in images)
     assert "Piece <img" in page.text
 
 

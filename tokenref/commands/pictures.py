@@ -5,6 +5,7 @@ description. Colours are never alone: removed tokens are outlined, new ones unde
 """
 
 import re
+from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import cache
@@ -553,7 +554,7 @@ at most 1 - p']
 
 @cache
 def lesson(address: str) -> str:
-    """Return a section of the book, without its figures, to be opened by a click.
+    """Return a section of the book with its figures, to be opened by a click.
 
     >>> lesson("docs/book/filters.md#top-k")[:58]
     '<details class="lesson"><summary>The book: Top-k</summary>'
@@ -563,20 +564,25 @@ def lesson(address: str) -> str:
     if not folder.is_dir():
         folder = Path(__file__).parents[2] / "docs" / "book"
     title, text = section(folder / Path(path).name, anchor)
+
+    def drawn(figure: re.Match[str]) -> str:
+        content = b64encode((folder / figure[1]).read_bytes()).decode()
+        return f'<img loading="lazy" src="data:image/svg+xml;base64,{content}"'
+
+    html = re.sub(r'<img src="([^"]*)"', drawn, rendered(text))
     summary = f"<summary>The book: {escape(title)}</summary>"
-    return f'<details class="lesson">{summary}{rendered(text)}</details>'
+    return f'<details class="lesson">{summary}{html}</details>'
 
 
 def section(page: Path, anchor: str) -> tuple[str, str]:
-    """Return the heading and the text of a section of a page, without figures.
+    """Return the heading and the text of a section of a page.
 
     Raises `InputError` if there is none.
     """
     for part in re.split(r"^## ", page.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
         title, _, content = part.partition("\n")
         if re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") == anchor:
-            figure = r"^(!\[.*\n)+\n\*Figure [^*]*\*\n"
-            return title, re.sub(figure, "", content, flags=re.MULTILINE)
+            return title, content
     raise InputError(f"{page} must have a section #{anchor}")
 
 

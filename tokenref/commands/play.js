@@ -80,7 +80,7 @@ function begin(walked) {
   steps = walked;
   at("steps").innerHTML = walked;
   const screens = stagesOnScreens();
-  const last = Math.max(at("steps").querySelectorAll("tr").length, screens.length) - 1;
+  const last = Math.max(at("steps").querySelectorAll("section tr").length, screens.length) - 1;
   const differs = screens.findIndex((each) => each.some((stage) => stage.classList.contains("first")));
   at("stepper").hidden = last < 1;
   at("step").max = Math.max(last, 0);
@@ -100,7 +100,7 @@ function stagesOnScreens() { // one stage or two side by side on each, and at la
 function walk() {
   const step = Number(at("step").value);
   at("at").textContent = `${step} of ${at("step").max}`;
-  at("steps").querySelectorAll("tr").forEach((row, number) => {
+  at("steps").querySelectorAll("section tr").forEach((row, number) => {
     row.hidden = number > step;
     row.classList.toggle("now", number === step);
     if (number === step && presenting()) row.scrollIntoView({ block: "nearest" });
