@@ -26,7 +26,7 @@ class FixturesArchive(BuildHookInterface):  # type: ignore[type-arg]
         build_data["force_include"][str(archive)] = "tokenref/fixtures.zip"
         docs = Path(self.root) / "docs"
         for path in (*docs.glob("book/*.md"), *docs.glob("figures/*.svg")):
-            build_data["force_include"][str(path)] = f"tokenref/{path.relative_to(docs)}"
+            build_data["force_include"][str(path)] = f"tokenref/{path.relative_to(docs).as_posix()}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Remove the archive: it is in the wheel now."""
