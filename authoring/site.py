@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from functools import partial
 from html import escape
+from importlib import import_module
 from importlib.resources import files
 from io import BytesIO, StringIO
 from pathlib import Path
@@ -51,12 +52,16 @@ def build_site(root: Path, folder: Path) -> None:
     """Write the site of the project in `root` to a folder. Raises `InputError` for a warning."""
     try:
         from sphinx.application import Sphinx
-    except ModuleNotFoundError:
-        raise InputError("the site needs Sphinx: pip install -e '.[docs]'") from None
+
+        extensions = ["myst_parser", "sphinx_copybutton"]
+        for name in ("furo", *extensions):
+            import_module(name)
+    except ModuleNotFoundError as error:
+        raise InputError(f"the site needs {error.name}: pip install -e '.[docs]'") from None
 
     settings = {
         "project": "tokenref",
-        "extensions": ["myst_parser", "sphinx_copybutton"],
+        "extensions": extensions,
         "copybutton_prompt_text": r">>> |\.\.\. |\$ ",  # only such lines are copied, without it
         "copybutton_prompt_is_regexp": True,
         "copybutton_line_continuation_character": "\\",

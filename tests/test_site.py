@@ -256,13 +256,14 @@ def test_the_playground_runs_in_a_browser_alone(playground: str, window: Browser
     assert {address.split("/")[2] for address in addresses} == {playground.split("/")[2]}
 
 
-def test_a_site_without_sphinx_is_one_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("module", ["sphinx.application", "sphinx_copybutton"])
+def test_a_site_without_sphinx_and_its_extensions_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
 ) -> None:
-    monkeypatch.setitem(sys.modules, "sphinx.application", None)
+    monkeypatch.setitem(sys.modules, module, None)
     ran = CliRunner().invoke(main, ["site", "--folder", str(tmp_path / "site")])
     assert ran.exit_code == 2
-    assert ran.stderr == "tokenref: the site needs Sphinx: pip install -e '.[docs]'\n"
+    assert ran.stderr == f"tokenref: the site needs {module}: pip install -e '.[docs]'\n"
 
 
 def test_a_folder_without_pyodide_is_one_sentence(tmp_path: Path) -> None:
