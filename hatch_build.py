@@ -24,9 +24,10 @@ class FixturesArchive(BuildHookInterface):  # type: ignore[type-arg]
                     # ZipInfo's default date makes the archive the same wherever it is built.
                     opened.writestr(ZipInfo(name), path.read_bytes(), ZIP_DEFLATED, 9)
         build_data["force_include"][str(archive)] = "tokenref/fixtures.zip"
-        for page in sorted((Path(self.root) / "docs").rglob("*.md")):
-            name = page.relative_to(self.root).as_posix()
-            build_data["force_include"][str(page)] = f"tokenref/{name}"
+        docs = Path(self.root) / "docs"
+        for path in (*docs.rglob("*.md"), *docs.glob("figures/*.svg")):
+            name = path.relative_to(self.root).as_posix()
+            build_data["force_include"][str(path)] = f"tokenref/{name}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Remove the archive: it is in the wheel now."""

@@ -1,24 +1,22 @@
 """The figures of the pages: SVG files that the project's own code draws."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from html import escape
 from importlib.resources import files
 from itertools import accumulate
 from pathlib import Path
 from textwrap import wrap
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 import regex
 
-from bpe_ref.encoder_steps import ENCODER_STEPS
+from bpe_ref.encoder_steps import ENCODER_STEPS, border_steps
 from bpe_ref.learning import BYTES, learn_naive, merge_everywhere
 from bpe_ref.patterns.registered import PATTERNS
 from bpe_ref.tiny import SMALL, small_vocabulary
 from bpe_ref.tracing import show_token, trace
-from bpe_ref.vocabulary import Vocabulary
-from bpe_ref.vocabulary.compatibility import compatible_by_definition
 from sampling_ref import WEIGHTS
 from sampling_ref.draws.inverse_cdf import inverse_cdf
 from sampling_ref.lz.matches import longest_match, window_and_buffer
@@ -35,7 +33,7 @@ FOLDER: Final = Path("docs/figures")
 _SVG: Final = re.compile(
     r'<svg role="img" viewBox="0 0 (\d+) (\d+)" width="\d+"[^>]*>(.*)</svg>', re.DOTALL
 )
-_HEAD, _GAP = 26, 20
+_HEAD: Final = 26
 
 
 class Filtered(NamedTuple):
@@ -56,119 +54,80 @@ _FLAT: Final = "3.1,3,2.9,2.8,2.7,2.6,2.5,2.4"
 _NOTHING_ELSE: Final = ("temperature=1", "top_k=0", "top_p=0")
 _BY_ENGINE: Final = "{engine} keeps {kept}"
 
-FILTERS: Final[Mapping[str, tuple[str, Sequence[Filtered]]]] = {
-    "top_k.svg": (
-        "top_k=2 of the logits 1, 2, 2, 3",
-        [
-            Filtered(engine, "top_k", _TWO, ["top_k=2", "temperature=1"], _BY_ENGINE)
-            for engine in ("vllm", "llama.cpp")
-        ],
+FILTERS: Final[Mapping[str, Filtered]] = {
+    "top_k_vllm": Filtered("vllm", "top_k", _TWO, ["top_k=2", "temperature=1"], _BY_ENGINE),
+    "top_k_llama_cpp": Filtered(
+        "llama.cpp", "top_k", _TWO, ["top_k=2", "temperature=1"], _BY_ENGINE
     ),
-    "temperature.svg": (
-        "Two temperatures of the logits 2, 1, 0, -1",
-        [
-            Filtered("transformers", "temperature", "2,1,0,-1", [f"temperature={each}"], words)
-            for each, words in ((0.5, "temperature 0.5"), (2, "temperature 2"))
-        ],
+    "temperature_low": Filtered(
+        "transformers", "temperature", "2,1,0,-1", ["temperature=0.5"], "temperature 0.5"
     ),
-    "top_p_min_p.svg": (
-        "Top-p and min-p of one row",
-        [
-            Filtered("vllm", "top_p", _ROW, ["top_p=0.8"]),
-            Filtered("transformers", "min_p", _ROW, ["min_p=0.5"]),
-        ],
+    "temperature_high": Filtered(
+        "transformers", "temperature", "2,1,0,-1", ["temperature=2"], "temperature 2"
     ),
-    "min_p_steep.svg": (
-        "Top-p and min-p of a steep row at the temperature 2",
-        [
-            Filtered("vllm", "top_p", _STEEP, ["top_p=0.9", "temperature=2"]),
-            Filtered("transformers", "min_p", _STEEP, ["min_p=0.2", "temperature=2"]),
-        ],
+    "top_p": Filtered("vllm", "top_p", _ROW, ["top_p=0.8"]),
+    "min_p": Filtered("transformers", "min_p", _ROW, ["min_p=0.5"]),
+    "top_p_steep": Filtered("vllm", "top_p", _STEEP, ["top_p=0.9", "temperature=2"]),
+    "min_p_steep": Filtered("transformers", "min_p", _STEEP, ["min_p=0.2", "temperature=2"]),
+    "top_p_flat": Filtered("vllm", "top_p", _FLAT, ["top_p=0.9", "temperature=2"]),
+    "min_p_flat": Filtered("transformers", "min_p", _FLAT, ["min_p=0.2", "temperature=2"]),
+    "top_p_llama_cpp": Filtered("llama.cpp", "top_p", "1,1,1,1", ["top_p=0.5"], _BY_ENGINE),
+    "top_p_transformers": Filtered("transformers", "top_p", "1,1,1,1", ["top_p=0.5"], _BY_ENGINE),
+    "typical": Filtered(
+        "transformers",
+        "typical",
+        "2.4,1,0.8,0.6,0.4,0.2,0",
+        ["typical_p=0.2"],
+        "{step}({values}), most typical first: {kept}",
     ),
-    "min_p_flat.svg": (
-        "Top-p and min-p of a flat row at the temperature 2",
-        [
-            Filtered("vllm", "top_p", _FLAT, ["top_p=0.9", "temperature=2"]),
-            Filtered("transformers", "min_p", _FLAT, ["min_p=0.2", "temperature=2"]),
-        ],
+    "top_n_sigma": Filtered("llama.cpp", "top_n_sigma", _ROW, ["top_n_sigma=0.5"]),
+    "xtc": Filtered(
+        "llama.cpp",
+        "xtc",
+        _ROW,
+        ["xtc_threshold=0.1", "xtc_probability=1", "top_p=1", "min_p=0"],
+        uniforms=(0.5, 0.5),
     ),
-    "top_p_ties.svg": (
-        "top_p=0.5 of four equal logits",
-        [
-            Filtered(engine, "top_p", "1,1,1,1", ["top_p=0.5"], _BY_ENGINE)
-            for engine in ("llama.cpp", "transformers")
-        ],
-    ),
-    "typical_sigma.svg": (
-        "Typical sampling and top-n-sigma",
-        [
-            Filtered(
-                "transformers",
-                "typical",
-                "2.4,1,0.8,0.6,0.4,0.2,0",
-                ["typical_p=0.2"],
-                "{step}({values}), most typical first: {kept}",
-            ),
-            Filtered("llama.cpp", "top_n_sigma", _ROW, ["top_n_sigma=0.5"]),
-        ],
-    ),
-    "xtc_top_a.svg": (
-        "XTC and top-a",
-        [
-            Filtered(
-                "llama.cpp",
-                "xtc",
-                _ROW,
-                ["xtc_threshold=0.1", "xtc_probability=1", "top_p=1", "min_p=0"],
-                uniforms=(0.5, 0.5),
-            ),
-            Filtered("exllamav2", "top_a", _ROW, ["top_a=0.2", *_NOTHING_ELSE]),
-        ],
-    ),
-    "tail_free_eta.svg": (
-        "Tail-free sampling and eta sampling",
-        [
-            Filtered("exllamav2", "tail_free", _ROW, ["tfs=0.9", *_NOTHING_ELSE]),
-            Filtered("transformers", "eta", _ROW, ["eta_cutoff=0.2"]),
-        ],
-    ),
-    "top_h_mirostat.svg": (
-        "Top-h and mirostat",
-        [
-            Filtered("transformers", "top_h", _ROW, ["top_h=0.7"]),
-            Filtered("llama.cpp", "mirostat_2", _ROW, ["mirostat_tau=1.2", "mirostat=2"]),
-        ],
-    ),
+    "top_a": Filtered("exllamav2", "top_a", _ROW, ["top_a=0.2", *_NOTHING_ELSE]),
+    "tail_free": Filtered("exllamav2", "tail_free", _ROW, ["tfs=0.9", *_NOTHING_ELSE]),
+    "eta": Filtered("transformers", "eta", _ROW, ["eta_cutoff=0.2"]),
+    "top_h": Filtered("transformers", "top_h", _ROW, ["top_h=0.7"]),
+    "mirostat": Filtered("llama.cpp", "mirostat_2", _ROW, ["mirostat_tau=1.2", "mirostat=2"]),
 }
-"""The figures of filters: the title of each, and its drawings."""
+"""The figures of filters."""
 
 
 def figures() -> Mapping[str, str]:
     """Return every figure by the name of its file.
 
     >>> sorted(figures())[:3]
-    ['backtracking.svg', 'border.svg', 'draw.svg']
+    ['backtracking.svg', 'border.svg', 'border_left.svg']
     """
-    filters = {
-        name: side_by_side(title, [_stage(each) for each in drawings])
-        for name, (title, drawings) in FILTERS.items()
+    drawings = {
+        "merges_abacb": merges("abacb"),
+        "merges_abacbb": merges("abacbb"),
+        "border": border("acbb", "cbab"),
+        "border_left": border("acbb"),
+        "border_right": border("cbab"),
+        "not_compatible": neighbours("ac", "b"),
+        "compatible": neighbours("acbb", "cbb"),
+        **{encoder: steps_of(encoder) for encoder in ENCODER_STEPS},
+        "training": training(),
+        "pieces": pieces(),
+        "draw": draw(),
+        "window": window(),
+        **speculative(),
+        **loops(),
+        **{name: _stage(each) for name, each in FILTERS.items()},
     }
-    return {
-        "merges.svg": merges(),
-        "border.svg": border(),
-        "neighbours.svg": neighbours(),
-        **{f"{encoder}.svg": steps_of(encoder) for encoder in ENCODER_STEPS},
-        "training.svg": training(),
-        "pieces.svg": pieces(),
-        "draw.svg": draw(),
-        "speculative.svg": speculative(),
-        "window.svg": window(),
-        "loops.svg": loops(),
-        **filters,
-    }
+    return {f"{name}.svg": _file(*drawing) for name, drawing in drawings.items()}
 
 
-def _stage(wanted: Filtered) -> tuple[str, str]:
+Headed: TypeAlias = tuple[str, str]
+"""The heading of a figure, and its drawing as SVG."""
+
+
+def _stage(wanted: Filtered) -> Headed:
     """Return what one stage of an engine keeps, in words, and its drawing."""
     settings = wanted.settings
     [engine] = compared_engines(
@@ -187,7 +146,11 @@ def _stage(wanted: Filtered) -> tuple[str, str]:
     raise ValueError(f"{wanted.engine} does not apply {wanted.step}")
 
 
-_LETTER, _LINE, _WORDS = 22, 30, 60
+_LETTER, _LINE, _CHARACTER = 20, 32, 8
+"""The room of a letter in a box, of a line, and of a character of the words."""
+
+_WIDE: Final = 440
+"""The width of most figures: on a phone, too, their letters can be read."""
 
 
 class Line(NamedTuple):
@@ -202,95 +165,58 @@ class Line(NamedTuple):
     border: int = 0
 
 
-def merges() -> str:
-    """Return the merges of two texts, the second of which is longer and has fewer tokens."""
+def merges(text: str) -> Headed:
+    """Return the merges of a text."""
     vocabulary = small_vocabulary("book")
-    drawings = []
-    for text in ("abacb", "abacbb"):
-        symbols = vocabulary.symbols(text.encode())
-        lines = [Line([NAMES[token] for token in symbols])]
-        for step in trace(vocabulary, symbols):
-            tokens = [NAMES[token] for token in step.tokens]
-            lines.append(Line(tokens, {step.position}, f"rank {step.rank}"))
-        heading = f"{text}: {len(lines[-1].tokens)} tokens"
-        drawings.append((heading, token_lines(f"The merges of {text}", lines)))
-    return side_by_side("The merges of abacb and abacbb", drawings)
-
-
-def border() -> str:
-    """Return the merges of a text of two tokens, and of the two parts beside their border."""
-    vocabulary = small_vocabulary("book")
-    parts = ("acbb", "cbab")
-    lines: dict[str, list[Line]] = {}
-    for text in ("".join(parts), *parts):
-        symbols = vocabulary.symbols(text.encode())
-        length = len(parts[0]) if text not in parts else 0
-        lines[text] = [Line(text, border=length)]
-        for step in trace(vocabulary, symbols):
-            tokens = [NAMES[token] for token in step.tokens]
-            ends = [*accumulate(map(len, tokens))]
-            on_left = length and ends[step.position] <= length
-            side = f"{'left' if on_left else 'right'}, " if length else ""
-            words = f"{side}rank {step.rank}"
-            at = ends.index(length) + 1 if length else 0
-            lines[text].append(Line(tokens, {step.position}, words, at))
-    drawings = [(text, token_lines(f"The merges of {text}", each)) for text, each in lines.items()]
-    return side_by_side("A border that no merge crosses, and the runs beside it", drawings)
-
-
-def neighbours() -> str:
-    """Return the fast test of two pairs of neighbours: merges undone, the latest first."""
-    vocabulary = small_vocabulary("book")
-    drawings = []
-    for left, right in (("ac", "b"), ("acbb", "cbb")):
-        pair = [NAMES.index(left), NAMES.index(right)]
-        sides = [vocabulary.symbols(name.encode()) for name in (left, right)]
-        made = [[(symbols, len(NAMES)), *_states(vocabulary, symbols)] for symbols in sides]
-        fits = compatible_by_definition(vocabulary, pair[0], pair[1])
-        lines, limit, before = [], len(NAMES), ""
-        while True:
-            tokens = [[NAMES[token] for token in states[-1][0]] for states in made]
-            one, two = tokens[0][-1], tokens[1][0]
-            rank = NAMES.index(one + two) if one + two in NAMES else len(NAMES)
-            late = f"{one + two} ({rank}) is too late" if rank < len(NAMES) else "no merge"
-            verdict = f"{one + two} ({rank}) is first" if rank < limit else late
-            words = f"{before}{one} + {two}: {verdict}"
-            at = len(tokens[0])
-            lines.append(Line([*tokens[0], *tokens[1]], {at - 1, at}, words, at))
-            ranks = [states[-1][1] if len(states) > 1 else -1 for states in made]
-            if rank < limit or max(ranks) < 0:
-                break
-            undone = 0 if ranks[0] > ranks[1] else 1
-            before = f"{NAMES[ranks[undone]]} ({ranks[undone]}) undone, "
-            limit = ranks[undone] + undone  # of equal ranks the left one is first
-            made[undone].pop()
-        if fits == (rank < limit):
-            raise ValueError(f"the fast test of {left} and {right} must agree with the definition")
-        heading = f"{left} and {right}: {'compatible' if fits else 'not compatible'}"
-        drawings.append((heading, token_lines(heading, lines)))
-    return side_by_side("The fast test of two neighbours", drawings)
-
-
-def _states(vocabulary: Vocabulary, symbols: Sequence[int]) -> Iterator[tuple[list[int], int]]:
-    """Yield the tokens after each merge, and its rank."""
+    symbols = vocabulary.symbols(text.encode())
+    lines = [Line([NAMES[token] for token in symbols])]
     for step in trace(vocabulary, symbols):
-        yield list(step.tokens), step.rank
+        tokens = [NAMES[token] for token in step.tokens]
+        lines.append(Line(tokens, {step.position}, f"rank {step.rank}"))
+    return token_lines(f"{text}: {len(lines[-1].tokens)} tokens", lines)
+
+
+def border(*parts: str) -> Headed:
+    """Return the merges of a text; of two parts, those at the left and at the right of both."""
+    vocabulary = small_vocabulary("book")
+    text = "".join(parts)
+    symbols = vocabulary.symbols(text.encode())
+    length = len(parts[0]) if len(parts) > 1 else 0
+    lines = [Line(text, border=length)]
+    for step in trace(vocabulary, symbols):
+        tokens = [NAMES[token] for token in step.tokens]
+        ends = [*accumulate(map(len, tokens))]
+        side = "left" if ends[step.position] <= length else "right"
+        words = f"{side}, rank {step.rank}" if length else f"rank {step.rank}"
+        at = ends.index(length) + 1 if length else 0
+        lines.append(Line(tokens, {step.position}, words, at))
+    return token_lines(text, lines)
+
+
+def neighbours(left: str, right: str) -> Headed:
+    """Return the fast test of two neighbours: merges undone, the latest first."""
+    *steps, _ = border_steps(small_vocabulary("book"), NAMES.index(left), NAMES.index(right))
+    lines = [
+        Line([NAMES[token] for token in step.tokens], {step.new - 1, step.new}, step.why, step.new)
+        for step in steps
+    ]
+    return token_lines(f"{left} and {right}", lines)
 
 
 _STEPS_OF: Final = {"heap": "abacbb", "prefix_table": "abacbb", "backtracking": "abacb"}
 
 
-def steps_of(encoder: str) -> str:
+def steps_of(encoder: str) -> Headed:
     """Return what an encoder does with a text, step by step, with the reasons."""
     text = _STEPS_OF[encoder]
     vocabulary = small_vocabulary("book")
     steps = ENCODER_STEPS[encoder](vocabulary, vocabulary.symbols(text.encode()))
     lines = [Line([NAMES[token] for token in step.tokens], {step.new}, step.why) for step in steps]
     title = f"{encoder.replace('_', ' ')}: the steps for {text}"
-    return side_by_side(title, [(title, token_lines(title, lines))])
+    return token_lines(title, lines)
 
 
-def training() -> str:
+def training() -> Headed:
     """Return what training merges in a text, and how often each pair occurs."""
     text = b"hug pug hugs pugs"
     spellings = [bytes([byte]) for byte in range(BYTES)]
@@ -306,16 +232,15 @@ def training() -> str:
         words += f" occurs {learned.occurrences} times"
         lines.append(Line([show_token(spellings[token]) for token in tokens], marked, words))
     title = f"Training on {text.decode()}"
-    return side_by_side(title, [(title, token_lines(title, lines))])
+    return token_lines(title, lines)
 
 
-def pieces() -> str:
+def pieces() -> Headed:
     """Return a text cut into pieces by cl100k, with the number of the alternative of each."""
     alternatives = PATTERNS["cl100k"].alternatives
     sources = [f"(?P<a{number}>{source})" for number, (source, _) in enumerate(alternatives)]
     text = "I'LL pay $1000...\n  fn(OK)  "
     found = [(match.lastgroup or "", match[0]) for match in regex.finditer("|".join(sources), text)]
-    title = "The pieces of a text"
     parts, left = [], 8
     for kind, piece in found:
         shown = show_token(piece.encode())
@@ -328,17 +253,16 @@ def pieces() -> str:
             f'<text class="share" x="{left + width / 2}" y="42">{kind[1:]}</text>'
         )
         left += width
-    drawing = _drawing(title, left + 8, 48, parts)
-    return side_by_side(title, [("pieces, and the alternative", drawing)])
+    return "pieces, and the alternative", _drawing(left + 8, 48, parts)
 
 
 SHARES: Final = (0.5, 0.25, 0.125, 0.125)
 """The probabilities of the chapter about draws."""
 
 
-def draw() -> str:
+def draw() -> Headed:
     """Return probabilities as parts of a line from 0 to 1, and a random number on it."""
-    number, length = 0.7, 480
+    number, length = 0.7, 440
     token = inverse_cdf(SHARES, number, numbers=WEIGHTS)
     parts = []
     for each in running_shares(range(len(SHARES)), SHARES, range(len(SHARES))):
@@ -346,7 +270,7 @@ def draw() -> str:
         kind = "merged" if each.token == token else "box"
         parts.append(
             f'<rect class="{kind}" x="{left}" y="30" width="{width}" height="26"/>'
-            f'<text x="{left + width / 2}" y="47">token {each.token}</text>'
+            f'<text style="font-size: 12px" x="{left + width / 2}" y="47">token {each.token}</text>'
             f'<text class="share" x="{left + width}" y="70">{each.total:g}</text>'
         )
     at = 20 + length * number
@@ -355,7 +279,7 @@ def draw() -> str:
         f'<line class="mark" x1="{at}" x2="{at}" y1="18" y2="60"/>'
     )
     title = f"Inverse CDF with the random number {number}: token {token}"
-    return side_by_side(title, [(title, _drawing(title, length + 40, 78, parts))])
+    return title, _drawing(length + 40, 78, parts)
 
 
 TARGET: Final = (Fraction(1, 2), Fraction(3, 8), Fraction(1, 8))
@@ -363,7 +287,7 @@ DRAFT: Final = (Fraction(1, 8), Fraction(1, 8), Fraction(3, 4))
 """The rows of the section about speculative decoding."""
 
 
-def speculative() -> str:
+def speculative() -> Mapping[str, Headed]:
     """Return target and draft as bars over each other, and how the target's bars are made."""
     accepted = [min(p, q) for p, q in zip(TARGET, DRAFT, strict=True)]
     rejected = 1 - sum(accepted)
@@ -371,13 +295,10 @@ def speculative() -> str:
     lost = [q - each for q, each in zip(DRAFT, accepted, strict=True)]
     overlap = _stacks({"kept": accepted, "merged": second, "removed": lost}, q=DRAFT, p=TARGET)
     made = _stacks({"kept": accepted, "merged": second}, p=TARGET)
-    return side_by_side(
-        "Speculative decoding: p, q and the residual",
-        [
-            (f"accepted {sum(accepted)}, rejected {rejected}", overlap),
-            ("accepted + residual = p", made),
-        ],
-    )
+    return {
+        "speculative": (f"accepted {sum(accepted)}, rejected {rejected}", overlap),
+        "speculative_sum": ("accepted + residual = p", made),
+    }
 
 
 def _stacks(kinds: Mapping[str, Sequence[Fraction]], **tops: Sequence[Fraction]) -> str:
@@ -405,10 +326,10 @@ def _stacks(kinds: Mapping[str, Sequence[Fraction]], **tops: Sequence[Fraction])
         parts.append(f'<text x="{left + 23}" y="{floor + 16:g}">token {token}</text>')
     end = wide * len(tokens)
     parts.append(f'<line class="grid" x1="8" x2="{end}" y1="{floor:g}" y2="{floor:g}"/>')
-    return _drawing(", ".join(tops), end, round(floor) + 24, parts)
+    return _drawing(end, round(floor) + 24, parts)
 
 
-def window() -> str:
+def window() -> Headed:
     """Return the window and the buffer of the LZ penalty, and the match for two next tokens."""
     history = [1, 2, 3, 4, 5, 1, 2, 3]
     before, buffer = window_and_buffer(history, window=5, buffer=3)
@@ -420,23 +341,23 @@ def window() -> str:
         copies = {*range(end - match.length, end)} if match.length else set()
         own = {*range(len(history) + 1 - match.length, len(history) + 1)}
         what = f"{match.length} tokens match" if match.length else "nothing matches"
-        words = f"next {token}: {what}, D = {change:+.2f}"
+        words = f"next {token}: D = {change:+.2f}, {what}"
         lines.append(Line([*map(str, history), str(token)], copies | own, words))
     title = "Window, buffer and a possible next token"
-    drawing = token_lines(title, lines, columns=["window"] * 5 + ["buffer"] * 3 + ["next"])
-    return side_by_side(title, [(title, drawing)])
+    return token_lines(title, lines, columns=["window"] * 5 + ["buffer"] * 3 + ["next"])
 
 
-def token_lines(title: str, lines: Sequence[Line], columns: Sequence[str] = ()) -> str:
+def token_lines(title: str, lines: Sequence[Line], columns: Sequence[str] = ()) -> Headed:
     """Return a drawing of lines of tokens, each with its words at the right.
 
     `columns` has a heading for each token. Equal ones are written once.
 
-    >>> token_lines("t", [Line("ab"), Line(["ab"], {0}, "a + b")]).count("<rect")
+    >>> token_lines("t", [Line("ab"), Line(["ab"], {0}, "a + b")])[1].count("<rect")
     3
     """
     wide = max((8 + _LETTER * sum(map(len, line.tokens)) for line in lines), default=0)
-    parts, top = [], 4
+    fitting = max((_WIDE - wide - 20) // _CHARACTER, 16)
+    parts, top, longest = [], 4, 0
     for name in dict.fromkeys(columns):
         places = [place for place, each in enumerate(columns) if each == name]
         middle = 8 + _LETTER * (places[0] + places[-1] + 1) / 2
@@ -457,28 +378,25 @@ def token_lines(title: str, lines: Sequence[Line], columns: Sequence[str] = ()) 
                     f'<line class="threshold" x1="{left}" x2="{left}" y1="{top - 4}" '
                     f'y2="{top + 26}"/>'
                 )
-        words = wrap(line.words, _WORDS)
+        words = wrap(line.words, fitting)
         for number, part in enumerate(words):
+            longest = max(longest, len(part))
             parts.append(
-                f'<text class="label" x="{wide + 12}" y="{top + 15 + 15 * number}">'
+                f'<text class="label" x="{wide + 12}" y="{top + 16 + 16 * number}">'
                 f"{escape(part)}</text>"
             )
-        top += _LINE + 15 * max(len(words) - 1, 0)
-    longest = max((len(part) for line in lines for part in wrap(line.words, _WORDS)), default=0)
-    return _drawing(title, max(200, wide + 24 + 7 * longest), top, parts)
+        top += _LINE + 16 * max(len(words) - 1, 0)
+    return title, _drawing(wide + 20 + _CHARACTER * longest, top, parts)
 
 
-def _drawing(title: str, wide: int, high: int, parts: Sequence[str]) -> str:
-    return (
-        f'<svg role="img" viewBox="0 0 {wide} {high}" width="{wide}"><title>{escape(title)}'
-        f"</title>{''.join(parts)}</svg>"
-    )
+def _drawing(wide: int, high: int, parts: Sequence[str]) -> str:
+    return f'<svg role="img" viewBox="0 0 {wide} {high}" width="{wide}">{"".join(parts)}</svg>'
 
 
 LOOPS: Final = Path("docs/book/loops.jsonl")
 
 
-def loops() -> str:
+def loops() -> Mapping[str, Headed]:
     """Return two heat maps: the texts with loops, and the bits that a penalty costs."""
     results = cells(read_results(LOOPS, Plan()).values())
     shares = {
@@ -486,21 +404,20 @@ def loops() -> str:
     }
     most = max(cell.bits for cell in results.values())
     bits = {key: (cell.bits / most, f"{cell.bits:.2f}") for key, cell in results.items()}
-    maps = (("degenerate texts, %", shares), ("cross-entropy, bits per token", bits))
-    return side_by_side(
-        "Loops and cross-entropy with 22 penalties at three temperatures",
-        [(heading, heat_map(heading, values)) for heading, values in maps],
-    )
+    return {
+        "loops": ("degenerate texts, %", heat_map(shares)),
+        "loops_bits": ("cross-entropy, bits per token", heat_map(bits)),
+    }
 
 
 HEAT: Final = 0.55
 """The most opaque cell of a heat map: a number on it must be legible, light on dark or reverse."""
 
 
-def heat_map(title: str, values: Mapping[tuple[str, float], tuple[float, str]]) -> str:
+def heat_map(values: Mapping[tuple[str, float], tuple[float, str]]) -> str:
     """Return a heat map: rows and columns by name, and the strength and text of each cell.
 
-    >>> heat_map("t", {("a", 0.5): (1.0, "100"), ("b", 0.5): (0.25, "25")}).count("<rect")
+    >>> heat_map({("a", 0.5): (1.0, "100"), ("b", 0.5): (0.25, "25")}).count("<rect")
     2
     """
     rows, columns = (list(dict.fromkeys(names)) for names in zip(*values, strict=True))
@@ -508,50 +425,44 @@ def heat_map(title: str, values: Mapping[tuple[str, float], tuple[float, str]]) 
         f'<text x="{130 + 60 * number + 30}" y="14">{column:g}</text>'
         for number, column in enumerate(columns)
     ]
+    parts.append('<text class="axis" x="122" y="14">temperature</text>')
     for number, row in enumerate(rows):
-        top = 20 + 20 * number
-        parts.append(f'<text class="axis" x="122" y="{top + 14}">{escape(str(row))}</text>')
+        top = 20 + 18 * number
+        parts.append(f'<text class="axis" x="122" y="{top + 13}">{escape(str(row))}</text>')
         for place, column in enumerate(columns):
             strength, text = values[row, column]
             left = 130 + 60 * place
             parts.append(
-                f'<rect class="heat" x="{left}" y="{top}" width="59" height="19" '
+                f'<rect class="heat" x="{left}" y="{top}" width="59" height="17" '
                 f'fill-opacity="{HEAT * strength:.2f}"/>'
-                f'<text x="{left + 30}" y="{top + 14}">{text}</text>'
+                f'<text x="{left + 30}" y="{top + 13}">{text}</text>'
             )
-    return _drawing(title, 130 + 60 * len(columns), 24 + 20 * len(rows), parts)
+    return _drawing(130 + 60 * len(columns), 24 + 18 * len(rows), parts)
 
 
-def side_by_side(title: str, drawings: Sequence[tuple[str, str]]) -> str:
-    """Return one SVG file with several drawings, each under its heading.
+def _file(heading: str, drawing: str) -> str:
+    """Return an SVG file: a drawing under its heading.
 
-    >>> one = '<svg role="img" viewBox="0 0 90 80" width="90"><title>t</title></svg>'
-    >>> file = side_by_side("a & b", [("c", one), ("d", one)])
-    >>> file.count("<svg"), "a &amp; b" in file, 'viewBox="0 0 200 106"' in file
+    >>> file = _file("a & b", '<svg role="img" viewBox="0 0 90 80" width="90">c</svg>')
+    >>> file.count("<svg"), "a &amp; b" in file, 'viewBox="0 0 90 106"' in file
     (1, True, True)
     """
-    parts, left, high = [], 0, 0
-    for heading, drawing in drawings:
-        found = _SVG.search(drawing)
-        if found is None:
-            raise ValueError(f"there is no drawing under {heading!r}")
-        width, height, content = int(found[1]), int(found[2]), found[3]
-        parts.append(
-            f'<text class="head" x="{left + 8}" y="16">{escape(heading)}</text>'
-            f'<g transform="translate({left} {_HEAD})">{content}</g>'
-        )
-        left, high = left + width + _GAP, max(high, height + _HEAD)
+    found = _SVG.search(drawing)
+    if found is None:
+        raise ValueError(f"there is no drawing under {heading!r}")
+    width = max(int(found[1]), 16 + _CHARACTER * len(heading))
+    height = int(found[2]) + _HEAD
     style = files("tokenref.commands").joinpath("pictures.css").read_text(encoding="utf-8")
     colours = style[: style.index("* {")]
     rules = "\n".join(line for line in style.splitlines() if line.startswith("svg"))
-    width = left - _GAP
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {width} {high}" '
-        f'width="{width}" height="{high}">\n<title>{escape(title)}</title>\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {width} {height}" '
+        f'width="{width}" height="{height}">\n<title>{escape(heading)}</title>\n'
         f"<style>\n{colours}{rules}\nsvg .head {{ text-anchor: start; font-weight: bold; }}\n"
         "svg { background: var(--paper); }\n"  # a page may have another theme than the system
         "svg .box { fill: var(--box); stroke: var(--line); }\n"
         "svg .merged { fill: var(--kept); fill-opacity: .35; stroke: var(--kept); }\n"
         "svg .heat { fill: var(--removed); stroke: var(--line); }\n"
-        f"</style>\n{''.join(parts)}\n</svg>\n"
+        f'</style>\n<text class="head" x="8" y="17">{escape(heading)}</text>\n'
+        f'<g transform="translate(0 {_HEAD})">{found[3]}</g>\n</svg>\n'
     )

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from functools import partial
 from html import escape
+from importlib import import_module
 from importlib.resources import files
 from io import BytesIO, StringIO
 from pathlib import Path
@@ -12,11 +13,10 @@ from typing import Final
 from warnings import catch_warnings, simplefilter
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from markdown_it import MarkdownIt
-
-from tokenref.catalogue import section
 from tokenref.commands.paths import write
+from tokenref.commands.pictures import rendered
 from tokenref.errors import InputError
+from tokenref.pages import section
 
 INDEXES: Final = ("docs/README", "docs/book/README")
 """The pages that list all others; their links are the navigation of the site."""
@@ -30,15 +30,15 @@ STYLE: Final = """
 pre { white-space: pre-wrap; }
 body[data-theme="light"] img { color-scheme: light; }
 body[data-theme="dark"] img { color-scheme: dark; }
-@media (max-width: 45rem) {
-  p:has(> img) { overflow-x: auto; }
-  p > img[src$=".svg"] { max-width: none; }
-}
+p > img { vertical-align: top; }
+@media (max-width: 45rem) { .highlight-console pre { white-space: pre; } }
+@media (min-width: 45rem) { p:has(> img + img) > img { max-width: calc(50% - .3rem); } }
 """
 """What the site adds to its theme.
 
-Long lines of code are wrapped instead of cut off. Figures follow the switch between light and dark,
-and keep their size on a phone.
+Long lines of code are wrapped instead of cut off, but not what a command prints on a phone. Figures
+follow the switch between light and dark. The two parts of a figure are side by side, on a phone one
+below the other.
 """
 
 INDEX: Final = (
@@ -48,19 +48,24 @@ INDEX: Final = (
 )
 """The page that a server shows for the folder; it leads to the first page."""
 
-_MARKDOWN: Final = MarkdownIt("commonmark").enable("table")
-
 
 def build_site(root: Path, folder: Path) -> None:
     """Write the site of the project in `root` to a folder. Raises `InputError` for a warning."""
     try:
         from sphinx.application import Sphinx
-    except ModuleNotFoundError:
-        raise InputError("the site needs Sphinx: pip install -e '.[docs]'") from None
+
+        extensions = ["myst_parser", "sphinx_copybutton"]
+        for name in ("furo", *extensions):
+            import_module(name)
+    except ModuleNotFoundError as error:
+        raise InputError(f"the site needs {error.name}: pip install -e '.[docs]'") from None
 
     settings = {
         "project": "tokenref",
-        "extensions": ["myst_parser"],
+        "extensions": extensions,
+        "copybutton_prompt_text": r">>> |\.\.\. |\$ ",  # only such lines are copied, without it
+        "copybutton_prompt_is_regexp": True,
+        "copybutton_line_continuation_character": "\\",
         "html_theme": "furo",
         "html_title": "tokenref",
         "html_copy_source": False,
@@ -101,6 +106,8 @@ PYODIDE: Final = (
 )
 """The files of the npm package pyodide that a browser needs."""
 
+DOCS: Final = Path("docs")
+
 PACKAGES: Final = ("bpe_ref", "sampling_ref", "tokenref", "click", "rich", "markdown_it", "mdurl")
 """The Python packages that the page needs. All are pure Python."""
 
@@ -140,6 +147,9 @@ def _packages() -> bytes:
                 name = path.relative_to(root.parent)
                 if path.is_file() and path.suffix in {".py", ".json", ".txt", ".tiktoken", ".css"}:
                     archive.writestr(ZipInfo(str(name)), path.read_bytes())
+        for path in (*sorted(DOCS.glob("book/*.md")), *sorted(DOCS.glob("figures/*.svg"))):
+            name = Path("tokenref/docs") / path.relative_to(DOCS)
+            archive.writestr(ZipInfo(str(name)), path.read_bytes())
     return content.getvalue()
 
 
@@ -232,7 +242,8 @@ def lecture(page: Path) -> str:
 def slide(part: str, folder: Path) -> str:
     """Return one slide, without its end: a heading that is a link to its notes, and the content.
 
-    A paragraph that is a link called "table" is replaced by the table of that section.
+    A paragraph that is a link called "table" is replaced by the table of that section. What is
+    below a line of three hyphens is for the speaker only: what to ask, and the answer.
 
     Raises `InputError` if there is no such section.
     """
@@ -247,11 +258,13 @@ def slide(part: str, folder: Path) -> str:
         [rows, *_] = re.findall(r"(?:^\|.*\n)+", _section(folder / link[2], link[3]), re.MULTILINE)
         return str(rows)
 
-    notes = re.sub(r"^!\[.*\n", "", _section(folder / path, anchor), flags=re.MULTILINE)
+    text = _section(folder / path, anchor)
+    text = re.sub(r"^(!\[.*\n)+\n\*Figure [^*]*\*\n", "", text, flags=re.MULTILINE)
+    content, _, own = content.partition("\n---\n")
     content = re.sub(rf"^{linked.replace('.+', 'table', 1)}$", table, content, flags=re.MULTILINE)
     return (
-        f"<section><h2>{_without_links(str(_MARKDOWN.renderInline(title)))}</h2>"
-        f"{_rendered(content, folder)}<aside>{_rendered(notes, folder)}</aside>"
+        f"<section>{rendered(f'## {title}')}{_with_figures(content, folder)}"
+        f"<aside>{rendered(own)}<hr>{rendered(text)}</aside>"
     )
 
 
@@ -259,23 +272,17 @@ def _section(page: Path, anchor: str) -> str:
     """Return a section of a page without its heading. Raises `InputError` if there is none."""
     if found := section(page.read_text(encoding="utf-8"), anchor):
         return found.partition("\n")[2] + "\n"
-    raise InputError(f"{page} must have a section #{anchor}, which a slide shows")
+    raise InputError(f"{page} must have a section #{anchor}")
 
 
-def _rendered(text: str, folder: Path) -> str:
-    """Return Markdown as HTML. Figures are drawn instead of linked."""
-    html = _without_links(_MARKDOWN.render(text)).replace("\n\n</code>", "\n</code>")
+def _with_figures(text: str, folder: Path) -> str:
+    """Return Markdown as HTML. Figures are drawn instead of linked, all of one scale."""
 
     def drawn(found: re.Match[str]) -> str:
-        return (folder / found[1]).read_text(encoding="utf-8")
+        drawing = (folder / found[1]).read_text(encoding="utf-8")
+        wide = re.search(r'width="(\d+)"', drawing)
+        return drawing.replace(
+            "<svg", f'<svg preserveAspectRatio="xMidYMin" style="flex-grow: {wide and wide[1]}"', 1
+        )
 
-    return re.sub(r'<img src="([^"]*\.svg)"[^>]*>', drawn, html)
-
-
-def _without_links(html: str) -> str:
-    """Return HTML without links to other pages.
-
-    >>> _without_links('<a href="a.md">b</a> <a href="https://c">d</a>')
-    'b <a href="https://c">d</a>'
-    """
-    return re.sub(r'<a href="(?!https:)[^"]*">(.*?)</a>', r"\1", html)
+    return re.sub(r'<img src="([^"]*\.svg)"[^>]*>', drawn, rendered(text))

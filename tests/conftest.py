@@ -43,6 +43,6 @@ def children(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Children]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _left_by_others() -> None:
-    """Spare each later collection of garbage looking through what earlier modules keep in caches."""
+    """Spare each collection of garbage looking through what earlier modules keep in caches."""
     gc.collect()
     gc.freeze()

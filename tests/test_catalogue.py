@@ -11,10 +11,11 @@ import pytest
 
 from tests.small_fixtures import checkout_fixtures
 from tests.test_cases import PAGES, sections
-from tokenref.catalogue import LARGE, Selection, open_catalogue, page_text, section
+from tokenref.catalogue import LARGE, Selection, open_catalogue
 from tokenref.errors import InputError, InvalidRunError
 from tokenref.goldens import OPTIONAL, golden, right_answer
 from tokenref.operations import ABOUT
+from tokenref.pages import page_text, section
 from tokenref.record import SAMPLER_OPS, RecordError, op_of
 from tokenref.record_files import MANIFEST, read_manifest
 from tokenref.rules import NAMED, choices_of

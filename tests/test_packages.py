@@ -14,6 +14,7 @@ import pytest
 
 from tests.small_fixtures import small_fixtures
 from tokenref import catalogue
+from tokenref.pages import page_text
 from tokenref.record import RecordError
 from tokenref.subjects import Samplers
 
@@ -116,7 +117,7 @@ def test_a_wheel_has_the_pages_that_the_command_names(tmp_path: Path) -> None:
     asked = [sys.executable, "-I", "-c", _SHOW, str(tmp_path / "site")]
     for address in ("docs/bpe.md#definition", "fixtures/README.md#verdicts"):
         shown = subprocess.run([*asked, address], capture_output=True, text=True, check=True)
-        assert shown.stdout.strip() == catalogue.page_text(address)
+        assert shown.stdout.strip() == page_text(address)
 
 
 _SHOW = """

@@ -19,6 +19,7 @@ from tokenref.errors import InputError
 
 ROOT = Path(__file__).parent.parent
 BOOK = ROOT / "docs" / "book" / "README.md"
+CHAPTERS = re.findall(r"^\| \[\d\. .*?\]\((\w+)\.md\)", BOOK.read_text("utf-8"), re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
@@ -46,9 +47,8 @@ def test_every_page_is_on_the_site_and_the_chapters_are_at_its_side_in_order(sit
     for page in pages:
         assert (site / page.relative_to(ROOT).with_suffix(".html")).is_file(), page
     side = (site / "docs" / "book" / "merging.html").read_text("utf-8")
-    chapters = re.findall(r"^\| \[\d\. .*?\]\((\w+)\.md\)", BOOK.read_text("utf-8"), re.MULTILINE)
-    assert len(chapters) == 9
-    places = [side.index(f'href="{chapter}.html"') for chapter in chapters if chapter != "merging"]
+    assert len(CHAPTERS) == 9
+    places = [side.index(f'href="{chapter}.html"') for chapter in CHAPTERS if chapter != "merging"]
     assert places == sorted(places)
 
 
@@ -74,17 +74,43 @@ def test_pages_lead_to_the_playground_if_it_is_on_the_site(site: Path) -> None:
         assert (page.parent / link).is_file()
 
 
-def test_figures_follow_the_theme_and_keep_their_size_on_a_phone(
+@pytest.mark.parametrize("chapter", [each for each in CHAPTERS if each != "oracles"])
+def test_figures_can_be_read_on_a_phone(site: Path, window: Browser, chapter: str) -> None:
+    window.size(390, 800, phone=True)
+    window.post("url", {"url": (site / "docs" / "book" / f"{chapter}.html").as_uri()})
+    scale = "Math.min(...[...document.images].map((each) => each.width / each.naturalWidth))"
+    assert window.run(f"return {scale}") * 13 > 9, "letters have 13 pixels"
+    assert window.run("return document.documentElement.scrollWidth") == 390
+
+
+def test_figures_follow_the_theme_and_their_parts_are_side_by_side_if_there_is_room(
     site: Path, window: Browser
 ) -> None:
-    window.size(390, 800, phone=True)
-    window.post("url", {"url": (site / "docs" / "book" / "filters.html").as_uri()})
     picture = "document.querySelector('img[src*=min_p_steep]')"
-    assert window.run(f"return {picture}.width === {picture}.naturalWidth")
-    assert window.run("return document.documentElement.scrollWidth") == 390
+    gap = f"const box = {picture}.getBoundingClientRect(); const other = {picture}"
+    gap += ".previousElementSibling.getBoundingClientRect(); return box.top - other.top"
+    for width, is_above in ((1280, False), (390, True)):
+        window.size(width, 800, phone=is_above)
+        window.post("url", {"url": (site / "docs" / "book" / "filters.html").as_uri()})
+        assert (window.run(gap) > 100) is is_above
     for theme in ("light", "dark"):
         window.run("document.body.dataset.theme = arguments[0]", theme)
         assert window.run(f"return getComputedStyle({picture}).colorScheme") == theme
+
+
+def test_commands_can_be_copied_without_prompts_and_output(site: Path, window: Browser) -> None:
+    window.post("url", {"url": (site / "docs" / "book" / "loops.html").as_uri()})
+    window.run("document.execCommand = () => { window.copied = document.activeElement.value; }")
+    for block, copied in (
+        (".highlight-console", "tokenref experiment lz --out docs/book/loops.jsonl"),
+        (".highlight-python", "from sampling_ref.steps.dry import dry\nfor history in ("),
+    ):
+        window.until(f"return document.querySelector('{block} .copybtn')")
+        window.run(f"document.querySelector('{block} .copybtn').click()")
+        window.until("return 'copied' in window")
+        assert window.run("return copied").startswith(copied)
+        assert "-1.4" not in window.run("return copied")
+        window.run("delete window.copied")
 
 
 def test_solutions_are_folded(site: Path) -> None:
@@ -104,14 +130,15 @@ def test_slides_are_few_and_each_has_its_section_of_the_book_as_its_note(site: P
         for each in slides:
             shown, _, note = each.partition("<aside>")
             assert len(note) > 200, shown
+            assert "<em>Ask" in note or "<em>Answer" in note or "<em>Draw" in note, shown
             assert re.search("<svg|<table|<pre|<li", shown)
             assert "<img" not in each
 
 
 def test_a_slide_of_a_section_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# A\n\n## B c\n\nText.\n")
-    assert "<aside><p>Text.</p>" in slide("[B](a.md#b-c)\n\n* C\n", tmp_path)
-    with pytest.raises(InputError, match=r"a\.md must have a section #d, which a slide shows"):
+    assert "<aside><hr><p>Text.</p>" in slide("[B](a.md#b-c)\n\n* C\n", tmp_path)
+    with pytest.raises(InputError, match=r"a\.md must have a section #d$"):
         slide("[B](a.md#d)\n\n* C\n", tmp_path)
     with pytest.raises(InputError, match="a slide must be a link to its notes, got 'B'"):
         slide("B\n\n* C\n", tmp_path)
@@ -229,13 +256,14 @@ def test_the_playground_runs_in_a_browser_alone(playground: str, window: Browser
     assert {address.split("/")[2] for address in addresses} == {playground.split("/")[2]}
 
 
-def test_a_site_without_sphinx_is_one_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("module", ["sphinx.application", "sphinx_copybutton"])
+def test_a_site_without_sphinx_and_its_extensions_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
 ) -> None:
-    monkeypatch.setitem(sys.modules, "sphinx.application", None)
+    monkeypatch.setitem(sys.modules, module, None)
     ran = CliRunner().invoke(main, ["site", "--folder", str(tmp_path / "site")])
     assert ran.exit_code == 2
-    assert ran.stderr == "tokenref: the site needs Sphinx: pip install -e '.[docs]'\n"
+    assert ran.stderr == f"tokenref: the site needs {module}: pip install -e '.[docs]'\n"
 
 
 def test_a_folder_without_pyodide_is_one_sentence(tmp_path: Path) -> None:

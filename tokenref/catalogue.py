@@ -1,7 +1,6 @@
 """Find the fixtures, their vocabularies, and selections of their cases in the order to run."""
 
 import difflib
-import re
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -74,53 +73,6 @@ def fixtures_folder() -> FixturePath:
     opened = ZipFile(BytesIO(archive.read_bytes()))
     opened.filename = str(archive)  # so that messages name it
     return zipfile.Path(opened)
-
-
-def page_text(address: str) -> str:
-    r"""Return a page of the documentation, or the section that the part after # names.
-
-    Pages are where the fixtures are: in the checkout, or in the installed package.
-
-    >>> page_text("docs/bpe.md#counting").partition("\n")[0]
-    '## Counting'
-    """
-    name, _, anchor = address.partition("#")
-    here = Path(__file__).parent
-    root = here if (here / "docs").is_dir() else here.parent
-    pages = {path.relative_to(root).as_posix(): path for path in (root / "docs").rglob("*.md")}
-    found: FixturePath | None = pages.get(name)
-    if name == "fixtures/README.md":
-        found = fixtures_folder() / "README.md"
-    if found is None:
-        near = difflib.get_close_matches(name, pages, 1)
-        raise InputError(
-            f"there is no page {name!r:.200}{f'; did you mean {near[0]}?' * len(near)}"
-        )
-    text = found.read_text(encoding="utf-8")
-    part = section(text, anchor) if anchor else text
-    if not part:
-        raise InputError(f"{name} has no section #{anchor:.200}")
-    return part
-
-
-def section(text: str, anchor: str) -> str:
-    """Return a section of a page in Markdown with its heading; empty if there is none."""
-    level, is_code, found = 0, False, list[str]()
-    for line in text.splitlines(keepends=True):
-        is_code ^= line.startswith("```")
-        heading = None if is_code else re.match("(#+) (.*)", line)
-        if not level and heading is not None:
-            title = re.sub(r"[^\w -]", "", heading[2].lower()).replace(" ", "-")
-            level = len(heading[1]) if title == anchor else 0
-        elif level and heading is not None:
-            if found and len(heading[1]) <= level:
-                break
-            level = level if found else len(heading[1])
-        if re.match('<a id="[^"]*"></a>', line):
-            level = level or 7 * (f'"{anchor}"' in line)  # what follows, which may be a heading
-        elif level and (found or line.strip()):
-            found.append(line)
-    return "".join(found).strip()
 
 
 @cache

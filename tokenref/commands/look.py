@@ -20,7 +20,7 @@ from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.tracing import MOST_LOST, check_length, render_details, trace
 from sampling_ref import PROFILES
-from tokenref.catalogue import fixtures_folder, open_catalogue, page_text
+from tokenref.catalogue import fixtures_folder, open_catalogue
 from tokenref.commands import sampling
 from tokenref.commands.options import FIXTURES, SAMPLER_OPERATION
 from tokenref.commands.paths import FILE, must_be_writable, output_console, write
@@ -28,6 +28,7 @@ from tokenref.commands.text import argument_text
 from tokenref.engines.table import Unavailable, engine, engine_names
 from tokenref.errors import InputError
 from tokenref.operations import ABOUT
+from tokenref.pages import page_text
 from tokenref.readable import readable_json, readable_verdict
 from tokenref.record import SAMPLER_OPS, Case, canonical_json, op_of
 from tokenref.record_files import manifest_digest, parse_manifest

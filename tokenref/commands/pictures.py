@@ -4,8 +4,11 @@ Every function returns HTML, in which all text is escaped. Drawings are SVG with
 description. Colours are never alone: removed tokens are outlined, new ones underlined.
 """
 
+import re
+from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
+from functools import cache
 from html import escape
 from importlib import import_module
 from importlib.resources import files
@@ -32,6 +35,7 @@ from tokenref.commands.sampling import (
 )
 from tokenref.errors import InputError
 from tokenref.operations import ABOUT
+from tokenref.pages import docs_folder, page_text
 from tokenref.visible import visible
 
 if TYPE_CHECKING:
@@ -56,10 +60,18 @@ CAPTIONS: Final[Mapping[str, str]] = {
 }
 """The encoders whose steps can be shown, and what a line of them is."""
 
+LESSONS: Final[Mapping[str, str]] = {
+    "naive": "docs/book/merging.md#the-definition",
+    "heap": "docs/book/encoders.md#the-heap",
+    "prefix_table": "docs/book/encoders.md#the-prefix-table",
+    "backtracking": "docs/book/encoders.md#backtracking",
+}
+"""The sections of the book about them."""
+
 Walked: TypeAlias = Literal["downwards", "upwards"]
 """The direction in which a filter adds probabilities: from the most, or the least probable one."""
 
-_TOP, _HIGH, _LEFT, _STEP, _LABEL = 22, 140, 46, 40, 56
+_TOP, _HIGH, _LEFT, _STEP, _LABEL = 22, 140, 36, 40, 68
 
 
 def page(title: str, sections: Iterable[str]) -> bytes:
@@ -117,7 +129,7 @@ def merges(tokenizer: Tokenizer, text: str, encoder: str = "naive") -> Iterator[
     >>> from bpe_ref import load
     >>> sections = list(merges(load("tiny"), "abc def"))
     >>> len(sections), sections[0].count("<tr")
-    (3, 3)
+    (4, 3)
     """
     is_bytes = isinstance(tokenizer.model, ByteBPE)
     pieces = tokenizer.pieces(text) if is_bytes else [text]
@@ -152,6 +164,7 @@ def merges_of_pieces(
                 for tokens in traced.steps
             ]
             yield _piece(traced.piece, "", [(each, "") for each in lines])
+    yield lesson(LESSONS[encoder])
 
 
 def neighbours(tokenizer: Tokenizer, left: str, right: str) -> str:
@@ -178,7 +191,8 @@ def neighbours(tokenizer: Tokenizer, left: str, right: str) -> str:
         )
         for step in border_steps(vocabulary, *pair)
     ]
-    return _table(f"Do {left} and {right} fit?", BORDER, lines)
+    table = _table(f"Do {left} and {right} fit?", BORDER, lines)
+    return table + lesson("docs/book/encoders.md#the-question-about-two-neighbours")
 
 
 BORDER: Final = (
@@ -322,7 +336,8 @@ def bars(
     """
     shown = shares[-MOST:] if walked == "upwards" else shares[:MOST]
     end = _LEFT + _STEP * max(len(shown), 1) + 8
-    width = end + _LABEL
+    lines = {"threshold": threshold, "mark": mark}
+    width = max(end + _LABEL * any(at is not None for at in lines.values()), 170)
     floor = _TOP + _HIGH
 
     def height(share: float) -> float:
@@ -338,10 +353,11 @@ def bars(
             for part in (0, 0.5, 1)
         ),
     ]
-    if walked and len(shown) > 1:  # the label is as wide as two bars and their axis
+    if walked and len(shown) > 1:
         does = "removes" if walked == "upwards" else "keeps"
         parts.append(
-            f'<text x="8" y="12" class="label">walks this way \N{RIGHTWARDS ARROW} {does}</text>'
+            '<text x="8" y="12" class="label share">walks this way '
+            f"\N{RIGHTWARDS ARROW} {does}</text>"
         )
     skipped = shown[0].total - shown[0].share if shown else 0
     points = [f"{_LEFT},{height(skipped)}"]
@@ -366,7 +382,7 @@ def bars(
         points.append(f"{x + _STEP},{height(each.total)}")
     if summed:
         parts.append(f'<polyline class="sum" points="{" ".join(points)}"/>')
-    for kind, at in (("threshold", threshold), ("mark", mark)):
+    for kind, at in lines.items():
         if at is not None:
             y = height(at)
             parts.append(
@@ -378,12 +394,12 @@ def bars(
 
 
 def _short(share: float) -> str:
-    """Return a probability in the room that a bar has, at most seven characters.
+    """Return a probability in the room that a bar has, at most five characters.
 
-    >>> _short(0.12345), _short(0.0012345), _short(0.0000123)
-    ('0.123', '0.0012', '1e-05')
+    >>> _short(0.12345), _short(0.0123), _short(0.0012345), _short(0.000123)
+    ('0.123', '0.012', '0.001', '1e-04')
     """
-    return f"{share:.{3 if share >= 0.01 else 2 if share >= 0.001 else 1}g}"
+    return f"{share:.0e}" if share < 0.001 else f"{round(share, 3):g}"
 
 
 def _described(shares: "Sequence[Share]", removed: frozenset[int]) -> str:
@@ -451,8 +467,7 @@ def stage_picture(
     rule = cleandoc(import_module(f"sampling_ref.steps.{applied.step}").__doc__ or "")
     source = (
         f"<details><summary>The rule: <code>tokenref rules {applied.step}</code></summary>"
-        f"<p>{source}The book: {_lesson(ABOUT[applied.step].lesson)}</p>"
-        f"<pre>{escape(rule)}</pre></details>"
+        f"<p>{source}</p><pre>{escape(rule)}</pre></details>{lesson(ABOUT[applied.step].lesson)}"
     )
     # A filter is shown by the row before it, in which it chooses; other steps by what they left.
     row = applied.after if applied.changed else applied.before
@@ -537,9 +552,36 @@ at most 1 - p']
     return words + [WORDS[each] for each in chosen if each in WORDS]
 
 
-def _lesson(page: str) -> str:
-    """Return the name of a page of the book, which a site makes a link."""
-    return f"<span class=lesson>{page}</span>"
+@cache
+def lesson(address: str) -> str:
+    """Return a section of the book with its figures, to be opened by a click.
+
+    >>> lesson("docs/book/filters.md#top-k")[:58]
+    '<details class="lesson"><summary>The book: Top-k</summary>'
+    """
+    heading, _, text = page_text(address).partition("\n")
+    folder = docs_folder() / "book"
+
+    def drawn(figure: re.Match[str]) -> str:
+        content = b64encode((folder / figure[1]).read_bytes()).decode()
+        return f'<img loading="lazy" src="data:image/svg+xml;base64,{content}"'
+
+    html = re.sub(r'<img src="([^"]*)"', drawn, rendered(text))
+    summary = f"<summary>The book: {escape(heading.lstrip('# '))}</summary>"
+    return f'<details class="lesson">{summary}{html}</details>'
+
+
+def rendered(text: str) -> str:
+    r"""Return Markdown as HTML, without links to other pages.
+
+    >>> rendered("[b\nc](a.md) [d](https://e)")
+    '<p>b\nc <a href="https://e">d</a></p>\n'
+    """
+    from markdown_it import MarkdownIt
+
+    html = MarkdownIt("commonmark").enable("table").render(text)
+    html = html.replace("\n\n</code>", "\n</code>")
+    return re.sub(r'<a href="(?!https:)[^"]*">(.*?)</a>', r"\1", html, flags=re.DOTALL)
 
 
 def draw_picture(engine: Compared, number: float | None) -> str:
@@ -549,12 +591,12 @@ def draw_picture(engine: Compared, number: float | None) -> str:
 
     made, run, token = engine
     drawn = "" if token is None else f" Token {token} is drawn."
-    lesson = ABOUT["draw"].lesson
+    taught = ABOUT["draw"].lesson
     picture = ""
     if made.is_greedy:
         words = f"greedy, the largest logit; of equals: {made.profile.greedy.ties}"
     elif run.draw.method in RACES:
-        lesson = f"{lesson.partition('#')[0]}#races"
+        taught = f"{taught.partition('#')[0]}#races"
         words = f"{run.draw.method}: each token has a random number of its own, so one number does "
         words += "not decide, and there is no picture"
     else:
@@ -574,8 +616,7 @@ def draw_picture(engine: Compared, number: float | None) -> str:
     return (
         f'<section class="draw"><h3>draw</h3><p class="where">{escape(made.profile.name)}</p>'
         f"<p>{escape(words)}.{escape(drawn)}</p>{picture}<details><summary>Random numbers"
-        f"</summary><p>{escape(run.draw.uniform)}. The book: {_lesson(lesson)}</p></details>"
-        "</section>"
+        f"</summary><p>{escape(run.draw.uniform)}.</p></details>{lesson(taught)}</section>"
     )
 
 

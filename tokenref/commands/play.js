@@ -31,11 +31,6 @@ async function answer(path, question) {
   return text;
 }
 
-function lessons() { // on a site, the book is beside the page
-  for (const each of at("answer").querySelectorAll(".lesson"))
-    each.replaceChildren(element("a", { href: "../" + each.textContent.replace(".md", ".html") }, each.textContent));
-}
-
 function chosenPiece(shown) { // the one that is open, or the first with several tokens
   const buttons = [...element("template", { innerHTML: shown }).content.querySelectorAll("[data-piece]")];
   const open = buttons.find((button) => button.dataset.piece === piece)
@@ -71,7 +66,6 @@ async function refresh() {
       piece, encoder: value("encoder"), left: value("left"), right: value("right") }) : "";
     if (number !== asked) return; // a newer question is on its way
     at("answer").innerHTML = shown;
-    if (globalThis.program) lessons();
     if (steps !== walked || view === "sampling") begin(walked);
     say("");
   } catch (error) {
@@ -86,7 +80,7 @@ function begin(walked) {
   steps = walked;
   at("steps").innerHTML = walked;
   const screens = stagesOnScreens();
-  const last = Math.max(at("steps").querySelectorAll("tr").length, screens.length) - 1;
+  const last = Math.max(at("steps").querySelectorAll("section tr").length, screens.length) - 1;
   const differs = screens.findIndex((each) => each.some((stage) => stage.classList.contains("first")));
   at("stepper").hidden = last < 1;
   at("step").max = Math.max(last, 0);
@@ -106,7 +100,7 @@ function stagesOnScreens() { // one stage or two side by side on each, and at la
 function walk() {
   const step = Number(at("step").value);
   at("at").textContent = `${step} of ${at("step").max}`;
-  at("steps").querySelectorAll("tr").forEach((row, number) => {
+  at("steps").querySelectorAll("section tr").forEach((row, number) => {
     row.hidden = number > step;
     row.classList.toggle("now", number === step);
     if (number === step && presenting()) row.scrollIntoView({ block: "nearest" });
