@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Final
 
 from tokenref.answers import Answer, Ok, Unsupported
 from tokenref.engines.from_wheels import sglang_kernels
-from tokenref.engines.own_rules import NotExpressibleError, OwnRule, SamplerSession, row_in_32_bits
+from tokenref.engines.own_rules import OwnRule, SamplerSession, checked_drafts, row_in_32_bits
 from tokenref.rules import rule_name, rule_names
 
 BLOCK: Final = rule_name("speculative", method="block")
@@ -45,29 +45,13 @@ class SglangKernelsSession(SamplerSession):
             return Unsupported(f"has no operation {op}")
         is_block = self.profile == BLOCK
         (_OWN_BLOCK if is_block else _OWN).parameters(op, self.profile, request["params"], request)
+        tokens, numbers, *laws = checked_drafts(request)
+        rows = [[row_in_32_bits({"probs": row}) for row in law] for law in laws]
         process = _process()
-        process.stdin.write(json.dumps([*_checked(request), is_block]) + "\n")
+        process.stdin.write(json.dumps([tokens, numbers, *rows, is_block]) + "\n")
         process.stdin.flush()
         accepted, *tokens = json.loads(process.stdout.readline())
         return Ok({"accepted": accepted, "tokens": tokens[: accepted + 1]})
-
-
-def _checked(request: Mapping[str, Any]) -> list[Any]:
-    """Return the tokens, numbers and rows of a question, which the kernel does not check."""
-    tokens, numbers = request["tokens"], row_in_32_bits({"probs": request["uniforms"]})
-    target, draft = (
-        [row_in_32_bits({"probs": row}) for row in request[name]] for name in ("target", "draft")
-    )
-    rows, count = [*target, *draft], len(tokens)
-    if not count or (len(numbers), len(target), len(draft)) != (count + 1, count + 1, count):
-        raise NotExpressibleError("verifies at least one draft, with a number and a row for each")
-    if len({*map(len, rows)}) != 1 or not all(0 <= token < len(rows[0]) for token in tokens):
-        raise NotExpressibleError("does not check its rows and tokens")
-    if not all(0 <= number < 1 for number in numbers):
-        raise NotExpressibleError("does not check its random numbers")
-    if not all(min(row) >= 0 and sum(row) == 1 for row in rows):
-        raise NotExpressibleError("takes probabilities that sum to 1")
-    return [tokens, numbers, target, draft]
 
 
 @cache

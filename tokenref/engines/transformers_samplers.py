@@ -29,9 +29,11 @@ from tokenref.answers import Answer, Ok, Refused, Unsupported
 from tokenref.engines.own_rules import (
     PREFIXES,
     NotExpressibleError,
+    OwnRule,
     SamplerSession,
     answer_in_order,
     check_ties,
+    checked_drafts,
     is_clear,
     logarithms,
     profiles_of,
@@ -40,16 +42,18 @@ from tokenref.engines.torch_draws import (
     counted,
     device_name,
     drawn,
+    drawn_after_steps,
     kept_in,
     refused,
     refused_as_empty,
     to_floats,
     to_tensor,
 )
+from tokenref.engines.transformers_drafts import verified
 from tokenref.engines.transformers_steps import FILTERS, ROWS, RULES, prepare, steps
 from tokenref.floats import Type, cut_floats, pack, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
-from tokenref.rules import STANDARD
+from tokenref.rules import STANDARD, rule_name, rule_names
 
 if TYPE_CHECKING:
     import torch
@@ -57,6 +61,13 @@ if TYPE_CHECKING:
 NAME: Final = "transformers"
 _ONE: Final = FILTERS | ROWS | {"softmax", "logprobs", "greedy"}
 """Operations on single steps."""
+
+_DRAFTS: Final = OwnRule(
+    rule_name("speculative", equality="accept", undrafted="accept"),
+    {"weight": "weight"},
+    {"weight": (0, 1)},
+)
+_MATCHING: Final = rule_name("speculative", method="matching")
 
 SEED: Final = 0
 """The seed of the engine's own draws, so that runs are repeatable."""
@@ -72,7 +83,7 @@ _LISTS: Final = 256
 class TransformersSession(SamplerSession):
     """The processors with a selected profile."""
 
-    profiles: ClassVar = profiles_of(RULES) | {NAME}
+    profiles: ClassVar = profiles_of(RULES) | {NAME, *rule_names("speculative")}
     profile: str
     _lists: dict[str, list[Any]] = field(default_factory=dict)
 
@@ -88,7 +99,7 @@ class TransformersSession(SamplerSession):
             return Refused("INVALID_ROW", str(error).partition("\n")[0])
         return super()._refused(error)
 
-    def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
+    def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:  # noqa: PLR0911
         if "probs" in request and op in FILTERS:
             self._own_parameters(op, request)
             given = unpack_parameters(request["params"])
@@ -99,6 +110,8 @@ class TransformersSession(SamplerSession):
             return Unsupported("needs the tokens of the prompt, not their number")
         if op in {"batch", "steps"}:
             return self._batch(request) if op == "batch" else self._steps(request)
+        if op in {"speculative", "speculative_steps"}:
+            return self._verified(op, request)
         if op == "residual" and self.profile == STANDARD:
             return Ok(_residual(request))
         if op in _ONE:
@@ -157,14 +170,36 @@ class TransformersSession(SamplerSession):
             raise NotExpressibleError(f"its top_h looks at the best {_MOST_OF_TOP_H} tokens only")
         return given
 
+    def _verified(self, op: str, request: Mapping[str, Any]) -> Answer:
+        """Accept drafts, and draw the token behind them."""
+        is_matching, history = self.profile == _MATCHING, list(request.get("history", ()))
+        tokens, numbers, target, draft = checked_drafts(request, by_rows=not is_matching)
+        given: dict[str, Any] = {}
+        if op == "speculative" and not is_matching:
+            given = unpack_parameters(request["params"])
+            given = _DRAFTS.parameters(op, self.profile, given, request)
+        of_logits = op == "speculative_steps"
+        rows = [_logits(target, is_law=not of_logits), _logits(draft, is_law=True)]
+        processors = _Processors(TransformersSession(STANDARD), request) if of_logits else ()
+        try:
+            return Ok(verified(history, tokens, *rows, numbers, processors, **given))
+        except RuntimeError as error:
+            return refused(error)
+
     def _steps(self, request: Mapping[str, Any]) -> Answer:
         """Apply processors in the order of a question, which generate() does not choose."""
+        return drawn_after_steps(*self.apply_steps(request), request)
+
+    def apply_steps(
+        self, request: Mapping[str, Any]
+    ) -> tuple["torch.Tensor", list[dict[str, Any]]]:
+        """Return a row after processors, and what each of them kept."""
         row = request["logits"]
         dtype, stages = type_of(row), []
         for one in request["steps"]:
             op = one["step"]
             if op not in ROWS and op not in FILTERS:
-                return Unsupported(f"has no {op}")
+                raise NotExpressibleError(f"has no {op}")
             about = {**request, "logits": row, "params": one["params"]}
             given = self._own_parameters(op, about)
             scores = to_tensor([row])
@@ -173,9 +208,7 @@ class TransformersSession(SamplerSession):
                     scores = processor(_tokens([request["history"]]), scores)
             stages.append({"step": op, "keep": kept_in(scores[0])})
             row = to_floats(scores[0], dtype)
-        if request.get("draw"):
-            return Unsupported("draws its own random numbers")
-        return Ok({"keep": kept_in(scores[0]), "stages": stages})
+        return scores[0], stages
 
     def _whole(self, op: str, request: Mapping[str, Any]) -> Answer:
         """Answer a question about the whole chain."""
@@ -258,6 +291,29 @@ class TransformersSession(SamplerSession):
             return Unsupported("needs one vocabulary for all rows of a batch")
         calls = request.get("calls", 1)
         return Ok({"rows": [each for _ in range(calls) for each in self._one_step(op, rows)]})
+
+
+@dataclass(frozen=True)
+class _Processors:
+    """Steps in the order of a question as the list of processors of the engine's loop."""
+
+    session: TransformersSession
+    request: Mapping[str, Any]
+
+    def __len__(self) -> int:
+        """Return the number of steps."""
+        return len(self.request["steps"])
+
+    def __call__(self, tokens: "torch.Tensor", scores: "torch.Tensor") -> "torch.Tensor":
+        """Return a row of logits after the steps."""
+        about = {"history": tokens[0].tolist(), "logits": to_floats(scores[0], "f32")}
+        return self.session.apply_steps({**self.request, **about})[0]
+
+
+def _logits(rows: Sequence[Mapping[str, Any]], *, is_law: bool) -> "torch.Tensor | None":
+    """Return rows of logits, or of probabilities as logits, in 32 bits; None if there are none."""
+    own = [with_logits({"probs": row}, "f32")["logits"] if is_law else row for row in rows]
+    return to_tensor(own, "f32") if rows else None
 
 
 def with_logits(

@@ -33,7 +33,13 @@ from tokenref.engines.own_rules import (
     profiles_of,
     whole_mask,
 )
-from tokenref.engines.torch_draws import generator_of, kept_in, to_floats, words_of
+from tokenref.engines.torch_draws import (
+    drawn_after_steps,
+    generator_of,
+    kept_in,
+    to_floats,
+    words_of,
+)
 from tokenref.floats import FloatsError, cut_floats, pack, to_digits, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import STANDARD, choices_of, rule_name
@@ -253,10 +259,7 @@ class VllmSession(SamplerSession):
         return [{"logits": to_floats(row, "f32")} for row in after]
 
     def _in_order(self, request: Mapping[str, Any]) -> Answer:
-        if "draw" in request:
-            return Unsupported("draws its own random numbers")
-        row, stages = self._steps(request)
-        return Ok({"keep": kept_in(row), "stages": stages})
+        return drawn_after_steps(*self._steps(request), request)
 
     def _steps(self, request: Mapping[str, Any]) -> "tuple[torch.Tensor, list[dict[str, Any]]]":
         """Apply functions in the order of a question. Return the row, and what each one kept."""
