@@ -315,6 +315,17 @@ def sglang_kernels() -> SimpleNamespace:
 
 
 @cache
+def vllm_kernels() -> SimpleNamespace:
+    """Return vLLM's module with a Triton kernel. Triton must be imported as an interpreter."""
+    import triton
+    import triton.language
+
+    names = ("vllm.v1.worker.gpu.sample.gumbel",)
+    given = {"vllm.triton_utils": {"triton": triton, "tl": triton.language}}
+    return _modules(FromWheel(wheel("vllm"), names, given), names)
+
+
+@cache
 def aphrodite() -> SimpleNamespace:
     """Return Aphrodite's modules of single operations, by the last part of their names."""
     return _modules(FromWheel(wheel("aphrodite-engine"), APHRODITE, {}), APHRODITE)

@@ -84,7 +84,8 @@ _WHEELS: Final[Mapping[str, str]] = MappingProxyType(
         "vllm": "vllm_samplers:VllmSession",
         "sglang": "sglang_samplers:SglangSession",
         "exllamav2": "exllamav2_samplers:Exllamav2Session",
-        "sglang-kernels": "sglang_kernels:SglangKernelsSession",
+        "sglang-kernels": "triton_kernels:SglangKernelsSession",
+        "vllm-kernels": "triton_kernels:VllmKernelsSession",
         "exllamav3": "exllamav3_samplers:Exllamav3Session",
         "aphrodite-engine": "aphrodite_samplers:AphroditeSession",
     }

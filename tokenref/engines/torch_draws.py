@@ -70,8 +70,8 @@ def drawn(
 def walked(shares: "torch.Tensor", number: float, draw: Callable[..., Any]) -> int:
     """Return the first of two tokens that torch draws with replacement: each takes one number.
 
-    A single draw is a race. `draw` is `torch.multinomial`. Raises `NotExpressibleError` if the number is so near to a
-    running sum that rounding decides, or that torch draws the token before.
+    A single draw is a race. `draw` is `torch.multinomial`. Raises `NotExpressibleError` if the
+    number is so near to a running sum that rounding decides, or that torch draws the token before.
     """
     sums = shares.double().cumsum(-1)
     if ((sums / sums[-1] - number).abs() <= _NEAR).any():
@@ -236,6 +236,15 @@ def laid_out(rows: "torch.Tensor", layout: Mapping[str, Any] | None) -> "torch.T
     memory = torch.full((count, stride), torch.nan, dtype=rows.dtype, device=rows.device)
     memory[layout["order"], :size] = rows
     return memory[:, :size]
+
+
+def places_of(count: int, layout: Mapping[str, Any] | None) -> list[int]:
+    """Return where each row is in the memory of a layout.
+
+    >>> places_of(2, None), places_of(2, {"order": [1, 0], "stride": 4})
+    ([0, 1], [1, 0])
+    """
+    return [*range(count)] if layout is None else list(layout["order"])
 
 
 def to_floats(row: "torch.Tensor", dtype: Type) -> dict[str, str]:

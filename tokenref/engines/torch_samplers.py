@@ -24,6 +24,7 @@ from tokenref.engines.torch_draws import (
     drawn,
     generator_of,
     laid_out,
+    places_of,
     refused,
     refused_as_empty,
     to_floats,
@@ -95,7 +96,7 @@ def _batch(request: Mapping[str, Any]) -> Answer:
         return Unsupported("needs one type and one length for all rows of a batch")
     layout = request.get("layout")
     tensor = laid_out(to_tensor(rows), layout)
-    order = [*range(len(rows))] if layout is None else layout["order"]
+    order = places_of(len(rows), layout)
     answers: list[dict[str, Any]] = []
     for _ in range(request.get("calls", 1)):
         if op == "greedy":

@@ -109,8 +109,14 @@ def _own(name: str, value: Any) -> Any:
     if name == "exponential_decay_length_penalty" and isinstance(value, list):
         return tuple(value)
     if name == "prefix_allowed_tokens_fn" and isinstance(value, Mapping):
-        return lambda _, tokens: list(value[tuple(tokens.tolist())])
+        return lambda _, tokens: _allowed(value, tuple(tokens.tolist()))
     return value
+
+
+def _allowed(after: Mapping[Any, Any], history: tuple[int, ...]) -> list[int]:
+    if history not in after:
+        raise NotExpressibleError("asks after a history that the question does not list")
+    return list(after[history])
 
 
 def _real(value: Any) -> Any:

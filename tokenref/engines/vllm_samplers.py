@@ -37,6 +37,8 @@ from tokenref.engines.torch_draws import (
     drawn_after_steps,
     generator_of,
     kept_in,
+    laid_out,
+    places_of,
     to_floats,
     words_of,
 )
@@ -237,7 +239,12 @@ class VllmSession(SamplerSession):
                 raise NotExpressibleError(f"only takes a {name} up to {most}")
         return given
 
-    def _one_step(self, op: str, requests: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    def _one_step(
+        self,
+        op: str,
+        requests: Sequence[Mapping[str, Any]],
+        layout: Mapping[str, Any] | None = None,
+    ) -> list[dict[str, Any]]:
         """Answer questions about one step with one call, each a row of a tensor."""
         import torch
 
@@ -253,7 +260,9 @@ class VllmSession(SamplerSession):
                 for request in requests
             ]
         )
-        after = _stepped(op, rows, batch)
+        places = places_of(len(batch), layout)
+        ordered = [batch[places.index(place)] for place in range(len(batch))]
+        after = _stepped(op, laid_out(rows, layout), ordered)[places]
         if op in FILTERS:
             return [{"keep": kept_in(row)} for row in after]
         return [{"logits": to_floats(row, "f32")} for row in after]
@@ -320,7 +329,7 @@ class VllmSession(SamplerSession):
         """Answer the rows of a batch with one call, if the engine takes them together."""
         op, rows = request["op"], request["rows"]
         is_whole = self.profile == NAME and op in {"chain", "distribution", "sample"}
-        if not is_whole and (op not in RULES or "layout" in request):
+        if (not is_whole and op not in RULES) or (is_whole and "layout" in request):
             return Unsupported(f"cannot process batches of {op}")
         if "vocab_size" in request:
             size = request["vocab_size"]
@@ -330,7 +339,11 @@ class VllmSession(SamplerSession):
             return Unsupported("needs one vocabulary for all rows of a batch")
         found: list[dict[str, Any]] = []
         for _ in range(request.get("calls", 1)):
-            found += self._whole(op, rows) if is_whole else self._one_step(op, rows)
+            found += (
+                self._whole(op, rows)
+                if is_whole
+                else self._one_step(op, rows, request.get("layout"))
+            )
         return Ok({"rows": found})
 
     def _reports(self, op: str, request: Mapping[str, Any]) -> Answer:
@@ -386,8 +399,8 @@ def _requested(request: Mapping[str, Any], params: dict[str, Any]) -> Requested:
 
 
 def _stepped(op: str, rows: "torch.Tensor", requests: Sequence[Requested]) -> "torch.Tensor":
-    """Return the rows after one step, with the engine's function for it."""
-    engine, rows = vllm(), rows.clone()
+    """Return the rows after one step, with the engine's function for it, which may change them."""
+    engine = vllm()
     if any("words" in request.params for request in requests):
         if any(request.params.keys() != {"words"} for request in requests):
             raise NotExpressibleError("has one kind of mask for a batch")
