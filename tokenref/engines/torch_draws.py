@@ -67,16 +67,20 @@ def drawn(
     return tokens
 
 
-def walked(shares: "torch.Tensor", number: float, draw: Callable[..., Any]) -> int:
+def walked(shares: "torch.Tensor", number: float, draw: Callable[..., Any] | None = None) -> int:
     """Return the first of two tokens that torch draws with replacement: each takes one number.
 
-    A single draw is a race. `draw` is `torch.multinomial`. Raises `NotExpressibleError` if the
-    number is so near to a running sum that rounding decides, or that torch draws the token before.
+    A single draw is a race. `draw` is `torch.multinomial` if that is patched. Raises
+    `NotExpressibleError` if the number is so near to a running sum that rounding decides, or that
+    torch draws the token before.
     """
+    import torch
+
     sums = shares.double().cumsum(-1)
-    if ((sums / sums[-1] - number).abs() <= _NEAR).any():
+    if ((sums / sums[-1:] - number).abs() <= _NEAR).any():
         raise NotExpressibleError("draws by reaching a number, and this one is at a running sum")
     generator = generator_of(words_of([number] * 2, 2))
+    draw = draw or torch.multinomial
     return int(draw(shares, 2, replacement=True, generator=generator)[0])
 
 
@@ -86,10 +90,8 @@ def drawn_after_steps(
     """Return what the steps of a question keep, and the token if it asks for a draw."""
     out: dict[str, Any] = {"keep": kept_in(logits), "stages": stages}
     if "draw" in request:
-        import torch
-
         (number,) = unpack(request["draw"])
-        out["token"] = walked(logits.softmax(-1), number, torch.multinomial)
+        out["token"] = walked(logits.softmax(-1), number)
     return Ok(out)
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from tokenref.answers import Answer, Ok, Unsupported
+from tokenref.engines.own_rules import NotExpressibleError
 from tokenref.engines.torch_draws import (
     MOST,
     batched,
@@ -29,6 +30,7 @@ from tokenref.engines.torch_draws import (
     refused_as_empty,
     to_floats,
     to_tensor,
+    walked,
 )
 from tokenref.floats import LONGEST, cut_floats, pack, type_of, unpack
 from tokenref.rules import STANDARD, rule_name
@@ -66,7 +68,7 @@ class TorchSession:
                 return refused_as_empty(error)
         if self.profile == STANDARD and op in {"stat", "stat_batch"}:
             return _stat(op, request)
-        if self.profile in {RACE, WALK} and op == "draw":
+        if op == "draw":
             return _draw(self.profile, request)
         on_processor = device_name() == "cpu"
         if self.profile == GENERATOR and op == "random_words" and on_processor:
@@ -88,6 +90,8 @@ def _of_logits(op: str, logits: Mapping[str, Any]) -> dict[str, Any]:
 def _batch(request: Mapping[str, Any]) -> Answer:
     """Answer the rows of a batch with one call, laid out in memory as the question says."""
     op, given = request["op"], [row.get("logits") for row in request["rows"]]
+    if op == "draw" and request.get("calls", 1) == 1:
+        return _draws(request)
     if op not in _OF_LOGITS or None in given:
         return Unsupported(f"cannot process batches of {op}, or of probabilities")
     rows = [cut_floats(logits, request.get("vocab_size", LONGEST)) for logits in given]
@@ -109,6 +113,17 @@ def _batch(request: Mapping[str, Any]) -> Answer:
     return Ok({"rows": answers})
 
 
+def _draws(request: Mapping[str, Any]) -> Answer:
+    """Draw a token for each row of a batch."""
+    size, name = (
+        request.get("vocab_size", LONGEST),
+        "probs" if "probs" in request["rows"][0] else "logits",
+    )
+    rows = [{**row, name: cut_floats(row[name], size)} for row in request["rows"]]
+    found = _walked(rows)
+    return Ok({"rows": found}) if isinstance(found, list) else found
+
+
 def _stat(op: str, request: Mapping[str, Any]) -> Answer:
     if request["params"]:
         return Unsupported("only draws from an unchanged row")
@@ -126,6 +141,9 @@ def _stat(op: str, request: Mapping[str, Any]) -> Answer:
 
 
 def _draw(profile: str, request: Mapping[str, Any]) -> Answer:
+    if profile == STANDARD:
+        found = _walked([request])
+        return Ok(found[0]) if isinstance(found, list) else found
     if "probs" not in request:
         return Unsupported("only draws from probabilities, not from logits")
     row, uniforms = to_tensor([request["probs"]])[0], unpack(request["uniforms"])
@@ -137,6 +155,24 @@ def _draw(profile: str, request: Mapping[str, Any]) -> Answer:
     if not isinstance(tokens, list):
         return tokens
     return Ok({"tokens": tokens} if "count" in request else {"token": tokens[0]})
+
+
+def _walked(requests: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]] | Answer:
+    """Return the token that torch draws from each row with replacement, in 64 bits."""
+    found: list[dict[str, Any]] = []
+    for request in requests:
+        is_law, numbers = "probs" in request, unpack(request["uniforms"])
+        if not {"order", "count"}.isdisjoint(request) or len(numbers) != 1:
+            return Unsupported("cannot take an order, and takes one number for one token")
+        row = to_tensor([request["probs" if is_law else "logits"]], "f64")[0]
+        shares = row if is_law else row.softmax(-1)
+        try:
+            found.append({"token": walked(shares, numbers[0])})
+        except NotExpressibleError as error:
+            return Unsupported(str(error))
+        except RuntimeError as error:
+            return refused(error)
+    return found
 
 
 def _words(request: Mapping[str, Any]) -> Answer:
