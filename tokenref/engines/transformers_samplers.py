@@ -22,6 +22,7 @@ What is unsupported
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from unittest.mock import patch
 
@@ -50,7 +51,7 @@ from tokenref.engines.torch_draws import (
     to_tensor,
 )
 from tokenref.engines.transformers_drafts import verified
-from tokenref.engines.transformers_steps import FILTERS, ROWS, RULES, prepare, steps
+from tokenref.engines.transformers_steps import FILTERS, MASK, ROWS, RULES, prepare, steps
 from tokenref.floats import Type, cut_floats, pack, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import STANDARD, rule_name, rule_names
@@ -97,6 +98,8 @@ class TransformersSession(SamplerSession):
         if isinstance(error, ValueError) and "Expected parameter" in str(error):
             # of a law: torch.distributions checks it
             return Refused("INVALID_ROW", str(error).partition("\n")[0])
+        if isinstance(error, ValueError) and "`prefix_allowed_tokens_fn`" in str(error):
+            return Refused("INVALID_ROW", str(error))  # which a mask leaves nothing of
         return super()._refused(error)
 
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:  # noqa: PLR0911
@@ -144,7 +147,7 @@ class TransformersSession(SamplerSession):
             return [{"logprobs": to_floats(row, dtype)} for row in after]
         after = scores
         for step, processor in self._list(requests[0], given, scores.shape[-1]):
-            if step == op:
+            if step == (MASK if op == "token_mask" else op):
                 after = processor(_tokens([one.get("history", ()) for one in requests]), after)
         if op in FILTERS:
             for row, request in zip(after, requests, strict=True) if op in PREFIXES else ():
@@ -164,6 +167,8 @@ class TransformersSession(SamplerSession):
             given["exponential_decay_length_penalty"] = [given.pop("start"), given.pop("growth")]
         if op == "remove_invalid_values":
             given[op] = True
+        if op == "token_mask":
+            given = {"prefix_allowed_tokens_fn": _allowed(request, **given)}
         if op == "top_h" and (
             len(unpack(request["probs" if "probs" in request else "logits"])) > _MOST_OF_TOP_H
         ):
@@ -204,7 +209,7 @@ class TransformersSession(SamplerSession):
             given = self._own_parameters(op, about)
             scores = to_tensor([row])
             for step, processor in self._list(about, given, scores.shape[-1]):
-                if step == op:
+                if step == (MASK if op == "token_mask" else op):
                     scores = processor(_tokens([request["history"]]), scores)
             stages.append({"step": op, "keep": kept_in(scores[0])})
             row = to_floats(scores[0], dtype)
@@ -344,6 +349,30 @@ def with_logits(
         logits = pack(made(torch.float64, clear=clear), "f64")
     others = {name: value for name, value in request.items() if name != "probs"}
     return {**others, "logits": logits}
+
+
+def _allowed(
+    request: Mapping[str, Any],
+    tokens: Sequence[int] | None = None,
+    booleans: Sequence[bool] | Mapping[int, bool] | None = None,
+) -> list[int]:
+    """Return the tokens that a mask allows."""
+    row = unpack(request["logits"])
+    if booleans is not None and tokens is None:
+        is_map = isinstance(booleans, Mapping)
+        pairs = list(booleans.items() if isinstance(booleans, Mapping) else enumerate(booleans))
+        if (not is_map and len(pairs) != len(row)) or not all(
+            type(one) is bool for _, one in pairs
+        ):
+            raise NotExpressibleError("has no mask of booleans that it could check")
+        tokens = [token for token, is_allowed in pairs if is_allowed]
+    elif tokens is None or booleans is not None:
+        raise NotExpressibleError("takes the tokens of one mask")
+    if not all(0 <= token < len(row) for token in tokens):
+        raise NotExpressibleError("does not check the tokens of a mask")
+    if tokens and all(row[token] == -inf for token in tokens):
+        raise NotExpressibleError("makes tokens possible if a mask leaves none")
+    return list(tokens)
 
 
 def _residual(request: Mapping[str, Any]) -> dict[str, Any]:

@@ -277,8 +277,13 @@ class VllmSession(SamplerSession):
             op = one["step"]
             if op not in RULES:
                 raise NotExpressibleError(f"has no {op}")
-            about = {**request, "logits": to_floats(rows[0], "f32"), "params": one["params"]}
-            rows = _stepped(op, rows, [_requested(request, self._given(op, about))])
+            params = dict(one["params"])
+            if op == "token_mask" and isinstance(params.get("vocab_size"), int):
+                rows = rows[:, : params["vocab_size"]].clone()  # as the engine cuts its rows first
+                _cut_words(params, rows.shape[-1])
+            about = {**request, "logits": to_floats(rows[0], "f32"), "params": params}
+            if params:
+                rows = _stepped(op, rows, [_requested(request, self._given(op, about))])
             stages.append({"step": op, "keep": kept_in(rows[0])})
         return rows[0], stages
 
@@ -424,6 +429,16 @@ def _stepped(op: str, rows: "torch.Tensor", requests: Sequence[Requested]) -> "t
         sampler = engine.sampler.Sampler()
         rows = sampler.apply_logits_processors(rows, batch, predict_bonus_token=False)
     return rows
+
+
+def _cut_words(params: dict[str, Any], size: int) -> None:
+    """Leave only the words of a mask that a vocabulary needs."""
+    del params["vocab_size"]
+    words, needed = params.get("words"), -(-size // 32)
+    if isinstance(words, Mapping):
+        params["words"] = {"map": [pair for pair in words["map"] if pair[0] < needed]}
+    elif words is not None:
+        params["words"] = words[:needed]
 
 
 def _masked(rows: "torch.Tensor", masks: Sequence[Any]) -> "torch.Tensor":
