@@ -29,6 +29,7 @@ VERSIONS: Final = {
     "exllamav2": "0.3.2",
     "exllamav3": "1.4.1",
     "aphrodite-engine": "0.10.0",
+    "flashinfer-python": "0.7.2.post1",
 }
 VARIABLE: Final = "TOKENREF_WHEELS"
 

@@ -88,6 +88,7 @@ _WHEELS: Final[Mapping[str, str]] = MappingProxyType(
         "vllm-kernels": "triton_kernels:VllmKernelsSession",
         "exllamav3": "exllamav3_samplers:Exllamav3Session",
         "aphrodite-engine": "aphrodite_samplers:AphroditeSession",
+        "flashinfer": "flashinfer_samplers:FlashinferSession",
     }
 )
 """Sampling engines that run out of their wheels, with the class of the sessions."""
@@ -190,9 +191,12 @@ def _of_wheel(name: str) -> Engine | Unavailable:
     from tokenref.engines.from_wheels import VERSIONS, wheel
 
     package, has_kernels, _ = name.partition("-kernels")
+    package = {"flashinfer": "flashinfer-python"}.get(package, package)
     try:
         wheel(package)
         import_module("torch")
+        if name == "sglang-kernels":  # which include its headers
+            wheel("flashinfer-python")
         if has_kernels and find_spec("triton") is None:
             return Unavailable(name, "cannot be imported; pip install triton")
     except (FileNotFoundError, ModuleNotFoundError) as error:

@@ -28,6 +28,7 @@ from typing import Any, ClassVar, Final
 from unittest.mock import patch
 
 from tokenref.answers import Answer, Ok, Unsupported
+from tokenref.engines.flashinfer_samplers import verified
 from tokenref.engines.from_wheels import sglang_kernels, vllm_kernels
 from tokenref.engines.own_rules import (
     NotExpressibleError,
@@ -37,9 +38,11 @@ from tokenref.engines.own_rules import (
     row_in_32_bits,
 )
 from tokenref.floats import pack, unpack
+from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import rule_name, rule_names
 
 BLOCK: Final = rule_name("speculative", method="block")
+TARGET_ONLY: Final = rule_name("speculative", method="target only")
 _OWN: Final = OwnRule(rule_name("speculative", undrafted="reject"), {})
 _OWN_BLOCK: Final = OwnRule(BLOCK, {})
 
@@ -56,12 +59,34 @@ class SglangKernelsSession(SamplerSession):
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         if op != "speculative":
             return Unsupported(f"has no operation {op}")
+        if self.profile == TARGET_ONLY:
+            return Ok(_of_a_tree(request))
         is_block = self.profile == BLOCK
         (_OWN_BLOCK if is_block else _OWN).parameters(op, self.profile, request["params"], request)
         tokens, numbers, *laws = checked_drafts(request)
         rows = [[row_in_32_bits({"probs": row}) for row in law] for law in laws]
         accepted, *found = _asked("verify", tokens, numbers, *rows, is_block)
         return Ok({"accepted": accepted, "tokens": found[: accepted + 1]})
+
+
+def _of_a_tree(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the CUDA kernel for trees accepts, compiled for the CPU."""
+    given, tokens = unpack_parameters(request["params"]), request["tokens"]
+    parents, numbers = given.get("parents", ()), row_in_32_bits({"probs": request["uniforms"]})
+    target = [row_in_32_bits({"probs": row}) for row in request["target"]]
+    count, size = len(tokens), len(target[0])
+    if (len(parents), len(target), len(numbers)) != (count, count + 1, count + 2) or any(
+        parent > at for at, parent in enumerate(parents)
+    ):
+        raise NotExpressibleError("does not check the form of its tree")
+    if any(len(row) != size or min(row) < 0 or sum(row) != 1 for row in target):
+        raise NotExpressibleError("takes probabilities that sum to 1")
+    if not all(0 <= token < size for token in tokens) or not all(0 <= one < 1 for one in numbers):
+        raise NotExpressibleError("checks neither tokens nor numbers")
+    single, acc = given.get("threshold_single", 1.0), given.get("threshold_acc", 1.0)
+    if not (0 <= single <= 1 and 0 <= acc <= 1):
+        raise NotExpressibleError("checks its thresholds in front of the kernel")
+    return verified(tokens, parents, target, numbers, single=single, acc=acc)
 
 
 _WORDS: Final = {"murmur3-32.noise": 0, "murmur3-32.second-noise": 0x9E3779B9}
