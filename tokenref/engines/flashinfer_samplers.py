@@ -36,7 +36,7 @@ from tokenref.engines.own_rules import (
     profiles_of,
     row_in_32_bits,
 )
-from tokenref.floats import pack
+from tokenref.floats import pack, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import STANDARD, rule_name
 
@@ -76,7 +76,7 @@ RULES: Final[Mapping[str, OwnRule]] = {
 """The rules that the kernels follow."""
 
 _MIN_P: Final = 3
-_LONGEST: Final = 8192
+_LONGEST: Final = 1100
 """The longest row whose tokens are tried one by one."""
 
 _MOST: Final = 1 << 16
@@ -134,6 +134,8 @@ class FlashinferSession(SamplerSession):
         shares = _shares(
             requests, [one["temperature"] for one in given], exact=op != "distribution"
         )
+        if self.profile != NAME:
+            _check_distinct(requests, shares)
         kernel = _kernel(given)
         if op == "distribution":
             if kernel:
@@ -146,7 +148,7 @@ class FlashinferSession(SamplerSession):
             raise NotExpressibleError("takes one random number below 1")
         if kernel not in {0, _MIN_P}:
             raise NotExpressibleError("draws by rejection")
-        drawn = _drawn(kernel, shares, given, [number for (number,) in numbers])
+        drawn = _Draw(kernel, shares, given)([number for (number,) in numbers])
         return [{"token": token} for token, _ in drawn]
 
     def _given(self, op: str, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -159,11 +161,22 @@ class FlashinferSession(SamplerSession):
         given = {name: value for name, value in given.items() if value is not None}
         found = {**_NEUTRAL, **given}
         if not (
-            found["top_k"] > 0 < found["top_p"] <= 1 >= found["min_p"] >= 0
+            isinstance(found["top_k"], int)
+            and found["top_k"] > 0 < found["top_p"] <= 1 >= found["min_p"] >= 0
             and 0 < found["temperature"] < inf
         ):
             raise NotExpressibleError("does not check its parameters")
         return found
+
+
+def _check_distinct(
+    requests: Sequence[Mapping[str, Any]], shares: Sequence[Sequence[float]]
+) -> None:
+    """Raise `NotExpressibleError` if different logits have equal probabilities, or none."""
+    for request, row in zip(requests, shares, strict=True):
+        logits = set(unpack(request["logits"] if "logits" in request else request["probs"]))
+        if len(logits - {-inf, 0.0 if "probs" in request else -inf}) != len(set(row) - {0.0}):
+            raise NotExpressibleError("rounds different logits to one probability")
 
 
 def _kernel(given: Sequence[Mapping[str, Any]]) -> int:
@@ -203,50 +216,50 @@ def _kept(
     kernel: int, shares: Sequence[Sequence[float]], given: Sequence[Mapping[str, Any]]
 ) -> list[set[int]]:
     """Return the tokens of each row that a kernel may draw."""
-    size = len(shares[0])
     found: list[set[int]] = [set() for _ in shares]
     if kernel == _MIN_P:
-        least = min(share for row in shares for share in row if share)
-        tries = int(2 / least) + 1
+        tries = int(2 / min(share for row in shares for share in row if share)) + 1
         if tries > _MOST:
             raise NotExpressibleError("finds only tokens that are not too improbable")
+        draw = _Draw(kernel, shares, given)
         for at in range(tries):
-            number = (at + 0.5) / tries
             for keep, (token, _) in zip(
-                found, _drawn(kernel, shares, given, [number] * len(shares)), strict=True
+                found, draw([(at + 0.5) / tries] * len(shares)), strict=True
             ):
                 keep.add(token)
         return found
-    if size > _LONGEST:
+    if len(shares[0]) > _LONGEST:
         raise NotExpressibleError(f"is only asked about rows of up to {_LONGEST} tokens")
-    sums = [[0.0, *accumulate(row)] for row in shares]
-    for token in range(size):
-        numbers = [(one[token] + one[token + 1]) / 2 for one in sums]
-        drawn = _drawn(kernel, shares, given, numbers)
+    draw, sums = _Draw(kernel, shares, given), [[0.0, *accumulate(row)] for row in shares]
+    for token in range(len(shares[0])):
+        drawn = draw([(one[token] + one[token + 1]) / 2 for one in sums])
         for keep, row, (taken, is_rejected) in zip(found, shares, drawn, strict=True):
-            if row[token] and taken != token and not is_rejected:
-                raise NotExpressibleError("rounds its sums")
             if row[token] and not is_rejected:
+                if taken != token:
+                    raise NotExpressibleError("rounds its sums")
                 keep.add(token)
     return found
 
 
-def _drawn(
-    kernel: int,
-    shares: Sequence[Sequence[float]],
-    given: Sequence[Mapping[str, Any]],
-    numbers: Sequence[float],
-) -> list[tuple[int, bool]]:
-    """Return the token of each row, and whether the first one was rejected."""
-    count, size = len(shares), len(shares[0])
-    name = "min_p" if kernel == _MIN_P else "top_p"
-    tokens, rejected = (ctypes.c_int * count)(), (ctypes.c_bool * count)()
-    library().draw(
-        *(kernel, _floats([share for row in shares for share in row]), count, size),
-        (ctypes.c_int * count)(*(min(one["top_k"], size) for one in given)),
-        *(_floats([one[name] for one in given]), _floats(numbers), tokens, rejected),
-    )
-    return list(zip(tokens, rejected, strict=True))
+class _Draw:
+    """A kernel with its rows and parameters, ready for random numbers."""
+
+    def __init__(
+        self, kernel: int, shares: Sequence[Sequence[float]], given: Sequence[Mapping[str, Any]]
+    ) -> None:
+        count, size = len(shares), len(shares[0])
+        name = "min_p" if kernel == _MIN_P else "top_p"
+        self._given = (
+            *(kernel, _floats([share for row in shares for share in row]), count, size),
+            (ctypes.c_int * count)(*(min(one["top_k"], size) for one in given)),
+            _floats([one[name] for one in given]),
+        )
+        self._tokens, self._rejected = (ctypes.c_int * count)(), (ctypes.c_bool * count)()
+
+    def __call__(self, numbers: Sequence[float]) -> list[tuple[int, bool]]:
+        """Return the token of each row, and whether the first one was rejected."""
+        library().draw(*self._given, _floats(numbers), self._tokens, self._rejected)
+        return list(zip(self._tokens, self._rejected, strict=True))
 
 
 def verified(
