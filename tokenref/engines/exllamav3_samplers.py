@@ -209,13 +209,14 @@ class Exllamav3Session(SamplerSession):
             _run(state, _engine().presets.ComboSampler(**given).steps[:-1])
             return Ok({"logits": to_floats(_left(state), "f32")})
         if op not in RULES:
-            numbers = unpack(request["uniforms"]) if op == "sample" else []
+            numbers = unpack(request["uniforms"]) if "uniforms" in request else []
             return Ok(_whole(op, row, given, history, numbers))
         if self.profile != NAME:
             given = RULES[op].parameters(op, self.profile, given, request)
-        elif len(given) != 1:
+        elif given.keys() - {"temp_last"} != {op}:
             raise NotExpressibleError(f"only calls its {op} alone with one parameter")
         state = _started(row, is_law="probs" in request)
+        given.pop("temp_last", None)  # which is about other steps
         step = getattr(_engine().custom, _CLASSES[op])(*given.values())
         _run(state, [step.alt() or step])
         if op in _FILTERS:

@@ -101,8 +101,8 @@ def library() -> Any:
     with TemporaryDirectory() as folder:
         Path(folder, "unit.cpp").write_text("\n".join([*parts, own]), encoding="utf-8")
         compiler = os.environ.get("CXX") or "g++"
-        command = (compiler, *("-std=c++17", "-O1", "-ffp-contract=off", "-w"), "-shared", "-fPIC")
-        command = (*command, "-o", "it", "unit.cpp")
+        options = ("-std=c++17", "-O1", "-ffp-contract=off", "-w", "-shared", "-fPIC", "-o", "it")
+        command = (compiler, *options, "unit.cpp")
         subprocess.run(command, cwd=folder, check=True, capture_output=True)
         return ctypes.CDLL(str(Path(folder, "it")))
 

@@ -6,6 +6,7 @@ orchestrates them, as the overlapping scheduler uses them, and the sampler.
 What it answers
     The profile "sglang", and the rules that its functions follow: single steps, the whole chain,
     its distribution, the token for given random numbers, batches. Filters take probabilities.
+    The uniform numbers that it makes of hashes.
 What it refuses
     A parameter, with a `ValueError` of `SamplingParams`.
 What is unsupported
@@ -38,7 +39,7 @@ from tokenref.engines.torch_draws import (
     to_floats,
     words_of,
 )
-from tokenref.floats import cut_floats, unpack
+from tokenref.floats import cut_floats, pack, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import STANDARD, rule_name
 
@@ -127,7 +128,7 @@ def info_of(size: int, outputs: Sequence[Sequence[int]], every: Sequence[Mapping
 class SglangSession(SamplerSession):
     """The functions with a selected profile."""
 
-    profiles: ClassVar = profiles_of(RULES) | {NAME}
+    profiles: ClassVar = profiles_of(RULES) | {NAME, "sglang-double"}
     refusing: ClassVar = (ValueError,)
 
     def __init__(self, profile: str) -> None:
@@ -146,6 +147,8 @@ class SglangSession(SamplerSession):
             return Ok(self._one_step(op, [request])[0])
         if op == "batch":
             return self._batch(request)
+        if op == "uniforms":
+            return Ok({"uniforms": pack(_numbers_of(request["words"]), "f64")})
         if self.profile != NAME:
             return Unsupported(f"has no {op} by a rule")
         if op == "sequence":
@@ -289,6 +292,30 @@ class SglangSession(SamplerSession):
                 else self._one_step(op, rows, request.get("layout"))
             )
         return Ok({"rows": found})
+
+
+def _numbers_of(hashes: Sequence[str]) -> list[float]:
+    """Return the uniform numbers that the engine makes of hashes, which it takes logarithms of."""
+    import torch
+
+    engine, seen = sglang().sampler, list[float]()
+    if any(len(word) != 8 for word in hashes):
+        raise NotExpressibleError("takes hashes of 32 bits")
+    words = torch.tensor([[int(word, 16) for word in hashes]], dtype=torch.int64)
+    logarithm = torch.Tensor.log_
+
+    def watched(numbers: torch.Tensor) -> torch.Tensor:
+        if not seen:
+            seen.extend(numbers[0].tolist())
+        return logarithm(numbers)
+
+    none = torch.zeros(1, dtype=torch.long)
+    with (
+        patch.object(engine, "murmur_hash32", lambda *_: words.to(torch.uint32)),
+        patch.object(torch.Tensor, "log_", watched),
+    ):
+        engine.multinomial_with_seed(torch.zeros(words.shape), none, none)
+    return seen
 
 
 def _row(request: Mapping[str, Any], *, exact: bool = True) -> "torch.Tensor":

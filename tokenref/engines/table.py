@@ -114,6 +114,7 @@ def engine_names() -> tuple[str, ...]:
         *_SAMPLERS,
         *_WHEELS,
         "rust-rand",
+        "libstdc++",
         "python",
         *ENCODERS,
     )
@@ -132,6 +133,7 @@ def engine(name: str) -> Engine | Unavailable:
         "reference": _own,
         "python": _of_python,
         "rust-rand": _of_crates,
+        "libstdc++": _of_compiler,
         **dict.fromkeys(ENCODERS, _own),
         **dict.fromkeys(NODE_PACKAGES, _of_node),
         **dict.fromkeys(_WHEELS, _of_wheel),
@@ -186,6 +188,14 @@ def _of_crates(name: str) -> Engine | Unavailable:
     return _adapted(name, "rust_draws:RustSession", VERSION)
 
 
+def _of_compiler(name: str) -> Engine | Unavailable:
+    from tokenref.engines.libstdcxx_draws import compiler, version
+
+    if which(compiler()) is None:
+        return Unavailable(name, f"{compiler()} is not installed")
+    return _adapted(name, "libstdcxx_draws:LibstdcxxSession", version())
+
+
 def _of_wheel(name: str) -> Engine | Unavailable:
     """Return an engine that is not installed, whose code is in its wheel."""
     from tokenref.engines.from_wheels import VERSIONS, wheel
@@ -226,7 +236,7 @@ def _adapted(name: str, adapter: str, installed: str) -> Engine:
         return Tokenizing(name, installed, found, isolated(LlamaCppTokenizers(installed)))
     return (
         Sampling(name, installed, found)
-        if name in {*_SAMPLERS, *_WHEELS, "rust-rand", "python"}
+        if name in {*_SAMPLERS, *_WHEELS, "rust-rand", "libstdc++", "python"}
         else isolated(found(installed))
     )
 

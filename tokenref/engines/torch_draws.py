@@ -67,17 +67,23 @@ def drawn(
     return tokens
 
 
-def walked(shares: "torch.Tensor", number: float, draw: Callable[..., Any] | None = None) -> int:
+def walked(
+    shares: "torch.Tensor",
+    number: float,
+    draw: Callable[..., Any] | None = None,
+    *,
+    reaches: bool = False,
+) -> int:
     """Return the first of two tokens that torch draws with replacement: each takes one number.
 
     A single draw is a race. `draw` is `torch.multinomial` if that is patched. Raises
     `NotExpressibleError` if the number is so near to a running sum that rounding decides, or that
-    torch draws the token before.
+    torch draws the token before. `reaches` means that this token is wanted.
     """
     import torch
 
     sums = shares.double().cumsum(-1)
-    if ((sums / sums[-1:] - number).abs() <= _NEAR).any():
+    if not reaches and ((sums / sums[-1:] - number).abs() <= _NEAR).any():
         raise NotExpressibleError("draws by reaching a number, and this one is at a running sum")
     generator = generator_of(words_of([number] * 2, 2))
     draw = draw or torch.multinomial

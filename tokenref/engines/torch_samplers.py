@@ -37,6 +37,7 @@ from tokenref.rules import STANDARD, rule_name
 
 RACE: Final = rule_name("draw", method="torch race")
 WALK: Final = rule_name("draw", method="torch walk")
+REACH: Final = rule_name("draw", boundary="reach")
 GENERATOR: Final = "mt19937"
 SEED: Final = 0
 _MOST_RANDOM_NUMBERS: Final = 1 << 32
@@ -54,7 +55,7 @@ _UNIFORMS: Final[Mapping[str, tuple[str, int]]] = {
 class TorchSession:
     """A selected rule."""
 
-    profiles: ClassVar = frozenset({STANDARD, RACE, WALK, GENERATOR, *_UNIFORMS})
+    profiles: ClassVar = frozenset({STANDARD, RACE, WALK, REACH, GENERATOR, *_UNIFORMS})
     profile: str
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
@@ -90,7 +91,7 @@ def _of_logits(op: str, logits: Mapping[str, Any]) -> dict[str, Any]:
 def _batch(request: Mapping[str, Any]) -> Answer:
     """Answer the rows of a batch with one call, laid out in memory as the question says."""
     op, given = request["op"], [row.get("logits") for row in request["rows"]]
-    if op == "draw" and request.get("calls", 1) == 1:
+    if op == "draw":
         return _draws(request)
     if op not in _OF_LOGITS or None in given:
         return Unsupported(f"cannot process batches of {op}, or of probabilities")
@@ -120,7 +121,7 @@ def _draws(request: Mapping[str, Any]) -> Answer:
         "probs" if "probs" in request["rows"][0] else "logits",
     )
     rows = [{**row, name: cut_floats(row[name], size)} for row in request["rows"]]
-    found = _walked(rows)
+    found = _walked(rows * request.get("calls", 1))
     return Ok({"rows": found}) if isinstance(found, list) else found
 
 
@@ -141,8 +142,8 @@ def _stat(op: str, request: Mapping[str, Any]) -> Answer:
 
 
 def _draw(profile: str, request: Mapping[str, Any]) -> Answer:
-    if profile == STANDARD:
-        found = _walked([request])
+    if profile in {STANDARD, REACH}:
+        found = _walked([request], reaches=profile == REACH)
         return Ok(found[0]) if isinstance(found, list) else found
     if "probs" not in request:
         return Unsupported("only draws from probabilities, not from logits")
@@ -157,7 +158,9 @@ def _draw(profile: str, request: Mapping[str, Any]) -> Answer:
     return Ok({"tokens": tokens} if "count" in request else {"token": tokens[0]})
 
 
-def _walked(requests: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]] | Answer:
+def _walked(
+    requests: Sequence[Mapping[str, Any]], *, reaches: bool = False
+) -> list[dict[str, Any]] | Answer:
     """Return the token that torch draws from each row with replacement, in 64 bits."""
     found: list[dict[str, Any]] = []
     for request in requests:
@@ -165,9 +168,14 @@ def _walked(requests: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]] | Ans
         if not {"order", "count"}.isdisjoint(request) or len(numbers) != 1:
             return Unsupported("cannot take an order, and takes one number for one token")
         row = to_tensor([request["probs" if is_law else "logits"]], "f64")[0]
+        if reaches and not is_law:
+            return Unsupported("may round the sums of softmax")
         shares = row if is_law else row.softmax(-1)
         try:
-            found.append({"token": walked(shares, numbers[0])})
+            token = walked(shares, numbers[0], reaches=reaches)
+            if reaches and not shares[token] > 0:
+                return Unsupported("may draw a token of no weight")
+            found.append({"token": token})
         except NotExpressibleError as error:
             return Unsupported(str(error))
         except RuntimeError as error:

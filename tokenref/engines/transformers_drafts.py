@@ -73,9 +73,9 @@ def verified(
     ):
         found = GenerationMixin._assisted_decoding(  # noqa: SLF001 - the engine's loop
             loop,  # type: ignore[arg-type]  # which stands for a model
-            before,
+            before,  # type: ignore[arg-type]  # has this type
             processors,
-            lambda *_: torch.tensor([True]),
+            lambda *_: torch.tensor([True]),  # type: ignore[arg-type]  # which stands for a list
             config,
             use_cache=True,
             past_key_values=Nothing(),

@@ -184,10 +184,11 @@ class TransformersSession(SamplerSession):
             given = unpack_parameters(request["params"])
             given = _DRAFTS.parameters(op, self.profile, given, request)
         of_logits = op == "speculative_steps"
-        rows = [_logits(target, is_law=not of_logits), _logits(draft, is_law=True)]
+        rows = _logits(target, is_law=not of_logits)
+        laws = _logits(draft, is_law=True) if draft else None
         processors = _Processors(TransformersSession(STANDARD), request) if of_logits else ()
         try:
-            return Ok(verified(history, tokens, *rows, numbers, processors, **given))
+            return Ok(verified(history, tokens, rows, laws, numbers, processors, **given))
         except RuntimeError as error:
             return refused(error)
 
@@ -315,10 +316,10 @@ class _Processors:
         return self.session.apply_steps({**self.request, **about})[0]
 
 
-def _logits(rows: Sequence[Mapping[str, Any]], *, is_law: bool) -> "torch.Tensor | None":
-    """Return rows of logits, or of probabilities as logits, in 32 bits; None if there are none."""
+def _logits(rows: Sequence[Mapping[str, Any]], *, is_law: bool) -> "torch.Tensor":
+    """Return rows of logits, or of probabilities as logits, in 32 bits."""
     own = [with_logits({"probs": row}, "f32")["logits"] if is_law else row for row in rows]
-    return to_tensor(own, "f32") if rows else None
+    return to_tensor(own, "f32")
 
 
 def with_logits(

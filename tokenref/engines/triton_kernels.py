@@ -21,7 +21,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from math import inf
 from typing import Any, ClassVar, Final
@@ -120,7 +120,8 @@ class VllmKernelsSession(SamplerSession):
             words = [int(word, 16) for word in request["words"]]
             if any(len(word) != 8 for word in request["words"]) or len(words) % (bits // 32):
                 raise NotExpressibleError("takes hashes of 32 bits")
-            return Ok({"uniforms": pack(_asked("numbers", words, bits), f"f{bits}")})
+            numbers = _asked("numbers", words, bits)
+            return Ok({"uniforms": pack(numbers, "f32" if bits == 32 else "f64")})
         row, numbers = request.get("logits"), request["uniforms"]
         if row is None or "count" in request:
             return Unsupported("only draws one token, from logits")
@@ -253,7 +254,12 @@ def _loading(dtype: str, width: int = 1) -> Any:
     return load
 
 
-_CALLS: Final = {"verify": verify, "hash": hashed, "numbers": numbers_of, "draw": draw}
+_CALLS: Final[Mapping[str, Callable[..., Any]]] = {
+    "verify": verify,
+    "hash": hashed,
+    "numbers": numbers_of,
+    "draw": draw,
+}
 
 
 def main() -> None:

@@ -76,6 +76,7 @@ RULES: Final[Mapping[str, OwnRule]] = {
 
 _REPORTS: Final = frozenset(
     {STANDARD, *(rule_name("top_logprobs", of=of) for of in ("raw", "processed"))}
+    | {rule_name("top_logprobs", ties="highest id")}
 )
 _RACES: Final[Mapping[str, Callable[[float], float]]] = {
     rule_name("draw", method="exponential race"): lambda number: 1 - number,
@@ -268,9 +269,11 @@ class VllmSession(SamplerSession):
         return [{"logits": to_floats(row, "f32")} for row in after]
 
     def _in_order(self, request: Mapping[str, Any]) -> Answer:
-        return drawn_after_steps(*self._steps(request), request)
+        return drawn_after_steps(*self.apply_steps(request), request)
 
-    def _steps(self, request: Mapping[str, Any]) -> "tuple[torch.Tensor, list[dict[str, Any]]]":
+    def apply_steps(
+        self, request: Mapping[str, Any]
+    ) -> "tuple[torch.Tensor, list[dict[str, Any]]]":
         """Apply functions in the order of a question. Return the row, and what each one kept."""
         rows, stages = row_of(request).unsqueeze(0), []
         for one in request["steps"]:
@@ -353,13 +356,13 @@ class VllmSession(SamplerSession):
 
     def _reports(self, op: str, request: Mapping[str, Any]) -> Answer:
         """Return the log-probabilities of the best tokens, and of a token."""
-        if choices_of(op, self.profile) not in ({}, {"of": "processed"}):
+        if (choices_of(op, self.profile) or {}).keys() - {"of", "ties"}:
             return Unsupported(f"its {op} follows another rule")
         settings({"logprobs": request["n"]})  # which checks the number
         if op == "top_logprobs":
             row = row_of(request, exact=False)
             if self.profile != STANDARD:
-                row, _ = self._steps(request)
+                row, _ = VllmSession(STANDARD).apply_steps(request)
             return Ok(_reported(row, request["n"], request["token"]))
         places = list(zip(request["rows"], request["tokens"][1:], strict=False))
         if len(places) + 1 != len(request["tokens"]):
