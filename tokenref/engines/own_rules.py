@@ -19,6 +19,7 @@ from itertools import accumulate, pairwise
 from math import exp, inf, isfinite, log, nextafter
 from typing import Any, ClassVar, Final
 
+from sampling_ref.numbers.binary32 import to_binary32
 from tokenref.answers import Answer, Ok, Refused, Unsupported
 from tokenref.floats import FloatsError, to_digits, type_of, unpack
 from tokenref.rules import all_choices, choices_of, rule_names
@@ -122,7 +123,7 @@ class OwnRule:
         return {self.names[name]: value for name, value in given.items()}
 
 
-def _matters(
+def _matters(  # noqa: PLR0911
     op: str,
     point: str,
     choices: tuple[Any, Any],
@@ -146,12 +147,27 @@ def _matters(
             return parts[0] != parts[1]
         case "counting":
             return len(set(history)) < len(history)
+        case "arithmetic" if op == "repetition_penalty":
+            return _rounds_otherwise(_row(request), float(given.get("penalty", 1)), history)
         case "undrafted" | "if_equal" | "equality" if op == "speculative":
             return _has_odd_draft(point, given.get("weight", 1), request)
         case "coin" | "equality":
             is_met = given.get("probability") in unpack(request.get("uniforms", {"f64": ""}))
             return is_met if point == "coin" else not is_clear(op, given, request)
     return point != "base"  # the row of a single step is whole
+
+
+def _rounds_otherwise(row: Sequence[float], penalty: float, history: Sequence[int]) -> bool:
+    """Return whether the reciprocal of a penalty gives other quotients in 32 bits."""
+    tokens = set(history)
+    if not 0 < penalty < inf or not all(0 <= token < len(row) for token in tokens):
+        return True
+    if not all(-inf <= logit < inf for logit in row):
+        return True
+    reciprocal, logits = to_binary32(1 / penalty), {row[token] for token in tokens} - {-inf}
+    return not row or any(
+        to_binary32(logit / penalty) != to_binary32(logit * reciprocal) for logit in logits
+    )
 
 
 def _has_odd_draft(point: str, weight: float, request: Mapping[str, Any]) -> bool:

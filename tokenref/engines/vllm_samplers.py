@@ -410,9 +410,9 @@ def _stepped(op: str, rows: "torch.Tensor", requests: Sequence[Requested]) -> "t
     """Return the rows after one step, with the engine's function for it, which may change them."""
     engine = vllm()
     if any("words" in request.params for request in requests):
-        if any(request.params.keys() != {"words"} for request in requests):
+        if any(request.params.keys() - {"words"} for request in requests):
             raise NotExpressibleError("has one kind of mask for a batch")
-        return _masked(rows, [request.params["words"] for request in requests])
+        return _masked(rows, [request.params.get("words") for request in requests])
     own = {"temperature", *FILTERS} & {op}
     batch = metadata_of(
         rows.shape[-1],
@@ -455,11 +455,12 @@ def _masked(rows: "torch.Tensor", masks: Sequence[Any]) -> "torch.Tensor":
             "applies masks of words with xgrammar, which is missing"
         ) from None
     needed = -(-rows.shape[-1] // 32)
-    masks = [whole_mask(mask, needed) for mask in masks]
-    if any(len(mask) != needed or not all(0 <= word < 1 << 32 for word in mask) for mask in masks):
+    places = [place for place, mask in enumerate(masks) if mask is not None]
+    words = [whole_mask(mask, needed) if mask is not None else [0] * needed for mask in masks]
+    if any(len(mask) != needed or not all(0 <= word < 1 << 32 for word in mask) for mask in words):
         raise NotExpressibleError("has a mask with one bit per token in words of 32 bits")
-    words = torch.tensor(masks, dtype=torch.int64).to(torch.int32)
-    xgrammar.apply_token_bitmask_inplace(rows, words)
+    bits = torch.tensor(words, dtype=torch.int64).to(torch.int32)
+    xgrammar.apply_token_bitmask_inplace(rows, bits, indices=places)
     return rows
 
 
