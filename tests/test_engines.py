@@ -39,7 +39,7 @@ REAL = ("tiktoken", "tokenizers", "bpe-openai", "rs-bpe", "wordchipper")
 FILES = ("sentencepiece", "onnxruntime-extensions", "mistral-common")
 GRAMMARS = ("llguidance", "xgrammar", "outlines-core")
 SAMPLERS = (
-    *("transformers", "llama.cpp", "torch", "numpy", "mlx-lm", "randomgen"),
+    *("transformers", "llama.cpp", "torch", "numpy", "mlx-lm", "randomgen", "mmh3"),
     *("vllm", "sglang", "exllamav2", "sglang-kernels", "vllm-kernels", "exllamav3"),
     *("aphrodite-engine", "flashinfer", "rust-rand", "libstdc++", "python"),
 )

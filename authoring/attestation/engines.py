@@ -19,7 +19,7 @@ TOKENIZERS: Final = (
 )
 SAMPLERS: Final = (
     *("transformers", "llama.cpp", "torch", "numpy", "mlx-lm"),
-    *("randomgen", "vllm", "sglang", "exllamav2", "sglang-kernels", "vllm-kernels"),
+    *("randomgen", "mmh3", "vllm", "sglang", "exllamav2", "sglang-kernels", "vllm-kernels"),
     *("exllamav3", "aphrodite-engine", "flashinfer", "rust-rand", "libstdc++"),
     "python",
 )

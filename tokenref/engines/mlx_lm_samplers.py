@@ -5,8 +5,8 @@ Only its file `sample_utils.py` is loaded, on the processor, and its functions a
 What it answers
     The profile "mlx-lm": changes of logits, the temperature, top-k, top-p, min-p, the distribution,
     and tokens at temperature 0, by the functions that `make_logits_processors` and `make_sampler`
-    return. The engine returns no distribution: it is the softmax, by MLX, of the logits that the engine
-    draws from; at temperature 0 the token that it returns has all of it.
+    return. The engine returns no distribution: it is the softmax, by MLX, of the logits that the
+    engine draws from; at temperature 0 the token that it returns has all of it.
 What it refuses
     A parameter, with a `ValueError`.
 What is unsupported

@@ -182,3 +182,10 @@ def test_libstdcxx_takes_the_low_word_first() -> None:
     ):
         found = adapter("libstdc++", profile).answer("uniforms", {"words": words})
         assert unpack(out(found)["uniforms"]) == [0.5]
+
+
+def test_mmh3_hashes_words_that_were_published() -> None:
+    asked = {"key": ["74736574"], "seed": "0", "taken": 0, "count": 1}  # the bytes of "test"
+    session = adapter("mmh3", "murmur3-32")
+    assert out(session.answer("random_words", asked)) == {"words": ["ba6bd213"]}
+    assert isinstance(session.answer("random_words", {**asked, "taken": 1}), Unsupported)
