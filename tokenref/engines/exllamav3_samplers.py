@@ -1,12 +1,14 @@
 """exllamav3's sampler as an engine: https://github.com/turboderp-org/exllamav3.
 
 Its modules that sample run out of the wheel (`from_wheels`), on the processor and without the fused
-kernel, which needs a GPU, as do the penalties, adaptive-p and the noise of draws.
+kernel, which needs a GPU, as does adaptive-p. g++ compiles the CUDA kernels of the penalties and of
+the noise of draws for blocks of one thread, once for each process. `exllamav3_build.cpp` replaces
+what they need of CUDA, and gives the random numbers.
 
 What it answers
-    The profile "exllamav3", and the rules that its steps follow: the bias, the temperature, min-p,
-    top-k and top-p, the chain, its distribution, and tokens where it is greedy. Filters take
-    probabilities.
+    The profile "exllamav3", and the rules that its steps follow: the penalties, the bias, the
+    temperature, min-p, top-k and top-p, the chain, its distribution, and tokens for given random
+    numbers where no step sorts the row. Filters take probabilities.
 What it refuses
     A parameter, with an `AssertionError`.
 What is unsupported

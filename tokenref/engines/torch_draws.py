@@ -82,6 +82,8 @@ def walked(
     """
     import torch
 
+    if device_name() != "cpu":
+        raise NotExpressibleError("its generator on a device cannot take given random numbers")
     sums = shares.double().cumsum(-1)
     if not reaches and ((sums / sums[-1:] - number).abs() <= _NEAR).any():
         raise NotExpressibleError("draws by reaching a number, and this one is at a running sum")

@@ -8,10 +8,12 @@ What it answers
     (`transformers_steps`). A step that generate() omits changes nothing. The engine's own profile
     first converts 16-bit rows to 32 bits, as generate() does; a step under a rule works on the row
     in its own type, as it does when a processor is called directly. The complete chain uses 32
-    bits.
+    bits. A mask of tokens or booleans is a function for the processor of allowed tokens. Which
+    drafts its loop of assisted decoding accepts (`transformers_drafts`).
 What it draws
-    The token for given random numbers, on the CPU (`torch_draws`). Without sampling, the first
-    largest logit.
+    The token for given random numbers, on the CPU (`torch_draws`). Behind steps in a given order,
+    and behind drafts, torch draws with replacement, which takes one number. Without sampling, the
+    first largest logit.
 What it refuses
     A parameter, with a `ValueError` or `TypeError` while the list is built. A row that torch's
     distributions or draws reject. Any other exception is a crash.
@@ -177,6 +179,8 @@ class TransformersSession(SamplerSession):
 
     def _verified(self, op: str, request: Mapping[str, Any]) -> Answer:
         """Accept drafts, and draw the token behind them."""
+        if device_name() != "cpu":
+            return Unsupported("its generator on a device cannot take given random numbers")
         is_matching, history = self.profile == _MATCHING, list(request.get("history", ()))
         tokens, numbers, target, draft = checked_drafts(request, by_rows=not is_matching)
         given: dict[str, Any] = {}

@@ -6,7 +6,8 @@ filling the tensors of requests, is done here.
 What it answers
     The profile "vllm", and the rules that its functions follow: single steps, steps in a given
     order, the whole chain, its distribution, the token for given random numbers, batches,
-    log-probabilities of the best tokens. Its functions work on 32-bit rows.
+    log-probabilities of the best tokens. Its functions work on 32-bit rows. Behind steps in a given
+    order, torch draws with replacement, which takes one number.
 What it refuses
     A parameter, with a `ValueError` of `SamplingParams`.
 What is unsupported
