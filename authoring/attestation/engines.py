@@ -19,8 +19,9 @@ TOKENIZERS: Final = (
 )
 SAMPLERS: Final = (
     *("transformers", "llama.cpp", "torch", "numpy", "mlx-lm"),
-    *("randomgen", "vllm", "sglang", "exllamav2", "sglang-kernels", "exllamav3"),
-    *("aphrodite-engine", "rust-rand", "python"),
+    *("randomgen", "mmh3", "vllm", "sglang", "exllamav2", "sglang-kernels", "vllm-kernels"),
+    *("exllamav3", "aphrodite-engine", "flashinfer", "rust-rand", "libstdc++"),
+    "python",
 )
 REAL_ENGINES: Final = (*TOKENIZERS, *SAMPLERS)
 """Every engine that is shipped, in the order of the pages."""

@@ -1,26 +1,35 @@
 """exllamav3's sampler as an engine: https://github.com/turboderp-org/exllamav3.
 
 Its modules that sample run out of the wheel (`from_wheels`), on the processor and without the fused
-kernel, which needs a GPU, as do the penalties, adaptive-p and the noise of draws.
+kernel, which needs a GPU, as does adaptive-p. g++ compiles the CUDA kernels of the penalties and of
+the noise of draws for blocks of one thread, once for each process. `exllamav3_build.cpp` replaces
+what they need of CUDA, and gives the random numbers.
 
 What it answers
-    The profile "exllamav3", and the rules that its steps follow: the bias, the temperature, min-p,
-    top-k and top-p, the chain, its distribution, and tokens where it is greedy. Filters take
-    probabilities.
+    The profile "exllamav3", and the rules that its steps follow: the penalties, the bias, the
+    temperature, min-p, top-k and top-p, the chain, its distribution, and tokens for given random
+    numbers where no step sorts the row. Filters take probabilities.
 What it refuses
     A parameter, with an `AssertionError`.
 What is unsupported
     Whatever needs a GPU. Rows with ties where its sort decides, because the sort is not stable.
 """
 
+import ctypes
 import os
+import re
+import subprocess
+import zipfile
 from collections.abc import Mapping, Sequence
+from functools import cache
 from math import inf, isfinite
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from unittest.mock import patch
 
 from tokenref.answers import Answer, Ok, Unsupported
-from tokenref.engines.from_wheels import exllamav3
+from tokenref.engines.from_wheels import exllamav3, wheel
 from tokenref.engines.own_rules import (
     NotExpressibleError,
     OwnRule,
@@ -31,6 +40,7 @@ from tokenref.engines.own_rules import (
     row_in_32_bits,
 )
 from tokenref.engines.torch_draws import kept_in, to_floats
+from tokenref.floats import unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import STANDARD, rule_name
 
@@ -40,6 +50,16 @@ if TYPE_CHECKING:
 NAME: Final = "exllamav3"
 _TIES: Final = frozenset({"ties"})
 RULES: Final[Mapping[str, OwnRule]] = {
+    "decaying_penalties": OwnRule(
+        rule_name("decaying_penalties", fading="result", line="early", last="excluded"),
+        {
+            "repetition": "rep_p",
+            "frequency": "freq_p",
+            "presence": "pres_p",
+            "sustain": "rep_sustain_range",
+            "decay": "rep_decay_range",
+        },
+    ),
     "logit_bias": OwnRule(STANDARD, {"biases": "logit_bias"}),
     "temperature": OwnRule(STANDARD, {"temperature": "temperature"}, {"temperature": (0,)}),
     "min_p": OwnRule(STANDARD, {"m": "min_p"}, undefined=_TIES),
@@ -60,8 +80,80 @@ _CLASSES: Final = {
 _FILTERS: Final = frozenset({"min_p", "top_k", "top_p"})
 
 
+_SOURCES: Final = "exllamav3/exllamav3_ext/generator/"
+_HOST: Final = re.compile(
+    r"^void (?!\w*_kernel)\w+\n\(.*?^}$|^#include .*?$|^inline ", re.DOTALL | re.MULTILINE
+)
+"""What a file of kernels has besides: functions that launch them, and headers of CUDA."""
+
+_THREADS: Final = "#define NUM_THREADS 1024"
+
+
+@cache
+def library() -> Any:
+    """Compile the engine's kernels for blocks of one thread, and return the library."""
+    own = Path(__file__).with_name("exllamav3_build.cpp").read_text(encoding="utf-8")
+    parts = [f"#define TOKENREF_BEFORE\n{own}\n#undef TOKENREF_BEFORE"]
+    with TemporaryDirectory() as folder, zipfile.ZipFile(wheel(NAME)) as archive:
+        for name in ("rep_pen.cu", "gumbel.cu"):
+            kernels = _HOST.sub("", archive.read(_SOURCES + name).decode())
+            parts.append(kernels.replace(_THREADS, "#undef NUM_THREADS\n#define NUM_THREADS 1"))
+        unit = Path(folder, "unit.cpp")
+        unit.write_text("\n".join([*parts, own]), encoding="utf-8")
+        compiler = os.environ.get("CXX") or "g++"
+        command = [
+            compiler,
+            "-O1",
+            "-ffp-contract=off",
+            "-w",
+            "-shared",
+            "-fPIC",
+            "-o",
+            "it",
+            "unit.cpp",
+        ]
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)
+        return ctypes.CDLL(str(Path(folder, "it")))
+
+
 class Extension:
-    """What the engine calls its extension, which runs on a GPU."""
+    """What the engine calls its extension: kernels, for tensors of torch, on a CPU."""
+
+    numbers: Sequence[float] | None = None
+    """The random numbers of the next draw, one for each token."""
+
+    def apply_rep_pens(
+        self, row: "torch.Tensor", out: "torch.Tensor", past: "torch.Tensor", *settings: float
+    ) -> None:
+        """Apply the repetition penalty."""
+        _penalize(library().repetition, row, out, past, settings)
+
+    def apply_pres_freq_pens(
+        self, row: "torch.Tensor", out: "torch.Tensor", past: "torch.Tensor", *settings: float
+    ) -> None:
+        """Apply the presence and the frequency penalty."""
+        _penalize(library().presence_frequency, row, out, past, settings)
+
+    def gumbel_noise_f16(self, row: "torch.Tensor", out: "torch.Tensor", _: int) -> None:
+        """Add noise to logits of 16 bits."""
+        self._noise(0, row, out)
+
+    def gumbel_noise_f32(self, row: "torch.Tensor", out: "torch.Tensor", _: int) -> None:
+        """Add noise to logits of 32 bits."""
+        self._noise(1, row, out)
+
+    def gumbel_noise_log(self, row: "torch.Tensor", out: "torch.Tensor", _: int) -> None:
+        """Add noise to the logarithms of probabilities."""
+        self._noise(2, row, out)
+
+    def _noise(self, kind: int, row: "torch.Tensor", out: "torch.Tensor") -> None:
+        import torch
+
+        if self.numbers is None:
+            raise NotExpressibleError("draws its own random numbers")
+        numbers = torch.tensor(self.numbers, dtype=torch.float32)
+        places = [ctypes.c_void_p(each.data_ptr()) for each in (row, out, numbers)]
+        library().noise(kind, *places[:2], row.numel(), places[2])
 
     def __getattr__(self, name: str) -> Any:
         """Return a function that cannot be called here."""
@@ -70,6 +162,18 @@ class Extension:
             raise NotExpressibleError(f"has {name} on a GPU only")
 
         return raised
+
+
+def _penalize(
+    kernel: Any,
+    row: "torch.Tensor",
+    out: "torch.Tensor",
+    past: "torch.Tensor",
+    settings: Sequence[float],
+) -> None:
+    *penalties, sustain, decay = settings
+    places = [ctypes.c_void_p(each.data_ptr()) for each in (row, out, past)]
+    kernel(*places, past.shape[-1], row.shape[-1], *map(ctypes.c_float, penalties), sustain, decay)
 
 
 @patch.dict(os.environ, {"EXL3_FUSED_SAMPLER": "0"})
@@ -99,13 +203,22 @@ class Exllamav3Session(SamplerSession):
             raise NotExpressibleError("has adaptive-p on a GPU only")
         given = unpack_parameters(request["params"])
         row = _row(request, exact=op in _FILTERS or op in {"chain", "sample"})
+        history = request.get("history", ())
+        if op == "decaying_penalties":
+            if self.profile != NAME:
+                given = RULES[op].parameters(op, self.profile, given, request)
+            state = _started(row, history)
+            _run(state, _engine().presets.ComboSampler(**given).steps[:-1])
+            return Ok({"logits": to_floats(_left(state), "f32")})
         if op not in RULES:
-            return Ok(_whole(op, row, given))
+            numbers = unpack(request["uniforms"]) if "uniforms" in request else []
+            return Ok(_whole(op, row, given, history, numbers))
         if self.profile != NAME:
             given = RULES[op].parameters(op, self.profile, given, request)
-        elif len(given) != 1:
+        elif given.keys() - {"temp_last"} != {op}:
             raise NotExpressibleError(f"only calls its {op} alone with one parameter")
         state = _started(row, is_law="probs" in request)
+        given.pop("temp_last", None)  # which is about other steps
         step = getattr(_engine().custom, _CLASSES[op])(*given.values())
         _run(state, [step.alt() or step])
         if op in _FILTERS:
@@ -126,10 +239,14 @@ def _row(request: Mapping[str, Any], *, exact: bool) -> "torch.Tensor":
     return torch.tensor(row, dtype=torch.float32)
 
 
-def _started(row: "torch.Tensor", *, is_law: bool = False) -> Any:
+def _started(row: "torch.Tensor", history: Sequence[int] = (), *, is_law: bool = False) -> Any:
     """Return the engine's state before the first step."""
-    custom = _engine().custom
-    state = custom.SamplingState(rand_u32=0, bsz=1, dim=len(row), in_logits=row.unsqueeze(0))
+    import torch
+
+    custom, past = _engine().custom, torch.tensor([list(history)], dtype=torch.long)
+    state = custom.SamplingState(
+        rand_u32=0, bsz=1, dim=len(row), in_logits=row.unsqueeze(0), past_ids=past
+    )
     if is_law:
         state.probs, state.state = row.unsqueeze(0).clone(), custom.SS.PROBS
     return state
@@ -160,8 +277,14 @@ def _left(state: Any, *, log: bool = False) -> "torch.Tensor":
     return found
 
 
-def _whole(op: str, row: "torch.Tensor", params: Mapping[str, Any]) -> dict[str, Any]:
-    engine, state = _engine(), _started(row)
+def _whole(
+    op: str,
+    row: "torch.Tensor",
+    params: Mapping[str, Any],
+    history: Sequence[int],
+    numbers: Sequence[float],
+) -> dict[str, Any]:
+    engine, state = _engine(), _started(row, history)
     *steps, last = engine.presets.ComboSampler(**params).steps
     for step in steps:
         step.run(state)
@@ -173,9 +296,27 @@ def _whole(op: str, row: "torch.Tensor", params: Mapping[str, Any]) -> dict[str,
         token = int(state.sample)
         law = row.new_zeros(len(row))
         law[token] = 1
-    elif op == "sample" or not isinstance(last, engine.custom.SS_Sample):
+    elif op == "sample" and isinstance(last, engine.custom.SS_Sample):
+        token = _drawn(state, last, numbers)
+    elif not isinstance(last, engine.custom.SS_Sample):
         raise NotExpressibleError("draws on a GPU only")
     else:
         engine.custom.SS_Normalize().run(state)
         law = _left(state)
     return {"token": token} if op == "sample" else {"probs": to_floats(law, "f32")}
+
+
+def _drawn(state: Any, last: Any, numbers: Sequence[float]) -> int:
+    """Draw a token with given random numbers."""
+    if state.state.name.endswith("_S"):
+        raise NotExpressibleError("gives noise to the places of its sorted row")
+    if len(numbers) != state.dim or not all(0 < number <= 1 for number in numbers):
+        raise NotExpressibleError("takes a random number for each token")
+    if state.state.name == "INIT":
+        state.in_logits = state.in_logits.half()
+    _EXTENSION.numbers = numbers
+    try:
+        last.run(state)
+    finally:
+        _EXTENSION.numbers = None
+    return int(state.sample)

@@ -29,6 +29,7 @@ VERSIONS: Final = {
     "exllamav2": "0.3.2",
     "exllamav3": "1.4.1",
     "aphrodite-engine": "0.10.0",
+    "flashinfer-python": "0.7.2.post1",
 }
 VARIABLE: Final = "TOKENREF_WHEELS"
 
@@ -312,6 +313,17 @@ def sglang_kernels() -> SimpleNamespace:
     """Return SGLang's module with a Triton kernel. Triton must be imported as an interpreter."""
     names = ("sglang.kernels.ops.speculative.reject_sampling",)
     return _modules(FromWheel(wheel("sglang"), names, {}), names)
+
+
+@cache
+def vllm_kernels() -> SimpleNamespace:
+    """Return vLLM's module with a Triton kernel. Triton must be imported as an interpreter."""
+    import triton
+    import triton.language
+
+    names = ("vllm.v1.worker.gpu.sample.gumbel",)
+    given = {"vllm.triton_utils": {"triton": triton, "tl": triton.language}}
+    return _modules(FromWheel(wheel("vllm"), names, given), names)
 
 
 @cache

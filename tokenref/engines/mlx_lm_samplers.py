@@ -3,10 +3,10 @@
 Only its file `sample_utils.py` is loaded, on the processor, and its functions are not compiled.
 
 What it answers
-    The profile "mlx-lm": changes of logits, top-k, top-p, min-p, the distribution, and tokens at
-    temperature 0, by the functions that `make_logits_processors` and `make_sampler` return.
-    The engine returns no distribution: it is the softmax, by MLX, of the logits that the engine
-    draws from; at temperature 0 the token that it returns has all of it.
+    The profile "mlx-lm": changes of logits, the temperature, top-k, top-p, min-p, the distribution,
+    and tokens at temperature 0, by the functions that `make_logits_processors` and `make_sampler`
+    return. The engine returns no distribution: it is the softmax, by MLX, of the logits that the
+    engine draws from; at temperature 0 the token that it returns has all of it.
 What it refuses
     A parameter, with a `ValueError`.
 What is unsupported
@@ -64,7 +64,7 @@ class MlxLmSession:
         """Answer a request."""
         if op == "sequence":
             return answer_in_order(request, lambda each: self.answer("sample", each))
-        if op not in {*_CHANGES, *_FILTERS, "chain", "distribution", "sample"}:
+        if op not in {*_CHANGES, *_FILTERS, "temperature", "chain", "distribution", "sample"}:
             return Unsupported(f"has no operation {op} that can be called alone")
         if "logits" not in request or type_of(request["logits"]) != "f32":
             return Unsupported("is only given 32-bit logits")
@@ -74,8 +74,8 @@ class MlxLmSession:
         numbers = unpack(request["uniforms"]) if op == "xtc" else [0.0]
         if (given.get("xtc_probability", 0) not in {0, 1} and op != "xtc") or len(numbers) != 1:
             return Unsupported("XTC draws its own random number")
-        if op == "sample" and given.get("temp"):
-            return Unsupported("draws its own random numbers")
+        if op in {"sample", "temperature"} and bool(given.get("temp")) != (op == "temperature"):
+            return Unsupported("draws its own random numbers, or is greedy")
         if op in _FILTERS:
             given["temp"] = 1.0  # at 0 it filters nothing
         row = unpack(request["logits"])
@@ -96,7 +96,12 @@ def _answered(op: str, row: list[float], history: list[int], given: dict[str, An
     logits: Any = mx.array([row], dtype=mx.float32)
     for processor in sample_utils().make_logits_processors(**before):
         logits = processor(mx.array(history, dtype=mx.int32), logits)
-    if op in _CHANGES:
+    if op == "temperature":
+        seen: list[Any] = []
+        with patch.object(mx.random, "categorical", seen.append):
+            sample_utils().categorical_sampling(logits, rest["temp"])
+        (logits,) = seen
+    if op in {*_CHANGES, "temperature"}:
         return Ok({"logits": pack(logits[0].tolist(), "f32")})
     scores, token = _sampled(logits - mx.logsumexp(logits, keepdims=True), rest)
     if op == "sample":

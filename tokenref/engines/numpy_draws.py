@@ -24,20 +24,26 @@ GENERATORS: Final = (
     *("mt19937", "mt19937.by-array", "mt19937.seed-sequence", "pcg64.seed-sequence"),
     *("philox4x64-10.seed-sequence", "philox4x64-10.numpy"),
 )
+_OTHER_WIDTHS: Final = {
+    "mt19937+pairs-high-first": 64,
+    "pcg64.seed-sequence+low-then-high": 32,
+    "philox4x64-10.seed-sequence+low-then-high": 32,
+}
+"""Generators whose words `Generator.integers` joins or halves, and the bits that it returns."""
 
 
 @dataclass(frozen=True)
 class NumpySession:
     """A selected rule."""
 
-    profiles: ClassVar = frozenset({STANDARD, *GENERATORS, *UNIFORMS})
+    profiles: ClassVar = frozenset({STANDARD, *GENERATORS, *_OTHER_WIDTHS, *UNIFORMS})
     profile: str
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
         """Answer a request."""
         if self.profile == STANDARD and op == "draw":
             return _draw(request)
-        if self.profile in GENERATORS and op == "random_words":
+        if self.profile in {*GENERATORS, *_OTHER_WIDTHS} and op == "random_words":
             return _words(self.profile, request)
         if self.profile in UNIFORMS and op == "uniforms":
             return _uniforms(self.profile, request["words"])
@@ -63,13 +69,19 @@ def _draw(request: Mapping[str, Any]) -> Answer:
 
 
 def _words(profile: str, request: Mapping[str, Any]) -> Answer:
+    import numpy as np
+
     wanted = request["taken"] + request["count"]
-    source = _started(profile, request)
+    source = _started(profile.partition("+")[0], request)
     if source is None:
         return Unsupported(f"cannot seed {profile} like this")
-    digits = 8 if profile.startswith("mt19937") else 16
-    words = source.random_raw(wanted).tolist()[request["taken"] :]
-    return Ok({"words": [f"{word:0{digits}x}" for word in words]})
+    bits = _OTHER_WIDTHS.get(profile)
+    if bits:
+        words = np.random.Generator(source).integers(0, 1 << bits, wanted, f"u{bits // 8}")
+    else:
+        bits = 32 if profile.startswith("mt19937") else 64
+        words = source.random_raw(wanted)
+    return Ok({"words": [f"{word:0{bits // 4}x}" for word in words.tolist()[request["taken"] :]]})
 
 
 def _started(profile: str, request: Mapping[str, Any]) -> Any:

@@ -19,6 +19,7 @@ from itertools import accumulate, pairwise
 from math import exp, inf, isfinite, log, nextafter
 from typing import Any, ClassVar, Final
 
+from sampling_ref.numbers.binary32 import to_binary32
 from tokenref.answers import Answer, Ok, Refused, Unsupported
 from tokenref.floats import FloatsError, to_digits, type_of, unpack
 from tokenref.rules import all_choices, choices_of, rule_names
@@ -122,7 +123,7 @@ class OwnRule:
         return {self.names[name]: value for name, value in given.items()}
 
 
-def _matters(
+def _matters(  # noqa: PLR0911
     op: str,
     point: str,
     choices: tuple[Any, Any],
@@ -146,21 +147,46 @@ def _matters(
             return parts[0] != parts[1]
         case "counting":
             return len(set(history)) < len(history)
-        case "undrafted" | "if_equal":
-            return _has_odd_draft(point, request)
-        case "coin" | "equality" if op != "speculative":
+        case "arithmetic" if op == "repetition_penalty":
+            return _rounds_otherwise(_row(request), float(given.get("penalty", 1)), history)
+        case "undrafted" | "if_equal" | "equality" if op == "speculative":
+            return _has_odd_draft(point, given.get("weight", 1), request)
+        case "coin" | "equality":
             is_met = given.get("probability") in unpack(request.get("uniforms", {"f64": ""}))
             return is_met if point == "coin" else not is_clear(op, given, request)
     return point != "base"  # the row of a single step is whole
 
 
-def _has_odd_draft(point: str, request: Mapping[str, Any]) -> bool:
-    """Return whether a draft row gives its token nothing, or is equal to its target row."""
+def _rounds_otherwise(row: Sequence[float], penalty: float, history: Sequence[int]) -> bool:
+    """Return whether the reciprocal of a penalty gives other quotients in 32 bits."""
+    tokens = set(history)
+    if not 0 < penalty < inf or not all(0 <= token < len(row) for token in tokens):
+        return True
+    if not all(-inf <= logit < inf for logit in row):
+        return True
+    reciprocal, logits = to_binary32(1 / penalty), {row[token] for token in tokens} - {-inf}
+    return not row or any(
+        to_binary32(logit / penalty) != to_binary32(logit * reciprocal) for logit in logits
+    )
+
+
+def _has_odd_draft(point: str, weight: float, request: Mapping[str, Any]) -> bool:
+    """Return whether a draft row gives its token nothing, or is equal to its target row.
+
+    For "equality", return whether a random number is the ratio of its draft.
+    """
     every = zip(request["tokens"], request["draft"], request["target"], strict=False)
     rows = [(token, unpack(draft), unpack(target)) for token, draft, target in every]
     if point == "undrafted":
         return any(not any(draft[token : token + 1]) for token, draft, _ in rows)
-    return any(draft == target for _, draft, target in rows)
+    if point == "if_equal":
+        return any(draft == target for _, draft, target in rows)
+    w = Fraction(weight)
+    return any(
+        Fraction(number) * Fraction(draft[token])
+        == (1 - w) * Fraction(draft[token]) + w * Fraction(target[token])
+        for number, (token, draft, target) in zip(unpack(request["uniforms"]), rows, strict=False)
+    )
 
 
 def _part(history: Sequence[int], prompt_length: int, scope: str) -> Sequence[int]:
@@ -344,6 +370,27 @@ def check_shares(row: Any, shares: Any, cut: int | None) -> None:
         falling = sorted(shares.tolist(), reverse=True)
         if falling[cut - 1] == falling[cut]:
             raise NotExpressibleError("does not define which of equal probabilities it keeps")
+
+
+def checked_drafts(request: Mapping[str, Any], *, by_rows: bool = True) -> list[Any]:
+    """Return the tokens, numbers and rows of drafts for an engine that does not check them.
+
+    `by_rows` means that each draft has a row. Rows are of probabilities, unless there are steps.
+    """
+    tokens, numbers = request["tokens"], row_in_32_bits({"probs": request["uniforms"]})
+    target, draft, count = request["target"], request["draft"], len(request["tokens"])
+    laws, sizes = [unpack(row) for row in [*target, *draft]], (count + 1, count + 1)
+    if (len(numbers), len(target), len(draft)) != (*sizes, count * by_rows) or by_rows > count:
+        raise NotExpressibleError("verifies at least one draft, with a number and a row for each")
+    if len({*map(len, laws)}) != 1 or not all(0 <= token < len(laws[0]) for token in tokens):
+        raise NotExpressibleError("does not check its rows and tokens")
+    if not all(0 <= number < 1 for number in numbers):
+        raise NotExpressibleError("does not check its random numbers")
+    if "steps" in request:
+        laws = laws[len(target) :]
+    if not all(min(row) >= 0 and sum(row) == 1 for row in laws):
+        raise NotExpressibleError("takes probabilities that sum to 1")
+    return [tokens, numbers, target, draft]
 
 
 def whole_mask(words: Any, needed: int) -> list[int]:

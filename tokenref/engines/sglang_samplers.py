@@ -6,7 +6,7 @@ orchestrates them, as the overlapping scheduler uses them, and the sampler.
 What it answers
     The profile "sglang", and the rules that its functions follow: single steps, the whole chain,
     its distribution, the token for given random numbers, batches. Filters take probabilities.
-    Its hash as random words, and the uniform numbers that it makes of them.
+    The uniform numbers that it makes of hashes.
 What it refuses
     A parameter, with a `ValueError` of `SamplingParams`.
 What is unsupported
@@ -30,8 +30,16 @@ from tokenref.engines.own_rules import (
     profiles_of,
     row_in_32_bits,
 )
-from tokenref.engines.torch_draws import generator_of, kept_in, refused, to_floats, words_of
-from tokenref.floats import unpack
+from tokenref.engines.torch_draws import (
+    generator_of,
+    kept_in,
+    laid_out,
+    places_of,
+    refused,
+    to_floats,
+    words_of,
+)
+from tokenref.floats import cut_floats, pack, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import STANDARD, rule_name
 
@@ -61,6 +69,7 @@ RULES: Final[Mapping[str, OwnRule]] = {
 }
 """The rules of the engine's functions."""
 
+_HELD: Final = ("top_k", "top_p", "min_p")
 _DOMAINS: Final = {
     "temperature": (1e-6, inf),
     "frequency_penalty": (-2.0, 2.0),
@@ -119,7 +128,7 @@ def info_of(size: int, outputs: Sequence[Sequence[int]], every: Sequence[Mapping
 class SglangSession(SamplerSession):
     """The functions with a selected profile."""
 
-    profiles: ClassVar = profiles_of(RULES) | {NAME}
+    profiles: ClassVar = profiles_of(RULES) | {NAME, "sglang-double"}
     refusing: ClassVar = (ValueError,)
 
     def __init__(self, profile: str) -> None:
@@ -135,9 +144,11 @@ class SglangSession(SamplerSession):
         if request.get("prompt_length", 0) > len(request.get("history", ())):
             return Unsupported("needs the tokens of the prompt, not their number")
         if op in RULES:
-            return Ok(self._one_step(op, request))
+            return Ok(self._one_step(op, [request])[0])
         if op == "batch":
             return self._batch(request)
+        if op == "uniforms":
+            return Ok({"uniforms": pack(_numbers_of(request["words"]), "f64")})
         if self.profile != NAME:
             return Unsupported(f"has no {op} by a rule")
         if op == "sequence":
@@ -158,23 +169,43 @@ class SglangSession(SamplerSession):
                 raise NotExpressibleError(f"only takes a {name} up to {most}")
         return given
 
-    def _one_step(self, op: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        given = self._given(op, request)
-        row = _row(request, exact=op in FILTERS)
+    def _one_step(
+        self,
+        op: str,
+        requests: Sequence[Mapping[str, Any]],
+        layout: Mapping[str, Any] | None = None,
+    ) -> list[dict[str, Any]]:
+        """Answer questions about one step with one call, each a row of a tensor."""
+        import torch
+
+        every = [self._given(op, request) for request in requests]
+        rows = torch.stack([_row(request, exact=op in FILTERS) for request in requests])
+        places = places_of(len(every), layout)
+        ordered = [every[places.index(place)] for place in range(len(every))]
         if op in FILTERS:
-            given = {name: value for name, value in given.items() if name == op}
-            weights = row if "probs" in request else row.softmax(-1)
-            if "logits" in request and row.isfinite().any():
-                check_shares(row, weights, given.get("top_k"))
-            return {"keep": kept_in(_filtered(weights, given).log())}
-        output = request["history"][request["prompt_length"] :]
-        info = info_of(len(row), [output], [given])
-        rows = row.unsqueeze(0)
+            weights = torch.stack(
+                [
+                    row if "probs" in one else row.softmax(-1)
+                    for row, one in zip(rows, requests, strict=True)
+                ]
+            )
+            for row, shares, request, given in zip(rows, weights, requests, every, strict=True):
+                if "logits" in request and row.isfinite().any():
+                    check_shares(row, shares, given.get("top_k"))
+            ordered = [{name: one[name] for name in one if name == op} for one in ordered]
+            after = _filtered(laid_out(weights, layout), ordered)[places].log()
+            return [{"keep": kept_in(row)} for row in after]
+        outputs = [one["history"][one["prompt_length"] :] for one in requests]
+        outputs = [outputs[places.index(place)] for place in range(len(outputs))]
+        if len({*map(len, outputs)}) > 1:
+            raise NotExpressibleError("is given batches with outputs of one length")
+        info = info_of(rows.shape[-1], outputs, ordered)
+        rows = laid_out(rows, layout)
         if op == "temperature":
             rows.div_(info.temperatures)
         else:
             info.apply_logits_bias(rows)
-        return {"logits": to_floats(rows[0], "f32")}
+        return [{"logits": to_floats(row, "f32")} for row in rows[places]]
 
     def _whole(self, op: str, requests: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Answer questions about the whole chain with one call."""
@@ -245,14 +276,46 @@ class SglangSession(SamplerSession):
     def _batch(self, request: Mapping[str, Any]) -> Answer:
         """Answer the rows of a batch with one call, if the engine takes them together."""
         op, rows = request["op"], request["rows"]
-        if self.profile != NAME or op not in {"chain", "distribution", "sample"}:
+        is_whole = self.profile == NAME and op in {"chain", "distribution", "sample"}
+        if (not is_whole and op not in RULES) or (is_whole and "layout" in request):
             return Unsupported(f"cannot process batches of {op}")
+        if "vocab_size" in request:
+            name = "probs" if "probs" in rows[0] else "logits"
+            rows = [{**row, name: cut_floats(row[name], request["vocab_size"])} for row in rows]
         if len({len(_row(row)) for row in rows}) > 1:
             return Unsupported("needs one vocabulary for all rows of a batch")
         found: list[dict[str, Any]] = []
         for _ in range(request.get("calls", 1)):
-            found += self._whole(op, rows)
+            found += (
+                self._whole(op, rows)
+                if is_whole
+                else self._one_step(op, rows, request.get("layout"))
+            )
         return Ok({"rows": found})
+
+
+def _numbers_of(hashes: Sequence[str]) -> list[float]:
+    """Return the uniform numbers that the engine makes of hashes, which it takes logarithms of."""
+    import torch
+
+    engine, seen = sglang().sampler, list[float]()
+    if any(len(word) != 8 for word in hashes):
+        raise NotExpressibleError("takes hashes of 32 bits")
+    words = torch.tensor([[int(word, 16) for word in hashes]], dtype=torch.int64)
+    logarithm = torch.Tensor.log_
+
+    def watched(numbers: torch.Tensor) -> torch.Tensor:
+        if not seen:
+            seen.extend(numbers[0].tolist())
+        return logarithm(numbers)
+
+    none = torch.zeros(1, dtype=torch.long)
+    with (
+        patch.object(engine, "murmur_hash32", lambda *_: words.to(torch.uint32)),
+        patch.object(torch.Tensor, "log_", watched),
+    ):
+        engine.multinomial_with_seed(torch.zeros(words.shape), none, none)
+    return seen
 
 
 def _row(request: Mapping[str, Any], *, exact: bool = True) -> "torch.Tensor":
@@ -261,16 +324,16 @@ def _row(request: Mapping[str, Any], *, exact: bool = True) -> "torch.Tensor":
     return torch.tensor(row_in_32_bits(request, exact=exact), dtype=torch.float32)
 
 
-def _filtered(weights: "torch.Tensor", params: Mapping[str, Any]) -> "torch.Tensor":
-    """Return weights after the engine's filters, in the order of the tokens."""
+def _filtered(weights: "torch.Tensor", every: Sequence[Mapping[str, Any]]) -> "torch.Tensor":
+    """Return rows of weights after the engine's filters, in the order of the tokens."""
     import torch
 
-    own = settings(params)
-    own.verify(len(weights))
-    held = [torch.tensor([number]) for number in (own.top_k, own.top_p, own.min_p)]
+    own = [settings(params) for params in every]
+    for one in own:
+        one.verify(weights.shape[-1])
+    held = [torch.tensor([getattr(one, name) for one in own]) for name in _HELD]
     # with the switch, it also returns the weights that it draws from
     _, after, ids, _ = sglang().sampler.top_k_top_p_min_p_sampling_from_probs_torch(
-        weights.unsqueeze(0), *held, own.min_p > 0, None, None, return_filtered_probs=True
+        weights, *held, bool(held[-1].any()), None, None, return_filtered_probs=True
     )
-    found: torch.Tensor = torch.zeros_like(after).scatter_(-1, ids.long(), after)[0]
-    return found
+    return torch.zeros_like(after).scatter_(-1, ids.long(), after)

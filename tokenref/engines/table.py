@@ -75,6 +75,7 @@ _SAMPLERS: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
         "numpy": ("numpy", "numpy", "numpy_draws:NumpySession"),
         "mlx-lm": ("mlx.core", "mlx-lm", "mlx_lm_samplers:MlxLmSession"),
         "randomgen": ("randomgen", "randomgen", "randomgen_words:RandomgenSession"),
+        "mmh3": ("mmh3", "mmh3", "mmh3_words:Mmh3Session"),
     }
 )
 """The same of sampling engines, with the class of the sessions of its adapter."""
@@ -84,9 +85,11 @@ _WHEELS: Final[Mapping[str, str]] = MappingProxyType(
         "vllm": "vllm_samplers:VllmSession",
         "sglang": "sglang_samplers:SglangSession",
         "exllamav2": "exllamav2_samplers:Exllamav2Session",
-        "sglang-kernels": "sglang_kernels:SglangKernelsSession",
+        "sglang-kernels": "triton_kernels:SglangKernelsSession",
+        "vllm-kernels": "triton_kernels:VllmKernelsSession",
         "exllamav3": "exllamav3_samplers:Exllamav3Session",
         "aphrodite-engine": "aphrodite_samplers:AphroditeSession",
+        "flashinfer": "flashinfer_samplers:FlashinferSession",
     }
 )
 """Sampling engines that run out of their wheels, with the class of the sessions."""
@@ -112,6 +115,7 @@ def engine_names() -> tuple[str, ...]:
         *_SAMPLERS,
         *_WHEELS,
         "rust-rand",
+        "libstdc++",
         "python",
         *ENCODERS,
     )
@@ -130,6 +134,7 @@ def engine(name: str) -> Engine | Unavailable:
         "reference": _own,
         "python": _of_python,
         "rust-rand": _of_crates,
+        "libstdc++": _of_compiler,
         **dict.fromkeys(ENCODERS, _own),
         **dict.fromkeys(NODE_PACKAGES, _of_node),
         **dict.fromkeys(_WHEELS, _of_wheel),
@@ -184,14 +189,25 @@ def _of_crates(name: str) -> Engine | Unavailable:
     return _adapted(name, "rust_draws:RustSession", VERSION)
 
 
+def _of_compiler(name: str) -> Engine | Unavailable:
+    from tokenref.engines.libstdcxx_draws import compiler, version
+
+    if which(compiler()) is None:
+        return Unavailable(name, f"{compiler()} is not installed")
+    return _adapted(name, "libstdcxx_draws:LibstdcxxSession", version())
+
+
 def _of_wheel(name: str) -> Engine | Unavailable:
     """Return an engine that is not installed, whose code is in its wheel."""
     from tokenref.engines.from_wheels import VERSIONS, wheel
 
     package, has_kernels, _ = name.partition("-kernels")
+    package = {"flashinfer": "flashinfer-python"}.get(package, package)
     try:
         wheel(package)
         import_module("torch")
+        if name == "sglang-kernels":  # which include its headers
+            wheel("flashinfer-python")
         if has_kernels and find_spec("triton") is None:
             return Unavailable(name, "cannot be imported; pip install triton")
     except (FileNotFoundError, ModuleNotFoundError) as error:
@@ -221,7 +237,7 @@ def _adapted(name: str, adapter: str, installed: str) -> Engine:
         return Tokenizing(name, installed, found, isolated(LlamaCppTokenizers(installed)))
     return (
         Sampling(name, installed, found)
-        if name in {*_SAMPLERS, *_WHEELS, "rust-rand", "python"}
+        if name in {*_SAMPLERS, *_WHEELS, "rust-rand", "libstdc++", "python"}
         else isolated(found(installed))
     )
 

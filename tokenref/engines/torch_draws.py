@@ -14,12 +14,12 @@ Source: `aten/src/ATen/CPUGeneratorImpl.cpp` (layout of the state), PyTorch 2.13
 import os
 import struct
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from math import log1p
 from typing import TYPE_CHECKING, Any, Final
 
-from tokenref.answers import Refused, Unsupported
+from tokenref.answers import Answer, Ok, Refused, Unsupported
 from tokenref.engines.chosen_words import WORDS, in_53_bits, state_of
 from tokenref.engines.own_rules import NotExpressibleError
 from tokenref.floats import DIGITS, Type, to_digits, type_of, unpack
@@ -33,6 +33,9 @@ MOST: Final = (WORDS - 1) // 2
 
 _HEAD: Final = struct.Struct("<QiiQ")
 """Seed, words left, whether it was seeded, index of the next word; then 624 words of 64 bits."""
+
+_NEAR: Final = 1e-6
+"""How near to a running sum rounding could decide."""
 
 _AT_ONCE: Final = 1 << 22
 """Size of a tensor for many draws."""
@@ -62,6 +65,42 @@ def drawn(
     except RuntimeError as error:
         return refused(error)
     return tokens
+
+
+def walked(
+    shares: "torch.Tensor",
+    number: float,
+    draw: Callable[..., Any] | None = None,
+    *,
+    reaches: bool = False,
+) -> int:
+    """Return the first of two tokens that torch draws with replacement: each takes one number.
+
+    A single draw is a race. `draw` is `torch.multinomial` if that is patched. Raises
+    `NotExpressibleError` if the number is so near to a running sum that rounding decides, or that
+    torch draws the token before. `reaches` means that this token is wanted.
+    """
+    import torch
+
+    if device_name() != "cpu":
+        raise NotExpressibleError("its generator on a device cannot take given random numbers")
+    sums = shares.double().cumsum(-1)
+    if not reaches and ((sums / sums[-1:] - number).abs() <= _NEAR).any():
+        raise NotExpressibleError("draws by reaching a number, and this one is at a running sum")
+    generator = generator_of(words_of([number] * 2, 2))
+    draw = draw or torch.multinomial
+    return int(draw(shares, 2, replacement=True, generator=generator)[0])
+
+
+def drawn_after_steps(
+    logits: "torch.Tensor", stages: Sequence[Mapping[str, Any]], request: Mapping[str, Any]
+) -> Answer:
+    """Return what the steps of a question keep, and the token if it asks for a draw."""
+    out: dict[str, Any] = {"keep": kept_in(logits), "stages": stages}
+    if "draw" in request:
+        (number,) = unpack(request["draw"])
+        out["token"] = walked(logits.softmax(-1), number)
+    return Ok(out)
 
 
 def words_of(uniforms: Sequence[float], needed: int) -> list[int]:
@@ -207,6 +246,15 @@ def laid_out(rows: "torch.Tensor", layout: Mapping[str, Any] | None) -> "torch.T
     memory = torch.full((count, stride), torch.nan, dtype=rows.dtype, device=rows.device)
     memory[layout["order"], :size] = rows
     return memory[:, :size]
+
+
+def places_of(count: int, layout: Mapping[str, Any] | None) -> list[int]:
+    """Return where each row is in the memory of a layout.
+
+    >>> places_of(2, None), places_of(2, {"order": [1, 0], "stride": 4})
+    ([0, 1], [1, 0])
+    """
+    return [*range(count)] if layout is None else list(layout["order"])
 
 
 def to_floats(row: "torch.Tensor", dtype: Type) -> dict[str, str]:

@@ -3,8 +3,9 @@
 What it answers
     By the standard rule: `torch.softmax`, `torch.log_softmax` and `torch.argmax` in the row's own
     type, and many draws with `torch.multinomial`, for one row at a time or a batch of rows with one
-    generator. On the CPU also draws with given random numbers, by races and walks; the words of its
-    generator for a seed; and the uniform numbers that it makes from words.
+    generator. On the CPU also draws with given random numbers, by races and walks, and by the rules
+    of a walk in 64 bits where these agree with torch's; the words of its generator for a seed; and
+    the uniform numbers that it makes from words.
 What is unsupported
     Seeds of single rows, because a call has one generator. Speculative decoding.
 What it refuses
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from tokenref.answers import Answer, Ok, Unsupported
+from tokenref.engines.own_rules import NotExpressibleError
 from tokenref.engines.torch_draws import (
     MOST,
     batched,
@@ -24,16 +26,19 @@ from tokenref.engines.torch_draws import (
     drawn,
     generator_of,
     laid_out,
+    places_of,
     refused,
     refused_as_empty,
     to_floats,
     to_tensor,
+    walked,
 )
 from tokenref.floats import LONGEST, cut_floats, pack, type_of, unpack
 from tokenref.rules import STANDARD, rule_name
 
 RACE: Final = rule_name("draw", method="torch race")
 WALK: Final = rule_name("draw", method="torch walk")
+REACH: Final = rule_name("draw", boundary="reach")
 GENERATOR: Final = "mt19937"
 SEED: Final = 0
 _MOST_RANDOM_NUMBERS: Final = 1 << 32
@@ -51,7 +56,7 @@ _UNIFORMS: Final[Mapping[str, tuple[str, int]]] = {
 class TorchSession:
     """A selected rule."""
 
-    profiles: ClassVar = frozenset({STANDARD, RACE, WALK, GENERATOR, *_UNIFORMS})
+    profiles: ClassVar = frozenset({STANDARD, RACE, WALK, REACH, GENERATOR, *_UNIFORMS})
     profile: str
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
@@ -65,7 +70,7 @@ class TorchSession:
                 return refused_as_empty(error)
         if self.profile == STANDARD and op in {"stat", "stat_batch"}:
             return _stat(op, request)
-        if self.profile in {RACE, WALK} and op == "draw":
+        if op == "draw":
             return _draw(self.profile, request)
         on_processor = device_name() == "cpu"
         if self.profile == GENERATOR and op == "random_words" and on_processor:
@@ -87,6 +92,8 @@ def _of_logits(op: str, logits: Mapping[str, Any]) -> dict[str, Any]:
 def _batch(request: Mapping[str, Any]) -> Answer:
     """Answer the rows of a batch with one call, laid out in memory as the question says."""
     op, given = request["op"], [row.get("logits") for row in request["rows"]]
+    if op == "draw":
+        return _draws(request)
     if op not in _OF_LOGITS or None in given:
         return Unsupported(f"cannot process batches of {op}, or of probabilities")
     rows = [cut_floats(logits, request.get("vocab_size", LONGEST)) for logits in given]
@@ -95,7 +102,7 @@ def _batch(request: Mapping[str, Any]) -> Answer:
         return Unsupported("needs one type and one length for all rows of a batch")
     layout = request.get("layout")
     tensor = laid_out(to_tensor(rows), layout)
-    order = [*range(len(rows))] if layout is None else layout["order"]
+    order = places_of(len(rows), layout)
     answers: list[dict[str, Any]] = []
     for _ in range(request.get("calls", 1)):
         if op == "greedy":
@@ -106,6 +113,17 @@ def _batch(request: Mapping[str, Any]) -> Answer:
         out = tensor.softmax(dim=-1) if op == "softmax" else tensor.log_softmax(dim=-1)
         answers += [{name: to_floats(out[place], dtype)} for place in order]
     return Ok({"rows": answers})
+
+
+def _draws(request: Mapping[str, Any]) -> Answer:
+    """Draw a token for each row of a batch."""
+    size, name = (
+        request.get("vocab_size", LONGEST),
+        "probs" if "probs" in request["rows"][0] else "logits",
+    )
+    rows = [{**row, name: cut_floats(row[name], size)} for row in request["rows"]]
+    found = _walked(rows * request.get("calls", 1))
+    return Ok({"rows": found}) if isinstance(found, list) else found
 
 
 def _stat(op: str, request: Mapping[str, Any]) -> Answer:
@@ -125,6 +143,9 @@ def _stat(op: str, request: Mapping[str, Any]) -> Answer:
 
 
 def _draw(profile: str, request: Mapping[str, Any]) -> Answer:
+    if profile in {STANDARD, REACH}:
+        found = _walked([request], reaches=profile == REACH)
+        return Ok(found[0]) if isinstance(found, list) else found
     if "probs" not in request:
         return Unsupported("only draws from probabilities, not from logits")
     row, uniforms = to_tensor([request["probs"]])[0], unpack(request["uniforms"])
@@ -136,6 +157,31 @@ def _draw(profile: str, request: Mapping[str, Any]) -> Answer:
     if not isinstance(tokens, list):
         return tokens
     return Ok({"tokens": tokens} if "count" in request else {"token": tokens[0]})
+
+
+def _walked(
+    requests: Sequence[Mapping[str, Any]], *, reaches: bool = False
+) -> list[dict[str, Any]] | Answer:
+    """Return the token that torch draws from each row with replacement, in 64 bits."""
+    found: list[dict[str, Any]] = []
+    for request in requests:
+        is_law, numbers = "probs" in request, unpack(request["uniforms"])
+        if not {"order", "count"}.isdisjoint(request) or len(numbers) != 1:
+            return Unsupported("cannot take an order, and takes one number for one token")
+        row = to_tensor([request["probs" if is_law else "logits"]], "f64")[0]
+        if reaches and not is_law:
+            return Unsupported("may round the sums of softmax")
+        shares = row if is_law else row.softmax(-1)
+        try:
+            token = walked(shares, numbers[0], reaches=reaches)
+            if reaches and not shares[token] > 0:
+                return Unsupported("may draw a token of no weight")
+            found.append({"token": token})
+        except NotExpressibleError as error:
+            return Unsupported(str(error))
+        except RuntimeError as error:
+            return refused(error)
+    return found
 
 
 def _words(request: Mapping[str, Any]) -> Answer:

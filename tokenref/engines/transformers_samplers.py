@@ -8,10 +8,12 @@ What it answers
     (`transformers_steps`). A step that generate() omits changes nothing. The engine's own profile
     first converts 16-bit rows to 32 bits, as generate() does; a step under a rule works on the row
     in its own type, as it does when a processor is called directly. The complete chain uses 32
-    bits.
+    bits. A mask of tokens or booleans is a function for the processor of allowed tokens. Which
+    drafts its loop of assisted decoding accepts (`transformers_drafts`).
 What it draws
-    The token for given random numbers, on the CPU (`torch_draws`). Without sampling, the first
-    largest logit.
+    The token for given random numbers, on the CPU (`torch_draws`). Behind steps in a given order,
+    and behind drafts, torch draws with replacement, which takes one number. Without sampling, the
+    first largest logit.
 What it refuses
     A parameter, with a `ValueError` or `TypeError` while the list is built. A row that torch's
     distributions or draws reject. Any other exception is a crash.
@@ -22,6 +24,7 @@ What is unsupported
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from unittest.mock import patch
 
@@ -29,9 +32,11 @@ from tokenref.answers import Answer, Ok, Refused, Unsupported
 from tokenref.engines.own_rules import (
     PREFIXES,
     NotExpressibleError,
+    OwnRule,
     SamplerSession,
     answer_in_order,
     check_ties,
+    checked_drafts,
     is_clear,
     logarithms,
     profiles_of,
@@ -40,16 +45,18 @@ from tokenref.engines.torch_draws import (
     counted,
     device_name,
     drawn,
+    drawn_after_steps,
     kept_in,
     refused,
     refused_as_empty,
     to_floats,
     to_tensor,
 )
-from tokenref.engines.transformers_steps import FILTERS, ROWS, RULES, prepare, steps
+from tokenref.engines.transformers_drafts import verified
+from tokenref.engines.transformers_steps import FILTERS, MASK, ROWS, RULES, prepare, steps
 from tokenref.floats import Type, cut_floats, pack, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
-from tokenref.rules import STANDARD
+from tokenref.rules import STANDARD, rule_name, rule_names
 
 if TYPE_CHECKING:
     import torch
@@ -57,6 +64,13 @@ if TYPE_CHECKING:
 NAME: Final = "transformers"
 _ONE: Final = FILTERS | ROWS | {"softmax", "logprobs", "greedy"}
 """Operations on single steps."""
+
+_DRAFTS: Final = OwnRule(
+    rule_name("speculative", equality="accept", undrafted="accept"),
+    {"weight": "weight"},
+    {"weight": (0, 1)},
+)
+_MATCHING: Final = rule_name("speculative", method="matching")
 
 SEED: Final = 0
 """The seed of the engine's own draws, so that runs are repeatable."""
@@ -72,7 +86,7 @@ _LISTS: Final = 256
 class TransformersSession(SamplerSession):
     """The processors with a selected profile."""
 
-    profiles: ClassVar = profiles_of(RULES) | {NAME}
+    profiles: ClassVar = profiles_of(RULES) | {NAME, *rule_names("speculative")}
     profile: str
     _lists: dict[str, list[Any]] = field(default_factory=dict)
 
@@ -86,9 +100,11 @@ class TransformersSession(SamplerSession):
         if isinstance(error, ValueError) and "Expected parameter" in str(error):
             # of a law: torch.distributions checks it
             return Refused("INVALID_ROW", str(error).partition("\n")[0])
+        if isinstance(error, ValueError) and "`prefix_allowed_tokens_fn`" in str(error):
+            return Refused("INVALID_ROW", str(error))  # which a mask leaves nothing of
         return super()._refused(error)
 
-    def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
+    def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:  # noqa: PLR0911
         if "probs" in request and op in FILTERS:
             self._own_parameters(op, request)
             given = unpack_parameters(request["params"])
@@ -99,6 +115,8 @@ class TransformersSession(SamplerSession):
             return Unsupported("needs the tokens of the prompt, not their number")
         if op in {"batch", "steps"}:
             return self._batch(request) if op == "batch" else self._steps(request)
+        if op in {"speculative", "speculative_steps"}:
+            return self._verified(op, request)
         if op == "residual" and self.profile == STANDARD:
             return Ok(_residual(request))
         if op in _ONE:
@@ -131,7 +149,7 @@ class TransformersSession(SamplerSession):
             return [{"logprobs": to_floats(row, dtype)} for row in after]
         after = scores
         for step, processor in self._list(requests[0], given, scores.shape[-1]):
-            if step == op:
+            if step == (MASK if op == "token_mask" else op):
                 after = processor(_tokens([one.get("history", ()) for one in requests]), after)
         if op in FILTERS:
             for row, request in zip(after, requests, strict=True) if op in PREFIXES else ():
@@ -151,31 +169,56 @@ class TransformersSession(SamplerSession):
             given["exponential_decay_length_penalty"] = [given.pop("start"), given.pop("growth")]
         if op == "remove_invalid_values":
             given[op] = True
+        if op == "token_mask":
+            given = {"prefix_allowed_tokens_fn": _allowed(request, **given)}
         if op == "top_h" and (
             len(unpack(request["probs" if "probs" in request else "logits"])) > _MOST_OF_TOP_H
         ):
             raise NotExpressibleError(f"its top_h looks at the best {_MOST_OF_TOP_H} tokens only")
         return given
 
+    def _verified(self, op: str, request: Mapping[str, Any]) -> Answer:
+        """Accept drafts, and draw the token behind them."""
+        if device_name() != "cpu":
+            return Unsupported("its generator on a device cannot take given random numbers")
+        is_matching, history = self.profile == _MATCHING, list(request.get("history", ()))
+        tokens, numbers, target, draft = checked_drafts(request, by_rows=not is_matching)
+        given: dict[str, Any] = {}
+        if op == "speculative" and not is_matching:
+            given = unpack_parameters(request["params"])
+            given = _DRAFTS.parameters(op, self.profile, given, request)
+        of_logits = op == "speculative_steps"
+        rows = _logits(target, is_law=not of_logits)
+        laws = _logits(draft, is_law=True) if draft else None
+        processors = _Processors(TransformersSession(STANDARD), request) if of_logits else ()
+        try:
+            return Ok(verified(history, tokens, rows, laws, numbers, processors, **given))
+        except RuntimeError as error:
+            return refused(error)
+
     def _steps(self, request: Mapping[str, Any]) -> Answer:
         """Apply processors in the order of a question, which generate() does not choose."""
+        return drawn_after_steps(*self.apply_steps(request), request)
+
+    def apply_steps(
+        self, request: Mapping[str, Any]
+    ) -> tuple["torch.Tensor", list[dict[str, Any]]]:
+        """Return a row after processors, and what each of them kept."""
         row = request["logits"]
         dtype, stages = type_of(row), []
         for one in request["steps"]:
             op = one["step"]
             if op not in ROWS and op not in FILTERS:
-                return Unsupported(f"has no {op}")
+                raise NotExpressibleError(f"has no {op}")
             about = {**request, "logits": row, "params": one["params"]}
             given = self._own_parameters(op, about)
             scores = to_tensor([row])
             for step, processor in self._list(about, given, scores.shape[-1]):
-                if step == op:
+                if step == (MASK if op == "token_mask" else op):
                     scores = processor(_tokens([request["history"]]), scores)
             stages.append({"step": op, "keep": kept_in(scores[0])})
             row = to_floats(scores[0], dtype)
-        if request.get("draw"):
-            return Unsupported("draws its own random numbers")
-        return Ok({"keep": kept_in(scores[0]), "stages": stages})
+        return scores[0], stages
 
     def _whole(self, op: str, request: Mapping[str, Any]) -> Answer:
         """Answer a question about the whole chain."""
@@ -260,6 +303,29 @@ class TransformersSession(SamplerSession):
         return Ok({"rows": [each for _ in range(calls) for each in self._one_step(op, rows)]})
 
 
+@dataclass(frozen=True)
+class _Processors:
+    """Steps in the order of a question as the list of processors of the engine's loop."""
+
+    session: TransformersSession
+    request: Mapping[str, Any]
+
+    def __len__(self) -> int:
+        """Return the number of steps."""
+        return len(self.request["steps"])
+
+    def __call__(self, tokens: "torch.Tensor", scores: "torch.Tensor") -> "torch.Tensor":
+        """Return a row of logits after the steps."""
+        about = {"history": tokens[0].tolist(), "logits": to_floats(scores[0], "f32")}
+        return self.session.apply_steps({**self.request, **about})[0]
+
+
+def _logits(rows: Sequence[Mapping[str, Any]], *, is_law: bool) -> "torch.Tensor":
+    """Return rows of logits, or of probabilities as logits, in 32 bits."""
+    own = [with_logits({"probs": row}, "f32")["logits"] if is_law else row for row in rows]
+    return to_tensor(own, "f32")
+
+
 def with_logits(
     request: Mapping[str, Any], only: Type | None = None, *, clear: bool = False
 ) -> dict[str, Any]:
@@ -288,6 +354,30 @@ def with_logits(
         logits = pack(made(torch.float64, clear=clear), "f64")
     others = {name: value for name, value in request.items() if name != "probs"}
     return {**others, "logits": logits}
+
+
+def _allowed(
+    request: Mapping[str, Any],
+    tokens: Sequence[int] | None = None,
+    booleans: Sequence[bool] | Mapping[int, bool] | None = None,
+) -> list[int]:
+    """Return the tokens that a mask allows."""
+    row = unpack(request["logits"])
+    if booleans is not None and tokens is None:
+        is_map = isinstance(booleans, Mapping)
+        pairs = list(booleans.items() if isinstance(booleans, Mapping) else enumerate(booleans))
+        if (not is_map and len(pairs) != len(row)) or not all(
+            type(one) is bool for _, one in pairs
+        ):
+            raise NotExpressibleError("has no mask of booleans that it could check")
+        tokens = [token for token, is_allowed in pairs if is_allowed]
+    elif tokens is None or booleans is not None:
+        raise NotExpressibleError("takes the tokens of one mask")
+    if not all(0 <= token < len(row) for token in tokens):
+        raise NotExpressibleError("does not check the tokens of a mask")
+    if tokens and all(row[token] == -inf for token in tokens):
+        raise NotExpressibleError("makes tokens possible if a mask leaves none")
+    return list(tokens)
 
 
 def _residual(request: Mapping[str, Any]) -> dict[str, Any]:

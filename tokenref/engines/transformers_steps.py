@@ -108,11 +108,19 @@ def _own(name: str, value: Any) -> Any:
         return [[tokens, _real(bias)] for tokens, bias in value]
     if name == "exponential_decay_length_penalty" and isinstance(value, list):
         return tuple(value)
+    if name == "prefix_allowed_tokens_fn" and isinstance(value, Mapping):
+        return lambda _, tokens: _allowed(value, tuple(tokens.tolist()))
+    if name == "prefix_allowed_tokens_fn" and isinstance(value, list):
+        return lambda *_: value
     if name == "prefix_allowed_tokens_fn" and value is not None:
-        if not isinstance(value, Mapping):
-            raise NotExpressibleError("gets the tokens allowed after a history as a map")
-        return lambda _, tokens: list(value[tuple(tokens.tolist())])
+        raise NotExpressibleError("gets the allowed tokens as a list, or as a map from histories")
     return value
+
+
+def _allowed(after: Mapping[Any, Any], history: tuple[int, ...]) -> list[int]:
+    if history not in after:
+        raise NotExpressibleError("asks after a history that the question does not list")
+    return list(after[history])
 
 
 def _real(value: Any) -> Any:
@@ -148,7 +156,10 @@ PROCESSORS: Final[Mapping[str, str]] = {
 """The step of each of the engine's classes, in the engine's order."""
 
 FILTERS: Final = frozenset({"top_h", "top_k", "top_p", "min_p", "typical", "epsilon", "eta"})
-ROWS: Final = frozenset(PROCESSORS.values()) - FILTERS - {"logprobs"}
+ROWS: Final = {*PROCESSORS.values(), "token_mask"} - FILTERS - {"logprobs"}
+MASK: Final = "prefix_allowed_tokens"
+"""The step that applies a mask."""
+
 _FROM_THE_PROMPT: Final = (
     *("min_new_tokens", "max_new_tokens", "forced_eos_token_id", "begin_suppress_tokens"),
     "exponential_decay_length_penalty",
@@ -191,6 +202,7 @@ RULES: Final[Mapping[str, OwnRule]] = {
     "forced_bos": OwnRule(STANDARD, {"token": "forced_bos_token_id"}),
     "forced_eos": OwnRule(STANDARD, {"max_length": "max_length", "ends": "forced_eos_token_id"}),
     "prefix_allowed_tokens": OwnRule(STANDARD, {"allowed_after": "prefix_allowed_tokens_fn"}),
+    "token_mask": OwnRule(STANDARD, {"tokens": "tokens", "booleans": "booleans"}),
     "remove_invalid_values": OwnRule(STANDARD, {}),
     "exponential_decay_length": OwnRule(
         STANDARD, {"start": "start", "growth": "growth", "ends": "eos_token_id"}

@@ -6,7 +6,8 @@ filling the tensors of requests, is done here.
 What it answers
     The profile "vllm", and the rules that its functions follow: single steps, steps in a given
     order, the whole chain, its distribution, the token for given random numbers, batches,
-    log-probabilities of the best tokens. Its functions work on 32-bit rows.
+    log-probabilities of the best tokens. Its functions work on 32-bit rows. Behind steps in a given
+    order, torch draws with replacement, which takes one number.
 What it refuses
     A parameter, with a `ValueError` of `SamplingParams`.
 What is unsupported
@@ -33,7 +34,15 @@ from tokenref.engines.own_rules import (
     profiles_of,
     whole_mask,
 )
-from tokenref.engines.torch_draws import generator_of, kept_in, to_floats, words_of
+from tokenref.engines.torch_draws import (
+    drawn_after_steps,
+    generator_of,
+    kept_in,
+    laid_out,
+    places_of,
+    to_floats,
+    words_of,
+)
 from tokenref.floats import FloatsError, cut_floats, pack, to_digits, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import STANDARD, choices_of, rule_name
@@ -68,6 +77,7 @@ RULES: Final[Mapping[str, OwnRule]] = {
 
 _REPORTS: Final = frozenset(
     {STANDARD, *(rule_name("top_logprobs", of=of) for of in ("raw", "processed"))}
+    | {rule_name("top_logprobs", ties="highest id")}
 )
 _RACES: Final[Mapping[str, Callable[[float], float]]] = {
     rule_name("draw", method="exponential race"): lambda number: 1 - number,
@@ -231,7 +241,12 @@ class VllmSession(SamplerSession):
                 raise NotExpressibleError(f"only takes a {name} up to {most}")
         return given
 
-    def _one_step(self, op: str, requests: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    def _one_step(
+        self,
+        op: str,
+        requests: Sequence[Mapping[str, Any]],
+        layout: Mapping[str, Any] | None = None,
+    ) -> list[dict[str, Any]]:
         """Answer questions about one step with one call, each a row of a tensor."""
         import torch
 
@@ -247,26 +262,32 @@ class VllmSession(SamplerSession):
                 for request in requests
             ]
         )
-        after = _stepped(op, rows, batch)
+        places = places_of(len(batch), layout)
+        ordered = [batch[places.index(place)] for place in range(len(batch))]
+        after = _stepped(op, laid_out(rows, layout), ordered)[places]
         if op in FILTERS:
             return [{"keep": kept_in(row)} for row in after]
         return [{"logits": to_floats(row, "f32")} for row in after]
 
     def _in_order(self, request: Mapping[str, Any]) -> Answer:
-        if "draw" in request:
-            return Unsupported("draws its own random numbers")
-        row, stages = self._steps(request)
-        return Ok({"keep": kept_in(row), "stages": stages})
+        return drawn_after_steps(*self.apply_steps(request), request)
 
-    def _steps(self, request: Mapping[str, Any]) -> "tuple[torch.Tensor, list[dict[str, Any]]]":
+    def apply_steps(
+        self, request: Mapping[str, Any]
+    ) -> "tuple[torch.Tensor, list[dict[str, Any]]]":
         """Apply functions in the order of a question. Return the row, and what each one kept."""
         rows, stages = row_of(request).unsqueeze(0), []
         for one in request["steps"]:
             op = one["step"]
             if op not in RULES:
                 raise NotExpressibleError(f"has no {op}")
-            about = {**request, "logits": to_floats(rows[0], "f32"), "params": one["params"]}
-            rows = _stepped(op, rows, [_requested(request, self._given(op, about))])
+            params = dict(one["params"])
+            if op == "token_mask" and isinstance(params.get("vocab_size"), int):
+                rows = rows[:, : params["vocab_size"]].clone()  # as the engine cuts its rows first
+                _cut_words(params, rows.shape[-1])
+            about = {**request, "logits": to_floats(rows[0], "f32"), "params": params}
+            if params:
+                rows = _stepped(op, rows, [_requested(request, self._given(op, about))])
             stages.append({"step": op, "keep": kept_in(rows[0])})
         return rows[0], stages
 
@@ -317,7 +338,7 @@ class VllmSession(SamplerSession):
         """Answer the rows of a batch with one call, if the engine takes them together."""
         op, rows = request["op"], request["rows"]
         is_whole = self.profile == NAME and op in {"chain", "distribution", "sample"}
-        if not is_whole and (op not in RULES or "layout" in request):
+        if (not is_whole and op not in RULES) or (is_whole and "layout" in request):
             return Unsupported(f"cannot process batches of {op}")
         if "vocab_size" in request:
             size = request["vocab_size"]
@@ -327,18 +348,22 @@ class VllmSession(SamplerSession):
             return Unsupported("needs one vocabulary for all rows of a batch")
         found: list[dict[str, Any]] = []
         for _ in range(request.get("calls", 1)):
-            found += self._whole(op, rows) if is_whole else self._one_step(op, rows)
+            found += (
+                self._whole(op, rows)
+                if is_whole
+                else self._one_step(op, rows, request.get("layout"))
+            )
         return Ok({"rows": found})
 
     def _reports(self, op: str, request: Mapping[str, Any]) -> Answer:
         """Return the log-probabilities of the best tokens, and of a token."""
-        if choices_of(op, self.profile) not in ({}, {"of": "processed"}):
+        if (choices_of(op, self.profile) or {}).keys() - {"of", "ties"}:
             return Unsupported(f"its {op} follows another rule")
         settings({"logprobs": request["n"]})  # which checks the number
         if op == "top_logprobs":
             row = row_of(request, exact=False)
             if self.profile != STANDARD:
-                row, _ = self._steps(request)
+                row, _ = VllmSession(STANDARD).apply_steps(request)
             return Ok(_reported(row, request["n"], request["token"]))
         places = list(zip(request["rows"], request["tokens"][1:], strict=False))
         if len(places) + 1 != len(request["tokens"]):
@@ -383,12 +408,12 @@ def _requested(request: Mapping[str, Any], params: dict[str, Any]) -> Requested:
 
 
 def _stepped(op: str, rows: "torch.Tensor", requests: Sequence[Requested]) -> "torch.Tensor":
-    """Return the rows after one step, with the engine's function for it."""
-    engine, rows = vllm(), rows.clone()
+    """Return the rows after one step, with the engine's function for it, which may change them."""
+    engine = vllm()
     if any("words" in request.params for request in requests):
-        if any(request.params.keys() != {"words"} for request in requests):
+        if any(request.params.keys() - {"words"} for request in requests):
             raise NotExpressibleError("has one kind of mask for a batch")
-        return _masked(rows, [request.params["words"] for request in requests])
+        return _masked(rows, [request.params.get("words") for request in requests])
     own = {"temperature", *FILTERS} & {op}
     batch = metadata_of(
         rows.shape[-1],
@@ -410,6 +435,16 @@ def _stepped(op: str, rows: "torch.Tensor", requests: Sequence[Requested]) -> "t
     return rows
 
 
+def _cut_words(params: dict[str, Any], size: int) -> None:
+    """Leave only the words of a mask that a vocabulary needs."""
+    del params["vocab_size"]
+    words, needed = params.get("words"), -(-size // 32)
+    if isinstance(words, Mapping):
+        params["words"] = {"map": [pair for pair in words["map"] if pair[0] < needed]}
+    elif words is not None:
+        params["words"] = words[:needed]
+
+
 def _masked(rows: "torch.Tensor", masks: Sequence[Any]) -> "torch.Tensor":
     """Apply bitmasks with xgrammar's function, as the engine does."""
     import torch
@@ -421,11 +456,12 @@ def _masked(rows: "torch.Tensor", masks: Sequence[Any]) -> "torch.Tensor":
             "applies masks of words with xgrammar, which is missing"
         ) from None
     needed = -(-rows.shape[-1] // 32)
-    masks = [whole_mask(mask, needed) for mask in masks]
-    if any(len(mask) != needed or not all(0 <= word < 1 << 32 for word in mask) for mask in masks):
+    places = [place for place, mask in enumerate(masks) if mask is not None]
+    words = [whole_mask(mask, needed) if mask is not None else [0] * needed for mask in masks]
+    if any(len(mask) != needed or not all(0 <= word < 1 << 32 for word in mask) for mask in words):
         raise NotExpressibleError("has a mask with one bit per token in words of 32 bits")
-    words = torch.tensor(masks, dtype=torch.int64).to(torch.int32)
-    xgrammar.apply_token_bitmask_inplace(rows, words)
+    bits = torch.tensor(words, dtype=torch.int64).to(torch.int32)
+    xgrammar.apply_token_bitmask_inplace(rows, bits, indices=places)
     return rows
 
 

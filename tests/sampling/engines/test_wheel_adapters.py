@@ -62,7 +62,7 @@ def test_exllamav3_drops_the_token_across() -> None:
     assert isinstance(within.answer("top_p", of_shares(p=1.5)), Refused)
 
 
-def test_exllamav3_answers_its_chain_but_draws_on_a_gpu() -> None:
+def test_exllamav3_answers_its_chain_and_draws_if_no_row_is_sorted() -> None:
     session = adapter("exllamav3", "exllamav3")
     row = question([3.0, 2.0, 1.0, 0.0], top_k=2, temperature=2.0)
     assert out(session.answer("chain", row))["keep"] == [0, 1]
@@ -71,7 +71,15 @@ def test_exllamav3_answers_its_chain_but_draws_on_a_gpu() -> None:
     assert law[0] == pytest.approx(0.6225, abs=1e-4)  # 1 / (1 + exp(-1/2))
     assert isinstance(session.answer("sample", row), Unsupported)
     assert out(session.answer("sample", question([1.0, 3.0], top_k=1))) == {"token": 1}
-    assert isinstance(session.answer("chain", question([1.0, 3.0], [0], rep_p=2.0)), Unsupported)
+    penalized = question([1.0, 3.0], [1], rep_p=2.0)
+    assert logits(session.answer("decaying_penalties", penalized)) == [1.0, 1.5]
+    assert unpack(out(session.answer("distribution", penalized))["probs"])[0] == pytest.approx(
+        0.3775,
+        abs=1e-4,  # 1 / (1 + exp(1/2))
+    )
+    for numbers, token in (([0.5, 0.5], 1), ([0.75, 0.0625], 0)):  # noise 1.25 and -1.02
+        drawn = {**question([1.0, 1.5]), "uniforms": pack(numbers, "f32")}
+        assert out(session.answer("sample", drawn)) == {"token": token}
     assert logits(session.answer("logit_bias", question([1.0, 3.0], logit_bias={0: 4.0}))) == [5, 3]
 
 
@@ -90,6 +98,45 @@ def test_sglangs_kernel_accepts_below_the_ratio_and_draws_from_the_rest() -> Non
     assert isinstance(session.answer("speculative", {**asked, "tokens": [4]}), Unsupported)
 
 
+def test_sglangs_kernel_for_trees_adds_up_the_guesses_for_one_place() -> None:
+    session = adapter("sglang-kernels", rule_name("speculative", method="target only"))
+    tree = {"draft": [], "target": [SHARES] * 3, "tokens": [1, 2], "params": {"parents": [0, 0]}}
+    for number, accepted, tokens in ((0.1875, 1, [1, 0]), (0.3125, 1, [2, 0]), (0.4375, 0, [0])):
+        asked = {**tree, "uniforms": pack([number, 0.0, 0.0, 0.25], "f32")}
+        assert out(session.answer("speculative", asked)) == {"accepted": accepted, "tokens": tokens}
+    short = {**tree, "uniforms": pack([0.25, 0.0, 0.25], "f32")}
+    assert isinstance(session.answer("speculative", short), Unsupported)
+
+
+def test_vllms_kernels_draw_hash_and_make_numbers() -> None:
+    row = {"logits": pack([0.0, 0.0], "f32"), "uniforms": pack([0.25, 0.75], "f64")}
+    race = adapter("vllm-kernels", rule_name("draw", method="gumbel max"))
+    assert out(race.answer("draw", row)) == {"token": 1}  # the larger number has more noise
+    other = rule_name("draw", method="gumbel max", noise="-log(1-u)")
+    assert out(adapter("vllm-kernels", other).answer("draw", row)) == {"token": 0}
+    assert isinstance(race.answer("draw", {**row, "uniforms": pack([0.5], "f64")}), Unsupported)
+    numbers = adapter("vllm-kernels", "vllm-double").answer(
+        "uniforms", {"words": ["00000000", "80000000"]}
+    )
+    assert unpack(out(numbers)["uniforms"]) == [0.5]
+
+
+def test_flashinfers_kernels_keep_all_equals_and_draw_with_one_number() -> None:
+    session = adapter("flashinfer", "flashinfer")
+    row = {"logits": pack([2.0, 1.0, 1.0, -1.0], "f32")}
+    for params, keep in (
+        ({"top_k": 2}, [0, 1, 2]),
+        ({"top_p": 0.5}, [0]),
+        ({"min_p": 0.3}, [0, 1, 2]),
+        ({"top_k": 1, "top_p": 0.9, "filter_apply_order": "joint"}, [0]),
+    ):
+        asked = {**row, "params": pack_parameters(params)}
+        assert out(session.answer("chain", asked)) == {"keep": keep}
+    assert isinstance(session.answer("chain", {**row, "params": {"top_k": 0}}), Unsupported)
+    drawn = {**of_shares(), "uniforms": pack([0.5], "f32")}
+    assert out(adapter("flashinfer", "standard").answer("draw", drawn)) == {"token": 1}
+
+
 def test_vllm_applies_masks_of_words_by_xgrammar() -> None:
     pytest.importorskip("xgrammar")
     session = adapter("vllm", "standard")
@@ -100,6 +147,17 @@ def test_vllm_applies_masks_of_words_by_xgrammar() -> None:
         *(-INF, 1.0)
     ]
     assert isinstance(session.answer("token_mask", question([1.0] * 33, words=[1])), Unsupported)
+
+
+def test_rows_of_a_batch_have_their_own_parameters_wherever_they_are_in_memory() -> None:
+    rows = [
+        {"logits": pack(row, "f32"), "params": pack_parameters({"k": k})}
+        for row, k in (([3.0, 2.0, 1.0, 9.0], 1), ([1.0, 2.0, 3.0, 9.0], 2))
+    ]
+    asked = {"op": "top_k", "rows": rows, "vocab_size": 3, "layout": {"order": [1, 0], "stride": 5}}
+    for name, profile in (("vllm", rule_name("top_k", ties="all")), ("sglang", "standard")):
+        found = out(adapter(name, profile).answer("batch", asked))
+        assert found == {"rows": [{"keep": [0]}, {"keep": [1, 2]}]}
 
 
 def test_rust_makes_its_published_words_and_its_numbers() -> None:
@@ -115,3 +173,19 @@ def test_rust_makes_its_published_words_and_its_numbers() -> None:
     assert unpack(out(number)["uniforms"]) == [0.5]
     short = adapter("rust-rand", "rust-double").answer("uniforms", {"words": ["80000000"]})
     assert isinstance(short, Unsupported)
+
+
+def test_libstdcxx_takes_the_low_word_first() -> None:
+    for profile, words in (
+        ("libstdcxx-double", ["00000000", "80000000"]),
+        ("libstdcxx-float", ["80000000"]),
+    ):
+        found = adapter("libstdc++", profile).answer("uniforms", {"words": words})
+        assert unpack(out(found)["uniforms"]) == [0.5]
+
+
+def test_mmh3_hashes_words_that_were_published() -> None:
+    asked = {"key": ["74736574"], "seed": "0", "taken": 0, "count": 1}  # the bytes of "test"
+    session = adapter("mmh3", "murmur3-32")
+    assert out(session.answer("random_words", asked)) == {"words": ["ba6bd213"]}
+    assert isinstance(session.answer("random_words", {**asked, "taken": 1}), Unsupported)

@@ -1,0 +1,274 @@
+"""Triton kernels of SGLang and vLLM as engines, without a GPU.
+
+https://github.com/sgl-project/sglang, https://github.com/vllm-project/vllm. The kernels run out of
+the wheels (`from_wheels`) on the CPU, executed by Triton's own interpreter. Triton interprets only
+if a variable says so before it is imported, so the kernels have a process of their own, `python -m
+tokenref.engines.triton_kernels`. It reads calls and writes results, a line of JSON each.
+
+What they answer
+    SGLang: chains of drafts with given random numbers, draft by draft and as a block, by the rule
+    that the kernel follows: a draft is rejected if the number reaches the ratio, and if the draft
+    row gives the token no probability. Its numbers have 32 bits.
+    vLLM: its hash as random words, the uniform numbers that it makes of words, and the token that
+    it draws from logits by Gumbel-max. Its kernels hash a seed; here a function that loads given
+    words or numbers replaces the hash, and the seed is the address of these.
+What is unsupported
+    Trees, which need a GPU. Rows that are no probabilities, because the kernel checks nothing.
+    Several draws at once.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from math import inf
+from typing import Any, ClassVar, Final
+from unittest.mock import patch
+
+from tokenref.answers import Answer, Ok, Unsupported
+from tokenref.engines.flashinfer_samplers import verified
+from tokenref.engines.from_wheels import sglang_kernels, vllm_kernels
+from tokenref.engines.own_rules import (
+    NotExpressibleError,
+    OwnRule,
+    SamplerSession,
+    checked_drafts,
+    row_in_32_bits,
+)
+from tokenref.floats import pack, unpack
+from tokenref.questions.sampling import unpack_parameters
+from tokenref.rules import rule_name, rule_names
+
+BLOCK: Final = rule_name("speculative", method="block")
+TARGET_ONLY: Final = rule_name("speculative", method="target only")
+_OWN: Final = OwnRule(rule_name("speculative", undrafted="reject"), {})
+_OWN_BLOCK: Final = OwnRule(BLOCK, {})
+
+
+class SglangKernelsSession(SamplerSession):
+    """SGLang's kernel with a selected rule."""
+
+    profiles: ClassVar = frozenset(rule_names("speculative"))
+
+    def __init__(self, profile: str) -> None:
+        self.profile = profile
+        _process()
+
+    def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
+        if op != "speculative":
+            return Unsupported(f"has no operation {op}")
+        if self.profile == TARGET_ONLY:
+            return Ok(_of_a_tree(request))
+        is_block = self.profile == BLOCK
+        (_OWN_BLOCK if is_block else _OWN).parameters(op, self.profile, request["params"], request)
+        tokens, numbers, *laws = checked_drafts(request)
+        rows = [[row_in_32_bits({"probs": row}) for row in law] for law in laws]
+        accepted, *found = _asked("verify", tokens, numbers, *rows, is_block)
+        return Ok({"accepted": accepted, "tokens": found[: accepted + 1]})
+
+
+def _of_a_tree(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the CUDA kernel for trees accepts, compiled for the CPU."""
+    given, tokens = unpack_parameters(request["params"]), request["tokens"]
+    parents, numbers = given.get("parents", ()), row_in_32_bits({"probs": request["uniforms"]})
+    target = [row_in_32_bits({"probs": row}) for row in request["target"]]
+    count, size = len(tokens), len(target[0])
+    if (len(parents), len(target), len(numbers)) != (count, count + 1, count + 2) or any(
+        parent > at for at, parent in enumerate(parents)
+    ):
+        raise NotExpressibleError("does not check the form of its tree")
+    if any(len(row) != size or min(row) < 0 or sum(row) != 1 for row in target):
+        raise NotExpressibleError("takes probabilities that sum to 1")
+    if not all(0 <= token < size for token in tokens) or not all(0 <= one < 1 for one in numbers):
+        raise NotExpressibleError("checks neither tokens nor numbers")
+    single, acc = given.get("threshold_single", 1.0), given.get("threshold_acc", 1.0)
+    if not (0 <= single <= 1 and 0 <= acc <= 1):
+        raise NotExpressibleError("checks its thresholds in front of the kernel")
+    return verified(tokens, parents, target, numbers, single=single, acc=acc)
+
+
+_WORDS: Final = {"murmur3-32.noise": 0, "murmur3-32.second-noise": 0x9E3779B9}
+"""The domain of the hash of each rule."""
+
+_UNIFORMS: Final = {"vllm-float": 32, "vllm-double": 64}
+_DRAWS: Final = {
+    rule_name("draw", method="gumbel max", noise="-log(1-u)"): 32,
+    rule_name("draw", method="gumbel max"): 64,
+}
+"""The bits of the numbers of each rule."""
+
+
+class VllmKernelsSession(SamplerSession):
+    """vLLM's kernels with a selected rule."""
+
+    profiles: ClassVar = frozenset({*_WORDS, *_UNIFORMS, *_DRAWS})
+
+    def __init__(self, profile: str) -> None:
+        self.profile = profile
+        _process()
+
+    def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
+        if op == "random_words":
+            (position,) = request["counter"]
+            place = [int(position, 16), request["taken"], request["count"]]
+            words = _asked("hash", int(request["seed"], 16), *place, _WORDS[self.profile])
+            return Ok({"words": [f"{word:08x}" for word in words]})
+        if op == "uniforms":
+            bits = _UNIFORMS[self.profile]
+            words = [int(word, 16) for word in request["words"]]
+            if any(len(word) != 8 for word in request["words"]) or len(words) % (bits // 32):
+                raise NotExpressibleError("takes hashes of 32 bits")
+            numbers = _asked("numbers", words, bits)
+            return Ok({"uniforms": pack(numbers, "f32" if bits == 32 else "f64")})
+        row, numbers = request.get("logits"), request["uniforms"]
+        if row is None or "count" in request:
+            return Unsupported("only draws one token, from logits")
+        row, bits = row_in_32_bits(request), _DRAWS[self.profile]
+        numbers = row_in_32_bits({"probs": numbers}) if bits == 32 else unpack(numbers)
+        if len(numbers) != len(row) or not all(0 <= number < 1 for number in numbers):
+            raise NotExpressibleError("does not check its random numbers")
+        if not row or max(row) == -inf or not all(logit < inf for logit in row):
+            raise NotExpressibleError("does not check its row")
+        return Ok({"token": _asked("draw", row, numbers, bits)})
+
+
+@cache
+def _process() -> Any:
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", __name__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"TRITON_INTERPRET": "1"},
+    )
+
+
+def _asked(*call: Any) -> Any:
+    process = _process()
+    process.stdin.write(json.dumps(call) + "\n")
+    process.stdin.flush()
+    return json.loads(process.stdout.readline())
+
+
+# ---- in the process
+
+
+def verify(
+    tokens: list[int],
+    numbers: list[float],
+    target: list[list[float]],
+    draft: list[list[float]],
+    is_block: bool,
+) -> list[int]:
+    """Return the number of accepted drafts, and the tokens."""
+    import torch
+
+    size = len(tokens) + 1
+    predicted = torch.full((size,), -1, dtype=torch.int32)
+    places = torch.full((1, size), -1, dtype=torch.int32)
+    accepted = torch.zeros(1, dtype=torch.int32)
+    sglang_kernels().reject_sampling.chain_speculative_sampling_triton(
+        *(predicted, places, accepted),
+        *(torch.tensor([[0, *tokens]]), torch.arange(size).reshape(1, -1), None, None),
+        *(torch.tensor(each) for each in ([numbers[:-1]], [numbers[-1]], [target], [draft])),
+        *(1.0, 1.0, True),
+        block_verification=is_block,
+    )
+    return [int(accepted), *predicted.tolist()]
+
+
+def hashed(seed: int, position: int, first: int, count: int, domain: int) -> list[int]:
+    """Return the hashes of tokens."""
+    import torch
+
+    found = partial(vllm_kernels().gumbel.murmur3_hash32, domain=domain)
+    signed = seed - (seed >> 63 << 64)
+    return _each(found, signed, position, first, count, torch.uint32)
+
+
+def numbers_of(words: list[int], bits: int) -> list[float]:
+    """Return the uniform numbers of hashes, low ones first where there are two for a number."""
+    import torch
+
+    engine, given = vllm_kernels().gumbel, torch.tensor(words, dtype=torch.int64).to(torch.uint32)
+    width = bits // 32
+    with patch.object(engine, "murmur3_hash32", _loading("uint32", width)):
+        found = getattr(engine, f"murmur3_uniform{bits}")
+        dtype = torch.float64 if bits == 64 else torch.float32
+        return _each(found, given.data_ptr(), 0, 0, len(words) // width, dtype)
+
+
+def draw(row: list[float], numbers: list[float], bits: int) -> int:
+    """Return the token with the largest noisy logit."""
+    import torch
+
+    engine, size = vllm_kernels().gumbel, -(-len(row) // 1024) * 1024  # it loads whole blocks
+    dtype = torch.float64 if bits == 64 else torch.float32
+    given = torch.tensor(numbers + [0.5] * (size - len(row)), dtype=dtype)
+    with patch.object(engine, f"murmur3_uniform{bits}", _loading(f"float{bits}")):
+        sampled = engine.gumbel_sample(
+            torch.tensor([row], dtype=torch.float32),
+            torch.tensor([0], dtype=torch.int32),
+            torch.tensor([1.0]),
+            torch.tensor([given.data_ptr()]),
+            torch.tensor([0]),
+            apply_temperature=False,
+            is_drafting=False,
+            use_fp64=bits == 64,
+        )
+    return int(sampled)
+
+
+def _each(function: Any, seed: int, position: int, first: int, count: int, dtype: Any) -> list[Any]:
+    """Return what a function of the engine's kernels returns for tokens."""
+    import torch
+    import triton
+    import triton.language as tl
+
+    @triton.jit  # type: ignore[untyped-decorator]  # triton has no types
+    def kernel(
+        out: Any, seeds: Any, places: Any, first: Any, of: tl.constexpr, size: tl.constexpr
+    ) -> None:
+        at = tl.arange(0, size)
+        tl.store(out + at, of(tl.load(seeds), tl.load(places), first + at))
+
+    out = torch.empty(triton.next_power_of_2(count), dtype=dtype)
+    kernel[(1,)](out, torch.tensor([seed]), torch.tensor([position]), first, function, len(out))
+    found: list[Any] = out.tolist()[:count]
+    return found
+
+
+def _loading(dtype: str, width: int = 1) -> Any:
+    """Return a function that loads numbers at the address of a seed, instead of hashing it.
+
+    Of two numbers for a token the second one belongs to the second domain.
+    """
+    import triton.language as tl
+
+    def load(seed: Any, _position: Any, offset: Any, domain: int = 0) -> Any:
+        numbers = seed.to(tl.pointer_type(getattr(tl, dtype)))
+        return tl.load(numbers + offset * width + (domain != 0))
+
+    return load
+
+
+_CALLS: Final[Mapping[str, Callable[..., Any]]] = {
+    "verify": verify,
+    "hash": hashed,
+    "numbers": numbers_of,
+    "draw": draw,
+}
+
+
+def main() -> None:
+    """Answer calls until the input ends."""
+    for line in sys.stdin:
+        name, *given = json.loads(line)
+        sys.stdout.write(json.dumps(_CALLS[name](*given)) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
