@@ -220,7 +220,7 @@ class BPE(WithoutTables):
         A model of bytes mostly gets what a pattern cut. Its few longer pieces take less time than
         `borders`, which text that is one piece needs.
         """
-        return (16 if self.spells_bytes else 1) * LONGEST_PIECE
+        return 16 * (LONGEST_PIECE if self.spells_bytes else 1)
 
     def _merged_ids(self, part: str) -> list[TokenId]:
         """Return the ids of a part of a piece, merged in one go."""
