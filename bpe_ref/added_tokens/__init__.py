@@ -327,13 +327,14 @@ class AddedVocabulary:
         cuts: list[Cut] = []
         done = 0  # where the text not cut yet begins
         left = MOST_REPEATED + len(text)
+        by_text = self._by_text[normalized]
         matches = self._searchers[normalized].matches(text)
         place = matches.next_place(0)
         while place is not None:
             lengths = matches.lengths_at(place)
             behind = place + 1
             for length in lengths:
-                token, id_ = self._by_text[normalized][text[place : place + length]]
+                token, id_ = by_text[text[place : place + length]]
                 if _is_rejected(token, text, (place, place + length), treatment):
                     if self.quirks.rejected_match_hides:
                         behind = place + length

@@ -67,7 +67,7 @@ class ByLength:
         self.entries = entries
         lengths: dict[str, set[int]] = {}
         for entry in entries:
-            lengths.setdefault(entry[:2], set()).add(len(entry))
+            lengths.setdefault(entry[:2], {1} if entry[0] in entries else set()).add(len(entry))
         self.lengths = {first: sorted(found)[::-1] for first, found in lengths.items()}
         letters = "".join(map(re.escape, sorted({entry[0] for entry in entries})))
         self.first_letter = re.compile(f"[{letters}]" if letters else "(?!)")
@@ -88,11 +88,12 @@ class _MatchesByLength:
 
     def lengths_at(self, place: int) -> Sequence[int]:
         """Return the lengths of the entries that start there, the longest first."""
-        text, entries = self.text, self.searcher.entries
-        lengths = self.searcher.lengths.get(text[place : place + 2], ())
+        text, lengths_of, entries = self.text, self.searcher.lengths, self.searcher.entries
+        lengths = lengths_of.get(text[place : place + 2])
+        if lengths is None:
+            return lengths_of.get(text[place], ())  # of one letter
         left = len(text) - place
-        found = [n for n in lengths if n <= left and text[place : place + n] in entries]
-        return [*found, 1] if left > 1 and text[place] in entries else found
+        return [n for n in lengths if n <= left and text[place : place + n] in entries]
 
     def next_place(self, start: int) -> int | None:
         """Return a place from `start` on, with none before it at which an entry starts."""
