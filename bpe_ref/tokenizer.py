@@ -63,7 +63,6 @@ from bpe_ref.errors import ParameterError, TokenIdError, VocabularyError, shown
 from bpe_ref.given_text import places_in, without_surrogates
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import ByteBPE, as_bytes
-from bpe_ref.normalizers.nfc import PinnedNFC
 from bpe_ref.parameters import as_count, check_flag
 from bpe_ref.pieces import Piece, encode_pieces, pieces_of
 from bpe_ref.pre_tokenizers.pattern import Pattern
@@ -873,9 +872,14 @@ def tokenizer_of(vocabulary: Vocabulary, *, name: str | None = None) -> Tokenize
         AddedToken(content, normalized=False, special=True, id=id_)
         for content, id_ in vocabulary.special_tokens.items()
     ]
+    normalizer = None
+    if rules.normalization is not None:
+        from bpe_ref.normalizers.nfc import PinnedNFC
+
+        normalizer = PinnedNFC()
     return Tokenizer(
         ByteBPE(vocabulary, rules.whole_piece),
-        normalizer=None if rules.normalization is None else PinnedNFC(),
+        normalizer=normalizer,
         pre_tokenizer=None if rules.pattern is None else Pattern(rules.pattern, rules.tables),
         decoder=ByteLevel(add_prefix_space=False, trim_offsets=False),
         added_tokens=AddedTokens(specials, quirks=STRICT, ids_as_given=True),
