@@ -65,11 +65,21 @@ class Borders:
     """
 
     def __init__(
-        self, vocab: Mapping[str, TokenId], made: Sequence[str], *, falls_back: bool
+        self,
+        vocab: Mapping[str, TokenId],
+        made: Sequence[str],
+        joints: set[str] | None = None,
+        *,
+        falls_back: bool,
     ) -> None:
-        """Take the vocabulary, and the tokens that merges make."""
+        """Take the vocabulary, the tokens that merges make, and the letters where halves meet.
+
+        These are all letters that are side by side in a token, if its halves are made in turn.
+        """
         self.known = None if falls_back else {token for token in vocab if len(token) == 1}
-        self.joints = set(chain.from_iterable(map(add, token, token[1:]) for token in made))
+        if joints is None:
+            joints = set(chain.from_iterable(map(add, token, token[1:]) for token in made))
+        self.joints = joints
         firsts = Counter(map(itemgetter(0), made))
         self.letter = max(firsts, key=firsts.__getitem__, default="")
         befores = {joint[0] for joint in self.joints if joint[1] == self.letter}

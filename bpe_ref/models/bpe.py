@@ -283,6 +283,8 @@ class BPE(WithoutTables):
         tokens = set(self._byte_tokens)
         if not self.byte_fallback or None in tokens:
             return False
+        if self.spells_alike and not any("<0x" in token for token in self._made):
+            return True  # a merge of such a token makes one that contains its string
         return tokens.isdisjoint(chain.from_iterable(self.ranked.ranks))
 
     def _bytes_of(self, text: str) -> list[Symbol] | None:
@@ -342,8 +344,13 @@ class BPE(WithoutTables):
     @cached_property
     def borders(self) -> Borders:
         """Where pieces may be cut, if symbols are letters and all pieces merge."""
-        made = list(map(self.strings.__getitem__, set(self.ranked.results)))
-        return Borders(self.vocab, made, falls_back=self._always_falls_back)
+        joints = {left[-1] + right[0] for left, right in self.merges if left and right}
+        return Borders(self.vocab, self._made, joints, falls_back=self._always_falls_back)
+
+    @cached_property
+    def _made(self) -> Sequence[str]:
+        """The tokens that merges make."""
+        return list(map(self.strings.__getitem__, set(self.ranked.results)))
 
     def ids_of_text(self, piece: str, draw: Draw | None = None) -> list[TokenId]:
         """Return the ids of a piece that the model gets as the letters of its bytes.
@@ -367,7 +374,7 @@ class BPE(WithoutTables):
         if self.drops_merges or not self.spells_alike or not self.spells_bytes:
             return None
         try:
-            made = from_letters(_LAST.join(map(self.strings.__getitem__, set(self.ranked.results))))
+            made = from_letters(_LAST.join(self._made))
         except KeyError:  # a token of other letters
             return None
 

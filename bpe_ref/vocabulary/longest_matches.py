@@ -17,10 +17,18 @@ Two ways to look
 Why this is the same answer
     Both list exactly the entries that start at a place: the first by comparing,
     the second because an entry that starts here is, reversed, an end of what was read.
+
+If only the longest entry is wanted
+    `pattern_of_longest` returns a regular expression, in which entries share their beginnings.
+    Where they part, they go on with different letters, so at most one of the ways matches; and
+    what may be left out is tried first.
 """
 
 import re
 from collections.abc import Sequence
+from itertools import groupby
+from operator import itemgetter
+from os.path import commonprefix
 from typing import Final, TypeAlias
 
 from bpe_ref.errors import VocabularyError
@@ -54,6 +62,25 @@ def searcher_of(entries: Sequence[str]) -> "Searcher":
             f"got {letters}"
         )
     return ByAutomaton(entries)
+
+
+def pattern_of_longest(entries: Sequence[str]) -> str:
+    """Return a pattern that matches the longest entry; they are sorted, and none is empty.
+
+    It nests as deep as there are entries that begin with one another.
+
+    >>> pattern_of_longest(["<a>", "<b>", "x", "xx"])
+    '<(?:a>|b>)|x(?:x)?'
+    """
+    ways: list[str] = []
+    for _, alike in groupby(entries, key=itemgetter(0)):
+        group = list(alike)
+        shared = commonprefix([group[0], group[-1]])  # noqa: RUF071 - by all of them, as sorted
+        tails = [entry[len(shared) :] for entry in group if entry != shared]
+        optional = "?" if len(tails) < len(group) else ""
+        way = f"(?:{pattern_of_longest(tails)}){optional}" if tails else ""
+        ways.append(re.escape(shared) + way)
+    return "|".join(ways)
 
 
 class ByLength:
