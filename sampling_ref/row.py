@@ -34,7 +34,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import inf, isfinite, isinf, nan
-from typing import Any, Literal, TypeAlias, TypeGuard, TypeVar
+from typing import Any, Literal, TypeAlias, TypeGuard, TypeVar, cast
 
 from sampling_ref.errors import ParameterError, RowError, shown
 
@@ -292,7 +292,7 @@ class Candidates:
         """
         logits = self.logits if self.factor == 1 else self.true_logits()
         if isinstance(logits, ReadRow) and logits.others == ():
-            return list(logits)
+            return cast("list[float]", list(logits))
         try:
             return list(map(float, logits))
         except OverflowError:
