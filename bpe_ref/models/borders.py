@@ -72,9 +72,10 @@ class Borders:
         *,
         falls_back: bool,
     ) -> None:
-        """Take the vocabulary, the tokens that merges make, and the letters where halves meet.
+        """Take the vocabulary, the tokens that merges make, and `joints`.
 
-        These are all letters that are side by side in a token, if its halves are made in turn.
+        These are the pairs of letters where the halves of a merge meet. As halves are made of
+        halves, no other letters come together. By default, all neighbours in a token count.
         """
         self.known = None if falls_back else {token for token in vocab if len(token) == 1}
         if joints is None:
