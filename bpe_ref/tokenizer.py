@@ -68,7 +68,6 @@ from bpe_ref.pieces import Piece, encode_pieces, pieces_of
 from bpe_ref.pre_tokenizers.pattern import Pattern
 from bpe_ref.quick_ids import QuickIds, keeps_places, reads_origins, writes_letters
 from bpe_ref.quirks import STRICT
-from bpe_ref.tracing import check_length
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_pair
 from bpe_ref.vocabulary.byte_alphabet import from_letters, to_letters
 from bpe_ref.vocabulary.merges import TokenId
@@ -350,6 +349,8 @@ class Tokenizer(WithoutTables):
         >>> load("tiny").trace("to be")[0]
         TracedPiece(piece='to', steps=[[555]])
         """
+        from bpe_ref.tracing import check_length
+
         letters = writes_letters(self.normalizer, self.pre_tokenizer)
         traced: list[TracedPiece] = []
         treatment = self.treatment(special)

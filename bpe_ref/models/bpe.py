@@ -359,10 +359,11 @@ class BPE(WithoutTables):
         >>> BPE(vocab, []).ids_of_text("é") == list("é".encode())
         True
         """
-        letters = to_letters(piece.encode())
         parts = None if piece.isascii() else self._by_characters
-        if parts is None or (self.ignore_merges and letters in self.vocab):
-            return self.ids(letters, draw)
+        if parts is None or self.ignore_merges:
+            letters = to_letters(piece.encode())
+            if parts is None or letters in self.vocab:
+                return self.ids(letters, draw)
         return parts.ids(piece)
 
     @cached_property

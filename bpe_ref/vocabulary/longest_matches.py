@@ -28,7 +28,6 @@ import re
 from collections.abc import Sequence
 from itertools import groupby
 from operator import itemgetter
-from os.path import commonprefix
 from typing import Final, TypeAlias
 
 from bpe_ref.errors import VocabularyError
@@ -75,7 +74,9 @@ def pattern_of_longest(entries: Sequence[str]) -> str:
     ways: list[str] = []
     for _, alike in groupby(entries, key=itemgetter(0)):
         group = list(alike)
-        shared = commonprefix([group[0], group[-1]])  # noqa: RUF071 - by all of them, as sorted
+        beside = enumerate(zip(group[0], group[-1], strict=False))
+        length = next((at for at, (one, other) in beside if one != other), len(group[0]))
+        shared = group[0][:length]  # what the first and the last begin with, all begin with
         tails = [entry[len(shared) :] for entry in group if entry != shared]
         optional = "?" if len(tails) < len(group) else ""
         way = f"(?:{pattern_of_longest(tails)}){optional}" if tails else ""
