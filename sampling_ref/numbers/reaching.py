@@ -240,7 +240,7 @@ def _split(
     passed: list[TokenId] = []
     passed_sum = 0.0
     left: Sequence[TokenId] = range(len(row))
-    left_sum = sum(weights)
+    left_sum = goal.mass.total if weights is goal.mass.weights else sum(weights)
     while len(left) > _FEW:
         low, high, few_above = _values_around(row, weights, left, passed_sum + left_sum - target)
         if low == -inf:
