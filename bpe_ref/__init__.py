@@ -20,9 +20,10 @@ learning/              training
 like_tiktoken/, like_tokenizers/     facades with the names of these libraries
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from bpe_ref.added_tokens import AddedToken, AddedTokens, Special
-from bpe_ref.canonical import is_canonical
-from bpe_ref.completions import encode_with_unstable
 from bpe_ref.decoders.stream import printed
 from bpe_ref.encoders import ENCODERS
 from bpe_ref.encoding import Encoding
@@ -38,8 +39,6 @@ from bpe_ref.errors import (
     VocabularyError,
     VocabularyFileError,
 )
-from bpe_ref.formats.hugging_face_writing import dump_tokenizer_json
-from bpe_ref.learning.training import train
 from bpe_ref.loading import load
 from bpe_ref.registry import encoding_name_for_model
 from bpe_ref.tokenizer import Tokenizer, tokenizer_of, vocabulary_of
@@ -50,6 +49,19 @@ from bpe_ref.vocabulary import (
     vocabulary_by_pair,
 )
 from bpe_ref.vocabulary.merges import TokenId
+
+if TYPE_CHECKING:
+    from bpe_ref.canonical import is_canonical
+    from bpe_ref.completions import encode_with_unstable
+    from bpe_ref.formats.hugging_face_writing import dump_tokenizer_json
+    from bpe_ref.learning.training import train
+
+_LATE = {
+    "dump_tokenizer_json": "formats.hugging_face_writing",
+    "encode_with_unstable": "completions",
+    "is_canonical": "canonical",
+    "train": "learning.training",
+}
 
 __all__ = [
     "ENCODERS",
@@ -83,3 +95,10 @@ __all__ = [
     "vocabulary_by_pair",
     "vocabulary_of",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Return one of the names that few programs need, and load its module."""
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return globals().setdefault(name, getattr(import_module(f"bpe_ref.{_LATE[name]}"), name))

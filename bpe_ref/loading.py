@@ -24,8 +24,6 @@ from bpe_ref import finding
 from bpe_ref.decoders import ByteLevel
 from bpe_ref.errors import ParameterError, VocabularyFileError
 from bpe_ref.formats.files import read_unpacked, seen
-from bpe_ref.formats.json_nodes import parse_json
-from bpe_ref.formats.recognizing import format_of, is_json
 from bpe_ref.registry import REGISTRY
 from bpe_ref.tiny import SMALL, small_vocabulary, tiny_vocabulary
 from bpe_ref.tokenizer import Tokenizer, tokenizer_of
@@ -138,6 +136,9 @@ def _instead(folder: Path) -> str:
 
 def _load(path: Path, name: str) -> Tokenizer:
     """Return the tokenizer in a file; raise `VocabularyFileError`."""
+    from bpe_ref.formats.json_nodes import parse_json
+    from bpe_ref.formats.recognizing import format_of, is_json
+
     source = str(path)
     data = read_unpacked(path)
     content = parse_json(data, source) if is_json(data) else data

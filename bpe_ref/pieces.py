@@ -28,7 +28,7 @@ from typing import Final, TypeAlias
 from bpe_ref.added_tokens import RECOGNISE_ALL, AddedVocabulary, Treatment
 from bpe_ref.aligned_text import AlignedText, Span
 from bpe_ref.components import Draw, Model, Normalizer, PreTokenizer, Token
-from bpe_ref.encoding import Encoding, TokenRow
+from bpe_ref.encoding import Encoding
 from bpe_ref.vocabulary.merges import TokenId
 
 Piece: TypeAlias = tuple[AlignedText, TokenId | None]
@@ -81,18 +81,20 @@ def encode_pieces(
     >>> encode_pieces(model, [(AlignedText.of("aba"), None)], "aba", 0).offsets
     ((0, 2), (2, 3))
     """
-    rows: list[TokenRow] = []
+    ids: list[TokenId] = []
+    strings: list[str] = []
+    offsets: list[Span] = []
+    words: list[int] = []
     for number, (piece, added) in enumerate(pieces):
         if added is not None:
             tokens = [Token(added, piece.text, 0, len(piece.text.encode()))]
         else:
             tokens = model.tokenize(piece.text, draw)
-        spans = offsets_of(piece, tokens, original)
-        rows += [
-            (token.id, token.string, span, number if word is None else word)
-            for token, span in zip(tokens, spans, strict=True)
-        ]
-    return Encoding.of(rows, type_id)
+        ids += [id_ for id_, _, _, _ in tokens]
+        strings += [string for _, string, _, _ in tokens]
+        offsets += offsets_of(piece, tokens, original)
+        words += [number if word is None else word] * len(tokens)
+    return Encoding.of_columns(ids, strings, offsets, words, type_id=type_id)
 
 
 def _stretches(
@@ -116,12 +118,12 @@ def offsets_of(piece: AlignedText, tokens: Iterable[Token], original: str) -> li
     size = len(character_of)
     offsets: list[Span] = []
     for token in tokens:
-        if token.start == token.end:
-            start = spans[character_of[token.start]][0]
-            offsets.append((start, start))
-        elif token.end <= size:
-            first, last = character_of[token.start], character_of[token.end - 1]
-            offsets.append((spans[first][0], spans[last][1]))
+        _, _, start, end = token
+        if start == end:
+            place = spans[character_of[start]][0]
+            offsets.append((place, place))
+        elif end <= size:
+            offsets.append((spans[character_of[start]][0], spans[character_of[end - 1]][1]))
         else:
             offsets.append(_behind_the_end(token, original))
     return offsets

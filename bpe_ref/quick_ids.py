@@ -33,10 +33,6 @@ from bpe_ref.encoding import TokenRow
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.models.piece_cache import PieceCache
-from bpe_ref.normalizers.nfc import PinnedNFC
-from bpe_ref.normalizers.normalization_forms import NFC
-from bpe_ref.normalizers.rewriting import ByteLevel as ByteLevelNormalizer
-from bpe_ref.normalizers.sequence import Sequence as NormalizerSequence
 from bpe_ref.pieces import offsets_of
 from bpe_ref.pre_tokenizers.byte_level import ByteLevel, write_aligned
 from bpe_ref.pre_tokenizers.metaspace import Metaspace
@@ -210,6 +206,9 @@ def keeps_places(
     >>> keeps_places(BPE({"a": 0}, []), AddedVocabulary([]), None, None)
     True
     """
+    from bpe_ref.normalizers.nfc import PinnedNFC
+    from bpe_ref.normalizers.normalization_forms import NFC
+
     return (
         (isinstance(model, ByteBPE) or (isinstance(model, BPE) and model.spells_alike))
         and not model.drops_merges
@@ -239,17 +238,8 @@ def writes_letters(normalizer: Normalizer | None, pre_tokenizer: PreTokenizer | 
     >>> writes_letters(None, ByteLevel(add_prefix_space=False, trim_offsets=True))
     True
     """
-    changes = [normalizer]
-    while any(isinstance(step, NormalizerSequence) for step in changes):
-        changes = [
-            part
-            for step in changes
-            for part in (step.normalizers if isinstance(step, NormalizerSequence) else [step])
-        ]
-    return any(isinstance(step, ByteLevelNormalizer) for step in changes) or (
-        pre_tokenizer is not None
-        and any(isinstance(step, ByteLevel) for step in _steps(pre_tokenizer))
-    )
+    steps = steps_of(normalizer) + steps_of(pre_tokenizer)
+    return any(getattr(step, "writes_letters", False) for step in steps)
 
 
 def _cuts(pre_tokenizer: PreTokenizer | None) -> bool:

@@ -63,13 +63,11 @@ from bpe_ref.errors import ParameterError, TokenIdError, VocabularyError, shown
 from bpe_ref.given_text import places_in, without_surrogates
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import ByteBPE, as_bytes
-from bpe_ref.normalizers.nfc import PinnedNFC
 from bpe_ref.parameters import as_count, check_flag
 from bpe_ref.pieces import Piece, encode_pieces, pieces_of
 from bpe_ref.pre_tokenizers.pattern import Pattern
 from bpe_ref.quick_ids import QuickIds, keeps_places, reads_origins, writes_letters
 from bpe_ref.quirks import STRICT
-from bpe_ref.tracing import check_length
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_pair
 from bpe_ref.vocabulary.byte_alphabet import from_letters, to_letters
 from bpe_ref.vocabulary.merges import TokenId
@@ -361,6 +359,8 @@ class Tokenizer(WithoutTables):
         >>> load("tiny").trace("to be")[0]
         TracedPiece(piece='to', steps=[[555]])
         """
+        from bpe_ref.tracing import check_length
+
         letters = writes_letters(self.normalizer, self.pre_tokenizer)
         traced: list[TracedPiece] = []
         treatment = self.treatment(special)
@@ -894,9 +894,14 @@ def tokenizer_of(vocabulary: Vocabulary, *, name: str | None = None) -> Tokenize
         AddedToken(content, normalized=False, special=True, id=id_)
         for content, id_ in vocabulary.special_tokens.items()
     ]
+    normalizer = None
+    if rules.normalization is not None:
+        from bpe_ref.normalizers.nfc import PinnedNFC
+
+        normalizer = PinnedNFC()
     return Tokenizer(
         ByteBPE(vocabulary, rules.whole_piece),
-        normalizer=None if rules.normalization is None else PinnedNFC(),
+        normalizer=normalizer,
         pre_tokenizer=None if rules.pattern is None else Pattern(rules.pattern, rules.tables),
         decoder=ByteLevel(add_prefix_space=False, trim_offsets=False),
         added_tokens=AddedTokens(specials, quirks=STRICT, ids_as_given=True),

@@ -32,8 +32,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from math import inf, isfinite, isinf, nan
-from typing import Any, Literal, TypeAlias, TypeGuard, TypeVar
+from typing import Any, Literal, TypeAlias, TypeGuard, TypeVar, cast
 
 from sampling_ref.errors import ParameterError, RowError, shown
 
@@ -73,9 +74,16 @@ class ReadRow(list[Number]):
 
     Chains hand such rows from step to step. Nobody changes one. `others` are the places of
     numbers that are no plain floats, and perhaps of some that are; None if nobody looked.
+    `weights` are what `numbers.mass` made of the row, behind the factor that they belong to.
     """
 
     others: Sequence[int] | None = None
+    weights: tuple[Fraction, list[float] | None] | None = None
+
+    @cached_property
+    def largest(self) -> Number:
+        """The largest number."""
+        return max(self)
 
 
 def numbers_of(row: Any, name: str) -> ReadRow:
@@ -283,7 +291,12 @@ class Candidates:
         [2.5, 7.5, inf]
         """
         logits = self.logits if self.factor == 1 else self.true_logits()
-        return [to_float(logit) for logit in logits]
+        if isinstance(logits, ReadRow) and logits.others == ():
+            return cast("list[float]", list(logits))
+        try:
+            return list(map(float, logits))
+        except OverflowError:
+            return list(map(to_float, logits))
 
     def true_logits(self) -> Sequence[Number]:
         """Return the candidates' logits; those behind a temperature as the nearest floats.
@@ -299,9 +312,10 @@ class Candidates:
 
     def possible_logits(self) -> ReadRow:
         """Return the entries; raise `RowError` if all of them are minus infinity."""
-        if max(self.logits) == -inf:
+        logits = self.logits if isinstance(self.logits, ReadRow) else ReadRow(self.logits)
+        if logits.largest == -inf:
             raise RowError("logits leave no token possible: all are minus infinity")
-        return self.logits if isinstance(self.logits, ReadRow) else ReadRow(self.logits)
+        return logits
 
     def row(self, size: int) -> list[Number]:
         """Return the logits as a row of `size` numbers, minus infinity for other tokens."""
@@ -335,10 +349,14 @@ class Candidates:
         [7, 5]
         """
         weights = self.weights
+        are_all = self.tokens == range(len(self.logits))  # then a place is its token
+        logits = ReadRow(map(self.logits.__getitem__, places))
+        if isinstance(self.logits, ReadRow) and self.logits.others == ():
+            logits.others = ()
         return replace(
             self,
-            tokens=[self.tokens[place] for place in places],
-            logits=ReadRow(self.logits[place] for place in places),
+            tokens=places if are_all else list(map(self.tokens.__getitem__, places)),
+            logits=logits,
             whole=self.logits if self.whole is None else self.whole,
             weights=None if weights is None else [weights[place] for place in places],
         )

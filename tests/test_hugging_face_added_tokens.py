@@ -1,5 +1,6 @@
 """Added tokens are found as the library finds them, whatever their flags, in linear time."""
 
+import re
 import time
 from collections.abc import Sequence
 from itertools import combinations
@@ -18,7 +19,13 @@ from bpe_ref.models.bpe import BPE
 from bpe_ref.quirks import HUGGING_FACE, STRICT, Quirks
 from bpe_ref.tokenizer import Tokenizer
 from bpe_ref.vocabulary import longest_matches
-from bpe_ref.vocabulary.longest_matches import ByAutomaton, ByLength, Searcher, searcher_of
+from bpe_ref.vocabulary.longest_matches import (
+    ByAutomaton,
+    ByLength,
+    Searcher,
+    pattern_of_longest,
+    searcher_of,
+)
 from tests.engine_encodings import FAILED, engine_answer, our_answer
 from tests.synthetic_tokenizers import FLAGS, Document, added, document, engine, trained_model
 from tests.texts import drawn, text_of
@@ -263,6 +270,28 @@ def test_both_searches_list_all_entries_that_start_at_a_place(
             following = matches.next_place(place)
             assert not expected or following == place
         assert matches.next_place(len(text)) is None
+
+
+@drawn(500)
+@given(
+    st.lists(st.text("ab<", min_size=1, max_size=6), unique=True, max_size=8),
+    st.text("abc<", max_size=30),
+)
+def test_one_pattern_finds_what_the_rules_find(entries: list[str], text: str) -> None:
+    plain = AddedTokens([AddedToken(entry, normalized=False) for entry in entries]).with_ids({})
+    ruled = AddedToken("-", single_word=True, normalized=False)  # with it, there is no pattern
+    by_rules = AddedTokens([*plain.tokens.values(), ruled]).with_ids({})
+    found = plain.cut(text, normalized=False)
+    assert found == by_rules.cut(text, normalized=False)
+    pieces = [text[start:stop] for start, stop, token in found if token is not None]
+    assert re.findall(pattern_of_longest(sorted(entries)) or "(?!)", text) == pieces
+
+
+def test_a_pattern_may_nest_as_deep_as_tokens_may_begin_with_one_another() -> None:
+    runs = ["a" * length for length in range(1, 91)]
+    assert isinstance(searcher_of(runs), ByLength)
+    assert isinstance(searcher_of([*runs, "a" * 91]), ByAutomaton)
+    assert cuts("a" * 100, *map(AddedToken, runs)) == [runs[-1], runs[9]]
 
 
 def hostile() -> dict[str, list[str]]:

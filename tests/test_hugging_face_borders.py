@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from bpe_ref.added_tokens import RECOGNISE_ALL, AddedToken, AddedTokens
 from bpe_ref.encoders.naive import encode_naive
 from bpe_ref.encoding import Encoding
+from bpe_ref.models import partwise
 from bpe_ref.models.borders import MOST_PAIRS, Borders, CharacterBorders
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import ByteBPE
@@ -85,6 +86,44 @@ def test_borders_are_between_letters_that_are_tokens_and_in_no_token_side_by_sid
     found = {pair for pair in pairs if borders.is_border(*pair)}
     assert found == {"aa", "ac", "ba", "bb", "bc", "ca", "cb", "cc"}
     assert all((borders.cut(pair) == list(pair)) == (pair in found) for pair in pairs)
+
+
+@st.composite
+def models_of_letters(draw: st.DrawFn) -> BPE:
+    """Draw merges of letters, and of tokens that no merge makes; letters may be missing."""
+    letters = [letter for letter in LETTERS if draw(st.integers(0, 9))]
+    spellings, merges = [*letters, "bc", "2x"], []
+    for _ in range(draw(st.integers(0, 12))):
+        left, right = draw(st.sampled_from(spellings)), draw(st.sampled_from(spellings))
+        spellings.append(left + right)
+        merges.append((left, right))
+    falls_back = draw(st.booleans())
+    tokens = [*spellings, *(f"<0x{byte:02X}>" for byte in range(256 * falls_back)), "<unk>"]
+    vocab = {token: id_ for id_, token in enumerate(dict.fromkeys(tokens))}
+    unknown: dict[str, Any] = {"unk_token": "<unk>", "fuse_unk": True}
+    return BPE(vocab, merges, byte_fallback=falls_back, **unknown)
+
+
+def test_a_model_that_cuts_at_the_borders_of_its_merges_has_the_same_tokens(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(partwise, "_LONGEST_PART", 2)
+    monkeypatch.setattr(partwise, "_WHOLE", 1)
+    made: list[bool] = []
+
+    @drawn(500)
+    @given(models_of_letters(), texts)
+    def check(model: BPE, text: str) -> None:
+        expected = [token for token, _ in model.tokenize_by_definition(text)]
+        assert model.partwise.ids(text) == expected
+        every = Borders(
+            model.vocab, [left + right for left, right in model.merges], falls_back=True
+        )
+        assert model.borders.joints <= every.joints
+        made.append(model.borders.joints < every.joints)
+
+    check()
+    assert any(made)  # the inside of a token that nothing makes has borders
 
 
 BYTES = {letter: id_ for id_, letter in enumerate(LETTER_OF_BYTE)}

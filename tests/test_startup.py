@@ -68,6 +68,26 @@ def test_what_a_command_does_not_need_is_not_imported(command: str) -> None:
     assert sorted(UNNEEDED[command] & set(loaded)) == []
 
 
+def test_a_file_of_tiktoken_is_loaded_without_what_other_files_need() -> None:
+    unneeded = {
+        *("bpe_ref.canonical", "bpe_ref.completions", "bpe_ref.learning", "bpe_ref.models.unigram"),
+        *("bpe_ref.formats.hugging_face_writing", "bpe_ref.normalizers.nfc", "fractions"),
+        *("bpe_ref.normalizers.replacing", "bpe_ref.normalizers.rewriting"),
+    }
+    for name in unneeded:
+        import_module(name)  # else a new name would make this an empty claim
+    script = (
+        "import sys, bpe_ref; bpe_ref.load('tiny').encode('a'); print(*sys.modules); "
+        "bpe_ref.train; bpe_ref.is_canonical; bpe_ref.nothing"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    assert sorted(unneeded & set(done.stdout.split())) == []
+    error = "AttributeError: module 'bpe_ref' has no attribute 'nothing'"
+    assert done.stderr.splitlines()[-1] == error
+
+
 def test_fixtures_are_filled_without_what_only_campaigns_need() -> None:
     script = (
         "import sys; sys.modules['hypothesis'] = None; import authoring.fixtures; print('done')"

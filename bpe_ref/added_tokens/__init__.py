@@ -54,11 +54,14 @@ from bpe_ref.errors import ParameterError, SpecialTokenError, VocabularyError
 from bpe_ref.patterns.stand_ins import set_source
 from bpe_ref.patterns.unicode_tables import TABLES
 from bpe_ref.quirks import HUGGING_FACE, Quirks
-from bpe_ref.vocabulary.longest_matches import searcher_of
+from bpe_ref.vocabulary.longest_matches import ByAutomaton, pattern_of_longest, searcher_of
 from bpe_ref.vocabulary.merges import TokenId
 
 MOST_REPEATED: Final = 1 << 24
 """The most characters that the matches in one text may have together, beyond the text's own."""
+
+MOST_AT_ONCE: Final = 10_000
+"""The most tokens that one regular expression looks for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,6 +293,21 @@ class AddedVocabulary:
                 )
             self._by_text[token.normalized].setdefault(text, (token, id_))
         self._searchers = {which: searcher_of(list(by)) for which, by in self._by_text.items()}
+        self._longest = {
+            which: self._pattern_of_longest(normalized=which) for which in self._by_text
+        }
+
+    def _pattern_of_longest(self, *, normalized: bool) -> re.Pattern[str] | None:
+        """Return a pattern that finds all matches, if none can be rejected or take white space.
+
+        None also if the tokens are too many, or may be too long.
+        """
+        by_text = self._by_text[normalized]
+        plain = not any(t.single_word or t.lstrip or t.rstrip for t, _ in by_text.values())
+        few = len(by_text) <= MOST_AT_ONCE
+        if not (plain and few) or isinstance(self._searchers[normalized], ByAutomaton):
+            return None
+        return re.compile(pattern_of_longest(sorted(by_text)) or "(?!)")
 
     def has(self, *, normalized: bool) -> bool:
         """Return whether there are tokens to look for in the text, normalized or as it is."""
@@ -324,10 +342,27 @@ class AddedVocabulary:
         >>> [cut.stop for cut in AddedTokens(tokens).with_ids({}).cut("<a>  b", normalized=True)]
         [5, 5, 6]
         """
-        if not self.has(normalized=normalized):
-            return [Cut(0, len(text), None)] if text else []
+        longest = self._longest[normalized]
+        if longest is None or treatment != RECOGNISE_ALL:
+            return self._cut_by_rules(text, treatment, normalized=normalized)
+        by_text = self._by_text[normalized]
         cuts: list[Cut] = []
         done = 0  # where the text not cut yet begins
+        for match in longest.finditer(text):
+            start, stop = match.span()
+            if done < start:
+                cuts.append(Cut(done, start, None))
+            cuts.append(Cut(start, stop, by_text[match.group()][1]))
+            done = stop
+        if done < len(text):
+            cuts.append(Cut(done, len(text), None))
+        return cuts
+
+    def _cut_by_rules(self, text: str, treatment: Treatment, *, normalized: bool) -> list[Cut]:
+        """Do the same whatever the tokens and the treatment are."""
+        by_text = self._by_text[normalized]
+        cuts: list[Cut] = []
+        done = 0
         left = MOST_REPEATED + len(text)
         matches = self._searchers[normalized].matches(text)
         place = matches.next_place(0)
@@ -335,7 +370,7 @@ class AddedVocabulary:
             lengths = matches.lengths_at(place)
             behind = place + 1
             for length in lengths:
-                token, id_ = self._by_text[normalized][text[place : place + length]]
+                token, id_ = by_text[text[place : place + length]]
                 if _is_rejected(token, text, (place, place + length), treatment):
                     if self.quirks.rejected_match_hides:
                         behind = place + length

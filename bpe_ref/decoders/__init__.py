@@ -28,17 +28,18 @@ What the source leaves open, and what it does unexpectedly
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import InitVar, dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from bpe_ref.components import Decoder
 from bpe_ref.decoders.to_bytes import bytes_to_text
 from bpe_ref.errors import DecodingError
-from bpe_ref.normalizers.replacing import Replace as ReplaceText
 from bpe_ref.parameters import check_character, check_count, check_flag, check_text
 from bpe_ref.patterns.matches import Literal, Regex
-from bpe_ref.pre_tokenizers.metaspace import Metaspace as MetaspacePreTokenizer
 from bpe_ref.quirks import HUGGING_FACE, Quirks
 from bpe_ref.vocabulary.byte_alphabet import from_letters
+
+if TYPE_CHECKING:
+    from bpe_ref.normalizers.replacing import Replace as ReplaceText
 
 _REPLACEMENT: Final = "\ufffd"
 _BYTE_TOKEN: Final = re.compile(r"<0x([0-9A-F]{2})>")
@@ -206,6 +207,8 @@ class Metaspace:
 
     def __post_init__(self, add_prefix_space: bool | None, str_rep: str | None) -> None:
         """Check the fields as the pre-tokenizer does, whose fields these are."""
+        from bpe_ref.pre_tokenizers.metaspace import Metaspace as MetaspacePreTokenizer
+
         fields = (self.replacement, self.prepend_scheme, self.split)
         MetaspacePreTokenizer(*fields, add_prefix_space, str_rep)
 
@@ -230,12 +233,19 @@ class Replace:
 
     def __post_init__(self) -> None:
         """Check the fields as the normalizer does, whose fields these are."""
-        ReplaceText(self.pattern, self.content)
+        _ = self._in_text
 
     def decode_chain(self, tokens: Sequence[str]) -> list[str]:
         if isinstance(self.pattern, Literal) and 0 < len(self.pattern.text) >= len(self.content):
             return [token.replace(self.pattern.text, self.content) for token in tokens]
-        return list(map(ReplaceText(self.pattern, self.content).normalize_text, tokens))
+        return list(map(self._in_text.normalize_text, tokens))
+
+    @property
+    def _in_text(self) -> "ReplaceText":
+        """The normalizer that replaces the same in a text."""
+        from bpe_ref.normalizers.replacing import Replace as ReplaceText
+
+        return ReplaceText(self.pattern, self.content)
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, pairwise
-from operator import add
+from operator import add, itemgetter
 from typing import Final
 
 from bpe_ref.vocabulary.merges import TokenId
@@ -65,17 +65,28 @@ class Borders:
     """
 
     def __init__(
-        self, vocab: Mapping[str, TokenId], made: Sequence[str], *, falls_back: bool
+        self,
+        vocab: Mapping[str, TokenId],
+        made: Sequence[str],
+        joints: set[str] | None = None,
+        *,
+        falls_back: bool,
     ) -> None:
-        """Take the vocabulary, and the tokens that merges make."""
+        """Take the vocabulary, the tokens that merges make, and `joints`.
+
+        These are the pairs of letters where the halves of a merge meet. As halves are made of
+        halves, no other letters come together. By default, all neighbours in a token count.
+        """
         self.known = None if falls_back else {token for token in vocab if len(token) == 1}
-        self.joints = set(chain.from_iterable(map(add, token, token[1:]) for token in made))
-        firsts = Counter(token[0] for token in made)
+        if joints is None:
+            joints = set(chain.from_iterable(map(add, token, token[1:]) for token in made))
+        self.joints = joints
+        firsts = Counter(map(itemgetter(0), made))
         self.letter = max(firsts, key=firsts.__getitem__, default="")
         befores = {joint[0] for joint in self.joints if joint[1] == self.letter}
         self._begins_words = bool(self.letter) and befores <= {self.letter}
         self._before = re.compile(self._before_letter(befores))
-        self._by_kind = re.compile(self._of_one_kind())
+        self._by_kind = re.compile(self._of_one_kind(befores))
         self._joined = frozenset(chain.from_iterable(self.joints))
 
     def cut_before_letter(self, text: str) -> list[str]:
@@ -133,19 +144,21 @@ class Borders:
             others = "".join(map(re.escape, sorted(self.known - joined)))
         return f"{letter}(?<=[{others}]{letter})" if others else "(?!)"
 
-    def _of_one_kind(self) -> str:
-        """Return a pattern for a part of one kind, or of unjoined letters; together all text."""
-        begins = self.letter if self._begins_words else ""
-        inner = [joint for joint in self.joints if not begins or begins not in joint]
-        kinds = _kinds(inner)
+    def _of_one_kind(self, befores: set[str]) -> str:
+        """Return a pattern for a part of one kind, or of unjoined letters; together all text.
+
+        A part may have `letter` after one of `befores`, and then goes on with any kind.
+        """
+        kinds = _kinds(joint for joint in self.joints if self.letter not in joint)
         kinds[_MOST_KINDS:] = [set(chain(*kinds[_MOST_KINDS:]))]  # one kind of all the small ones
         joined = set(chain.from_iterable(self.joints))
-        alone = joined - {begins} - set(chain(*kinds))  # joined to `begins` only
+        if not joined:
+            return r"[\s\S]+"
+        alone = joined - {self.letter} - set(chain(*kinds))  # joined to `letter` only
         some = "|".join([*(f"{_one_of(kind)}+" for kind in kinds), _one_of(alone)])
-        prefix = re.escape(begins)
-        others = "".join(map(re.escape, sorted(joined)))
-        unjoined = f"[^{others}]+" if joined else r"[\s\S]+"
-        return f"{unjoined}|{prefix}*(?:{some})|{prefix}+" if begins else f"{unjoined}|{some}"
+        letters = f"{re.escape(self.letter)}+"
+        goes_on = f"(?:(?<={_one_of(befores - {self.letter})}){letters}(?:{some})?)*"
+        return f"[^{_one_of(joined)[1:]}+|(?:{letters})?(?:{some}){goes_on}|{letters}"
 
 
 class CharacterBorders(dict[str, str]):

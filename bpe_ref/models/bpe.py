@@ -220,7 +220,7 @@ class BPE(WithoutTables):
         A model of bytes mostly gets what a pattern cut. Its few longer pieces take less time than
         `borders`, which text that is one piece needs.
         """
-        return (16 if self.spells_bytes else 1) * LONGEST_PIECE
+        return 16 * (LONGEST_PIECE if self.spells_bytes else 1)
 
     def _merged_ids(self, part: str) -> list[TokenId]:
         """Return the ids of a part of a piece, merged in one go."""
@@ -283,6 +283,8 @@ class BPE(WithoutTables):
         tokens = set(self._byte_tokens)
         if not self.byte_fallback or None in tokens:
             return False
+        if self.spells_alike and not any("<0x" in token for token in self._made):
+            return True  # a merge of such a token makes one that contains its string
         return tokens.isdisjoint(chain.from_iterable(self.ranked.ranks))
 
     def _bytes_of(self, text: str) -> list[Symbol] | None:
@@ -342,8 +344,13 @@ class BPE(WithoutTables):
     @cached_property
     def borders(self) -> Borders:
         """Where pieces may be cut, if symbols are letters and all pieces merge."""
-        made = list(map(self.strings.__getitem__, set(self.ranked.results)))
-        return Borders(self.vocab, made, falls_back=self._always_falls_back)
+        joints = {left[-1] + right[0] for left, right in self.merges if left and right}
+        return Borders(self.vocab, self._made, joints, falls_back=self._always_falls_back)
+
+    @cached_property
+    def _made(self) -> Sequence[str]:
+        """The tokens that merges make."""
+        return list(map(self.strings.__getitem__, set(self.ranked.results)))
 
     def ids_of_text(self, piece: str, draw: Draw | None = None) -> list[TokenId]:
         """Return the ids of a piece that the model gets as the letters of its bytes.
@@ -352,10 +359,11 @@ class BPE(WithoutTables):
         >>> BPE(vocab, []).ids_of_text("é") == list("é".encode())
         True
         """
-        letters = to_letters(piece.encode())
         parts = None if piece.isascii() else self._by_characters
-        if parts is None or (self.ignore_merges and letters in self.vocab):
-            return self.ids(letters, draw)
+        if parts is None or self.ignore_merges:
+            letters = to_letters(piece.encode())
+            if parts is None or letters in self.vocab:
+                return self.ids(letters, draw)
         return parts.ids(piece)
 
     @cached_property
@@ -367,7 +375,7 @@ class BPE(WithoutTables):
         if self.drops_merges or not self.spells_alike or not self.spells_bytes:
             return None
         try:
-            made = from_letters(_LAST.join(map(self.strings.__getitem__, set(self.ranked.results))))
+            made = from_letters(_LAST.join(self._made))
         except KeyError:  # a token of other letters
             return None
 

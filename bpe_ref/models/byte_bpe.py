@@ -28,7 +28,6 @@ from bpe_ref.encoders.backtracking import encode_backtracking
 from bpe_ref.encoders.scan import encode_scan
 from bpe_ref.errors import ParameterError
 from bpe_ref.models.partwise import PartsOfText
-from bpe_ref.tracing import trace
 from bpe_ref.vocabulary import Vocabulary
 from bpe_ref.vocabulary.byte_alphabet import to_letters
 from bpe_ref.vocabulary.compatibility import build_derivations, joints
@@ -151,6 +150,8 @@ class ByteBPE(WithoutTables):
         token = self.whole_token(piece.encode())
         if token is not None:
             return [[token]]
+        from bpe_ref.tracing import trace
+
         symbols = self.symbols(piece.encode())
         return [symbols, *(list(step.tokens) for step in trace(self.vocabulary, symbols))]
 

@@ -139,6 +139,8 @@ class ByteLevel:
     '\u00c3\u00a9\u0120'
     """
 
+    writes_letters = True
+
     def normalize(self, text: AlignedText) -> AlignedText:
         """Return a letter for each byte."""
         return rewritten(text, lambda character: to_letters(character.encode()))

@@ -53,6 +53,8 @@ class ByteLevel:
     trim_offsets: bool = True
     use_regex: bool = True
 
+    writes_letters = True
+
     def __post_init__(self) -> None:
         """Raise `ParameterError` unless every flag is a bool."""
         check_flag("add_prefix_space", self.add_prefix_space)

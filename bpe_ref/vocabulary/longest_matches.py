@@ -17,10 +17,17 @@ Two ways to look
 Why this is the same answer
     Both list exactly the entries that start at a place: the first by comparing,
     the second because an entry that starts here is, reversed, an end of what was read.
+
+If only the longest entry is wanted
+    `pattern_of_longest` returns a regular expression, in which entries share their beginnings.
+    Where they part, they go on with different letters, so at most one of the ways matches; and
+    what may be left out is tried first.
 """
 
 import re
 from collections.abc import Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Final, TypeAlias
 
 from bpe_ref.errors import VocabularyError
@@ -56,6 +63,27 @@ def searcher_of(entries: Sequence[str]) -> "Searcher":
     return ByAutomaton(entries)
 
 
+def pattern_of_longest(entries: Sequence[str]) -> str:
+    """Return a pattern that matches the longest entry; they are sorted, and none is empty.
+
+    It nests as deep as there are entries that begin with one another.
+
+    >>> pattern_of_longest(["<a>", "<b>", "x", "xx"])
+    '<(?:a>|b>)|x(?:x)?'
+    """
+    ways: list[str] = []
+    for _, alike in groupby(entries, key=itemgetter(0)):
+        group = list(alike)
+        beside = enumerate(zip(group[0], group[-1], strict=False))
+        length = next((at for at, (one, other) in beside if one != other), len(group[0]))
+        shared = group[0][:length]  # what the first and the last begin with, all begin with
+        tails = [entry[len(shared) :] for entry in group if entry != shared]
+        optional = "?" if len(tails) < len(group) else ""
+        way = f"(?:{pattern_of_longest(tails)}){optional}" if tails else ""
+        ways.append(re.escape(shared) + way)
+    return "|".join(ways)
+
+
 class ByLength:
     """Looks for entries by their first letters and their lengths.
 
@@ -67,7 +95,7 @@ class ByLength:
         self.entries = entries
         lengths: dict[str, set[int]] = {}
         for entry in entries:
-            lengths.setdefault(entry[:2], set()).add(len(entry))
+            lengths.setdefault(entry[:2], {1} if entry[0] in entries else set()).add(len(entry))
         self.lengths = {first: sorted(found)[::-1] for first, found in lengths.items()}
         letters = "".join(map(re.escape, sorted({entry[0] for entry in entries})))
         self.first_letter = re.compile(f"[{letters}]" if letters else "(?!)")
@@ -88,11 +116,12 @@ class _MatchesByLength:
 
     def lengths_at(self, place: int) -> Sequence[int]:
         """Return the lengths of the entries that start there, the longest first."""
-        text, entries = self.text, self.searcher.entries
-        lengths = self.searcher.lengths.get(text[place : place + 2], ())
+        text, lengths_of, entries = self.text, self.searcher.lengths, self.searcher.entries
+        lengths = lengths_of.get(text[place : place + 2])
+        if lengths is None:
+            return lengths_of.get(text[place], ())  # of one letter
         left = len(text) - place
-        found = [n for n in lengths if n <= left and text[place : place + n] in entries]
-        return [*found, 1] if left > 1 and text[place] in entries else found
+        return [n for n in lengths if n <= left and text[place : place + n] in entries]
 
     def next_place(self, start: int) -> int | None:
         """Return a place from `start` on, with none before it at which an entry starts."""

@@ -85,7 +85,7 @@ class ExactRow(Row):
             total = self.values
         return first_reaching(logits, share, strictly=strictly, total=total, factor=self.factor)
 
-    def _nucleus(self, walk: Walk, share: Fraction, *, strictly: bool) -> frozenset[int] | None:
+    def _nucleus(self, walk: Walk, share: Fraction, *, strictly: bool) -> list[int] | None:
         """Return what a walk from the top keeps, unless the walk has to be gone to its end.
 
         Upwards, what is left where the sum exceeds 1 - p is the same set: the smallest one

@@ -166,9 +166,9 @@ class Mass:
     """
 
     def __init__(self, logits: Row, factor: Number = 1, name: str = "logits") -> None:
-        self.row: Sequence[Number] = read_logits(logits, name)
+        self.row = read_logits(logits, name)
         self.factor = read_fraction("factor", factor, "(0, inf)")
-        self.largest = max(self.row)
+        self.largest = self.row.largest
         if self.largest == -inf:
             raise RowError(f"{name} leave no token possible: all are minus infinity")
         is_small = abs(Fraction(self.largest) * self.factor) <= _PLAIN
@@ -176,8 +176,12 @@ class Mass:
 
     @cached_property
     def weights(self) -> list[float] | None:
-        """The float weights; None if floats do not hold them."""
-        return float_weights(self.row, self.reference, self.factor)
+        """The float weights; None if floats do not hold them. The row remembers them."""
+        remembered = self.row.weights
+        if remembered is None or remembered[0] != self.factor:
+            weights = float_weights(self.row, self.reference, self.factor)
+            remembered = self.row.weights = self.factor, weights
+        return remembered[1]
 
     @cached_property
     def total(self) -> float:

@@ -193,29 +193,28 @@ def nucleus(
     ties: Ties = "lowest id",
     total: Row | None = None,
     factor: Number = 1,
-) -> frozenset[TokenId]:
-    """Return the ids of the nucleus; of equals, "all" takes those of the lowest ids first.
+) -> list[TokenId]:
+    """Return the rising ids of the nucleus; of equals, "all" takes those of the lowest ids first.
 
-    >>> sorted(nucleus([0.0, 0.0, 0.0, 0.0], 0.5))
+    >>> nucleus([0.0, 0.0, 0.0, 0.0], 0.5)
     [0, 1]
-    >>> sorted(nucleus([0.0, 0.0, 0.0, 0.0], 0.5, strictly=True, ties="highest id"))
+    >>> nucleus([0.0, 0.0, 0.0, 0.0], 0.5, strictly=True, ties="highest id")
     [1, 2, 3]
     """
     wanted = read_fraction("share", share, "[0, 1]")
     row = read_logits(logits)
     mass = Mass(row, factor) if total is None else Mass(total, factor, "total")
     if wanted == 1 and total is None:
-        return frozenset(token for token, logit in enumerate(row) if logit > -inf)
+        return [token for token, logit in enumerate(row) if logit > -inf]
     weights = mass.weights_of(row)
     passed: list[TokenId] = []
     goal, places = Goal(mass, wanted, strictly), (0, len(row))
     if weights is None:
         left = in_order(row, list(range(len(row))), ties)
     else:
-        passed, left = _split(row, weights, goal)
+        passed, passed_sum, left = _split(row, weights, goal)
         left = in_order(row, left, ties)
-        start = sum([weights[token] for token in passed])
-        runs = list(accumulate([weights[token] for token in left], initial=start))
+        runs = list(accumulate([weights[token] for token in left], initial=passed_sum))
         low, high = goal.by_floats(runs, len(row))
         places = max(0, low - 1), max(0, high - 1)
     end = places[0]
@@ -226,28 +225,34 @@ def nucleus(
     taken = left[: end + 1]
     if taken and row[taken[-1]] == -inf:  # these come last
         taken = [token for token in taken if row[token] > -inf]
-    return frozenset(passed + taken)
+    passed += taken
+    passed.sort()
+    return passed
 
 
 def _split(
     row: Sequence[Number], weights: list[float], goal: Goal
-) -> tuple[list[TokenId], list[TokenId]]:
-    """Return tokens that the walk surely passes, and those among which it ends, by rising id."""
+) -> tuple[list[TokenId], float, list[TokenId]]:
+    """Return tokens that the walk surely passes, their sum, and by rising id where it ends."""
+    row = list(row)  # Python looks things up in it faster than in a subclass
     target = float(goal.share) * goal.mass.total
     relative = relative_error(len(row) + len(goal.mass.row))
     passed: list[TokenId] = []
     passed_sum = 0.0
     left: Sequence[TokenId] = range(len(row))
-    left_sum = sum(weights)
+    left_sum = goal.mass.total if weights is goal.mass.weights else sum(weights)
     while len(left) > _FEW:
-        low, high = _values_around(row, weights, left, passed_sum + left_sum - target)
-        if len(left) == len(row) and low > -inf:
-            at_least = [token for token, logit in enumerate(row) if logit >= low]
+        low, high, few_above = _values_around(row, weights, left, passed_sum + left_sum - target)
+        if low == -inf:
+            left = [token for token in left if row[token] > -inf]
+        if few_above:
+            some = [token for token in left if row[token] >= low]
+            above = [token for token in some if row[token] > high]
         else:
-            at_least = [token for token in left if row[token] >= low and row[token] > -inf]
-        above = [token for token in at_least if row[token] > high] if high < inf else []
+            some = [token for token in left if row[token] <= high]
+            above = [token for token in left if row[token] > high]
         above_sum = sum([weights[token] for token in above])
-        between = [token for token in at_least if row[token] <= high] if above else at_least
+        between = [token for token in some if low <= row[token] <= high]
         between_sum = sum([weights[token] for token in between])
         until_above = passed_sum + above_sum
         until_between = until_above + between_sum
@@ -262,19 +267,19 @@ def _split(
         elif until_between + error >= target:
             break
         else:
-            passed, passed_sum = passed + at_least, until_between
+            passed, passed_sum = passed + above + between, until_between
             rest = [token for token in left if row[token] < low]
             left_sum = sum([weights[token] for token in rest])
         if len(rest) == len(left):  # only equals, which are sorted quickly
             break
         left = rest
-    return passed, list(left)
+    return passed, passed_sum, list(left)
 
 
 def _values_around(
     row: Sequence[Number], weights: list[float], left: Sequence[TokenId], tail: float
-) -> tuple[Number, Number]:
-    """Return two values, between which the walk probably ends.
+) -> tuple[Number, Number, bool]:
+    """Return two values, between which the walk probably ends, and whether few lie above.
 
     `tail` is the weight that stays behind. Its tokens are many and light, so a sample
     shows where it ends; the weight in front is often that of a few tokens no sample holds.
@@ -285,4 +290,8 @@ def _values_around(
     runs = list(accumulate(sorted([weights[token] for token in tokens])))
     place = bisect_left(runs, tail / step)
     low, high = min(place, len(logits) - 1) - _MARGIN, place + _MARGIN
-    return logits[low] if low >= 0 else -inf, logits[high] if high < len(logits) else inf
+    return (
+        logits[low] if low >= 0 else -inf,
+        logits[high] if high < len(logits) else inf,
+        2 * place > len(logits),
+    )
