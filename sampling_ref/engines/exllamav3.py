@@ -144,7 +144,8 @@ EXLLAMAV3 = Profile(
         (
             "These are the steps one by one. Unless EXL3_FUSED_SAMPLER=0 is set, one kernel "
             "does everything after the penalties, with other rules for ties "
-            f"({CUSTOM}:278-343)."
+            f"({CUSTOM}:278-343). Only the noise of a draw is here as in that kernel: it belongs "
+            f"to a token ({FUSED}:722-727). The steps alone give it to a place in the sorted row."
         ),
         (
             "XTC, as an average over both outcomes, is a step of this engine but not part of "
