@@ -162,7 +162,7 @@ def _entry(entry: object, place: str) -> Known:
 
 
 def stale_globs(known: Sequence[Known], engine: str, statuses: Mapping[str, str]) -> list[str]:
-    """Return one sentence per pattern of this engine by which a complete run saw no difference.
+    """Return one sentence per entry of this engine by which a complete run saw no difference.
 
     `statuses` maps case ids to statuses. A pattern is not stale if a vocabulary was missing.
 
@@ -175,12 +175,15 @@ def stale_globs(known: Sequence[Known], engine: str, statuses: Mapping[str, str]
     for entry in known:
         if entry.engine != engine:
             continue
-        for glob in entry.cases:
-            seen = {status for case_id, status in statuses.items() if fnmatchcase(case_id, glob)}
-            if not seen & {"xfail", "not_run"}:
-                found.append(
-                    f"{glob!r} ({entry.title}): no case that matches it differs as the entry says"
-                )
+        differ = [name for name, status in statuses.items() if status in {"xfail", "not_run"}]
+        stale = [glob for glob in entry.cases if not any(fnmatchcase(n, glob) for n in differ)]
+        if stale:
+            count, of_all = len(stale) - 1, len(entry.cases)
+            more = f" and {count:,} more of its {of_all:,} patterns" * bool(count)
+            found.append(
+                f"{stale[0]!r}{more} ({entry.title}): "
+                f"no case that matches {'them' if count else 'it'} differs as the entry says"
+            )
     return found
 
 

@@ -142,7 +142,7 @@ def run_engine(
         run.incidents = list(engine.incidents)
         run.again = list(engine.again)
         run.restarts = engine.restarts
-    if complete:
+    if complete and not run.trouble:
         find_stale(run, known, catalogue)
     conclude(run)
     return run

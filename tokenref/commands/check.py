@@ -15,7 +15,6 @@ from rich.markup import escape
 from bpe_ref.encoders import NOT_BPE
 from tokenref.answers import Engine
 from tokenref.catalogue import Catalogue, Selection, UnknownSubjectError, is_large, open_catalogue
-from tokenref.commands.endings import reached
 from tokenref.commands.options import (
     FIXTURES,
     FIXTURES_DIGEST,
@@ -34,7 +33,7 @@ from tokenref.commands.paths import (
     shown_in,
     write,
 )
-from tokenref.commands.report import Wanted, report_options, with_changes
+from tokenref.commands.report import Wanted, report_options
 from tokenref.corpus import compare_corpus, corpus_exit_code
 from tokenref.engines.table import Unavailable, engine
 from tokenref.errors import InputError
@@ -150,10 +149,8 @@ def check(
     if json_path is not None:  # before anything is printed, which may fail
         reports.write(data, json_path)
     results = read_results(Path("results"), data)
-    changed = reports.make([results], catalogue)
-    codes = [with_changes(run.exit_code, changed) for run in runs] or [3]
-    code = max(*codes, int(require and bool(unavailable)), int(is_short))
-    reached(code)
+    least = max(int(require and bool(unavailable)), int(is_short))
+    changed, code = reports.make([results], catalogue, least=least)
     if changed is None:
         print_results(console, [results], catalogue)
         _print_large(console, catalogue, selection, runs)

@@ -9,7 +9,7 @@ from typing import Final
 import click
 
 from tokenref.catalogue import Catalogue, open_catalogue
-from tokenref.commands.endings import on_error
+from tokenref.commands.endings import on_error, reached
 from tokenref.commands.options import FIXTURES
 from tokenref.commands.paths import FILE, must_be_writable, options_as, output_console, write
 from tokenref.errors import InputError
@@ -27,6 +27,7 @@ from tokenref.reports.terminal import (
     WORSE,
     Change,
     changes,
+    comparable,
     contradictions,
     notes,
     print_changes,
@@ -99,11 +100,12 @@ class Wanted:
         catalogue: Catalogue,
         said: Sequence[str] = (),
         pages: str | None = None,
-    ) -> list[Change] | None:
-        """Write the reports. If there is an old run, print and return the changes.
+        least: int = 0,
+    ) -> tuple[list[Change] | None, int]:
+        """Write the reports. If there is an old run, print the changes. Return them, and the code.
 
         `said` are sentences for the top of every report. `pages` is the address of the pages
-        that records cite.
+        that records cite. The exit code is at least `least`.
         """
         changed = None
         said = [*troubles(files), *said]
@@ -112,12 +114,16 @@ class Wanted:
             said += notes(self.old, files)
         for path, content in self._contents(files, catalogue, said, pages, changed):
             self.write(content, path)
+        code = max(exit_code(files), least)
+        if changed is not None and self.old is not None:
+            code = max(with_changes(code, changed), least, 3 * (not comparable(self.old, files)))
+        reached(code)
         console = output_console()
         for sentence in [*said, *self._write_known(files)]:
             print_line(console, sentence, "yellow")
-        if changed is not None:
+        if changed or (changed is not None and code < 3):
             print_changes(console, changed)
-        return changed
+        return changed, code
 
     def _write_known(self, files: Sequence[Results]) -> Iterator[str]:
         """Write the list of known differences, and yield a sentence about it."""
@@ -174,14 +180,12 @@ _NOTHING: Final = Catalogue(
 """The records of a run that did not begin."""
 
 
-def with_changes(code: int, changed: Sequence[Change] | None) -> int:
-    """Return the exit code. If only changes count, it is 1 for those to the worse, and 3 as before.
+def with_changes(code: int, changed: Sequence[Change]) -> int:
+    """Return the exit code if only changes count: 1 for those to the worse, and 3 as before.
 
-    >>> with_changes(1, []), with_changes(3, []), with_changes(1, None)
-    (0, 3, 1)
+    >>> with_changes(1, []), with_changes(3, [])
+    (0, 3)
     """
-    if changed is None:
-        return code
     return code if code > 1 else int(any(change.kind in WORSE for change in changed))
 
 
@@ -248,7 +252,7 @@ def report(
 
     The files may be from different engines, or shards of one run. The exit code is that of the
     runs: 0 clean, 1 failures, 3 invalid. With --only-changes it is 1 if there are new failures or
-    lost answers.
+    lost answers, and 3 if the old results cannot be compared.
     """
     from tokenref.reports.html.page import is_address
 
@@ -258,10 +262,10 @@ def report(
     files = [read_results(path) for path in dict.fromkeys(results)]
     catalogue = open_catalogue(fixtures)
     said = [*_about_records(files, catalogue), *contradictions(files)]
-    changed = reports.make(files, catalogue, said, pages)
+    changed, code = reports.make(files, catalogue, said, pages)
     if changed is None:
         print_results(output_console(), files, catalogue)
-    ctx.exit(with_changes(exit_code(files), changed))
+    ctx.exit(code)
 
 
 def exit_code(files: Sequence[Results]) -> int:

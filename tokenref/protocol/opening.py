@@ -102,5 +102,6 @@ def _greeted(
     try:
         return ProtocolEngine(start, patience, again)
     except (ChannelError, LateError, ProtocolError) as error:
-        more = f"; explained by: tokenref doctor {shlex.join(again)}" if again[0] == "--cmd" else ""
-        raise GreetingError(f"{' '.join(again)}: no answer to hello: {error}{more}") from None
+        doctor = f"; to see why, run: tokenref doctor {shlex.join(again)}"
+        more = doctor if again[0] == "--cmd" else ""
+        raise GreetingError(f"{' '.join(again)}: no right answer to hello: {error}{more}") from None

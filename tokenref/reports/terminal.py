@@ -498,6 +498,12 @@ def _counted(cases: int) -> str:
     return "1 case has" if cases == 1 else f"{cases:,} cases have"
 
 
+def comparable(old: Results, new: Sequence[Results]) -> bool:
+    """Return whether old results are those of a valid run, and of an engine of the new ones."""
+    names = {entry.name for results in new for entry in results.header.engines}
+    return old.footer.complete and any(entry.name in names for entry in old.header.engines)
+
+
 def notes(old: Results, new: Sequence[Results]) -> list[str]:
     """Return sentences about what limits the comparison, or makes a run invalid."""
     found = [
@@ -519,9 +525,11 @@ def notes(old: Results, new: Sequence[Results]) -> list[str]:
             f"the others of {old.path} are not compared"
         )
     if not old.footer.complete:
-        found.append(f"{old.path} is from an invalid run")
+        found.append(f"{old.path} is from an invalid run, so it says nothing about changes")
     before = {entry.name for entry in old.header.engines}
     after = {entry.name for results in new for entry in results.header.engines}
+    if before and after and not before & after:
+        found.append("the runs have no engine in common, so they cannot be compared")
     found += [f"{name} is only in {old.path}" for name in sorted(before - after)]
     found += [f"{name} is not in {old.path}" for name in sorted(after - before)]
     fixtures = {results.header.fixtures or results.header.records for results in [old, *new]}
