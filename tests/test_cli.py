@@ -881,7 +881,7 @@ def test_a_command_that_waits_for_a_program_says_so(
         waiting = "tokenref: waiting for an answer of sleep 100; it has 1 seconds to answer hello"
         assert shown.stderr.startswith(waiting)
         assert command == "doctor" or shown.stderr.endswith(
-            "; explained by: tokenref doctor --cmd 'sleep 100'\n"
+            "; to see why, run: tokenref doctor --cmd 'sleep 100'\n"
         )
     quick = tokenref("check", "--cmd", "true")
     assert "waiting" not in quick.stderr

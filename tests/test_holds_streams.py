@@ -141,6 +141,20 @@ def test_an_interrupted_command_says_one_word_and_ends_with_130(
     assert not (given / "filled").exists()
 
 
+def test_a_check_that_is_terminated_ends_its_engine(given: Path, children: Children) -> None:
+    number = given / "number"
+    number.unlink(missing_ok=True)
+    program = "sh -c 'read hello; echo $$ > begun; mv begun number; exec sleep 600'"
+    ended = children.run(
+        *(given, "check", "--cmd", program, "--timeout-to-start", "600"),
+        signal_number=signal.SIGTERM,
+        once=number.exists,
+    )
+    assert (ended.code, ended.err.strip()) == (143, "tokenref: terminated")
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(number.read_text()), 0)
+
+
 @pytest.mark.parametrize("command", WAITING)
 def test_a_command_that_waits_is_interrupted_in_the_same_way(
     command: str, given: Path, children: Children

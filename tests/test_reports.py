@@ -534,6 +534,23 @@ def test_only_what_changed_is_told_and_new_failures_count(tmp_path: Path) -> Non
     assert "nothing changed" in tokenref("report", new, "--only-changes", new).output
 
 
+def test_results_of_other_engines_or_of_an_invalid_run_cannot_be_compared(tmp_path: Path) -> None:
+    of_one = [each for each in CASES if each.engine == "one"]
+    new = write(tmp_path / "new.jsonl", whole(of_one))
+    renamed = [msgspec.structs.replace(each, engine="other") for each in of_one]
+    old = write(tmp_path / "old.jsonl", whole(renamed))
+    result = tokenref("report", new, "--only-changes", old)
+    assert result.exit_code == 3
+    assert "the runs have no engine in common, so they cannot be compared" in result.output
+    stopped = write(
+        tmp_path / "stopped.jsonl", whole(of_one, sums={"one": {"trouble": ["it"], "exit": 3}})
+    )
+    result = tokenref("report", new, "--only-changes", stopped)
+    assert result.exit_code == 3
+    assert f"{stopped} is from an invalid run, so it says nothing about changes" in result.output
+    assert "nothing changed" not in result.output
+
+
 def test_an_answer_that_is_lost_fails_the_comparison_and_says_why(tmp_path: Path) -> None:
     old = write(tmp_path / "old.jsonl", whole(CASES))
     lost = line("one", "bpe/count/topic/b", "unsupported", detail="does not declare count")
@@ -642,7 +659,7 @@ def test_runs_over_different_records_and_invalid_ones_are_named(tmp_path: Path) 
     )
     new = read_results(write(tmp_path / "n.jsonl", whole(CASES[:1], fixtures="sha256:1")))
     assert notes(old, [new]) == [
-        f"{old.path} is from an invalid run",
+        f"{old.path} is from an invalid run, so it says nothing about changes",
         "the runs are over different records",
     ]
     assert tokenref("report", old.path, "--only-changes", new.path).exit_code == 3

@@ -15,6 +15,7 @@ from typing import Any, Final
 import click
 
 from tokenref.commands.endings import (
+    TerminatedError,
     code_without_reader,
     flush_output,
     forget_output,
@@ -74,6 +75,8 @@ class OneSentence(click.Group):
         except click.ClickException as error:
             tell_error(ctx, error.format_message())
             return ctx.exit(_shown(error))
+        except TerminatedError:
+            code, sentence = 143, "terminated"
         except KeyboardInterrupt:
             code, sentence = 130, "interrupted"  # click would end with 1
         except BaseException as error:  # noqa: BLE001 - a Rust panic is a BaseException

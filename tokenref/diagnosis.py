@@ -25,6 +25,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
+from itertools import starmap
 from pathlib import Path
 from sys import intern
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
@@ -32,6 +33,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 import msgspec
 
 from tokenref.answers import Answer, Crashed, Ok, Refused, TimedOut, request_text
+from tokenref.catalogue import CANARY
 from tokenref.floats import numbers_of
 from tokenref.hints import Reference, exchanged, facts_of
 from tokenref.judge import FAILURES, runs_of
@@ -314,6 +316,27 @@ def diagnose(
     return found
 
 
+def _canaries(
+    left: Mapping[str, Result],
+    failed: Mapping[str, Result],
+    groups: Mapping[str, tuple[str, Sequence[str]]],
+) -> dict[str, str]:
+    """Return the canaries that are left, each with a cause that was named for its operation.
+
+    An engine that gives the wrong answer of a canary has a bug that other records show, too.
+    """
+    places = {seen.case.id: _place(seen.case) for seen in failed.values()}
+    causes: dict[str, str] = {}
+    for group, (_, ids) in groups.items():
+        for case_id in ids:
+            causes.setdefault(places[case_id], group)
+    return {
+        record: causes[_place(seen.case)]
+        for record, seen in left.items()
+        if seen.case.id.startswith(CANARY) and _place(seen.case) in causes
+    }
+
+
 def _named(
     known: Known,
     matches: Sequence["_Match"],
@@ -342,18 +365,19 @@ def _named(
     for here in [{**left}, *_by_place(left).values()]:
         for match in _similar(known.causes, passed, here):
             name(match.name, f"resemble {match.says}", match.hits | match.others)
-    for fact, records in _of_exchanged(every, reference) if reference else ():
-        name(fact, f"match batches with the {fact}", records)
+    for fact, records in _of_exchanged(every, reference):
+        name(fact, f"resemble batches with the {fact}", records)
     for fact, records in _of_facts(every):
         name(fact, f"have in common: {fact}", records)
-    return [
-        Diagnosis(
-            group,
-            f"These {len(ids):,} failures {says}" if len(ids) > 1 else f"This failure {_one(says)}",
-            ids,
-        )
-        for group, (says, ids) in groups.items()
-    ]
+    for record, group in _canaries(every, {**failed, **long}, groups).items():
+        name(group, "", [record])
+    return list(starmap(_diagnosis, groups.items()))
+
+
+def _diagnosis(group: str, said: tuple[str, Sequence[str]]) -> Diagnosis:
+    says, ids = said
+    these = f"These {len(ids):,} failures {says}" if len(ids) > 1 else f"This failure {_one(says)}"
+    return Diagnosis(group, these, ids)
 
 
 _OF_ONE: Final = {"match": "matches", "resemble": "resembles", "have": "shows:"}
@@ -485,24 +509,32 @@ def _likely_there(
 _TRIED: Final = 4
 """How many batches are answered again with parts of other rows."""
 
+_MOST_TRIED: Final = 12
+"""How many are, if several explanations fit the first few equally."""
+
 
 def _of_exchanged(
-    failed: Mapping[str, Result], reference: Reference
+    failed: Mapping[str, Result], reference: Reference | None
 ) -> Iterator[tuple[str, list[str]]]:
     """Yield which part of which other row explains failures of batches, and these."""
-    for here in _by_place(failed).values():
+    for here in _by_place(failed).values() if reference else ():
         batches = [record for record in here if isinstance(here[record].case.input, BatchInput)]
-        tried = sorted(batches, key=lambda record: length(here[record].case))[:_TRIED]
         fits: Counter[str] = Counter()
         rows: Counter[str] = Counter()
-        for record in tried:
+        tried = 0
+        best: list[str] = []
+        for record in sorted(batches, key=lambda record: length(here[record].case))[:_MOST_TRIED]:
+            if tried >= _TRIED and len(best) < 2:
+                break
+            tried += 1
             for says, answer, changed in exchanged(here[record].case, reference):
                 if answer_digest("batch", answer) == here[record].answer:
                     fits[says] += 1
                     rows[says] += changed
-        for says, count in fits.most_common(1):
-            if count >= NEARLY_ALL * len(tried) and rows[says] >= FEWEST:
-                yield says, batches
+            best = [says for says, count in fits.items() if count == max(fits.values())]
+        said = " or the ".join(says for says in best if rows[says] >= FEWEST)
+        if said and len(best) <= MOST_ALIKE and fits[best[0]] >= NEARLY_ALL * tried:
+            yield said, batches
 
 
 def _of_facts(failed: Mapping[str, Result]) -> Iterator[tuple[str, list[str]]]:

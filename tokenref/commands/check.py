@@ -15,6 +15,7 @@ from rich.markup import escape
 from bpe_ref.encoders import NOT_BPE
 from tokenref.answers import Engine
 from tokenref.catalogue import Catalogue, Selection, UnknownSubjectError, is_large, open_catalogue
+from tokenref.commands.endings import terminated_in_order
 from tokenref.commands.options import (
     FIXTURES,
     FIXTURES_DIGEST,
@@ -111,6 +112,7 @@ def check(
     options |= {name: list(map(str, each)) for name, each in paths.items() if any(each)}
     options |= {} if digest is None else {"fixtures-digest": [digest]}
     reports.begin(json_path)
+    ctx.with_resource(terminated_in_order())
     _refuse_mixtures(options, reports, least)
     available, unavailable = _open_engines(ctx, engines, commands, patience)
     about: dict[str, object] = {"selection": options, "unavailable": dict(unavailable)}

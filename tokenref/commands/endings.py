@@ -15,10 +15,11 @@ import _thread
 import errno
 import os
 import select
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from threading import Timer
+from threading import Timer, current_thread, main_thread
 from typing import BinaryIO, Final
 
 import click
@@ -53,6 +54,27 @@ def none_lost() -> Iterator[None]:
         yield
     finally:
         sys.unraisablehook = before
+
+
+class TerminatedError(KeyboardInterrupt):
+    """SIGTERM was sent, as `timeout` and servers do. The command ends as after an interrupt."""
+
+
+@contextmanager
+def terminated_in_order() -> Iterator[None]:
+    """Within this context, SIGTERM raises `TerminatedError`, so that engines are ended, too."""
+
+    def end(number: int, frame: object) -> None:
+        raise TerminatedError
+
+    if current_thread() is not main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO, errno.EBADF})

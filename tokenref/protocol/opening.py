@@ -104,4 +104,5 @@ def _greeted(
     except (ChannelError, LateError, ProtocolError) as error:
         doctor = f"; to see why, run: tokenref doctor {shlex.join(again)}"
         more = doctor if again[0] == "--cmd" else ""
-        raise GreetingError(f"{' '.join(again)}: no right answer to hello: {error}{more}") from None
+        said = "a wrong" if isinstance(error, ProtocolError) else "no"
+        raise GreetingError(f"{' '.join(again)}: {said} answer to hello: {error}{more}") from None
