@@ -251,7 +251,7 @@ def evaluation(
         if inf in row:
             raise RowError(f"logits[{row.index(inf)}] is too large for 32 bits")
     tokens = read_history(history, len(row))
-    read_prompt_length(prompt_length, len(tokens))
+    prompt_length = read_prompt_length(prompt_length, len(tokens))
     numbers = record.exact if precision == "exact" else record.rounded
     situation = Situation(len(row), tokens, prompt_length, randomness, state or {}, numbers)
     return Evaluation(record, parameters, Candidates(range(len(row)), row), situation, precision)
@@ -414,7 +414,7 @@ def chain(
     """
     row = ReadRow(read_logits(logits))
     tokens = read_history(history, len(row))
-    read_prompt_length(prompt_length, len(tokens))
+    prompt_length = read_prompt_length(prompt_length, len(tokens))
     if state is not None:
         _check_state(state)
     situation = Situation(len(row), tokens, prompt_length, Given(uniforms), state or {})

@@ -24,6 +24,7 @@ from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.plain32 import PLAIN32
 from sampling_ref.numbers.protocol import Numbers
 from sampling_ref.parameters import Domain, read_domain
+from sampling_ref.row import PLAIN, plain
 
 Width: TypeAlias = Literal["f32", "f64", "exact"]
 """How an engine holds a parameter: as a 32-bit or 64-bit float, or exactly (integers, ids)."""
@@ -252,7 +253,8 @@ class Profile:
         Raise `ParameterError` for a value outside its domain, or given twice.
         """
         values: dict[str, Any] = {}
-        for name, value in given.items():
+        for name, as_given in given.items():
+            value = as_given if type(as_given) in PLAIN else plain(as_given)
             parameter = self.by_name.get(name) or self.parameter(name)
             if not parameter.domain.holds(value):
                 raise ParameterError(name, value, str(parameter.domain))
