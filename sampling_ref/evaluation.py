@@ -303,7 +303,7 @@ def step(profile: str, op: str, logits: Any, history: Any = (), **given: Any) ->
         used = {name for stage in made.stages_of(op) for name in stage.parameters()}
     for name in given:
         if name not in OPTIONS and made.profile.by_name[name].name not in used:
-            raise UnknownNameError(f"parameter of {op} in {profile}", name, used)
+            raise UnknownNameError("parameter", name, used, f"{profile}'s step {op}")
     if op == "logprobs":
         return _log_probabilities(made.candidates, made.situation.size)
     after = made.one_step(op)
@@ -325,7 +325,7 @@ def _lz_step(profile: str, logits: Any, history: Any, given: Mapping[str, Any]) 
         if name in known:
             values[known[name]] = value
         elif name not in OPTIONS:
-            raise UnknownNameError("parameter of lz", name, known)
+            raise UnknownNameError("parameter", name, known, "the step lz")
     return list(map(float, lz_penalty(logits, history, **values)))
 
 

@@ -37,6 +37,7 @@ Padding
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -332,6 +333,8 @@ Scope: TypeAlias = Literal["all", "prompt", "output"]
 def read_history(history: Any, size: int | None, name: str = "history") -> list[TokenId]:
     """Return a checked copy of a history: token ids of a row with `size` numbers, or of any row.
 
+    Sets and mappings are refused, because their tokens are in no order.
+
     >>> read_history((2, 0), 3)
     [2, 0]
     >>> read_history([3], 3)
@@ -340,7 +343,8 @@ def read_history(history: Any, size: int | None, name: str = "history") -> list[
     """
     if hasattr(history, "tolist"):
         history = history.tolist()
-    if isinstance(history, str | bytes) or not isinstance(history, Iterable):
+    refused = str | bytes | Mapping | AbstractSet
+    if isinstance(history, refused) or not isinstance(history, Iterable):
         kind = type(history).__name__
         raise HistoryError(f"{name} must be a sequence of token ids, got {kind}")
     # A scalar of numpy, or of torch, is a number, too.
@@ -404,6 +408,8 @@ def read_token_set(tokens: Any, size: int, name: str) -> frozenset[TokenId]:
     """
     if isinstance(tokens, int):
         tokens = [tokens]
+    elif isinstance(tokens, AbstractSet):
+        tokens = list(tokens)
     return frozenset(read_history(tokens, size, name))
 
 

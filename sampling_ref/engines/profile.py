@@ -241,7 +241,7 @@ class Profile:
         if name in self.by_name:
             return self.by_name[name]
         known = [parameter.name for parameter in self.parameters]
-        raise UnknownNameError(f"parameter of {self.name}", name, known)
+        raise UnknownNameError("parameter", name, known, self.name)
 
     def defaults(self) -> dict[str, Any]:
         """Return every parameter at its default."""
@@ -274,5 +274,5 @@ class Profile:
         found = tuple(stage for stage in self.stages if stage.step == step)
         if not found:
             names = {stage.step for stage in self.stages}
-            raise UnknownNameError(f"step of {self.name}", step, names)
+            raise UnknownNameError("step", step, names, self.name)
         return found

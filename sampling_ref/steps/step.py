@@ -89,7 +89,7 @@ class Step:
         for name, value in values.items():
             if name not in self.parameters and name not in self.choices:
                 known = [*self.parameters, *self.choices]
-                raise UnknownNameError(f"parameter of {self.name}", name, known)
+                raise UnknownNameError("parameter", name, known, self.name)
             if name in self.choices and value not in self.choices[name]:
                 names = ", ".join(map(str, self.choices[name]))
                 raise ParameterError(name, value, f"must be one of {names}")

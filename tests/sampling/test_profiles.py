@@ -194,13 +194,13 @@ def test_unknown_names_are_errors_that_suggest_the_right_one() -> None:
     with pytest.raises(UnknownNameError, match="no step 'topp'; did you mean 'top_p'"):
         step("vllm", "topp", ROW)
     with pytest.raises(
-        UnknownNameError, match="no parameter of vllm 'temprature'; did you mean 'temperature'"
+        UnknownNameError, match="vllm has no parameter 'temprature'; did you mean 'temperature'"
     ):
         distribution("vllm", ROW, temprature=1.0)
-    with pytest.raises(UnknownNameError, match="no step of openai 'dry'"):
+    with pytest.raises(UnknownNameError, match="openai has no step 'dry'"):
         step("openai", "dry", ROW)
     with pytest.raises(
-        UnknownNameError, match="no parameter of top_p in transformers 'temperature'"
+        UnknownNameError, match="transformers's step top_p has no parameter 'temperature'"
     ):
         step("transformers", "top_p", ROW, temperature=0.5)
 
@@ -364,7 +364,7 @@ def test_the_lz_penalty_is_a_step_beside_every_engine() -> None:
     row, history = [0.0] * 8, [1, 2, 3, 4, 5, 1, 2, 3]
     expected = lz_penalty(row, history, strength=0.5, window=8, buffer=3)
     assert step("sglang", "lz", row, history, alpha=0.5, window=8, buffer=3) == expected
-    with pytest.raises(UnknownNameError, match="no parameter of lz 'beta'"):
+    with pytest.raises(UnknownNameError, match="the step lz has no parameter 'beta'"):
         step("sglang", "lz", row, history, beta=1)
 
 
@@ -446,6 +446,21 @@ def test_other_values_of_numpy_are_still_refused(value: Any) -> None:
         params = {name: value}
         with pytest.raises(ParameterError, match=f"^{name} must be "):
             distribution("vllm", ROW, **params)
+
+
+@pytest.mark.parametrize("history", [{1}, {1: 2.0}, frozenset({0, 1}), b"01"])
+def test_a_history_is_in_order(history: Any) -> None:
+    with pytest.raises(HistoryError, match=r"^history must be a sequence of token ids, got "):
+        distribution("vllm", ROW, history=history)
+    assert distribution("vllm", ROW, stop_token_ids={1}) == distribution("vllm", ROW)
+
+
+def test_names_are_suggested_whatever_their_case_and_belong_to_an_engine() -> None:
+    with pytest.raises(UnknownNameError, match=r"^there is no profile 'VLLM'; did you mean 'vllm'"):
+        distribution("VLLM", ROW)
+    sentence = r"^vllm's step top_k has no parameter 'top_p'; did you mean 'top_k'\?$"
+    with pytest.raises(UnknownNameError, match=sentence):
+        step("vllm", "top_k", ROW, top_p=0.5)
 
 
 def test_a_parameter_that_holds_itself_is_refused() -> None:
