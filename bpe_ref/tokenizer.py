@@ -29,7 +29,7 @@ Where only ids are needed, there is a faster way to them: see `quick_ids`.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import groupby
 from operator import index
 from typing import (
@@ -618,29 +618,18 @@ class Tokenizer(WithoutTables):
         check_errors(errors)
         check_flag("skip_special_tokens", skip_special_tokens)
         _check_unknown(unknown_ids)
-        skipped = self._skipped if skip_special_tokens else frozenset[TokenId]()
-
-        def reader(contents: Mapping[TokenId, _Content]) -> Callable[[TokenId], _Content | None]:
-            def read(token: TokenId) -> _Content | None:
-                content = contents.get(token) if type(token) is int else None
-                if content is not None and token not in skipped:
-                    return content
-                found = self._found(contents, [token], skip_special_tokens, unknown_ids)
-                return found[0] if found else None
-
-            return read
-
+        read = partial(self._content_of, skip_special_tokens, unknown_ids)  # can be pickled
         if self._contents is None:
             from bpe_ref.decoders.chain_stream import ChainStream
 
             chain = ChainStream(with_errors(self.decoder, errors))
-            return Stream(reader(self._strings), chain)
+            return Stream(read, chain)
         hopeless: Callable[[bytes, str], bool] = never
         if isinstance(self.model, ByteBPE):
             starts = self.model.vocabulary.remember(continuations)
             hopeless = Hopeless(starts)
         ends = self._ends if skip_special_tokens else frozenset[TokenId]()
-        return Stream(reader(self._contents), Utf8Stream(errors, hopeless), ends)
+        return Stream(read, Utf8Stream(errors, hopeless), ends)
 
     # ---- tokens
 
@@ -844,6 +833,19 @@ class Tokenizer(WithoutTables):
             return list(map(contents.__getitem__, row))
         except KeyError as missing:
             raise _unknown(missing.args[0]) from None
+
+    def _content_of(
+        self, skip_special_tokens: bool, unknown_ids: UnknownIds, token: TokenId
+    ) -> Any:
+        """Return what a token is to the decoder; None if it is skipped."""
+        contents: Mapping[TokenId, Any] = (
+            self._strings if self._contents is None else self._contents
+        )
+        content = contents.get(token) if type(token) is int else None
+        if content is not None and not (skip_special_tokens and token in self._skipped):
+            return content
+        found = self._found(contents, [token], skip_special_tokens, unknown_ids)
+        return found[0] if found else None
 
     @cached_property
     def _strings(self) -> dict[TokenId, str]:
