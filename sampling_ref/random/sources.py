@@ -21,6 +21,8 @@ from sampling_ref.row import Number, is_number, plain
 
 WORD = 2**32
 
+_HOW = "give uniforms=[...], or seed=... to a Sampler"
+
 
 @runtime_checkable
 class Randomness(Protocol):
@@ -100,7 +102,7 @@ class Given:
             count = len(self._numbers)
             numbers = f"only {count} of them are given"
             if count == 0:
-                numbers = "none is given: give uniforms=[...], or a Sampler seed=..."
+                numbers = f"none is given: {_HOW}"
             raise RandomNumberError(f"{stage} needs another random number, but {numbers}")
         self._taken += 1
         return self._numbers[self._taken - 1]
@@ -109,8 +111,9 @@ class Given:
         """Return the next `count` numbers."""
         left = self._numbers[self._taken :]
         if len(left) < count:
+            how = "" if self._numbers else f": {_HOW}"
             raise RandomNumberError(
-                f"{stage} needs one random number for each of {count} tokens, got {len(left)}"
+                f"{stage} needs one random number for each of {count} tokens, got {len(left)}{how}"
             )
         self._taken += count
         return left[:count]

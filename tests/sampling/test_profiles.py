@@ -282,9 +282,11 @@ def test_numbers_that_a_draw_does_not_need_are_left_over(name: str) -> None:
 
 @pytest.mark.parametrize("precision", ["exact", "f32"])
 def test_a_draw_without_numbers_says_how_to_give_them(precision: Any) -> None:
-    sentence = r"needs another random number, but none is given: .*uniforms=.*seed="
+    sentence = r"needs another random number, but none is given: give uniforms=.* seed="
     with pytest.raises(RandomNumberError, match=sentence):
         sample("llama.cpp", ROW)
+    with pytest.raises(RandomNumberError, match=r"of 5 tokens, got 0: give uniforms=.* seed="):
+        sample("vllm", ROW)
     with pytest.raises(RandomNumberError, match=sentence):
         Sampler("llama.cpp", precision=precision).sample(ROW)
 
