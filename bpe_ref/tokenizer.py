@@ -29,7 +29,7 @@ Where only ids are needed, there is a faster way to them: see `quick_ids`.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import groupby
 from operator import index
 from typing import (
@@ -62,7 +62,7 @@ from bpe_ref.encoding import Encoding, merge
 from bpe_ref.errors import ParameterError, TokenIdError, VocabularyError, shown
 from bpe_ref.given_text import places_in, without_surrogates
 from bpe_ref.models.bpe import BPE
-from bpe_ref.models.byte_bpe import ByteBPE, as_bytes
+from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.parameters import as_count, check_flag
 from bpe_ref.pieces import Piece, encode_pieces, pieces_of
 from bpe_ref.pre_tokenizers.pattern import Pattern
@@ -291,14 +291,31 @@ class Tokenizer(WithoutTables):
         encoding = self._processed(first, second, add_special_tokens)
         return encoding if self.padding is None else self.padding.pad([encoding])[0]
 
-    def count(self, text: Text, pair: Text | None = None, **how: Unpack[_HowToEncode]) -> int:
+    def count(
+        self,
+        text: Text,
+        pair: Text | None = None,
+        *,
+        add_special_tokens: bool = True,
+        special: Recognised = "recognise",
+        is_pretokenized: bool = False,
+        draw: Draw | None = None,
+    ) -> int:
         """Return the number of tokens: `len(encode(...))` with the same arguments.
 
         >>> from bpe_ref import load
         >>> load("tiny").count("to be")
         2
         """
-        return len(self.encode(text, pair, **how))
+        ids = self.encode(
+            text,
+            pair,
+            add_special_tokens=add_special_tokens,
+            special=special,
+            is_pretokenized=is_pretokenized,
+            draw=draw,
+        )
+        return len(ids)
 
     def encode_batch(
         self, inputs: Iterable[Text | tuple[Text, Text]], **how: Unpack[_HowToEncode]
@@ -465,6 +482,7 @@ class Tokenizer(WithoutTables):
         """
         from bpe_ref.cutting import safe_cuts
 
+        check_flag("add_special_tokens", add_special_tokens)
         frame = self._frames[add_special_tokens]
         bare = self if self.truncation is None and self.padding is None else self._untrimmed
         if frame is None:
@@ -534,6 +552,7 @@ class Tokenizer(WithoutTables):
         'to be'
 
         """
+        check_flag("skip_special_tokens", skip_special_tokens)
         if skip_special_tokens and self._ends:
             ends = self._ends
             runs = groupby(in_order(ids), key=lambda id_: type(id_) is int and id_ in ends)
@@ -558,6 +577,7 @@ class Tokenizer(WithoutTables):
         >>> load("tiny").decode_bytes([555, 195])
         b'to\xc3'
         """
+        check_flag("skip_special_tokens", skip_special_tokens)
         if self._contents is not None:
             return b"".join(self._found(self._contents, ids, skip_special_tokens, unknown_ids))
         text = self.decode(
@@ -596,30 +616,20 @@ class Tokenizer(WithoutTables):
         ('', 'é', '')
         """
         check_errors(errors)
+        check_flag("skip_special_tokens", skip_special_tokens)
         _check_unknown(unknown_ids)
-        skipped = self._skipped if skip_special_tokens else frozenset[TokenId]()
-
-        def reader(contents: Mapping[TokenId, _Content]) -> Callable[[TokenId], _Content | None]:
-            def read(token: TokenId) -> _Content | None:
-                content = contents.get(token) if type(token) is int else None
-                if content is not None and token not in skipped:
-                    return content
-                found = self._found(contents, [token], skip_special_tokens, unknown_ids)
-                return found[0] if found else None
-
-            return read
-
+        read = partial(self._content_of, skip_special_tokens, unknown_ids)  # can be pickled
         if self._contents is None:
             from bpe_ref.decoders.chain_stream import ChainStream
 
             chain = ChainStream(with_errors(self.decoder, errors))
-            return Stream(reader(self._strings), chain)
+            return Stream(read, chain)
         hopeless: Callable[[bytes, str], bool] = never
         if isinstance(self.model, ByteBPE):
             starts = self.model.vocabulary.remember(continuations)
             hopeless = Hopeless(starts)
         ends = self._ends if skip_special_tokens else frozenset[TokenId]()
-        return Stream(reader(self._contents), Utf8Stream(errors, hopeless), ends)
+        return Stream(read, Utf8Stream(errors, hopeless), ends)
 
     # ---- tokens
 
@@ -675,7 +685,9 @@ class Tokenizer(WithoutTables):
         """
         if isinstance(token, str):
             return self.added.ids.get(token, self.model.vocab.get(token))
-        content = as_bytes("token", token)
+        if not isinstance(token, bytes | bytearray | memoryview):
+            raise ParameterError("token", token, "must be bytes or str")
+        content = bytes(token)
         if isinstance(self.model, ByteBPE):
             found = self.model.vocabulary.ids.get(content.decode("latin-1"))
             return found if found is not None else self._added_by_bytes.get(content)
@@ -821,6 +833,19 @@ class Tokenizer(WithoutTables):
             return list(map(contents.__getitem__, row))
         except KeyError as missing:
             raise _unknown(missing.args[0]) from None
+
+    def _content_of(
+        self, skip_special_tokens: bool, unknown_ids: UnknownIds, token: TokenId
+    ) -> Any:
+        """Return what a token is to the decoder; None if it is skipped."""
+        contents: Mapping[TokenId, Any] = (
+            self._strings if self._contents is None else self._contents
+        )
+        content = contents.get(token) if type(token) is int else None
+        if content is not None and not (skip_special_tokens and token in self._skipped):
+            return content
+        found = self._found(contents, [token], skip_special_tokens, unknown_ids)
+        return found[0] if found else None
 
     @cached_property
     def _strings(self) -> dict[TokenId, str]:

@@ -94,13 +94,18 @@ class UnknownNameError(SamplingError, LookupError):
     "there is no step 'topp'; did you mean 'top_p'?"
     >>> str(UnknownNameError("profile", "abc", ["vllm", "sglang"]))
     "there is no profile 'abc'; there are: sglang, vllm"
+    >>> str(UnknownNameError("parameter", "TOPK", ["top_k"], owner="vllm"))
+    "vllm has no parameter 'TOPK'; did you mean 'top_k'?"
     """
 
-    def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
-        names = sorted(known)
-        near = get_close_matches(name, names, n=1) if isinstance(name, str) else []
-        advice = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(names)}"
-        super().__init__(f"there is no {kind} {shown(name)}; {advice}")
+    def __init__(self, kind: str, name: object, known: Iterable[str], owner: str = "") -> None:
+        names = {one.lower(): one for one in sorted(known)}
+        near = get_close_matches(name.lower(), names, n=1) if isinstance(name, str) else []
+        advice = f"there are: {', '.join(names.values())}"
+        if near:
+            advice = f"did you mean {names[near[0]]!r}?"
+        lacks = f"{owner} has no" if owner else "there is no"
+        super().__init__(f"{lacks} {kind} {shown(name)}; {advice}")
 
 
 class UndecidedError(SamplingError, ArithmeticError):

@@ -251,7 +251,7 @@ def evaluation(
         if inf in row:
             raise RowError(f"logits[{row.index(inf)}] is too large for 32 bits")
     tokens = read_history(history, len(row))
-    read_prompt_length(prompt_length, len(tokens))
+    prompt_length = read_prompt_length(prompt_length, len(tokens))
     numbers = record.exact if precision == "exact" else record.rounded
     situation = Situation(len(row), tokens, prompt_length, randomness, state or {}, numbers)
     return Evaluation(record, parameters, Candidates(range(len(row)), row), situation, precision)
@@ -303,7 +303,7 @@ def step(profile: str, op: str, logits: Any, history: Any = (), **given: Any) ->
         used = {name for stage in made.stages_of(op) for name in stage.parameters()}
     for name in given:
         if name not in OPTIONS and made.profile.by_name[name].name not in used:
-            raise UnknownNameError(f"parameter of {op} in {profile}", name, used)
+            raise UnknownNameError("parameter", name, used, f"{profile}'s step {op}")
     if op == "logprobs":
         return _log_probabilities(made.candidates, made.situation.size)
     after = made.one_step(op)
@@ -325,7 +325,7 @@ def _lz_step(profile: str, logits: Any, history: Any, given: Mapping[str, Any]) 
         if name in known:
             values[known[name]] = value
         elif name not in OPTIONS:
-            raise UnknownNameError("parameter of lz", name, known)
+            raise UnknownNameError("parameter", name, known, "the step lz")
     return list(map(float, lz_penalty(logits, history, **values)))
 
 
@@ -414,7 +414,7 @@ def chain(
     """
     row = ReadRow(read_logits(logits))
     tokens = read_history(history, len(row))
-    read_prompt_length(prompt_length, len(tokens))
+    prompt_length = read_prompt_length(prompt_length, len(tokens))
     if state is not None:
         _check_state(state)
     situation = Situation(len(row), tokens, prompt_length, Given(uniforms), state or {})

@@ -3,8 +3,9 @@
 The parameters of steps are read by functions, those of engines have domains, which are data.
 
 What a number is
-    A finite `int`, `float` or `Fraction`. A bool is not a number here, nor is a string, NaN or
-    an infinity.
+    A finite `int`, `float` or `Fraction`, or a number of another library, such as numpy's,
+    which is read as the int or the float that it equals (`row.plain`). A bool is not a number
+    here, nor is a string, NaN or an infinity.
 What is decided exactly
     `read_fraction` returns the rational number that a value is, of whatever size.
 What is calculated with plain operators
@@ -36,6 +37,7 @@ Padding
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -43,7 +45,7 @@ from math import inf
 from typing import Any, Final, Literal, TypeAlias, TypeGuard
 
 from sampling_ref.errors import HistoryError, ParameterError, shown
-from sampling_ref.row import LARGEST, Number, TokenId, is_number
+from sampling_ref.row import LARGEST, PLAIN, Number, TokenId, is_number, plain
 
 _PLAIN: Final = 2**16
 """Larger powers of two are said as powers."""
@@ -76,9 +78,10 @@ def read_fraction(name: str, value: Any, interval: str = "(-inf, inf)") -> Fract
     Traceback (most recent call last):
     sampling_ref.errors.ParameterError: p must be in (0, 1], got 0.0
     """
-    if not _is_inside(interval, value):
+    number = value if type(value) in PLAIN else plain(value)
+    if not _is_inside(interval, number):
         raise ParameterError(name, value, _rule_of(interval))
-    return Fraction(value)
+    return Fraction(number)
 
 
 def read_number(name: str, value: Any, interval: str = "(-inf, inf)") -> Number:
@@ -93,14 +96,15 @@ def read_number(name: str, value: Any, interval: str = "(-inf, inf)") -> Number:
     Traceback (most recent call last):
     sampling_ref.errors.ParameterError: penalty must be a finite number above 0, got 0.0
     """
-    exact = float(value) if isinstance(value, float) else value
+    number = value if type(value) in PLAIN else plain(value)
+    exact = float(number) if isinstance(number, float) else number
     if (
         _is_inside(interval, exact)
         and -LARGEST <= exact <= LARGEST
         and _is_inside(interval, float(exact))
     ):
-        number: Number = value
-        return number
+        read: Number = number
+        return read
     raise ParameterError(name, value, _rule_of(interval))
 
 
@@ -141,8 +145,9 @@ def read_whole(name: str, value: Any, least: int = 0, most: int | None = None) -
     Traceback (most recent call last):
     sampling_ref.errors.ParameterError: seed must be a whole number from 0 to 2**32 - 1, got -1
     """
-    if type(value) is int and value >= least and (most is None or value <= most):
-        return value
+    number = value if type(value) in PLAIN else plain(value)
+    if type(number) is int and number >= least and (most is None or number <= most):
+        return number
     rule = f"of at least {least}" if most is None else f"from {_said(least)} to {_said(most)}"
     raise ParameterError(name, value, f"must be a whole number {rule}")
 
@@ -328,6 +333,8 @@ Scope: TypeAlias = Literal["all", "prompt", "output"]
 def read_history(history: Any, size: int | None, name: str = "history") -> list[TokenId]:
     """Return a checked copy of a history: token ids of a row with `size` numbers, or of any row.
 
+    Sets and mappings are refused, because their tokens are in no order.
+
     >>> read_history((2, 0), 3)
     [2, 0]
     >>> read_history([3], 3)
@@ -336,7 +343,8 @@ def read_history(history: Any, size: int | None, name: str = "history") -> list[
     """
     if hasattr(history, "tolist"):
         history = history.tolist()
-    if isinstance(history, str | bytes) or not isinstance(history, Iterable):
+    refused = str | bytes | Mapping | AbstractSet
+    if isinstance(history, refused) or not isinstance(history, Iterable):
         kind = type(history).__name__
         raise HistoryError(f"{name} must be a sequence of token ids, got {kind}")
     # A scalar of numpy, or of torch, is a number, too.
@@ -358,7 +366,7 @@ def read_prompt_length(prompt_length: Any, length: int) -> int:
 2, got 3
     """
     if type(prompt_length) is not int or prompt_length < 0:
-        read_whole("prompt_length", prompt_length)
+        prompt_length = read_whole("prompt_length", prompt_length)
     if prompt_length > length:
         rule = f"must be at most the length of the history, {length}"
         raise ParameterError("prompt_length", prompt_length, rule)
@@ -400,6 +408,8 @@ def read_token_set(tokens: Any, size: int, name: str) -> frozenset[TokenId]:
     """
     if isinstance(tokens, int):
         tokens = [tokens]
+    elif isinstance(tokens, AbstractSet):
+        tokens = list(tokens)
     return frozenset(read_history(tokens, size, name))
 
 

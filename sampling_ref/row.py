@@ -34,6 +34,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import inf, isfinite, isinf, nan
+from numbers import Real
+from operator import index
 from typing import Any, Literal, TypeAlias, TypeGuard, TypeVar, cast
 
 from sampling_ref.errors import ParameterError, RowError, shown
@@ -67,6 +69,39 @@ def is_number(value: object) -> TypeGuard[Number]:
     (True, False, False, True)
     """
     return isinstance(value, float | int | Fraction) and not isinstance(value, bool)
+
+
+PLAIN = frozenset({int, float, bool, str, Fraction, type(None)})
+"""The types of values that `plain` returns as they are, which callers may look at first."""
+
+
+def plain(value: Any, depth: int = 4) -> Any:
+    """Return a number of another library, such as one of numpy, as the Python number it equals.
+
+    Mappings, lists, tuples and sets are read with the numbers in them, `depth` levels deep. An
+    array becomes a tuple. Everything else is returned as it is.
+
+    >>> from array import array
+    >>> plain({"k": memoryview(array("f", [0.5]))})
+    {'k': (0.5,)}
+    """
+    if type(value) in PLAIN:
+        return value
+    if depth and isinstance(value, Mapping):
+        return {plain(key, depth - 1): plain(part, depth - 1) for key, part in value.items()}
+    if depth and type(value) in {list, tuple, set, frozenset}:
+        return type(value)(plain(part, depth - 1) for part in value)
+    if hasattr(value, "tolist"):
+        listed = value.tolist()
+        if isinstance(listed, list):
+            return tuple(map(plain, listed))
+        value = listed
+    if isinstance(value, float | int | Fraction | str):
+        return value
+    try:
+        return index(value)
+    except TypeError:
+        return float(value) if isinstance(value, Real) else value
 
 
 class ReadRow(list[Number]):

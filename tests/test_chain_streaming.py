@@ -1,5 +1,6 @@
 """Text through a decoder chain, one token at a time: what comes is certain, and nothing is lost."""
 
+import pickle
 from collections.abc import Sequence
 
 import pytest
@@ -21,8 +22,10 @@ from bpe_ref.decoders import (
     decode_tokens,
 )
 from bpe_ref.decoders.chain_stream import ChainStream
+from bpe_ref.models.bpe import BPE
 from bpe_ref.patterns.matches import Literal, Regex
 from bpe_ref.quirks import HUGGING_FACE, STRICT
+from bpe_ref.tokenizer import Tokenizer
 from tests.texts import drawn
 
 TOKENS = [
@@ -155,3 +158,15 @@ def test_a_stream_can_be_used_again_after_an_error() -> None:
     with pytest.raises(DecodingError):
         stream.finish()
     assert [stream.push("a "), stream.finish()] == ["a", ""]
+
+
+@drawn(60)
+@given(chains, st.lists(st.integers(0, len(TOKENS) - 1), max_size=6), st.booleans())
+def test_a_pickled_stream_goes_on_where_it_was(
+    decoder: Decoder | None, ids: list[int], skips: bool
+) -> None:
+    model = BPE({token: place for place, token in enumerate(TOKENS)}, [])
+    stream = Tokenizer(model, decoder=decoder).stream(skip_special_tokens=skips)
+    stream.extend(ids[:3])
+    copy = pickle.loads(pickle.dumps(stream))  # noqa: S301 - our own
+    assert copy.extend(ids[3:]) + copy.finish() == stream.extend(ids[3:]) + stream.finish()

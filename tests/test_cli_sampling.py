@@ -104,7 +104,7 @@ def test_a_seed_follows_the_engine() -> None:
         (["vllm", "1,two"], "LOGITS must be numbers separated by commas, or a file, got '1,two'"),
         (["vllm", "1,nan"], "logits[1] must be finite or minus infinity, got nan"),
         (["vllm", "1,2", "--set", "top_p"], "--set must be NAME=VALUE, got 'top_p'"),
-        (["vllm", "1,2", "--set", "topp=1"], "there is no parameter of vllm 'topp'"),
+        (["vllm", "1,2", "--set", "topp=1"], "vllm has no parameter 'topp'; did"),
         (["vllm", "1,2", "--set", "top_p=2"], "top_p must be a number in (0, 1], got 2"),
         (["vllm", "1,2", "--set", "top_p=x"], "top_p must be a number in (0, 1], got 'x'"),
         (
@@ -383,7 +383,7 @@ def test_compare_says_if_only_one_engine_is_greedy_and_how_both_draw() -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["vllm", "sglang", "1,2", "--set", "topp=1"], "there is no parameter of vllm 'topp'"),
+        (["vllm", "sglang", "1,2", "--set", "topp=1"], "vllm has no parameter 'topp'; did"),
         (["vllm", "sglang", "1,2", "--set", "vlm:top_p=1"], "there is no engine in --set 'vlm'"),
         (["vllm", "nobody", "1,2"], "there is no profile 'nobody'"),
         (["vllm", "sglang", "1,2", "--uniform", "0.5"], "add --uniform 0.5, or other numbers"),

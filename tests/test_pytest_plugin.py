@@ -308,7 +308,7 @@ def test_an_engine_and_its_parameters_work_in_every_helper() -> None:
         assert_draw, row, 3, uniforms=[0.5], rule="llama.cpp", temp=0.0
     )
     assert "did you mean 'vllm'?" in says(assert_top_p, row, [0], rule="vlm", p=0.5)
-    assert "no parameter of vllm 'p'" in says(assert_top_p, row, [0], rule="vllm", p=0.5)
+    assert "vllm has no parameter 'p'" in says(assert_top_p, row, [0], rule="vllm", p=0.5)
     assert "unexpected keyword argument 'k'" in says(assert_top_p, row, [0], p=0.5, k=1)
 
 

@@ -1,5 +1,6 @@
 """Text from tokens, one at a time; offsets; token strings."""
 
+import pickle
 from collections.abc import Sequence
 from itertools import product
 from typing import Literal
@@ -259,3 +260,10 @@ def test_token_strings_are_visible_letters() -> None:
         "<|é|>",
         "aâ",
     ]
+
+
+def test_a_pickled_stream_of_bytes_goes_on_where_it_was() -> None:
+    stream = tokenizer_of(small(*BYTES)).stream()
+    assert stream.push(0xC3) == ""
+    copy = pickle.loads(pickle.dumps(stream))  # noqa: S301 - our own
+    assert (copy.push(0xA9), stream.finish()) == ("é", "\ufffd")

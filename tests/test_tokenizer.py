@@ -256,9 +256,36 @@ def test_anything_like_bytes_is_bytes(data: Any) -> None:
     assert encode_tiny(data) == encode_tiny(b"abc")
 
 
+@pytest.mark.parametrize("flag", ["no", 1, None])
+def test_a_flag_must_be_a_bool(flag: Any) -> None:
+    for decode in (TINY.decode, TINY.decode_bytes, TINY.decode_batch):
+        ids: Any = [[1]] if decode == TINY.decode_batch else [1]
+        with pytest.raises(ParameterError, match=r"^skip_special_tokens must be a bool, got "):
+            decode(ids, skip_special_tokens=flag)
+    with pytest.raises(ParameterError, match=r"^skip_special_tokens must be a bool, got "):
+        TINY.stream(skip_special_tokens=flag)
+    for count in (TINY.count, TINY.growing, lambda *_, **how: TINY.chunks("ab", 3, **how)):
+        with pytest.raises(ParameterError, match=r"^add_special_tokens must be a bool, got "):
+            count(*["ab"] * (count == TINY.count), add_special_tokens=flag)
+
+
+@pytest.mark.parametrize(("text", "most"), [(None, 3), ("ab", 0), ("ab", "3")])
+def test_chunks_that_cannot_be_are_refused_before_the_first_is_asked_for(
+    text: Any, most: Any
+) -> None:
+    with pytest.raises(ParameterError, match=r"^(text|most) must be "):
+        TINY.each_chunk(text, most)
+
+
+def test_a_wrong_argument_of_count_is_one_of_count() -> None:
+    wrong: dict[str, Any] = {"limit": 3}
+    with pytest.raises(TypeError, match=r"count\(\) got an unexpected keyword argument 'limit'"):
+        TINY.count("ab", **wrong)
+
+
 @pytest.mark.parametrize("token", [None, 5])
 def test_a_token_is_named_by_text_or_bytes(token: Any) -> None:
-    with pytest.raises(ParameterError, match=r"^token must be bytes, got "):
+    with pytest.raises(ParameterError, match=r"^token must be bytes or str, got "):
         TINY.token_to_id(token)
     assert TINY.token_to_id("\ud800") is None
 

@@ -103,6 +103,8 @@ def each_chunk(
 ) -> Iterator[Chunk]:
     """Yield the chunks that `chunks` returns, each as soon as it is known.
 
+    Wrong arguments raise their errors at once.
+
     >>> from bpe_ref.cutting.safe_cuts import TextCounter
     >>> next(each_chunk(TextCounter(len), "abcdefg", 3)).stop
     3
@@ -113,10 +115,7 @@ def each_chunk(
         less = shown(cutter.most)
         rule = f"must be less than {less}, the number of tokens of the text in a chunk"
         raise ParameterError("overlap", overlap, rule)
-    chunk = cutter.farthest(0)
-    while chunk.stop > chunk.start:
-        yield chunk._replace(tokens=chunk.tokens + added)
-        chunk = cutter.following(chunk, overlap)
+    return cutter.chunks(overlap)
 
 
 class _Cutter:
@@ -172,6 +171,13 @@ class _Cutter:
         if stop == start < len(self.text):
             raise self._too_long(start)
         return Chunk(start, stop, counted)
+
+    def chunks(self, overlap: int) -> Iterator[Chunk]:
+        """Yield the chunks of the text."""
+        chunk = self.farthest(0)
+        while chunk.stop > chunk.start:
+            yield chunk._replace(tokens=chunk.tokens + self.added)
+            chunk = self.following(chunk, overlap)
 
     def following(self, chunk: Chunk, overlap: int) -> Chunk:
         """Return the chunk after a chunk; an empty one after the last one."""

@@ -24,6 +24,7 @@ from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.plain32 import PLAIN32
 from sampling_ref.numbers.protocol import Numbers
 from sampling_ref.parameters import Domain, read_domain
+from sampling_ref.row import PLAIN, plain
 
 Width: TypeAlias = Literal["f32", "f64", "exact"]
 """How an engine holds a parameter: as a 32-bit or 64-bit float, or exactly (integers, ids)."""
@@ -240,7 +241,7 @@ class Profile:
         if name in self.by_name:
             return self.by_name[name]
         known = [parameter.name for parameter in self.parameters]
-        raise UnknownNameError(f"parameter of {self.name}", name, known)
+        raise UnknownNameError("parameter", name, known, self.name)
 
     def defaults(self) -> dict[str, Any]:
         """Return every parameter at its default."""
@@ -252,7 +253,8 @@ class Profile:
         Raise `ParameterError` for a value outside its domain, or given twice.
         """
         values: dict[str, Any] = {}
-        for name, value in given.items():
+        for name, as_given in given.items():
+            value = as_given if type(as_given) in PLAIN else plain(as_given)
             parameter = self.by_name.get(name) or self.parameter(name)
             if not parameter.domain.holds(value):
                 raise ParameterError(name, value, str(parameter.domain))
@@ -272,5 +274,5 @@ class Profile:
         found = tuple(stage for stage in self.stages if stage.step == step)
         if not found:
             names = {stage.step for stage in self.stages}
-            raise UnknownNameError(f"step of {self.name}", step, names)
+            raise UnknownNameError("step", step, names, self.name)
         return found

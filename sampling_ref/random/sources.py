@@ -17,9 +17,11 @@ from sampling_ref.numbers.protocol import Width
 from sampling_ref.parameters import read_whole
 from sampling_ref.random.mt19937 import mt19937
 from sampling_ref.random.uniforms import libstdcxx_double, libstdcxx_float, torch_cpu_double
-from sampling_ref.row import Number, is_number
+from sampling_ref.row import Number, is_number, plain
 
 WORD = 2**32
+
+_HOW = "give uniforms=[...], or seed=... to a Sampler"
 
 
 @runtime_checkable
@@ -45,8 +47,9 @@ def read_uniform(uniform: Any, name: str = "uniform") -> Number:
     Traceback (most recent call last):
     sampling_ref.errors.RandomNumberError: uniform must be in [0, 1), got 1.0
     """
-    if is_number(uniform) and 0 <= uniform < 1:
-        return uniform
+    number = plain(uniform)
+    if is_number(number) and 0 <= number < 1:
+        return number
     raise RandomNumberError(f"{name} must be in [0, 1), got {shown(uniform)}")
 
 
@@ -71,7 +74,7 @@ def read_uniforms(uniforms: Any, count: int | None = None) -> list[Number]:
         raise RandomNumberError(f"uniforms must be a sequence of numbers, got {kind}") from None
     for place, number in enumerate(numbers):
         if type(number) is not float or not 0 <= number < 1:
-            read_uniform(number, f"uniforms[{place}]")
+            numbers[place] = read_uniform(number, f"uniforms[{place}]")
     if count is not None and len(numbers) != count:
         raise RandomNumberError(f"uniforms must hold {count} numbers, got {len(numbers)}")
     return numbers
@@ -97,20 +100,23 @@ class Given:
         """Return the next number."""
         if self._taken == len(self._numbers):
             count = len(self._numbers)
-            numbers = "no random number is" if count == 0 else f"only {count} of them are"
-            raise RandomNumberError(f"{stage} needs another random number, but {numbers} given")
+            numbers = f"only {count} of them are given"
+            if count == 0:
+                numbers = f"none is given: {_HOW}"
+            raise RandomNumberError(f"{stage} needs another random number, but {numbers}")
         self._taken += 1
         return self._numbers[self._taken - 1]
 
     def many(self, stage: str, count: int) -> list[Number]:
-        """Return all numbers that are left, which must be `count`."""
+        """Return the next `count` numbers."""
         left = self._numbers[self._taken :]
-        if len(left) != count:
+        if len(left) < count:
+            how = "" if self._numbers else f": {_HOW}"
             raise RandomNumberError(
-                f"{stage} needs one random number for each of {count} tokens, got {len(left)}"
+                f"{stage} needs one random number for each of {count} tokens, got {len(left)}{how}"
             )
         self._taken += count
-        return left
+        return left[:count]
 
     def taken(self) -> int:
         """Return how many numbers were taken."""

@@ -33,7 +33,7 @@ from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.protocol import Numbers
 from sampling_ref.parameters import is_whole, read_choice, read_history
 from sampling_ref.random.sources import NO_NUMBERS, Randomness
-from sampling_ref.row import Candidates, Number, ReadRow, TokenId, is_number, read_logits
+from sampling_ref.row import Candidates, Number, ReadRow, TokenId, is_number, plain, read_logits
 
 
 @dataclass(frozen=True)
@@ -89,13 +89,13 @@ class Step:
         for name, value in values.items():
             if name not in self.parameters and name not in self.choices:
                 known = [*self.parameters, *self.choices]
-                raise UnknownNameError(f"parameter of {self.name}", name, known)
+                raise UnknownNameError("parameter", name, known, self.name)
             if name in self.choices and value not in self.choices[name]:
                 names = ", ".join(map(str, self.choices[name]))
                 raise ParameterError(name, value, f"must be one of {names}")
         read = {name: allowed[0] for name, allowed in self.choices.items()}
         read |= self.parameters
-        read |= values
+        read |= {name: plain(value) for name, value in values.items()}
         for name, value in read.items():
             if value is REQUIRED:
                 raise ParameterError(name, None, f"must be given to {self.name}")
@@ -232,7 +232,8 @@ def rule(
         def checked(row: Any, *args: P.args, **given: P.kwargs) -> Candidates:
             check_choices(allowed, given)
             numbers: Any = given.get("numbers", EXACT)
-            return function(numbers.candidates(row), *args, **given)
+            values = {name: plain(value) for name, value in given.items()}
+            return function(numbers.candidates(row), *map(plain, args), **values)
 
         vars(checked)["step"] = Step(name, apply, parameters, choices, why, note, remembers_at)
         return checked  # type: ignore[return-value] # the row may be given by name
@@ -279,7 +280,8 @@ def row_rule(
             if reads:
                 logits = read_logits(logits)
                 history = read_history(history, len(logits))
-            return function(logits, history, *args, **given)
+            values = {name: plain(value) for name, value in given.items()}
+            return function(logits, history, *map(plain, args), **values)
 
         vars(checked)["step"] = Step(step_name, apply, parameters, choices, why)
         return checked  # type: ignore[return-value] # row and history may be given by name
@@ -348,8 +350,7 @@ def ids_in(tokens: Any, size: int) -> list[TokenId]:
     >>> ids_in([0, 5, "a"], 3), ids_in(2, 3), ids_in(None, 3)
     ([0], [2], [])
     """
-    tokens = tokens.tolist() if hasattr(tokens, "tolist") else tokens
+    tokens = plain(tokens)
     if not isinstance(tokens, Iterable):
         tokens = [tokens]
-    plain = [token.tolist() if hasattr(token, "tolist") else token for token in tokens]
-    return [token for token in plain if is_whole(token, most=size - 1)]
+    return [token for token in map(plain, tokens) if is_whole(token, most=size - 1)]

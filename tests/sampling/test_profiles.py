@@ -25,11 +25,14 @@ from sampling_ref import (
     Sampler,
     SamplingError,
     UnknownNameError,
+    Use,
+    chain,
     distribution,
     explain,
     lz_penalty,
     sample,
     step,
+    top_k,
 )
 from sampling_ref.engines.profile import Parameter, Stage, compared
 from sampling_ref.parameters import read_domain
@@ -191,13 +194,13 @@ def test_unknown_names_are_errors_that_suggest_the_right_one() -> None:
     with pytest.raises(UnknownNameError, match="no step 'topp'; did you mean 'top_p'"):
         step("vllm", "topp", ROW)
     with pytest.raises(
-        UnknownNameError, match="no parameter of vllm 'temprature'; did you mean 'temperature'"
+        UnknownNameError, match="vllm has no parameter 'temprature'; did you mean 'temperature'"
     ):
         distribution("vllm", ROW, temprature=1.0)
-    with pytest.raises(UnknownNameError, match="no step of openai 'dry'"):
+    with pytest.raises(UnknownNameError, match="openai has no step 'dry'"):
         step("openai", "dry", ROW)
     with pytest.raises(
-        UnknownNameError, match="no parameter of top_p in transformers 'temperature'"
+        UnknownNameError, match="transformers's step top_p has no parameter 'temperature'"
     ):
         step("transformers", "top_p", ROW, temperature=0.5)
 
@@ -269,6 +272,23 @@ def test_bad_random_numbers_are_one_sentence(uniforms: object) -> None:
 def test_a_race_needs_a_random_number_for_each_token() -> None:
     with pytest.raises(RandomNumberError, match="one random number for each of 5 tokens, got 1"):
         sample("vllm", ROW, uniforms=[0.5])
+
+
+@pytest.mark.parametrize("name", ["vllm", "transformers", "llama.cpp"])
+def test_numbers_that_a_draw_does_not_need_are_left_over(name: str) -> None:
+    numbers = [0.3, 0.9, 0.1, 0.2, 0.4]
+    assert sample(name, ROW, uniforms=[*numbers, 0.7, 0.999]) == sample(name, ROW, uniforms=numbers)
+
+
+@pytest.mark.parametrize("precision", ["exact", "f32"])
+def test_a_draw_without_numbers_says_how_to_give_them(precision: Any) -> None:
+    sentence = r"needs another random number, but none is given: give uniforms=.* seed="
+    with pytest.raises(RandomNumberError, match=sentence):
+        sample("llama.cpp", ROW)
+    with pytest.raises(RandomNumberError, match=r"of 5 tokens, got 0: give uniforms=.* seed="):
+        sample("vllm", ROW)
+    with pytest.raises(RandomNumberError, match=sentence):
+        Sampler("llama.cpp", precision=precision).sample(ROW)
 
 
 def test_a_parameter_is_the_number_that_the_engine_holds() -> None:
@@ -346,7 +366,7 @@ def test_the_lz_penalty_is_a_step_beside_every_engine() -> None:
     row, history = [0.0] * 8, [1, 2, 3, 4, 5, 1, 2, 3]
     expected = lz_penalty(row, history, strength=0.5, window=8, buffer=3)
     assert step("sglang", "lz", row, history, alpha=0.5, window=8, buffer=3) == expected
-    with pytest.raises(UnknownNameError, match="no parameter of lz 'beta'"):
+    with pytest.raises(UnknownNameError, match="the step lz has no parameter 'beta'"):
         step("sglang", "lz", row, history, beta=1)
 
 
@@ -398,6 +418,72 @@ def test_scalars_of_numpy_are_numbers() -> None:
     sampler = Sampler("vllm")
     sampler.accept(np.int64(1))  # type: ignore[arg-type]
     assert sampler.state["history"] == (1,)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "same"),
+    [
+        ("top_k", np.int64(2), 2),
+        ("temperature", np.float32(0.1), float(np.float32(0.1))),
+        ("top_p", np.longdouble(0.5), 0.5),
+        ("logit_bias", {np.int64(1): np.float16(1.0)}, {1: 1.0}),
+        ("min_tokens", np.array(3), 3),
+        ("stop_token_ids", np.array([1, 2]), [1, 2]),
+        ("prompt_length", np.uint8(1), 1),
+    ],
+)
+def test_parameters_may_be_numbers_of_numpy(name: str, given: Any, same: Any) -> None:
+    history = [0, 1]
+    found: Any = explain("vllm", ROW, history, **{name: given})
+    expected: Any = explain("vllm", ROW, history, **{name: same})
+    assert found.row == expected.row
+    assert repr([dict(step.values) for step in found.steps]) == repr(
+        [dict(step.values) for step in expected.steps]
+    )
+
+
+@pytest.mark.parametrize("value", [np.bool_(True), np.str_("1"), np.float32(nan), np.array([2])])
+def test_other_values_of_numpy_are_still_refused(value: Any) -> None:
+    for name in ("temperature", "top_k"):
+        params = {name: value}
+        with pytest.raises(ParameterError, match=f"^{name} must be "):
+            distribution("vllm", ROW, **params)
+
+
+@pytest.mark.parametrize("history", [{1}, {1: 2.0}, frozenset({0, 1}), b"01"])
+def test_a_history_is_in_order(history: Any) -> None:
+    with pytest.raises(HistoryError, match=r"^history must be a sequence of token ids, got "):
+        distribution("vllm", ROW, history=history)
+    assert distribution("vllm", ROW, stop_token_ids={1}) == distribution("vllm", ROW)
+
+
+def test_names_are_suggested_whatever_their_case_and_belong_to_an_engine() -> None:
+    with pytest.raises(UnknownNameError, match=r"^there is no profile 'VLLM'; did you mean 'vllm'"):
+        distribution("VLLM", ROW)
+    sentence = r"^vllm's step top_k has no parameter 'top_p'; did you mean 'top_k'\?$"
+    with pytest.raises(UnknownNameError, match=sentence):
+        step("vllm", "top_k", ROW, top_p=0.5)
+
+
+def test_a_parameter_that_holds_itself_is_refused() -> None:
+    endless: Any = []
+    endless.append(endless)
+    biases: Any = {}
+    biases[0] = biases
+    for params in ({"stop_token_ids": endless}, {"logit_bias": biases}):
+        with pytest.raises(ParameterError, match=r"^(stop_token_ids|logit_bias) must "):
+            distribution("vllm", ROW, **params)
+
+
+def test_rules_seeds_and_random_numbers_may_be_of_numpy() -> None:
+    k: Any = np.int64(2)
+    assert top_k(ROW, k) == top_k(ROW, 2)
+    assert chain([Use("top_k", k=k)], ROW).row == chain([Use("top_k", k=2)], ROW).row
+    seed: Any = np.int64(7)
+    assert Sampler("llama.cpp", seed).sample(ROW) == Sampler("llama.cpp", 7).sample(ROW)
+    assert sample("llama.cpp", ROW, uniforms=[np.float32(0.5)]) == sample(
+        "llama.cpp", ROW, uniforms=[0.5]
+    )
 
 
 def test_a_sampler_accepts_nothing_by_itself() -> None:
