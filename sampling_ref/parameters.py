@@ -343,8 +343,8 @@ def read_history(history: Any, size: int | None, name: str = "history") -> list[
     """
     if hasattr(history, "tolist"):
         history = history.tolist()
-    refused = str | bytes | Mapping | AbstractSet
-    if isinstance(history, refused) or not isinstance(history, Iterable):
+    is_other = isinstance(history, str | bytes | Mapping | AbstractSet)
+    if is_other or not isinstance(history, Iterable):
         kind = type(history).__name__
         raise HistoryError(f"{name} must be a sequence of token ids, got {kind}")
     # A scalar of numpy, or of torch, is a number, too.

@@ -115,7 +115,7 @@ def _processed(
     row: list[Number] = read_logits(logits)
     penalty, method = read_parameters(params)
     what, found = tokens
-    read_history(found, len(row), what)
+    read_history(list(found) if isinstance(found, set | Mapping) else found, len(row), what)
     if penalty is not None:
         again = Counter(found).elements() if isinstance(found, Mapping) else found
         row = penalize(row, list(again), penalty, method=method)

@@ -21,7 +21,7 @@ from sampling_ref.row import Number, is_number, plain
 
 WORD = 2**32
 
-_HOW = "give uniforms=[...], or seed=... to a Sampler"
+_HOW = "give uniforms=[...], or seed=... to a Sampler of an engine whose stream is known"
 
 
 @runtime_checkable

@@ -281,15 +281,7 @@ def test_the_paper_and_its_script_see_the_prompt(variant: Variant) -> None:
 
 
 @pytest.mark.parametrize(
-    "history",
-    [
-        (1, 2, 1),
-        array("i", [1, 2, 1]),
-        deque([1, 2, 1]),
-        range(1, 4),
-        {1: 0, 2: 0},
-        iter([1, 2, 1]),
-    ],
+    "history", [(1, 2, 1), array("i", [1, 2, 1]), deque([1, 2, 1]), range(1, 4), iter([1, 2, 1])]
 )
 def test_any_container_holds_a_history(history: Wrong) -> None:
     given_twice = list(history) if not hasattr(history, "__next__") else [1, 2, 1]
@@ -307,6 +299,8 @@ def test_any_container_holds_a_history(history: Wrong) -> None:
         ([1.0], r"^history\[0\] must be a token id below 4, got 1.0$"),
         ("11", r"^history must be a sequence of token ids, got str$"),
         (None, r"^history must be a sequence of token ids, got NoneType$"),
+        ({1: 0, 2: 0}, r"^history must be a sequence of token ids, got dict$"),
+        ({1, 2}, r"^history must be a sequence of token ids, got set$"),
         (3, r"^history must be a sequence of token ids, got int$"),
     ],
 )
