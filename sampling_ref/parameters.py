@@ -343,7 +343,7 @@ def read_history(history: Any, size: int | None, name: str = "history") -> list[
     """
     if hasattr(history, "tolist"):
         history = history.tolist()
-    is_other = isinstance(history, str | bytes | Mapping | AbstractSet)
+    is_other = isinstance(history, (str, bytes, Mapping, AbstractSet))
     if is_other or not isinstance(history, Iterable):
         kind = type(history).__name__
         raise HistoryError(f"{name} must be a sequence of token ids, got {kind}")

@@ -351,14 +351,12 @@ def _named(
     left, every = {**failed}, {**failed, **long}
 
     def name(group: str, says: str, records: Iterable[str]) -> None:
-        new = [record for record in records if record in every]
-        if new:
-            groups.setdefault(group, (says, []))[1].extend(every.pop(r).case.id for r in new)
-            for record in new:
-                left.pop(record, None)
+        for record in [record for record in records if record in every]:
+            groups.setdefault(group, (says, []))[1].append(every.pop(record).case.id)
+            left.pop(record, None)
 
     for match in _likely(matches, failed, fewest):
-        verb = "resemble" if _are_own_draws(match, failed) else "match"
+        verb = ("match", "resemble")[_are_own_draws(match, failed)]
         name(match.name, f"{verb} {match.says}", match.hits)
     for match in _likely_there(known.causes, passed, left, fewest):
         name(match.name, f"match, in some operations only, {match.says}", match.hits)
@@ -517,7 +515,9 @@ def _of_exchanged(
     failed: Mapping[str, Result], reference: Reference | None
 ) -> Iterator[tuple[str, list[str]]]:
     """Yield which part of which other row explains failures of batches, and these."""
-    for here in _by_place(failed).values() if reference else ():
+    if reference is None:
+        return
+    for here in _by_place(failed).values():
         batches = [record for record in here if isinstance(here[record].case.input, BatchInput)]
         fits: Counter[str] = Counter()
         rows: Counter[str] = Counter()
