@@ -35,14 +35,13 @@ def remembering(witness: Witness) -> Callable[[Callable[[], Call]], Mutant]:
         def handle(session: ReferenceSession, op: str, request: Request) -> Given:
             if op != SESSION:
                 return session.answer(op, request)
-            call = begin()
-            answer = answer_calls(partial(call, session.answer), request)
+            answer = answer_calls(partial(begin(), session.answer), request)
             assert isinstance(answer, Ok)  # noqa: S101 - as of the reference
             return answer
 
         return EngineWithHandler(label, handle=handle)
 
-    return mutant(witness, engine)
+    return mutant(witness, engine, ops={SESSION})
 
 
 def cached_by(witness: Witness) -> Callable[[Callable[[str, Request], Hashable]], Mutant]:

@@ -32,7 +32,7 @@ from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 import msgspec
 
 from authoring.data import tables
-from authoring.mutants.mutant import Mutant
+from authoring.mutants.mutant import Mutant, SessionWithHandler
 from authoring.mutants.own_numbers import OwnNumbersEngine
 from authoring.mutants.samplers import Remembering, SamplerWithHandler
 from authoring.mutants.table import CONTROLS, MUTANTS
@@ -415,17 +415,14 @@ def _answers(engine: ReferenceEngine, questions: Sequence[_Question]) -> Iterato
         session = load_subject(silent, first.subject, name, first.case.profile)
     except Exception as error:  # noqa: BLE001 - a mutant may break in any way
         session = _crash(error)
-    if (
+    if isinstance(session, SessionWithHandler):
+        session = replace(session, known=_known(questions))
+    elif (
         isinstance(session, SamplerWithHandler)
         and session.right.tools == ReferenceEngine().sampler_tools
     ):
-        known = {
-            (each.op, id(each.request)): each.right
-            for each in questions
-            if each.right is not None and each.op not in OWN_DRAW_OPS
-        }
         profile, tools = session.right.profile, session.right.tools
-        session = replace(session, right=Remembering(profile, tools, known))
+        session = replace(session, right=Remembering(profile, tools, _known(questions)))
     for question in questions:
         if isinstance(session, Unsupported | Crashed):
             yield session
@@ -435,6 +432,15 @@ def _answers(engine: ReferenceEngine, questions: Sequence[_Question]) -> Iterato
         except Exception as error:  # noqa: BLE001 - a mutant may break in any way
             answer = _crash(error)
         yield answer
+
+
+def _known(questions: Iterable[_Question]) -> dict[tuple[str, int], Any]:
+    """Return what the reference says to questions, by operation and identity of the request."""
+    return {
+        (each.op, id(each.request)): each.right
+        for each in questions
+        if each.right is not None and each.op not in OWN_DRAW_OPS
+    }
 
 
 def _crash(error: Exception) -> Crashed:

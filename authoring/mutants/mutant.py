@@ -5,7 +5,7 @@ mistake in a real engine.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from dataclasses import replace as dataclass_replace
 from functools import partial
 from types import ModuleType
@@ -118,18 +118,31 @@ class EngineWithHandler(ReferenceEngine):
         """Load a vocabulary."""
         right = super().load(vocabulary, name)
         assert isinstance(right, ReferenceSession)  # noqa: S101 - it can load everything
-        return SessionWithHandler(right.tokenizer, right.with_stages, right.tools, self.handle)
+        parts = (right.tokenizer, right.with_stages, right.tools)
+        return SessionWithHandler(*parts, handle=self.handle)
 
 
 @dataclass(frozen=True)
-class SessionWithHandler(ReferenceSession):
-    """A session of an `EngineWithHandler`."""
+class Remembering(ReferenceSession):
+    """A reference that knows some answers already: most mutants ask first what is right."""
+
+    known: Mapping[tuple[str, int], Ok | Refused] = field(default_factory=dict)
+    """By the operation and the identity of the request."""
+
+    def answer(self, op: str, request: Mapping[str, Any]) -> Ok | Refused:
+        """Answer one request."""
+        return self.known.get((op, id(request))) or super().answer(op, request)
+
+
+@dataclass(frozen=True)
+class SessionWithHandler(Remembering):
+    """A session of an `EngineWithHandler`. The known answers are those of the reference."""
 
     handle: Handler = ReferenceSession.answer
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Ok | Refused:
         """Answer one request."""
-        right = ReferenceSession(self.tokenizer, self.with_stages, self.tools)
+        right = Remembering(self.tokenizer, self.with_stages, self.tools, self.known)
         return self.handle(right, op, request)
 
 

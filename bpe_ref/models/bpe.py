@@ -41,7 +41,7 @@ from typing import Final
 
 from bpe_ref.components import Draw, Token, WithoutTables
 from bpe_ref.errors import ParameterError, SymbolError, VocabularyError
-from bpe_ref.models.borders import Borders
+from bpe_ref.models.borders import Borders, CharacterBorders
 from bpe_ref.models.merging import (
     SHORT,
     RankedMerges,
@@ -382,7 +382,8 @@ class BPE(WithoutTables):
         def merge_letters(part: str) -> list[TokenId]:
             return self._merged_ids(to_letters(part.encode()))
 
-        return PartsOfText(merge_letters, made.split(b"\xff"))  # a byte that no text contains
+        borders = CharacterBorders(made.split(b"\xff"))  # a byte that no text contains
+        return PartsOfText(merge_letters, borders)
 
     @cached_property
     def partwise(self) -> Partwise:

@@ -27,6 +27,7 @@ from bpe_ref.components import Draw, Model, Token, WithoutTables
 from bpe_ref.encoders.backtracking import encode_backtracking
 from bpe_ref.encoders.scan import encode_scan
 from bpe_ref.errors import ParameterError
+from bpe_ref.models.borders import CharacterBorders
 from bpe_ref.models.partwise import PartsOfText
 from bpe_ref.vocabulary import Vocabulary
 from bpe_ref.vocabulary.byte_alphabet import to_letters
@@ -125,7 +126,7 @@ class ByteBPE(WithoutTables):
         def merge_bytes(part: str) -> list[TokenId]:
             return self.encode_symbols(self.vocabulary, self.symbols(part.encode()))
 
-        return PartsOfText(merge_bytes, self.vocabulary.tokens.values())
+        return PartsOfText(merge_bytes, self.vocabulary.remember(_borders))
 
     def ids_of_bytes(self, piece: bytes) -> list[TokenId]:
         """Return the ids of bytes that are one piece, whatever a pattern would do with them.
@@ -254,6 +255,10 @@ def as_bytes(name: str, data: bytes | bytearray | memoryview) -> bytes:
     if not isinstance(data, bytes | bytearray | memoryview):
         raise ParameterError(name, data, "must be bytes")
     return bytes(data)
+
+
+def _borders(vocabulary: Vocabulary) -> CharacterBorders:
+    return CharacterBorders(vocabulary.tokens.values())
 
 
 def _unmade(vocabulary: Vocabulary) -> list[bytes]:

@@ -15,7 +15,7 @@ Why this is the same answer: no merge crosses a border (see `borders`), so the
 ids of a piece are those of its parts, in order, wherever it is cut at borders.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from itertools import chain
 from typing import Final
 
@@ -71,13 +71,13 @@ class Partwise:
 class PartsOfText:
     """Encodes pieces whose symbols are the bytes of text, part by part.
 
-    >>> PartsOfText(lambda part: [len(part)], ["éa".encode()]).ids("éaéa")
+    >>> PartsOfText(lambda part: [len(part)], CharacterBorders(["éa".encode()])).ids("éaéa")
     [2, 2]
     """
 
-    def __init__(self, merge: Callable[[str], list[TokenId]], made: Iterable[bytes]) -> None:
-        """Take what merges a part in one go, and the tokens that merges make."""
-        self._borders: Final = CharacterBorders(made)
+    def __init__(self, merge: Callable[[str], list[TokenId]], borders: CharacterBorders) -> None:
+        """Take what merges a part in one go, and the borders that no merge crosses."""
+        self._borders: Final = borders
         self._parts: Final = PieceCache(merge)
 
     def ids(self, piece: str) -> list[TokenId]:
