@@ -246,6 +246,10 @@ def test_the_playground_runs_in_a_browser_alone(playground: str, window: Browser
     window.until("return document.querySelectorAll('.stage').length > 0")
     window.click("#show-penalties")
     window.until("return document.querySelectorAll('.token.buffer').length > 0")
+    window.click("#show-speculative")
+    window.until("return document.querySelectorAll('.drafts .stage').length === 4")
+    window.click("#show-penalties")
+    window.until("return document.querySelectorAll('.token.buffer').length > 0")
     window.run("document.getElementById('past').value = 'a'.repeat(20001)")
     window.run(
         "document.getElementById('past').dispatchEvent(new Event('input', { bubbles: true }))"
