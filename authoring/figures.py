@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from html import escape
 from importlib.resources import files
 from itertools import accumulate
@@ -96,8 +97,9 @@ FILTERS: Final[Mapping[str, Filtered]] = {
 """The figures of filters."""
 
 
-def figures() -> Mapping[str, str]:
-    """Return every figure by the name of its file.
+@cache
+def figures(*, tall: bool = False) -> Mapping[str, str]:
+    """Return every figure by the name of its file. `tall` bars are for slides.
 
     >>> sorted(figures())[:3]
     ['backtracking.svg', 'border.svg', 'border_left.svg']
@@ -115,9 +117,9 @@ def figures() -> Mapping[str, str]:
         "pieces": pieces(),
         "draw": draw(),
         "window": window(),
-        **speculative(),
+        **speculative(tall=tall),
         **loops(),
-        **{name: _stage(each) for name, each in FILTERS.items()},
+        **{name: _stage(each, tall=tall) for name, each in FILTERS.items()},
     }
     return {f"{name}.svg": _file(*drawing) for name, drawing in drawings.items()}
 
@@ -126,7 +128,7 @@ Headed: TypeAlias = tuple[str, str]
 """The heading of a figure, and its drawing as SVG."""
 
 
-def _stage(wanted: Filtered) -> Headed:
+def _stage(wanted: Filtered, *, tall: bool) -> Headed:
     """Return what one stage of an engine keeps, in words, and its drawing."""
     settings = wanted.settings
     [engine] = compared_engines(
@@ -141,7 +143,7 @@ def _stage(wanted: Filtered) -> Headed:
                 values=settings[0].partition("=")[2],
                 kept="1 token" if len(applied.kept) == 1 else f"{len(applied.kept)} tokens",
             )
-            return heading, stage_picture(engine, applied, stage)
+            return heading, stage_picture(engine, applied, stage, tall=tall)
     raise ValueError(f"{wanted.engine} does not apply {wanted.step}")
 
 
@@ -273,7 +275,7 @@ DRAFT: Final = (Fraction(1, 8), Fraction(1, 8), Fraction(3, 4))
 """The rows of the section about speculative decoding."""
 
 
-def speculative() -> Mapping[str, Headed]:
+def speculative(*, tall: bool) -> Mapping[str, Headed]:
     """Return the bars of target and draft, whole, and with what they have in common."""
     rows, halves = {}, {}
     for token, (p, q) in enumerate(zip(TARGET, DRAFT, strict=True)):
@@ -286,8 +288,8 @@ def speculative() -> Mapping[str, Headed]:
     accepted = acceptance_rate(TARGET, DRAFT)
     title = f"accepted {accepted}, rejected {1 - accepted}"
     return {
-        "speculative": ("target p, draft q", paired_bars(rows, "")),
-        "speculative_sum": (title, paired_bars(halves, title)),
+        "speculative": ("target p, draft q", paired_bars(rows, "", tall=tall)),
+        "speculative_sum": (title, paired_bars(halves, title, tall=tall)),
     }
 
 

@@ -170,6 +170,12 @@ def test_no_slide_is_larger_than_the_screen_and_pictures_are_large(
                 "text.getScreenCTM().d * parseFloat(getComputedStyle(text).fontSize)))"
             )
             assert least is None or least >= 10, where
+            # Bars use the height of the slide.
+            bars = window.run(
+                f"return [...{_NOW}.querySelectorAll('svg:has(.grid) g')].map((each) => "
+                "each.getBoundingClientRect().height / innerHeight)"
+            )
+            assert min(bars, default=1) > (0.45 if width > 1.7 * height else 0.35), where
             window.press("\ue014")
 
 

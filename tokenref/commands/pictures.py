@@ -323,13 +323,15 @@ def bars(
     before: Mapping[int, float] = MappingProxyType({}),
     walked: Walked | None = None,
     summed: bool = True,
+    tall: bool = False,
 ) -> str:
     """Return probabilities as bars, with their running sum as a line above them if `summed`.
 
     Kept tokens are filled, removed ones outlined. `threshold` is a dashed line at that height,
     `mark` one at a random number. `before` has earlier probabilities, drawn as outlines.
     `walked` is the direction in which a filter adds the probabilities: a label says what it does
-    on its way. Of a long row the most probable tokens are shown.
+    on its way. Of a long row the most probable tokens are shown. A `tall` picture of many bars
+    fills half of a slide.
 
     >>> from sampling_ref.tracing import Share
     >>> drawing = bars([Share(3, 0.75, 0.75), Share(1, 0.25, 1.0)], frozenset({1}), about="a & b")
@@ -340,10 +342,11 @@ def bars(
     end = _LEFT + _STEP * max(len(shown), 1) + 8
     lines = {"threshold": threshold, "mark": mark}
     width = max(end + _LABEL * any(at is not None for at in lines.values()), 170)
-    floor = _TOP + _HIGH
+    high = max(_HIGH, end * 2 // 3) if tall else _HIGH
+    floor = _TOP + high
 
     def height(share: float) -> float:
-        return round(floor - _HIGH * share, 2)
+        return round(floor - high * share, 2)
 
     parts = [
         f'<svg role="img" viewBox="0 0 {width} {floor + 34}" width="{width * 3 // 2}"',
@@ -453,9 +456,12 @@ def _walked(applied: "Applied") -> Walked | None:
 
 
 def stage_picture(
-    engine: Compared, applied: "Applied", stage: "Stage", *, first: bool = False
+    engine: Compared, applied: "Applied", stage: "Stage", *, first: bool = False, tall: bool = False
 ) -> str:
-    """Return one stage: what it does, what decides, and the row before or after it."""
+    """Return one stage: what it does, what decides, and the row before or after it.
+
+    `first` says that it is the first that differs from another engine's.
+    """
     from sampling_ref.tracing import deciding_walk, running_shares, shortly
 
     made, run, _ = engine
@@ -507,6 +513,7 @@ def stage_picture(
             before=old,
             walked=walked,
             summed=walked is not None,
+            tall=tall,
         )
         drawing = f"<figure>{drawn}<figcaption>{escape(about)}.</figcaption></figure>"
     title = f"{applied.step}({given})"
@@ -738,10 +745,13 @@ PAIRS: Final = 10
 """How many tokens are drawn beside the others, which have bars together."""
 
 
-def paired_bars(pairs: Mapping[str, tuple[Kinds, Kinds]], about: str, marked: str = "") -> str:
+def paired_bars(
+    pairs: Mapping[str, tuple[Kinds, Kinds]], about: str, marked: str = "", *, tall: bool = False
+) -> str:
     """Return two bars for each token, p of the target and q of the draft, made of parts.
 
-    A few tokens have the height of each part beside it. The `marked` one is called drafted.
+    A few tokens have the height of each part beside it. The `marked` one is called drafted. A
+    `tall` picture fills half of a slide.
 
     >>> half, whole = Fraction(1, 2), Fraction(1)
     >>> drawing = paired_bars({"token 0": ({"kept": half, "merged": half}, {"kept": whole})}, "a")
@@ -752,11 +762,13 @@ def paired_bars(pairs: Mapping[str, tuple[Kinds, Kinds]], about: str, marked: st
     bar, room = (24, 32) if is_labelled else (17, 2)
     most = max(sum(bar.values()) for pair in pairs.values() for bar in pair)
     top = next(each for each in (0.125, 0.25, 0.5, 1) if each >= most)
-    wide, floor = 2 * (bar + room) + (4 if is_labelled else 12), _TOP + _HIGH
+    wide = 2 * (bar + room) + (4 if is_labelled else 12)
     end = _LEFT + wide * len(pairs) + 4
+    high = max(_HIGH, end * 2 // 3) if tall else _HIGH
+    floor = _TOP + high
 
     def height(share: Fraction | float) -> float:
-        return round(floor - _HIGH * float(share) / top, 2)
+        return round(floor - high * float(share) / top, 2)
 
     parts = [
         f'<text x="{_LEFT - 6}" y="{height(part) + 4}" class="axis">{part:.3g}</text>'
@@ -767,17 +779,17 @@ def paired_bars(pairs: Mapping[str, tuple[Kinds, Kinds]], about: str, marked: st
         for second, (row, kinds) in enumerate(zip("pq", pair, strict=True)):
             left, total = _LEFT + wide * place + 8 + second * (bar + room), Fraction(0)
             for kind, share in kinds.items():
-                y, high = height(total + share), round(floor - height(share), 2)
+                y, part = height(total + share), round(floor - height(share), 2)
                 total += share
                 if share:
                     parts.append(
                         f'<rect class="{kind}" x="{left}" y="{y:g}" width="{bar}" '
-                        f'height="{high:g}"><title>{escape(name)}, {row}: {in_digits(share)}'
+                        f'height="{part:g}"><title>{escape(name)}, {row}: {in_digits(share)}'
                         "</title></rect>"
                     )
                 if share and is_labelled:
                     parts.append(
-                        f'<text class="label share" x="{left + bar + 3}" y="{y + high / 2 + 4:g}">'
+                        f'<text class="label share" x="{left + bar + 3}" y="{y + part / 2 + 4:g}">'
                         f"{in_digits(share)}</text>"
                     )
             parts.append(f'<text x="{left + bar / 2}" y="{floor + 14}" class="share">{row}</text>')
