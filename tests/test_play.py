@@ -122,7 +122,12 @@ def test_stages_are_left_out_and_moved(server: Playground) -> None:
     question = {**ROW, "engine": "sglang", "settings": settings, "chains": {"sglang": places}}
     status, answer = asked(server, "sample", **question)
     assert status == 200
-    assert re.findall(r"<h3>(\w+)", answer) == ["min_p", "top_k", "temperature", "draw"]
+    assert re.findall(r"<section[^>]*><h3>(\w+)", answer) == [
+        "min_p",
+        "top_k",
+        "temperature",
+        "draw",
+    ]
 
 
 @pytest.mark.parametrize("engine", PROFILES)
@@ -594,10 +599,27 @@ def test_engines_are_compared_and_the_address_has_the_state(
     assert window.run("return document.getElementById('sampling').hidden") is False
 
 
+def test_the_example_shows_at_a_glance_why_two_engines_keep_different_tokens(
+    window: Browser,
+) -> None:
+    window.size(1280, 900)
+    window.click("#show-sampling")
+    window.until("return document.querySelectorAll('.stage').length > 0")
+    window.click("#example a")
+    window.until("return document.querySelectorAll('.stage.first').length === 2")
+    answer = window.run("return document.querySelector('.answer').innerText")
+    assert "they differ at top_p" in answer
+    assert "llama.cpp keeps the tokens 1 3" in answer
+    assert "transformers keeps the tokens 2 3" in answer
+    assert "of equal tokens: the first after its sort" in answer
+    bottom = "return document.querySelector('.answer').getBoundingClientRect().bottom"
+    assert window.run(bottom) < 900
+    heights = "return [...document.querySelectorAll('.sides figure')].map((e) => e.offsetHeight)"
+    assert [each > 0 for each in window.run(heights)[:4]] == [False, False, True, True]
+
+
 def test_stages_are_switched_off_and_moved_and_parameters_slide(window: Browser) -> None:
-    headings = (
-        "return [...document.querySelectorAll('.stage h3')].map((h) => h.textContent.split('(')[0])"
-    )
+    headings = "return [...document.querySelectorAll('.stage > h3')].map((h) => h.textContent.split('(')[0])"
     window.run("location.hash = 'view=sampling&engine=sglang'")
     window.until("return document.querySelectorAll('.stage').length > 0")
     for name, value in [("top_k", "2"), ("min_p", "0.25")]:

@@ -681,16 +681,17 @@ def _side_by_side(engines: Sequence[Compared], number: float | None) -> Iterator
         for line in takewhile(lambda line: " leaves " not in line, rest)
         if not line.startswith("  other differences")
     ]
+    found = first_difference(one, other)
+    names = [made.profile.name for made, _, _ in engines]
+    folded = [line for line in rest if line not in causes]
     items, others = (
         "".join(f"<li>{escape(_plainly(line.strip()))}</li>" for line in lines)
-        for lines in (causes, [line for line in rest if line not in causes])
+        for lines in ([*_kept(names, found), *causes], folded)
     )
     yield (
         f'<section class="answer"><h2>{escape(heading)}</h2><ul>{items}</ul><details><summary>What '
         f"each engine does, and its source</summary><ul>{others}</ul></details></section>"
     )
-    found = first_difference(one, other)
-    names = [made.profile.name for made, _, _ in engines]
     yield '<div class="sides">' + "".join(f"<h2>{escape(name)}</h2>" for name in names)
     first = [side[0] for side in found or () if side is not None]
     for sides in _in_order([one[1], other[1]], found):
@@ -705,6 +706,16 @@ def _side_by_side(engines: Sequence[Compared], number: float | None) -> Iterator
     for engine in engines:
         yield draw_picture(engine, number)
     yield "</div>"
+
+
+def _kept(names: Sequence[str], found: "tuple[Side, Side] | None") -> Iterator[str]:
+    """Yield which tokens each engine keeps at the first difference, if both have a filter there."""
+    from sampling_ref.tracing import shortly
+
+    kept = [side and not side[0].changed and sorted(side[0].kept) for side in found or ()]
+    if found and all(kept):
+        for name, tokens in zip(names, kept, strict=True):
+            yield f"{name} keeps the tokens {shortly(tokens)}"
 
 
 def _in_order(runs: "Sequence[Run]", found: "tuple[Side, Side] | None") -> Iterator[Sequence[Side]]:
