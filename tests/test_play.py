@@ -619,7 +619,9 @@ def test_the_example_shows_at_a_glance_why_two_engines_keep_different_tokens(
 
 
 def test_stages_are_switched_off_and_moved_and_parameters_slide(window: Browser) -> None:
-    headings = "return [...document.querySelectorAll('.stage > h3')].map((h) => h.textContent.split('(')[0])"
+    steps = (
+        "return [...document.querySelectorAll('.stage > h3')].map(e => e.innerText.split('(')[0])"
+    )
     window.run("location.hash = 'view=sampling&engine=sglang'")
     window.until("return document.querySelectorAll('.stage').length > 0")
     for name, value in [("top_k", "2"), ("min_p", "0.25")]:
@@ -629,7 +631,7 @@ def test_stages_are_switched_off_and_moved_and_parameters_slide(window: Browser)
             f"slider.value = {value}; slider.dispatchEvent(new Event('input', {{ bubbles: true }}))"
         )
         window.until(f"return document.body.dataset.answered !== '{before}'")
-    assert window.run(headings)[-2:] == ["top_k", "min_p"]
+    assert window.run(steps)[-2:] == ["top_k", "min_p"]
     window.run("document.getElementById('order').open = true")
     line = "#chains li:has(button[aria-label='min_p earlier'])"
     for click, left in [
@@ -640,16 +642,16 @@ def test_stages_are_switched_off_and_moved_and_parameters_slide(window: Browser)
         before = window.run("return document.body.dataset.answered")
         window.click(click)
         window.until(f"return document.body.dataset.answered !== '{before}'")
-        assert window.run(headings)[-len(left) :] == left
+        assert window.run(steps)[-len(left) :] == left
     address = window.run("return location.href")
     assert "p.min_p=0.25" in address
     window.post("url", {"url": "about:blank"})
     window.post("url", {"url": address})
     window.until("return document.querySelectorAll('.stage').length > 0")
-    assert "min_p" not in window.run(headings)
+    assert "min_p" not in window.run(steps)
     window.click("#chains div > button")
     window.until("return document.querySelectorAll('.stage').length > 1")
-    assert window.run(headings)[-2:] == ["top_k", "min_p"]
+    assert window.run(steps)[-2:] == ["top_k", "min_p"]
 
 
 def test_the_model_writes_a_text_by_clicks_and_the_penalty_changes_the_next_token(
