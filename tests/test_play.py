@@ -619,9 +619,8 @@ def test_the_example_shows_at_a_glance_why_two_engines_keep_different_tokens(
 
 
 def test_stages_are_switched_off_and_moved_and_parameters_slide(window: Browser) -> None:
-    steps = (
-        "return [...document.querySelectorAll('.stage > h3')].map(e => e.innerText.split('(')[0])"
-    )
+    names = "[...document.querySelectorAll('.stage > h3')].map((each) => each.innerText)"
+    steps = f"return {names}.map((text) => text.split('(')[0])"
     window.run("location.hash = 'view=sampling&engine=sglang'")
     window.until("return document.querySelectorAll('.stage').length > 0")
     for name, value in [("top_k", "2"), ("min_p", "0.25")]:
