@@ -51,7 +51,6 @@ async function refresh() {
   const number = ++asked;
   remember();
   for (const each of document.querySelectorAll("input + output")) each.textContent = each.previousElementSibling.value;
-  at("sizes").textContent = SIZES.slice(1).map((id) => `${id} ${at(id).value}`).join(", ");
   try {
     const value = (id) => at(id).value;
     const values = (ids) => Object.fromEntries(ids.map((id) => [id, value(id)]));
