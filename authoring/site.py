@@ -13,6 +13,7 @@ from typing import Final
 from warnings import catch_warnings, simplefilter
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
+from authoring.figures import figures
 from tokenref.commands.paths import write
 from tokenref.commands.pictures import rendered
 from tokenref.errors import InputError
@@ -263,7 +264,7 @@ def slide(part: str, folder: Path) -> str:
     content, _, own = content.partition("\n---\n")
     content = re.sub(rf"^{linked.replace('.+', 'table', 1)}$", table, content, flags=re.MULTILINE)
     return (
-        f"<section>{rendered(f'## {title}')}{_with_figures(content, folder)}"
+        f"<section>{rendered(f'## {title}')}{_with_figures(content)}"
         f"<aside>{rendered(own)}<hr>{rendered(text)}</aside>"
     )
 
@@ -275,14 +276,14 @@ def _section(page: Path, anchor: str) -> str:
     raise InputError(f"{page} must have a section #{anchor}")
 
 
-def _with_figures(text: str, folder: Path) -> str:
+def _with_figures(text: str) -> str:
     """Return Markdown as HTML. Figures are drawn instead of linked, all of one scale."""
 
     def drawn(found: re.Match[str]) -> str:
-        drawing = (folder / found[1]).read_text(encoding="utf-8")
+        drawing = figures(tall=True)[found[1]]
         wide = re.search(r'width="(\d+)"', drawing)
         return drawing.replace(
             "<svg", f'<svg preserveAspectRatio="xMidYMin" style="flex-grow: {wide and wide[1]}"', 1
         )
 
-    return re.sub(r'<img src="([^"]*\.svg)"[^>]*>', drawn, rendered(text))
+    return re.sub(r'<img src="[^"]*?([^"/]*\.svg)"[^>]*>', drawn, rendered(text))

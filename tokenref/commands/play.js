@@ -3,9 +3,12 @@
 // The page asks the program at every change. Its answers are HTML in which all text is escaped.
 
 const at = (id) => document.getElementById(id);
-const VIEWS = ["tokens", "sampling", "penalties"];
+const VIEWS = ["tokens", "sampling", "speculative", "penalties"];
 const SIZES = ["variant", "strength", "window", "buffer"];
-const FIELDS = ["vocabulary", "text", "encoder", "left", "right", "engine", "other", "row", "history", "uniform", "past", ...SIZES];
+const STAGED = ["sampling", "speculative"]; // views whose answers are stages, which Present shows one at a time
+const ROWS = ["row", "target", "draft"];
+const DRAFTS = ["target", "draft", "before", "drafted", "accepted", "replaced"];
+const FIELDS = ["vocabulary", "text", "encoder", "left", "right", "engine", "other", "row", "history", "uniform", ...DRAFTS, "past", ...SIZES];
 const COMMON = ["temperature", "temp", "top_k", "top_p", "min_p", "repetition_penalty", "repeat_penalty"];
 const LONGEST = 20000, LONGEST_ROW = 200000;
 const EXAMPLES = { book: ["abacbb", "ac", "b"], odd: ["abcd", "abc", "d"] }; // a text and two neighbours
@@ -16,7 +19,7 @@ const chains = {}; // the stages of an engine in order, each with its place in t
 let view = "tokens", piece = "", choices = {}, asked = 0, waiting = 0;
 let steps = null, wanted = null; // the shown steps, and the one to go to when they arrive
 
-const most = (name) => name === "row" ? LONGEST_ROW : LONGEST;
+const most = (name) => ROWS.includes(name) ? LONGEST_ROW : LONGEST;
 const tooLong = (name, text) => text.length > most(name) && [...text].length > most(name);
 
 async function answer(path, question) {
@@ -47,15 +50,16 @@ function say(sentence) {
 async function refresh() {
   const number = ++asked;
   remember();
-  at("number").textContent = at("uniform").value;
-  at("sizes").textContent = SIZES.slice(1).map((id) => `${id} ${at(id).value}`).join(", ");
+  for (const each of document.querySelectorAll("input + output")) each.textContent = each.previousElementSibling.value;
   try {
     const value = (id) => at(id).value;
+    const values = (ids) => Object.fromEntries(ids.map((id) => [id, value(id)]));
     const [path, question] = {
       tokens: () => ["tokens", { vocabulary: value("vocabulary"), text: value("text") }],
       sampling: () => ["sample", { engine: value("engine"), other: value("other"), row: value("row"),
         history: value("history"), uniform: value("uniform"), settings, chains: applied() }],
-      penalties: () => ["penalties", Object.fromEntries(["past", ...SIZES].map((id) => [id, value(id)]))],
+      speculative: () => ["speculative", values(DRAFTS)],
+      penalties: () => ["penalties", values(["past", ...SIZES])],
     }[view]();
     const shown = await answer(path, question);
     if (number !== asked) return; // a newer question is on its way
@@ -66,7 +70,7 @@ async function refresh() {
       piece, encoder: value("encoder"), left: value("left"), right: value("right") }) : "";
     if (number !== asked) return; // a newer question is on its way
     at("answer").innerHTML = shown;
-    if (steps !== walked || view === "sampling") begin(walked);
+    if (steps !== walked || STAGED.includes(view)) begin(walked);
     say("");
   } catch (error) {
     if (number === asked) say(error.message);
@@ -90,7 +94,7 @@ function begin(walked) {
 }
 
 function stagesOnScreens() { // one stage or two side by side on each, and at last why two engines differ
-  if (view !== "sampling" || !presenting()) return [];
+  if (!STAGED.includes(view) || !presenting()) return [];
   const found = (kinds) => [...at("answer").querySelectorAll(kinds)];
   const stages = found(".stage, .none, .draw"), wide = found(".sides").length + 1;
   const screens = stages.flatMap((_, place) => place % wide ? [] : [stages.slice(place, place + wide)]);
