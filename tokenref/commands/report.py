@@ -21,6 +21,7 @@ from tokenref.reports.results import (
     bounded,
     dump_report,
     known_list,
+    merged,
     read_results,
 )
 from tokenref.reports.terminal import (
@@ -224,8 +225,8 @@ report_options: Final = options_as(
         "--only-changes",
         "old",
         type=FILE,
-        help="Print only cases whose status differs from these results. Only new failures and lost "
-        "answers count.",
+        help="Print only cases whose status differs from these results. Only new failures, lost "
+        "answers and unexpected passes count.",
     ),
 )
 """Adds the options to a command. It receives them as the argument `reports`."""
@@ -251,8 +252,8 @@ def report(
     """Show results written by `check --json`.
 
     The files may be from different engines, or shards of one run. The exit code is that of the
-    runs: 0 clean, 1 failures, 3 invalid. With --only-changes it is 1 if there are new failures or
-    lost answers, and 3 if the old results cannot be compared.
+    runs: 0 clean, 1 failures, 3 invalid. With --only-changes it is 1 if there are new failures,
+    lost answers or unexpected passes, and 3 if the old results cannot be compared.
     """
     from tokenref.reports.html.page import is_address
 
@@ -262,6 +263,7 @@ def report(
     files = [read_results(path) for path in dict.fromkeys(results)]
     catalogue = open_catalogue(fixtures)
     said = [*_about_records(files, catalogue), *contradictions(files)]
+    files = merged(files)
     changed, code = reports.make(files, catalogue, said, pages)
     if changed is None:
         print_results(output_console(), files, catalogue)

@@ -10,17 +10,18 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b, sha256
 from importlib.metadata import version
 from io import BytesIO
 from itertools import chain
 from pathlib import Path
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Struct
 
+from tokenref.catalogue import CANARY
 from tokenref.corpus import Comparison, CorpusResult, Tokens, corpus_exit_code
 from tokenref.diagnosis import Result
 from tokenref.errors import InvalidRunError
@@ -31,6 +32,8 @@ from tokenref.record import canonical_json, op_of
 from tokenref.runner import Run
 from tokenref.verdicts import Status
 from tokenref.visible import visible
+
+_T = TypeVar("_T")
 
 FORMAT: Final = 2
 
@@ -127,7 +130,6 @@ class Header(_Compact, frozen=True, kw_only=True, tag_field="kind", tag="header"
     """The options that selected the cases."""
 
     unavailable: dict[str, str] = {}
-    shard: str = ""
     seed: int | str | None = None
     timeout: str = ""
     trouble: str = ""
@@ -239,7 +241,8 @@ def options_again(header: Header) -> list[str]:
     ['--known', 'k']
     """
     options = []
-    for name in ("vocabulary", "records", "fixtures", "known"):
+    own = ["vocabulary"] if "records" in header.selection else []
+    for name in (*own, "records", "fixtures", "known"):
         for value in header.selection.get(name, []):
             options += [f"--{name}", str(value)]
     return options
@@ -282,9 +285,18 @@ class Results:
     data: bytes | None = field(default=None, repr=False)
     """The content, if it is not in a file."""
 
+    shards: Sequence["Results"] = ()
+    """The files that were merged into one, instead of a file."""
+
     def cases(self) -> Iterator[CaseLine]:
-        """Read the case lines again, one by one."""
-        for _, line in _lines(self.path, self.data):
+        """Read the case lines again, one by one. Canaries of several shards count once."""
+        seen: set[tuple[str, str]] = set()
+        for line in chain.from_iterable(part.cases() for part in self.shards):
+            if (key := (line.engine, line.id)) not in seen:
+                yield line
+            if line.id.startswith(CANARY):
+                seen.add(key)
+        for _, line in () if self.shards else _lines(self.path, self.data):
             if isinstance(line, CaseLine):
                 yield line
 
@@ -329,6 +341,75 @@ def read_results(path: Path, data: bytes | None = None) -> Results:
             )
         seen.add(key)
     raise InvalidRunError(f"{path}: there is no footer: the run did not finish")
+
+
+def merged(files: Sequence[Results]) -> list[Results]:
+    """Return the results with the shards of each run as one.
+
+    Shards have the same engines, records and known differences, and no case in common except for
+    canaries, which several of them may ask.
+    """
+    runs: dict[object, list[Results]] = {}
+    for results in files:
+        head = results.header
+        engines = sorted((entry.name, entry.version) for entry in head.engines)
+        key = (head.tokenref, head.fixtures, head.records, head.known, *engines)
+        runs.setdefault(key if engines else id(results), []).append(results)
+    return [each for shards in runs.values() for each in _merged(shards)]
+
+
+def _merged(shards: list[Results]) -> list[Results]:
+    """Return the shards as one, or as they are if they overlap."""
+    found = Counter((line.engine, line.id) for part in shards for line in part.cases())
+    twice = [case_id for (_, case_id), count in found.items() if count > 1]
+    if len(shards) == 1 or not all(case_id.startswith(CANARY) for case_id in twice):
+        return shards
+    first, headers = shards[0], [part.header for part in shards]
+    one = replace(first, data=None, shards=shards)
+    counts: dict[str, Counter[str]] = {name: Counter() for name in first.engines}
+    for line in one.cases():
+        counts[line.engine][line.status] += 1
+    selection: dict[str, list[str]] = {}
+    for name, values in chain.from_iterable(each.selection.items() for each in headers):
+        selection[name] = _distinct([*selection.get(name, []), *values])
+    header = msgspec.structs.replace(
+        first.header,
+        cases=len(found),
+        differences=_distinct(chain.from_iterable(each.differences for each in headers)),
+        selection=selection,
+        unavailable=dict(chain.from_iterable(each.unavailable.items() for each in headers)),
+    )
+    engines = {
+        name: _total([part.engines[name] for part in shards], of_engine)
+        for name, of_engine in counts.items()
+    }
+    footer = Footer(
+        cases=len(found),
+        statuses=dict(sum(counts.values(), Counter[str]())),
+        complete=all(part.footer.complete for part in shards),
+    )
+    return [replace(one, header=header, engines=engines, footer=footer)]
+
+
+def _total(lines: Sequence[EngineLine], statuses: Mapping[str, int]) -> EngineLine:
+    """Return the totals of an engine in several shards, with the sentences of each about causes."""
+    causes: dict[str, list[str]] = {}
+    for name, sentence in chain.from_iterable(line.causes.items() for line in lines):
+        causes.setdefault(name, []).append(sentence)
+    return EngineLine(
+        engine=lines[0].engine,
+        statuses=dict(statuses),
+        trouble=_distinct(chain.from_iterable(line.trouble for line in lines)),
+        stale=_distinct(chain.from_iterable(line.stale for line in lines)),
+        exit=max(line.exit for line in lines),
+        incidents=_distinct(chain.from_iterable(line.incidents for line in lines)),
+        restarts=sum(line.restarts for line in lines),
+        causes={name: ". ".join(_distinct(said)) for name, said in causes.items()},
+    )
+
+
+def _distinct(values: Iterable[_T]) -> list[_T]:
+    return list(dict.fromkeys(values))
 
 
 def badge(files: Sequence[Results], code: int) -> bytes:
