@@ -824,6 +824,18 @@ def test_an_entry_holds_for_the_versions_that_it_names(tmp_path: Path) -> None:
     assert "versions must be conditions such as <0.24 or >=0.7, <0.9, got '0.1'" in result.output
 
 
+def test_a_list_that_is_out_of_date_can_be_written_without_what_passes(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.toml", tmp_path / "new.toml"
+    old.write_text(KNOWN_ENTRY.format(engine="naive", case=EXAMPLE))  # which passes
+    arguments: list[str | Path] = ["check", "naive", "--id", EXAMPLE, "--known", old]
+    shown = tokenref(*arguments).output
+    assert "records pass that the list of known differences names. The smallest:" in shown
+    assert "--write-known FILE writes the list of known differences without what passes" in shown
+    shown = tokenref(*arguments, "--write-known", new).output
+    assert f"{new} lists the failures in 0 new entries\n" in shown
+    assert new.read_text() == "known = []\n"
+
+
 KNOWN_ENTRY = """[[known]]
 title = "differs"
 engine = "{engine}"

@@ -24,7 +24,7 @@ from tokenref.catalogue import open_catalogue
 from tokenref.cli import main
 from tokenref.diagnosis import Result as CaseResult
 from tokenref.errors import InputError, InvalidRunError
-from tokenref.known import read_known, with_known
+from tokenref.known import Known, read_known, with_known
 from tokenref.readable import readable, readable_answer
 from tokenref.record import RecordError
 from tokenref.record_files import manifest_digest
@@ -656,6 +656,36 @@ def test_a_list_of_known_differences_is_empty_without_failures_and_absent_for_an
     shown = tokenref("report", broken, "--write-known", tmp_path / "new.toml")
     assert f"{tmp_path / 'new.toml'} is not written: the run is invalid\n" in shown.output
     assert not (tmp_path / "new.toml").exists()
+
+
+def test_a_list_continues_an_older_one_without_what_passes(tmp_path: Path) -> None:
+    """Other engines and other versions keep their entries, and cases without a result theirs."""
+    statuses = {"a1": "xfail", "a2": "xpass", "b1": "xfail", "b2": "unsupported", "c": "xpass"}
+    statuses |= {"d1": "crash", "d2": "xfail", "e": "not_run", "g": "unsupported"}
+    cases = [line("one", f"bpe/count/topic/{name}", status) for name, status in statuses.items()]
+    results = read_results(write(tmp_path / "results.jsonl", whole(cases)))
+
+    def entry(title: str, cases: str, engine: str = "one", versions: str = "") -> Known:
+        globs = [f"bpe/count/topic/{each}" for each in cases.split()]
+        more = {"reason": "It is an example.   ", "link": "an address", "versions": versions}
+        return Known(title=title, engine=engine, cases=globs, status="fail", **more)
+
+    old = [
+        entry("partly fixed", "a? b? c d? f", versions=">=1"),
+        entry("as it was", "b? e"),
+        entry("fixed", "a2 c g nothing"),
+        entry("another version", "a2", versions="<1"),
+        entry("another engine", "a2", engine="two"),
+    ]
+    content, count = known_list([results], old, [*(each.id for each in cases), "bpe/count/topic/f"])
+    assert count == 1
+    (tmp_path / "known.toml").write_bytes(content.replace(b"TODO: why?", b"It is an example.   "))
+    *kept, new = read_known(tmp_path / "known.toml")
+    assert kept == [
+        entry("partly fixed", "a1 b? d2 f", versions=">=1"),
+        *(old[at] for at in (1, 3, 4)),
+    ]
+    assert (new.cases, new.status) == (["bpe/count/topic/d1"], "crash")
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))

@@ -11,6 +11,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from hashlib import blake2b, sha256
 from importlib.metadata import version
 from io import BytesIO
@@ -452,36 +453,75 @@ _WIDEST_BADGE: Final = 80
 """Maximum length of the reason on a badge, in characters."""
 
 
-def known_list(files: Sequence[Results]) -> tuple[bytes, int]:
-    """Return the failures as a list of known differences, and the number of its entries.
+def known_list(
+    files: Sequence[Results], known: Sequence[Known] = (), records: Iterable[str] = ()
+) -> tuple[bytes, int]:
+    """Return the failures as a list of known differences, and the number of new entries.
 
-    There is one entry for each engine, likely cause (else operation) and status. Its reason is
+    The list begins with the entries of an older one, `known`, without what does not differ any
+    more. Cases without a result still differ if their ids are in `records`. There is a new entry
+    for each engine, likely cause (else operation) and status of other failures. Its reason is
     `UNEXPLAINED`, which is too short: the list is refused until somebody has written reasons.
     """
     groups: dict[tuple[str, str, Status], list[CaseLine]] = {}
     says: dict[str, str] = {}
+    kept = list(known)
     for results in files:
         says |= {
             name: said for sums in results.engines.values() for name, said in sums.causes.items()
         }
+        statuses = {entry.name: dict.fromkeys(records, "") for entry in results.header.engines}
         for line in results.cases():
+            statuses[line.engine][line.id] = line.status
             if line.status in FAILURES - {"xpass"}:
                 title = line.cause or f"{line.op}, no known cause"
                 groups.setdefault((line.engine, title, line.status), []).append(line)
-    entries = []
+        for entry in results.header.engines:
+            kept = [
+                _without_passing(each, statuses[entry.name])
+                if each.is_about(entry.name, entry.version)
+                else each
+                for each in kept
+            ]
+    parts = [_entry(each) for each in kept if each.cases]
     for (engine, title, status), lines in sorted(groups.items(), key=lambda each: len(each[1])):
-        first, cases = lines[0], "".join(f"    {_toml(line.id)},\n" for line in lines)
-        entries.append(
-            f"# {visible(says.get(title, f'{title}: {len(lines):,}'))}.\n"
-            f"# For example {visible(first.id)}: {visible(first.detail)}\n"
-            f"[[known]]\n"
-            f"title = {_toml(title if status == 'fail' else f'{title} ({status})')}\n"
-            f"engine = {_toml(engine)}\n"
-            f"cases = [\n{cases}]\n"
-            f'status = "{status}"\n'
-            f'reason = "{UNEXPLAINED}"\n'
+        first = lines[0]
+        new = Known(
+            title=title if status == "fail" else f"{title} ({status})",
+            engine=engine,
+            cases=[line.id for line in lines],
+            status=status,
+            reason=UNEXPLAINED,
         )
-    return "\n".join(entries or ["known = []\n"]).encode(), len(entries)
+        parts.append(
+            f"# {visible(says.get(title, f'{title}: {len(lines):,}'))}.\n"
+            f"# For example {visible(first.id)}: {visible(first.detail)}\n{_entry(new)}"
+        )
+    return "\n".join(parts or ["known = []\n"]).encode(), len(groups)
+
+
+def _without_passing(entry: Known, statuses: Mapping[str, str]) -> Known:
+    """Return an entry whose patterns match only cases that differ as it says, or may do so.
+
+    A pattern that matches others, too, is replaced by the ids of those that differ.
+    """
+    cases: list[str] = []
+    for glob in entry.cases:
+        found = {name: status for name, status in statuses.items() if fnmatchcase(name, glob)}
+        differ = [name for name, status in found.items() if status in {"xfail", "not_run", ""}]
+        cases += differ if FAILURES & {*found.values()} else [glob] * bool(differ)
+    return msgspec.structs.replace(entry, cases=_distinct(cases))
+
+
+def _entry(entry: Known) -> str:
+    """Return an entry of a list of known differences."""
+    lines = ["[[known]]"]
+    for key, value in msgspec.to_builtins(entry).items():
+        if isinstance(value, str):
+            lines.append(f"{key} = {_toml(value)}")
+        else:
+            lines += [f"{key} = [", *(f"    {_toml(each)}," for each in value), "]"]
+    return "\n".join([*lines, ""])
 
 
 UNEXPLAINED: Final = "TODO: why?"
