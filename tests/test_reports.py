@@ -379,9 +379,9 @@ def test_shards_of_one_run_are_shown_as_one_run(tmp_path: Path) -> None:
     """The canary was asked in both. Each explains its failures with what it has seen."""
     paths = [tmp_path / name for name in ("a.jsonl", "b.jsonl")]
     for path, cases, said in zip(paths, (CASES[:1], CASES[1:3]), "AB", strict=True):
-        header = {"differences": [KNOWN], "selection": {"op": [said], "known": ["k"]}}
+        selection = {"op": [said], "known": ["k"]}
         sums = {"one": {"causes": {"off by one": said}, "incidents": ["lost"], "restarts": 1}}
-        write(path, whole([*cases, CANARY], sums=sums, **header))
+        write(path, whole([*cases, CANARY], sums=sums, differences=[KNOWN], selection=selection))
     to = {name: tmp_path / name for name in ("html", "junit", "badge", "write-known")}
     result = tokenref("report", *paths, *(part for n in to for part in (f"--{n}", to[n])))
     assert result.exit_code == 1
@@ -409,7 +409,7 @@ def test_shards_of_one_run_are_shown_as_one_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("other", [{"fixtures": "x"}, {"records": "x"}, {"known": "x"}])
 def test_files_about_other_records_or_differences_are_no_shards(
-    tmp_path: Path, other: dict[str, str]
+    tmp_path: Path, other: dict[str, Any]
 ) -> None:
     paths = [
         write(tmp_path / "a.jsonl", whole(CASES[:1])),
