@@ -389,6 +389,22 @@ def test_a_state_has_the_parts_that_steps_remember(state: object) -> None:
         distribution("llama.cpp", ROW, mirostat=2, state=state)
 
 
+def test_a_state_may_hold_numbers_of_another_library() -> None:
+    numpy = pytest.importorskip("numpy")
+    whole, aim = {"mirostat": 2, "mirostat_tau": 5.0}, {"adaptive_target": 0.5}
+    for how, right, state in (
+        (whole, {"mu": 1.5}, {"mu": numpy.float32(1.5)}),
+        (whole, {"mu": 2}, {"mu": numpy.int64(2)}),
+        (whole, {"mu": 1.5}, {"mu": numpy.array(1.5)}),
+        (aim, {"past": (1.5, 2.0)}, {"past": numpy.array([1.5, 2.0])}),
+        (aim, {"past": (1.5, 2.0)}, {"past": (numpy.float32(1.5), numpy.float32(2.0))}),
+    ):
+        made = distribution("llama.cpp", ROW, **how, state=state)
+        assert made == distribution("llama.cpp", ROW, **how, state=right)
+    with pytest.raises(ParameterError, match=r"must be a finite number, got np\.float32"):
+        distribution("llama.cpp", ROW, **whole, state={"mu": numpy.float32("nan")})
+
+
 def test_a_default_cannot_be_changed() -> None:
     default = PROFILES["llama.cpp"].defaults()["logit_bias"]
     with pytest.raises(TypeError):
