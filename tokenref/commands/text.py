@@ -81,7 +81,7 @@ class Source:
         return text_of(read_bytes(self.path), self.name)
 
 
-def given_texts(text: Sequence[str], path: Sequence[Path]) -> Sequence[Source]:
+def given_texts(text: Sequence[str], path: Sequence[str]) -> Sequence[Source]:
     """Return the text, or the files. Raises `InputError` unless it is clear which are meant.
 
     >>> given_texts(["to be"], [])
@@ -107,20 +107,23 @@ def given_texts(text: Sequence[str], path: Sequence[Path]) -> Sequence[Source]:
     return [Source(path=each) for one in path for each in _files(one)]
 
 
-def _files(path: Path) -> Sequence[Path | None]:
+def _files(path: str) -> Sequence[Path | None]:
     """Return the file, those in a folder, or those that match a pattern; None is standard input.
 
     Those whose names begin with a dot are left out of a folder.
     """
-    if path == _DASH:
+    if not path:
+        raise InputError("--file must name a file, got ''")
+    if path == str(_DASH):
         return [None]
-    pattern = f"{escape(str(path))}/**" if path.is_dir() else str(path)
-    if not path.is_dir() and (path.exists() or not has_magic(pattern)):
-        return [path]
+    is_folder = os.path.isdir(path)  # noqa: PTH112 - False for what may not be seen
+    pattern = f"{escape(path)}/**" if is_folder else path
+    if not is_folder and (os.path.exists(path) or not has_magic(pattern)):  # noqa: PTH110 - as above
+        return [Path(path)]
     names = sorted(glob(pattern, recursive=True))  # noqa: PTH207 - Path's takes no absolute ones
     found = [each for each in map(Path, names) if each.is_file()]
     if not found:
-        raise InputError(f"--file must name files, but {str(path)!r:.200} has none")
+        raise InputError(f"--file must name files, but {path!r:.200} has none")
     return found
 
 
@@ -271,7 +274,7 @@ class Asked:
         end_with(self.errors)
 
 
-def _asked(text: Sequence[str], path: Sequence[Path], **how: Any) -> Asked:
+def _asked(text: Sequence[str], path: Sequence[str], **how: Any) -> Asked:
     return Asked(given_texts(text, path), **how)
 
 
@@ -282,7 +285,7 @@ asked_options: Final = options_as(
     path=click.option(
         "--file",
         "path",
-        type=click.Path(path_type=Path),
+        metavar="PATH",
         multiple=True,
         help="Read a text from this file, or from standard input (-); repeatable. A folder is all "
         "files in it, and a pattern such as '*.md', in quotes, all files that match.",
