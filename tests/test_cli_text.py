@@ -411,6 +411,10 @@ def test_a_folder_or_a_pattern_is_all_files_in_it(tmp_path: Path) -> None:
         *lines, last, total = shown.splitlines()
         assert lines == [f"{tmp_path / name}\t2" for name in expected]
         assert [last, total] == [f"{tmp_path / 'a.txt'}\t2", f"total\t{2 * len(expected) + 2}"]
+    alone = f"{tmp_path / 'in' / 'c.md'}\t2\ntotal\t2\n"
+    assert tokenref("count", "--file", tmp_path / "in").stdout == alone  # as if there were more
+    assert as_json("count", "--file", tmp_path / "in" / "*")["total"] == 2
+    assert tokenref("count", "--file", tmp_path / "in" / "c.md").stdout == "2\n"
     for empty in (tmp_path / "*.rs", tmp_path / "empty"):
         (tmp_path / "empty").mkdir(exist_ok=True)
         refused = tokenref("count", "--file", empty)

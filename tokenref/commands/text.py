@@ -1,7 +1,7 @@
 """`tokenref encode`, `decode`, `count` and `chunks`.
 
 The argument is a text. Files are named with `--file`, as often as needed. One text is answered in
-full. Several files get one line each, and a total.
+full. Several files, a folder or a pattern give one line for each file, and a total.
 """
 
 import json
@@ -212,6 +212,9 @@ class Asked:
     special: bool | None
     template: bool
     as_json: bool
+    several: bool
+    """Whether there are several texts, or might have been: a folder or a pattern was named."""
+
     errors: dict[Source, str] = field(default_factory=dict)
     """What is wrong with some of several files."""
 
@@ -252,7 +255,7 @@ class Asked:
         If no vocabulary was named, say on standard error which one was used. The exit code is 2
         if a file could not be read or encoded.
         """
-        if self.as_json and len(self.sources) == 1:
+        if self.as_json and not self.several:
             write_lines(json.dumps(rows[0]))
         elif self.as_json:
             right = iter(rows)
@@ -262,7 +265,7 @@ class Asked:
                 for source in self.sources
             ]
             write_lines(json.dumps({"files": entries, **totals}))
-        elif len(self.sources) > 1:
+        elif self.several:
             write_lines("\t".join(["total", *map(str, totals.values())]))
         say_usual(self.vocabulary)
         if self.spelled:
@@ -275,7 +278,9 @@ class Asked:
 
 
 def _asked(text: Sequence[str], path: Sequence[str], **how: Any) -> Asked:
-    return Asked(given_texts(text, path), **how)
+    sources = given_texts(text, path)
+    several = len(sources) > 1 or not {each.path for each in sources} <= {None, *map(Path, path)}
+    return Asked(sources, several=several, **how)
 
 
 asked_options: Final = options_as(
@@ -339,7 +344,7 @@ def encode(asked: Asked) -> None:
 
     for source, ids in each_answer(asked.sources, ids_of, asked.errors):
         total += len(ids)
-        if len(asked.sources) > 1 and not asked.as_json:
+        if asked.several and not asked.as_json:
             write_lines(f"{source.name}\t{len(ids)}\t{' '.join(map(str, ids))}")
             continue
         known = {token: _spelled(tokenizer, token, as_json=asked.as_json) for token in set(ids)}
@@ -447,7 +452,7 @@ def count(asked: Asked, limit: int | None) -> None:
     for source, found in each_answer(asked.sources, count_of, asked.errors):
         counts.append(found)
         if not asked.as_json:
-            name = [] if len(asked.sources) == 1 else [source.name]
+            name = [source.name] if asked.several else []
             write_lines("\t".join([*name, f"more than {limit}" if found is None else str(found)]))
     least = sum(limit or 0 if found is None else found for found in counts)
     total = (None if asked.as_json else f"more than {least}") if None in counts else least
@@ -505,7 +510,7 @@ def chunks(asked: Asked, most: int, overlap: int) -> None:
         if asked.as_json:
             named = [chunk._asdict() | {"text": text[chunk.start : chunk.stop]} for chunk in found]
             rows.append({"chunks": named})
-        elif len(asked.sources) == 1:
+        elif not asked.several:
             cut = ((*chunk, repr(text[chunk.start : chunk.stop])) for chunk in found)
             write_lines(*("\t".join(map(str, cells)) for cells in cut))
         else:
