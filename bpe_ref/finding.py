@@ -22,13 +22,14 @@ Source of tiktoken's cache: openai/tiktoken 0.14.0, `tiktoken/load.py`.
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from bpe_ref.errors import UnknownVocabularyError, VocabularyFileError
 from bpe_ref.formats.files import read_unpacked, seen
 from bpe_ref.formats.tiktoken import parse_tiktoken
-from bpe_ref.registry import REGISTRY, RegisteredVocabulary, registered
+from bpe_ref.registry import REGISTRY, RegisteredVocabulary, encoding_name_for_model, registered
 from bpe_ref.vocabulary import Vocabulary, vocabulary_by_concatenation
 
 _FETCHED: Final = ("/tokenizer.json", ".model", ".json")
@@ -67,9 +68,11 @@ def find(name: str) -> Path:
             for ending in _FETCHED:
                 if name and seen((folder / f"{name}{ending}").is_file):
                     return folder / f"{name}{ending}"
+        names = f"there are tiny, book, odd, {', '.join(REGISTRY)}"
+        with suppress(UnknownVocabularyError):
+            names = f"the model of that name uses {encoding_name_for_model(name)}"
         raise UnknownVocabularyError(
-            f"there is no file {name!r}, and no vocabulary of that name; "
-            f"there are tiny, book, odd, {', '.join(REGISTRY)}"
+            f"there is no file {name!r}, and no vocabulary of that name; {names}"
         )
     entry = registered(name)
     missing: list[str] = []

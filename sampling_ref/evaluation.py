@@ -43,7 +43,7 @@ from sampling_ref.numbers.orders import ORDERS, last_greatest
 from sampling_ref.numbers.softmax import log_softmax
 from sampling_ref.parameters import is_finite, read_choice, read_history, read_prompt_length
 from sampling_ref.random.sources import NO_NUMBERS, Given, Randomness
-from sampling_ref.row import LARGEST, Candidates, Number, ReadRow, TokenId, read_logits
+from sampling_ref.row import LARGEST, Candidates, Number, ReadRow, TokenId, plain, read_logits
 from sampling_ref.steps.lz import lz_penalty
 from sampling_ref.steps.step import Situation, Step, Use, Values
 from sampling_ref.steps.table import STEPS
@@ -233,8 +233,7 @@ def evaluation(
     prompt_length, uniforms = given.pop("prompt_length", 0), given.pop("uniforms", ())
     state, precision = given.pop("state", None), given.pop("precision", "exact")
     read_choice("precision", precision, get_args(Precision))
-    if state is not None:
-        _check_state(state)
+    state = _read_state(state)
     parameters = record.read(given)
     if isinstance(uniforms, tuple) and not uniforms:
         randomness: Randomness = NO_NUMBERS
@@ -253,7 +252,7 @@ def evaluation(
     tokens = read_history(history, len(row))
     prompt_length = read_prompt_length(prompt_length, len(tokens))
     numbers = record.exact if precision == "exact" else record.rounded
-    situation = Situation(len(row), tokens, prompt_length, randomness, state or {}, numbers)
+    situation = Situation(len(row), tokens, prompt_length, randomness, state, numbers)
     return Evaluation(record, parameters, Candidates(range(len(row)), row), situation, precision)
 
 
@@ -264,17 +263,22 @@ def read_profile(name: object) -> Profile:
     return PROFILES[name]
 
 
-def _check_state(state: object) -> None:
+def _read_state(state: Any) -> Mapping[str, Any]:
+    """Return what was remembered, with plain numbers."""
+    if state is None:
+        return {}
     if not isinstance(state, Mapping):
         raise ParameterError("state", state, "must map names to what was remembered, or be None")
     for name in state:
         if name not in STATE and name not in {"history", "prompt_length", "words_taken"}:
             raise UnknownNameError("part of a state", name, STATE)
-    if "mu" in state and not is_finite(state["mu"]):
+    read = {**state, **{name: plain(state[name]) for name in STATE if name in state}}
+    if "mu" in read and not is_finite(read["mu"]):
         raise ParameterError("state['mu']", state["mu"], "must be a finite number")
-    past = state.get("past", (0, 0))
+    past = read.get("past", (0, 0))
     if not isinstance(past, Sequence) or len(past) != 2 or not all(map(is_finite, past)):
-        raise ParameterError("state['past']", past, "must be a pair of finite numbers")
+        raise ParameterError("state['past']", state["past"], "must be a pair of finite numbers")
+    return read
 
 
 def step(profile: str, op: str, logits: Any, history: Any = (), **given: Any) -> list[float]:
@@ -415,9 +419,8 @@ def chain(
     row = ReadRow(read_logits(logits))
     tokens = read_history(history, len(row))
     prompt_length = read_prompt_length(prompt_length, len(tokens))
-    if state is not None:
-        _check_state(state)
-    situation = Situation(len(row), tokens, prompt_length, Given(uniforms), state or {})
+    state = _read_state(state)
+    situation = Situation(len(row), tokens, prompt_length, Given(uniforms), state)
     candidates, applied = Candidates(range(len(row)), row), []
     for link in links:
         given = link.values if isinstance(link, Use) else {}

@@ -257,6 +257,7 @@ def test_questions_with_more_rows_in_one_call_are_left_out() -> None:
     }
     assert not Selection(rows_at_most=8).is_everything
     assert Selection(rows_at_most=8).options() == "--rows-at-most 8"
+    assert Selection(ids=("", "bpe/*")).options() == "--id '' --id 'bpe/*'"
 
 
 def test_each_part_of_a_selection_narrows_it() -> None:

@@ -243,21 +243,20 @@ def test_a_canary_that_passes_makes_the_run_invalid(fixtures: Path) -> None:
     renamed = re.sub(rb'"id":"[^"]*"', b'"id":"canary/count/right"', line)
     before = path.read_bytes()
     path.write_bytes(b"".join([header, renamed, *rest]))
-    assert right
     assert first != renamed
     manifest = fixtures / "MANIFEST.json"
     _vouch(manifest, before, path.read_bytes())
-    result = tokenref("check", "reference", "--fixtures", fixtures, "--id", EXAMPLE)
+    result = tokenref("check", "reference", "--fixtures", fixtures, "--id", right.id)
     assert result.exit_code == 3
     said = "self-check failed: the judge accepted a known-wrong answer (canary canary/count/right)"
     assert said in " ".join(result.output.split())
     every = ["--json", "a.jsonl", "--junit", "a.xml", "--html", "a.html"]
     paths = [fixtures.parent / name for name in every[1::2]]
     options = [part for name, path in zip(every[::2], paths, strict=True) for part in (name, path)]
-    tokenref("check", "reference", "--fixtures", fixtures, "--id", EXAMPLE, *options)
+    tokenref("check", "reference", "--fixtures", fixtures, "--id", right.id, *options)
     for path in paths:
         assert said in path.read_text(encoding="utf-8"), path
-    asked: list[str | Path] = ["check", "reference", "--fixtures", fixtures, "--id", EXAMPLE]
+    asked: list[str | Path] = ["check", "reference", "--fixtures", fixtures, "--id", right.id]
     changed = tokenref(*asked, "--only-changes", paths[0])
     assert changed.exit_code == 3
     assert f"reference: the run is invalid: {said}" in " ".join(changed.output.split())
@@ -823,6 +822,18 @@ def test_an_entry_holds_for_the_versions_that_it_names(tmp_path: Path) -> None:
     result = tokenref("check", "naive", "--id", EXAMPLE, "--known", path)
     assert result.exit_code == 3
     assert "versions must be conditions such as <0.24 or >=0.7, <0.9, got '0.1'" in result.output
+
+
+def test_a_list_that_is_out_of_date_can_be_written_without_what_passes(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.toml", tmp_path / "new.toml"
+    old.write_text(KNOWN_ENTRY.format(engine="naive", case=EXAMPLE))  # which passes
+    arguments: list[str | Path] = ["check", "naive", "--id", EXAMPLE, "--known", old]
+    shown = tokenref(*arguments).output
+    assert "records pass that the list of known differences names. The smallest:" in shown
+    assert "--write-known FILE writes the list of known differences without what passes" in shown
+    shown = tokenref(*arguments, "--write-known", new).output
+    assert f"{new} lists the failures in 0 new entries\n" in shown
+    assert new.read_text() == "known = []\n"
 
 
 KNOWN_ENTRY = """[[known]]

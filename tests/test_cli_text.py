@@ -156,6 +156,7 @@ def test_audit_takes_a_byte_level_tokenizer_json(pipeline_file: Path) -> None:
     [
         (("encode", "a", "--file", "x"), "give the text either as an argument"),
         (("encode", "--file", "no/such"), "no/such cannot be read"),
+        (("encode", "--file", ""), "--file must name a file, got ''"),
         (("decode", "1", "x"), "ids must be whole numbers, got 'x'"),
         (("decode", "[1"), "ids must be valid JSON"),
         (("decode", "[true]"), "ids must be a list of whole numbers"),
@@ -187,7 +188,7 @@ def test_a_file_that_is_wrong_does_not_end_the_others_and_the_exit_code_is_two(
     texts = {"a.txt": b"to be", "b.txt": b"or\xff", "c.txt": b"not to"}
     for name, text in texts.items():
         (tmp_path / name).write_bytes(text)
-    paths = [tmp_path / name for name in ("a.txt", "b.txt", "missing.txt", "c.txt")]
+    paths = [tmp_path / name for name in ("a.txt", "b.txt", "missing.txt", "c.txt", "x" * 300)]
     files = [part for path in paths for part in ("--file", path)]
     result = tokenref(*command, *files, "--vocabulary", "tiny")
     assert result.exit_code == 2
@@ -198,12 +199,19 @@ def test_a_file_that_is_wrong_does_not_end_the_others_and_the_exit_code_is_two(
     assert result.stderr.splitlines() == [
         f"tokenref: {paths[1]} must be UTF-8, but byte 2 is not",
         f"tokenref: {paths[2]} cannot be read: No such file or directory",
+        f"tokenref: {paths[4]} cannot be read: File name too long",
     ]
     result = tokenref(*command, *files, "--vocabulary", "tiny", "--json")
     rows = json.loads(result.stdout)["files"]
     assert result.exit_code == 2
     assert [row["file"] for row in rows] == list(map(str, paths))
-    assert [row.get("error", "")[-8:] for row in rows] == ["", "2 is not", "irectory", ""]
+    assert [row.get("error", "")[-8:] for row in rows] == [
+        "",
+        "2 is not",
+        "irectory",
+        "",
+        "too long",
+    ]
 
 
 def test_standard_input_may_be_one_of_several_texts(tmp_path: Path) -> None:
@@ -403,6 +411,10 @@ def test_a_folder_or_a_pattern_is_all_files_in_it(tmp_path: Path) -> None:
         *lines, last, total = shown.splitlines()
         assert lines == [f"{tmp_path / name}\t2" for name in expected]
         assert [last, total] == [f"{tmp_path / 'a.txt'}\t2", f"total\t{2 * len(expected) + 2}"]
+    alone = f"{tmp_path / 'in' / 'c.md'}\t2\ntotal\t2\n"
+    assert tokenref("count", "--file", tmp_path / "in").stdout == alone  # as if there were more
+    assert as_json("count", "--file", tmp_path / "in" / "*")["total"] == 2
+    assert tokenref("count", "--file", tmp_path / "in" / "c.md").stdout == "2\n"
     for empty in (tmp_path / "*.rs", tmp_path / "empty"):
         (tmp_path / "empty").mkdir(exist_ok=True)
         refused = tokenref("count", "--file", empty)

@@ -66,6 +66,7 @@ def test_a_program_that_hangs_after_hello_is_not_told_to_flush(
     found = examine(str(program), catalogue(), Patience(per_batch=0.5, per_case=0, to_start=60))
     (said,) = [each for each in found if each.about == "top_k"]
     assert said.text == "it did not answer run within 0.5 seconds"
+    assert said.right.startswith('{"id":"b0","results":[{"k":"03","ok":{"keep":[')
     assert said.hint.startswith("it answered what came before, so this question takes too long")
     assert said.wrote == ""
 

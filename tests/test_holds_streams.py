@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 from authoring.__main__ import main as write_data
 from tests.children import ROOT, Children
+from tests.results_files import line, whole, write
 from tokenref.cli import main
 
 if sys.platform == "win32":
@@ -288,6 +289,11 @@ CLOSED = (
     ("export --fixtures fixtures", "| true", 0, ""),
     ("check greedy --fixtures fixtures", "| true", 1, ""),
     ("rules", "| true", 0, ""),
+    ("rules", "| head -n 1", 0, ""),
+    ("encode --vocabulary tiny --special --json --file requests.jsonl", "| head -n 1", 0, ""),
+    ("check greedy --fixtures fixtures", "| head -n 1", 1, ""),
+    ("report failed.jsonl --fixtures fixtures", "| head -n 1", 1, ""),
+    ("report invalid.jsonl --fixtures fixtures", "| true", 3, ""),
     ("--help", "| true", 0, ""),
     ("no-such-command", "2>/dev/full", 2, ""),
 )
@@ -297,13 +303,16 @@ def test_streams_that_are_closed_or_that_nobody_reads_are_no_bug_and_no_failure(
     given: Path,
 ) -> None:
     """All at once, for Python starts anew for each."""
+    failed = whole([line("e", f"bpe/count/a/{at}", "fail") for at in range(1000)])
+    write(given / "failed.jsonl", failed)
+    write(given / "invalid.jsonl", whole([], trouble="it did not finish"))
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"}
     running = [
         subprocess.Popen(
             [
                 "/bin/bash",
                 "-c",
-                f"{sys.executable} -m tokenref {line} {redirected}; exit ${{PIPESTATUS[0]}}",
+                f"{sys.executable} -m tokenref {arguments} {redirected}; exit ${{PIPESTATUS[0]}}",
             ],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -312,11 +321,11 @@ def test_streams_that_are_closed_or_that_nobody_reads_are_no_bug_and_no_failure(
             cwd=given,
             env=environment | {"PYTHONPATH": str(ROOT)},
         )
-        for line, redirected, _, _ in CLOSED
+        for arguments, redirected, _, _ in CLOSED
     ]
-    for child, (line, redirected, code, said) in zip(running, CLOSED, strict=True):
+    for child, (arguments, redirected, code, said) in zip(running, CLOSED, strict=True):
         _, errors = child.communicate()
-        about = f"{line} {redirected}: {errors}"
+        about = f"{arguments} {redirected}: {errors}"
         assert child.returncode == code, about
         assert "Traceback" not in errors, about
         assert "ignored" not in errors, about

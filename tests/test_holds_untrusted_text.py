@@ -90,7 +90,6 @@ def evil_results(tmp_path: Path, fixtures: Path) -> Path:
         ],
         selection={EVIL: [EVIL], "known": [EVIL], "fixtures": [EVIL]},
         unavailable={EVIL: EVIL},
-        shard=EVIL,
         seed=EVIL,
         timeout=EVIL,
     )

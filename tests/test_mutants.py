@@ -19,7 +19,7 @@ from authoring.mutants.printing import print_gate
 from authoring.mutants.table import MUTANTS
 from bpe_ref import TextRules, Vocabulary
 from tokenref.answers import Answer, Crashed, Ok, Refused
-from tokenref.catalogue import open_catalogue
+from tokenref.catalogue import Selection, open_catalogue
 from tokenref.diagnosis import known_causes
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.questions.sampling import pack_parameters
@@ -277,10 +277,18 @@ def test_no_seeded_bug_makes_a_run_invalid() -> None:
     """Some give exactly the wrong answer of a canary: they fail it, and the judge is trusted."""
     catalogue, failed = open_catalogue(), set[str]()
     for mutant in MUTANTS.values():
-        finished = run_engine(mutant.engine, catalogue.cases[:1], catalogue)
+        finished = run_engine(mutant.engine, catalogue.canaries, catalogue)
         assert (finished.trouble, finished.exit_code == 3) == ([], False), mutant.name
         failed |= {result.case.id for result in finished.failures}
     assert {"canary/encode/wrong-ids", "canary/stat/shares-exchanged"} <= failed
+
+
+def test_a_run_of_one_operation_asks_the_canaries_of_this_operation_only() -> None:
+    catalogue, greedy = open_catalogue(), MUTANTS["greedy-takes-the-last-of-equals"].engine
+    for op, failed in (("top_k", []), ("greedy", ["canary/greedy/row-last-of-equals"])):
+        cases = catalogue.select(Selection(ops=(op,)))
+        names = [each.case.id for each in run_engine(greedy, cases, catalogue).failures]
+        assert [name for name in names if name.startswith("canary/")] == failed
 
 
 def test_a_canary_that_passes_is_trouble() -> None:

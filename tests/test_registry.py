@@ -343,6 +343,12 @@ def test_an_unknown_name_is_told_the_known_ones(name: str) -> None:
 
 
 @pytest.mark.usefixtures("_nowhere")
+def test_the_name_of_a_model_is_no_vocabulary_but_leads_to_one() -> None:
+    with pytest.raises(UnknownVocabularyError, match=r"the model of that name uses o200k_base$"):
+        loaded("gpt-4o")
+
+
+@pytest.mark.usefixtures("_nowhere")
 def test_a_folder_and_a_pipe_are_said_to_be_no_files(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     with pytest.raises(VocabularyFileError, match="folder must hold one of tokenizer"):

@@ -466,7 +466,6 @@ def hostile(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         differences=[KnownEntry(engine=text, title=text, reason=text, link=text)],
         tokenref=text,
         fixtures=text,
-        shard=text,
         unavailable={text: text},
         selection={"known": [text]},
     )

@@ -24,7 +24,7 @@ from tokenref.catalogue import open_catalogue
 from tokenref.cli import main
 from tokenref.diagnosis import Result as CaseResult
 from tokenref.errors import InputError, InvalidRunError
-from tokenref.known import read_known, with_known
+from tokenref.known import Known, read_known, with_known
 from tokenref.readable import readable, readable_answer
 from tokenref.record import RecordError
 from tokenref.record_files import manifest_digest
@@ -40,6 +40,7 @@ from tokenref.reports.results import (
     KnownEntry,
     dump_report,
     known_list,
+    merged,
     read_results,
 )
 from tokenref.reports.terminal import Change, Summary, _print_skipped, changes, notes
@@ -371,12 +372,56 @@ def test_the_smallest_of_very_many_failures_are_shown(tmp_path: Path) -> None:
 # ---- several files
 
 
-def test_shards_of_one_engine_are_one_column_and_may_not_overlap(tmp_path: Path) -> None:
-    first = write(tmp_path / "a.jsonl", whole(CASES[:1], shard="1/2"))
-    second = write(tmp_path / "b.jsonl", whole(CASES[1:3], shard="2/2"))
-    page = html_report([read_results(first), read_results(second)], catalogue([])).decode()
-    assert "<title>one 1 on 3 golden records</title>" in page
-    assert "shard 1/2, 2/2" in page
+CANARY = line("one", "canary/count/one", "fail", cause="off by one")
+
+
+def test_shards_of_one_run_are_shown_as_one_run(tmp_path: Path) -> None:
+    """The canary was asked in both. Each explains its failures with what it has seen."""
+    paths = [tmp_path / name for name in ("a.jsonl", "b.jsonl")]
+    for path, cases, said in zip(paths, (CASES[:1], CASES[1:3]), "AB", strict=True):
+        selection = {"op": [said], "known": ["k"]}
+        sums = {"one": {"causes": {"off by one": said}, "incidents": ["lost"], "restarts": 1}}
+        write(path, whole([*cases, CANARY], sums=sums, differences=[KNOWN], selection=selection))
+    to = {name: tmp_path / name for name in ("html", "junit", "badge", "write-known")}
+    result = tokenref("report", *paths, *(part for n in to for part in (f"--{n}", to[n])))
+    assert result.exit_code == 1
+    rows = [row.split() for row in result.output.replace("│", " ").splitlines()[5:8]]
+    assert rows[0] == ["one", "1", "encode", "1", "·", "·", "1"]
+    assert rows[1] == ["count", "3", "1", "2", "·"]
+    assert rows[2] == ["all", "4", "1", "2", "1"]
+    assert "A. B. The smallest:" in result.output
+    assert result.output.count("  canary/count/one fail") == result.output.count("lost") == 1
+    assert "again    tokenref check one --id canary/count/one --known k" in result.output
+    (suite,) = ET.parse(to["junit"]).getroot()  # noqa: S314 - our own text
+    assert [test.get("name") for test in suite] == [
+        *("bpe/count/topic/a", "canary/count/one", "bpe/count/topic/b", "bpe/encode/topic/c"),
+        "incidents",
+    ]
+    assert (suite.get("tests"), suite.get("failures")) == ("5", "3")
+    assert "2 of 4 failed" in to["badge"].read_text("utf-8")
+    assert "<title>one 1 on 4 golden records</title>" in to["html"].read_text("utf-8")
+    listed = tomllib.loads(to["write-known"].read_text("utf-8"))["known"]
+    assert [each["cases"] for each in listed] == [["canary/count/one"], ["bpe/count/topic/b"]]
+    (one,) = merged([read_results(path) for path in paths])
+    assert one.header.selection == {"op": ["A", "B"], "known": ["k"]}
+    assert one.engines["one"].restarts == 2
+
+
+@pytest.mark.parametrize("other", [{"fixtures": "x"}, {"records": "x"}, {"known": "x"}])
+def test_files_about_other_records_or_differences_are_no_shards(
+    tmp_path: Path, other: dict[str, Any]
+) -> None:
+    paths = [
+        write(tmp_path / "a.jsonl", whole(CASES[:1])),
+        write(tmp_path / "b.jsonl", whole(CASES[1:3], **other)),
+        write(tmp_path / "c.jsonl", whole(CASES[3:])),
+    ]
+    files = [read_results(path) for path in paths]
+    assert merged(files) == files
+
+
+def test_files_with_the_same_case_are_no_shards(tmp_path: Path) -> None:
+    first = write(tmp_path / "a.jsonl", whole(CASES[:1]))
     again = write(tmp_path / "c.jsonl", whole(CASES[:1]))
     result = tokenref("report", first, again, "--html", tmp_path / "x.html")
     assert result.exit_code == 3
@@ -480,7 +525,11 @@ def test_junit_is_xml_whatever_an_engine_says(
     ("was", "now", "kind"),
     [
         ("pass", "fail", "new failure"),
-        ("xfail", "xpass", "new failure"),
+        ("xpass", "fail", "new failure"),
+        ("xfail", "xpass", "unexpected pass"),
+        ("pass", "xpass", "unexpected pass"),
+        (None, "xpass", "unexpected pass"),
+        ("fail", "xpass", "other"),
         ("unsupported", "timeout", "new failure"),
         (None, "crash", "new failure"),
         (None, "pass", "appeared"),
@@ -607,6 +656,36 @@ def test_a_list_of_known_differences_is_empty_without_failures_and_absent_for_an
     shown = tokenref("report", broken, "--write-known", tmp_path / "new.toml")
     assert f"{tmp_path / 'new.toml'} is not written: the run is invalid\n" in shown.output
     assert not (tmp_path / "new.toml").exists()
+
+
+def test_a_list_continues_an_older_one_without_what_passes(tmp_path: Path) -> None:
+    """Other engines and other versions keep their entries, and cases without a result theirs."""
+    statuses = {"a1": "xfail", "a2": "xpass", "b1": "xfail", "b2": "unsupported", "c": "xpass"}
+    statuses |= {"d1": "crash", "d2": "xfail", "e": "not_run", "g": "unsupported"}
+    cases = [line("one", f"bpe/count/topic/{name}", status) for name, status in statuses.items()]
+    results = read_results(write(tmp_path / "results.jsonl", whole(cases)))
+
+    def entry(title: str, cases: str, engine: str = "one", versions: str = "") -> Known:
+        globs = [f"bpe/count/topic/{each}" for each in cases.split()]
+        more = {"reason": "It is an example.   ", "link": "an address", "versions": versions}
+        return Known(title=title, engine=engine, cases=globs, status="fail", **more)
+
+    old = [
+        entry("partly fixed", "a? b? c d? f", versions=">=1"),
+        entry("as it was", "b? e"),
+        entry("fixed", "a2 c g nothing"),
+        entry("another version", "a2", versions="<1"),
+        entry("another engine", "a2", engine="two"),
+    ]
+    content, count = known_list([results], old, [*(each.id for each in cases), "bpe/count/topic/f"])
+    assert count == 1
+    (tmp_path / "known.toml").write_bytes(content.replace(b"TODO: why?", b"It is an example.   "))
+    *kept, new = read_known(tmp_path / "known.toml")
+    assert kept == [
+        entry("partly fixed", "a1 b? d2 f", versions=">=1"),
+        *(old[at] for at in (1, 3, 4)),
+    ]
+    assert (new.cases, new.status) == (["bpe/count/topic/d1"], "crash")
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))

@@ -10,6 +10,7 @@ from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from random import Random
+from shlex import quote
 from types import MappingProxyType
 from typing import Final
 from zipfile import ZipFile
@@ -142,7 +143,8 @@ class Selection:
         >>> Selection(ops=("encode",), flags=("LongRun",)).options()
         '--op encode --flag LongRun'
         """
-        parts = [f"--{name} {value}" for name, values in self.named().items() for value in values]
+        named = self.named().items()
+        parts = [f"--{name} {quote(value)}" for name, values in named for value in values]
         return " ".join([*parts, *["--large"] * self.large])
 
     def named(self) -> dict[str, Sequence[str]]:

@@ -56,7 +56,7 @@ FEWEST: Final = 3
 MOST_ALIKE: Final = 3
 """How many causes that explain the same failures are named; more are no explanation."""
 
-UNSPECIFIC: Final = frozenset({"stages", "long inputs", "invalid input"})
+UNSPECIFIC: Final = frozenset({"stages", "long inputs", "invalid input", "known differences"})
 """Names of groups whose failures have no likely cause."""
 
 Kind: TypeAlias = Literal["bug", "rule", "engine"]
@@ -279,6 +279,10 @@ def diagnose(
     results = list(results)
     slow = too_slow(results)
     found = [slow] if slow else []
+    if unexpected := [seen.case.id for seen in results if seen.status == "xpass"]:
+        these = f"{len(unexpected):,} records pass" if len(unexpected) > 1 else "1 record passes"
+        sentence = f"{these} that the list of known differences names"
+        found.append(Diagnosis("known differences", sentence, unexpected))
     passed = {digest(seen.case.id): seen.case for seen in results if seen.status == "pass"}
     wrong = (seen for seen in results if seen.status in FAILURES - {"timeout", "xpass"})
     failed = {digest(seen.case.id): seen for seen in wrong}

@@ -4,9 +4,9 @@ A panic or exception of the engine is a crash of that case, and the run continue
 writes to standard error meanwhile is kept out of the report (Rust prints a message for each
 panic).
 
-The canaries, records with wrong answers, are run too. An engine that gives such an answer fails the
-canary. If the judge accepts the reference's answer to a canary too, it cannot be trusted, and the
-run is invalid.
+The canaries of the selected operations, records with wrong answers, are run too. An engine that
+gives such an answer fails the canary. If the judge accepts the reference's answer to a canary too,
+it cannot be trusted, and the run is invalid.
 """
 
 import time
@@ -123,8 +123,9 @@ def run_engine(
     run = Run(engine.name, engine.version, 0)
     known = differences_of(known, run.engine, run.version)
     chosen = {case.id for case in cases if case.id.startswith(CANARY)}
+    ops = {op_of(case) for case in cases}
     cases = [case for case in cases if not case.id.startswith(CANARY)]
-    asked = [*cases, *catalogue.canaries]
+    asked = [*cases, *(each for each in catalogue.canaries if op_of(each) in ops)]
     results: dict[int, Result] = {}
     with quiet_standard_error():
         sessions = Sessions(engine, catalogue)
@@ -155,14 +156,14 @@ def check_judge(
 
     An engine fails the canaries whose wrong answer it gave, and passes the others, which are
     returned only if they are among the `chosen` ids. The judge must reject the right answer to each
-    canary that is failed. If it judged none at all, it must do so for the first one.
+    canary that is failed. If it judged none at all, it must do so for the catalogue's first one.
     """
     trouble: list[str] = []
     results: list[Result] = []
     given = [result for result in canaries if result.judgement.status == "pass"]
     asked = given
     if all(each.judgement.status in {"unsupported", "skip", "not_run"} for each in canaries):
-        asked = [each for each in canaries if each.case.vocab is None][:1]
+        asked = [Result(each, PASS) for each in catalogue.canaries if each.vocab is None][:1]
     for result in asked:
         case, subject = result.case, catalogue.subject(result.case.vocab)
         assert not isinstance(subject, str)  # noqa: S101 - the engine has answered about it

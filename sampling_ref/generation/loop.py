@@ -35,6 +35,7 @@ A prompt
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from time import perf_counter
 
 from sampling_ref.errors import ParameterError
@@ -100,6 +101,7 @@ def generate(
         rule = f"must have between 1 token and the {max_seq_len} that the cache holds"
         raise ParameterError("prompt", len(tokens), rule)
     stops = [stop_ids] if read_index(stop_ids) is not None else stop_ids
+    stops = list(stops) if isinstance(stops, AbstractSet) else stops
     push, finish = decoding(decoder)
     wanted = read_whole("num_tokens", num_tokens, 0)
 

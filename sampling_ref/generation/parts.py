@@ -1,6 +1,7 @@
 """What the loop is made of: a model, a sampler, a decoder. Any that have these shapes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from operator import index
 from typing import Any, Protocol, TypeAlias
 
@@ -102,7 +103,7 @@ def read_token(name: str, token: Any, size: int) -> TokenId:
 
 
 def read_tokens(name: str, tokens: Any) -> list[TokenId]:
-    """Return a list of token ids.
+    """Return a list of token ids. Sets and mappings are refused: their tokens are in no order.
 
     >>> read_tokens("prompt", (3, 1))
     [3, 1]
@@ -112,7 +113,8 @@ def read_tokens(name: str, tokens: Any) -> list[TokenId]:
     """
     if hasattr(tokens, "tolist"):
         tokens = tokens.tolist()
-    if isinstance(tokens, str | bytes) or not hasattr(tokens, "__iter__"):
+    is_other = isinstance(tokens, str | bytes | Mapping | AbstractSet)
+    if is_other or not hasattr(tokens, "__iter__"):
         raise ParameterError(name, tokens, "must be a sequence of token ids")
     read: list[TokenId] = []
     for token in tokens:

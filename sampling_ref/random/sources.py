@@ -9,6 +9,8 @@ torch
     One Mersenne Twister for everything, two words for a number.
 """
 
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from itertools import islice
 from typing import Any, Protocol, runtime_checkable
 
@@ -67,11 +69,11 @@ def read_uniforms(uniforms: Any, count: int | None = None) -> list[Number]:
         uniforms = uniforms.tolist()
     if not isinstance(uniforms, list | tuple) and is_number(uniforms):
         uniforms = [uniforms]
-    try:
-        numbers = list(uniforms)
-    except TypeError:
+    is_other = isinstance(uniforms, str | bytes | Mapping | AbstractSet)
+    if is_other or not isinstance(uniforms, Iterable):
         kind = type(uniforms).__name__
-        raise RandomNumberError(f"uniforms must be a sequence of numbers, got {kind}") from None
+        raise RandomNumberError(f"uniforms must be a sequence of numbers, got {kind}")
+    numbers = list(uniforms)
     for place, number in enumerate(numbers):
         if type(number) is not float or not 0 <= number < 1:
             numbers[place] = read_uniform(number, f"uniforms[{place}]")

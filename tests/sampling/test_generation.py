@@ -451,6 +451,8 @@ BAD_ARGUMENTS: list[tuple[dict[str, Any], str]] = [
         "prompt must have between 1 token and the 2 that the cache holds, got 3",
     ),
     ({"prompt": "text"}, "prompt must be a sequence of token ids, got 'text'"),
+    ({"prompt": {4}}, "prompt must be a sequence of token ids, got {4}"),
+    ({"prompt": {4: 1}}, "prompt must be a sequence of token ids, got {4: 1}"),
     ({"prompt": 4}, "prompt must be a sequence of token ids, got 4"),
     ({"prompt": [1, -1]}, "prompt must hold token ids only, got -1"),
     ({"prompt": [1.0]}, "prompt must hold token ids only, got 1.0"),

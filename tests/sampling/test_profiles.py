@@ -389,6 +389,27 @@ def test_a_state_has_the_parts_that_steps_remember(state: object) -> None:
         distribution("llama.cpp", ROW, mirostat=2, state=state)
 
 
+def test_a_state_may_hold_numbers_of_another_library() -> None:
+    whole, aim = {"mirostat": 2, "mirostat_tau": 5.0}, {"adaptive_target": 0.5}
+    for how, right, state in (
+        (whole, {"mu": 1.5}, {"mu": np.float32(1.5)}),
+        (whole, {"mu": 2}, {"mu": np.int64(2)}),
+        (whole, {"mu": 1.5}, {"mu": np.array(1.5)}),
+        (aim, {"past": (1.5, 2.0)}, {"past": np.array([1.5, 2.0])}),
+        (aim, {"past": (1.5, 2.0)}, {"past": (np.float32(1.5), np.float32(2.0))}),
+    ):
+        made = distribution("llama.cpp", ROW, **how, state=state)
+        assert made == distribution("llama.cpp", ROW, **how, state=right)
+    with pytest.raises(ParameterError, match=r"must be a finite number, got np\.float32"):
+        distribution("llama.cpp", ROW, **whole, state={"mu": np.float32("nan")})
+
+
+@pytest.mark.parametrize("uniforms", [{0.5}, {0.5: 1}, "0.5", b"\0", None, range])
+def test_random_numbers_are_a_sequence(uniforms: object) -> None:
+    with pytest.raises(RandomNumberError, match="uniforms must be a sequence of numbers, got "):
+        sample("llama.cpp", ROW, uniforms=uniforms)
+
+
 def test_a_default_cannot_be_changed() -> None:
     default = PROFILES["llama.cpp"].defaults()["logit_bias"]
     with pytest.raises(TypeError):

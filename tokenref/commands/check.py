@@ -152,7 +152,8 @@ def check(
         reports.write(data, json_path)
     results = read_results(Path("results"), data)
     least = max(int(require and bool(unavailable)), int(is_short))
-    changed, code = reports.make([results], catalogue, least=least)
+    own = known if known_path else ()
+    changed, code = reports.make([results], catalogue, least=least, known=own)
     if changed is None:
         print_results(console, [results], catalogue)
         _print_large(console, catalogue, selection, runs)

@@ -111,7 +111,8 @@ def export(
             output.write(line)
         output.flush()
     else:
-        folder.mkdir(parents=True, exist_ok=True)
+        with written(folder):
+            folder.mkdir(parents=True, exist_ok=True)
         path = folder / "requests.jsonl"
         with written(path), replacing(path) as file:
             file.writelines(lines(lambda loading: _beside(loading, folder)))

@@ -13,6 +13,7 @@ from tokenref.commands.endings import on_error, reached
 from tokenref.commands.options import FIXTURES
 from tokenref.commands.paths import FILE, must_be_writable, options_as, output_console, write
 from tokenref.errors import InputError
+from tokenref.known import Known
 from tokenref.record_files import Manifest, manifest_digest
 from tokenref.reports.results import (
     UNEXPLAINED,
@@ -21,6 +22,7 @@ from tokenref.reports.results import (
     bounded,
     dump_report,
     known_list,
+    merged,
     read_results,
 )
 from tokenref.reports.terminal import (
@@ -101,11 +103,13 @@ class Wanted:
         said: Sequence[str] = (),
         pages: str | None = None,
         least: int = 0,
+        known: Sequence[Known] = (),
     ) -> tuple[list[Change] | None, int]:
         """Write the reports. If there is an old run, print the changes. Return them, and the code.
 
         `said` are sentences for the top of every report. `pages` is the address of the pages
-        that records cite. The exit code is at least `least`.
+        that records cite. The exit code is at least `least`. `known` is the list of known
+        differences that a new one continues.
         """
         changed = None
         said = [*troubles(files), *said]
@@ -119,22 +123,28 @@ class Wanted:
             code = max(with_changes(code, changed), least, 3 * (not comparable(self.old, files)))
         reached(code)
         console = output_console()
-        for sentence in [*said, *self._write_known(files)]:
+        for sentence in [*said, *self._write_known(files, known, catalogue)]:
             print_line(console, sentence, "yellow")
         if changed or (changed is not None and code < 3):
             print_changes(console, changed)
         return changed, code
 
-    def _write_known(self, files: Sequence[Results]) -> Iterator[str]:
+    def _write_known(
+        self, files: Sequence[Results], known: Sequence[Known], catalogue: Catalogue
+    ) -> Iterator[str]:
         """Write the list of known differences, and yield a sentence about it."""
+        sums = [line for results in files for line in results.engines.values()]
         if self.known is None:
+            if known and any(line.stale or line.statuses.get("xpass") for line in sums):
+                yield "--write-known FILE writes the list of known differences without what passes"
             return
         if not all(results.footer.complete for results in files):
             yield f"{self.known} is not written: the run is invalid"
             return
-        content, count = known_list(files)
+        content, count = known_list(files, known, catalogue.records)
         write(content, self.known)
-        entries = "1 entry" if count == 1 else f"{count:,} entries"
+        new = "new " if known else ""
+        entries = f"1 {new}entry" if count == 1 else f"{count:,} {new}entries"
         todo = f"; replace each {UNEXPLAINED!r} by the reason" if count else ""
         yield f"{self.known} lists the failures in {entries}{todo}"
 
@@ -224,8 +234,8 @@ report_options: Final = options_as(
         "--only-changes",
         "old",
         type=FILE,
-        help="Print only cases whose status differs from these results. Only new failures and lost "
-        "answers count.",
+        help="Print only cases whose status differs from these results. Only new failures, lost "
+        "answers and unexpected passes count.",
     ),
 )
 """Adds the options to a command. It receives them as the argument `reports`."""
@@ -251,8 +261,8 @@ def report(
     """Show results written by `check --json`.
 
     The files may be from different engines, or shards of one run. The exit code is that of the
-    runs: 0 clean, 1 failures, 3 invalid. With --only-changes it is 1 if there are new failures or
-    lost answers, and 3 if the old results cannot be compared.
+    runs: 0 clean, 1 failures, 3 invalid. With --only-changes it is 1 if there are new failures,
+    lost answers or unexpected passes, and 3 if the old results cannot be compared.
     """
     from tokenref.reports.html.page import is_address
 
@@ -262,6 +272,7 @@ def report(
     files = [read_results(path) for path in dict.fromkeys(results)]
     catalogue = open_catalogue(fixtures)
     said = [*_about_records(files, catalogue), *contradictions(files)]
+    files = merged(files)
     changed, code = reports.make(files, catalogue, said, pages)
     if changed is None:
         print_results(output_console(), files, catalogue)

@@ -1,7 +1,7 @@
 """`tokenref encode`, `decode`, `count` and `chunks`.
 
 The argument is a text. Files are named with `--file`, as often as needed. One text is answered in
-full. Several files get one line each, and a total.
+full. Several files, a folder or a pattern give one line for each file, and a total.
 """
 
 import json
@@ -81,7 +81,7 @@ class Source:
         return text_of(read_bytes(self.path), self.name)
 
 
-def given_texts(text: Sequence[str], path: Sequence[Path]) -> Sequence[Source]:
+def given_texts(text: Sequence[str], path: Sequence[str]) -> Sequence[Source]:
     """Return the text, or the files. Raises `InputError` unless it is clear which are meant.
 
     >>> given_texts(["to be"], [])
@@ -107,20 +107,23 @@ def given_texts(text: Sequence[str], path: Sequence[Path]) -> Sequence[Source]:
     return [Source(path=each) for one in path for each in _files(one)]
 
 
-def _files(path: Path) -> Sequence[Path | None]:
+def _files(path: str) -> Sequence[Path | None]:
     """Return the file, those in a folder, or those that match a pattern; None is standard input.
 
     Those whose names begin with a dot are left out of a folder.
     """
-    if path == _DASH:
+    if not path:
+        raise InputError("--file must name a file, got ''")
+    if path == str(_DASH):
         return [None]
-    pattern = f"{escape(str(path))}/**" if path.is_dir() else str(path)
-    if not path.is_dir() and (path.exists() or not has_magic(pattern)):
-        return [path]
+    is_folder = os.path.isdir(path)  # noqa: PTH112 - False for what may not be seen
+    pattern = f"{escape(path)}/**" if is_folder else path
+    if not is_folder and (os.path.exists(path) or not has_magic(pattern)):  # noqa: PTH110 - as above
+        return [Path(path)]
     names = sorted(glob(pattern, recursive=True))  # noqa: PTH207 - Path's takes no absolute ones
     found = [each for each in map(Path, names) if each.is_file()]
     if not found:
-        raise InputError(f"--file must name files, but {str(path)!r:.200} has none")
+        raise InputError(f"--file must name files, but {path!r:.200} has none")
     return found
 
 
@@ -209,6 +212,9 @@ class Asked:
     special: bool | None
     template: bool
     as_json: bool
+    several: bool
+    """Whether there are several texts, or might have been: a folder or a pattern was named."""
+
     errors: dict[Source, str] = field(default_factory=dict)
     """What is wrong with some of several files."""
 
@@ -249,7 +255,7 @@ class Asked:
         If no vocabulary was named, say on standard error which one was used. The exit code is 2
         if a file could not be read or encoded.
         """
-        if self.as_json and len(self.sources) == 1:
+        if self.as_json and not self.several:
             write_lines(json.dumps(rows[0]))
         elif self.as_json:
             right = iter(rows)
@@ -259,7 +265,7 @@ class Asked:
                 for source in self.sources
             ]
             write_lines(json.dumps({"files": entries, **totals}))
-        elif len(self.sources) > 1:
+        elif self.several:
             write_lines("\t".join(["total", *map(str, totals.values())]))
         say_usual(self.vocabulary)
         if self.spelled:
@@ -271,8 +277,10 @@ class Asked:
         end_with(self.errors)
 
 
-def _asked(text: Sequence[str], path: Sequence[Path], **how: Any) -> Asked:
-    return Asked(given_texts(text, path), **how)
+def _asked(text: Sequence[str], path: Sequence[str], **how: Any) -> Asked:
+    sources = given_texts(text, path)
+    several = len(sources) > 1 or not {each.path for each in sources} <= {None, *map(Path, path)}
+    return Asked(sources, several=several, **how)
 
 
 asked_options: Final = options_as(
@@ -282,7 +290,7 @@ asked_options: Final = options_as(
     path=click.option(
         "--file",
         "path",
-        type=click.Path(path_type=Path),
+        metavar="PATH",
         multiple=True,
         help="Read a text from this file, or from standard input (-); repeatable. A folder is all "
         "files in it, and a pattern such as '*.md', in quotes, all files that match.",
@@ -336,7 +344,7 @@ def encode(asked: Asked) -> None:
 
     for source, ids in each_answer(asked.sources, ids_of, asked.errors):
         total += len(ids)
-        if len(asked.sources) > 1 and not asked.as_json:
+        if asked.several and not asked.as_json:
             write_lines(f"{source.name}\t{len(ids)}\t{' '.join(map(str, ids))}")
             continue
         known = {token: _spelled(tokenizer, token, as_json=asked.as_json) for token in set(ids)}
@@ -444,7 +452,7 @@ def count(asked: Asked, limit: int | None) -> None:
     for source, found in each_answer(asked.sources, count_of, asked.errors):
         counts.append(found)
         if not asked.as_json:
-            name = [] if len(asked.sources) == 1 else [source.name]
+            name = [source.name] if asked.several else []
             write_lines("\t".join([*name, f"more than {limit}" if found is None else str(found)]))
     least = sum(limit or 0 if found is None else found for found in counts)
     total = (None if asked.as_json else f"more than {least}") if None in counts else least
@@ -502,7 +510,7 @@ def chunks(asked: Asked, most: int, overlap: int) -> None:
         if asked.as_json:
             named = [chunk._asdict() | {"text": text[chunk.start : chunk.stop]} for chunk in found]
             rows.append({"chunks": named})
-        elif len(asked.sources) == 1:
+        elif not asked.several:
             cut = ((*chunk, repr(text[chunk.start : chunk.stop])) for chunk in found)
             write_lines(*("\t".join(map(str, cells)) for cells in cut))
         else:

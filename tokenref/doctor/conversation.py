@@ -301,29 +301,40 @@ class Conversation:
 
     def hello(self) -> HelloAnswer:
         """Send hello and return the answer. Raises `StopError`."""
-        line = self._ask("hello", [{"cmd": "hello", "proto": PROTO}], self._patience.to_start)[0]
+        message = {"cmd": "hello", "proto": PROTO}
+        line = self._ask("hello", [message], self._patience.to_start, EXAMPLES["hello"])[0]
         try:
             return read_hello(line)
         except ProtocolError as error:
-            raise StopError(_finding("hello", error, "hello", line)) from None
+            raise StopError(_finding("hello", error, "hello", line, EXAMPLES["hello"])) from None
 
     def load(self, about: str, kind: str, digest: str, path: Path) -> NoAnswer | None:
         """Send load. Return None if that worked, else an answer. Raises `StopError`."""
         message_id = f"l{next(self._ids)}"
         message = {"cmd": "load", "id": message_id, kind: digest, "path": str(path)}
-        line = self._ask(about, [message], self._patience.to_start)[0]
+        line = self._ask(about, [message], self._patience.to_start, EXAMPLES["load"])[0]
         try:
             return read_load(line, message_id)
         except ProtocolError as error:
-            raise StopError(_finding(about, error, "load", line)) from None
+            raise StopError(_finding(about, error, "load", line, EXAMPLES["load"])) from None
 
-    def run(self, message: Mapping[str, Any], questions: Sequence[Mapping[str, Any]]) -> list[Said]:
-        """Send questions and a run without questions. Return the answers. Raises `StopError`."""
+    def run(
+        self,
+        message: Mapping[str, Any],
+        questions: Sequence[Mapping[str, Any]],
+        first: Mapping[str, Any] | None,
+    ) -> list[Said]:
+        """Send questions and a run without questions. Return the answers. Raises `StopError`.
+
+        `first` is a right answer to the first question, to be shown; None if there is none.
+        """
         op = str(message["op"])
         run_id, fence_id = f"b{next(self._ids)}", f"b{next(self._ids)}"
         # A program that counts, sorts or converts keys does not return these unchanged.
         keys = {f"0{len(questions) - place}": place for place in range(len(questions))}
         cases = [{"k": key, "in": question} for key, question in zip(keys, questions, strict=True)]
+        example = {"id": run_id, "results": [{"k": cases[0]["k"], **(first or {})}]}
+        right = shown(msgspec.json.encode(example)) if first else ""
         lines = self._ask(
             op,
             [
@@ -331,17 +342,18 @@ class Conversation:
                 {**message, "cmd": "run", "id": fence_id, "cases": []},
             ],
             self._patience.seconds(len(questions)),
+            right,
         )
         try:
             answers = read_run(lines[0], run_id, op, keys)
         except ProtocolError as error:
-            raise StopError(_finding(op, error, "run", lines[0])) from None
+            raise StopError(_finding(op, error, "run", lines[0], right)) from None
         except WholeRunError as error:
             answers = [Crashed(str(error))] * len(questions)
         try:
             read_run(lines[1], fence_id, op, {})
         except ProtocolError as error:
-            finding = _about_fence(_finding(op, error, "run", lines[1]), fence_id)
+            finding = _about_fence(_finding(op, error, "run", lines[1], right), fence_id)
             raise StopError(finding) from None
         whole = msgspec.json.decode(lines[0])
         results = {result["k"]: result for result in whole.get("results", ())}
@@ -365,23 +377,27 @@ class Conversation:
         self._process.end()
 
     def _ask(
-        self, about: str, messages: Sequence[Mapping[str, Any]], seconds: float
+        self, about: str, messages: Sequence[Mapping[str, Any]], seconds: float, right: str
     ) -> list[bytes]:
-        """Send messages and return as many lines. Raises `StopError`."""
+        """Send messages and return as many lines. Raises `StopError`.
+
+        `right` is a right answer to the first message, to be shown.
+        """
+        cmd = str(messages[0]["cmd"])
         sent = b"".join(msgspec.json.encode(message) + b"\n" for message in messages)
         self._said.append(sent)
         try:
             lines = self._process.exchange(sent, len(messages), seconds)
         except LateError:
             self._process.end()
-            raise StopError(self._about_silence(about, str(messages[0]["cmd"]), seconds)) from None
+            raise StopError(self._about_silence(about, cmd, seconds, right)) from None
         except ChannelError as error:
             self._process.end()
-            raise StopError(self._about_death(about, str(messages[0]["cmd"]), str(error))) from None
+            raise StopError(self._about_death(about, cmd, str(error), right)) from None
         self._heard += len(lines)
         return lines
 
-    def _about_silence(self, about: str, cmd: str, seconds: float) -> Finding:
+    def _about_silence(self, about: str, cmd: str, seconds: float, right: str) -> Finding:
         """Explain a missing answer, using what the program writes once its input is closed."""
         said = f"it did not answer {cmd} within {seconds:g} seconds"
         late = self._answers_at_the_end()
@@ -390,11 +406,11 @@ class Conversation:
                 "read standard input line by line, and answer each line before reading the next"
             )
             advice += self._last_words()
-            return Finding("problem", about, said, right=EXAMPLES[cmd], hint=advice)
+            return Finding("problem", about, said, right=right, hint=advice)
         if late.endswith(b"\n") and late.count(b"\n") <= self._heard:
             advice = "it answered what came before, so this question takes too long or never ends"
             advice += self._last_words()
-            return Finding("problem", about, said, right=EXAMPLES[cmd], hint=advice)
+            return Finding("problem", about, said, right=right, hint=advice)
         if not late.endswith(b"\n") and late.count(b"\n") < len(self._said):
             said, last = f"{said}: the line feed is missing", late
             advice = "end each answer with a line feed, and flush"
@@ -403,9 +419,9 @@ class Conversation:
             advice = (
                 "flush standard output after each answer, and do not wait for the end of the input"
             )
-        return Finding("problem", about, said, shown(last), EXAMPLES[cmd], advice)
+        return Finding("problem", about, said, shown(last), right, advice)
 
-    def _about_death(self, about: str, cmd: str, reason: str) -> Finding:
+    def _about_death(self, about: str, cmd: str, reason: str, right: str) -> Finding:
         more = "more than one answer" in reason or "a line of more than" in reason
         advice = "catch errors, answer the question with crash, and keep running until bye"
         if cmd == "hello":
@@ -418,7 +434,7 @@ class Conversation:
             advice = "write exactly one line for each message"
         said = f"{cmd} was not answered: {reason}"
         advice += self._last_words()
-        return Finding("problem", about, said, right=EXAMPLES[cmd], hint=advice)
+        return Finding("problem", about, said, right=right, hint=advice)
 
     def _last_words(self) -> str:
         last = self._process.log.rstrip().rpartition("\n")[2][-200:]
@@ -461,9 +477,9 @@ def _exchange_all(child: "subprocess.Popen[bytes]", message: bytes, seconds: flo
     return bytes(written)
 
 
-def _finding(about: str, error: ProtocolError, cmd: str, line: bytes) -> Finding:
+def _finding(about: str, error: ProtocolError, cmd: str, line: bytes, right: str) -> Finding:
     text = in_plain_words(error.reason, error.place)
-    return Finding("problem", about, text, shown(line), EXAMPLES[cmd], hint(line, cmd))
+    return Finding("problem", about, text, shown(line), right, hint(line, cmd))
 
 
 def _about_fence(finding: Finding, message_id: str) -> Finding:

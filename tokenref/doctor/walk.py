@@ -18,7 +18,7 @@ import msgspec
 
 from bpe_ref import Vocabulary
 from tokenref.answers import Crashed, NoAnswer, Ok, Refused, Skipped, why_none
-from tokenref.catalogue import Catalogue, is_large
+from tokenref.catalogue import CANARY, Catalogue, is_large
 from tokenref.diagnosis import Result, diagnose, result_of
 from tokenref.doctor.conversation import (
     Conversation,
@@ -237,7 +237,9 @@ class _Visit:
         message: dict[str, Any] = {"op": trial.op, "profile": trial.profile}
         if trial.vocab is not None:
             message["tokenizer" if trial.op in PIPELINE_OPS else "vocab"] = trial.vocab
-        return conversation.run(message, [msgspec.to_builtins(case.input) for case in cases])
+        right = None if cases[0].id.startswith(CANARY) else _right(cases[0])
+        questions = [msgspec.to_builtins(case.input) for case in cases]
+        return conversation.run(message, questions, right)
 
     def _about_trial(
         self, conversation: Conversation, trial: Trial, hello: HelloAnswer
@@ -287,13 +289,12 @@ class _Visit:
             suggestion = "validate the input first; a crash does not count as a refusal"
             if "a code must be" in answer.message:
                 suggestion = hint_on_code(str(said.result["err"]["code"]))
-        codes = case.verdict.codes if isinstance(case.verdict, MustRefuse) else []
         return Finding(
             "problem",
             trial.op,
             f"{case.id} must be refused: {judgement.status}: {judgement.detail}",
             said.shown,
-            _result(said, {"err": {"code": codes[0], "msg": "..."}}),
+            _result(said, _right(case)),
             suggestion,
             _question(case),
         )
@@ -361,7 +362,7 @@ def _about_answer(case: Case, said: Said, text: str) -> Finding:
         op_of(case),
         f"{case.id}: {text}",
         said.shown,
-        _result(said, {"ok": msgspec.to_builtins(case.out)}),
+        _result(said, _right(case)),
         suggestion or case.why,
         _question(case),
     )
@@ -374,11 +375,15 @@ def _question(case: Case) -> str:
 
 def _result(said: Said, content: Mapping[str, Any]) -> str:
     """Return a correct result for the same key."""
-    shortened = {
-        key: {name: value for name, value in part.items() if name != "stages"}
-        for key, part in content.items()
-    }
-    return shown(msgspec.json.encode({"k": said.result.get("k", "01"), **shortened}))
+    return shown(msgspec.json.encode({"k": said.result.get("k", "01"), **content}))
+
+
+def _right(case: Case) -> dict[str, Any]:
+    """Return the right answer to a record, without its stages."""
+    if isinstance(case.verdict, MustRefuse):
+        return {"err": {"code": case.verdict.codes[0], "msg": "..."}}
+    out = msgspec.to_builtins(case.out)
+    return {"ok": {name: value for name, value in out.items() if name != "stages"}}
 
 
 def profiles_of(cases: Iterable[Case]) -> dict[str, set[str]]:

@@ -75,6 +75,19 @@ class SamplerSession:
         return None
 
 
+def must_be_within(params: Mapping[str, Any], intervals: Mapping[str, tuple[float, float]]) -> None:
+    """Raise `NotExpressibleError` for a parameter that the engine does not take.
+
+    >>> must_be_within({"temperature": 0.001}, {"temperature": (0.01, 2.0)})
+    Traceback (most recent call last):
+    tokenref.engines.own_rules.NotExpressibleError: only takes a temperature from 0.01 to 2.0
+    """
+    for name, (least, most) in intervals.items():
+        value = params.get(name)
+        if isinstance(value, int | float) and not least <= value <= most:
+            raise NotExpressibleError(f"only takes a {name} from {least} to {most}")
+
+
 @dataclass(frozen=True)
 class OwnRule:
     """The rule that an engine's step follows, and the engine's names of its parameters.

@@ -27,6 +27,7 @@ from tokenref.engines.own_rules import (
     SamplerSession,
     answer_in_order,
     check_shares,
+    must_be_within,
     profiles_of,
     row_in_32_bits,
 )
@@ -163,10 +164,7 @@ class SglangSession(SamplerSession):
         if self.profile == NAME:
             return given
         given = RULES[op].parameters(op, self.profile, given, request)
-        for name, (least, most) in _DOMAINS.items():
-            value = given.get(name)
-            if isinstance(value, int | float) and (most < value or value < least):
-                raise NotExpressibleError(f"only takes a {name} up to {most}")
+        must_be_within(given, _DOMAINS)
         return given
 
     def _one_step(

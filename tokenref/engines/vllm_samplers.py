@@ -31,6 +31,7 @@ from tokenref.engines.own_rules import (
     answer_in_order,
     is_clear,
     logarithms,
+    must_be_within,
     profiles_of,
     whole_mask,
 )
@@ -235,10 +236,8 @@ class VllmSession(SamplerSession):
         if self.profile == NAME:
             return given
         given = RULES[op].parameters(op, self.profile, given, request)
-        for name, (least, most) in _DOMAINS.items():
-            value = given.get(name)
-            if isinstance(value, int | float) and (most < value or 0 < value < least):
-                raise NotExpressibleError(f"only takes a {name} up to {most}")
+        if given.get("temperature") != 0:  # which makes it greedy
+            must_be_within(given, _DOMAINS)
         return given
 
     def _one_step(

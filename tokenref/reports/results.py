@@ -10,17 +10,19 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from hashlib import blake2b, sha256
 from importlib.metadata import version
 from io import BytesIO
 from itertools import chain
 from pathlib import Path
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Struct
 
+from tokenref.catalogue import CANARY
 from tokenref.corpus import Comparison, CorpusResult, Tokens, corpus_exit_code
 from tokenref.diagnosis import Result
 from tokenref.errors import InvalidRunError
@@ -31,6 +33,8 @@ from tokenref.record import canonical_json, op_of
 from tokenref.runner import Run
 from tokenref.verdicts import Status
 from tokenref.visible import visible
+
+_T = TypeVar("_T")
 
 FORMAT: Final = 2
 
@@ -127,7 +131,6 @@ class Header(_Compact, frozen=True, kw_only=True, tag_field="kind", tag="header"
     """The options that selected the cases."""
 
     unavailable: dict[str, str] = {}
-    shard: str = ""
     seed: int | str | None = None
     timeout: str = ""
     trouble: str = ""
@@ -239,7 +242,8 @@ def options_again(header: Header) -> list[str]:
     ['--known', 'k']
     """
     options = []
-    for name in ("vocabulary", "records", "fixtures", "known"):
+    own = ["vocabulary"] if "records" in header.selection else []
+    for name in (*own, "records", "fixtures", "known"):
         for value in header.selection.get(name, []):
             options += [f"--{name}", str(value)]
     return options
@@ -282,11 +286,20 @@ class Results:
     data: bytes | None = field(default=None, repr=False)
     """The content, if it is not in a file."""
 
+    shards: Sequence["Results"] = ()
+    """The files that were merged into one, instead of a file."""
+
     def cases(self) -> Iterator[CaseLine]:
-        """Read the case lines again, one by one."""
-        for _, line in _lines(self.path, self.data):
-            if isinstance(line, CaseLine):
+        """Read the case lines again, one by one. Canaries of several shards count once."""
+        seen: set[tuple[str, str]] = set()
+        for line in chain.from_iterable(part.cases() for part in self.shards):
+            if (key := (line.engine, line.id)) not in seen:
                 yield line
+            if line.id.startswith(CANARY):
+                seen.add(key)
+        for _, each in () if self.shards else _lines(self.path, self.data):
+            if isinstance(each, CaseLine):
+                yield each
 
 
 def read_results(path: Path, data: bytes | None = None) -> Results:
@@ -331,6 +344,75 @@ def read_results(path: Path, data: bytes | None = None) -> Results:
     raise InvalidRunError(f"{path}: there is no footer: the run did not finish")
 
 
+def merged(files: Sequence[Results]) -> list[Results]:
+    """Return the results with the shards of each run as one.
+
+    Shards have the same engines, records and known differences, and no case in common except for
+    canaries, which several of them may ask.
+    """
+    runs: dict[object, list[Results]] = {}
+    for results in files:
+        head = results.header
+        engines = sorted((entry.name, entry.version) for entry in head.engines)
+        key = (head.tokenref, head.fixtures, head.records, head.known, *engines)
+        runs.setdefault(key if engines else id(results), []).append(results)
+    return [each for shards in runs.values() for each in _merged(shards)]
+
+
+def _merged(shards: list[Results]) -> list[Results]:
+    """Return the shards as one, or as they are if they overlap."""
+    found = Counter((line.engine, line.id) for part in shards for line in part.cases())
+    twice = [case_id for (_, case_id), count in found.items() if count > 1]
+    if len(shards) == 1 or not all(case_id.startswith(CANARY) for case_id in twice):
+        return shards
+    first, headers = shards[0], [part.header for part in shards]
+    one = replace(first, data=None, shards=shards)
+    counts: dict[str, Counter[str]] = {name: Counter() for name in first.engines}
+    for line in one.cases():
+        counts[line.engine][line.status] += 1
+    selection: dict[str, list[str]] = {}
+    for name, values in chain.from_iterable(each.selection.items() for each in headers):
+        selection[name] = _distinct([*selection.get(name, []), *values])
+    header = msgspec.structs.replace(
+        first.header,
+        cases=len(found),
+        differences=_distinct(chain.from_iterable(each.differences for each in headers)),
+        selection=selection,
+        unavailable=dict(chain.from_iterable(each.unavailable.items() for each in headers)),
+    )
+    engines = {
+        name: _total([part.engines[name] for part in shards], of_engine)
+        for name, of_engine in counts.items()
+    }
+    footer = Footer(
+        cases=len(found),
+        statuses=dict(sum(counts.values(), Counter[str]())),
+        complete=all(part.footer.complete for part in shards),
+    )
+    return [replace(one, header=header, engines=engines, footer=footer)]
+
+
+def _total(lines: Sequence[EngineLine], statuses: Mapping[str, int]) -> EngineLine:
+    """Return the totals of an engine in several shards, with the sentences of each about causes."""
+    causes: dict[str, list[str]] = {}
+    for name, sentence in chain.from_iterable(line.causes.items() for line in lines):
+        causes.setdefault(name, []).append(sentence)
+    return EngineLine(
+        engine=lines[0].engine,
+        statuses=dict(statuses),
+        trouble=_distinct(chain.from_iterable(line.trouble for line in lines)),
+        stale=_distinct(chain.from_iterable(line.stale for line in lines)),
+        exit=max(line.exit for line in lines),
+        incidents=_distinct(chain.from_iterable(line.incidents for line in lines)),
+        restarts=sum(line.restarts for line in lines),
+        causes={name: ". ".join(_distinct(said)) for name, said in causes.items()},
+    )
+
+
+def _distinct(values: Iterable[_T]) -> list[_T]:
+    return list(dict.fromkeys(values))
+
+
 def badge(files: Sequence[Results], code: int) -> bytes:
     r"""Return a badge in the JSON of shields.io's endpoint badges. `code` is the exit code.
 
@@ -371,36 +453,75 @@ _WIDEST_BADGE: Final = 80
 """Maximum length of the reason on a badge, in characters."""
 
 
-def known_list(files: Sequence[Results]) -> tuple[bytes, int]:
-    """Return the failures as a list of known differences, and the number of its entries.
+def known_list(
+    files: Sequence[Results], known: Sequence[Known] = (), records: Iterable[str] = ()
+) -> tuple[bytes, int]:
+    """Return the failures as a list of known differences, and the number of new entries.
 
-    There is one entry for each engine, likely cause (else operation) and status. Its reason is
+    The list begins with the entries of an older one, `known`, without what does not differ any
+    more. Cases without a result still differ if their ids are in `records`. There is a new entry
+    for each engine, likely cause (else operation) and status of other failures. Its reason is
     `UNEXPLAINED`, which is too short: the list is refused until somebody has written reasons.
     """
     groups: dict[tuple[str, str, Status], list[CaseLine]] = {}
     says: dict[str, str] = {}
+    kept = list(known)
     for results in files:
         says |= {
             name: said for sums in results.engines.values() for name, said in sums.causes.items()
         }
+        statuses = {entry.name: dict.fromkeys(records, "") for entry in results.header.engines}
         for line in results.cases():
+            statuses[line.engine][line.id] = line.status
             if line.status in FAILURES - {"xpass"}:
                 title = line.cause or f"{line.op}, no known cause"
                 groups.setdefault((line.engine, title, line.status), []).append(line)
-    entries = []
+        for entry in results.header.engines:
+            kept = [
+                _without_passing(each, statuses[entry.name])
+                if each.is_about(entry.name, entry.version)
+                else each
+                for each in kept
+            ]
+    parts = [_entry(each) for each in kept if each.cases]
     for (engine, title, status), lines in sorted(groups.items(), key=lambda each: len(each[1])):
-        first, cases = lines[0], "".join(f"    {_toml(line.id)},\n" for line in lines)
-        entries.append(
-            f"# {visible(says.get(title, f'{title}: {len(lines):,}'))}.\n"
-            f"# For example {visible(first.id)}: {visible(first.detail)}\n"
-            f"[[known]]\n"
-            f"title = {_toml(title if status == 'fail' else f'{title} ({status})')}\n"
-            f"engine = {_toml(engine)}\n"
-            f"cases = [\n{cases}]\n"
-            f'status = "{status}"\n'
-            f'reason = "{UNEXPLAINED}"\n'
+        first = lines[0]
+        new = Known(
+            title=title if status == "fail" else f"{title} ({status})",
+            engine=engine,
+            cases=[line.id for line in lines],
+            status=status,  # type: ignore[arg-type]  # one of FAILURES except for xpass
+            reason=UNEXPLAINED,
         )
-    return "\n".join(entries or ["known = []\n"]).encode(), len(entries)
+        parts.append(
+            f"# {visible(says.get(title, f'{title}: {len(lines):,}'))}.\n"
+            f"# For example {visible(first.id)}: {visible(first.detail)}\n{_entry(new)}"
+        )
+    return "\n".join(parts or ["known = []\n"]).encode(), len(groups)
+
+
+def _without_passing(entry: Known, statuses: Mapping[str, str]) -> Known:
+    """Return an entry whose patterns match only cases that differ as it says, or may do so.
+
+    A pattern that matches others, too, is replaced by the ids of those that differ.
+    """
+    cases: list[str] = []
+    for glob in entry.cases:
+        found = {name: status for name, status in statuses.items() if fnmatchcase(name, glob)}
+        differ = [name for name, status in found.items() if status in {"xfail", "not_run", ""}]
+        cases += differ if FAILURES & {*found.values()} else [glob] * bool(differ)
+    return msgspec.structs.replace(entry, cases=_distinct(cases))
+
+
+def _entry(entry: Known) -> str:
+    """Return an entry of a list of known differences."""
+    lines = ["[[known]]"]
+    for key, value in msgspec.to_builtins(entry).items():
+        if isinstance(value, str):
+            lines.append(f"{key} = {_toml(value)}")
+        else:
+            lines += [f"{key} = [", *(f"    {_toml(each)}," for each in value), "]"]
+    return "\n".join([*lines, ""])
 
 
 UNEXPLAINED: Final = "TODO: why?"

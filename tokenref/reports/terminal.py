@@ -372,11 +372,18 @@ def _tokens(tokens: Tokens) -> str:
 
 
 Kind: TypeAlias = Literal[
-    "new failure", "lost answer", "newly passing", "appeared", "disappeared", "other"
+    "new failure",
+    "unexpected pass",
+    "lost answer",
+    "newly passing",
+    "appeared",
+    "disappeared",
+    "other",
 ]
 
 _KINDS: Final[Sequence[tuple[Kind, str]]] = (
     ("new failure", "red"),
+    ("unexpected pass", "red"),
     ("lost answer", "red"),
     ("newly passing", "green"),
     ("appeared", ""),
@@ -384,7 +391,7 @@ _KINDS: Final[Sequence[tuple[Kind, str]]] = (
     ("other", ""),
 )
 
-WORSE: Final = frozenset({"new failure", "lost answer"})
+WORSE: Final = frozenset({"new failure", "unexpected pass", "lost answer"})
 """The kinds of changes that make a comparison fail."""
 
 _SHOWN: Final = 20
@@ -409,6 +416,8 @@ class Change:
     def kind(self) -> Kind:
         """The kind of change. An answer, even a wrong one, is lost if there is none now.
 
+        A known difference that passes fails a run, but is no new failure of the engine.
+
         >>> Change("e", "bpe/count/a", "pass", "crash").kind
         'new failure'
         >>> Change("e", "bpe/count/a", "pass", "unsupported").kind
@@ -416,7 +425,9 @@ class Change:
         """
         if self.now is None:
             return "disappeared"
-        if self.now in FAILURES and self.was not in FAILURES:
+        if self.now == "xpass" and self.was not in FAILURES:
+            return "unexpected pass"
+        if self.now in FAILURES - {"xpass"} and self.was not in FAILURES - {"xpass"}:
             return "new failure"
         if self.was is None:
             return "appeared"
@@ -539,7 +550,7 @@ def notes(old: Results, new: Sequence[Results]) -> list[str]:
 
 
 def print_changes(console: Console, found: Sequence[Change]) -> None:
-    """Print the number of changes of each kind, then the cases, new failures first."""
+    """Print the number of changes of each kind, then the cases, those that fail first."""
     if not found:
         console.print("nothing changed", style="green")
         return
@@ -564,7 +575,7 @@ def print_changes(console: Console, found: Sequence[Change]) -> None:
 
 def _print_worse(console: Console, change: Change) -> None:
     """Print why an answer is wrong or missing now, and how to ask the case again."""
-    no_answer = change.now in UNJUDGED
+    no_answer = change.now in UNJUDGED or change.now == "xpass"
     why = [("because", change.detail)] if no_answer else split_detail(change.detail)
     lines = [*why, ("cause", change.cause), ("again", change.again)]
     print_labelled(console, [(label, said) for label, said in lines if said], indent=6)

@@ -11,10 +11,11 @@ const showCases = () => {
   };
   const GROUPS = { failures: "fwctX", differences: "fwctXx", answered: "fwctXxp" };
   const PER_PAGE = 50;
-  const KINDS = ["new failure", "lost answer", "newly passing", "appeared", "disappeared", "other"];
+  const KINDS = ["new failure", "unexpected pass", "lost answer", "newly passing", "appeared", "disappeared", "other"];
   const kind = (was, is) => {
     if (is === ".") return "disappeared";
-    if (GROUPS.failures.includes(is) && !GROUPS.failures.includes(was)) return "new failure";
+    if (is === "X" && !GROUPS.failures.includes(was)) return "unexpected pass";
+    if ("fwct".includes(is) && !"fwct".includes(was)) return "new failure";
     if (was === ".") return "appeared";
     if (GROUPS.answered.includes(was) && !GROUPS.answered.includes(is)) return "lost answer";
     if (!"ct".includes(was) && "ct".includes(is)) return "lost answer";

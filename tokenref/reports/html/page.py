@@ -482,7 +482,6 @@ def _about(gathered: Gathered) -> str:
         ("Judged by tokenref", sorted({header.tokenref for header in headers})),
         ("fixtures", sorted({f"{h.fixtures_version} {h.fixtures[:19]}".strip() for h in headers})),
         ("only", dict.fromkeys(f"--{name} {' '.join(values)}" for name, values in chosen)),
-        ("shard", sorted({header.shard for header in headers})),
     ):
         shown = ", ".join(filter(None, found))
         if shown or not parts:
