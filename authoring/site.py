@@ -13,6 +13,8 @@ from typing import Final
 from warnings import catch_warnings, simplefilter
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
+from authoring.figures import steps_on_a_slide
+from bpe_ref.encoder_steps import ENCODER_STEPS
 from tokenref.commands.paths import write
 from tokenref.commands.pictures import rendered
 from tokenref.errors import InputError
@@ -279,10 +281,20 @@ def _with_figures(text: str, folder: Path) -> str:
     """Return Markdown as HTML. Figures are drawn instead of linked, all of one scale."""
 
     def drawn(found: re.Match[str]) -> str:
-        drawing = (folder / found[1]).read_text(encoding="utf-8")
+        path = folder / found[1]
+        drawing = (
+            steps_on_a_slide(path.stem)
+            if path.stem in ENCODER_STEPS
+            else path.read_text(encoding="utf-8")
+        )
         wide = re.search(r'width="(\d+)"', drawing)
         return drawing.replace(
             "<svg", f'<svg preserveAspectRatio="xMidYMin" style="flex-grow: {wide and wide[1]}"', 1
         )
 
-    return re.sub(r'<img src="([^"]*\.svg)"[^>]*>', drawn, rendered(text))
+    def level(figures: re.Match[str]) -> str:
+        high = max(map(int, re.findall(r'viewBox="0 0 \d+ (\d+)"', figures[0])))
+        return re.sub(r'(viewBox="0 0 \d+) \d+"', rf'\1 {high}"', figures[0])
+
+    html = re.sub(r'<img src="([^"]*\.svg)"[^>]*>', drawn, rendered(text))
+    return re.sub(r"<p>(?:<svg.*?</svg>\s*)+</p>", level, html, flags=re.DOTALL)

@@ -13,9 +13,11 @@ import pytest
 from click.testing import CliRunner
 
 from authoring.__main__ import main
+from authoring.figures import FILTERS
 from authoring.site import LECTURES, build_playground, build_site, slide
 from tests.browser import CHROMIUM, DRIVER, Browser, open_browser
 from tokenref.errors import InputError
+from tokenref.experiment import Plan, cells, read_results
 
 ROOT = Path(__file__).parent.parent
 BOOK = ROOT / "docs" / "book" / "README.md"
@@ -142,6 +144,49 @@ def test_a_slide_of_a_section_that_is_not_there_is_one_sentence(tmp_path: Path) 
         slide("[B](a.md#d)\n\n* C\n", tmp_path)
     with pytest.raises(InputError, match="a slide must be a link to its notes, got 'B'"):
         slide("B\n\n* C\n", tmp_path)
+
+
+def test_numbers_on_a_slide_are_those_of_its_picture() -> None:
+    slides = (ROOT / "authoring" / "lectures" / "sampling.md").read_text("utf-8").split("\n## ")
+    numbers = []
+    for each in slides:
+        names = [name for name in re.findall(r"figures/(\w+)\.svg", each) if name in FILTERS]
+        values = [value.partition("=")[2] for name in names for value in FILTERS[name].settings]
+        found = re.findall(r"\b\d\.\d+\b", each.partition("\n---\n")[0]) if names else []
+        assert set(found) <= set(values), each
+        numbers += found
+    assert numbers == ["0.9", "0.2"]
+    assert "min-p 0.2 asks for a fifth" in "".join(slides)
+
+
+def test_the_table_of_the_experiment_on_a_slide_is_that_of_the_file() -> None:
+    slides = (ROOT / "authoring" / "lectures" / "sampling.md").read_text("utf-8")
+    results = cells(read_results(ROOT / "docs" / "book" / "loops.jsonl", Plan()).values())
+    table = slides.partition("| penalty | loops at 0")[2].partition("\n\n")[0]
+    rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in table.splitlines()[2:]]
+    assert len(rows) == 8
+    for name, *numbers in rows:
+        found = [results[name, temperature] for temperature in (0.0, 0.5, 1.0)]
+        shares = [f"{100 * each.degenerate:.1f}" for each in found]
+        assert numbers == [*shares, *(f"{each.bits:.2f}" for each in found)]
+    names = {name for name, _ in results}
+    never = {
+        name for name in names if not any(results[name, t].degenerate for t in (0.0, 0.5, 1.0))
+    }
+    assert never == {"DRY", *(f"frequency {tenth / 10}" for tenth in range(3, 11))}
+    assert all(results["DRY", t].bits < results["frequency 0.3", t].bits for t in all_three), (
+        "DRY costs less"
+    )
+
+
+def test_pictures_on_one_slide_have_one_scale(site: Path, window: Browser) -> None:
+    window.size(1280, 720, phone=False)
+    window.post("url", {"url": (site / "slides" / "tokens.html").as_uri() + "#3"})
+    scales = (
+        "return [...document.querySelectorAll('section.now svg')].map((e) => e.getScreenCTM().d)"
+    )
+    one, other = window.run(scales)
+    assert one == pytest.approx(other, rel=0.01)
 
 
 _PLACE = "return document.body.dataset.place"
