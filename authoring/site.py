@@ -33,6 +33,7 @@ pre { white-space: pre-wrap; }
 body[data-theme="light"] img { color-scheme: light; }
 body[data-theme="dark"] img { color-scheme: dark; }
 p > img { vertical-align: top; }
+.highlight button.copybtn { opacity: .7; }
 @media (max-width: 45rem) { .highlight-console pre { white-space: pre; } }
 @media (min-width: 45rem) { p:has(> img + img) > img { max-width: calc(50% - .3rem); } }
 """
@@ -40,7 +41,7 @@ p > img { vertical-align: top; }
 
 Long lines of code are wrapped instead of cut off, but not what a command prints on a phone. Figures
 follow the switch between light and dark. The two parts of a figure are side by side, on a phone one
-below the other.
+below the other. The buttons that copy code are always seen, because a phone has no pointer.
 """
 
 INDEX: Final = (
@@ -65,7 +66,7 @@ def build_site(root: Path, folder: Path) -> None:
     settings = {
         "project": "tokenref",
         "extensions": extensions,
-        "copybutton_prompt_text": r">>> |\.\.\. |\$ ",  # only such lines are copied, without it
+        "copybutton_prompt_text": r">>> |\.\.\. ?|\$ ",  # only such lines are copied, without it
         "copybutton_prompt_is_regexp": True,
         "copybutton_line_continuation_character": "\\",
         "html_theme": "furo",
@@ -158,6 +159,8 @@ def _packages() -> bytes:
 def _prepare(app: object, name: str, content: list[str], *, is_playable: bool) -> None:
     """Add what only the site shows, and write anchors as this kind of Markdown does."""
     content[0] = folded(content[0])
+    # As in a session of Python, which needs this line where code is pasted.
+    content[0] = re.sub(r"^(\.\.\. {2,}.*\n)(?=>>> )", r"\1...\n", content[0], flags=re.MULTILINE)
     if is_playable and name in {"README", "docs/play", *INDEXES}:
         address = "../" * name.count("/") + "play/index.html"
         link = f'<a href="{address}">Play with merges and samplers in this browser</a>'

@@ -2,9 +2,11 @@
 
 import os
 import re
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from doctest import DocTestParser
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -115,6 +117,31 @@ def test_commands_can_be_copied_without_prompts_and_output(site: Path, window: B
         window.run("delete window.copied")
 
 
+def test_a_copied_chapter_runs_in_a_session_of_python(site: Path, window: Browser) -> None:
+    """Each button is copied and pasted in turn, also where a block of code has no empty line."""
+    window.size(390, 800, phone=True)
+    window.post("url", {"url": (site / "docs" / "book" / "encoders.html").as_uri()})
+    window.run("window.copied = []")
+    window.run("document.execCommand = () => { copied.push(document.activeElement.value); }")
+    window.until("return document.querySelector('.copybtn')")
+    button = "getComputedStyle(document.querySelector('.copybtn'))"
+    assert float(window.run(f"return {button}.opacity")) > 0.5, "a phone has no pointer to show it"
+    window.run("document.querySelectorAll('.highlight-python .copybtn').forEach((e) => e.click())")
+    page = (ROOT / "docs" / "book" / "encoders.md").read_text("utf-8")
+    window.until(f"return copied.length === {page.count('```python')}")
+    ran = subprocess.run(
+        [sys.executable, "-i", "-q"],
+        input="\n\n".join(window.run("return copied")) + "\n\n",
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+    )
+    examples = DocTestParser().get_examples(page.replace("```\n", "\n"))
+    assert ran.stdout == "".join(each.want for each in examples)
+    assert "Error" not in ran.stderr
+
+
 def test_solutions_are_folded(site: Path) -> None:
     for chapter in (ROOT / "docs" / "book").glob("*.md"):
         page = chapter.with_suffix(".html").name
@@ -170,9 +197,8 @@ def test_the_table_of_the_experiment_on_a_slide_is_that_of_the_file() -> None:
         shares = [f"{100 * each.degenerate:.1f}" for each in found]
         assert numbers == [*shares, *(f"{each.bits:.2f}" for each in found)]
     names = {name for name, _ in results}
-    never = {
-        name for name in names if not any(results[name, t].degenerate for t in (0.0, 0.5, 1.0))
-    }
+    all_three = (0.0, 0.5, 1.0)
+    never = {name for name in names if not any(results[name, t].degenerate for t in all_three)}
     assert never == {"DRY", *(f"frequency {tenth / 10}" for tenth in range(3, 11))}
     assert all(results["DRY", t].bits < results["frequency 0.3", t].bits for t in all_three), (
         "DRY costs less"
@@ -182,10 +208,8 @@ def test_the_table_of_the_experiment_on_a_slide_is_that_of_the_file() -> None:
 def test_pictures_on_one_slide_have_one_scale(site: Path, window: Browser) -> None:
     window.size(1280, 720, phone=False)
     window.post("url", {"url": (site / "slides" / "tokens.html").as_uri() + "#3"})
-    scales = (
-        "return [...document.querySelectorAll('section.now svg')].map((e) => e.getScreenCTM().d)"
-    )
-    one, other = window.run(scales)
+    scale = "document.querySelectorAll('section.now svg')[arguments[0]].getScreenCTM().d"
+    one, other = (window.run(f"return {scale}", place) for place in (0, 1))
     assert one == pytest.approx(other, rel=0.01)
 
 
