@@ -51,7 +51,8 @@ CAPTIONS: Final[Mapping[str, str]] = {
     "naive": "Each line is one merge: of all pairs that are in the vocabulary, the one with the "
     "lowest rank, the leftmost of equals.",
     "heap": "Each line is one entry that leaves the heap: the lowest rank, then the leftmost "
-    "place. An entry is stale if its tokens have merged with others.",
+    "place, which is the number of its first byte. An entry is stale if its tokens have merged "
+    "with others.",
     "prefix_table": "Each line is one prefix of the piece. Its encoding ends with the only token "
     "that fits after the encoding of what is before it; longer tokens are tried first, and those "
     "that do not fit are crossed out.",
