@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from sampling_ref.generation.ngrams import NgramModel
     from sampling_ref.tracing import Applied, Share
 
-MOST: Final = 48
-"""How many tokens of a row are drawn."""
+MOST: Final = 13
+"""How many tokens of a row are drawn: two pictures fit beside each other without scrolling."""
 
 CAPTIONS: Final[Mapping[str, str]] = {
     "naive": "Each line is one merge: of all pairs that are in the vocabulary, the one with the "
@@ -72,7 +72,7 @@ LESSONS: Final[Mapping[str, str]] = {
 Walked: TypeAlias = Literal["downwards", "upwards"]
 """The direction in which a filter adds probabilities: from the most, or the least probable one."""
 
-_TOP, _HIGH, _LEFT, _STEP, _LABEL = 22, 140, 36, 40, 68
+_TOP, _HIGH, _LEFT, _STEP, _LABEL, _PHRASE = 22, 140, 36, 40, 68, 210
 
 
 def page(title: str, sections: Iterable[str]) -> bytes:
@@ -328,14 +328,15 @@ def bars(
     Kept tokens are filled, removed ones outlined. `threshold` is a dashed line at that height,
     `mark` one at a random number. `before` has earlier probabilities, drawn as outlines.
     `walked` is the direction in which a filter adds the probabilities: a label says what it does
-    on its way. Of a long row the most probable tokens are shown.
+    on its way. Of a long row the most probable tokens are shown, and those at the border between
+    kept and removed ones.
 
     >>> from sampling_ref.tracing import Share
     >>> drawing = bars([Share(3, 0.75, 0.75), Share(1, 0.25, 1.0)], frozenset({1}), about="a & b")
     >>> drawing.count('class="kept"'), drawing.count('class="removed"'), "a &amp; b" in drawing
     (1, 1, True)
     """
-    shown = shares[-MOST:] if walked == "upwards" else shares[:MOST]
+    shown = _near(shares, removed, walked)
     end = _LEFT + _STEP * max(len(shown), 1) + 8
     lines = {"threshold": threshold, "mark": mark}
     width = max(end + _LABEL * any(at is not None for at in lines.values()), 170)
@@ -355,15 +356,17 @@ def bars(
         ),
     ]
     if walked and len(shown) > 1:
-        does = "removes" if walked == "upwards" else "keeps"
-        parts.append(
-            '<text x="8" y="12" class="label share">walks this way '
-            f"\N{RIGHTWARDS ARROW} {does}</text>"
-        )
-    skipped = shown[0].total - shown[0].share if shown else 0
-    points = [f"{_LEFT},{height(skipped)}"]
+        does = " and removes" if walked == "upwards" else " and keeps"
+        phrase = "adds in this order" + does * (width >= _PHRASE)
+        parts.append(f'<text x="8" y="12" class="label share">{phrase}</text>')
+    points: list[str] = []
     for place, each in enumerate(shown):
-        x, y = _LEFT + _STEP * place, height(each.share)
+        x = _LEFT + _STEP * place
+        if each is None:
+            parts.append(f'<text x="{x + _STEP / 2}" y="{floor + 14}">\u2026</text>')
+            continue
+        y = height(each.share)
+        points.append(f"{x},{height(each.total - each.share)}")
         kind = "removed" if each.token in removed else "kept"
         total = f", running sum {each.total!r}" if summed else ""
         parts.append(
@@ -382,7 +385,7 @@ def bars(
             )
         points.append(f"{x + _STEP},{height(each.total)}")
     if summed:
-        parts.append(f'<polyline class="sum" points="{" ".join(points)}"/>')
+        parts.append(f'<polyline class="sum" points="{" ".join(dict.fromkeys(points))}"/>')
     for kind, at in lines.items():
         if at is not None:
             y = height(at)
@@ -390,8 +393,27 @@ def bars(
                 f'<line class="{kind}" x1="{_LEFT}" x2="{end}" y1="{y}" y2="{y}"/>'
                 f'<text class="label" x="{end + 4}" y="{y + 4}">{at:.4g}</text>'
             )
-    more = len(shares) - len(shown)
+    more = len(shares) - sum(each is not None for each in shown)
     return "".join(parts) + "</svg>" + (f"<p>and {more} more tokens</p>" if more > 0 else "")
+
+
+def _near(
+    shares: "Sequence[Share]", removed: frozenset[int], walked: Walked | None
+) -> "list[Share | None]":
+    """Return the tokens of a row that are drawn, with None where some are left out.
+
+    >>> from sampling_ref.tracing import Share
+    >>> row = [Share(token, 0.01, 0.01) for token in range(100)]
+    >>> [each and each.token for each in _near(row, frozenset(range(40, 100)), None)]
+    [0, 1, 2, 3, 4, None, 36, 37, 38, 39, 40, 41, 42, 43]
+    """
+    if walked == "upwards":
+        return _near(shares[::-1], removed, None)[::-1]
+    gone = [each.token in removed for each in shares]
+    border = next((at for at in range(1, len(gone)) if gone[at] != gone[at - 1]), 0)
+    if len(shares) <= MOST or border <= MOST - 4:
+        return [*shares[:MOST]]
+    return [*shares[: MOST - 8], None, *shares[border - 4 : border + 4]]
 
 
 def _short(share: float) -> str:
@@ -403,11 +425,12 @@ def _short(share: float) -> str:
     return f"{share:.0e}" if share < 0.001 else f"{round(share, 3):g}"
 
 
-def _described(shares: "Sequence[Share]", removed: frozenset[int]) -> str:
+def _described(shares: "Sequence[Share | None]", removed: frozenset[int]) -> str:
     return "; ".join(
         f"token {each.token} has {each.share:.3g}, "
         + ("removed" if each.token in removed else "kept")
         for each in shares
+        if each is not None
     )
 
 
@@ -493,6 +516,7 @@ def stage_picture(
             first_ones = "most typical"
         about = f"Probabilities {when} {applied.step}, {first_ones} first"
         about += ", and their running sum" if walked else ""
+        line = "" if threshold is None else f"; the dashed line is at {threshold:.4g}"
         old = {}
         if applied.changed:
             old_law = made.situation.numbers.law(applied.before)
@@ -507,7 +531,7 @@ def stage_picture(
             walked=walked,
             summed=walked is not None,
         )
-        drawing = f"<figure>{drawn}<figcaption>{escape(about)}.</figcaption></figure>"
+        drawing = f"<figure>{drawn}<figcaption>{escape(about + line)}.</figcaption></figure>"
     title = f"{applied.step}({given})"
     place = next(at for at, each in enumerate(run.applied, 1) if each is applied)
     idle = not applied.removed and not applied.changed

@@ -199,21 +199,21 @@ def _sample_lines(
         yield from _deciding_lines(made, applied, stage)
     likeliest = sorted(range(len(shares)), key=shares.__getitem__, reverse=True)[:SHOWN]
     yield "\nprobabilities"
-    shown = in_digits([shares[likely] for likely in likeliest])
+    shown = _in_digits([shares[likely] for likely in likeliest])
     for likely, share in zip(likeliest, shown, strict=True):
         if shares[likely]:
             yield f"  {likely:>8}  {share}"
     yield from _draw_lines(made, run, uniforms)
 
 
-def in_digits(numbers: Sequence[float], beside: Sequence[float] = ()) -> list[str]:
+def _in_digits(numbers: Sequence[float], beside: Sequence[float] = ()) -> list[str]:
     """Return numbers with six digits, or with all if numbers that differ would look alike.
 
     Those `beside` them are shown elsewhere, and must not look like one of them.
 
-    >>> in_digits([0.45505423392341127, 1.0])
+    >>> _in_digits([0.45505423392341127, 1.0])
     ['0.455054', '1']
-    >>> in_digits([0.1, 0.1 + 0.2], beside=[0.3])
+    >>> _in_digits([0.1, 0.1 + 0.2], beside=[0.3])
     ['0.1', '0.30000000000000004']
     """
     different = {*numbers, *beside}
@@ -312,7 +312,7 @@ def _share_lines(
     last = max(first + SHOWN, border + 2)
     near = sums[first:last]
     shares, totals = (
-        in_digits(column, beside)
+        _in_digits(column, beside)
         for column in ([each.share for each in near], [each.total for each in near])
     )
     wide = max(map(len, ["probability", *shares, *totals]))
