@@ -244,6 +244,9 @@ def tokens_by_piece(tokenizer: Tokenizer, text: str) -> str:
         for piece in found
     )
     pieces = f"<h2>Pieces: click one to see its merges</h2><p>{buttons}</p>" if buttons else ""
+    if several:
+        pieces += '<p class="where">At first the first piece with several tokens is open. Those '
+        pieces += "that are one token have merges, too.</p>"
     return f"<section>{_all_tokens(tokenizer, text)}{pieces}</section>"
 
 
@@ -776,6 +779,7 @@ def lz_picture(
     """
     from sampling_ref.lz.matches import look_around, window_and_buffer
     from sampling_ref.lz.variants import lz_changes
+    from sampling_ref.steps.dry import longest_continuations
 
     window, buffer = window_and_buffer(tokens, sizes.window, sizes.buffer)
     found = look_around(buffer[::-1], window[::-1])
@@ -793,14 +797,21 @@ def lz_picture(
     text += f"{len(window)} in the window, {len(buffer)} in the buffer"
     match = f"the longest match has {found.length} tokens" if found.length else "nothing matches"
     if found.length:
-        match += f", the nearest {found.distance} back; "
-        noun = "token" if len(found.following) == 1 else "tokens"
-        match += f"{len(found.following)} {noun} followed such a match"
+        followed = [show_token(tokenizer.decode_bytes([token])) for token in found.following]
+        more = f" and {len(followed) - 3} more" if len(followed) > 3 else ""
+        match += f"; its nearest copy ends at token {found.distance} from the end of the window; "
+        match += f"what followed a copy: {', '.join(followed[:3])}{more}"
 
     def where(token: int) -> str:
-        case = "in the window" if token in window else ""
-        case = "extends the match" if token in found.following else case
-        return f"<br><small>{case}</small>" * bool(case)
+        case = "in the window" if token in window else "new"
+        return f" <small>{'extends the match' if token in found.following else case}</small>"
+
+    repeated = longest_continuations(tokens, len(tokens))
+
+    def matched(token: int) -> str:
+        """Return why DRY changes a token, in the last column."""
+        length = repeated.get(token, 0)
+        return f"<br><small>match of {length}</small>" * (length >= ALLOWED)
 
     likely = list(model.likeliest(tokens, NEXT)[0])
     likely += [token for token in found.following if token not in likely][:NEXT]
@@ -823,7 +834,8 @@ def lz_picture(
         f"{where(token)}</th>"
         f"<td>{logits[place]:.2f}</td><td>{bits[place]:+.2f}</td><td>{changed[place]:.2f}</td>"
         + "".join(
-            f"<td{' class=best' * (each[place] == max(each))}>{each[place]:.2f}</td>"
+            f"<td{' class=best' * (each[place] == max(each))}>{each[place]:.2f}"
+            f"{matched(token) * (each is others[-1])}</td>"
             for each in others
         )
         + "</tr>"
@@ -836,11 +848,12 @@ def lz_picture(
         f"<section><h2>The text</h2><p>{boxes(drawn)}</p><p>{escape(text)}; {escape(match)}.</p>"
         "<p>Grey underline: the window. Green underline: the buffer. Orange frame: the longest "
         "match, which is in both.</p></section>"
-        "<section><h2>The next token</h2><table class=numbers><caption>The most probable next "
-        "tokens of the small model, those that extend the match, and their logits after each "
-        "penalty. LZ is the logit plus the strength times D, the bits of chapter 8, which are most "
-        "for a new token. The framed token is best after the LZ penalty, a bold number the best "
-        "after another; click any token to append it.</caption>"
+        '<section><h2>The next token</h2><table class="numbers penalties"><caption>The most '
+        "probable next tokens of the small model, those that extend the match, and their logits "
+        "after each penalty. LZ is the logit plus the strength times D, the bits of chapter 8, "
+        "which are most for a new token. DRY subtracts 0.8 times 1.75 to the power of the length "
+        f"of its own match less {ALLOWED}. The framed token is best after the LZ penalty, a bold "
+        "number the best after another; click any token to append it.</caption>"
         f'<tr>{head}</tr>{rows}</table><button type="button" data-history="{history}">Show '
         f"samplers all {model.size:,} logits of this row</button></section>"
     )
@@ -848,6 +861,9 @@ def lz_picture(
 
 OTHERS: Final = ("repetition 1.2", "frequency 0.3", "DRY 0.8")
 """The other penalties of the table, with their strengths."""
+
+ALLOWED: Final = 2
+"""The longest repetition that DRY allows, less one."""
 
 
 def _penalised(row: Sequence[float], tokens: Sequence[int]) -> list[list[float]]:
@@ -859,7 +875,7 @@ def _penalised(row: Sequence[float], tokens: Sequence[int]) -> list[list[float]]
     made = [
         repetition_penalty(row, tokens, 1.2),
         frequency_penalty(row, tokens, 0.3),
-        dry(row, tokens, multiplier=0.8, base=1.75, allowed_length=2),
+        dry(row, tokens, multiplier=0.8, base=1.75, allowed_length=ALLOWED),
     ]
     return [[float(logit) for logit in each] for each in made]
 
