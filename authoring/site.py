@@ -33,7 +33,7 @@ pre { white-space: pre-wrap; }
 body[data-theme="light"] img { color-scheme: light; }
 body[data-theme="dark"] img { color-scheme: dark; }
 p > img { vertical-align: top; }
-.highlight button.copybtn { opacity: .7; }
+.highlight button.copybtn { opacity: 1; color: var(--color-foreground-secondary); }
 @media (max-width: 45rem) { .highlight-console pre { white-space: pre; } }
 @media (min-width: 45rem) { p:has(> img + img) > img { max-width: calc(50% - .3rem); } }
 """
