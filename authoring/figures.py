@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from html import escape
 from importlib.resources import files
 from itertools import accumulate
@@ -21,9 +22,8 @@ from sampling_ref import WEIGHTS
 from sampling_ref.draws.inverse_cdf import inverse_cdf
 from sampling_ref.lz.matches import longest_match, window_and_buffer
 from sampling_ref.lz.variants import lz_changes
-from sampling_ref.speculative.residual import residual
-from sampling_ref.tracing import running_shares
-from tokenref.commands.pictures import stage_picture
+from sampling_ref.speculative.acceptance import acceptance_rate
+from tokenref.commands.pictures import line_in_parts, paired_bars, stage_picture
 from tokenref.commands.sampling import Asked, compared_engines
 from tokenref.experiment import Plan, cells, read_results
 
@@ -97,8 +97,11 @@ FILTERS: Final[Mapping[str, Filtered]] = {
 """The figures of filters."""
 
 
-def figures() -> Mapping[str, str]:
+@cache
+def figures(*, tall: bool = False) -> Mapping[str, str]:
     """Return every figure by the name of its file.
+
+    For slides, bars are `tall`, and the lines of encoders are wide.
 
     >>> sorted(figures())[:3]
     ['backtracking.svg', 'border.svg', 'border_left.svg']
@@ -111,14 +114,14 @@ def figures() -> Mapping[str, str]:
         "border_right": border("cbab"),
         "not_compatible": neighbours("ac", "b"),
         "compatible": neighbours("acbb", "cbb"),
-        **{encoder: steps_of(encoder) for encoder in ENCODER_STEPS},
+        **{encoder: steps_of(encoder, 720 if tall else _WIDE) for encoder in ENCODER_STEPS},
         "training": training(),
         "pieces": pieces(),
         "draw": draw(),
         "window": window(),
-        **speculative(),
+        **speculative(tall=tall),
         **loops(),
-        **{name: _stage(each) for name, each in FILTERS.items()},
+        **{name: _stage(each, tall=tall) for name, each in FILTERS.items()},
     }
     return {f"{name}.svg": _file(*drawing) for name, drawing in drawings.items()}
 
@@ -127,7 +130,7 @@ Headed: TypeAlias = tuple[str, str]
 """The heading of a figure, and its drawing as SVG."""
 
 
-def _stage(wanted: Filtered) -> Headed:
+def _stage(wanted: Filtered, *, tall: bool) -> Headed:
     """Return what one stage of an engine keeps, in words, and its drawing."""
     settings = wanted.settings
     [engine] = compared_engines(
@@ -142,7 +145,7 @@ def _stage(wanted: Filtered) -> Headed:
                 values=settings[0].partition("=")[2],
                 kept="1 token" if len(applied.kept) == 1 else f"{len(applied.kept)} tokens",
             )
-            return heading, stage_picture(engine, applied, stage)
+            return heading, stage_picture(engine, applied, stage, tall=tall)
     raise ValueError(f"{wanted.engine} does not apply {wanted.step}")
 
 
@@ -216,11 +219,6 @@ def steps_of(encoder: str, room: int = _WIDE) -> Headed:
     return token_lines(title, lines, room=room)
 
 
-def steps_on_a_slide(encoder: str) -> str:
-    """Return the figure of an encoder with longer lines, for the shape of a slide."""
-    return _file(*steps_of(encoder, room=720))
-
-
 def training() -> Headed:
     """Return what training merges in a text, and how often each pair occurs."""
     text = b"hug pug hugs pugs"
@@ -267,24 +265,11 @@ SHARES: Final = (0.5, 0.25, 0.125, 0.125)
 
 def draw() -> Headed:
     """Return probabilities as parts of a line from 0 to 1, and a random number on it."""
-    number, length = 0.7, 440
+    number = 0.7
     token = inverse_cdf(SHARES, number, numbers=WEIGHTS)
-    parts = []
-    for each in running_shares(range(len(SHARES)), SHARES, range(len(SHARES))):
-        left, width = 20 + length * (each.total - each.share), length * each.share
-        kind = "merged" if each.token == token else "box"
-        parts.append(
-            f'<rect class="{kind}" x="{left}" y="30" width="{width}" height="26"/>'
-            f'<text style="font-size: 12px" x="{left + width / 2}" y="47">token {each.token}</text>'
-            f'<text class="share" x="{left + width}" y="70">{each.total:g}</text>'
-        )
-    at = 20 + length * number
-    parts.append(
-        f'<text class="share" x="20" y="70">0</text><text x="{at}" y="14">{number}</text>'
-        f'<line class="mark" x1="{at}" x2="{at}" y1="18" y2="60"/>'
-    )
     title = f"Inverse CDF with the random number {number}: token {token}"
-    return title, _drawing(length + 40, 78, parts)
+    parts = [(f"token {each}", Fraction(share)) for each, share in enumerate(SHARES)]
+    return title, line_in_parts(parts, token, number, title)
 
 
 TARGET: Final = (Fraction(1, 2), Fraction(3, 8), Fraction(1, 8))
@@ -292,46 +277,22 @@ DRAFT: Final = (Fraction(1, 8), Fraction(1, 8), Fraction(3, 4))
 """The rows of the section about speculative decoding."""
 
 
-def speculative() -> Mapping[str, Headed]:
-    """Return target and draft as bars over each other, and how the target's bars are made."""
-    accepted = [min(p, q) for p, q in zip(TARGET, DRAFT, strict=True)]
-    rejected = 1 - sum(accepted)
-    second = [rejected * share for share in residual(TARGET, DRAFT)]
-    lost = [q - each for q, each in zip(DRAFT, accepted, strict=True)]
-    overlap = _stacks({"kept": accepted, "merged": second, "removed": lost}, q=DRAFT, p=TARGET)
-    made = _stacks({"kept": accepted, "merged": second}, p=TARGET)
+def speculative(*, tall: bool) -> Mapping[str, Headed]:
+    """Return the bars of target and draft, whole, and with what they have in common."""
+    rows, halves = {}, {}
+    for token, (p, q) in enumerate(zip(TARGET, DRAFT, strict=True)):
+        both = min(p, q)
+        rows[f"token {token}"] = {"merged": p}, {"removed": q}
+        halves[f"token {token}"] = (
+            {"kept": both, "merged": p - both},
+            {"kept": both, "removed": q - both},
+        )
+    accepted = acceptance_rate(TARGET, DRAFT)
+    title = f"accepted {accepted}, rejected {1 - accepted}"
     return {
-        "speculative": (f"accepted {sum(accepted)}, rejected {rejected}", overlap),
-        "speculative_sum": ("accepted + residual = p", made),
+        "speculative": ("target p, draft q", paired_bars(rows, "", tall=tall)),
+        "speculative_sum": (title, paired_bars(halves, title, tall=tall)),
     }
-
-
-def _stacks(kinds: Mapping[str, Sequence[Fraction]], **tops: Sequence[Fraction]) -> str:
-    """Return a bar for each token, made of a part of each kind. `tops` are heights with a name."""
-    parts, wide, high = [], 120, 240
-    floor = 8 + high * float(max(*TARGET, *DRAFT))
-    tokens = range(len(TARGET))
-    for token in tokens:
-        left, total = 32 + wide * token, Fraction(0)
-        for kind, shares in kinds.items():
-            total += shares[token]
-            y, height = floor - high * float(total), high * float(shares[token])
-            if height:
-                parts.append(
-                    f'<rect class="{kind}" x="{left}" y="{y:g}" width="46" height="{height:g}"/>'
-                    f'<text class="label" x="{left + 52}" y="{y + height / 2 + 4:g}">'
-                    f"{shares[token]}</text>"
-                )
-        for name, shares in tops.items():
-            y = floor - high * float(shares[token])
-            parts.append(
-                f'<line class="old" x1="{left - 10}" x2="{left + 46}" y1="{y:g}" y2="{y:g}"/>'
-                f'<text class="axis" x="{left - 13}" y="{y + 4:g}">{name}</text>'
-            )
-        parts.append(f'<text x="{left + 23}" y="{floor + 16:g}">token {token}</text>')
-    end = wide * len(tokens)
-    parts.append(f'<line class="grid" x1="8" x2="{end}" y1="{floor:g}" y2="{floor:g}"/>')
-    return _drawing(end, round(floor) + 24, parts)
 
 
 def window() -> Headed:
@@ -468,8 +429,6 @@ def _file(heading: str, drawing: str) -> str:
         f'width="{width}" height="{height}">\n<title>{escape(heading)}</title>\n'
         f"<style>\n{colours}{rules}\nsvg .head {{ text-anchor: start; font-weight: bold; }}\n"
         "svg { background: var(--paper); }\n"  # a page may have another theme than the system
-        "svg .box { fill: var(--box); stroke: var(--line); }\n"
-        "svg .merged { fill: var(--kept); fill-opacity: .35; stroke: var(--kept); }\n"
         "svg .heat { fill: var(--removed); stroke: var(--line); }\n"
         f'</style>\n<text class="head" x="8" y="17">{escape(heading)}</text>\n'
         f'<g transform="translate(0 {_HEAD})">{found[3]}</g>\n</svg>\n'

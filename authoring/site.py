@@ -13,8 +13,7 @@ from typing import Final
 from warnings import catch_warnings, simplefilter
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from authoring.figures import steps_on_a_slide
-from bpe_ref.encoder_steps import ENCODER_STEPS
+from authoring.figures import figures
 from tokenref.commands.paths import write
 from tokenref.commands.pictures import rendered
 from tokenref.errors import InputError
@@ -268,7 +267,7 @@ def slide(part: str, folder: Path) -> str:
     content, _, own = content.partition("\n---\n")
     content = re.sub(rf"^{linked.replace('.+', 'table', 1)}$", table, content, flags=re.MULTILINE)
     return (
-        f"<section>{rendered(f'## {title}')}{_with_figures(content, folder)}"
+        f"<section>{rendered(f'## {title}')}{_with_figures(content)}"
         f"<aside>{rendered(own)}<hr>{rendered(text)}</aside>"
     )
 
@@ -280,24 +279,19 @@ def _section(page: Path, anchor: str) -> str:
     raise InputError(f"{page} must have a section #{anchor}")
 
 
-def _with_figures(text: str, folder: Path) -> str:
+def _with_figures(text: str) -> str:
     """Return Markdown as HTML. Figures are drawn instead of linked, all of one scale."""
 
     def drawn(found: re.Match[str]) -> str:
-        path = folder / found[1]
-        drawing = (
-            steps_on_a_slide(path.stem)
-            if path.stem in ENCODER_STEPS
-            else path.read_text(encoding="utf-8")
-        )
+        drawing = figures(tall=True)[found[1]]
         wide = re.search(r'width="(\d+)"', drawing)
         return drawing.replace(
             "<svg", f'<svg preserveAspectRatio="xMidYMin" style="flex-grow: {wide and wide[1]}"', 1
         )
 
-    def level(figures: re.Match[str]) -> str:
-        high = max(map(int, re.findall(r'viewBox="0 0 \d+ (\d+)"', figures[0])))
-        return re.sub(r'(viewBox="0 0 \d+) \d+"', rf'\1 {high}"', figures[0])
+    def level(drawings: re.Match[str]) -> str:
+        high = max(map(int, re.findall(r'viewBox="0 0 \d+ (\d+)"', drawings[0])))
+        return re.sub(r'(viewBox="0 0 \d+) \d+"', rf'\1 {high}"', drawings[0])
 
-    html = re.sub(r'<img src="([^"]*\.svg)"[^>]*>', drawn, rendered(text))
+    html = re.sub(r'<img src="[^"]*?([^"/]*\.svg)"[^>]*>', drawn, rendered(text))
     return re.sub(r"<p>(?:<svg.*?</svg>\s*)+</p>", level, html, flags=re.DOTALL)

@@ -33,7 +33,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from math import inf, isfinite, isinf, nan
+from math import inf, isfinite, isinf, lcm, nan
 from numbers import Real
 from operator import index
 from typing import Any, Literal, TypeAlias, TypeGuard, TypeVar, cast
@@ -209,6 +209,17 @@ def read_weights(weights: Any, name: str = "weights") -> list[Number]:
     if not any(numbers):
         raise RowError(f"{name} leave no token possible: all are zero")
     return numbers
+
+
+def whole_numbers(row: Row) -> tuple[list[int], int]:
+    """Return finite numbers times a common denominator, which are whole numbers, and it.
+
+    >>> whole_numbers([0.5, 2, Fraction(1, 3)])
+    ([3, 12, 2], 6)
+    """
+    ratios = [number.as_integer_ratio() for number in row]
+    common = lcm(*{denominator for _, denominator in ratios})
+    return [numerator * (common // denominator) for numerator, denominator in ratios], common
 
 
 def mask(logits: Row, kept: Collection[TokenId]) -> list[Number]:

@@ -85,10 +85,10 @@ class Browser:
         script = "setTimeout(arguments[1], arguments[0])"
         self.post("execute/async", {"script": script, "args": [milliseconds]})
 
-    def until(self, script: str) -> None:
+    def until(self, script: str, *arguments: object) -> None:
         """Wait until a function body returns what is true."""
         deadline = time.monotonic() + 300
-        while not self.run(script):
+        while not self.run(script, *arguments):
             assert time.monotonic() < deadline, script
             self.settle()
 

@@ -19,7 +19,7 @@ from tests.browser import CHROMIUM, DRIVER, open_browser
 from tokenref import pages
 from tokenref.cli import main
 from tokenref.commands.look import explain
-from tokenref.commands.pictures import CAPTIONS, LESSONS, MOST, _label, lesson
+from tokenref.commands.pictures import CAPTIONS, LESSONS, MOST, label, lesson
 from tokenref.operations import ABOUT
 
 
@@ -158,7 +158,7 @@ def test_tokens_are_called_by_their_bytes_and_added_tokens_by_their_names(tmp_pa
     page = explained(tmp_path, "bpe", " a\u00e9")
     assert "\u0120" not in page.text
     assert "\u2423a" in page.text
-    assert "<|endoftext|>" in _label(load("tiny"), load("tiny").token_to_id("<|endoftext|>") or 0)
+    assert "<|endoftext|>" in label(load("tiny"), load("tiny").token_to_id("<|endoftext|>") or 0)
 
 
 def test_text_is_never_markup(tmp_path: Path) -> None:
@@ -234,6 +234,7 @@ def test_engines_are_side_by_side_and_the_first_difference_is_marked(tmp_path: P
     page = explained(tmp_path, "compare", "vllm", "llama.cpp", *row)
     assert page.classes["first"] == 2
     assert "they differ at top_k" in page.text
+    assert "vllm keeps the tokens 0 1 2llama.cpp keeps the tokens 0 1of equal" in page.text
     assert "of equal tokens: all in vllm, the first after its sort (libstdc++" in page.text
     assert "vllm, stage 2 of 2: the first difference" in page.text
     assert "top_p is off in vllm, because top_p == 1.0" in page.text
@@ -329,6 +330,7 @@ def test_the_cause_of_a_difference_is_alone_and_what_has_no_effect_is_folded(
     content = path.read_text(encoding="utf-8")
     cause, _, folded = content.partition('class="answer"')[2].partition("<details>")
     assert "they differ" in cause
+    assert "transformers keeps the tokens 0 1 2</li><li>llama.cpp keeps the tokens 0 1<" in cause
     assert "source" not in cause
     assert "other differences" not in cause
     assert "source" in folded.partition("</details>")[0]
@@ -337,6 +339,19 @@ def test_the_cause_of_a_difference_is_alone_and_what_has_no_effect_is_folded(
 def test_a_race_leads_to_its_own_section_of_the_book(tmp_path: Path) -> None:
     assert "The book: Races" in explained(tmp_path, "sample", "vllm", "1,2").text
     assert "The book: Inverse CDF" in explained(tmp_path, "sample", "llama.cpp", "1,2").text
+
+
+def test_a_draft_is_explained_by_lines_with_the_random_numbers_and_the_sum(tmp_path: Path) -> None:
+    rows = ("speculative", ".5,.375,.125", ".125,.125,.75")
+    page = explained(tmp_path, *rows)
+    assert page.classes["stage"] == 4
+    assert page.classes["mark"] == 3
+    assert page.classes["kept"] == 6, "the smaller of p and q is in both bars"
+    assert "token 2 has p = 1/8 and q = 3/4. It is accepted with probability" in page.text
+    assert "The random number 0.4 is not below that: rejected." in page.text
+    assert "The book: Speculative decoding" in page.text
+    accepted = explained(tmp_path, *rows, "--uniforms", ".9", ".125", "0")
+    assert "The random number 0.125 is below that" in accepted.text
 
 
 def test_special_tokens_are_pieces_of_their_own(tmp_path: Path) -> None:
@@ -367,6 +382,9 @@ def test_rows_with_nothing_left_and_long_rows_are_shown(tmp_path: Path) -> None:
         (["compare", "vllm", "openai", "1,nan"], "nan"),
         (["bpe", "a", "--vocabulary", "nowhere"], "nowhere"),
         (["bpe", "a" * 5000], "pieces of at most 1000 characters"),
+        (["speculative", "1,2", "1,x"], "DRAFT must be numbers separated by commas"),
+        (["speculative", "1,2", "1"], "target and draft must have the same length, got 2 and 1"),
+        (["speculative", "1", "1", "--uniforms", "0", "1", "0"], "uniforms[1] must be in [0, 1)"),
     ],
 )
 def test_wrong_input_is_one_sentence_and_leaves_the_file_as_it_was(

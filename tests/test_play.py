@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from fractions import Fraction
 from http.client import HTTPConnection
 from pathlib import Path
 from statistics import median
@@ -17,6 +18,8 @@ import pytest
 from click.testing import CliRunner
 
 from sampling_ref import PROFILES, lz_penalty
+from sampling_ref.numbers.softmax import softmax
+from sampling_ref.speculative import acceptance_rate, verify_chain
 from tests.browser import CHROMIUM, DRIVER, Browser, open_browser
 from tokenref.cli import main
 from tokenref.commands.play import LONGEST_BODY, Playground, slider, tokenizers
@@ -121,7 +124,12 @@ def test_stages_are_left_out_and_moved(server: Playground) -> None:
     question = {**ROW, "engine": "sglang", "settings": settings, "chains": {"sglang": places}}
     status, answer = asked(server, "sample", **question)
     assert status == 200
-    assert re.findall(r"<h3>(\w+)", answer) == ["min_p", "top_k", "temperature", "draw"]
+    assert re.findall(r"<section[^>]*><h3>(\w+)", answer) == [
+        "min_p",
+        "top_k",
+        "temperature",
+        "draw",
+    ]
 
 
 @pytest.mark.parametrize("engine", PROFILES)
@@ -362,6 +370,98 @@ def test_wrong_sizes_of_the_penalty_are_one_sentence(
     assert "\n" not in answer
 
 
+DRAFT = {
+    "target": "0.5, 0.375, 0.125",
+    "draft": "0.125, 0.125, 0.75",
+    "before": "The sum of all",
+    "drafted": "0.6",
+    "accepted": "0.4",
+    "replaced": "0.3",
+}
+
+
+def test_a_draft_is_accepted_or_replaced_as_the_functions_say(server: Playground) -> None:
+    p, q = [[float(each) for each in DRAFT[name].split(",")] for name in ("target", "draft")]
+    seen = set()
+    for drafted, token in (("0.0", 0), ("0.2", 1), ("0.25", 2), ("0.999", 2)):
+        for accepted in ("0.1", "0.166", "0.167", "0.9"):
+            for replaced in ("0.59", "0.61"):
+                given = {"drafted": drafted, "accepted": accepted, "replaced": replaced}
+                status, answer = asked(server, "speculative", **DRAFT | given)
+                assert status == 200
+                assert f"falls on token {token}." in answer
+                numbers = [float(accepted), float(replaced)]
+                verified = verify_chain([p, p], [q], [token], numbers)
+                if verified.accepted:
+                    assert "is below that: the draft is the next token" in answer
+                    assert "It is not needed here" in answer
+                else:
+                    assert f"falls on token {verified.tokens[0]}. This is the next" in answer
+                seen.add((token, verified.accepted, verified.tokens[0]))
+    assert seen == {(0, 1, 0), (1, 1, 1), (2, 1, 2), (2, 0, 0), (2, 0, 1)}
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        {},
+        {"target": "1,2,3,4,5,0,7", "draft": "3,1,0,4,6,6,6"},
+        {"target": "model", "draft": "model"},
+    ],
+)
+def test_what_is_accepted_and_replaced_sums_to_the_target(
+    server: Playground, rows: dict[str, str]
+) -> None:
+    status, answer = asked(server, "speculative", **DRAFT | rows)
+    assert status == 200
+    table = answer.partition("<table")[2].partition("</table>")[0]
+    lines = [
+        [float(Fraction(cell)) for cell in re.findall("<td>(.*?)</td>", line)]
+        for line in table.split("<tr>")[2:]
+    ]
+    assert len(lines) >= 4
+    for p, q, kept, given, total in lines:
+        assert total == p == pytest.approx(kept + given, rel=0.001)
+        assert kept <= q
+    assert lines[-1][:2] == [1, 1]
+    if "model" in rows.values():
+        tokens = tokenizer().encode(DRAFT["before"])
+        rate = acceptance_rate(*(softmax(model(order).row(tokens)) for order in (4, 2)))
+        assert lines[-1][2] == pytest.approx(float(rate), abs=1e-4)
+        assert "<title>\u2423the, p: 0.307" in answer
+
+
+def test_equal_rows_are_never_rejected(server: Playground) -> None:
+    status, answer = asked(server, "speculative", **DRAFT | {"target": "1,3", "draft": "2,6"})
+    assert status == 200
+    assert "p and q are equal: nothing is ever rejected, and nothing is left." in answer
+    assert "min(1, p / q) = 1." in answer
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"target": "1,2"}, "target and draft must have the same length, got 2 and 3"),
+        ({"target": "model"}, "target and draft must have the same length, got 2004 and 3"),
+        ({"target": "1,x"}, "the target must be numbers separated by commas, or model, got '1,x'"),
+        ({"draft": "1,2,-1"}, "draft[2] must be finite and not negative, got -1.0"),
+        ({"draft": "0,0,0"}, "all are zero"),
+        ({"draft": "nan,0,0"}, "draft[0] must be finite and not negative, got nan"),
+        ({"draft": "0," * 6000 + "0"}, "the draft must have at most 5,000 numbers"),
+        ({"accepted": "1"}, "uniforms[1] must be in [0, 1), got 1.0"),
+        ({"replaced": "much"}, "the random number must be a number, got 'much'"),
+        ({"before": "a" * 20_001}, "before must have at most 20,000 characters, got 20,001"),
+    ],
+)
+def test_wrong_rows_of_a_draft_are_one_sentence(
+    server: Playground, given: dict[str, str], sentence: str
+) -> None:
+    status, answer = asked(server, "speculative", **DRAFT | given)
+    assert status == 422
+    assert sentence in answer
+    assert "\n" not in answer
+
+
 # ---- in a browser
 
 
@@ -564,10 +664,28 @@ def test_engines_are_compared_and_the_address_has_the_state(
     assert window.run("return document.getElementById('sampling').hidden") is False
 
 
+def test_the_example_shows_at_a_glance_why_two_engines_keep_different_tokens(
+    window: Browser,
+) -> None:
+    window.size(1280, 900)
+    window.click("#show-sampling")
+    window.until("return document.querySelectorAll('.stage').length > 0")
+    window.click("#example a")
+    window.until("return document.querySelectorAll('.stage.first').length === 2")
+    answer = window.run("return document.querySelector('.answer').innerText")
+    assert "they differ at top_p" in answer
+    assert "llama.cpp keeps the tokens 1 3" in answer
+    assert "transformers keeps the tokens 2 3" in answer
+    assert "of equal tokens: the first after its sort" in answer
+    bottom = "return document.querySelector('.answer').getBoundingClientRect().bottom"
+    assert window.run(bottom) < 900
+    heights = "return [...document.querySelectorAll('.sides figure')].map((e) => e.offsetHeight)"
+    assert [each > 0 for each in window.run(heights)[:4]] == [False, False, True, True]
+
+
 def test_stages_are_switched_off_and_moved_and_parameters_slide(window: Browser) -> None:
-    headings = (
-        "return [...document.querySelectorAll('.stage h3')].map((h) => h.textContent.split('(')[0])"
-    )
+    names = "[...document.querySelectorAll('.stage > h3')].map((each) => each.innerText)"
+    steps = f"return {names}.map((text) => text.split('(')[0])"
     window.run("location.hash = 'view=sampling&engine=sglang'")
     window.until("return document.querySelectorAll('.stage').length > 0")
     for name, value in [("top_k", "2"), ("min_p", "0.25")]:
@@ -577,7 +695,7 @@ def test_stages_are_switched_off_and_moved_and_parameters_slide(window: Browser)
             f"slider.value = {value}; slider.dispatchEvent(new Event('input', {{ bubbles: true }}))"
         )
         window.until(f"return document.body.dataset.answered !== '{before}'")
-    assert window.run(headings)[-2:] == ["top_k", "min_p"]
+    assert window.run(steps)[-2:] == ["top_k", "min_p"]
     window.run("document.getElementById('order').open = true")
     line = "#chains li:has(button[aria-label='min_p earlier'])"
     for click, left in [
@@ -588,16 +706,16 @@ def test_stages_are_switched_off_and_moved_and_parameters_slide(window: Browser)
         before = window.run("return document.body.dataset.answered")
         window.click(click)
         window.until(f"return document.body.dataset.answered !== '{before}'")
-        assert window.run(headings)[-len(left) :] == left
+        assert window.run(steps)[-len(left) :] == left
     address = window.run("return location.href")
     assert "p.min_p=0.25" in address
     window.post("url", {"url": "about:blank"})
     window.post("url", {"url": address})
     window.until("return document.querySelectorAll('.stage').length > 0")
-    assert "min_p" not in window.run(headings)
+    assert "min_p" not in window.run(steps)
     window.click("#chains div > button")
     window.until("return document.querySelectorAll('.stage').length > 1")
-    assert window.run(headings)[-2:] == ["top_k", "min_p"]
+    assert window.run(steps)[-2:] == ["top_k", "min_p"]
 
 
 def test_the_model_writes_a_text_by_clicks_and_the_penalty_changes_the_next_token(
@@ -639,6 +757,39 @@ def test_the_model_writes_a_text_by_clicks_and_the_penalty_changes_the_next_toke
     window.until("return document.querySelectorAll('.stage').length > 0")
     assert window.run("return document.getElementById('row').value") == "model"
     assert "more tokens" in window.run("return document.getElementById('answer').textContent")
+
+
+def test_a_token_is_drafted_rejected_and_replaced_by_moving_random_numbers(window: Browser) -> None:
+    says = "return document.querySelectorAll('.stage')[arguments[0]].textContent"
+    window.click("#show-speculative")
+    window.until("return document.querySelectorAll('.stage').length === 4")
+    assert "not below that: rejected" in window.run(says, 1)
+    assert "falls on token 0. This is the next token" in window.run(says, 2)
+    typed(window, "replaced", "0.7")
+    assert "falls on token 1. This is the next token" in window.run(says, 2)
+    window.run("document.getElementById('accepted').focus()")
+    window.press(*["\ue00e"] * 5)  # page up and down move the slider by a tenth
+    window.press(*["\ue00f"] * 8)
+    window.until(f"{says}.includes('below that: the draft is the next token')", 1)
+    assert window.run("return document.querySelector('#accepted + output').textContent") == "0.1"
+    typed(window, "drafted", "0.1")
+    assert "falls on token 0" in window.run(says, 0)
+    address = window.run("return location.href")
+    window.post("url", {"url": "about:blank"})
+    window.post("url", {"url": address})
+    window.until("return document.querySelectorAll('.stage').length === 4")
+    assert "falls on token 0" in window.run(says, 0)
+    typed(window, "target", "model")
+    typed(window, "draft", "model")
+    assert "(" in window.run(says, 0), "the text of the token"
+    window.click("#present")
+    seen = "return [...document.querySelectorAll('.stage')].filter((e) => e.offsetHeight).length"
+    assert window.run(seen) == 1
+    window.press(*["\ue014"] * 3)
+    assert window.run("return document.getElementById('at').textContent") == "3 of 3"
+    window.press("\ue00c")
+    assert window.run(seen) == 4
+    assert all("(Unprocessable Entity)" in entry["message"] for entry in window.log("browser"))
 
 
 def test_wrong_input_is_a_sentence_on_the_page_and_nothing_breaks(window: Browser) -> None:
@@ -774,13 +925,13 @@ def test_merges_are_seen_without_scrolling_on_a_small_screen(window: Browser) ->
 
 def test_a_picture_is_on_the_first_screen_of_a_phone(window: Browser, server: Playground) -> None:
     window.size(390, 844, phone=True)
-    for other, most in (("", 620), ("transformers", 844)):
+    for other in ("", "transformers"):
         state = f"view=sampling&engine=llama.cpp&other={other}&p.top_k=6&p.top_p=0.9"
         window.post("url", {"url": "about:blank"})
         window.post("url", {"url": f"http://127.0.0.1:{server.server_port}/#{state}"})
         window.until("return document.querySelectorAll('.stage').length > 0")
         top = "return document.querySelector('#answer section').getBoundingClientRect().top"
-        assert window.run(top) < most
+        assert window.run(top) < 844 - 100
     assert window.run("return document.getElementById('set').offsetHeight") > 0
 
 
@@ -790,3 +941,10 @@ def test_the_page_fits_a_phone_and_a_desk(window: Browser, width: int) -> None:
     window.click("#show-sampling")
     window.until("return document.querySelectorAll('.stage').length > 0")
     assert window.run("return document.documentElement.scrollWidth") <= width
+    window.click("#show-speculative")
+    for row in ("0.5, 0.375, 0.125", "model"):
+        for name in ("target", "draft"):
+            typed(window, name, row)
+        assert window.run("return document.querySelectorAll('.drafts .stage').length") == 4
+        assert window.run("return document.documentElement.scrollWidth") <= width
+    assert all("(Unprocessable Entity)" in entry["message"] for entry in window.log("browser"))

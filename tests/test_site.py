@@ -239,6 +239,12 @@ def test_no_slide_is_larger_than_the_screen_and_pictures_are_large(
                 "text.getScreenCTM().d * parseFloat(getComputedStyle(text).fontSize)))"
             )
             assert least is None or least >= 10, where
+            # Bars use the height of the slide.
+            bars = window.run(
+                f"return [...{_NOW}.querySelectorAll('svg:has(.grid) g')].map((each) => "
+                "each.getBoundingClientRect().height / innerHeight)"
+            )
+            assert min(bars, default=1) > (0.45 if width > 1.7 * height else 0.35), where
             window.press("\ue014")
 
 
@@ -313,6 +319,10 @@ def test_the_playground_runs_in_a_browser_alone(playground: str, window: Browser
     window.until("return document.querySelectorAll('#steps tr').length > 5")
     window.click("#show-sampling")
     window.until("return document.querySelectorAll('.stage').length > 0")
+    window.click("#show-penalties")
+    window.until("return document.querySelectorAll('.token.buffer').length > 0")
+    window.click("#show-speculative")
+    window.until("return document.querySelectorAll('.drafts .stage').length === 4")
     window.click("#show-penalties")
     window.until("return document.querySelectorAll('.token.buffer').length > 0")
     window.run("document.getElementById('past').value = 'a'.repeat(20001)")

@@ -27,12 +27,12 @@ def training_text() -> tuple[int, tuple[TokenId, ...]]:
 
 
 @cache
-def model() -> NgramModel:
-    """Return the model.
+def model(order: int = ORDER) -> NgramModel:
+    """Return the model, or a worse one of a lower order.
 
     >>> tokens, _ = model().likeliest(tokenizer().encode(", the"), 1)
     >>> tokenizer().decode(tokens)
     ' tokens'
     """
     size, text = training_text()
-    return NgramModel(text, size, ORDER)
+    return NgramModel(text, size, order)

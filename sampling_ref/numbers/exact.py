@@ -11,12 +11,13 @@ Weights (`WEIGHTS`)
     sums do meet shares. Rules that need logits refuse them.
 """
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import accumulate
-from math import inf, lcm
+from math import ceil, floor, inf
 from typing import Any
 
 from sampling_ref.numbers.entropies import (
@@ -53,7 +54,7 @@ from sampling_ref.numbers.thresholds import (
 )
 from sampling_ref.numbers.totals import log_of_sum
 from sampling_ref.parameters import read_fraction
-from sampling_ref.row import Candidates, Number, read_logits, read_weights
+from sampling_ref.row import Candidates, Number, read_logits, read_weights, whole_numbers
 
 _PLACES = 128
 
@@ -176,7 +177,7 @@ class ExactRow(Row):
         if len(places) == 1:
             return places
         # The common denominator falls out of the comparison.
-        wholes, _ = _whole_numbers([self.values[place] for place in places])
+        wholes, _ = whole_numbers([self.values[place] for place in places])
         count = len(wholes)
         # The sum of squared distances from the mean is (count * squares - sum**2) / count.
         spread = Fraction(count * sum(whole * whole for whole in wholes) - sum(wholes) ** 2, count)
@@ -236,20 +237,19 @@ class WeightRow(Row):
     def total(self) -> Fraction:
         """The total weight that shares refer to."""
         if self._total is None:
-            self._total = sum((Fraction(weight) for weight in self.values), start=Fraction(0))
+            wholes, unit = whole_numbers(self.values)
+            self._total = Fraction(sum(wholes), unit)
         return self._total
 
     def reaching(
         self, walk: Walk | Sequence[int], share: Fraction, *, strictly: bool, of: str = "row"
     ) -> int | None:
         places = walk.places if isinstance(walk, Walk) else walk
-        whole, unit = _whole_numbers([self.values[place] for place in places])
-        runs = list(accumulate(whole))
+        wholes, unit = whole_numbers([self.values[place] for place in places])
+        runs = list(accumulate(wholes))
         required = share * (runs[-1] if of == "walk" else self.total * unit)
-        for index, running in enumerate(runs):
-            if running > required or (running == required and not strictly):
-                return index
-        return None
+        index = bisect_left(runs, floor(required) + 1 if strictly else ceil(required))
+        return index if index < len(runs) else None
 
     def held(self, share: Fraction) -> Held:
         return HeldWeights(self.values, share * self.total, Fraction)
@@ -360,13 +360,6 @@ class HeldWeights:
 
     def is_too_much(self) -> bool:
         return self._sum > self._most
-
-
-def _whole_numbers(row: Sequence[Number]) -> tuple[list[int], int]:
-    """Return numbers times a common denominator, which are whole numbers, and it."""
-    ratios = [number.as_integer_ratio() for number in row]
-    common = lcm(*{denominator for _, denominator in ratios})
-    return [numerator * (common // denominator) for numerator, denominator in ratios], common
 
 
 class Exact(Numbers):

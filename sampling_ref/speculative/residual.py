@@ -40,7 +40,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from sampling_ref.errors import RowError
 from sampling_ref.parameters import read_choice, read_fraction
-from sampling_ref.row import Number
+from sampling_ref.row import Number, whole_numbers
 from sampling_ref.speculative.shares import read_two_shares
 
 IfEqual: TypeAlias = Literal["error", "target"]
@@ -53,9 +53,9 @@ def subtract(p: list[Fraction], q: list[Fraction], if_equal: IfEqual) -> list[Fr
     missing = [
         mine - offered if mine > offered else zero for mine, offered in zip(p, q, strict=True)
     ]
-    total = sum(part for part in missing if part)
-    if total:
-        return [part / total if part else zero for part in missing]
+    wholes, _ = whole_numbers(missing)
+    if total := sum(wholes):
+        return [Fraction(whole, total) if whole else zero for whole in wholes]
     if if_equal == "target":
         return p
     raise RowError("target and draft are equal, so nothing is ever rejected")

@@ -13,12 +13,13 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import accumulate
+from math import floor
 from typing import Any
 
 from sampling_ref.errors import HistoryError, RowError
 from sampling_ref.parameters import read_history
 from sampling_ref.random.sources import read_uniforms
-from sampling_ref.row import Row, TokenId, read_weights
+from sampling_ref.row import Row, TokenId, read_weights, whole_numbers
 
 
 def read_shares(weights: Any, name: str = "weights") -> list[Fraction]:
@@ -28,9 +29,9 @@ def read_shares(weights: Any, name: str = "weights") -> list[Fraction]:
     [Fraction(3, 4), Fraction(0, 1), Fraction(1, 4)]
     """
     zero = Fraction(0)  # one for all, because most tokens of a long row may have no weight
-    exact = [Fraction(weight) if weight else zero for weight in read_weights(weights, name)]
-    total = sum(weight for weight in exact if weight)
-    return exact if total == 1 else [weight / total if weight else zero for weight in exact]
+    wholes, _ = whole_numbers(read_weights(weights, name))
+    total = sum(wholes)
+    return [Fraction(whole, total) if whole else zero for whole in wholes]
 
 
 def read_two_shares(target: Any, draft: Any) -> tuple[list[Fraction], list[Fraction]]:
@@ -113,7 +114,8 @@ def running_shares(shares: Row) -> list[Fraction]:
     >>> running_shares([Fraction(1, 4), Fraction(3, 4)])
     [Fraction(1, 4), Fraction(1, 1)]
     """
-    return list(accumulate(Fraction(share) for share in shares))
+    wholes, unit = whole_numbers(shares)
+    return [Fraction(running, unit) for running in accumulate(wholes)]
 
 
 def token_at(shares: Row, u: Fraction) -> TokenId:
@@ -126,9 +128,10 @@ def token_at(shares: Row, u: Fraction) -> TokenId:
     >>> token_at([0, Fraction(1, 2), Fraction(1, 2)], Fraction(1, 2))
     2
     """
-    running = running_shares(shares)
+    wholes, _ = whole_numbers(shares)
+    running = list(accumulate(wholes))
     if not running[-1]:
         raise RowError(
             "nothing is left to draw from: no draft row offers the draft that was rejected"
         )
-    return bisect_right(running, u * running[-1])
+    return bisect_right(running, floor(u * running[-1]))

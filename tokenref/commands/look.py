@@ -195,9 +195,22 @@ _ENCODER: Final = click.Option(
 )
 
 
+_DRAFTS: Final = (
+    click.Argument(["target"]),
+    click.Argument(["draft"]),
+    click.Option(
+        ["--uniforms"],
+        type=(float, float, float),
+        default=(0.6, 0.4, 0.3),
+        show_default=True,
+        help="The random numbers of the draft, of its acceptance, and of the residual.",
+    ),
+)
+
+
 @click.group()
 def explain() -> None:
-    """Write pictures of a trace, a chain or a comparison to a file."""
+    """Write pictures of a trace, a chain, a comparison or a draft to a file."""
 
 
 def _like(shown: click.Command, *left_out: str) -> Sequence[click.Parameter]:
@@ -230,6 +243,21 @@ def _explain_compare(one: str, other: str, path: Path, **typed: Any) -> None:
     _draw([one, other], path, sampling.Asked(**typed))
 
 
+def _explain_speculative(
+    target: str, draft: str, uniforms: tuple[float, float, float], path: Path
+) -> None:
+    """Show how one token is drafted, accepted or replaced, and why the target's law is kept.
+
+    TARGET and DRAFT are the probabilities of the two models, or other weights, as LOGITS of
+    `tokenref sample`.
+    """
+    from tokenref.commands.pictures import draft_pictures, page
+
+    must_be_writable(path)
+    p, q = sampling.read_row(target, "TARGET"), sampling.read_row(draft, "DRAFT")
+    _write(page("Speculative decoding of one token", draft_pictures(p, q, uniforms)), path)
+
+
 def _write(content: bytes, path: Path) -> None:
     """Write a page, and print its name."""
     write(content, path)
@@ -251,6 +279,7 @@ for name, callback, params in (
     ("bpe", _explain_bpe, [*_like(trace_command), _ENCODER]),
     ("sample", _explain_sample, _like(sampling.sample, "seed", "as_json")),
     ("compare", _explain_compare, _like(sampling.compare)),
+    ("speculative", _explain_speculative, _DRAFTS),
 ):
     command = click.command(name, context_settings={"ignore_unknown_options": True})(
         _HTML(callback)

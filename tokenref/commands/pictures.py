@@ -1,4 +1,4 @@
-"""Pictures of merges and of samplers' chains: one HTML file that needs nothing else.
+"""Pictures of merges, of samplers' chains and of drafts: one HTML file that needs nothing else.
 
 Every function returns HTML, in which all text is escaped. Drawings are SVG with a title and a
 description. Colours are never alone: removed tokens are outlined, new ones underlined.
@@ -6,9 +6,11 @@ description. Colours are never alone: removed tokens are outlined, new ones unde
 
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
+from fractions import Fraction
 from functools import cache
+from heapq import nlargest
 from html import escape
 from importlib import import_module
 from importlib.resources import files
@@ -161,7 +163,7 @@ def merges_of_pieces(
             continue
         for traced in tokenizer.trace(piece):
             lines = [
-                boxes(Box(_label(tokenizer, token), token) for token in tokens)
+                boxes(Box(label(tokenizer, token), token) for token in tokens)
                 for tokens in traced.steps
             ]
             yield _piece(traced.piece, "", [(each, "") for each in lines])
@@ -185,7 +187,7 @@ def neighbours(tokenizer: Tokenizer, left: str, right: str) -> str:
     lines = [
         (
             boxes(
-                Box(_label(tokenizer, token), token, look="border" * (at == step.new))
+                Box(label(tokenizer, token), token, look="border" * (at == step.new))
                 for at, token in enumerate(step.tokens)
             ),
             step.why,
@@ -204,7 +206,7 @@ SPACE: Final = "\u2423"
 """How a space is shown in a token, and may be typed."""
 
 
-def _label(tokenizer: Tokenizer, token: int) -> str:
+def label(tokenizer: Tokenizer, token: int) -> str:
     """Return what a token is called: its bytes, if the vocabulary is one of bytes."""
     if isinstance(tokenizer.model, ByteBPE):
         try:
@@ -216,7 +218,7 @@ def _label(tokenizer: Tokenizer, token: int) -> str:
 
 def _all_tokens(tokenizer: Tokenizer, text: str) -> str:
     ids = tokenizer.encode(text)
-    all_tokens = boxes(Box(_label(tokenizer, token), token) for token in ids)
+    all_tokens = boxes(Box(label(tokenizer, token), token) for token in ids)
     noun = "token" if len(ids) == 1 else "tokens"
     special = ""
     if not tokenizer.added.ids.keys().isdisjoint(tokenizer.pieces(text)):
@@ -325,6 +327,7 @@ def bars(
     before: Mapping[int, float] = MappingProxyType({}),
     walked: Walked | None = None,
     summed: bool = True,
+    tall: bool = False,
 ) -> str:
     """Return probabilities as bars, with their running sum as a line above them if `summed`.
 
@@ -332,7 +335,7 @@ def bars(
     `mark` one at a random number. `before` has earlier probabilities, drawn as outlines.
     `walked` is the direction in which a filter adds the probabilities: a label says what it does
     on its way. Of a long row the most probable tokens are shown, and those at the border between
-    kept and removed ones.
+    kept and removed ones. A `tall` picture of many bars fills half of a slide.
 
     >>> from sampling_ref.tracing import Share
     >>> drawing = bars([Share(3, 0.75, 0.75), Share(1, 0.25, 1.0)], frozenset({1}), about="a & b")
@@ -343,10 +346,11 @@ def bars(
     end = _LEFT + _STEP * max(len(shown), 1) + 8
     lines = {"threshold": threshold, "mark": mark}
     width = max(end + _LABEL * any(at is not None for at in lines.values()), 170)
-    floor = _TOP + _HIGH
+    high = max(_HIGH, end * 2 // 3) if tall else _HIGH
+    floor = _TOP + high
 
     def height(share: float) -> float:
-        return round(floor - _HIGH * share, 2)
+        return round(floor - high * share, 2)
 
     parts = [
         f'<svg role="img" viewBox="0 0 {width} {floor + 34}" width="{width * 3 // 2}"',
@@ -478,9 +482,12 @@ def _walked(applied: "Applied") -> Walked | None:
 
 
 def stage_picture(
-    engine: Compared, applied: "Applied", stage: "Stage", *, first: bool = False
+    engine: Compared, applied: "Applied", stage: "Stage", *, first: bool = False, tall: bool = False
 ) -> str:
-    """Return one stage: what it does, what decides, and the row before or after it."""
+    """Return one stage: what it does, what decides, and the row before or after it.
+
+    `first` says that it is the first that differs from another engine's.
+    """
     from sampling_ref.tracing import deciding_walk, running_shares, shortly
 
     made, run, _ = engine
@@ -533,6 +540,7 @@ def stage_picture(
             before=old,
             walked=walked,
             summed=walked is not None,
+            tall=tall,
         )
         drawing = f"<figure>{drawn}<figcaption>{escape(about + line)}.</figcaption></figure>"
     title = f"{applied.step}({given})"
@@ -700,16 +708,17 @@ def _side_by_side(engines: Sequence[Compared], number: float | None) -> Iterator
         for line in takewhile(lambda line: " leaves " not in line, rest)
         if not line.startswith("  other differences")
     ]
+    found = first_difference(one, other)
+    names = [made.profile.name for made, _, _ in engines]
+    folded = [line for line in rest if line not in causes]
     items, others = (
         "".join(f"<li>{escape(_plainly(line.strip()))}</li>" for line in lines)
-        for lines in (causes, [line for line in rest if line not in causes])
+        for lines in ([*_kept(names, found), *causes], folded)
     )
     yield (
         f'<section class="answer"><h2>{escape(heading)}</h2><ul>{items}</ul><details><summary>What '
         f"each engine does, and its source</summary><ul>{others}</ul></details></section>"
     )
-    found = first_difference(one, other)
-    names = [made.profile.name for made, _, _ in engines]
     yield '<div class="sides">' + "".join(f"<h2>{escape(name)}</h2>" for name in names)
     first = [side[0] for side in found or () if side is not None]
     for sides in _in_order([one[1], other[1]], found):
@@ -724,6 +733,16 @@ def _side_by_side(engines: Sequence[Compared], number: float | None) -> Iterator
     for engine in engines:
         yield draw_picture(engine, number)
     yield "</div>"
+
+
+def _kept(names: Sequence[str], found: "tuple[Side, Side] | None") -> Iterator[str]:
+    """Yield which tokens each engine keeps at the first difference, if both have a filter there."""
+    from sampling_ref.tracing import shortly
+
+    kept = [side and not side[0].changed and sorted(side[0].kept) for side in found or ()]
+    if found and all(kept):
+        for name, tokens in zip(names, kept, strict=True):
+            yield f"{name} keeps the tokens {shortly(tokens)}"
 
 
 def _in_order(runs: "Sequence[Run]", found: "tuple[Side, Side] | None") -> Iterator[Sequence[Side]]:
@@ -753,6 +772,251 @@ def _columns(one: Sequence[Side], other: Sequence[Side]) -> Iterator[Sequence[Si
         yield from ((None, each) for each in other[other_begin:right])
         begin, other_begin = left + size, right + size
         yield from zip(one[left:begin], other[right:other_begin], strict=True)
+
+
+# ---- speculative decoding
+
+Kinds: TypeAlias = Mapping[str, Fraction]
+"""The parts of a bar: the height of each class of the style sheet, from the floor upwards."""
+
+PAIRS: Final = 10
+"""How many tokens are drawn beside the others, which have bars together."""
+
+
+def paired_bars(
+    pairs: Mapping[str, tuple[Kinds, Kinds]], about: str, marked: str = "", *, tall: bool = False
+) -> str:
+    """Return two bars for each token, p of the target and q of the draft, made of parts.
+
+    A few tokens have the height of each part beside it. The `marked` one is called drafted. A
+    `tall` picture fills half of a slide.
+
+    >>> half, whole = Fraction(1, 2), Fraction(1)
+    >>> drawing = paired_bars({"token 0": ({"kept": half, "merged": half}, {"kept": whole})}, "a")
+    >>> drawing.count("<rect"), drawing.count(">1/2</text>")
+    (3, 2)
+    """
+    is_labelled = len(pairs) <= 4
+    bar, room = (24, 32) if is_labelled else (17, 2)
+    most = max(sum(bar.values()) for pair in pairs.values() for bar in pair)
+    top = next(each for each in (0.125, 0.25, 0.5, 1) if each >= most)
+    wide = 2 * (bar + room) + (4 if is_labelled else 12)
+    end = _LEFT + wide * len(pairs) + 4
+    high = max(_HIGH, end * 2 // 3) if tall else _HIGH
+    floor = _TOP + high
+
+    def height(share: Fraction | float) -> float:
+        return round(floor - high * float(share) / top, 2)
+
+    parts = [
+        f'<text x="{_LEFT - 6}" y="{height(part) + 4}" class="axis">{part:.3g}</text>'
+        f'<line x1="{_LEFT}" x2="{end}" y1="{height(part)}" y2="{height(part)}" class="grid"/>'
+        for part in (0, top / 2, top)
+    ]
+    for place, (name, pair) in enumerate(pairs.items()):
+        for second, (row, kinds) in enumerate(zip("pq", pair, strict=True)):
+            left, total = _LEFT + wide * place + 8 + second * (bar + room), Fraction(0)
+            for kind, share in kinds.items():
+                y, part = height(total + share), round(floor - height(share), 2)
+                total += share
+                if share:
+                    parts.append(
+                        f'<rect class="{kind}" x="{left}" y="{y:g}" width="{bar}" '
+                        f'height="{part:g}"><title>{escape(name)}, {row}: {in_digits(share)}'
+                        "</title></rect>"
+                    )
+                if share and is_labelled:
+                    parts.append(
+                        f'<text class="label share" x="{left + bar + 3}" y="{y + part / 2 + 4:g}">'
+                        f"{in_digits(share)}</text>"
+                    )
+            parts.append(f'<text x="{left + bar / 2}" y="{floor + 14}" class="share">{row}</text>')
+        middle = _LEFT + wide * place + 8 + bar + room / 2
+        short = (
+            name if len(name) <= wide // 7 else f"{name[: wide // 7 - 1]}\N{HORIZONTAL ELLIPSIS}"
+        )
+        parts.append(f'<text x="{middle}" y="{floor + 30}">{escape(short)}</text>')
+        if name == marked:
+            parts.append(f'<text x="{middle}" y="{floor + 44}" class="share">drafted</text>')
+    described = "; ".join(
+        f"{name}: p {in_digits(sum(p.values()))}, q {in_digits(sum(q.values()))}"
+        for name, (p, q) in pairs.items()
+    )
+    return (
+        f'<svg role="img" viewBox="0 0 {end} {floor + 50}" width="{end}" '
+        f'style="min-width: {end * 3 // 4}px"><title>{escape(about)}</title>'
+        f"<desc>{escape(described)}</desc>{''.join(parts)}</svg>"
+    )
+
+
+def line_in_parts(
+    parts: Iterable[tuple[str, Fraction]], chosen: int, number: float, about: str
+) -> str:
+    """Return a line from 0 to 1 in parts, of which one is chosen, and a number on it.
+
+    Parts that are too short are not drawn, and names that are too long for their part are left
+    out.
+
+    >>> half = Fraction(1, 2)
+    >>> line_in_parts([("a", half), ("b", half)], 1, 0.5, "u").count('"merged"')
+    1
+    """
+    length, total, drawn = 380, 0.0, []
+    for place, (name, share) in enumerate(parts):
+        begin, total = total, total + float(share)
+        left, width = round(16 + length * begin, 2), round(length * (total - begin), 2)
+        if width < 2 and place != chosen:
+            continue
+        drawn.append(
+            f'<rect class="{"merged" if place == chosen else "box"}" x="{left:g}" y="30" '
+            f'width="{width:g}" height="26"><title>{escape(name)}: {in_digits(share)}</title>'
+            "</rect>"
+        )
+        if width > 6.7 * len(name):
+            drawn.append(
+                f'<text class="part" x="{left + width / 2:g}" y="47">{escape(name)}</text>'
+            )
+        if width > 36:
+            drawn.append(f'<text class="share" x="{left + width:g}" y="70">{total:.4g}</text>')
+    at = round(16 + length * number, 2)
+    return (
+        f'<svg role="img" viewBox="0 0 {length + 32} 78" width="{length + 32}" '
+        f'style="min-width: {length * 3 // 4}px"><title>{escape(about)}</title>'
+        f'<rect class="box" x="16" y="30" width="{length}" height="26"/>'
+        f'{"".join(drawn)}<text class="share" x="16" y="70">0</text>'
+        f'<text x="{at:g}" y="14">{number:g}</text>'
+        f'<line class="mark" x1="{at:g}" x2="{at:g}" y1="18" y2="36"/></svg>'
+    )
+
+
+def in_digits(number: Fraction | int) -> str:
+    """Return a number as a short fraction, or with four digits.
+
+    >>> in_digits(Fraction(3, 8)), in_digits(Fraction(0.375001))
+    ('3/8', '0.375')
+    """
+    return text if len(text := str(number)) < 5 else f"{float(number):.4g}"
+
+
+def draft_pictures(
+    target: Sequence[float],
+    draft: Sequence[float],
+    uniforms: Sequence[float],
+    named: Callable[[int], str] = str,
+) -> Iterator[str]:
+    """Yield how one token is drafted, accepted or replaced, and why the target's law is kept.
+
+    The rows are weights. The random numbers are for the draft, the acceptance, and the draw from
+    the residual. Raises an error for rows and numbers that are not allowed.
+    """
+    from sampling_ref.speculative.acceptance import accepts
+    from sampling_ref.speculative.residual import subtract
+    from sampling_ref.speculative.shares import read_exactly, read_two_shares, token_at
+
+    first, coin, last = read_exactly(uniforms, 3)
+    p, q = read_two_shares(target, draft)
+    token = token_at(q, first)
+    is_accepted = accepts(p[token], q[token], coin, "reject", "by ratio")
+    left = subtract(p, q, "target")
+    replaced = token_at(left, last)
+    kept = [min(pair) for pair in zip(p, q, strict=True)]
+    rejected = 1 - sum(kept, Fraction(0))
+
+    likely = nlargest(PAIRS, range(len(p)), key=lambda each: float(max(p[each], q[each])))
+    sums = {
+        named(each): [p[each], q[each], kept[each], rejected * left[each]]
+        for each in sorted({*likely, token, replaced})
+    }
+    together = [Fraction(1), Fraction(1), 1 - rejected, rejected]
+    if len(p) > len(sums):
+        shown = (sum(row, Fraction(0)) for row in zip(*sums.values(), strict=True))
+        sums["+ rest"] = [whole - part for whole, part in zip(together, shown, strict=True)]
+
+    def called(each: int) -> str:
+        return f"token {each}" + (f" ({name})" if (name := named(each)) != str(each) else "")
+
+    def section(title: str, text: str, *drawings: str, more: str = "") -> str:
+        figures = "".join(f"<figure>{each}</figure>" for each in drawings)
+        heading = f'<section class="stage"><h3>{title}</h3><p>{escape(text)}</p>'
+        return f"{heading}{figures}{more}</section>"
+
+    def line(row: Sequence[Fraction], chosen: int, number: Fraction, about: str) -> str:
+        parts = ((named(each), share) for each, share in enumerate(row))
+        about = f"{about} as a line, and the random number"
+        return line_in_parts(parts, chosen, float(number), about)
+
+    yield '<div class="drafts">'
+    rows = {name: ({"merged": each[0]}, {"removed": each[1]}) for name, each in sums.items()}
+    yield section(
+        "1. The small model drafts a token",
+        f"The probabilities q of the draft are laid on a line. The random number {float(first):g} "
+        f"falls on {called(token)}.",
+        paired_bars(rows, "The target p is light, the draft q is outlined", named(token)),
+        line(q, token, first, "The draft row"),
+    )
+    chance = min(Fraction(1), p[token] / q[token])
+    decimal = f" = {float(chance):.4g}" * ("/" in in_digits(chance))
+    words = f"The drafted {called(token)} has p = {in_digits(p[token])} and q = "
+    words += f"{in_digits(q[token])}. It is accepted with probability min(1, p / q) = "
+    words += f"{in_digits(chance)}{decimal}. The random number {float(coin):g} is "
+    words += "" if is_accepted else "not "
+    words += "below that: " + ("the draft is the next token." if is_accepted else "rejected.")
+    yield section(
+        "2. The target accepts or rejects it",
+        words,
+        line_in_parts(
+            [("accept", chance), ("reject", 1 - chance)],
+            not is_accepted,
+            float(coin),
+            "The probability of acceptance as a line, and the random number",
+        ),
+    )
+    title = "3. After a rejection, the residual decides"
+    if rejected:
+        words = "The residual is what p has more than q, divided by its sum, "
+        words += f"{in_digits(rejected)}. The random number {float(last):g} falls on "
+        words += f"{called(replaced)}. "
+        words += "It is not needed here, because the draft was accepted." if is_accepted else ""
+        words += "" if is_accepted else "This is the next token."
+        yield section(title, words, line(left, replaced, last, "The residual"))
+    else:
+        yield section(title, "p and q are equal: nothing is ever rejected, and nothing is left.")
+    halves = {
+        name: ({"kept": both, "merged": more}, {"kept": both, "removed": offered - both})
+        for name, (_, offered, both, more) in sums.items()
+    }
+    yield section(
+        "4. Why it is exact: accepted + replaced = target",
+        "A token comes out in two ways. It is drafted and accepted, with probability q times "
+        "min(1, p / q). This is the smaller of p and q, filled in both bars. Or a draft is "
+        f"rejected, with probability {in_digits(rejected)}, and the residual gives the token. "
+        "This is what p has more than q, the light part. Together they are p. "
+        "The rejected drafts, outlined, are together as large as all light parts, because p and q "
+        "both sum to 1.",
+        paired_bars(halves, "Filled: accepted. Light: from the residual. Outlined: rejected"),
+        more=_sum_table({**sums, "together": together})
+        + lesson("docs/book/draws.md#speculative-decoding"),
+    )
+    yield "</div>"
+
+
+def _sum_table(sums: Mapping[str, Sequence[Fraction]]) -> str:
+    """Return a table of the two ways in which each token comes out, with their sum.
+
+    The sums are those of p, q, what is accepted, and what the residual gives instead.
+    """
+    rejected = sums["together"][3]
+    lines = []
+    for name, (p, q, kept, given) in sums.items():
+        cells = "".join(f"<td>{in_digits(each)}</td>" for each in (p, q, kept, given, kept + given))
+        lines.append(f"<tr><th scope=row>{escape(name)}</th>{cells}</tr>")
+    titles = ("token", "p", "q", "accepted", "replaced", "sum")
+    head = "".join(f"<th scope=col>{title}</th>" for title in titles)
+    return (
+        "<table class=numbers><caption>Accepted: q times min(1, p / q). Replaced: the residual "
+        f"times {in_digits(rejected)}, the probability of a rejection. The sum is p, in exact "
+        f"fractions.</caption><tr>{head}</tr>{''.join(lines)}</table>"
+    )
 
 
 # ---- the LZ penalty
@@ -787,7 +1051,7 @@ def lz_picture(
     in_match = set(range(end - found.length, end)) if found.length else set()
     in_match |= set(range(len(window) + len(buffer) - found.length, len(window) + len(buffer)))
     drawn = [
-        Box(_label(tokenizer, token), token, look=f"{part}{' match' * (place in in_match)}")
+        Box(label(tokenizer, token), token, look=f"{part}{' match' * (place in in_match)}")
         for place, (token, part) in enumerate(
             [*((token, "window") for token in window), *((token, "buffer") for token in buffer)]
         )
@@ -882,8 +1146,8 @@ def _penalised(row: Sequence[float], tokens: Sequence[int]) -> list[list[float]]
 
 def _next(tokenizer: Tokenizer, token: int) -> str:
     """Return a button that appends a token, or only the token if it is not text by itself."""
-    label = escape(_label(tokenizer, token))
+    shown = escape(label(tokenizer, token))
     text = tokenizer.decode([token])
     if "\ufffd" in text:
-        return label
-    return f'<button type="button" data-next="{escape(text)}">{label}</button>'
+        return shown
+    return f'<button type="button" data-next="{escape(text)}">{shown}</button>'

@@ -3,9 +3,12 @@
 // The page asks the program at every change. Its answers are HTML in which all text is escaped.
 
 const at = (id) => document.getElementById(id);
-const VIEWS = ["tokens", "sampling", "penalties"];
+const VIEWS = ["tokens", "sampling", "speculative", "penalties"];
 const SIZES = ["variant", "strength", "window", "buffer"];
-const FIELDS = ["vocabulary", "text", "encoder", "left", "right", "engine", "other", "row", "history", "uniform", "past", ...SIZES];
+const STAGED = ["sampling", "speculative"]; // views whose answers are stages, which Present shows one at a time
+const ROWS = ["row", "target", "draft"];
+const DRAFTS = ["target", "draft", "before", "drafted", "accepted", "replaced"];
+const FIELDS = ["vocabulary", "text", "encoder", "left", "right", "engine", "other", "row", "history", "uniform", ...DRAFTS, "past", ...SIZES];
 const COMMON = ["temperature", "temp", "top_k", "top_p", "min_p", "repetition_penalty", "repeat_penalty"];
 const LONGEST = 20000, LONGEST_ROW = 200000;
 const EXAMPLES = { book: ["abbacb", "ac", "b"], odd: ["abcd", "abc", "d"] }; // a text and two neighbours
@@ -16,9 +19,9 @@ const chains = {}; // the stages of an engine in order, each with its place in t
 let view = "tokens", piece = "", choices = {}, asked = 0, waiting = 0;
 let steps = null, wanted = null; // the shown steps, and the one to go to when they arrive
 let whole = false; // whether the reader went to the last step: then it is also shown of the next text
-let known = ""; // the address of what is shown
+let answered = ""; // the fields as they were at the last question
 
-const most = (name) => name === "row" ? LONGEST_ROW : LONGEST;
+const most = (name) => ROWS.includes(name) ? LONGEST_ROW : LONGEST;
 const tooLong = (name, text) => text.length > most(name) && [...text].length > most(name);
 
 async function answer(path, question) {
@@ -48,17 +51,19 @@ function say(sentence) {
 
 async function refresh() {
   const number = ++asked;
+  answered = typed();
   remember();
-  at("number").textContent = at("uniform").value;
+  for (const each of document.querySelectorAll("input + output")) each.textContent = each.previousElementSibling.value;
   at("set").textContent = Object.entries(settings).filter(([, value]) => value).map((each) => each.join(" ")).join(", ");
-  at("sizes").textContent = SIZES.slice(1).map((id) => `${id} ${at(id).value}`).join(", ");
   try {
     const value = (id) => at(id).value;
+    const values = (ids) => Object.fromEntries(ids.map((id) => [id, value(id)]));
     const [path, question] = {
       tokens: () => ["tokens", { vocabulary: value("vocabulary"), text: value("text") }],
       sampling: () => ["sample", { engine: value("engine"), other: value("other"), row: value("row"),
         history: value("history"), uniform: value("uniform"), settings, chains: applied() }],
-      penalties: () => ["penalties", Object.fromEntries(["past", ...SIZES].map((id) => [id, value(id)]))],
+      speculative: () => ["speculative", values(DRAFTS)],
+      penalties: () => ["penalties", values(["past", ...SIZES])],
     }[view]();
     const shown = await answer(path, question);
     if (number !== asked) return; // a newer question is on its way
@@ -71,7 +76,7 @@ async function refresh() {
     at("answer").innerHTML = shown;
     for (const each of at("answer").querySelectorAll("[data-piece]"))
       each.setAttribute("aria-pressed", each.dataset.piece === piece);
-    if (steps !== walked || view === "sampling") begin(walked);
+    if (steps !== walked || STAGED.includes(view)) begin(walked);
     say("");
   } catch (error) {
     if (number === asked) say(error.message);
@@ -95,7 +100,7 @@ function begin(walked) {
 }
 
 function stagesOnScreens() { // one stage or two side by side on each, and at last why two engines differ
-  if (view !== "sampling" || !presenting()) return [];
+  if (!STAGED.includes(view) || !presenting()) return [];
   const found = (kinds) => [...at("answer").querySelectorAll(kinds)];
   const stages = found(".stage, .none, .draw"), wide = found(".sides").length + 1;
   const screens = stages.flatMap((_, place) => place % wide ? [] : [stages.slice(place, place + wide)]);
@@ -121,6 +126,8 @@ function walk() {
   remember();
 }
 
+const typed = () => JSON.stringify([FIELDS.map((id) => at(id).value), settings]);
+
 function soon() {
   clearTimeout(waiting);
   waiting = setTimeout(refresh, 30);
@@ -128,7 +135,7 @@ function soon() {
 
 // ---- the address has the whole state
 
-function state() {
+function remember() {
   const state = new URLSearchParams({ view });
   for (const id of FIELDS) if (!tooLong(id, at(id).value)) state.set(id, at(id).value);
   if (presenting()) state.set("present", 1);
@@ -140,12 +147,7 @@ function state() {
   for (const [name, value] of Object.entries(settings)) if (value) state.set("p." + name, value);
   for (const [engine, stages] of Object.entries(chains))
     state.set("c." + engine, stages.map(({ own, on }) => (on ? "" : "!") + own).join(","));
-  return state.toString();
-}
-
-function remember() {
-  known = state();
-  history.replaceState(null, "", "#" + known);
+  history.replaceState(null, "", "#" + state);
 }
 
 function recall() {
@@ -345,7 +347,7 @@ async function start() {
   for (const form of document.forms) form.addEventListener("submit", (event) => event.preventDefault());
   for (const name of VIEWS) {
     at(name).addEventListener("input", soon);
-    at(name).addEventListener("change", () => { if (state() !== known) soon(); }); // some tools send nothing else
+    at(name).addEventListener("change", () => { if (typed() !== answered) soon(); }); // some tools send nothing else
   }
   at("chains").addEventListener("input", (event) => event.stopPropagation()); // they ask by themselves
   for (const kind of ["input", "change"]) at("step").addEventListener(kind, walk);

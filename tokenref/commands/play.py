@@ -8,6 +8,7 @@ machine by the header `Host`. It reads no files but those that it was started wi
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
@@ -20,8 +21,11 @@ from bpe_ref.tiny import SMALL, small_vocabulary
 from sampling_ref import PROFILES
 from sampling_ref.engines.profile import Parameter
 from sampling_ref.lz.variants import Variant
+from sampling_ref.numbers.softmax import softmax
 from tokenref.commands.pictures import (
     LzSizes,
+    draft_pictures,
+    label,
     lz_picture,
     merges_of_pieces,
     neighbours,
@@ -37,7 +41,7 @@ from tokenref.commands.sampling import (
 )
 from tokenref.commands.sampling import Asked as Typed
 from tokenref.errors import InputError, exit_code
-from tokenref.small_model import model, tokenizer
+from tokenref.small_model import ORDER, model, tokenizer
 
 LONGEST_BODY: Final = 1 << 20
 LONGEST_TEXT: Final = 20_000
@@ -151,6 +155,7 @@ class Views:
             "tokens": self.tokens,
             "merges": self.merges,
             "sample": sample_view,
+            "speculative": speculative_view,
             "penalties": penalties_view,
         }
         if view not in views:
@@ -296,15 +301,7 @@ def sample_view(asked: Asked) -> str:
         raise InputError(
             f"the history must be token ids separated by commas, got {history!r:.40}"
         ) from None
-    logits = text_of(asked, "row", LONGEST_ROW)
-    if logits.count(",") >= MOST_LOGITS:
-        raise InputError(f"the row must have at most {MOST_LOGITS:,} numbers")
-    try:
-        numbers = model_row(tokens) if logits.strip() == "model" else read_numbers(logits, float)
-    except ValueError:  # a command would take it for the name of a file
-        raise InputError(
-            f"the row must be numbers separated by commas, or model, got {logits!r:.40}"
-        ) from None
+    numbers = row_of(asked, "row", lambda: model_row(tokens))
     settings = asked.get("settings", {})
     if not isinstance(settings, Mapping):
         raise InputError("settings must map names to values")
@@ -321,6 +318,25 @@ def sample_view(asked: Asked) -> str:
     return "".join(row_pictures(made, row.uniforms))
 
 
+def row_of(asked: Asked, name: str, of_model: Callable[[], Sequence[float]]) -> Sequence[float]:
+    """Return a row of a question: typed numbers, or that of the model. Raises `InputError`.
+
+    >>> row_of({"row": "1, 2"}, "row", list), row_of({"row": "model"}, "row", lambda: [3.0])
+    ([1.0, 2.0], [3.0])
+    """
+    typed = text_of(asked, name, LONGEST_ROW)
+    if typed.count(",") >= MOST_LOGITS:
+        raise InputError(f"the {name} must have at most {MOST_LOGITS:,} numbers")
+    if typed.strip() == "model":
+        return of_model()
+    try:
+        return read_numbers(typed, float)
+    except ValueError:  # a command would take it for the name of a file
+        raise InputError(
+            f"the {name} must be numbers separated by commas, or model, got {typed!r:.40}"
+        ) from None
+
+
 def model_row(tokens: Sequence[int]) -> list[float]:
     """Return the logits of the small model after some tokens. Raises `InputError`.
 
@@ -334,6 +350,10 @@ def model_row(tokens: Sequence[int]) -> list[float]:
     return model().row(tokens)
 
 
+RANDOM: Final = ("uniform", "drafted", "accepted", "replaced")
+"""The fields that are random numbers."""
+
+
 def number_of(asked: Asked, name: str, kind: Callable[[str], Number]) -> Number:
     """Return a number of a question. Raises `InputError`.
 
@@ -345,9 +365,29 @@ def number_of(asked: Asked, name: str, kind: Callable[[str], Number]) -> Number:
         [number] = read_numbers(typed, kind)
     except ValueError:
         words = "a whole number" if kind is int else "a number"
-        shown = "random number" if name == "uniform" else name
+        shown = "random number" if name in RANDOM else name
         raise InputError(f"the {shown} must be {words}, got {typed!r}") from None
     return number
+
+
+DRAFTS: Final = {"target": ORDER, "draft": 2}
+"""The rows of the view about drafts, and the order of the model that each can be taken from."""
+
+
+def speculative_view(asked: Asked) -> str:
+    """Return how one token is drafted, and accepted or replaced."""
+    tokens = tokenizer().encode(text_of(asked, "before", LONGEST_TEXT), special="ordinary")
+
+    def of_model(order: int) -> list[float]:
+        return softmax(model(order).row(tokens))
+
+    target, draft = (
+        row_of(asked, name, partial(of_model, order)) for name, order in DRAFTS.items()
+    )
+    uniforms = [number_of(asked, name, float) for name in RANDOM[1:]]
+    if "model" in {text_of(asked, name, LONGEST_ROW).strip() for name in DRAFTS}:
+        return "".join(draft_pictures(target, draft, uniforms, partial(label, tokenizer())))
+    return "".join(draft_pictures(target, draft, uniforms))
 
 
 def penalties_view(asked: Asked) -> str:

@@ -178,7 +178,7 @@ def sample(profile: str, asked: Asked, seed: int | None, *, as_json: bool) -> No
     if seed is not None:
         [params] = _settings_of([made.profile], asked.settings)
         sampler = Sampler(profile, seed, _read_tokens(asked.history), **params)
-        token = sampler.sample(_read_row(asked.logits))
+        token = sampler.sample(read_row(asked.logits))
     if as_json:
         click.echo(json.dumps({"probabilities": shares, "token": token}))
         return
@@ -400,7 +400,7 @@ def _compared(
 ) -> "Compared":
     from sampling_ref.evaluation import evaluation
 
-    row, tokens = _read_row(asked.logits), _read_tokens(asked.history)
+    row, tokens = read_row(asked.logits), _read_tokens(asked.history)
 
     def evaluated(numbers: Any) -> "Evaluation":
         how = {"prompt_length": asked.prompt_length, "precision": asked.precision}
@@ -690,14 +690,15 @@ def read_numbers(text: str, kind: Callable[[str], Number]) -> list[Number]:
     return [kind(number) for number in text.split(",")]
 
 
-def _read_row(text: str) -> list[float]:
+def read_row(text: str, name: str = "LOGITS") -> list[float]:
+    """Return a typed row, or that of a file. Raises `InputError`, which calls the row by `name`."""
     try:
         return read_numbers(text.strip("[]"), float)
     except ValueError:
         pass
     path = Path(text)
     if not path.is_file():
-        raise InputError(f"LOGITS must be numbers separated by commas, or a file, got {text!r}")
+        raise InputError(f"{name} must be numbers separated by commas, or a file, got {text!r}")
     try:
         numbers = json.loads(path.read_text(encoding="utf-8"))
         return [float("-inf") if number is None else float(number) for number in numbers]
