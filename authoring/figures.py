@@ -99,7 +99,9 @@ FILTERS: Final[Mapping[str, Filtered]] = {
 
 @cache
 def figures(*, tall: bool = False) -> Mapping[str, str]:
-    """Return every figure by the name of its file. `tall` bars are for slides.
+    """Return every figure by the name of its file.
+
+    For slides, bars are `tall`, and the lines of encoders are wide.
 
     >>> sorted(figures())[:3]
     ['backtracking.svg', 'border.svg', 'border_left.svg']
@@ -112,7 +114,7 @@ def figures(*, tall: bool = False) -> Mapping[str, str]:
         "border_right": border("cbab"),
         "not_compatible": neighbours("ac", "b"),
         "compatible": neighbours("acbb", "cbb"),
-        **{encoder: steps_of(encoder) for encoder in ENCODER_STEPS},
+        **{encoder: steps_of(encoder, 720 if tall else _WIDE) for encoder in ENCODER_STEPS},
         "training": training(),
         "pieces": pieces(),
         "draw": draw(),
@@ -207,14 +209,14 @@ def neighbours(left: str, right: str) -> Headed:
 _STEPS_OF: Final = {"heap": "abacbb", "prefix_table": "abacbb", "backtracking": "abacb"}
 
 
-def steps_of(encoder: str) -> Headed:
+def steps_of(encoder: str, room: int = _WIDE) -> Headed:
     """Return what an encoder does with a text, step by step, with the reasons."""
     text = _STEPS_OF[encoder]
     vocabulary = small_vocabulary("book")
     steps = ENCODER_STEPS[encoder](vocabulary, vocabulary.symbols(text.encode()))
     lines = [Line([NAMES[token] for token in step.tokens], {step.new}, step.why) for step in steps]
     title = f"{encoder.replace('_', ' ')}: the steps for {text}"
-    return token_lines(title, lines)
+    return token_lines(title, lines, room=room)
 
 
 def training() -> Headed:
@@ -311,16 +313,19 @@ def window() -> Headed:
     return token_lines(title, lines, columns=["window"] * 5 + ["buffer"] * 3 + ["next"])
 
 
-def token_lines(title: str, lines: Sequence[Line], columns: Sequence[str] = ()) -> Headed:
+def token_lines(
+    title: str, lines: Sequence[Line], columns: Sequence[str] = (), room: int = _WIDE
+) -> Headed:
     """Return a drawing of lines of tokens, each with its words at the right.
 
-    `columns` has a heading for each token. Equal ones are written once.
+    `columns` has a heading for each token. Equal ones are written once. Words that need more
+    `room` than the drawing has are wrapped.
 
     >>> token_lines("t", [Line("ab"), Line(["ab"], {0}, "a + b")])[1].count("<rect")
     3
     """
     wide = max((8 + _LETTER * sum(map(len, line.tokens)) for line in lines), default=0)
-    fitting = max((_WIDE - wide - 20) // _CHARACTER, 16)
+    fitting = max((room - wide - 20) // _CHARACTER, 16)
     parts, top, longest = [], 4, 0
     for name in dict.fromkeys(columns):
         places = [place for place, each in enumerate(columns) if each == name]

@@ -32,6 +32,7 @@ pre { white-space: pre-wrap; }
 body[data-theme="light"] img { color-scheme: light; }
 body[data-theme="dark"] img { color-scheme: dark; }
 p > img { vertical-align: top; }
+.highlight button.copybtn { opacity: 1; color: var(--color-foreground-secondary); }
 @media (max-width: 45rem) { .highlight-console pre { white-space: pre; } }
 @media (min-width: 45rem) { p:has(> img + img) > img { max-width: calc(50% - .3rem); } }
 """
@@ -39,7 +40,7 @@ p > img { vertical-align: top; }
 
 Long lines of code are wrapped instead of cut off, but not what a command prints on a phone. Figures
 follow the switch between light and dark. The two parts of a figure are side by side, on a phone one
-below the other.
+below the other. The buttons that copy code are always seen, because a phone has no pointer.
 """
 
 INDEX: Final = (
@@ -64,7 +65,7 @@ def build_site(root: Path, folder: Path) -> None:
     settings = {
         "project": "tokenref",
         "extensions": extensions,
-        "copybutton_prompt_text": r">>> |\.\.\. |\$ ",  # only such lines are copied, without it
+        "copybutton_prompt_text": r">>> |\.\.\. ?|\$ ",  # only such lines are copied, without it
         "copybutton_prompt_is_regexp": True,
         "copybutton_line_continuation_character": "\\",
         "html_theme": "furo",
@@ -157,6 +158,8 @@ def _packages() -> bytes:
 def _prepare(app: object, name: str, content: list[str], *, is_playable: bool) -> None:
     """Add what only the site shows, and write anchors as this kind of Markdown does."""
     content[0] = folded(content[0])
+    # As in a session of Python, which needs this line where code is pasted.
+    content[0] = re.sub(r"^(\.\.\. {2,}.*\n)(?=>>> )", r"\1...\n", content[0], flags=re.MULTILINE)
     if is_playable and name in {"README", "docs/play", *INDEXES}:
         address = "../" * name.count("/") + "play/index.html"
         link = f'<a href="{address}">Play with merges and samplers in this browser</a>'
@@ -286,4 +289,9 @@ def _with_figures(text: str) -> str:
             "<svg", f'<svg preserveAspectRatio="xMidYMin" style="flex-grow: {wide and wide[1]}"', 1
         )
 
-    return re.sub(r'<img src="[^"]*?([^"/]*\.svg)"[^>]*>', drawn, rendered(text))
+    def level(drawings: re.Match[str]) -> str:
+        high = max(map(int, re.findall(r'viewBox="0 0 \d+ (\d+)"', drawings[0])))
+        return re.sub(r'(viewBox="0 0 \d+) \d+"', rf'\1 {high}"', drawings[0])
+
+    html = re.sub(r'<img src="[^"]*?([^"/]*\.svg)"[^>]*>', drawn, rendered(text))
+    return re.sub(r"<p>(?:<svg.*?</svg>\s*)+</p>", level, html, flags=re.DOTALL)

@@ -145,9 +145,9 @@ def render_details(
        0                              a b a b
               ids 0 1 0 1
        1     3         0  a + b = ab  ab a b
-              ids 3 0 1; lost: a + b of rank 3 at 2
+              ids 3 0 1; lost in the row before: a + b of rank 3 at token 2
        2     3         1  a + b = ab  ab ab
-              ids 3 3; lost: ab + a of rank 4 at 0
+              ids 3 3; lost in the row before: ab + a of rank 4 at token 0
     """
     head, *lines = render_trace(vocabulary, symbols, steps).splitlines()
     shown = [head]
@@ -159,9 +159,11 @@ def render_details(
         pairs = []
         for rank, at in lost[:MOST_LOST]:
             left, right = (show_token(vocabulary.token_bytes(each)) for each in before[at : at + 2])
-            pairs.append(f"{left} + {right} of rank {rank} at {at}")
+            pairs.append(f"{left} + {right} of rank {rank} at token {at}")
         more = f" and {len(lost) - MOST_LOST} more" if len(lost) > MOST_LOST else ""
-        shown += [line, details + (f"; lost: {', '.join(pairs)}{more}" if pairs else "")]
+        if pairs:
+            details += f"; lost in the row before: {', '.join(pairs)}{more}"
+        shown += [line, details]
         before = tokens
     return "\n".join(shown)
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable
 from itertools import combinations
+from math import log
 from pathlib import Path
 
 import pytest
@@ -177,10 +178,21 @@ def test_sample_shows_the_running_sums_and_the_rules_for_ties_and_boundaries() -
     assert [(row[0], row[-1]) for row in rows] == [
         *(("1", "kept"), ("2", "kept"), ("3", "kept"), ("0", "removed"))
     ]
-    assert [float(row[1]) for row in rows] == [shares[int(row[0])] for row in rows]
+    assert [row[1] for row in rows] == [f"{shares[int(row[0])]:.6g}" for row in rows]
     sums = [float(row[2]) for row in rows]
     assert sums[1] < 0.9 <= sums[2]
     assert shown[5:] == ["  ties: highest id", "  boundary: reach; walked downwards"]
+
+
+def test_numbers_that_decide_have_all_digits_where_six_would_hide_the_decision() -> None:
+    row = [log(share) for share in (0.1, 0.2, 0.7)]
+    typed = ",".join(map(repr, row))
+    for typed_p, first in (("0.7", repr(distribution("vllm", row)[2])), ("0.71", "0.7")):
+        result = run("sample", "vllm", typed, "--set", f"top_p={typed_p}")
+        shown = result.output.partition("\n\ntop_p(")[2].partition("\n\n")[0].splitlines()
+        assert shown[2].split() == ["2", first, first, "kept"], "vLLM has 0.7 in 32 bits"
+    exact = json.loads(run("sample", "vllm", typed, "--json").output)
+    assert exact["probabilities"] == distribution("vllm", row)
 
 
 def test_sample_shows_tokens_that_xtc_removes_from_the_top_first() -> None:
@@ -205,7 +217,7 @@ def test_sample_shows_how_the_draw_walks() -> None:
     result = run("sample", "llama.cpp", "1,1", "--set", "temp=1", "--uniform", "0.6")
     draw = result.output.partition("\ndraw: ")[2].splitlines()
     assert "the running sum must reach" in draw[0]
-    assert [line.split() for line in draw[2:4]] == [["0", "0.5", "0.5"], ["1", "0.5", "1.0"]]
+    assert [line.split() for line in draw[2:4]] == [["0", "0.5", "0.5"], ["1", "0.5", "1"]]
     assert draw[-1] == "drawn: 1"
     greedy = run("sample", "vllm", "1,1", "--set", "temperature=0").output
     assert "draw: greedy, the largest logit; of equals: lowest id" in greedy
@@ -224,10 +236,12 @@ def test_the_error_about_missing_random_numbers_says_what_to_type(
 ) -> None:
     result = run("sample", *arguments)
     assert result.exit_code == 2
-    assert typed in result.output
-    assert result.output.count("\n") == 1
+    assert typed in result.stderr
+    assert result.stderr.count("\n") == 1
+    lines = run("sample", *arguments[:2]).stdout if "vllm" in arguments else ""
+    assert result.stdout == lines, "a race is the last step: the chain is printed before"
     added = " --uniform 0.5" * 30 if "28 more" in typed else ""
-    more = (added or result.output.partition(": add ")[2].partition(",")[0]).split()
+    more = (added or result.stderr.partition(": add ")[2].partition(",")[0]).split()
     count = 29 * 2 if added else len(more)
     again = run("sample", *arguments, *more[:count])
     assert again.exit_code == 0, again.output

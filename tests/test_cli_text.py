@@ -304,7 +304,7 @@ def test_a_trace_shows_the_pairs_that_lost_whatever_the_file(pipeline_file: Path
         shown = tokenref("trace", text, "--vocabulary", vocabulary).stdout
         assert " of rank " in shown
     lost = [
-        [line.partition("lost: ")[2] for line in out.splitlines() if "lost: " in line]
+        [line.partition("before: ")[2] for line in out.splitlines() if "lost in" in line]
         for out in (
             tokenref("trace", text, "--vocabulary", vocabulary).stdout.replace("Ġ", "␣")
             for vocabulary in ("tiny", str(pipeline_file))

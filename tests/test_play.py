@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from fractions import Fraction
 from http.client import HTTPConnection
+from pathlib import Path
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -24,6 +25,7 @@ from tokenref.cli import main
 from tokenref.commands.play import LONGEST_BODY, Playground, slider, tokenizers
 from tokenref.small_model import model, tokenizer
 
+ROOT = Path(__file__).parent.parent
 PAIR = {"vocabulary": "odd", "encoder": "neighbours", "left": "abc", "right": "d"}
 ROW = {"engine": "vllm", "other": "", "row": "3,2,1", "history": "", "uniform": "0.5"}
 
@@ -511,8 +513,18 @@ def test_tokens_and_the_merges_of_a_piece_are_shown(window: Browser) -> None:
 
 def test_the_vocabulary_of_the_book_is_offered(window: Browser) -> None:
     typed(window, "vocabulary", "book")
-    window.until("return document.querySelectorAll('#steps tr').length === 5")
-    assert "The text has 2 tokens" in window.run("return document.body.textContent")
+    window.until("return document.querySelector('#steps h2').textContent === 'Piece abbacb'")
+    seen = {}
+    for encoder in ("heap", "prefix_table", "backtracking"):
+        typed(window, "encoder", encoder)
+        steps = window.run("return document.getElementById('steps').textContent")
+        words = [word in steps for word in ("stale", "step back")]
+        seen[encoder] = (shown(window, "#steps .refused"), *words)
+    assert seen == {
+        "heap": (0, True, False),
+        "prefix_table": (1, False, False),
+        "backtracking": (2, False, True),
+    }, "the example shows all that the captions speak of"
     typed(window, "vocabulary", "tiny")
     typed(window, "text", "my own text")
     typed(window, "vocabulary", "book")
@@ -544,18 +556,70 @@ def test_defaults_of_both_engines_are_shown_and_common_parameters_are_first(
     typed(window, "other", "llama.cpp")
     fields = "return [...document.querySelectorAll('#parameters label')].map((e) => e.textContent)"
     assert [text.split()[0] for text in window.run(fields)] == [
-        *("temperature", "temp", "top_k", "top_p", "min_p", "repetition_penalty", "repeat_penalty")
+        *("temperature", "top_k", "top_p", "min_p", "repetition_penalty")
     ]
-    assert "top_k 0 in vllm, 40 in llama.cpp" in window.run(fields)
+    assert "top_k default 0 in vllm, 40 in llama.cpp" in window.run(fields)
     assert window.run(f"return [{top_k}.value, {top_k}.className]") == ["0", "unset"]
+
+
+def test_what_two_engines_call_otherwise_is_one_slider_that_sets_both(window: Browser) -> None:
+    window.run("location.hash = 'view=sampling&engine=vllm&other=llama.cpp&row=3,2,1'")
+    window.until("return document.querySelectorAll('.sides').length === 1")
+    slide = "const slider = document.querySelector('#parameters input[aria-label=temperature]');"
+    slide += "slider.value = 2; slider.dispatchEvent(new Event('change', { bubbles: true }))"
+    label = "return document.querySelector('#parameters label').textContent"
+    assert window.run(label).startswith("temperature called temp in llama.cpp; default 1")
+    window.run(slide)
+    window.until("return document.body.textContent.includes('temperature=2')")
+    headings = "return [...document.querySelectorAll('.stage h3')].map((h) => h.textContent)"
+    assert window.run(headings).count("temperature(temperature=2)") == 2
+    window.run("document.getElementById('other').value = ''")
+    typed(window, "engine", "llama.cpp")
+    window.until(f"{label}.startsWith('temp ')")
+    assert window.run("return document.querySelector('#parameters input').value") == "2"
+
+
+def test_a_change_is_enough_where_a_program_fills_in_the_page(window: Browser) -> None:
+    change = "document.getElementById('text').value = 'unbelievable';"
+    change += "document.getElementById('text').dispatchEvent(new Event('change', {bubbles: true}))"
+    window.run(change)
+    window.until("return document.querySelector('#steps h2').textContent === 'Piece unbelievable'")
+    answered = "return document.body.dataset.answered"
+    before = window.run(answered)
+    window.run(change)
+    window.settle(200)
+    assert window.run(answered) == before, "nothing has changed: an open section stays open"
+
+
+def test_the_text_of_the_chapter_about_loops_is_the_one_with_which_the_page_begins(
+    window: Browser,
+) -> None:
+    chapter = (ROOT / "docs" / "book" / "loops.md").read_text("utf-8")
+    [expression] = re.findall(r"^>>> loop = tokenizer\.encode\((.*)\)$", chapter, re.MULTILINE)
+    page = "const e = document.getElementById(arguments[0]); return e.defaultValue"
+    assert window.run(page, "past") == eval(expression)  # noqa: S307 - of a page of this project
+    [buffer] = re.findall(r"lz_penalty\(row, loop, strength=strength, buffer=(\d+)\)", chapter)
+    assert window.run(page, "buffer") == buffer
+    assert "goes on with ` n`" in chapter
 
 
 def test_the_steps_of_each_encoder_are_walked_forwards_and_backwards(window: Browser) -> None:
     visible = "return document.querySelectorAll('#steps tr:not([hidden])').length"
+    assert window.run(visible) == 1, "what is next is a question to the reader"
     typed(window, "text", "unbelievable")
-    window.click("#answer button[data-piece]")
     window.until("return document.querySelectorAll('#steps tr').length === 7")
+    assert window.run(visible) == 1
+    window.click("#all")
     assert window.run(visible) == 7
+    typed(window, "text", "believable")
+    assert window.run(visible) == shown(window, "#steps tr") > 3, "it stays at the end"
+    window.click("#all")
+    assert window.run(visible) == 1
+    typed(window, "text", "unbelievable")
+    assert window.run(visible) == 1
+    window.click("#all")
+    pressed = "return [...document.querySelectorAll('[aria-pressed=true][data-piece]')]"
+    assert window.run(f"{pressed}.map((e) => e.dataset.piece)") == ["unbelievable"]
     window.click("#back")
     window.click("#back")
     assert window.run(visible) == 5
@@ -569,6 +633,7 @@ def test_the_steps_of_each_encoder_are_walked_forwards_and_backwards(window: Bro
     ]:
         typed(window, "encoder", encoder)
         assert says in window.run("return document.getElementById('steps').textContent")
+    window.click("#all")
     steps = window.run(visible)
     window.click("#back")
     address = window.run("return location.href")
@@ -663,10 +728,13 @@ def test_the_model_writes_a_text_by_clicks_and_the_penalty_changes_the_next_toke
     framed = "return document.querySelector('tr.now').textContent"
     assert "extends the match" in window.run(framed), "which the usual strength does not leave"
     cases = window.run(
-        "return [...document.querySelectorAll('.numbers th br + small')].map((e) => e.textContent)"
+        "return [...document.querySelectorAll('.numbers th small:last-child')]"
+        ".map((e) => e.textContent)"
     )
-    assert set(cases) == {"extends the match", "in the window"}
-    assert len(cases) < shown(window, ".numbers tr") - 1, "the others are new"
+    assert set(cases) == {"extends the match", "in the window", "new"}
+    assert len(cases) == shown(window, ".numbers tr") - 1
+    assert window.run(framed).endswith("match of 17"), "DRY has a match of its own"
+    assert "what followed a copy: \u2423n" in window.run("return document.body.textContent")
     typed(window, "strength", "0.5")
     assert "extends the match" not in window.run(framed)
     typed(window, "past", "the normalization, the normalization, the normalization, the")
@@ -746,6 +814,7 @@ def test_the_first_picture_of_samplers_removes_something(window: Browser) -> Non
     assert window.run("return document.querySelectorAll('.stage')[0].querySelector('.removed')")
     sliders = "return document.querySelector('#parameters input[aria-label=top_p]').offsetHeight"
     assert window.run(sliders) > 0
+    assert window.run("return document.getElementById('set').textContent") == "top_k 6, top_p 0.9"
 
 
 def test_the_page_is_presented_from_the_first_step_with_keys_and_in_other_colours(
@@ -838,12 +907,32 @@ def test_numbers_of_the_penalties_stay_in_one_line_on_a_phone(window: Browser) -
     heights = "return [...document.querySelectorAll('.numbers td')].map((e) => e.offsetHeight)"
     assert max(window.run(heights)) < 70, "a token may have a second line"
     assert window.run("return document.documentElement.scrollWidth") <= 390
+    table = "document.querySelector('table.numbers')"
+    assert window.run(f"return {table}.scrollWidth - {table}.clientWidth") <= 0, "all are seen"
+    lefts = (
+        "[...document.querySelectorAll(arguments[0])].map((e) => e.getBoundingClientRect().right)"
+    )
+    heads = window.run(f"return {lefts}", ".numbers th[scope=col]")[1:]
+    assert window.run(f"return {lefts}", "tr.now td") == pytest.approx(heads, abs=5)
 
 
 def test_merges_are_seen_without_scrolling_on_a_small_screen(window: Browser) -> None:
     window.size(1280, 720)
+    window.click("#on")
     bottom = "return document.querySelectorAll('#steps tr')[1].getBoundingClientRect().bottom"
-    assert window.run(bottom) < 720
+    assert 0 < window.run(bottom) < 720
+
+
+def test_a_picture_is_on_the_first_screen_of_a_phone(window: Browser, server: Playground) -> None:
+    window.size(390, 844, phone=True)
+    for other in ("", "transformers"):
+        state = f"view=sampling&engine=llama.cpp&other={other}&p.top_k=6&p.top_p=0.9"
+        window.post("url", {"url": "about:blank"})
+        window.post("url", {"url": f"http://127.0.0.1:{server.server_port}/#{state}"})
+        window.until("return document.querySelectorAll('.stage').length > 0")
+        top = "return document.querySelector('#answer section').getBoundingClientRect().top"
+        assert window.run(top) < 844 - 100
+    assert window.run("return document.getElementById('set').offsetHeight") > 0
 
 
 @pytest.mark.parametrize("width", [390, 1200])

@@ -2,9 +2,11 @@
 
 import os
 import re
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from doctest import DocTestParser
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -13,9 +15,11 @@ import pytest
 from click.testing import CliRunner
 
 from authoring.__main__ import main
+from authoring.figures import FILTERS
 from authoring.site import LECTURES, build_playground, build_site, slide
 from tests.browser import CHROMIUM, DRIVER, Browser, open_browser
 from tokenref.errors import InputError
+from tokenref.experiment import Plan, cells, read_results
 
 ROOT = Path(__file__).parent.parent
 BOOK = ROOT / "docs" / "book" / "README.md"
@@ -113,6 +117,31 @@ def test_commands_can_be_copied_without_prompts_and_output(site: Path, window: B
         window.run("delete window.copied")
 
 
+def test_a_copied_chapter_runs_in_a_session_of_python(site: Path, window: Browser) -> None:
+    """Each button is copied and pasted in turn, also where a block of code has no empty line."""
+    window.size(390, 800, phone=True)
+    window.post("url", {"url": (site / "docs" / "book" / "encoders.html").as_uri()})
+    window.run("window.copied = []")
+    window.run("document.execCommand = () => { copied.push(document.activeElement.value); }")
+    window.until("return document.querySelector('.copybtn')")
+    button = "getComputedStyle(document.querySelector('.copybtn'))"
+    assert float(window.run(f"return {button}.opacity")) > 0.5, "a phone has no pointer to show it"
+    window.run("document.querySelectorAll('.highlight-python .copybtn').forEach((e) => e.click())")
+    page = (ROOT / "docs" / "book" / "encoders.md").read_text("utf-8")
+    window.until(f"return copied.length === {page.count('```python')}")
+    ran = subprocess.run(
+        [sys.executable, "-i", "-q"],
+        input="\n\n".join(window.run("return copied")) + "\n\n",
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+    )
+    examples = DocTestParser().get_examples(page.replace("```\n", "\n"))
+    assert ran.stdout == "".join(each.want for each in examples)
+    assert "Error" not in ran.stderr
+
+
 def test_solutions_are_folded(site: Path) -> None:
     for chapter in (ROOT / "docs" / "book").glob("*.md"):
         page = chapter.with_suffix(".html").name
@@ -142,6 +171,46 @@ def test_a_slide_of_a_section_that_is_not_there_is_one_sentence(tmp_path: Path) 
         slide("[B](a.md#d)\n\n* C\n", tmp_path)
     with pytest.raises(InputError, match="a slide must be a link to its notes, got 'B'"):
         slide("B\n\n* C\n", tmp_path)
+
+
+def test_numbers_on_a_slide_are_those_of_its_picture() -> None:
+    slides = (ROOT / "authoring" / "lectures" / "sampling.md").read_text("utf-8").split("\n## ")
+    numbers = []
+    for each in slides:
+        names = [name for name in re.findall(r"figures/(\w+)\.svg", each) if name in FILTERS]
+        values = [value.partition("=")[2] for name in names for value in FILTERS[name].settings]
+        found = re.findall(r"\b\d\.\d+\b", each.partition("\n---\n")[0]) if names else []
+        assert set(found) <= set(values), each
+        numbers += found
+    assert numbers == ["0.9", "0.2"], "of the slide about min-p"
+    assert "min-p 0.2 asks for a fifth" in "".join(slides)
+
+
+def test_the_table_of_the_experiment_on_a_slide_is_that_of_the_file() -> None:
+    slides = (ROOT / "authoring" / "lectures" / "sampling.md").read_text("utf-8")
+    results = cells(read_results(ROOT / "docs" / "book" / "loops.jsonl", Plan()).values())
+    table = slides.partition("| penalty | loops at 0")[2].partition("\n\n")[0]
+    rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in table.splitlines()[2:]]
+    assert len(rows) == 8
+    for name, *numbers in rows:
+        found = [results[name, temperature] for temperature in (0.0, 0.5, 1.0)]
+        shares = [f"{100 * each.degenerate:.1f}" for each in found]
+        assert numbers == [*shares, *(f"{each.bits:.2f}" for each in found)]
+    names = {name for name, _ in results}
+    all_three = (0.0, 0.5, 1.0)
+    never = {name for name in names if not any(results[name, t].degenerate for t in all_three)}
+    assert never == {"DRY", *(f"frequency {tenth / 10}" for tenth in range(3, 11))}
+    assert all(results["DRY", t].bits < results["frequency 0.3", t].bits for t in all_three), (
+        "DRY costs less"
+    )
+
+
+def test_pictures_on_one_slide_have_one_scale(site: Path, window: Browser) -> None:
+    window.size(1280, 720, phone=False)
+    window.post("url", {"url": (site / "slides" / "tokens.html").as_uri() + "#3"})
+    scale = "document.querySelectorAll('section.now svg')[arguments[0]].getScreenCTM().d"
+    one, other = (window.run(f"return {scale}", place) for place in (0, 1))
+    assert one == pytest.approx(other, rel=0.01)
 
 
 _PLACE = "return document.body.dataset.place"

@@ -111,9 +111,10 @@ def test_the_details_have_the_ids_and_the_ranks_of_the_pairs_that_lost() -> None
     symbols = LETTERS.symbols(b"ababab")
     lines = render_details(LETTERS, symbols, trace(LETTERS, symbols)).splitlines()
     assert lines[2] == "          ids 0 1 0 1 0 1"
-    assert lines[4] == "          ids 5 0 1 0 1; lost: a + b of rank 5 at 2, a + b of rank 5 at 4"
+    lost = "a + b of rank 5 at token 2, a + b of rank 5 at token 4"
+    assert lines[4] == f"          ids 5 0 1 0 1; lost in the row before: {lost}"
     many = LETTERS.symbols(b"ab" * 9)
-    assert "at 10 and 3 more" in render_details(LETTERS, many, trace(LETTERS, many))
+    assert "at token 10 and 3 more" in render_details(LETTERS, many, trace(LETTERS, many))
 
 
 def test_the_table_of_nothing_is_its_head_and_an_empty_line() -> None:

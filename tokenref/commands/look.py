@@ -74,7 +74,8 @@ def trace_command(text: str, vocabulary: str) -> None:
     """Show how a text becomes tokens, merge by merge.
 
     The text is split into pieces first. After each merge the ids are shown, and the pairs that
-    could have merged but have a higher rank, or the same rank further right. Special tokens are
+    could have merged but have a higher rank, or the same rank further right. Positions count
+    tokens from 0; those of pairs that lost are in the row before the merge. Special tokens are
     recognized, as with `tokenref encode --special`.
     """
     tokenizer = load(vocabulary)
@@ -112,11 +113,11 @@ def _lost(model: Model, steps: Sequence[Sequence[int]], number: int) -> str:
     )
     shown = [
         f"{visible(model.strings[before[at]])} + {visible(model.strings[before[at + 1]])} "
-        f"of rank {rank} at {at}"
+        f"of rank {rank} at token {at}"
         for rank, at in pairs[:MOST_LOST]
     ]
     more = f" and {len(pairs) - MOST_LOST} more" if len(pairs) > MOST_LOST else ""
-    return f"; lost: {', '.join(shown)}{more}" if shown else ""
+    return f"; lost in the row before: {', '.join(shown)}{more}" if shown else ""
 
 
 def _trace_bytes(model: ByteBPE, piece: str) -> None:

@@ -46,14 +46,15 @@ if TYPE_CHECKING:
     from sampling_ref.generation.ngrams import NgramModel
     from sampling_ref.tracing import Applied, Share
 
-MOST: Final = 48
-"""How many tokens of a row are drawn."""
+MOST: Final = 13
+"""How many tokens of a row are drawn: two pictures fit beside each other without scrolling."""
 
 CAPTIONS: Final[Mapping[str, str]] = {
     "naive": "Each line is one merge: of all pairs that are in the vocabulary, the one with the "
     "lowest rank, the leftmost of equals.",
     "heap": "Each line is one entry that leaves the heap: the lowest rank, then the leftmost "
-    "place. An entry is stale if its tokens have merged with others.",
+    "place, which is the number of its first byte. An entry is stale if its tokens have merged "
+    "with others.",
     "prefix_table": "Each line is one prefix of the piece. Its encoding ends with the only token "
     "that fits after the encoding of what is before it; longer tokens are tried first, and those "
     "that do not fit are crossed out.",
@@ -73,7 +74,7 @@ LESSONS: Final[Mapping[str, str]] = {
 Walked: TypeAlias = Literal["downwards", "upwards"]
 """The direction in which a filter adds probabilities: from the most, or the least probable one."""
 
-_TOP, _HIGH, _LEFT, _STEP, _LABEL = 22, 140, 36, 40, 68
+_TOP, _HIGH, _LEFT, _STEP, _LABEL, _PHRASE = 22, 140, 36, 40, 68, 210
 
 
 def page(title: str, sections: Iterable[str]) -> bytes:
@@ -245,6 +246,9 @@ def tokens_by_piece(tokenizer: Tokenizer, text: str) -> str:
         for piece in found
     )
     pieces = f"<h2>Pieces: click one to see its merges</h2><p>{buttons}</p>" if buttons else ""
+    if several:
+        pieces += '<p class="where">At first the first piece with several tokens is open. Those '
+        pieces += "that are one token have merges, too.</p>"
     return f"<section>{_all_tokens(tokenizer, text)}{pieces}</section>"
 
 
@@ -330,15 +334,15 @@ def bars(
     Kept tokens are filled, removed ones outlined. `threshold` is a dashed line at that height,
     `mark` one at a random number. `before` has earlier probabilities, drawn as outlines.
     `walked` is the direction in which a filter adds the probabilities: a label says what it does
-    on its way. Of a long row the most probable tokens are shown. A `tall` picture of many bars
-    fills half of a slide.
+    on its way. Of a long row the most probable tokens are shown, and those at the border between
+    kept and removed ones. A `tall` picture of many bars fills half of a slide.
 
     >>> from sampling_ref.tracing import Share
     >>> drawing = bars([Share(3, 0.75, 0.75), Share(1, 0.25, 1.0)], frozenset({1}), about="a & b")
     >>> drawing.count('class="kept"'), drawing.count('class="removed"'), "a &amp; b" in drawing
     (1, 1, True)
     """
-    shown = shares[-MOST:] if walked == "upwards" else shares[:MOST]
+    shown = _near(shares, removed, walked)
     end = _LEFT + _STEP * max(len(shown), 1) + 8
     lines = {"threshold": threshold, "mark": mark}
     width = max(end + _LABEL * any(at is not None for at in lines.values()), 170)
@@ -359,15 +363,17 @@ def bars(
         ),
     ]
     if walked and len(shown) > 1:
-        does = "removes" if walked == "upwards" else "keeps"
-        parts.append(
-            '<text x="8" y="12" class="label share">walks this way '
-            f"\N{RIGHTWARDS ARROW} {does}</text>"
-        )
-    skipped = shown[0].total - shown[0].share if shown else 0
-    points = [f"{_LEFT},{height(skipped)}"]
+        does = " and removes" if walked == "upwards" else " and keeps"
+        phrase = "adds in this order" + does * (width >= _PHRASE)
+        parts.append(f'<text x="8" y="12" class="label share">{phrase}</text>')
+    points: list[str] = []
     for place, each in enumerate(shown):
-        x, y = _LEFT + _STEP * place, height(each.share)
+        x = _LEFT + _STEP * place
+        if each is None:
+            parts.append(f'<text x="{x + _STEP / 2}" y="{floor + 14}">\u2026</text>')
+            continue
+        y = height(each.share)
+        points.append(f"{x},{height(each.total - each.share)}")
         kind = "removed" if each.token in removed else "kept"
         total = f", running sum {each.total!r}" if summed else ""
         parts.append(
@@ -386,7 +392,7 @@ def bars(
             )
         points.append(f"{x + _STEP},{height(each.total)}")
     if summed:
-        parts.append(f'<polyline class="sum" points="{" ".join(points)}"/>')
+        parts.append(f'<polyline class="sum" points="{" ".join(dict.fromkeys(points))}"/>')
     for kind, at in lines.items():
         if at is not None:
             y = height(at)
@@ -394,8 +400,27 @@ def bars(
                 f'<line class="{kind}" x1="{_LEFT}" x2="{end}" y1="{y}" y2="{y}"/>'
                 f'<text class="label" x="{end + 4}" y="{y + 4}">{at:.4g}</text>'
             )
-    more = len(shares) - len(shown)
+    more = len(shares) - sum(each is not None for each in shown)
     return "".join(parts) + "</svg>" + (f"<p>and {more} more tokens</p>" if more > 0 else "")
+
+
+def _near(
+    shares: "Sequence[Share]", removed: frozenset[int], walked: Walked | None
+) -> "list[Share | None]":
+    """Return the tokens of a row that are drawn, with None where some are left out.
+
+    >>> from sampling_ref.tracing import Share
+    >>> row = [Share(token, 0.01, 0.01) for token in range(100)]
+    >>> [each and each.token for each in _near(row, frozenset(range(40, 100)), None)]
+    [0, 1, 2, 3, 4, None, 36, 37, 38, 39, 40, 41, 42, 43]
+    """
+    if walked == "upwards":
+        return _near(shares[::-1], removed, None)[::-1]
+    gone = [each.token in removed for each in shares]
+    border = next((at for at in range(1, len(gone)) if gone[at] != gone[at - 1]), 0)
+    if len(shares) <= MOST or border <= MOST - 4:
+        return [*shares[:MOST]]
+    return [*shares[: MOST - 8], None, *shares[border - 4 : border + 4]]
 
 
 def _short(share: float) -> str:
@@ -407,11 +432,12 @@ def _short(share: float) -> str:
     return f"{share:.0e}" if share < 0.001 else f"{round(share, 3):g}"
 
 
-def _described(shares: "Sequence[Share]", removed: frozenset[int]) -> str:
+def _described(shares: "Sequence[Share | None]", removed: frozenset[int]) -> str:
     return "; ".join(
         f"token {each.token} has {each.share:.3g}, "
         + ("removed" if each.token in removed else "kept")
         for each in shares
+        if each is not None
     )
 
 
@@ -500,6 +526,7 @@ def stage_picture(
             first_ones = "most typical"
         about = f"Probabilities {when} {applied.step}, {first_ones} first"
         about += ", and their running sum" if walked else ""
+        line = "" if threshold is None else f"; the dashed line is at {threshold:.4g}"
         old = {}
         if applied.changed:
             old_law = made.situation.numbers.law(applied.before)
@@ -515,7 +542,7 @@ def stage_picture(
             summed=walked is not None,
             tall=tall,
         )
-        drawing = f"<figure>{drawn}<figcaption>{escape(about)}.</figcaption></figure>"
+        drawing = f"<figure>{drawn}<figcaption>{escape(about + line)}.</figcaption></figure>"
     title = f"{applied.step}({given})"
     place = next(at for at, each in enumerate(run.applied, 1) if each is applied)
     idle = not applied.removed and not applied.changed
@@ -1016,6 +1043,7 @@ def lz_picture(
     """
     from sampling_ref.lz.matches import look_around, window_and_buffer
     from sampling_ref.lz.variants import lz_changes
+    from sampling_ref.steps.dry import longest_continuations
 
     window, buffer = window_and_buffer(tokens, sizes.window, sizes.buffer)
     found = look_around(buffer[::-1], window[::-1])
@@ -1033,14 +1061,21 @@ def lz_picture(
     text += f"{len(window)} in the window, {len(buffer)} in the buffer"
     match = f"the longest match has {found.length} tokens" if found.length else "nothing matches"
     if found.length:
-        match += f", the nearest {found.distance} back; "
-        noun = "token" if len(found.following) == 1 else "tokens"
-        match += f"{len(found.following)} {noun} followed such a match"
+        followed = [show_token(tokenizer.decode_bytes([token])) for token in found.following]
+        more = f" and {len(followed) - 3} more" if len(followed) > 3 else ""
+        match += f"; its nearest copy ends at token {found.distance} from the end of the window; "
+        match += f"what followed a copy: {', '.join(followed[:3])}{more}"
 
     def where(token: int) -> str:
-        case = "in the window" if token in window else ""
-        case = "extends the match" if token in found.following else case
-        return f"<br><small>{case}</small>" * bool(case)
+        case = "in the window" if token in window else "new"
+        return f" <small>{'extends the match' if token in found.following else case}</small>"
+
+    repeated = longest_continuations(tokens, len(tokens))
+
+    def matched(token: int) -> str:
+        """Return why DRY changes a token, in the last column."""
+        length = repeated.get(token, 0)
+        return f"<br><small>match of {length}</small>" * (length >= ALLOWED)
 
     likely = list(model.likeliest(tokens, NEXT)[0])
     likely += [token for token in found.following if token not in likely][:NEXT]
@@ -1063,7 +1098,8 @@ def lz_picture(
         f"{where(token)}</th>"
         f"<td>{logits[place]:.2f}</td><td>{bits[place]:+.2f}</td><td>{changed[place]:.2f}</td>"
         + "".join(
-            f"<td{' class=best' * (each[place] == max(each))}>{each[place]:.2f}</td>"
+            f"<td{' class=best' * (each[place] == max(each))}>{each[place]:.2f}"
+            f"{matched(token) * (each is others[-1])}</td>"
             for each in others
         )
         + "</tr>"
@@ -1076,11 +1112,12 @@ def lz_picture(
         f"<section><h2>The text</h2><p>{boxes(drawn)}</p><p>{escape(text)}; {escape(match)}.</p>"
         "<p>Grey underline: the window. Green underline: the buffer. Orange frame: the longest "
         "match, which is in both.</p></section>"
-        "<section><h2>The next token</h2><table class=numbers><caption>The most probable next "
-        "tokens of the small model, those that extend the match, and their logits after each "
-        "penalty. LZ is the logit plus the strength times D, the bits of chapter 8, which are most "
-        "for a new token. The framed token is best after the LZ penalty, a bold number the best "
-        "after another; click any token to append it.</caption>"
+        '<section><h2>The next token</h2><table class="numbers penalties"><caption>The most '
+        "probable next tokens of the small model, those that extend the match, and their logits "
+        "after each penalty. LZ is the logit plus the strength times D, the bits of chapter 8, "
+        "which are most for a new token. DRY subtracts 0.8 times 1.75 to the power of the length "
+        f"of its own match less {ALLOWED}. The framed token is best after the LZ penalty, a bold "
+        "number the best after another; click any token to append it.</caption>"
         f'<tr>{head}</tr>{rows}</table><button type="button" data-history="{history}">Show '
         f"samplers all {model.size:,} logits of this row</button></section>"
     )
@@ -1088,6 +1125,9 @@ def lz_picture(
 
 OTHERS: Final = ("repetition 1.2", "frequency 0.3", "DRY 0.8")
 """The other penalties of the table, with their strengths."""
+
+ALLOWED: Final = 2
+"""The longest repetition that DRY allows, less one."""
 
 
 def _penalised(row: Sequence[float], tokens: Sequence[int]) -> list[list[float]]:
@@ -1099,7 +1139,7 @@ def _penalised(row: Sequence[float], tokens: Sequence[int]) -> list[list[float]]
     made = [
         repetition_penalty(row, tokens, 1.2),
         frequency_penalty(row, tokens, 0.3),
-        dry(row, tokens, multiplier=0.8, base=1.75, allowed_length=2),
+        dry(row, tokens, multiplier=0.8, base=1.75, allowed_length=ALLOWED),
     ]
     return [[float(logit) for logit in each] for each in made]
 

@@ -11,13 +11,15 @@ const DRAFTS = ["target", "draft", "before", "drafted", "accepted", "replaced"];
 const FIELDS = ["vocabulary", "text", "encoder", "left", "right", "engine", "other", "row", "history", "uniform", ...DRAFTS, "past", ...SIZES];
 const COMMON = ["temperature", "temp", "top_k", "top_p", "min_p", "repetition_penalty", "repeat_penalty"];
 const LONGEST = 20000, LONGEST_ROW = 200000;
-const EXAMPLES = { book: ["abacbb", "ac", "b"], odd: ["abcd", "abc", "d"] }; // a text and two neighbours
+const EXAMPLES = { book: ["abbacb", "ac", "b"], odd: ["abcd", "abc", "d"] }; // a text and two neighbours
 const ABOUT = { book: "book: nine tokens for texts of a, b and c", odd: "odd: here the fast test of two neighbours fails" };
 const FIRST = { top_k: "6", top_p: "0.9" }; // with these, the first row loses tokens
 const settings = {};
 const chains = {}; // the stages of an engine in order, each with its place in the engine's own, and whether it is on
 let view = "tokens", piece = "", choices = {}, asked = 0, waiting = 0;
 let steps = null, wanted = null; // the shown steps, and the one to go to when they arrive
+let whole = false; // whether the reader went to the last step: then it is also shown of the next text
+let answered = ""; // the fields as they were at the last question
 
 const most = (name) => ROWS.includes(name) ? LONGEST_ROW : LONGEST;
 const tooLong = (name, text) => text.length > most(name) && [...text].length > most(name);
@@ -49,8 +51,10 @@ function say(sentence) {
 
 async function refresh() {
   const number = ++asked;
+  answered = typed();
   remember();
   for (const each of document.querySelectorAll("input + output")) each.textContent = each.previousElementSibling.value;
+  at("set").textContent = Object.entries(settings).filter(([, value]) => value).map((each) => each.join(" ")).join(", ");
   try {
     const value = (id) => at(id).value;
     const values = (ids) => Object.fromEntries(ids.map((id) => [id, value(id)]));
@@ -70,6 +74,8 @@ async function refresh() {
       piece, encoder: value("encoder"), left: value("left"), right: value("right") }) : "";
     if (number !== asked) return; // a newer question is on its way
     at("answer").innerHTML = shown;
+    for (const each of at("answer").querySelectorAll("[data-piece]"))
+      each.setAttribute("aria-pressed", each.dataset.piece === piece);
     if (steps !== walked || STAGED.includes(view)) begin(walked);
     say("");
   } catch (error) {
@@ -88,7 +94,7 @@ function begin(walked) {
   const differs = screens.findIndex((each) => each.some((stage) => stage.classList.contains("first")));
   at("stepper").hidden = last < 1;
   at("step").max = Math.max(last, 0);
-  at("step").value = wanted ?? (presenting() ? Math.max(differs, 0) : last);
+  at("step").value = wanted ?? (presenting() ? Math.max(differs, 0) : whole ? last : 0);
   wanted = null;
   walk();
 }
@@ -102,21 +108,25 @@ function stagesOnScreens() { // one stage or two side by side on each, and at la
 }
 
 function walk() {
-  const step = Number(at("step").value);
-  at("at").textContent = `${step} of ${at("step").max}`;
+  const step = Number(at("step").value), last = Number(at("step").max), isLast = step === last;
+  at("at").textContent = `${step} of ${last}`;
+  if (view === "tokens" && !presenting() && last) whole = isLast;
+  at("all").textContent = isLast ? "From the start" : "To the end";
   at("steps").querySelectorAll("section tr").forEach((row, number) => {
     row.hidden = number > step;
     row.classList.toggle("now", number === step);
     if (number === step && presenting()) row.scrollIntoView({ block: "nearest" });
   });
-  at("answer").hidden = presenting() && view === "tokens" && step < Number(at("step").max); // it is the last step's
+  at("answer").hidden = presenting() && view === "tokens" && !isLast; // it is the last step's
   for (const each of at("answer").querySelectorAll("section")) each.hidden = false;
   stagesOnScreens().forEach((screen, number) => screen.forEach((each) => { each.hidden = number !== step; }));
   for (const each of at("answer").querySelectorAll(".sides")) each.hidden = !each.querySelector("section:not([hidden])");
   at("back").disabled = step === 0;
-  at("on").disabled = step === Number(at("step").max);
+  at("on").disabled = isLast;
   remember();
 }
+
+const typed = () => JSON.stringify([FIELDS.map((id) => at(id).value), settings]);
 
 function soon() {
   clearTimeout(waiting);
@@ -131,7 +141,7 @@ function remember() {
   if (presenting()) state.set("present", 1);
   if (theme()) state.set("theme", theme());
   if (piece) state.set("piece", piece);
-  const open = at("step").value === at("step").max && !presenting(); // as the page begins
+  const open = at("step").value === "0" && !presenting(); // as the page begins
   const step = wanted ?? (open ? null : at("step").value);
   if (step !== null) state.set("step", step);
   for (const [name, value] of Object.entries(settings)) if (value) state.set("p." + name, value);
@@ -149,6 +159,7 @@ function recall() {
   piece = state.get("piece") || "";
   wanted = state.get("step");
   steps = null;
+  whole = false;
   for (const name of Object.keys(settings)) delete settings[name];
   for (const name of Object.keys(chains)) delete chains[name];
   if (!state.has("view")) Object.assign(settings, FIRST);
@@ -157,7 +168,8 @@ function recall() {
     if (name.startsWith("c.")) chains[name.slice(2)] = value.split(",")
       .map((each) => ({ own: Number(each.replace("!", "")), on: !each.startsWith("!") }));
   }
-  at("settings").open = Object.keys(settings).length > 0;
+  const isWide = matchMedia("(min-width: 45rem)").matches; // elsewhere the pictures come first
+  at("settings").open = isWide && Object.keys(settings).length > 0;
   at("order").open = Object.keys(chains).length > 0;
   show(VIEWS.includes(state.get("view")) ? state.get("view") : "tokens");
 }
@@ -223,10 +235,31 @@ function element(tag, properties, ...children) {
   return made;
 }
 
+function spellings() { // the names of each parameter; of one that both engines have, first a name that both know
+  const found = [];
+  for (const engine of chosen()) for (const [own, { aliases }] of Object.entries(choices.engines[engine].parameters)) {
+    const names = [own, ...aliases];
+    const place = found.findIndex((other) => other.some((name) => names.includes(name)));
+    if (place < 0) { found.push(names); continue; }
+    const other = found[place], shared = other.filter((name) => names.includes(name));
+    found[place] = [[other[0], own].find((name) => shared.includes(name)) ?? shared[0], ...other, ...names];
+  }
+  return found;
+}
+
+function ofEngine(engine, name) { // its own name of a parameter, and what is known about it
+  return Object.entries(choices.engines[engine].parameters)
+    .find(([own, { aliases }]) => own === name || aliases.includes(name));
+}
+
 function parameters() {
-  const engines = chosen();
-  const names = [...new Set(engines.flatMap((engine) => Object.keys(choices.engines[engine].parameters)))];
-  for (const name of Object.keys(settings)) if (!names.includes(name)) delete settings[name];
+  const engines = chosen(), all = spellings();
+  const names = all.map(([name]) => name);
+  for (const [name, value] of Object.entries(settings)) if (!names.includes(name)) {
+    delete settings[name];
+    const spelled = all.find((each) => each.includes(name));
+    if (spelled) settings[spelled[0]] ||= value;
+  }
   const rank = (name) => (COMMON.indexOf(name) + COMMON.length) % COMMON.length;
   const common = names.filter((name) => COMMON.includes(name)).sort((one, other) => rank(one) - rank(other));
   const others = names.filter((name) => !COMMON.includes(name)).sort();
@@ -240,23 +273,26 @@ function parameters() {
 }
 
 function parameter(name) { // a field with the default of each engine, and a slider, which is pale while nothing is set
-  const known = chosen().map((engine) => [engine, choices.engines[engine].parameters[name]]).filter(([, found]) => found);
-  const { usual, low, high, step } = known[0][1];
-  const alike = known.every(([, found]) => found.usual === usual);
-  const defaults = alike ? usual : known.map(([engine, found]) => `${found.usual} in ${engine}`).join(", ");
+  const known = chosen().filter((engine) => ofEngine(engine, name)).map((engine) => [engine, ...ofEngine(engine, name)]);
+  const { usual, low, high, step } = known[0][2];
+  const alike = known.every(([, , found]) => found.usual === usual);
+  const defaults = alike ? usual : known.map(([engine, , found]) => `${found.usual} in ${engine}`).join(", ");
+  const others = known.filter(([, own]) => own !== name).map(([engine, own]) => `${own} in ${engine}`).join(", ");
   const input = element("input", { placeholder: defaults, title: defaults, value: settings[name] || "", spellcheck: false });
   const label = element("label", {}, name + " ", input);
-  if (!alike) label.append(element("small", {}, defaults));
+  const notes = [others && `called ${others}`, alike ? "" : `default ${defaults}`].filter(Boolean).join("; ");
+  if (notes) label.append(element("small", {}, notes));
   const slider = element("input", { type: "range", min: low, max: high, step, ariaLabel: name });
   const place = () => {
     const start = Number(usual);
     slider.value = settings[name] || (usual !== "None" && start >= low && start <= high ? start : low);
     slider.classList.toggle("unset", !settings[name]);
   };
-  input.addEventListener("input", () => { settings[name] = input.value.trim(); place(); soon(); });
+  const both = (field, take) => ["input", "change"].forEach((kind) => field.addEventListener(kind, take));
+  both(input, () => { settings[name] = input.value.trim(); place(); });
   if (step === undefined) return label;
   place();
-  slider.addEventListener("input", () => { settings[name] = input.value = slider.value; place(); });
+  both(slider, () => { settings[name] = input.value = slider.value; place(); });
   return element("div", {}, label, slider);
 }
 
@@ -309,9 +345,13 @@ async function start() {
   fill("other", Object.keys(choices.engines));
   fill("variant", choices.variants);
   for (const form of document.forms) form.addEventListener("submit", (event) => event.preventDefault());
-  for (const name of VIEWS) at(name).addEventListener("input", soon);
+  for (const name of VIEWS) {
+    at(name).addEventListener("input", soon);
+    at(name).addEventListener("change", () => { if (typed() !== answered) soon(); }); // some tools send nothing else
+  }
   at("chains").addEventListener("input", (event) => event.stopPropagation()); // they ask by themselves
-  at("step").addEventListener("input", walk);
+  for (const kind of ["input", "change"]) at("step").addEventListener(kind, walk);
+  at("all").addEventListener("click", () => go(at("on").disabled ? -LONGEST : LONGEST));
   for (const [id, move] of [["back", -1], ["on", 1]]) at(id).addEventListener("click", () => go(move));
   addEventListener("keydown", press);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => paint(theme()));

@@ -131,7 +131,11 @@ class Views:
         engines = {
             profile.name: {
                 "parameters": {
-                    each.name: {"usual": default_in_words(each), **slider(each)}
+                    each.name: {
+                        "usual": default_in_words(each),
+                        "aliases": profile.aliases_of(each.name),
+                        **slider(each),
+                    }
                     for each in profile.parameters
                 },
                 "stages": [each.step for each in profile.stages],

@@ -166,11 +166,14 @@ def sample(profile: str, asked: Asked, seed: int | None, *, as_json: bool) -> No
     (see `tokenref profiles PROFILE`), and their values are JSON: --set top_p=0.9.
 
     Each filter and the draw are shown with the probabilities, their running sums, and the
-    rules for ties and boundaries. `tokenref compare` shows where two engines differ.
+    rules for ties and boundaries. Numbers have six digits, or all digits if two that differ
+    would look alike, or like a parameter; --json always prints all digits. `tokenref compare`
+    shows where two engines differ.
     """
     from sampling_ref import Sampler
 
-    [(made, run, token)] = compared_engines([profile], asked)
+    # The chain is printed before the numbers for a race are counted.
+    [(made, run, token)] = compared_engines([profile], asked, races=as_json)
     shares = made.probabilities(run.candidates)
     if seed is not None:
         [params] = _settings_of([made.profile], asked.settings)
@@ -179,23 +182,44 @@ def sample(profile: str, asked: Asked, seed: int | None, *, as_json: bool) -> No
     if as_json:
         click.echo(json.dumps({"probabilities": shares, "token": token}))
         return
-    for line in _sample_lines(made, run, shares):
+    for line in _sample_lines(made, run, shares, asked.uniforms):
         click.echo(line)
+    if token is None and asked.uniforms:
+        [(_, _, token)] = compared_engines([profile], asked)
     if token is not None:
         click.echo(f"\ndrawn: {token}")
 
 
-def _sample_lines(made: "Evaluation", run: "Run", shares: Sequence[float]) -> Iterable[str]:
+def _sample_lines(
+    made: "Evaluation", run: "Run", shares: Sequence[float], uniforms: Sequence[float]
+) -> Iterable[str]:
     """Yield what each step did, what decided, the probabilities, and how the engine draws."""
     yield str(run.trace)
     for applied, stage in zip(run.applied, run.stages, strict=True):
         yield from _deciding_lines(made, applied, stage)
     likeliest = sorted(range(len(shares)), key=shares.__getitem__, reverse=True)[:SHOWN]
     yield "\nprobabilities"
-    for likely in likeliest:
+    shown = _in_digits([shares[likely] for likely in likeliest])
+    for likely, share in zip(likeliest, shown, strict=True):
         if shares[likely]:
-            yield f"  {likely:>8}  {shares[likely]!r}"
-    yield from _draw_lines(made, run)
+            yield f"  {likely:>8}  {share}"
+    yield from _draw_lines(made, run, uniforms)
+
+
+def _in_digits(numbers: Sequence[float], beside: Sequence[float] = ()) -> list[str]:
+    """Return numbers with six digits, or with all if numbers that differ would look alike.
+
+    Those `beside` them are shown elsewhere, and must not look like one of them.
+
+    >>> _in_digits([0.45505423392341127, 1.0])
+    ['0.455054', '1']
+    >>> _in_digits([0.1, 0.1 + 0.2], beside=[0.3])
+    ['0.1', '0.30000000000000004']
+    """
+    different = {*numbers, *beside}
+    if len({f"{number:g}" for number in different}) < len(different):
+        return [repr(number) for number in numbers]
+    return [f"{number:g}" for number in numbers]
 
 
 @contextmanager
@@ -265,8 +289,9 @@ def _deciding_lines(made: "Evaluation", applied: "Applied", stage: "Stage") -> I
     sums = running_shares(before.tokens, shares, deciding_walk(applied, shares))
     removed = set(applied.removed)
     border = next((at for at, each in enumerate(sums) if each.token in removed), len(sums))
+    beside = [each for each in applied.parameters.values() if isinstance(each, float)]
     yield from _share_lines(
-        sums, border, order, lambda token: "removed" if token in removed else "kept"
+        sums, border, order, lambda token: "removed" if token in removed else "kept", beside
     )
     if rules.get("base") == "the whole row" and before.whole is not None:
         yield "  p is a share of the whole row before all filters, not of these probabilities"
@@ -276,22 +301,32 @@ def _deciding_lines(made: "Evaluation", applied: "Applied", stage: "Stage") -> I
 
 
 def _share_lines(
-    sums: "Sequence[Share]", border: int, order: str, fate: "Callable[[int], str]"
+    sums: "Sequence[Share]",
+    border: int,
+    order: str,
+    fate: "Callable[[int], str]",
+    beside: Sequence[float],
 ) -> Iterable[str]:
     """Yield a line for each token near the border, with its probability and the running sum."""
     first = 0 if border <= SHOWN else border - SHOWN // 2
     last = max(first + SHOWN, border + 2)
-    yield f"  {'token':>8}  {'probability':<20}  {'running sum':<20}  {order}"
+    near = sums[first:last]
+    shares, totals = (
+        _in_digits(column, beside)
+        for column in ([each.share for each in near], [each.total for each in near])
+    )
+    wide = max(map(len, ["probability", *shares, *totals]))
+    yield f"  {'token':>8}  {'probability':<{wide}}  {'running sum':<{wide}}  {order}"
     if first:
         yield f"  {'...':>8}"
-    for each in sums[first:last]:
-        line = f"  {each.token:>8}  {each.share!r:<20}  {each.total!r:<20}  {fate(each.token)}"
+    for each, share, total in zip(near, shares, totals, strict=True):
+        line = f"  {each.token:>8}  {share:<{wide}}  {total:<{wide}}  {fate(each.token)}"
         yield line.rstrip()
     if len(sums) > last:
         yield f"  {'...':>8}"
 
 
-def _draw_lines(made: "Evaluation", run: "Run") -> Iterable[str]:
+def _draw_lines(made: "Evaluation", run: "Run", uniforms: Sequence[float]) -> Iterable[str]:
     """Yield how a token is drawn: the running sums, or what else decides."""
     from sampling_ref.engines.draws import walk
     from sampling_ref.tracing import running_shares
@@ -306,7 +341,7 @@ def _draw_lines(made: "Evaluation", run: "Run") -> Iterable[str]:
     places = walk(run.candidates, run.draw.order)
     tokens = [run.candidates.tokens[place] for place in places]
     sums = running_shares(run.candidates.tokens, shares, tokens)
-    yield from _share_lines(sums, 0, "in the order of the draw", lambda _: "")
+    yield from _share_lines(sums, 0, "in the order of the draw", lambda _: "", uniforms)
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
