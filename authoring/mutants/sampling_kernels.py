@@ -3,9 +3,10 @@
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from math import exp, floor, inf, isfinite, isnan, nan
+from math import exp, floor, inf, isfinite, isnan, log, nan
 from typing import Any, Final
 
+from authoring.mutants.mutant import Mutant, named
 from authoring.mutants.samplers import (
     Request,
     SamplerHandler,
@@ -15,9 +16,9 @@ from authoring.mutants.samplers import (
     other_row,
 )
 from authoring.mutants.sampling_long import other_rows
-from tokenref.answers import Answer, Ok
+from tokenref.answers import Answer, Ok, Refused
 from tokenref.engines.reference_samplers import SamplerSession
-from tokenref.floats import from_digits, nearest, pack, to_digits, type_of, unpack
+from tokenref.floats import Type, from_digits, nearest, pack, to_digits, type_of, unpack
 from tokenref.questions.sampling import pack_parameters, unpack_parameters
 
 _HISTORY: Final[dict[str, Any]] = {"history": [], "prompt_length": 0}
@@ -660,3 +661,92 @@ def fused_bf16_is_read_as_f16(row: dict[str, Any]) -> Mapping[str, Any]:
 def speculative_bf16_is_read_as_f16(request: dict[str, Any]) -> Mapping[str, Any]:
     """Rows of bf16 are read as binary16 where drafts are judged."""
     return {part: [*map(_as_f16, request[part])] for part in ("draft", "target")}
+
+
+# ---- weights and steps in 16 bits
+
+
+def _narrow_weights(op: str, dtype: Type, other: float, **more: Any) -> Mutant:
+    """Return a mutant that keeps the weights of logits, their exponentials, in 16 bits."""
+
+    def narrow(row: dict[str, Any]) -> Mapping[str, Any]:
+        if "logits" not in row:
+            return {}
+        values = unpack(row["logits"])
+        largest = max(values)
+        weights = [nearest(exp(value - largest), dtype) for value in values]
+        return {"logits": pack([log(each) if each else -inf for each in weights], "f64")}
+
+    says = f"The exponentials of logits are kept in {'binary16' if dtype == 'f16' else 'bfloat16'}."
+    name = f"{op.replace('_', '-')}-weights-in-{dtype}"
+    return answering(op, {"logits": pack([0.0, other]), **more})(
+        other_question(named(name, says, narrow))
+    )
+
+
+_TYPES: Final[tuple[Type, ...]] = ("f16", "bf16")
+
+NARROW_WEIGHTS: Final = tuple(
+    _narrow_weights(op, dtype, other, **more)
+    for op, other, more in (
+        ("draw", -265 / 512, {"uniforms": pack([nearest(0.626536, "f32")])}),
+        ("top_p", -265 / 512, {"params": pack_parameters({"p": nearest(0.626536, "f32")})}),
+        ("min_p", -47 / 256, {"params": pack_parameters({"m": nearest(0.83215, "f32")})}),
+    )
+    for dtype in _TYPES
+)
+
+
+@answering(
+    "steps",
+    {
+        **_steps([], _step("logit_bias", biases={1: 0.5}), _step("top_k", k=1)),
+        "logits": pack([2048.0, 2048.0], "f16"),
+    },
+)
+def steps_round_in_between(session: SamplerSession, op: str, request: Request) -> Answer:
+    """Each step rounds the logits to the type of 16 bits that they came in."""
+    logits, steps = request["logits"], list(request["steps"])
+    right = session.answer(op, request)
+    if not isinstance(right, Ok) or type_of(logits) not in _TYPES:
+        return right
+    while steps and steps[0]["step"] not in {"top_k", "top_p", "min_p"}:
+        first = steps.pop(0)
+        after = session.answer(
+            first["step"], {**request, "logits": logits, "params": first["params"]}
+        )
+        if not isinstance(after, Ok):
+            return after
+        logits = after.out["logits"]
+    last = session.answer(op, {**request, "logits": logits, "steps": steps})
+    return Ok({**last.out, "stages": right.out["stages"]}) if isinstance(last, Ok) else last
+
+
+@answering(
+    ("top_p", "batch"),
+    {"logits": pack([0.0, -10.0]), "params": pack_parameters({"p": nearest(0.9995, "f32")})},
+)
+def top_p_of_0_999_is_off(session: SamplerSession, op: str, request: Request) -> Answer:
+    """A p of 0.999 or more counts as 1, which leaves top-p out."""
+
+    def rounded(row: dict[str, Any]) -> Mapping[str, Any]:
+        given = unpack_parameters(row["params"])
+        return {"params": pack_parameters({**given, "p": 1.0})} if given["p"] >= 0.999 else {}
+
+    return of_each_row("top_p", rounded)(session, op, request)
+
+
+# ---- possible tokens behind the first block
+
+
+@answering(
+    ("softmax", "logprobs", "greedy", "top_k", "top_p", "min_p", "draw", "token_mask"),
+    {"logits": pack([*[-inf] * 256, 1.0])},
+)
+def empty_first_256_is_invalid(session: SamplerSession, op: str, request: Request) -> Answer:
+    """A row is invalid if none of its first 256 tokens is possible."""
+    right = session.answer(op, request)
+    row = right.out.get("logits", request.get("logits")) if isinstance(right, Ok) else None
+    if row is not None and max(unpack(row)[:256]) == -inf:
+        return Refused("INVALID_ROW", "no token is possible")
+    return right
