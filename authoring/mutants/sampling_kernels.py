@@ -15,10 +15,10 @@ from authoring.mutants.samplers import (
     other_question,
     other_row,
 )
-from authoring.mutants.sampling_long import other_rows
+from authoring.mutants.sampling_long import before_filters, other_rows, wraps_steps
 from tokenref.answers import Answer, Ok, Refused
 from tokenref.engines.reference_samplers import SamplerSession
-from tokenref.floats import Type, from_digits, nearest, pack, to_digits, type_of, unpack
+from tokenref.floats import Type, from_digits, is_numbers, nearest, pack, to_digits, type_of, unpack
 from tokenref.questions.sampling import pack_parameters, unpack_parameters
 
 _HISTORY: Final[dict[str, Any]] = {"history": [], "prompt_length": 0}
@@ -653,6 +653,68 @@ def fused_bf16_is_read_as_f16(row: dict[str, Any]) -> Mapping[str, Any]:
     return {"logits": _as_f16(row["logits"])}
 
 
+_OF_ROWS: Final = (
+    *("softmax", "logprobs", "temperature", "token_mask", "top_k", "top_p", "min_p", "greedy"),
+    *("draw", "repetition_penalty", "frequency_penalty", "presence_penalty", "logit_bias"),
+)
+"""The operations of the skeleton for kernels, alone and in batches."""
+
+
+def _every_row(
+    request: dict[str, Any], change: Callable[[dict[str, Any]], dict[str, Any]]
+) -> dict[str, Any]:
+    """Return a question whose rows of numbers are other ones."""
+    rows = {name: change(request[name]) for name in ("logits", "probs") if name in request}
+    if "rows" in request:
+        rows["rows"] = [_every_row(row, change) for row in request["rows"]]
+    return {**request, **rows}
+
+
+@answering((*_OF_ROWS, "batch"), {"logits": pack([1.0, 2.0], "bf16")})
+def bf16_is_read_as_f16(session: SamplerSession, op: str, request: Request) -> Answer:
+    """Kernels for 16 bits read bfloat16 as binary16, and write bfloat16."""
+
+    def read(row: dict[str, Any]) -> dict[str, Any]:
+        if type_of(row) != "bf16":
+            return row
+        return pack(from_digits(to_digits(unpack(row), "bf16"), "f16"), "f32")
+
+    def written(row: dict[str, Any]) -> dict[str, Any]:
+        return pack([nearest(number, "bf16") for number in unpack(row)], "bf16")
+
+    changed = _every_row(dict(request), read)
+    right = session.answer(op, request)
+    if changed == request or not isinstance(right, Ok):
+        return right
+    wrong = session.answer(op, changed)
+    if not isinstance(wrong, Ok):
+        return wrong
+    rows = wrong.out.get("rows", [wrong.out])
+    made = [
+        {name: written(part) if is_numbers(part) else part for name, part in row.items()}
+        for row in rows
+    ]
+    return Ok({"rows": made} if "rows" in wrong.out else made[0])
+
+
+@answering(_OF_ROWS, {"logits": pack([0.0, 2.0**-149])}, op="greedy")
+def subnormal_numbers_are_zero(session: SamplerSession, op: str, request: Request) -> Answer:
+    """Subnormal numbers of 32 bits become zero where they are read and where they are written."""
+
+    def flushed(row: dict[str, Any]) -> dict[str, Any]:
+        if type_of(row) != "f32" or "gen" in row:
+            return row
+        return pack([x * 0.0 if abs(x) < 2.0**-126 else x for x in unpack(row)], "f32")
+
+    right = session.answer(op, request)
+    if not isinstance(right, Ok):
+        return right
+    wrong = session.answer(op, _every_row(dict(request), flushed))
+    if not isinstance(wrong, Ok):
+        return wrong
+    return Ok({n: flushed(part) if is_numbers(part) else part for n, part in wrong.out.items()})
+
+
 @answering("speculative", {
     "draft": [pack([0.5, 0.5], "bf16")], "target": [pack([0.25, 0.75], "bf16")] * 2, "tokens": [0],
     "uniforms": pack([0.75, 0.5], "f64"), "params": {},
@@ -698,42 +760,17 @@ NARROW_WEIGHTS: Final = tuple(
 
 
 @answering(
-    "steps",
+    ("steps", "batch"),
     {
         **_steps([], _step("logit_bias", biases={1: 0.5}), _step("top_k", k=1)),
         "logits": pack([2048.0, 2048.0], "f16"),
     },
 )
-def steps_round_in_between(session: SamplerSession, op: str, request: Request) -> Answer:
+@wraps_steps
+def steps_round_in_between(session: SamplerSession, request: Request) -> Answer:
     """Each step rounds the logits to the type of 16 bits that they came in."""
-    logits, steps = request["logits"], list(request["steps"])
-    right = session.answer(op, request)
-    if not isinstance(right, Ok) or type_of(logits) not in _TYPES:
-        return right
-    while steps and steps[0]["step"] not in {"top_k", "top_p", "min_p"}:
-        first = steps.pop(0)
-        after = session.answer(
-            first["step"], {**request, "logits": logits, "params": first["params"]}
-        )
-        if not isinstance(after, Ok):
-            return after
-        logits = after.out["logits"]
-    last = session.answer(op, {**request, "logits": logits, "steps": steps})
-    return Ok({**last.out, "stages": right.out["stages"]}) if isinstance(last, Ok) else last
-
-
-@answering(
-    ("top_p", "batch"),
-    {"logits": pack([0.0, -10.0]), "params": pack_parameters({"p": nearest(0.9995, "f32")})},
-)
-def top_p_of_0_999_is_off(session: SamplerSession, op: str, request: Request) -> Answer:
-    """A p of 0.999 or more counts as 1, which leaves top-p out."""
-
-    def rounded(row: dict[str, Any]) -> Mapping[str, Any]:
-        given = unpack_parameters(row["params"])
-        return {"params": pack_parameters({**given, "p": 1.0})} if given["p"] >= 0.999 else {}
-
-    return of_each_row("top_p", rounded)(session, op, request)
+    logits, steps = before_filters(session, request, type_of(request["logits"]))
+    return session.answer("steps", {**request, "logits": logits, "steps": steps})
 
 
 # ---- possible tokens behind the first block
