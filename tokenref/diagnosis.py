@@ -364,6 +364,8 @@ def _named(
     for here in [{**left}, *_by_place(left).values()]:
         for match in _similar(known.causes, passed, here):
             name(match.name, f"resemble {match.says}", match.hits | match.others)
+    explained = {_place(failed[record].case) for record in failed.keys() - left.keys()}
+    every = {**left, **{r: seen for r, seen in every.items() if _place(seen.case) not in explained}}
     for fact, records in _of_exchanged(every, reference):
         of_steps = fact.startswith("steps")
         name(fact, f"resemble {'' if of_steps else 'batches with the '}{fact}", records)

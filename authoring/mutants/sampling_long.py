@@ -501,7 +501,7 @@ def _first(steps: Sequence[Any], name: str) -> list[Any]:
 
 @_fused(_FUSED)
 def top_p_shares_out_the_whole_row(session: SamplerSession, request: Request) -> Answer:
-    """Top-p takes shares of the whole row, also behind top-k, as a joint kernel computes them."""
+    """Top-p takes shares of the whole row, also behind top-k, as if it were in front."""
     logits, _ = before_filters(session, request, "f64")
 
     def mask(step: Mapping[str, Any]) -> Mapping[str, Any]:
