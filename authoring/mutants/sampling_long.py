@@ -218,7 +218,7 @@ def ids_of_lists_in_16_bits(given: dict[str, Any]) -> Mapping[str, Any]:
 @other_parameters
 def ends_in_16_bits(given: dict[str, Any]) -> Mapping[str, Any]:
     """The tokens that end a text are kept in 16 bits."""
-    return {"ends": _in_16_bits(given["ends"])}
+    return {"ends": _in_16_bits(given["ends"])} if "ends" in given else {}
 
 
 # ---- speculative decoding
