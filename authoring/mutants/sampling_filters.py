@@ -233,7 +233,7 @@ def _rounded(right: Right, row: Row, values: Values, name: str, dtype: Type) -> 
     return right(row, **{**values, name: number}) if 0 < number <= 1 else right(row, **values)
 
 
-@filtering("top_p", [0.5, 0.25, 0.25], p=0.5 + 2.0**-12)
+@filtering("top_p", [0.5, 0.25, 0.25], p=0.5 + 2.0**-10)
 def top_p_rounds_p_to_bf16(right: Right, row: Row, values: Values) -> Kept:
     """p is rounded to bfloat16."""
     return _rounded(right, row, values, "p", "bf16")
@@ -403,7 +403,7 @@ def min_p_compares_with_m_itself(right: Right, row: Row, values: Values) -> Kept
     return kept | frozenset(heaviest_first(shares)[: values.get("least", 1)])
 
 
-@filtering("min_p", [0.5, 0.25, 0.25], m=0.5 + 2.0**-12)
+@filtering("min_p", [0.5, 0.25, 0.25], m=0.5 + 2.0**-10)
 def min_p_rounds_m_to_bf16(right: Right, row: Row, values: Values) -> Kept:
     """m is rounded to bfloat16."""
     return _rounded(right, row, values, "m", "bf16")

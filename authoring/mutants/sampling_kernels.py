@@ -728,8 +728,14 @@ def speculative_bf16_is_read_as_f16(request: dict[str, Any]) -> Mapping[str, Any
 # ---- weights and steps in 16 bits
 
 
-def _narrow_weights(op: str, dtype: Type, other: float, **more: Any) -> Mutant:
-    """Return a mutant that keeps the weights of logits, their exponentials, in 16 bits."""
+def _narrow_weights(op: str, dtype: Type, other: float, number: float) -> Mutant:
+    """Return a mutant that keeps the weights of logits, their exponentials, in 16 bits.
+
+    The logits 0 and `other` show it, with a random number, p or m that is hardly right.
+    """
+    packed = pack([nearest(number, "f32")])
+    parameter = {"top_p": "p", "min_p": "m"}.get(op)
+    more = {"uniforms": packed} if parameter is None else {"params": {parameter: packed}}
 
     def narrow(row: dict[str, Any]) -> Mapping[str, Any]:
         if "logits" not in row:
@@ -746,16 +752,13 @@ def _narrow_weights(op: str, dtype: Type, other: float, **more: Any) -> Mutant:
     )
 
 
-_TYPES: Final[tuple[Type, ...]] = ("f16", "bf16")
-
-NARROW_WEIGHTS: Final = tuple(
-    _narrow_weights(op, dtype, other, **more)
-    for op, other, more in (
-        ("draw", -265 / 512, {"uniforms": pack([nearest(0.626536, "f32")])}),
-        ("top_p", -265 / 512, {"params": pack_parameters({"p": nearest(0.626536, "f32")})}),
-        ("min_p", -47 / 256, {"params": pack_parameters({"m": nearest(0.83215, "f32")})}),
-    )
-    for dtype in _TYPES
+NARROW_WEIGHTS: Final = (
+    _narrow_weights("draw", "f16", -265 / 512, 0.626536),
+    _narrow_weights("draw", "bf16", -105 / 512, 0.550814),
+    _narrow_weights("top_p", "f16", -265 / 512, 0.626536),
+    _narrow_weights("top_p", "bf16", -105 / 512, 0.550814),
+    _narrow_weights("min_p", "f16", -47 / 256, 0.83215),
+    _narrow_weights("min_p", "bf16", -63 / 512, 0.8835),
 )
 
 

@@ -474,7 +474,7 @@ def empty_history_is_that_of_the_row_before(request: dict[str, Any]) -> Mapping[
 
 _TWO_STEPS: Final = [
     {"step": "top_k", "params": {"k": 2}},
-    {"step": "top_p", "params": pack_parameters({"p": 0.75})},
+    {"step": "top_p", "params": pack_parameters({"p": 0.5})},
 ]
 _FUSED: Final[dict[str, Any]] = {
     "logits": pack([3.0, 2.0, 2.5, 1.5]),
@@ -515,7 +515,7 @@ def top_p_shares_out_the_whole_row(session: SamplerSession, request: Request) ->
     return session.answer("steps", _with(request, map(mask, request["steps"])))
 
 
-@_fused({**_FUSED, "steps": [_TWO_STEPS[1], {"step": "top_k", "params": {"k": 1}}]})
+@_fused({**_FUSED, "steps": [{"step": "top_k", "params": {"k": 1}}, _TWO_STEPS[1]]})
 def only_the_last_filter(session: SamplerSession, request: Request) -> Answer:
     """Each filter starts from the whole row, and the last one overwrites what others removed."""
     return session.answer("steps", _with(request, request["steps"][-1:]))
