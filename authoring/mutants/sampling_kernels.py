@@ -664,7 +664,9 @@ def _every_row(
     request: dict[str, Any], change: Callable[[dict[str, Any]], dict[str, Any]]
 ) -> dict[str, Any]:
     """Return a question whose rows of numbers are other ones."""
-    rows = {name: change(request[name]) for name in ("logits", "probs") if name in request}
+    rows: dict[str, Any] = {
+        name: change(request[name]) for name in ("logits", "probs") if name in request
+    }
     if "rows" in request:
         rows["rows"] = [_every_row(row, change) for row in request["rows"]]
     return {**request, **rows}
