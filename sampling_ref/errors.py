@@ -98,12 +98,14 @@ class UnknownNameError(SamplingError, LookupError):
     "vllm has no parameter 'TOPK'; did you mean 'top_k'?"
     """
 
-    def __init__(self, kind: str, name: object, known: Iterable[str], owner: str = "") -> None:
+    def __init__(
+        self, kind: str, name: object, known: Iterable[str], owner: str = "", *, advice: str = ""
+    ) -> None:
         names = {one.lower(): one for one in sorted(known)}
         near = get_close_matches(name.lower(), names, n=1) if isinstance(name, str) else []
-        advice = f"there are: {', '.join(names.values())}"
-        if near:
+        if near and not advice:
             advice = f"did you mean {names[near[0]]!r}?"
+        advice = advice or f"there are: {', '.join(names.values())}"
         lacks = f"{owner} has no" if owner else "there is no"
         super().__init__(f"{lacks} {kind} {shown(name)}; {advice}")
 

@@ -257,7 +257,15 @@ def evaluation(
 
 
 def read_profile(name: object) -> Profile:
-    """Return the profile with a name."""
+    """Return the profile with a name.
+
+    >>> read_profile("standard")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    sampling_ref.errors.UnknownNameError: there is no profile 'standard'; its rules are ...
+    """
+    if name == "standard":  # as the records call the rules without an engine
+        advice = "its rules are the functions of the steps: call top_p(logits, p=0.9), for example"
+        raise UnknownNameError("profile", name, PROFILES, advice=advice)
     if not isinstance(name, str) or name not in PROFILES:
         raise UnknownNameError("profile", name, PROFILES)
     return PROFILES[name]

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
+from math import nan
 from random import Random
 from typing import Any, TypeAlias
 
@@ -404,6 +405,23 @@ def test_a_seeded_bug_in_the_batches_of_one_operation_is_named(catalogue: Catalo
     assert "match, in some operations only, the seeded bug" in found[0].sentence
 
 
+def test_draws_by_the_number_of_the_other_row_of_a_pair_are_named(catalogue: Catalogue) -> None:
+    wrong = in_batches_of(
+        "draw", "uniforms", lambda row, count: row ^ 1 if row ^ 1 < count else row
+    )
+    found = run(wrong, batches_of("draw", catalogue.cases), catalogue).diagnoses
+    assert [each.name for each in found] == ["uniforms of the other row of a pair"]
+
+
+def test_a_coin_that_falls_wrong_in_some_rows_is_not_that_of_another_row(
+    catalogue: Catalogue,
+) -> None:
+    case = catalogue.records["sampling/batch/long/draw-own-257-rows"]
+    right = msgspec.to_builtins(case.out)["rows"]
+    wrong = [{"token": 1} if row % 5 == 0 else out for row, out in enumerate(right)]
+    assert not any("right answer of row" in fact for fact in facts_of(case, Ok({"rows": wrong})))
+
+
 def test_a_batch_with_parts_of_other_rows_is_named_though_no_mutant_does_it(
     catalogue: Catalogue,
 ) -> None:
@@ -411,6 +429,41 @@ def test_a_batch_with_parts_of_other_rows_is_named_though_no_mutant_does_it(
     found = run(wrong, batches_of("top_k", catalogue.cases), catalogue).diagnoses
     assert [each.name for each in found] == ["params of row r modulo 64"]
     assert found[0].sentence.endswith("batches with the params of row r modulo 64")
+
+
+def fused_with(change: Callable[[list[Any]], list[Any]]) -> Engine:
+    """Return an engine whose fused kernel applies other steps than it was asked for."""
+
+    def handle(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+        if op != "steps":
+            return session.answer(op, request)
+        return session.answer(op, {**request, "steps": change(list(request["steps"]))})
+
+    return SamplersWithHandler(handle=handle)
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        (lambda steps: steps[::-1], "steps in the reverse order"),
+        (
+            lambda steps: [s for s in steps for _ in range(1 + (s["step"] == "temperature"))],
+            "steps with temperature twice",
+        ),
+        (
+            lambda steps: [s for s in steps if s["step"] != "logit_bias"] or steps,
+            "steps without logit_bias",
+        ),
+    ],
+)
+def test_a_fused_kernel_with_other_steps_is_named(
+    catalogue: Catalogue, change: Callable[[list[Any]], list[Any]], name: str
+) -> None:
+    cases = [each for each in catalogue.cases if op_of(each) == "steps" and length(each) < 1500]
+    engine = replace(fused_with(change), with_stages=False)  # type: ignore[type-var]
+    found = run(engine, cases, catalogue).diagnoses
+    assert found[0].name == name
+    assert f"resemble {name}" in found[0].sentence
 
 
 def test_draws_with_own_numbers_name_no_cause_if_something_else_fails_too() -> None:
@@ -428,6 +481,16 @@ def without_the_last(probs: Sequence[float]) -> dict[str, str]:
     return pack([nearest(each / (1 - probs[-1]), "f32") for each in probs])
 
 
+def with_another_bit(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an answer with the lowest bit of its first number changed."""
+    digits = row["probs"]["f32"]
+    return {"probs": {"f32": f"{int(digits[:8], 16) ^ 1:08x}{digits[8:]}"}}
+
+
+def with_zeros_in_front(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"logits": pack([0.0, 0.0, 0.0, *unpack(row["logits"])[3:]])}
+
+
 @pytest.mark.parametrize(
     ("record", "change", "fact"),
     [
@@ -435,6 +498,26 @@ def without_the_last(probs: Sequence[float]) -> dict[str, str]:
             "sampling/softmax/sizes/row-257",
             lambda out: {"probs": without_the_last(unpack(out["probs"]))},
             "the sum lacks the last block of 256 tokens",
+        ),
+        (
+            "sampling/softmax/softmax/ordinary",
+            lambda out: {"probs": without_the_last(unpack(out["probs"]))},
+            "the sum lacks the last block of 4 tokens",
+        ),
+        (
+            "sampling/batch/long/softmax-4097-twice",
+            lambda out: {"rows": [*out["rows"][:-1], with_another_bit(out["rows"][-1])]},
+            "the same question has other bits in a later call: the program is not deterministic",
+        ),
+        (
+            "sampling/batch/long/temperature-4097",
+            lambda out: {"rows": [out["rows"][0], *map(with_zeros_in_front, out["rows"][1:])]},
+            "only the first numbers of a row are wrong, as if the row before were written too far",
+        ),
+        (
+            "sampling/batch/long/softmax-empty-blocks-of-256",
+            lambda out: {"rows": [{"probs": pack([nan] * 300)}] * len(out["rows"])},
+            "numbers are NaN, and no token of a block of 256 is possible",
         ),
         (
             "sampling/greedy/sizes/row-65537-token-65536",

@@ -12,9 +12,10 @@ so failures that remain are compared again, operation by operation; batches have
 their rows.
 
 Batches that remain are answered again with parts of other rows, such as the parameters of the next
-row. What remains then is named by a fact that holds for nearly all failures of an operation; see
-`tokenref.hints`. Invalid inputs that are not refused are a group of their own, because many engines
-check less. All other failures have no known cause.
+row, and steps that remain in another order, with a step twice or without one. What remains then is
+named by a fact that holds for nearly all failures of an operation; see `tokenref.hints`. Invalid
+inputs that are not refused are a group of their own, because many engines check less. All other
+failures have no known cause.
 """
 
 import json
@@ -35,7 +36,7 @@ import msgspec
 from tokenref.answers import Answer, Crashed, Ok, Refused, TimedOut, request_text
 from tokenref.catalogue import CANARY
 from tokenref.floats import numbers_of
-from tokenref.hints import Reference, exchanged, facts_of
+from tokenref.hints import Reference, exchanged, facts_of, rearranged
 from tokenref.judge import FAILURES, runs_of
 from tokenref.questions.sampling import BatchInput
 from tokenref.questions.text import DecodeInput, SpecialInput, TextInput
@@ -367,8 +368,11 @@ def _named(
     for here in [{**left}, *_by_place(left).values()]:
         for match in _similar(known.causes, passed, here):
             name(match.name, f"resemble {match.says}", match.hits | match.others)
+    explained = {_place(failed[record].case) for record in failed.keys() - left.keys()}
+    every = {**left, **{r: seen for r, seen in every.items() if _place(seen.case) not in explained}}
     for fact, records in _of_exchanged(every, reference):
-        name(fact, f"resemble batches with the {fact}", records)
+        of_steps = fact.startswith("steps")
+        name(fact, f"resemble {'' if of_steps else 'batches with the '}{fact}", records)
     for fact, records in _of_facts(every):
         name(fact, f"have in common: {fact}", records)
     for record, group in _canaries(every, {**failed, **long}, groups).items():
@@ -508,6 +512,14 @@ def _likely_there(
     return found
 
 
+def _asked_again(case: Case, reference: Reference) -> Iterator[tuple[str, Answer, int]]:
+    """Yield other questions like that of a case, their answers, and how many rows differ."""
+    if isinstance(case.input, BatchInput):
+        yield from exchanged(case, reference)
+    if _place(case) in {"steps", "batches of steps"}:
+        yield from rearranged(case, reference)
+
+
 _TRIED: Final = 4
 """How many batches are answered again with parts of other rows."""
 
@@ -518,11 +530,15 @@ _MOST_TRIED: Final = 12
 def _of_exchanged(
     failed: Mapping[str, Result], reference: Reference | None
 ) -> Iterator[tuple[str, list[str]]]:
-    """Yield which part of which other row explains failures of batches, and these."""
+    """Yield what explains failures: parts of other rows of a batch, or other steps; and these."""
     if reference is None:
         return
-    for here in _by_place(failed).values():
-        batches = [record for record in here if isinstance(here[record].case.input, BatchInput)]
+    for place, here in _by_place(failed).items():
+        batches = [
+            record
+            for record in here
+            if isinstance(here[record].case.input, BatchInput) or place == "steps"
+        ]
         fits: Counter[str] = Counter()
         rows: Counter[str] = Counter()
         tried = 0
@@ -531,12 +547,14 @@ def _of_exchanged(
             if tried >= _TRIED and len(best) < 2:
                 break
             tried += 1
-            for says, answer, changed in exchanged(here[record].case, reference):
-                if answer_digest("batch", answer) == here[record].answer:
+            case = here[record].case
+            for says, answer, changed in _asked_again(case, reference):
+                if answer_digest(op_of(case), answer) == here[record].answer:
                     fits[says] += 1
                     rows[says] += changed
             best = [says for says, count in fits.items() if count == max(fits.values())]
-        said = " or the ".join(says for says in best if rows[says] >= FEWEST)
+        many = [says for says in best if rows[says] >= FEWEST]
+        said = (" or " if "steps" in place else " or the ").join(many)
         if said and len(best) <= MOST_ALIKE and fits[best[0]] >= NEARLY_ALL * tried:
             yield said, batches
 

@@ -7,7 +7,7 @@ operation that have no known cause.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from math import exp, inf, isfinite, isnan
 from typing import Any, Final, TypeAlias
 
@@ -20,8 +20,8 @@ from tokenref.questions.sampling import BatchInput
 from tokenref.record import Case, op_of
 from tokenref.verdicts import MustRefuse, Row, Rows, Set
 
-BLOCKS: Final = tuple(2**power for power in range(12, 0, -1))
-"""Numbers of tokens that programs handle together, largest first."""
+BLOCKS: Final = tuple(2**power for power in range(1, 13))
+"""Numbers of tokens that programs handle together, smallest first."""
 
 FIRST_BLOCK: Final = 32
 """The smallest size at which a loop or a block of threads usually ends."""
@@ -122,25 +122,50 @@ def _of_batch(
     rough = [_rough(row) for row in right], [_rough(row) for row in have]
     wrong = [row for row, (a, b) in enumerate(zip(*rough, strict=True)) if a != b]
     if not wrong:
-        yield _INEXACT
+        differ = any(row != have[number % len(asked)] for number, row in enumerate(have))
+        yield from [_NOT_DETERMINISTIC, _INEXACT] if differ else [_INEXACT]
         return
-    for says, other in _OTHER_ROWS:
+    are_two = len({repr(row) for row in rough[0]}) <= 2  # each wrong answer is that of other rows
+    all_equal = len({repr(row) for row in rough[1]}) == 1
+    for says, other in [] if are_two and all_equal else _OTHER_ROWS:
         if all(
             other(row) in range(len(right)) and rough[1][row] == rough[0][other(row)]
-            for row in wrong
+            for row in (range(len(right)) if are_two else wrong)
         ):
             yield says
     if wrong[0] >= len(asked):
         yield "only later calls are wrong"
     elif wrong[0] in GROUPS:
         yield f"the first wrong row is row {wrong[0]}"
-    common: dict[str, None] | None = None
-    for row in wrong:
-        facts = dict.fromkeys(_of_row(right[row], have[row], asked[row % len(asked)]))
-        common = facts if common is None else {each: None for each in common if each in facts}
+    if wrong[0] and all(_starts_wrong(right[row], have[row]) for row in wrong):
+        yield "only the first numbers of a row are wrong, as if the row before were written too far"
+    pairs = ((right[row], have[row], asked[row % len(asked)]) for row in wrong)
+    yield from _in_common(dict.fromkeys(_of_row(*each)) for each in pairs)
+
+
+def _in_common(facts: Iterator[dict[str, None]]) -> Sequence[str]:
+    """Return the facts that all rows have in common, in the order of the first row."""
+    common = list(next(facts))
+    for each in facts:
+        common = [fact for fact in common if fact in each]
         if not common:
             break
-    yield from common or ()
+    return common
+
+
+def _starts_wrong(want: Mapping[str, Any], have: Mapping[str, Any]) -> bool:
+    """Return whether only a few numbers at the beginning of a row are wrong."""
+    ((key, value),) = want.items() if len(want) == 1 else [("", None)]
+    if not is_numbers(value) or not is_numbers(have.get(key)):
+        return False
+    pairs = zip(numbers_of(value) or [], numbers_of(have[key]) or [], strict=False)
+    equal = [_near(a, b) for a, b in pairs]
+    wrong = equal.count(False)
+    return 0 < wrong <= min(_AT_ONCE, len(equal) - 1) and not any(equal[:wrong])
+
+
+_AT_ONCE: Final = 16
+"""How many numbers are written at once, at most."""
 
 
 def _rough(answer: Any) -> Any:
@@ -158,6 +183,7 @@ _EXCHANGED: Final[Sequence[tuple[str, Callable[[int, int], int]]]] = (
     ("the next row", lambda row, count: min(row + 1, count - 1)),
     ("the row before", lambda row, _: max(row - 1, 0)),
     ("the row before", lambda row, count: (row - 1) % count),
+    ("the other row of a pair", lambda row, count: row ^ 1 if row ^ 1 < count else row),
     *((f"row r modulo {size}", lambda row, _, size=size: row % size) for size in GROUPS),
 )
 
@@ -181,19 +207,61 @@ def exchanged(case: Case, reference: Reference) -> Iterator[tuple[str, Answer, i
     rows = batch["rows"]
     if len(rows) == 1 or _tokens(rows) > _MOST_AGAIN:
         return
-    asked, right = [rows], reference(case, batch)
+    right = reference(case, batch)
+    known: list[tuple[Sequence[Any], Answer]] = [(rows, right)]
     for part in dict.fromkeys(part for row in rows for part in _parts(row)):
         for other, place in _EXCHANGED:
             changed = [
                 _with_part(row, rows[place(number, len(rows))], part)
                 for number, row in enumerate(rows)
             ]
-            if changed not in asked:
-                asked.append(changed)
+            answer = next((answer for asked, answer in known if asked == changed), None)
+            if answer is None:
                 answer = reference(case, {**batch, "rows": changed})
-                if isinstance(right, Ok) and isinstance(answer, Ok):
-                    pairs = zip(right.out["rows"], answer.out["rows"], strict=True)
-                    yield f"{part} of {other}", answer, sum(a != b for a, b in pairs)
+                known.append((changed, answer))
+            if answer != right and isinstance(right, Ok) and isinstance(answer, Ok):
+                pairs = zip(right.out["rows"], answer.out["rows"], strict=True)
+                yield f"{part} of {other}", answer, sum(a != b for a, b in pairs)
+
+
+def rearranged(case: Case, reference: Reference) -> Iterator[tuple[str, Answer, int]]:
+    """Yield what other steps a question has, and the answers to it.
+
+    The third part is 1.
+    """
+    question = msgspec.to_builtins(case.input)
+    rows = question.get("rows", [question])
+    if _tokens(rows) > _MOST_AGAIN:
+        return
+    right = reference(case, question)
+    known: dict[str, Answer] = {}
+    others = [dict(_other_steps(row["steps"])) for row in rows]
+    for says in dict.fromkeys(says for each in others for says in each):
+        pairs = zip(rows, others, strict=True)
+        changed = [{**row, "steps": each.get(says, row["steps"])} for row, each in pairs]
+        key = repr([row["steps"] for row in changed])
+        if key not in known:
+            other = {**question, "rows": changed} if "rows" in question else changed[0]
+            known[key] = reference(case, other)
+        if known[key] != right:
+            yield says, known[key], 1
+
+
+def _other_steps(steps: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Sequence[Any]]]:
+    """Yield what can be wrong about the order of steps, and the steps."""
+    yield "steps in the reverse order", steps[::-1]
+    for name in dict.fromkeys(step["step"] for step in steps):
+        own = [step for step in steps if step["step"] == name]
+        rest = [step for step in steps if step["step"] != name]
+        yield f"steps with {name} at the end", [*rest, *own]
+        yield f"steps with {name} in front", [*own, *rest]
+        yield f"steps with {name} twice", [s for s in steps for _ in range(1 + (s in own))]
+        if rest:
+            yield f"steps without {name}", rest
+    for at, (first, second) in enumerate(pairwise(steps)):
+        if first["step"] != second["step"]:
+            swapped = [*steps[:at], second, first, *steps[at + 2 :]]
+            yield f"steps with {second['step']} before {first['step']}", swapped
 
 
 def _tokens(rows: Sequence[Mapping[str, Any]]) -> int:
@@ -223,6 +291,9 @@ def _with_part(row: Mapping[str, Any], other: Mapping[str, Any], part: str) -> M
 
 # ---- one row
 
+_NOT_DETERMINISTIC: Final = (
+    "the same question has other bits in a later call: the program is not deterministic"
+)
 _WRONG_RANK: Final = "the rank is wrong"
 _INEXACT: Final = (
     "all numbers are within 0.1 % of the right ones: something is calculated with too few bits"
@@ -269,6 +340,8 @@ def _of_numbers(
     if banned and len(banned) == len(wrong):
         numbers = {have[place] for place in wrong}
         yield f"numbers that must be -inf are {numbers.pop() if len(numbers) == 1 else 'finite'}"
+    if wrong and all(isnan(have[place]) for place in wrong):
+        yield from _of_empty_blocks(row)
     if -inf in want:
         allowed = {place for place, number in enumerate(want) if number != -inf}
         left = {place for place, number in enumerate(have) if number != -inf}
@@ -283,6 +356,14 @@ def _of_numbers(
     yield from _of_wrong(wrong, have)
 
 
+def _of_empty_blocks(row: Sequence[float]) -> Iterator[str]:
+    """Yield the sizes of blocks without a possible token, if the answer is NaN."""
+    for size in reversed(BLOCKS):
+        starts = range(0, len(row), size) if FIRST_BLOCK <= size < len(row) else ()
+        if any(max(row[at : at + size]) == -inf for at in starts):
+            yield f"numbers are NaN, and no token of a block of {size:,} is possible"
+
+
 def _of_wrong(wrong: Sequence[int], have: Sequence[float]) -> Iterator[str]:
     """Yield what the places of the wrong numbers, and these, have in common."""
     first, count = wrong[0], len(have)
@@ -291,7 +372,7 @@ def _of_wrong(wrong: Sequence[int], have: Sequence[float]) -> Iterator[str]:
     for size in BLOCKS:
         if first >= (count - 1) // size * size >= FIRST_BLOCK and count % size:
             yield f"only numbers of the last block of {size:,}, which is incomplete, are wrong"
-    if len(wrong) > 1 and len({have[place] for place in wrong}) == 1:
+    if len(wrong) > 1 and len({str(have[place]) for place in wrong}) == 1:
         yield f"all wrong numbers are {have[first]!r}"
 
 
@@ -323,16 +404,21 @@ def _of_sums(key: str, want: Sequence[float], have: Sequence[float]) -> Iterator
 
 
 def _of_block(until: Sequence[float], lacks: float) -> Iterator[str]:
-    """Yield which block of tokens weighs what a sum lacks, given the sums until each token."""
+    """Yield which block of tokens weighs what a sum lacks, given the sums until each token.
+
+    Smaller blocks come first. Of those smaller than `FIRST_BLOCK`, only one that is incomplete
+    at the end of the row counts, because several others weigh the same by chance.
+    """
     count = len(until) - 1
     for size in BLOCKS:
         last = (count - 1) // size * size
+        starts = range(0, count, size) if size >= FIRST_BLOCK else [last] * (count % size > 0)
         found = [
             start
-            for start in range(0, count, size)
+            for start in starts
             if abs(until[min(start + size, count)] - until[start] - lacks) <= CLOSE * lacks
         ]
-        if size < FIRST_BLOCK or not last or not found:
+        if not last or not found:
             continue
         which = (
             {0: "the first", last: "the last"}.get(found[0], "one") if len(found) == 1 else "one"

@@ -227,6 +227,30 @@ def top_p_sums_in_f16(right: Right, row: Row, values: Values) -> Kept:
     return _sums_in("f16", right, row, values)
 
 
+def _rounded(right: Right, row: Row, values: Values, name: str, dtype: Type) -> Kept:
+    """Filter by a parameter that is rounded to few bits."""
+    number = nearest(values[name], dtype)
+    return right(row, **{**values, name: number}) if 0 < number <= 1 else right(row, **values)
+
+
+@filtering("top_p", [0.5, 0.25, 0.25], p=0.5 + 2.0**-10)
+def top_p_rounds_p_to_bf16(right: Right, row: Row, values: Values) -> Kept:
+    """p is rounded to bfloat16."""
+    return _rounded(right, row, values, "p", "bf16")
+
+
+@filtering("top_p", [0.5, 0.25, 0.25], p=0.5 + 2.0**-15)
+def top_p_rounds_p_to_f16(right: Right, row: Row, values: Values) -> Kept:
+    """p is rounded to binary16."""
+    return _rounded(right, row, values, "p", "f16")
+
+
+@filtering("top_p", [1 - 2.0**-12, 2.0**-12], p=0.9995)
+def top_p_of_0_999_is_off(right: Right, row: Row, values: Values) -> Kept:
+    """A p of 0.999 or more counts as 1, which leaves top-p out."""
+    return right(row, **{**values, "p": 1.0}) if values["p"] >= 0.999 else right(row, **values)
+
+
 @filtering("top_p", [0.5, 0.25, 0.25], p=0.75)
 def top_p_keeps_all_equals_at_the_cut(right: Right, row: Row, values: Values) -> Kept:
     """All tokens as heavy as the last one are kept; flashinfer#3774."""
@@ -332,6 +356,12 @@ def top_k_is_cut_to_8_bits(right: Right, row: Row, values: Values) -> Kept:
     return _other_k(right, row, values, lambda k: k & 0xFF or len(row))
 
 
+@filtering("top_k", [0.75, 0.25], k=65_537)
+def top_k_is_cut_to_16_bits(right: Right, row: Row, values: Values) -> Kept:
+    """k is stored in 16 bits, and one token stays if nothing of it is left."""
+    return _other_k(right, row, values, lambda k: max(k & 0xFFFF, 1))
+
+
 @filtering("top_k", [1 / 2048] * 2048, k=1025)
 def top_k_is_at_most_1024(right: Right, row: Row, values: Values) -> Kept:
     """A kernel's block holds 1,024 tokens, and no more are kept; similar to TensorRT-LLM's
@@ -367,8 +397,22 @@ def min_p_turns_equality_round(right: Right, row: Row, values: Values) -> Kept:
 def min_p_compares_with_m_itself(right: Right, row: Row, values: Values) -> Kept:
     """The threshold is m, not m times the largest share."""
     shares = weights(row)
+    if values["m"] == 0:
+        return right(row, **values)
     kept = frozenset(token for token, share in enumerate(shares) if share >= values["m"])
-    return kept or right(row, **values)
+    return kept | frozenset(heaviest_first(shares)[: values.get("least", 1)])
+
+
+@filtering("min_p", [0.5, 0.25, 0.25], m=0.5 + 2.0**-10)
+def min_p_rounds_m_to_bf16(right: Right, row: Row, values: Values) -> Kept:
+    """m is rounded to bfloat16."""
+    return _rounded(right, row, values, "m", "bf16")
+
+
+@filtering("min_p", [0.5, 0.25, 0.25], m=0.5 + 2.0**-15)
+def min_p_rounds_m_to_f16(right: Right, row: Row, values: Values) -> Kept:
+    """m is rounded to binary16."""
+    return _rounded(right, row, values, "m", "f16")
 
 
 @filtering("min_p", [4.0, 3.0, 1.0], kind="logits", m=0.5)

@@ -3,9 +3,10 @@
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from math import exp, floor, inf, isfinite, isnan, nan
+from math import exp, floor, inf, isfinite, isnan, log, nan
 from typing import Any, Final
 
+from authoring.mutants.mutant import Mutant, named
 from authoring.mutants.samplers import (
     Request,
     SamplerHandler,
@@ -14,10 +15,10 @@ from authoring.mutants.samplers import (
     other_question,
     other_row,
 )
-from authoring.mutants.sampling_long import other_rows
-from tokenref.answers import Answer, Ok
+from authoring.mutants.sampling_long import before_filters, other_rows, wraps_steps
+from tokenref.answers import Answer, Ok, Refused
 from tokenref.engines.reference_samplers import SamplerSession
-from tokenref.floats import from_digits, nearest, pack, to_digits, type_of, unpack
+from tokenref.floats import Type, from_digits, is_numbers, nearest, pack, to_digits, type_of, unpack
 from tokenref.questions.sampling import pack_parameters, unpack_parameters
 
 _HISTORY: Final[dict[str, Any]] = {"history": [], "prompt_length": 0}
@@ -652,6 +653,70 @@ def fused_bf16_is_read_as_f16(row: dict[str, Any]) -> Mapping[str, Any]:
     return {"logits": _as_f16(row["logits"])}
 
 
+_OF_ROWS: Final = (
+    *("softmax", "logprobs", "temperature", "token_mask", "top_k", "top_p", "min_p", "greedy"),
+    *("draw", "repetition_penalty", "frequency_penalty", "presence_penalty", "logit_bias"),
+)
+"""The operations of the skeleton for kernels, alone and in batches."""
+
+
+def _every_row(
+    request: dict[str, Any], change: Callable[[dict[str, Any]], dict[str, Any]]
+) -> dict[str, Any]:
+    """Return a question whose rows of numbers are other ones."""
+    rows: dict[str, Any] = {
+        name: change(request[name]) for name in ("logits", "probs") if name in request
+    }
+    if "rows" in request:
+        rows["rows"] = [_every_row(row, change) for row in request["rows"]]
+    return {**request, **rows}
+
+
+@answering((*_OF_ROWS, "batch"), {"logits": pack([1.0, 2.0], "bf16")})
+def bf16_is_read_as_f16(session: SamplerSession, op: str, request: Request) -> Answer:
+    """Kernels for 16 bits read bfloat16 as binary16, and write bfloat16."""
+
+    def read(row: dict[str, Any]) -> dict[str, Any]:
+        if type_of(row) != "bf16":
+            return row
+        return pack(from_digits(to_digits(unpack(row), "bf16"), "f16"), "f32")
+
+    def written(row: dict[str, Any]) -> dict[str, Any]:
+        return pack([nearest(number, "bf16") for number in unpack(row)], "bf16")
+
+    changed = _every_row(dict(request), read)
+    right = session.answer(op, request)
+    if changed == request or not isinstance(right, Ok):
+        return right
+    wrong = session.answer(op, changed)
+    if not isinstance(wrong, Ok):
+        return wrong
+    rows = wrong.out.get("rows", [wrong.out])
+    made = [
+        {name: written(part) if is_numbers(part) else part for name, part in row.items()}
+        for row in rows
+    ]
+    return Ok({"rows": made} if "rows" in wrong.out else made[0])
+
+
+@answering(_OF_ROWS, {"logits": pack([0.0, 2.0**-149])}, op="greedy")
+def subnormal_numbers_are_zero(session: SamplerSession, op: str, request: Request) -> Answer:
+    """Subnormal numbers of 32 bits become zero where they are read and where they are written."""
+
+    def flushed(row: dict[str, Any]) -> dict[str, Any]:
+        if type_of(row) != "f32" or "gen" in row:
+            return row
+        return pack([x * 0.0 if abs(x) < 2.0**-126 else x for x in unpack(row)], "f32")
+
+    right = session.answer(op, request)
+    if not isinstance(right, Ok):
+        return right
+    wrong = session.answer(op, _every_row(dict(request), flushed))
+    if not isinstance(wrong, Ok):
+        return wrong
+    return Ok({n: flushed(part) if is_numbers(part) else part for n, part in wrong.out.items()})
+
+
 @answering("speculative", {
     "draft": [pack([0.5, 0.5], "bf16")], "target": [pack([0.25, 0.75], "bf16")] * 2, "tokens": [0],
     "uniforms": pack([0.75, 0.5], "f64"), "params": {},
@@ -660,3 +725,70 @@ def fused_bf16_is_read_as_f16(row: dict[str, Any]) -> Mapping[str, Any]:
 def speculative_bf16_is_read_as_f16(request: dict[str, Any]) -> Mapping[str, Any]:
     """Rows of bf16 are read as binary16 where drafts are judged."""
     return {part: [*map(_as_f16, request[part])] for part in ("draft", "target")}
+
+
+# ---- weights and steps in 16 bits
+
+
+def _narrow_weights(op: str, dtype: Type, other: float, number: float) -> Mutant:
+    """Return a mutant that keeps the weights of logits, their exponentials, in 16 bits.
+
+    The logits 0 and `other` show it, with a random number, p or m that is hardly right.
+    """
+    packed = pack([nearest(number, "f32")])
+    parameter = {"top_p": "p", "min_p": "m"}.get(op)
+    more = {"uniforms": packed} if parameter is None else {"params": {parameter: packed}}
+
+    def narrow(row: dict[str, Any]) -> Mapping[str, Any]:
+        if "logits" not in row:
+            return {}
+        values = unpack(row["logits"])
+        largest = max(values)
+        weights = [nearest(exp(value - largest), dtype) for value in values]
+        return {"logits": pack([log(each) if each else -inf for each in weights], "f64")}
+
+    says = f"The exponentials of logits are kept in {'binary16' if dtype == 'f16' else 'bfloat16'}."
+    name = f"{op.replace('_', '-')}-weights-in-{dtype}"
+    return answering(op, {"logits": pack([0.0, other]), **more})(
+        other_question(named(name, says, narrow))
+    )
+
+
+NARROW_WEIGHTS: Final = (
+    _narrow_weights("draw", "f16", -265 / 512, 0.626536),
+    _narrow_weights("draw", "bf16", -105 / 512, 0.550814),
+    _narrow_weights("top_p", "f16", -265 / 512, 0.626536),
+    _narrow_weights("top_p", "bf16", -105 / 512, 0.550814),
+    _narrow_weights("min_p", "f16", -47 / 256, 0.83215),
+    _narrow_weights("min_p", "bf16", -63 / 512, 0.8835),
+)
+
+
+@answering(
+    ("steps", "batch"),
+    {
+        **_steps([], _step("logit_bias", biases={1: 0.5}), _step("top_k", k=1)),
+        "logits": pack([2048.0, 2048.0], "f16"),
+    },
+)
+@wraps_steps
+def steps_round_in_between(session: SamplerSession, request: Request) -> Answer:
+    """Each step rounds the logits to the type of 16 bits that they came in."""
+    logits, steps = before_filters(session, request, type_of(request["logits"]))
+    return session.answer("steps", {**request, "logits": logits, "steps": steps})
+
+
+# ---- possible tokens behind the first block
+
+
+@answering(
+    ("softmax", "logprobs", "greedy", "top_k", "top_p", "min_p", "draw", "token_mask"),
+    {"logits": pack([*[-inf] * 256, 1.0])},
+)
+def empty_first_256_is_invalid(session: SamplerSession, op: str, request: Request) -> Answer:
+    """A row is invalid if none of its first 256 tokens is possible."""
+    right = session.answer(op, request)
+    row = right.out.get("logits", request.get("logits")) if isinstance(right, Ok) else None
+    if row is not None and max(unpack(row)[:256]) == -inf:
+        return Refused("INVALID_ROW", "no token is possible")
+    return right

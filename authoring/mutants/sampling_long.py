@@ -1,13 +1,15 @@
 """Mutants of samplers that are right about rows of some hundred tokens, not about a vocabulary."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
+from itertools import accumulate
 from math import exp, fsum, inf, log
 from typing import Any, Final
 
 import msgspec
 
 from authoring.grids import grid
+from authoring.mutants.mutant import Mutant
 from authoring.mutants.samplers import (
     Request,
     SamplerHandler,
@@ -19,7 +21,7 @@ from authoring.mutants.samplers import (
 )
 from tokenref.answers import Answer, Ok
 from tokenref.engines.reference_samplers import SamplerSession
-from tokenref.floats import Type, from_digits, nearest, pack, to_digits, type_of, unpack
+from tokenref.floats import Type, cut_floats, from_digits, nearest, pack, to_digits, type_of, unpack
 from tokenref.questions.sampling import pack_parameters
 from tokenref.record import FILTER_OPS
 
@@ -29,14 +31,53 @@ _BEYOND: Final = 65_536
 
 
 def wraps_steps(change: Callable[[SamplerSession, Request], Answer]) -> SamplerHandler:
-    """Answer `steps` in another way; what cannot be answered so is answered rightly."""
+    """Answer `steps` in another way, also each row of a batch.
+
+    The stages are the right ones. What cannot be answered in this way is answered rightly.
+    """
+
+    def of_row(session: SamplerSession, request: Request, right: Mapping[str, Any]) -> Any:
+        wrong = change(session, request)
+        if not isinstance(wrong, Ok):
+            return right
+        return {**right, **{name: wrong.out[name] for name in right if name != "stages"}}
 
     @wraps(change)
     def handle(session: SamplerSession, op: str, request: Request) -> Answer:
-        wrong = change(session, request)
-        return wrong if isinstance(wrong, Ok) else session.answer(op, request)
+        right = session.answer(op, request)
+        if not isinstance(right, Ok):
+            return right
+        if op == "steps":
+            return Ok(of_row(session, request, right.out))
+        if request["op"] != "steps":
+            return right
+        count = request.get("vocab_size")
+        rows = [
+            row if count is None else {**row, "logits": cut_floats(row["logits"], count)}
+            for row in request["rows"] * request.get("calls", 1)
+        ]
+        pairs = zip(rows, right.out["rows"], strict=True)
+        return Ok({"rows": [of_row(session, row, out) for row, out in pairs]})
 
     return handle
+
+
+def before_filters(
+    session: SamplerSession, request: Request, dtype: Type
+) -> tuple[dict[str, str], list[Any]]:
+    """Return the logits behind the steps in front of the first filter, and the other steps.
+
+    Each step rounds the logits to the type.
+    """
+    logits, steps = pack(unpack(request["logits"]), dtype), list(request["steps"])
+    while steps and steps[0]["step"] not in FILTER_OPS:
+        asked = {**request, "logits": logits, "params": steps[0]["params"]}
+        after = session.answer(steps[0]["step"], asked)
+        if not isinstance(after, Ok):  # the step has a choice of its own
+            break
+        logits = after.out["logits"]
+        del steps[0]
+    return logits, steps or [{"step": "top_k", "params": {"k": 1 << 20}}]
 
 
 def _row(size: int, **put: float) -> dict[str, Any]:
@@ -66,14 +107,6 @@ def _summing(row: Sequence[float], summed: Sequence[float], out: Sequence[float]
 
 def _padded(row: Sequence[float], size: int, last: float) -> list[float]:
     return [*row, *[last] * (-len(row) % size)]
-
-
-@answering(SHARES, _row(257, _256=1.0))
-@other_row
-def sum_of_whole_blocks(row: list[float], out: list[float], request: Request) -> list[float]:
-    """A sum has whole blocks of 256 tokens only, and what is behind them is left out."""
-    whole = len(row) // 256 * 256
-    return _summing(row, row[:whole] if whole else row, out)
 
 
 @answering(SHARES, _row(4097, _2=1.0))
@@ -185,7 +218,7 @@ def ids_of_lists_in_16_bits(given: dict[str, Any]) -> Mapping[str, Any]:
 @other_parameters
 def ends_in_16_bits(given: dict[str, Any]) -> Mapping[str, Any]:
     """The tokens that end a text are kept in 16 bits."""
-    return {"ends": _in_16_bits(given["ends"])}
+    return {"ends": _in_16_bits(given["ends"])} if "ends" in given else {}
 
 
 # ---- speculative decoding
@@ -441,7 +474,7 @@ def empty_history_is_that_of_the_row_before(request: dict[str, Any]) -> Mapping[
 
 _TWO_STEPS: Final = [
     {"step": "top_k", "params": {"k": 2}},
-    {"step": "top_p", "params": pack_parameters({"p": 0.75})},
+    {"step": "top_p", "params": pack_parameters({"p": 0.5})},
 ]
 _FUSED: Final[dict[str, Any]] = {
     "logits": pack([3.0, 2.0, 2.5, 1.5]),
@@ -452,7 +485,12 @@ _FUSED: Final[dict[str, Any]] = {
 _DRAWN: Final = {**_FUSED, "steps": _TWO_STEPS[:1], "draw": pack([0.5], "f64")}
 
 
-def _with(request: Request, steps: Sequence[Any], **other: Any) -> dict[str, Any]:
+def _fused(witness: Request) -> Callable[[Callable[[SamplerSession, Request], Answer]], Mutant]:
+    """Return a decorator: the function answers steps, alone and in batches."""
+    return lambda change: answering(("steps", "batch"), witness)(wraps_steps(change))
+
+
+def _with(request: Request, steps: Iterable[Any], **other: Any) -> dict[str, Any]:
     return {**request, "steps": list(steps), **other}
 
 
@@ -461,53 +499,60 @@ def _first(steps: Sequence[Any], name: str) -> list[Any]:
     return sorted(steps, key=lambda each: each["step"] != name)
 
 
-@answering("steps", _FUSED)
-@wraps_steps
+@_fused(_FUSED)
 def top_p_shares_out_the_whole_row(session: SamplerSession, request: Request) -> Answer:
-    """Top-p takes shares of the whole row, also behind top-k, as a joint kernel computes them."""
-    alone = _with(request, [each for each in request["steps"] if each["step"] == "top_p"])
-    return _both(session, request, alone)
+    """Top-p takes shares of the whole row, also behind top-k, as if it were in front."""
+    logits, _ = before_filters(session, request, "f64")
+
+    def mask(step: Mapping[str, Any]) -> Mapping[str, Any]:
+        if step["step"] != "top_p":
+            return step
+        kept = session.answer("top_p", {"logits": logits, "params": step["params"]})
+        if not isinstance(kept, Ok):  # the step has a choice of its own
+            return step
+        return {"step": "token_mask", "params": {"tokens": kept.out["keep"]}}
+
+    return session.answer("steps", _with(request, map(mask, request["steps"])))
 
 
-@answering("steps", {**_FUSED, "steps": [_TWO_STEPS[1], {"step": "top_k", "params": {"k": 1}}]})
-@wraps_steps
+@_fused({**_FUSED, "steps": [{"step": "top_k", "params": {"k": 1}}, _TWO_STEPS[1]]})
 def only_the_last_filter(session: SamplerSession, request: Request) -> Answer:
     """Each filter starts from the whole row, and the last one overwrites what others removed."""
     return session.answer("steps", _with(request, request["steps"][-1:]))
 
 
-@answering(
-    "steps",
+@_fused(
     _with(
         _FUSED,
         [
             {"step": "temperature", "params": pack_parameters({"temperature": 4.0})},
             {"step": "min_p", "params": pack_parameters({"m": 0.75})},
         ],
-    ),
+    )
 )
-@wraps_steps
 def min_p_in_front_of_all(session: SamplerSession, request: Request) -> Answer:
     """Min-p compares the logits before they are divided by the temperature."""
     return session.answer("steps", _with(request, _first(request["steps"], "min_p")))
 
 
-@answering("steps", _DRAWN)
-@wraps_steps
+@_fused(_DRAWN)
 def draw_from_the_whole_row(session: SamplerSession, request: Request) -> Answer:
-    """The random number is a share of the whole row; behind its end the last token is drawn."""
+    """The random number is a share of the whole row, not of the tokens that the filters left."""
     right = session.answer("steps", request)
-    changes = [each for each in request["steps"] if each["step"] not in FILTER_OPS]
-    keeping = {"step": "top_k", "params": {"k": 1 << 20}}
-    whole = session.answer("steps", _with(request, [*changes, keeping]))
-    if not isinstance(right, Ok) or not isinstance(whole, Ok) or "token" not in right.out:
+    if not isinstance(right, Ok) or "token" not in right.out:
         return right
-    token, keep = whole.out["token"], right.out["keep"]
-    return Ok({**right.out, "token": token if token in keep else keep[-1]})
+    changes = [each for each in request["steps"] if each["step"] not in FILTER_OPS]
+    row = unpack(before_filters(session, _with(request, changes), "f64")[0])
+    largest = max(row)
+    weights = [exp(logit - largest) for logit in row]
+    (number,) = unpack(request["draw"])
+    keep = right.out["keep"]
+    sums = zip(keep, accumulate(weights[token] for token in keep), strict=True)
+    token = next((token for token, each in sums if each > number * sum(weights)), keep[-1])
+    return Ok({**right.out, "token": token})
 
 
-@answering("steps", {**_DRAWN, "draw": pack([0.0625], "f64"), **_row(4, _3=2.0)})
-@wraps_steps
+@_fused({**_DRAWN, "draw": pack([0.0625], "f64"), **_row(4, _3=2.0)})
 def draw_in_falling_order(session: SamplerSession, request: Request) -> Answer:
     """The draw walks from the most probable token down, as top-p left them."""
     right = session.answer("steps", request)
@@ -518,8 +563,7 @@ def draw_in_falling_order(session: SamplerSession, request: Request) -> Answer:
     return Ok({**right.out, "token": mirrored.out["token"]}) if isinstance(mirrored, Ok) else right
 
 
-@answering(
-    "steps",
+@_fused(
     _with(
         _FUSED,
         [
@@ -528,21 +572,8 @@ def draw_in_falling_order(session: SamplerSession, request: Request) -> Answer:
             {"step": "top_p", "params": pack_parameters({"p": 0.75})},
         ],
         history=[0],
-    ),
+    )
 )
-@wraps_steps
 def temperature_before_the_penalties(session: SamplerSession, request: Request) -> Answer:
     """The temperature is applied with the scaling of the logits, before all penalties."""
     return session.answer("steps", _with(request, _first(request["steps"], "temperature")))
-
-
-def _both(session: SamplerSession, request: Request, alone: Request) -> Answer:
-    right, other = session.answer("steps", request), session.answer("steps", alone)
-    if not isinstance(right, Ok) or not isinstance(other, Ok) or not alone["steps"]:
-        return right
-    without = [each for each in request["steps"] if each["step"] != "top_p"]
-    rest = session.answer("steps", _with(request, without)) if without else right
-    assert isinstance(rest, Ok)  # noqa: S101 - the whole question was answered
-    keep = [token for token in rest.out["keep"] if token in set(other.out["keep"])]
-    token = {"token": right.out["token"]} if "token" in right.out else {}
-    return Ok({"keep": keep or right.out["keep"], **token})

@@ -94,24 +94,32 @@ def _allowed(given: Params) -> set[int]:
     return {place * 32 + (bit ^ flip) for place, bit in ones}
 
 
-def _masks(request: Request, change: Callable[[int, set[int]], set[int]]) -> dict[str, Any]:
+def _masks(
+    request: Request,
+    change: Callable[[int, set[int] | None], set[int] | None],
+    vocab_size: int | None = None,
+) -> dict[str, Any]:
     """Return what differs in a question if its masks, in whatever form, allow other tokens.
 
-    `change` gets the size of the vocabulary and the tokens that a mask allows.
+    `change` gets the size of the vocabulary and the tokens that a mask allows, or None if a row
+    has no mask. It returns the tokens that are allowed, or None if nothing changes.
     """
     if "rows" in request:
         if request["op"] not in {"token_mask", "steps"}:
             return {}
-        return {"rows": [{**row, **_masks(row, change)} for row in request["rows"]]}
-    length = len(unpack(request["logits"]))
+        size = request.get("vocab_size")
+        return {"rows": [{**row, **_masks(row, change, size)} for row in request["rows"]]}
+    length = vocab_size or len(unpack(request["logits"]))
 
     def changed(params: dict[str, Any]) -> dict[str, Any]:
         given = unpack_parameters(params)
-        if not {"words", "booleans", "tokens"} & given.keys():
-            return params
+        has_mask = {"words", "booleans", "tokens"} & given.keys()
         size = given.get("vocab_size") or length
-        tokens = change(size, _allowed(given)) & {*range(size)}
-        return pack_parameters({"tokens": sorted(tokens), "vocab_size": size})
+        tokens = change(size, _allowed(given) if has_mask else None)
+        if tokens is None:
+            return params
+        own = {"vocab_size": size} if vocab_size is None else {}
+        return pack_parameters({"tokens": sorted(tokens & {*range(size)}), **own})
 
     if "params" in request:
         return {"params": changed(request["params"])}
@@ -127,10 +135,38 @@ def every_mask(change: Callable[[int, set[int]], set[int]]) -> Mutant:
 
     @wraps(change)
     def other(request: dict[str, Any]) -> Mapping[str, Any]:
-        return _masks(request, change)
+        return _masks(request, lambda size, mask: None if mask is None else change(size, mask))
 
     witness = _asked(booleans=[False, True, True, False])
     return answering(("token_mask", "steps", "batch"), witness)(other_question(other))
+
+
+def _garbage(size: int) -> set[int]:
+    """Return the tokens allowed by words of 0x5a5a5a5a, as the skeleton for kernels has them."""
+    return {token for token in range(size) if 0x5A5A5A5A >> token % 32 & 1}
+
+
+@answering(("token_mask", "steps", "batch"), _asked())
+@other_question
+def mask_is_read_where_there_is_none(request: dict[str, Any]) -> Mapping[str, Any]:
+    """A row without a mask is masked by what is in its buffer, in the skeleton 0x5a5a5a5a."""
+    return _masks(request, lambda size, mask: _garbage(size) if mask is None else None)
+
+
+@answering("batch", {"op": "token_mask", "rows": [_asked(tokens=[0]), _asked(tokens=[1])]})
+@other_question
+def mask_of_the_first_row(request: dict[str, Any]) -> Mapping[str, Any]:
+    """All masks of a batch are read from the buffer of the first row."""
+    if request["op"] != "token_mask":
+        return {}
+    first = unpack_parameters(request["rows"][0]["params"])
+    has_mask = {"words", "booleans", "tokens"} & first.keys()
+    return _masks(
+        request,
+        lambda size, mask: (
+            None if mask is None else _allowed(first) if has_mask else _garbage(size)
+        ),
+    )
 
 
 @every_mask

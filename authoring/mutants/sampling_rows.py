@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from math import exp, inf, isnan, log, nan
+from math import exp, inf, isnan, log
 from typing import Any, Final
 
 from authoring.mutants.samplers import (
@@ -366,22 +366,6 @@ def temperature_is_applied_twice(session: SamplerSession, op: str, request: Requ
 def temperature_is_never_applied(session: SamplerSession, op: str, request: Request) -> Answer:
     """The parameter is accepted and ignored, as in sglang#28179."""
     return ignored(session, op, request)
-
-
-@answering("softmax", {"logits": pack([100.0, 100.0])})
-@other_row
-def softmax_overflows(before: list[float], after: list[float], request: Request) -> list[float]:
-    """The largest logit is not subtracted first."""
-    del after
-    dtype = type_of(request["logits"])
-    sizes = []
-    for logit in before:
-        try:
-            sizes.append(nearest(exp(logit), dtype))
-        except OverflowError:
-            sizes.append(inf)
-    total = nearest(sum(sizes), dtype)
-    return [nan if size == total == inf or total == 0 else size / total for size in sizes]
 
 
 @answering("softmax", {"logits": pack([0.0, -inf])})

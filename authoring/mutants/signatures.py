@@ -13,8 +13,8 @@ from authoring.mutants.gate import GateReport, Trial
 from authoring.mutants.mutant import Mutant
 from authoring.mutants.samplers import Request, SamplersWithHandler, question
 from sampling_ref import PROFILES
-from tokenref.answers import Answer
-from tokenref.diagnosis import PATH, Kind, Known, Signature, digest
+from tokenref.answers import Answer, Crashed
+from tokenref.diagnosis import PATH, Kind, Known, Signature, answer_digest, digest
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.record import SAMPLER_OPS, canonical_json
 from tokenref.rules import STANDARD, choices_of, points, rule_name, slug
@@ -79,9 +79,15 @@ def known(report: GateReport) -> Known:
     return Known([each for each in found if each.answers], frozenset(map(digest, report.left_out)))
 
 
+_CRASHED: Final = answer_digest("", Crashed(""))
+"""The digest of no answer: another program with the mistake need not crash where a mutant does."""
+
+
 def _signature(kind: Kind, trial: Trial) -> Signature:
     first, *_ = trial.mutant.description.split(". ")
-    answers = {digest(record): answer for record, answer in trial.answers.items()}
+    answers = {
+        digest(record): answer for record, answer in trial.answers.items() if answer != _CRASHED
+    }
     return Signature(kind, trial.mutant.name, first.rstrip("."), answers)
 
 

@@ -24,6 +24,7 @@ from authoring.mutants import (
     pipelines_streams,
     sampling_batches,
     sampling_chains,
+    sampling_computed,
     sampling_controls,
     sampling_draws,
     sampling_filters,
@@ -50,7 +51,7 @@ MODULES: Final = (
     pipelines_segmenting,
     *(sampling_filters, sampling_rows, sampling_draws, sampling_chains, sampling_own_numbers),
     *(sampling_sizes, sampling_long, sampling_masks, sampling_reports, sampling_speculative),
-    *(sampling_batches, sampling_kernels),
+    *(sampling_batches, sampling_kernels, sampling_computed),
 )
 """The modules that define mutants, in the order in which the page lists them."""
 

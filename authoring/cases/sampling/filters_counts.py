@@ -32,7 +32,7 @@ def _counts_cases() -> Iterator[SamplerDraft]:
 def _counts() -> Iterator[FilterCase]:
     """Yield k around the length of the row, and far beyond."""
     row, falling = parts(16, 3, 7, 2, 4), [1, 3, 0, 2]
-    for k in (1, 2, 3, 4, 5, 1 << 31, 1 << 40):
+    for k in (1, 2, 3, 4, 5, (1 << 16) + 2, 1 << 31, 1 << 40):
         yield FilterCase(
             "top_k",
             "parameters",

@@ -2,7 +2,7 @@
 
 Buffers for candidates overflow behind 256, 1,024 or 4,096 of them; a scan loses what the block
 before carried on; a step writes into the row that the next call reads; 16 or 24 bits hold most
-ids and offsets, but not all.
+ids and offsets, but not all; weights of 16 bits are the right ones in most rows.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +21,7 @@ from authoring.cases.sampling.draft import (
     gives,
     refuses,
 )
+from authoring.cases.sampling.filter_draft import FilterCase, logits, probs
 from authoring.cases.sampling.filters_long import long_row as heavy_row
 from authoring.cases.sampling.fused import is_far_from_boundaries
 from authoring.cases.sampling.rows_long import long_row, told
@@ -31,8 +32,9 @@ from authoring.grids import grid
 from authoring.summing import reached
 from tokenref.catalogue import LARGE
 from tokenref.engines.reference_laws import shares_of_logits, shares_of_row
-from tokenref.floats import Floats, Type, nearest, pack
+from tokenref.floats import Floats, Type, nearest, pack, unpack
 from tokenref.questions.sampling import pack_parameters
+from tokenref.record import Case
 from tokenref.rounding.rows import report_verdict, softmax_verdict
 from tokenref.rules import STANDARD, rule_name
 from tokenref.verdicts import Exact, Seeds, Verdict
@@ -66,6 +68,8 @@ def drafts() -> Iterator[SamplerDraft]:
     yield from _draws()
     yield from _refused()
     yield from _sixteen_bits()
+    yield from _narrow_weights()
+    yield from _far_best()
 
 
 def _case(
@@ -705,4 +709,75 @@ def _speculation(dtype: Type) -> Iterator[SamplerDraft]:
         },
         f"Of {size:,} tokens in {dtype} the drafted one is accepted and penalised in the next row, which draws another one.",
         SPECULATIVE, "LongRow", "SixteenBit", "SpeculativeSteps", purposes=[gives(accepted=1)],
+    )  # fmt: skip
+
+
+# ---- weights, shares and steps in 16 bits
+
+
+def _narrow_weights() -> Iterator[SamplerDraft]:
+    share = nearest(0.626536, "f32")  # the first token has 0.626581; of weights in 16 bits 0.626491
+    two = pack([0.0, -265 / 512])
+    why = "Token 0 has 0.00004 more than the number, and less than it if weights or shares are rounded to binary16 or bfloat16"
+    yield _case(
+        "draw", "long_rows", "weights-in-16-bits", {"logits": two, "uniforms": pack([share])},
+        f"{why}: it is drawn.", DRAWN, "DrawGivenNumber", purposes=[gives(token=0), _is_above(share)],
+    )  # fmt: skip
+    for op, slug, other, params, keep, says in (
+        ("top_p", "weights-in-16-bits", -265 / 512, {"p": share}, [0], f"{why}: it is kept alone."),
+        ("min_p", "weights-in-16-bits", -47 / 256, {"m": nearest(0.83215, "f32")}, [0, 1],
+         "The second weight is 0.83227 and the least one 0.83215, but the weight is 0.83203 in binary16 and in bfloat16: both tokens are kept."),
+        ("min_p", "weight-below-16-bits", -17.5, {"m": nearest(1e-8, "f32")}, [0, 1],
+         "The second weight is 0.000000025, which is 0 in binary16, and the least one is smaller still: both tokens are kept."),
+    ):  # fmt: skip
+        yield FilterCase(
+            op, "sixteen_bit", slug, logits(0.0, other), params, says, ["Margin"], keep=keep
+        ).draft()
+    types: tuple[tuple[Type, float], ...] = (("f16", 2048.0), ("bf16", 256.0))
+    for dtype, equal in types:
+        steps: Steps = [("logit_bias", {"biases": {1: 0.5}}), ("top_k", {"k": 1})]
+        yield _case(
+            "steps", "fused", f"{dtype}-between-steps", _fused(pack([equal] * 2, dtype), steps, None),
+            f"A bias of 0.5 makes token 1 better than token 0, unless the logits are rounded to {dtype} before top-k.",
+            FUSED, "Fused", "SixteenBit", purposes=[gives(keep=[1])],
+        )  # fmt: skip
+    yield FilterCase(
+        "top_p", "sixteen_bit", "p-nearly-1", probs(1 - 2.0**-8, 2.0**-8 - 2.0**-12, 2.0**-12), {"p": nearest(0.9995, "f32")},
+        "p is 0.9995, and the first two tokens have 0.99976: only p = 1 leaves top-p out.",
+        ["Dyadic"], keep=[0, 1],
+    ).draft()  # fmt: skip
+
+
+def _is_above(number: float) -> SamplerPurpose:
+    """Return the purpose "the share of the first token is above a number in every order"."""
+
+    def check(case: Case) -> None:
+        weights = [exp(logit) for logit in unpack(msgspec.to_builtins(case.input)["logits"])]
+        if reached(weights, number, strictly=True) != {0}:
+            raise PurposeError(f"{case.id}: the order of a sum decides which token is drawn")
+
+    return check
+
+
+# ---- possible tokens behind the first block
+
+
+def _far_best() -> Iterator[SamplerDraft]:
+    row = pack([*[-inf] * 256, 1.0, 2.0])
+    says = "256 impossible tokens come before the two possible ones: a row is not invalid because its first block is empty"
+    asked: tuple[tuple[str, str, Mapping[str, Any], Mapping[str, Any]], ...] = (
+        ("greedy", "long", {}, {"token": 257}),
+        ("top_k", "long", {"params": {"k": 1}}, {"keep": [257]}),
+        ("min_p", "long", {"params": pack_parameters({"m": 0.5})}, {"keep": [257]}),
+    )
+    for op, topic, rest, answer in asked:
+        yield _case(
+            op, topic, "empty-first-256", {"logits": row, **rest}, f"{says} ({op}).", LONG,
+            "LongRow", "MinusInfinity", purposes=[gives(**answer)],
+        )  # fmt: skip
+    yield _case(
+        "token_mask", "sizes", "only-290-of-300",
+        {"logits": _recipe(1, 300, span=8), "history": [], "prompt_length": 0, "params": pack_parameters({"tokens": [290]})},
+        "The mask allows token 290 of 300 alone: a row is not invalid because nothing of its first 256 tokens is left.",
+        LONG, "TokenMask", "LongRow", verdict=told("logits"),
     )  # fmt: skip
