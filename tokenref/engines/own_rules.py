@@ -138,6 +138,8 @@ def _matters(  # noqa: PLR0911
             return op not in PREFIXES and _splits_equals(op, given, request)
         case "boundary" if op == "top_p" and {*choices} == {"reach", "exceed"}:
             return _meets_a_sum(given["p"], request)
+        case "boundary" if op == "adaptive_p":
+            return False  # the engine looks at its running sums
         case "zero" | "above_one" | "beyond":
             possible = sum(count for _, count, _, _ in _groups(request))
             least = {"zero": 0, "above_one": nextafter(1, inf), "beyond": possible}[point]

@@ -43,6 +43,26 @@ def test_aphrodites_operations_keep_what_their_rules_keep() -> None:
         assert out(adapter("aphrodite-engine", "standard").answer("xtc", asked)) == {"keep": keep}
 
 
+def test_aphrodites_mirostat_learns_from_the_whole_row() -> None:
+    session = adapter("aphrodite-engine", "standard")
+    asked = {**question([0.0] * 4, tau=1.0, eta=0.5), "uniforms": pack([0.875], "f32")}
+    # Each token has 2 bits of surprise; mu falls by 0.5 * (2 - 1).
+    for mu, token, after in ((2.0, 3, 1.5), (1.5, 0, 1.0)):
+        state = {"mu": pack([mu], "f32")}
+        wanted = {"token": token, "state": {"mu": pack([after], "f32")}}
+        assert out(session.answer("mirostat_2", {**asked, "state": state})) == wanted
+    at_start = {"token": 3, "state": {"mu": pack([1.5], "f32")}}  # twice tau is 2
+    assert out(session.answer("mirostat_2", asked)) == at_start
+    for wrong in (
+        {"uniforms": pack([1.0], "f32")},
+        {"logits": pack([INF, 0.0], "f32")},
+        {"logits": pack([-INF], "f32")},
+        {"params": pack_parameters({"tau": INF, "eta": 0.5})},
+        {"params": pack_parameters({"eta": 0.5})},
+    ):
+        assert isinstance(session.answer("mirostat_2", {**asked, **wrong}), Unsupported)
+
+
 def test_what_aphrodite_does_not_check_is_not_put_to_it() -> None:
     session = adapter("aphrodite-engine", "standard")
     assert isinstance(session.answer("top_a", of_shares(a=-1.0)), Unsupported)
