@@ -20,7 +20,7 @@ TOKENIZERS: Final = (
 SAMPLERS: Final = (
     *("transformers", "llama.cpp", "torch", "numpy", "mlx-lm"),
     *("randomgen", "mmh3", "vllm", "sglang", "exllamav2", "sglang-kernels", "vllm-kernels"),
-    *("exllamav3", "aphrodite-engine", "flashinfer", "rust-rand", "libstdc++"),
+    *("exllamav3", "aphrodite-engine", "flashinfer", "chatstream", "rust-rand", "libstdc++"),
     "python",
 )
 REAL_ENGINES: Final = (*TOKENIZERS, *SAMPLERS)

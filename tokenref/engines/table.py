@@ -90,6 +90,7 @@ _WHEELS: Final[Mapping[str, str]] = MappingProxyType(
         "exllamav3": "exllamav3_samplers:Exllamav3Session",
         "aphrodite-engine": "aphrodite_samplers:AphroditeSession",
         "flashinfer": "flashinfer_samplers:FlashinferSession",
+        "chatstream": "chatstream_samplers:ChatstreamSession",
     }
 )
 """Sampling engines that run out of their wheels, with the class of the sessions."""

@@ -209,3 +209,38 @@ def test_mmh3_hashes_words_that_were_published() -> None:
     session = adapter("mmh3", "murmur3-32")
     assert out(session.answer("random_words", asked)) == {"words": ["ba6bd213"]}
     assert isinstance(session.answer("random_words", {**asked, "taken": 1}), Unsupported)
+
+
+def test_chatstreams_steps_and_its_whole_sampler() -> None:
+    session = adapter("chatstream", "chatstream")
+    penalised = question([2.0, -2.0, 1.0], [0, 1, 0], repetition_penalty=2.0)
+    assert logits(session.answer("repetition_penalty", penalised)) == [1.0, -1.0, 1.0]
+    row = question([3.0, 2.0, 1.0], [0], repetition_penalty=3.0, top_k=2, temperature=2.0)
+    assert out(session.answer("chain", row)) == {"keep": [0, 1, 2]}  # 1 occurs twice
+    law = unpack(out(session.answer("distribution", question([0.0, 0.0, -INF])))["probs"])
+    assert law == [0.5, 0.5, 0.0]
+    for number, token in ((0.25, 0), (0.75, 1)):
+        drawn = {**question([0.0, 0.0]), "uniforms": pack([number], "f64")}
+        assert out(session.answer("sample", drawn)) == {"token": token}
+    subtracting = adapter("chatstream", rule_name("repetition_penalty", method="subtract"))
+    less = question([2.0, -2.0, 1.0], [0, 1, 0], penalty=0.5)
+    assert logits(subtracting.answer("repetition_penalty", less)) == [1.5, -2.5, 1.0]
+
+
+def test_what_chatstream_lacks_or_does_not_check_is_not_put_to_it() -> None:
+    session = adapter("chatstream", "chatstream")
+    for op, asked in (
+        ("top_k", of_shares(top_k=1)),
+        ("top_k", question([INF, 0.0], top_k=1)),
+        ("temperature", question([1.0, 0.0], temperature=0.00001)),
+        ("sample", {**question([1.0, 0.0], temperature=0.00001), "uniforms": pack([0.5], "f64")}),
+        ("sample", {**question([0.0, 0.0]), "uniforms": pack([0.5], "f64")}),  # at a running sum
+        ("sample", {**question([0.0, 0.0]), "uniforms": pack([1.0], "f64")}),
+        ("chain", question([1.0, 0.0], frequency_penalty=1.0)),
+        ("repetition_penalty", question([1.0, 0.0], [2], repetition_penalty=2.0)),
+        ("repetition_penalty", question([1.0, 0.0], [0], repetition_penalty=0.0)),
+        ("min_p", question([1.0, 0.0], min_p=0.5)),
+    ):
+        assert isinstance(session.answer(op, asked), Unsupported), (op, asked)
+    dividing = adapter("chatstream", rule_name("repetition_penalty", method="divide"))
+    assert isinstance(dividing.answer("top_k", question([1.0], k=1)), Unsupported)
