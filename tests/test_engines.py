@@ -39,7 +39,7 @@ REAL = ("tiktoken", "tokenizers", "bpe-openai", "rs-bpe", "wordchipper")
 FILES = ("sentencepiece", "onnxruntime-extensions", "mistral-common")
 GRAMMARS = ("llguidance", "xgrammar", "outlines-core")
 SAMPLERS = (
-    *("transformers", "llama.cpp", "torch", "numpy", "mlx-lm", "randomgen", "mmh3"),
+    *("transformers", "llama.cpp", "torch", "numpy", "mlx-lm", "randomgen", "mmh3", "pandas"),
     *("vllm", "sglang", "exllamav2", "sglang-kernels", "vllm-kernels", "exllamav3"),
     *("aphrodite-engine", "flashinfer", "chatstream", "rust-rand", "libstdc++", "python"),
 )

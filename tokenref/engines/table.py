@@ -76,6 +76,7 @@ _SAMPLERS: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
         "mlx-lm": ("mlx.core", "mlx-lm", "mlx_lm_samplers:MlxLmSession"),
         "randomgen": ("randomgen", "randomgen", "randomgen_words:RandomgenSession"),
         "mmh3": ("mmh3", "mmh3", "mmh3_words:Mmh3Session"),
+        "pandas": ("pandas", "pandas", "pandas_filters:PandasSession"),
     }
 )
 """The same of sampling engines, with the class of the sessions of its adapter."""
