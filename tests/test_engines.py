@@ -41,7 +41,8 @@ GRAMMARS = ("llguidance", "xgrammar", "outlines-core")
 SAMPLERS = (
     *("transformers", "llama.cpp", "torch", "numpy", "mlx-lm", "randomgen", "mmh3", "pandas"),
     *("vllm", "sglang", "exllamav2", "sglang-kernels", "vllm-kernels", "exllamav3"),
-    *("aphrodite-engine", "flashinfer", "chatstream", "rust-rand", "libstdc++", "python"),
+    *("aphrodite-engine", "flashinfer", "chatstream", "mistral.rs", "rust-rand"),
+    *("libstdc++", "python"),
 )
 BYTES = {bytes([byte]): byte for byte in range(256)}
 
