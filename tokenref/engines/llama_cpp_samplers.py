@@ -349,7 +349,11 @@ class LlamaCppSession(SamplerSession):
             if chain[-1][0] != "dist":
                 raise NotExpressibleError(f"{chain[-1][0]} adapts to what it draws")
             return self._child.ask({**question, "draws": request["draws"]})
-        _no_coin(chain)
+        coins = [at for at, sampler in enumerate(chain) if _has_coin(sampler)]
+        if coins and request.get("uniforms"):
+            question = {**question, **_words(coins[0], request, bits=32)}
+        else:
+            _no_coin(chain)
         found = self._child.ask(question)
         if op == "distribution":
             shares = [0.0] * len(row)
@@ -405,9 +409,12 @@ def _no_longer_prompt(request: Mapping[str, Any]) -> None:
 
 def _no_coin(chain: Sequence[Sequence[Any]]) -> None:
     """Raise `NotExpressibleError` if the engine would draw its own random number."""
-    for sampler in chain:
-        if sampler[0] == "xtc" and not is_off(sampler) and sampler[1] < 1:
-            raise NotExpressibleError("XTC draws its own random number")
+    if any(map(_has_coin, chain)):
+        raise NotExpressibleError("XTC draws its own random number")
+
+
+def _has_coin(sampler: Sequence[Any]) -> bool:
+    return sampler[0] == "xtc" and not is_off(sampler) and bool(sampler[1] < 1)
 
 
 def _first_state(values: Mapping[str, Any], state: Mapping[str, Any]) -> None:

@@ -122,7 +122,8 @@ class MlxLmSession:
         if request.get("state"):
             return Unsupported("has no state")
         given = unpack_parameters(request.get("params", {}))
-        if given.get("xtc_probability", 0) not in {0, 1} and op != "xtc":
+        coin = "uniforms" in request and op in {"xtc", "chain"}
+        if given.get("xtc_probability", 0) not in {0, 1} and not coin:
             return Unsupported("XTC draws its own random number")
         if op in {"sample", "temperature"} and bool(given.get("temp")) != (op == "temperature"):
             return Unsupported("draws its own random numbers, or is greedy")
@@ -187,7 +188,8 @@ def _asked(op: str, request: Mapping[str, Any], row: list[float], given: dict[st
     """Answer a question about a row, with the parameters under the engine's names."""
     import mlx.core as mx
 
-    numbers = unpack(request["uniforms"]) if op == "xtc" else [0.0]
+    has_coin = op == "xtc" or (op == "chain" and "uniforms" in request)
+    numbers = unpack(request["uniforms"]) if has_coin else [0.0]
     if len(numbers) != 1 or not 0 <= numbers[0] < 1:
         return Unsupported("takes one random number below 1 for its XTC")
     if op in _FILTERS:
