@@ -3,7 +3,7 @@
 An engine makes one choice at each point that the definition of a step leaves open. A record about a
 rule with another choice can still be asked if the point does not matter to its question: ties do
 not matter to a row without equal numbers, and what a parameter of 0 means does not matter to other
-values. Whether a point matters depends on the question alone, never on the answer.
+values. Whether a point matters depends on the question alone, never on the engine's answer.
 
 Probabilities
     An engine that only takes logits is given logarithms. Its own softmax of them must return
@@ -29,6 +29,9 @@ _ERROR: Final = 1e-6
 
 _CLEAR: Final = 1e-5
 """How far the numbers of a clear question are from what decides it, relative to the larger one."""
+
+_COMPARED: Final = frozenset({"top_h", "decaying_penalties"})
+"""Operations whose points matter where the rules have different answers."""
 
 PREFIXES: Final = frozenset({"tail_free", "top_h"})
 """Filters whose answer shows whether ties matter: they keep as many tokens as a sum says."""
@@ -110,8 +113,10 @@ class OwnRule:
         if choices is None or own is None:
             raise NotExpressibleError(f"its {op} follows the rule {self.rule}, not {profile}")
         wanted, mine = all_choices(op, choices), all_choices(op, own)
+        agree = op in _COMPARED and profile != self.rule and self._agrees(op, profile, request)
         for point, choice in mine.items():
-            if (wanted[point] != choice or point in self.undefined) and _matters(
+            is_other = wanted[point] != choice and not agree
+            if (is_other or point in self.undefined) and _matters(
                 op, point, (wanted[point], choice), given, request
             ):
                 raise NotExpressibleError(f"its {op} decides otherwise about {point}")
@@ -121,6 +126,16 @@ class OwnRule:
             if given[name] in self.off.get(name, ()):
                 raise NotExpressibleError(f"{given[name]} disables its {op}")
         return {self.names[name]: value for name, value in given.items()}
+
+    def _agrees(self, op: str, profile: str, request: Mapping[str, Any]) -> bool:
+        """Return whether both rules have one answer to a question, by the reference."""
+        from tokenref.engines.reference import ReferenceEngine
+
+        sessions = map(ReferenceEngine().load_profile, (profile, self.rule))
+        one, other = (session.answer(op, request) for session in sessions)
+        if isinstance(one, Refused) and isinstance(other, Refused):
+            return one.code == other.code == "INVALID_PARAMETER"
+        return isinstance(one, Ok) and one == other
 
 
 def _matters(  # noqa: PLR0911
