@@ -30,6 +30,11 @@ _ERROR: Final = 1e-6
 _CLEAR: Final = 1e-5
 """How far the numbers of a clear question are from what decides it, relative to the larger one."""
 
+_COMPARED: Final = frozenset(
+    {"top_h", "decaying_penalties", "repetition_penalty", "presence_penalty", "frequency_penalty"}
+)
+"""Operations whose rules are compared by their answers also for rows of logits."""
+
 PREFIXES: Final = frozenset({"tail_free", "top_h"})
 """Filters whose answer shows whether ties matter: they keep as many tokens as a sum says."""
 
@@ -128,11 +133,13 @@ class OwnRule:
     def _agrees(self, op: str, profile: str, request: Mapping[str, Any]) -> bool:
         """Return whether both rules have one answer to a question, by the reference.
 
-        A draw may have the same token by chance, so draws are not compared.
+        A draw may have the same token by chance, so draws are not compared, nor sums of
+        probabilities that an engine rounds.
         """
         from tokenref.engines.reference import ReferenceEngine
 
-        if "uniforms" in request and op != "xtc":
+        is_exact = "probs" in request or op in _COMPARED
+        if not is_exact or "params" not in request or ("uniforms" in request and op != "xtc"):
             return False
         sessions = map(ReferenceEngine().load_profile, (profile, self.rule))
         one, other = (session.answer(op, request) for session in sessions)
