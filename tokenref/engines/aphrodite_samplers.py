@@ -137,15 +137,16 @@ def _mirostat(request: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str,
     import torch
 
     (number,), row = unpack(request["uniforms"]), row_in_32_bits(request, exact=False)
-    known = [("miro_mu", *unpack(mu)) for mu in request.get("state", {}).values()]
-    numbers = (*given.values(), *(mu for _, mu in known))
+    state = request.get("state", {})
+    known = {"miro_mu": unpack(state["mu"])[0]} if "mu" in state else {}
+    numbers = (*given.values(), *known.values())
     if not all(map(isfinite, numbers)) or not all(logit < inf for logit in row):
         raise NotExpressibleError("checks neither its row nor its parameters")
     if len(given) < len(RULES["mirostat_2"].names) or not 0 <= number < 1 or max(row) == -inf:
         raise NotExpressibleError("has parameters without a default, and checks no number")
     about = SimpleNamespace(
         output_token_ids=[[]],
-        persistent_data={0: dict(known)},
+        persistent_data={0: known},
         mirostat_mode=torch.tensor([2]),
         **{name: torch.tensor([value]) for name, value in given.items()},
     )

@@ -198,7 +198,7 @@ def test_rust_makes_its_published_words_and_its_numbers() -> None:
 def test_mistral_rs_penalises_repetitions_and_counts() -> None:
     session = adapter("mistral.rs", "mistral.rs")
     # The last two tokens occurred before; what followed costs 1 * 2 ** (2 - 1).
-    dry = {"dry_multiplier": 1.0, "dry_base": 2.0, "dry_allowed_length": 1}
+    dry: dict[str, Any] = {"dry_multiplier": 1.0, "dry_base": 2.0, "dry_allowed_length": 1}
     repeats = [0, 1, 2, 0, 1]
     row = [8.0] * 3
     asked = question(row, repeats, **dry)
