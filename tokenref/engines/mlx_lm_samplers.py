@@ -173,15 +173,16 @@ def _row(op: str, params: Mapping[str, Any], request: Mapping[str, Any]) -> list
 def _softmax(row: Sequence[float]) -> list[float]:
     import mlx.core as mx
 
-    logits: Any = mx.array(row, dtype=mx.float32)
-    shares: list[float] = mx.softmax(logits - mx.logsumexp(logits), axis=-1).tolist()
-    return shares
+    logits: Any = mx.array(list(row), dtype=mx.float32)
+    shares: Any = mx.softmax(logits - mx.logsumexp(logits), axis=-1).tolist()
+    return list(shares)
 
 
 def _nearest(number: float) -> float:
     import mlx.core as mx
 
-    return float(mx.array(number, dtype=mx.float32).item())
+    nearest: Any = mx.array(number, dtype=mx.float32).item()
+    return float(nearest)
 
 
 def _asked(op: str, request: Mapping[str, Any], row: list[float], given: dict[str, Any]) -> Answer:
