@@ -120,7 +120,8 @@ class OwnRule:
             if (is_other or point in self.undefined) and _matters(
                 op, point, (wanted[point], choice), given, request
             ):
-                if point not in self.undefined and self._agrees(op, profile, request):
+                is_open = point in self.undefined or point == "arithmetic"
+                if not is_open and self._agrees(op, profile, request):
                     continue
                 raise NotExpressibleError(f"its {op} decides otherwise about {point}")
         for name in given:
@@ -134,7 +135,7 @@ class OwnRule:
         """Return whether both rules have one answer to a question, by the reference.
 
         A draw may have the same token by chance, so draws are not compared, nor sums of
-        probabilities that an engine rounds.
+        probabilities that an engine rounds. Nor does the reference show what rounding does.
         """
         from tokenref.engines.reference import ReferenceEngine
 
@@ -172,8 +173,9 @@ def _matters(  # noqa: PLR0911
             return parts[0] != parts[1]
         case "counting":
             return len(set(history)) < len(history)
-        case "arithmetic" if op == "repetition_penalty":
-            return _rounds_otherwise(_row(request), float(given.get("penalty", 1)), history)
+        case "arithmetic" if op in {"repetition_penalty", "frequency_penalty"}:
+            rounds = _rounds_otherwise if op == "repetition_penalty" else _rounds_at_all
+            return rounds(request, float(given.get("penalty", 1)), history)
         case "undrafted" | "if_equal" | "equality" if op == "speculative":
             return _has_odd_draft(point, given.get("weight", 1), request)
         case "coin" | "equality":
@@ -184,9 +186,9 @@ def _matters(  # noqa: PLR0911
     return point != "base"  # the row of a single step is whole
 
 
-def _rounds_otherwise(row: Sequence[float], penalty: float, history: Sequence[int]) -> bool:
+def _rounds_otherwise(request: Mapping[str, Any], penalty: float, history: Sequence[int]) -> bool:
     """Return whether the reciprocal of a penalty gives other quotients in 32 bits."""
-    tokens = set(history)
+    row, tokens = _row(request), set(history)
     if not 0 < penalty < inf or not all(0 <= token < len(row) for token in tokens):
         return True
     if not all(-inf <= logit < inf for logit in row):
@@ -195,6 +197,24 @@ def _rounds_otherwise(row: Sequence[float], penalty: float, history: Sequence[in
     return not row or any(
         to_binary32(logit / penalty) != to_binary32(logit * reciprocal) for logit in logits
     )
+
+
+def _rounds_at_all(request: Mapping[str, Any], penalty: float, history: Sequence[int]) -> bool:
+    """Return whether the type of the row rounds a penalty, or what is left after each one."""
+    row, dtype = _row(request), type_of(request["logits"])
+    counts = {token: count for token, count in Counter(history).items() if token in range(len(row))}
+    if not isfinite(penalty) or len(counts) < len(set(history)) or dtype == "f64":
+        return True
+    for token, count in counts.items():
+        logit = Fraction(row[token]) if isfinite(row[token]) else Fraction()
+        left = [logit - one * Fraction(penalty) for one in range(count + 1)]
+        try:
+            to_digits([penalty, *map(float, left)], dtype)
+        except FloatsError:
+            return True
+        if any(float(number) != number for number in left):
+            return True
+    return False
 
 
 def _has_odd_draft(point: str, weight: float, request: Mapping[str, Any]) -> bool:
