@@ -39,9 +39,10 @@ REAL = ("tiktoken", "tokenizers", "bpe-openai", "rs-bpe", "wordchipper")
 FILES = ("sentencepiece", "onnxruntime-extensions", "mistral-common")
 GRAMMARS = ("llguidance", "xgrammar", "outlines-core")
 SAMPLERS = (
-    *("transformers", "llama.cpp", "torch", "numpy", "mlx-lm", "randomgen", "mmh3"),
+    *("transformers", "llama.cpp", "torch", "numpy", "mlx-lm", "randomgen", "mmh3", "pandas"),
     *("vllm", "sglang", "exllamav2", "sglang-kernels", "vllm-kernels", "exllamav3"),
-    *("aphrodite-engine", "flashinfer", "rust-rand", "libstdc++", "python"),
+    *("aphrodite-engine", "flashinfer", "chatstream", "mistral.rs", "rust-rand"),
+    *("libstdc++", "python"),
 )
 BYTES = {bytes([byte]): byte for byte in range(256)}
 

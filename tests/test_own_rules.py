@@ -12,6 +12,7 @@ from tokenref.engines.own_rules import (
     logarithms,
 )
 from tokenref.floats import pack
+from tokenref.questions.sampling import pack_parameters
 from tokenref.rules import rule_name
 
 TIES = frozenset({"ties"})
@@ -24,7 +25,8 @@ OUTPUT = rule_name("repetition_penalty", scope="output")
 
 def can_be_asked(own: OwnRule, op: str, params: dict[str, Any], **request: Any) -> bool:
     try:
-        own.parameters(op, "standard", params, request)
+        asked = {**request, "params": pack_parameters(params)}
+        own.parameters(op, "standard", params, asked)
     except NotExpressibleError:
         return False
     return True
@@ -62,6 +64,30 @@ def test_a_question_is_put_where_the_choice_cannot_matter(
 ) -> None:
     own = OwnRule(rule, {name: name for name in params})
     assert can_be_asked(own, op, params, probs=pack(LAW, "f32")) == expected
+
+
+@pytest.mark.parametrize(
+    ("op", "rule", "params", "request_", "expected"),
+    [
+        # Half of the entropy of 0.8, 0.1 and 0.1 is more than that of 0.8 and 0.1 as they are.
+        ("top_h", "entropy.shared", {"alpha": 0.25}, {"logits": pack([3.0, 1.0, 1.0])}, True),
+        ("top_h", "entropy.shared", {"alpha": 0.5}, {"logits": pack([0.0] * 16)}, False),
+        ("top_h", "entropy.shared", {"alpha": 1.5}, {"logits": pack([0.0] * 16)}, True),  # errors
+        ("top_h", "entropy.shared", {"alpha": 0.5}, {"logits": pack([float("nan")])}, False),
+        ("repetition_penalty", "counting.each-occurrence", {"penalty": 2.0}, [0, 1], True),
+        ("repetition_penalty", "counting.each-occurrence", {"penalty": 2.0}, [1, 1], False),
+        ("epsilon", "equality.removed", {"cutoff": 0.2}, {"probs": pack(LAW)}, True),
+        ("epsilon", "equality.removed", {"cutoff": 0.25}, {"probs": pack(LAW)}, False),
+        ("epsilon", "equality.removed", {"cutoff": 0.5 + 1e-9}, {"logits": pack([1.0] * 2)}, False),
+    ],
+)
+def test_a_question_is_put_where_both_rules_have_one_answer(
+    op: str, rule: str, params: dict[str, Any], request_: Any, expected: bool
+) -> None:
+    own = OwnRule(rule, {name: name for name in params})
+    if isinstance(request_, list):
+        request_ = {"logits": pack([1.0, 2.0]), "history": request_, "prompt_length": 0}
+    assert can_be_asked(own, op, params, **request_) == expected
 
 
 def test_undefined_ties_matter_where_they_are_cut() -> None:

@@ -19,9 +19,9 @@ TOKENIZERS: Final = (
 )
 SAMPLERS: Final = (
     *("transformers", "llama.cpp", "torch", "numpy", "mlx-lm"),
-    *("randomgen", "mmh3", "vllm", "sglang", "exllamav2", "sglang-kernels", "vllm-kernels"),
-    *("exllamav3", "aphrodite-engine", "flashinfer", "rust-rand", "libstdc++"),
-    "python",
+    *("randomgen", "mmh3", "pandas", "vllm", "sglang", "exllamav2"),
+    *("sglang-kernels", "vllm-kernels", "exllamav3", "aphrodite-engine", "flashinfer"),
+    *("chatstream", "mistral.rs", "rust-rand", "libstdc++", "python"),
 )
 REAL_ENGINES: Final = (*TOKENIZERS, *SAMPLERS)
 """Every engine that is shipped, in the order of the pages."""

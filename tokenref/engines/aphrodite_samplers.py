@@ -6,13 +6,15 @@ parameters.
 
 What it answers
     The rules that its operations follow, on rows of logits with 32 bits: top-a, tail-free, eta,
-    epsilon, top-n-sigma, and XTC with a given random number.
+    epsilon, top-n-sigma, XTC with a given random number, and mirostat 2. Mirostat draws with
+    `torch.multinomial`, which is called here for draws with replacement, where it walks a row
+    by given numbers; the row is sorted by falling probability.
 What is unsupported
     Numbers that the operations do not check.
 """
 
 from collections.abc import Mapping
-from math import inf
+from math import inf, isfinite
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from unittest.mock import patch
@@ -29,8 +31,8 @@ from tokenref.engines.own_rules import (
     profiles_of,
     row_in_32_bits,
 )
-from tokenref.engines.torch_draws import kept_in
-from tokenref.floats import unpack
+from tokenref.engines.torch_draws import kept_in, walked
+from tokenref.floats import pack, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import STANDARD, rule_name
 
@@ -49,6 +51,7 @@ RULES: Final[Mapping[str, OwnRule]] = {
         {"threshold": "xtc_threshold", "probability": "xtc_probability"},
         undefined=_TIES,
     ),
+    "mirostat_2": OwnRule(STANDARD, {"tau": "mirostat_tau", "eta": "mirostat_eta"}),
 }
 """The rules of the engine's operations."""
 
@@ -82,6 +85,8 @@ class AphroditeSession(SamplerSession):
             return Unsupported(f"has no operation {op}")
         params = unpack_parameters(request["params"])
         given = RULES[op].parameters(op, self.profile, params, request)
+        if op == "mirostat_2":
+            return Ok(_mirostat(request, given))
         uniforms = unpack(request.get("uniforms", {"f64": ""}))
         if len(uniforms) != (op == "xtc") or not all(0 <= number < 1 for number in uniforms):
             raise NotExpressibleError("takes one random number below 1 for its xtc, and no other")
@@ -125,3 +130,33 @@ def _called(
     with patch.object(torch, "rand_like", lambda _: torch.tensor(uniforms)):
         found: torch.Tensor = function(row.unsqueeze(0).clone(), about)[0]
     return found
+
+
+def _mirostat(request: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the token that mirostat draws with a given number, and its next state."""
+    import torch
+
+    (number,), row = unpack(request["uniforms"]), row_in_32_bits(request, exact=False)
+    state = request.get("state", {})
+    known = {"miro_mu": unpack(state["mu"])[0]} if "mu" in state else {}
+    numbers = (*given.values(), *known.values())
+    if not all(map(isfinite, numbers)) or not all(logit < inf for logit in row):
+        raise NotExpressibleError("checks neither its row nor its parameters")
+    if len(given) < len(RULES["mirostat_2"].names) or not 0 <= number < 1 or max(row) == -inf:
+        raise NotExpressibleError("has parameters without a default, and checks no number")
+    about = SimpleNamespace(
+        output_token_ids=[[]],
+        persistent_data={0: known},
+        mirostat_mode=torch.tensor([2]),
+        **{name: torch.tensor([value]) for name, value in given.items()},
+    )
+    draw = torch.multinomial
+
+    def falling(shares: "torch.Tensor", **_: object) -> "torch.Tensor":
+        weights, tokens = shares[0].sort(descending=True, stable=True)
+        return tokens[walked(weights, number, draw, reaches=True)].reshape(1, 1)
+
+    with patch.object(torch, "multinomial", falling):
+        left = aphrodite().mirostat.mirostat(torch.tensor([row]), about)
+    mu = pack([about.persistent_data[0]["miro_mu"]], "f32")
+    return {"token": left[0].argmax().item(), "state": {"mu": mu}}

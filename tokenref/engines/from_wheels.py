@@ -30,6 +30,7 @@ VERSIONS: Final = {
     "exllamav3": "1.4.1",
     "aphrodite-engine": "0.10.0",
     "flashinfer-python": "0.7.2.post1",
+    "chatstream": "0.3.0",
 }
 VARIABLE: Final = "TOKENREF_WHEELS"
 
@@ -52,6 +53,16 @@ APHRODITE: Final = tuple(
     for name in (
         *("top_a", "tfs", "eta_cutoff", "epsilon_cutoff", "typical_p", "top_nsigma", "xtc"),
         "mirostat",
+    )
+)
+CHATSTREAM: Final = tuple(
+    f"chatstream.token_samplers.{name}"
+    for name in (
+        *("logits_processor", "token_sampler_base", "token_sampler_builder"),
+        *("processor.logits_check_processor", "processor.repetition_penalty_processor"),
+        *("processor.temperature_processor", "sampler.top_n_sampler_def"),
+        *("sampler.softmax_sampler", "sampler.isolated_top_k_softmax_sampler"),
+        *("sampler.top_k_sampler", "sampler.top_p_sampler", "presets.token_sampler_hft"),
     )
 )
 EXLLAMAV3: Final = tuple(
@@ -330,6 +341,12 @@ def vllm_kernels() -> SimpleNamespace:
 def aphrodite() -> SimpleNamespace:
     """Return Aphrodite's modules of single operations, by the last part of their names."""
     return _modules(FromWheel(wheel("aphrodite-engine"), APHRODITE, {}), APHRODITE)
+
+
+@cache
+def chatstream() -> SimpleNamespace:
+    """Return ChatStream's modules that sample, by the last part of their names."""
+    return _modules(FromWheel(wheel("chatstream"), CHATSTREAM, {}), CHATSTREAM)
 
 
 @cache

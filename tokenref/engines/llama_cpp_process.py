@@ -13,9 +13,12 @@ The samplers are applied in order, as in the engine's own chain; `kept` lists th
 of them left possible. With "draws": n the chain draws n times from the row, and the answer is
 {"counts": [[token, n], ...]}. Digits are 32-bit floats in hexadecimal, high byte first.
 With "words": {place: [word, ...]} the generator of the sampler at a place, which must have the seed
-"seed", gives these 32-bit words next. With "mu": number the last sampler, a mirostat, has this
-state; the answer then contains the next one. Both are written into the sampler's memory, because
-the engine has no function for them.
+"seed", gives these 32-bit words next. With "state": [number, ...] the last sampler, a mirostat
+(mu) or adaptive_p (sum and weight of its past), has this state; it accepts its token, and the
+answer contains the next state. Both are written into the sampler's memory, because the engine has
+no function for them. With "calls": [{"accept": token} or {"row": digits, "words": [word, ...]} or
+{}, ...], of which {} is a reset, one chain answers them in order, and the answer is
+{"drawn": [token, ...]}.
 A sampler's arguments are those of its C function. The last argument of `dry` is its breakers,
 sequences of tokens; they go through the constructor of the engine's own tests, a C++ symbol of
 GCC.
@@ -107,6 +110,9 @@ IMPOSSIBLE: Final = 0xFF800000 - (1 << 32)
 _HEAD: Final = 512
 """A sampler's generator begins within this many bytes."""
 
+_NEAR: Final = 1e-6
+"""How much rounding changes a quotient of two numbers of 32 bits, at most."""
+
 _PARTS: Final = 3
 """Numbers of a candidate: token, logit, probability; all of 32 bits."""
 
@@ -155,28 +161,59 @@ def answer(engine: Any, request: Mapping[str, Any]) -> dict[str, Any]:
     for token in request["accept"]:
         for sampler in samplers:
             engine.llama_sampler_accept(sampler, token)
-    row = array("i", bytes.fromhex(request["row"]))
+    found = _answered(engine, samplers, request)
+    for sampler in samplers:
+        engine.llama_sampler_free(sampler)
+    return found
+
+
+def _answered(engine: Any, samplers: Sequence[Any], request: Mapping[str, Any]) -> dict[str, Any]:
+    if "calls" in request:
+        return {"drawn": _in_order(engine, samplers, request)}
+    candidates = _candidates(request["row"])
+    state: list[c_float] = []
+    if "state" in request:
+        name, *arguments = request["samplers"][-1]
+        state = _state_of(samplers[-1], request["seed"], name, arguments)
+        for place, number in zip(state, request["state"], strict=True):
+            place.value = number
+    for place, words in request.get("words", {}).items():
+        _give_words(_generator(samplers[int(place)], request["seed"]), words)
+    if "draws" in request:
+        return _counts(engine, samplers, candidates, request["draws"])
+    found = _applied(engine, samplers, candidates)
+    if state:
+        engine.llama_sampler_accept(samplers[-1], found["tokens"][found["selected"]])
+        found["state"] = [number.value for number in state]
+    return found
+
+
+def _in_order(engine: Any, samplers: Sequence[Any], request: Mapping[str, Any]) -> list[int]:
+    """Return the tokens of calls that one chain answers, whose last sampler draws."""
+    generator, drawn = _generator(samplers[-1], request["seed"]), []
+    for call in request["calls"]:
+        if "row" in call:
+            _give_words(generator, call["words"])
+            found = _applied(engine, samplers, _candidates(call["row"]))
+            drawn.append(found["tokens"][found["selected"]])
+            continue
+        for sampler in samplers:
+            if "accept" in call:
+                engine.llama_sampler_accept(sampler, call["accept"])
+            else:
+                engine.llama_sampler_reset(sampler)
+    return drawn
+
+
+def _candidates(digits: str) -> "array[int]":
+    """Return a row as candidates."""
+    row = array("i", bytes.fromhex(digits))
     if sys.byteorder == "little":
         row.byteswap()
     candidates = array("i", bytes(4 * _PARTS * len(row)))
     candidates[0::_PARTS] = array("i", range(len(row)))
     candidates[1::_PARTS] = row
-    state = None
-    if "mu" in request:
-        tau = request["samplers"][-1][-3 if request["samplers"][-1][0] == "mirostat" else -2]
-        state = _state_of(samplers[-1], request["seed"], 2 * tau)
-        state.value = request["mu"]
-    for place, words in request.get("words", {}).items():
-        _give_words(samplers[int(place)], request["seed"], words)
-    if "draws" in request:
-        found = _counts(engine, samplers, candidates, request["draws"])
-    else:
-        found = _applied(engine, samplers, candidates)
-    if state is not None:
-        found["mu"] = state.value
-    for sampler in samplers:
-        engine.llama_sampler_free(sampler)
-    return found
+    return candidates
 
 
 def _generator(sampler: Any, seed: int) -> int:
@@ -190,19 +227,29 @@ def _generator(sampler: Any, seed: int) -> int:
     return context + place
 
 
-def _give_words(sampler: Any, seed: int, words: Sequence[int]) -> None:
-    """Make these the next words of a sampler's generator: 624 words of 64 bits, and the index."""
+def _give_words(generator: int, words: Sequence[int]) -> None:
+    """Make these the next words of a generator: 624 words of 64 bits, and the index."""
     state = struct.pack(f"={WORDS}QQ", *state_of(words), 0)
-    ctypes.memmove(_generator(sampler, seed), state, len(state))
+    ctypes.memmove(generator, state, len(state))
 
 
-def _state_of(sampler: Any, seed: int, first: float) -> c_float:
-    """Return mirostat's mu, which is behind its other numbers, in front of the generator."""
+def _state_of(sampler: Any, seed: int, name: str, arguments: Sequence[Any]) -> list[c_float]:
+    """Return the numbers that a sampler remembers, which are beside its generator.
+
+    Mirostat's mu is in front of it, with or without padding; at the start it is 2 * tau. The
+    two numbers of adaptive_p are behind it; at the start their quotient is the target.
+    """
     at = _generator(sampler, seed)
-    for place in (at - 4, at - 8):  # with or without padding
+    if name == "adaptive_p":
+        total, weight = (c_float.from_address(at + 8 * (WORDS + 1) + 4 * one) for one in (0, 1))
+        if weight.value < 1 or abs(total.value / weight.value - arguments[0]) > _NEAR:
+            raise ValueError("the past of adaptive_p is not where it is expected")
+        return [total, weight]
+    tau = arguments[-3 if name == "mirostat" else -2]
+    for place in (at - 4, at - 8):
         found = c_float.from_address(place)
-        if found.value == c_float(first).value:
-            return found
+        if found.value == c_float(2 * tau).value:
+            return [found]
     raise ValueError("mu is not where it is expected")
 
 

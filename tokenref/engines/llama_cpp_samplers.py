@@ -22,6 +22,7 @@ from collections.abc import Mapping, Sequence
 from ctypes import c_float
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import accumulate
 from math import inf, isfinite
 from typing import Any, ClassVar, Final
 
@@ -37,7 +38,7 @@ from tokenref.engines.own_rules import (
     profiles_of,
     row_in_32_bits,
 )
-from tokenref.floats import from_digits, pack, to_digits, unpack
+from tokenref.floats import from_digits, pack, to_digits, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import STANDARD, rule_name
 
@@ -117,12 +118,20 @@ RULES: Final[Mapping[str, OwnRule]] = {
     "mirostat_2": OwnRule(
         rule_name("mirostat_2", whose="kept"), {"tau": "mirostat_tau", "eta": "mirostat_eta"}
     ),
+    "adaptive_p": OwnRule(
+        rule_name("adaptive_p", boundary="reach"),
+        {"target": "adaptive_target", "decay": "adaptive_decay"},
+    ),
 }
 """The rules of the engine's steps. Its sorts leave ties in an order without a name."""
 
 WALK: Final = rule_name("draw", boundary="reach", zero_weight="as walked")
 _WALKS: Final = frozenset({WALK, rule_name("draw", boundary="reach")})
 """The rules that its draw follows."""
+
+_LARGEST_DECAY: Final = 0.99
+_NEAR: Final = 1e-6
+"""How near to a running sum of probabilities rounding could decide."""
 
 _WINDOWS: Final = frozenset(
     {"penalties", "dry", "repetition_penalty", "frequency_penalty", "presence_penalty"}
@@ -145,7 +154,7 @@ class LlamaCppSession(SamplerSession):
         return super()._refused(error)
 
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
-        is_rule = op in RULES if self.profile not in _WALKS else op == "draw"
+        is_rule = op in RULES if self.profile not in _WALKS else op in {"draw", "adaptive_p"}
         if "probs" in request and is_rule and self.profile != NAME:
             clear = False
             if op != "draw":
@@ -156,8 +165,10 @@ class LlamaCppSession(SamplerSession):
         if "probs" in request:
             return Unsupported("accepts logits, not probabilities")
         _no_longer_prompt(request)
-        if self.profile != NAME and op in {"draw", "mirostat_1", "mirostat_2"}:
-            return Ok(self._drawn(request) if op == "draw" else self._mirostat(op, request))
+        if self.profile != NAME and op in {"draw", "mirostat_1", "mirostat_2", "adaptive_p"}:
+            functions = {"draw": self._drawn, "adaptive_p": self._adapted}
+            answer = functions.get(op, lambda about: self._mirostat(op, about))
+            return Ok(answer(request))
         if op in FILTERS or op in ROWS:
             return Ok(self._one_step(op, request))
         if op in {"sample", "sequence"} and self.profile == NAME:
@@ -239,19 +250,43 @@ class LlamaCppSession(SamplerSession):
         sampler = chain_of(given, len(row), SEED)[-1]
         words = _words(0, request, bits=64)
         question = {**_question([sampler], row, request), **words}
-        question["mu"] = 2 * given["mirostat_tau"] if mu is None else mu
+        question["state"] = [2 * given["mirostat_tau"] if mu is None else mu]
         found = self._child.ask(question)
         return {
             "token": found["tokens"][found["selected"]],
-            "state": {"mu": pack([found["mu"]], "f32")},
+            "state": {"mu": pack(found["state"], "f32")},
+        }
+
+    def _adapted(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the token that adaptive-p draws, and its next state."""
+        given = read(self._own("adaptive_p", request))
+        row, past = row_in_32_bits(request, exact=False), request.get("state", {}).get("past")
+        if past is None or len(unpack(past)) != 2 or type_of(past) != "f32":
+            raise NotExpressibleError("remembers two numbers, of 32 bits")
+        target, decay = given["adaptive_target"], given["adaptive_decay"]
+        numbers = (*row, *unpack(past))
+        if not all(number < inf for number in numbers) or max(row, default=-inf) == -inf:
+            raise NotExpressibleError("checks neither its row nor its state")
+        if not 0 <= target <= 1 or not 0 <= decay <= _LARGEST_DECAY:
+            raise NotExpressibleError("moves its parameters into their intervals")
+        question = _question([["adaptive_p", target, decay, SEED]], row, request)
+        words = _words(0, request, bits=64)
+        found = self._child.ask({**question, **words, "state": unpack(past)})
+        (number,) = unpack(request["uniforms"])
+        sums = accumulate(from_digits(found["probs"], "f32"))
+        if self.profile not in _WALKS and any(abs(one - number) < _NEAR for one in sums):
+            raise NotExpressibleError(
+                "draws by reaching a number, and this one is at a running sum"
+            )
+        return {
+            "token": found["tokens"][found["selected"]],
+            "state": {"past": pack(found["state"], "f32")},
         }
 
     def _token(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the token that the whole chain draws with a given number."""
         values = read(unpack_parameters(request["params"]))
         row = row_in_32_bits(request, exact=True)
-        if "accepted" in request and (values["mirostat"] or values["adaptive_target"] >= 0):
-            raise NotExpressibleError("adapts to what it draws, and is started for each token")
         _first_state(values, request.get("state", {}))
         chain = chain_of(values, len(row), SEED)
         _no_coin(chain)
@@ -260,7 +295,13 @@ class LlamaCppSession(SamplerSession):
         return {"token": found["tokens"][found["selected"]]}
 
     def _sequence(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Answer calls in order. Each time a new chain accepts all tokens."""
+        """Answer calls in order.
+
+        Each time a new chain accepts all tokens, unless it adapts to what it draws.
+        """
+        values = read(unpack_parameters(request["params"]))
+        if values["mirostat"] or values["adaptive_target"] >= 0:
+            return self._steered(request, values)
         accepted = list[int]()
         answers: list[int | None] = []
         for call in request["calls"]:
@@ -277,6 +318,27 @@ class LlamaCppSession(SamplerSession):
                 accepted = accepted[: call.get("truncate", 0)]
         return {"answers": answers}
 
+    def _steered(self, request: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+        """Answer calls in order, all with one chain."""
+        rows = [row_in_32_bits(call["sample"]) for call in request["calls"] if "sample" in call]
+        tokens = [call["accept"] for call in request["calls"] if "accept" in call]
+        if len({*map(len, rows)}) != 1 or not all(0 <= token < 1 << 31 for token in tokens):
+            raise NotExpressibleError("has rows of one length, and no such tokens")
+        if request["prompt"] or "state" in request or any(map(_truncates, request["calls"])):
+            raise NotExpressibleError("starts with nothing, and forgets everything")
+        chain = chain_of(values, len(rows[0]), SEED)
+        _no_coin(chain)
+        calls = list[Mapping[str, Any]]()
+        for call in request["calls"]:
+            if "sample" in call:
+                (words,) = _words(0, call["sample"], bits=64)["words"].values()
+                calls.append({"row": to_digits(rows.pop(0), "f32"), "words": words})
+            else:
+                calls.append({"accept": call["accept"]} if "accept" in call else {})
+        question = {"samplers": chain, "accept": [], "seed": SEED, "calls": calls}
+        drawn = iter(self._child.ask(question)["drawn"])
+        return {"answers": [next(drawn) if "row" in call else None for call in calls]}
+
     def _whole(self, op: str, request: Mapping[str, Any]) -> dict[str, Any]:
         row = row_in_32_bits(request, exact=op != "distribution")
         values = read(unpack_parameters(request["params"]))
@@ -287,7 +349,11 @@ class LlamaCppSession(SamplerSession):
             if chain[-1][0] != "dist":
                 raise NotExpressibleError(f"{chain[-1][0]} adapts to what it draws")
             return self._child.ask({**question, "draws": request["draws"]})
-        _no_coin(chain)
+        coins = [at for at, sampler in enumerate(chain) if _has_coin(sampler)]
+        if coins and request.get("uniforms"):
+            question = {**question, **_words(coins[0], request, bits=32)}
+        else:
+            _no_coin(chain)
         found = self._child.ask(question)
         if op == "distribution":
             shares = [0.0] * len(row)
@@ -301,6 +367,10 @@ class LlamaCppSession(SamplerSession):
             if step_of(sampler) is not None and not is_off(sampler)
         ]
         return {"keep": sorted(found["kept"][-1]), "stages": stages}
+
+
+def _truncates(call: Mapping[str, Any]) -> bool:
+    return bool(call.get("truncate"))
 
 
 def _words(place: int, request: Mapping[str, Any], *, bits: int) -> dict[str, Any]:
@@ -339,9 +409,12 @@ def _no_longer_prompt(request: Mapping[str, Any]) -> None:
 
 def _no_coin(chain: Sequence[Sequence[Any]]) -> None:
     """Raise `NotExpressibleError` if the engine would draw its own random number."""
-    for sampler in chain:
-        if sampler[0] == "xtc" and not is_off(sampler) and sampler[1] < 1:
-            raise NotExpressibleError("XTC draws its own random number")
+    if any(map(_has_coin, chain)):
+        raise NotExpressibleError("XTC draws its own random number")
+
+
+def _has_coin(sampler: Sequence[Any]) -> bool:
+    return sampler[0] == "xtc" and not is_off(sampler) and bool(sampler[1] < 1)
 
 
 def _first_state(values: Mapping[str, Any], state: Mapping[str, Any]) -> None:

@@ -3,7 +3,7 @@
 An engine makes one choice at each point that the definition of a step leaves open. A record about a
 rule with another choice can still be asked if the point does not matter to its question: ties do
 not matter to a row without equal numbers, and what a parameter of 0 means does not matter to other
-values. Whether a point matters depends on the question alone, never on the answer.
+values. Whether a point matters depends on the question alone, never on the engine's answer.
 
 Probabilities
     An engine that only takes logits is given logarithms. Its own softmax of them must return
@@ -29,6 +29,11 @@ _ERROR: Final = 1e-6
 
 _CLEAR: Final = 1e-5
 """How far the numbers of a clear question are from what decides it, relative to the larger one."""
+
+_COMPARED: Final = frozenset(
+    {"top_h", "decaying_penalties", "repetition_penalty", "presence_penalty", "frequency_penalty"}
+)
+"""Operations whose rules are compared by their answers also for rows of logits."""
 
 PREFIXES: Final = frozenset({"tail_free", "top_h"})
 """Filters whose answer shows whether ties matter: they keep as many tokens as a sum says."""
@@ -124,9 +129,13 @@ class OwnRule:
             raise NotExpressibleError(f"its {op} follows the rule {self.rule}, not {profile}")
         wanted, mine = all_choices(op, choices), all_choices(op, own)
         for point, choice in mine.items():
-            if (wanted[point] != choice or point in self.undefined) and _matters(
+            is_other = wanted[point] != choice
+            if (is_other or point in self.undefined) and _matters(
                 op, point, (wanted[point], choice), given, request
             ):
+                is_open = point in self.undefined or point == "arithmetic"
+                if not is_open and self._agrees(op, profile, request):
+                    continue
                 raise NotExpressibleError(f"its {op} decides otherwise about {point}")
         for name in given:
             if name not in self.names:
@@ -134,6 +143,23 @@ class OwnRule:
             if given[name] in self.off.get(name, ()):
                 raise NotExpressibleError(f"{given[name]} disables its {op}")
         return {self.names[name]: value for name, value in given.items()}
+
+    def _agrees(self, op: str, profile: str, request: Mapping[str, Any]) -> bool:
+        """Return whether both rules have one answer to a question, by the reference.
+
+        A draw may have the same token by chance, so draws are not compared, nor sums of
+        probabilities that an engine rounds. Nor does the reference show what rounding does.
+        """
+        from tokenref.engines.reference import ReferenceEngine
+
+        is_exact = "probs" in request or op in _COMPARED
+        if not is_exact or "params" not in request or ("uniforms" in request and op != "xtc"):
+            return False
+        sessions = map(ReferenceEngine().load_profile, (profile, self.rule))
+        one, other = (session.answer(op, request) for session in sessions)
+        if isinstance(one, Refused) and isinstance(other, Refused):
+            return one.code == other.code == "INVALID_PARAMETER"
+        return isinstance(one, Ok) and one == other
 
 
 def _matters(  # noqa: PLR0911
@@ -160,19 +186,22 @@ def _matters(  # noqa: PLR0911
             return parts[0] != parts[1]
         case "counting":
             return len(set(history)) < len(history)
-        case "arithmetic" if op == "repetition_penalty":
-            return _rounds_otherwise(_row(request), float(given.get("penalty", 1)), history)
+        case "arithmetic" if op in {"repetition_penalty", "frequency_penalty"}:
+            rounds = _rounds_otherwise if op == "repetition_penalty" else _rounds_at_all
+            return rounds(request, float(given.get("penalty", 1)), history)
         case "undrafted" | "if_equal" | "equality" if op == "speculative":
             return _has_odd_draft(point, given.get("weight", 1), request)
         case "coin" | "equality":
             is_met = given.get("probability") in unpack(request.get("uniforms", {"f64": ""}))
             return is_met if point == "coin" else not is_clear(op, given, request)
+    if (op, point) == ("adaptive_p", "boundary"):
+        return False  # the engine's running sums show it
     return point != "base"  # the row of a single step is whole
 
 
-def _rounds_otherwise(row: Sequence[float], penalty: float, history: Sequence[int]) -> bool:
+def _rounds_otherwise(request: Mapping[str, Any], penalty: float, history: Sequence[int]) -> bool:
     """Return whether the reciprocal of a penalty gives other quotients in 32 bits."""
-    tokens = set(history)
+    row, tokens = _row(request), set(history)
     if not 0 < penalty < inf or not all(0 <= token < len(row) for token in tokens):
         return True
     if not all(-inf <= logit < inf for logit in row):
@@ -181,6 +210,24 @@ def _rounds_otherwise(row: Sequence[float], penalty: float, history: Sequence[in
     return not row or any(
         to_binary32(logit / penalty) != to_binary32(logit * reciprocal) for logit in logits
     )
+
+
+def _rounds_at_all(request: Mapping[str, Any], penalty: float, history: Sequence[int]) -> bool:
+    """Return whether the type of the row rounds a penalty, or what is left after each one."""
+    row, dtype = _row(request), type_of(request["logits"])
+    counts = {token: count for token, count in Counter(history).items() if token in range(len(row))}
+    if not isfinite(penalty) or len(counts) < len(set(history)) or dtype == "f64":
+        return True
+    for token, count in counts.items():
+        logit = Fraction(row[token]) if isfinite(row[token]) else Fraction()
+        left = [logit - one * Fraction(penalty) for one in range(count + 1)]
+        try:
+            to_digits([penalty, *map(float, left)], dtype)
+        except FloatsError:
+            return True
+        if any(float(number) != number for number in left):
+            return True
+    return False
 
 
 def _has_odd_draft(point: str, weight: float, request: Mapping[str, Any]) -> bool:

@@ -33,7 +33,7 @@ CRATES: Final[Mapping[str, Sequence[str]]] = {
     "rand_isaac-0.3.0": ("--extern", "rand_core"),
     "rand_pcg-0.3.1": ("--extern", "rand_core"),
     "rand_xoshiro-0.6.0": ("--extern", "rand_core"),
-    f"rand-{VERSION}": ("--extern", "rand_core"),
+    f"rand-{VERSION}": ("--extern", "rand_core", "--cfg", 'feature="alloc"'),
 }
 """The crates in the order in which they are compiled, with what each one needs."""
 
@@ -100,19 +100,35 @@ class RustSession(SamplerSession):
 
 @cache
 def _program() -> Path:
-    """Compile the crates and the program, and return its path."""
+    """Compile the program, and return its path."""
+    return compiled(Path(__file__).with_name("rust_rand.rs"))
+
+
+@cache
+def compiled(source: Path) -> Path:
+    """Compile a program that may use the crates, and return its path."""
+    folder, names = _crates(), [*map(_name_of, CRATES)]
+    externs = chain.from_iterable(("--extern", name) for name in names)
+    program = folder / source.stem
+    _compile("--edition", "2021", *_OPTIONS, "-L", folder, *externs, "-o", program, source)
+    return program
+
+
+@cache
+def _crates() -> Path:
+    """Compile the crates, and return the folder."""
     folder = Path(_FOLDER.name)
-    options = ("--edition", "2021", "-O", "--cap-lints", "allow", "-L", str(folder))
-    names = {name: name.rpartition("-")[0].replace("-", "_") for name in CRATES}
     for name, needs in CRATES.items():
-        made = ("--edition", "2018", "--crate-type", "rlib", "--crate-name", names[name])
-        _compile(*options[2:], *made, *needs, "--out-dir", folder, crate(name))
-    externs = chain.from_iterable(("--extern", name) for name in names.values())
-    source = Path(__file__).with_name("rust_rand.rs")
-    _compile(*options, *externs, "-o", folder / "it", source)
-    return folder / "it"
+        made = ("--edition", "2018", "--crate-type", "rlib", "--crate-name", _name_of(name))
+        _compile(*_OPTIONS, "-L", folder, *made, *needs, "--out-dir", folder, crate(name))
+    return folder
 
 
+def _name_of(crate: str) -> str:
+    return crate.rpartition("-")[0].replace("-", "_")
+
+
+_OPTIONS: Final = ("-O", "--cap-lints", "allow")
 _FOLDER: Final = TemporaryDirectory()
 
 

@@ -76,6 +76,7 @@ _SAMPLERS: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
         "mlx-lm": ("mlx.core", "mlx-lm", "mlx_lm_samplers:MlxLmSession"),
         "randomgen": ("randomgen", "randomgen", "randomgen_words:RandomgenSession"),
         "mmh3": ("mmh3", "mmh3", "mmh3_words:Mmh3Session"),
+        "pandas": ("pandas", "pandas", "pandas_filters:PandasSession"),
     }
 )
 """The same of sampling engines, with the class of the sessions of its adapter."""
@@ -90,6 +91,7 @@ _WHEELS: Final[Mapping[str, str]] = MappingProxyType(
         "exllamav3": "exllamav3_samplers:Exllamav3Session",
         "aphrodite-engine": "aphrodite_samplers:AphroditeSession",
         "flashinfer": "flashinfer_samplers:FlashinferSession",
+        "chatstream": "chatstream_samplers:ChatstreamSession",
     }
 )
 """Sampling engines that run out of their wheels, with the class of the sessions."""
@@ -114,6 +116,7 @@ def engine_names() -> tuple[str, ...]:
         *NODE_PACKAGES,
         *_SAMPLERS,
         *_WHEELS,
+        "mistral.rs",
         "rust-rand",
         "libstdc++",
         "python",
@@ -134,6 +137,7 @@ def engine(name: str) -> Engine | Unavailable:
         "reference": _own,
         "python": _of_python,
         "rust-rand": _of_crates,
+        "mistral.rs": _of_crates,
         "libstdc++": _of_compiler,
         **dict.fromkeys(ENCODERS, _own),
         **dict.fromkeys(NODE_PACKAGES, _of_node),
@@ -177,15 +181,21 @@ def _of_python(name: str) -> Engine:
 
 
 def _of_crates(name: str) -> Engine | Unavailable:
+    from tokenref.engines.mistral_rs_samplers import VERSION as OF_MISTRAL_RS
+    from tokenref.engines.mistral_rs_samplers import source
     from tokenref.engines.rust_draws import CRATES, VERSION, crate
 
     try:
         for one in CRATES:
             crate(one)
+        if name == "mistral.rs":
+            source()
     except FileNotFoundError as error:
         return Unavailable(name, str(error))
     if which(os.environ.get("RUSTC") or "rustc") is None:
         return Unavailable(name, "rustc is not installed")
+    if name == "mistral.rs":
+        return _adapted(name, "mistral_rs_samplers:MistralRsSession", OF_MISTRAL_RS)
     return _adapted(name, "rust_draws:RustSession", VERSION)
 
 
@@ -237,7 +247,7 @@ def _adapted(name: str, adapter: str, installed: str) -> Engine:
         return Tokenizing(name, installed, found, isolated(LlamaCppTokenizers(installed)))
     return (
         Sampling(name, installed, found)
-        if name in {*_SAMPLERS, *_WHEELS, "rust-rand", "libstdc++", "python"}
+        if name in {*_SAMPLERS, *_WHEELS, "mistral.rs", "rust-rand", "libstdc++", "python"}
         else isolated(found(installed))
     )
 

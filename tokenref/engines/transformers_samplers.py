@@ -135,7 +135,8 @@ class TransformersSession(SamplerSession):
         """Answer questions about one step with one call, each a row of a tensor."""
         dtype = type_of(requests[0]["logits"])
         given = self._own_parameters(op, requests[0])
-        is_widened = self.profile == NAME and dtype in {"f16", "bf16"}
+        # As generate() does. Sums of 16 bits would decide otherwise about entropies.
+        is_widened = dtype in {"f16", "bf16"} and (self.profile == NAME or op == "top_h")
         rows = [request["logits"] for request in requests]
         scores = to_tensor(rows, "f32" if is_widened else None)
         if op == "greedy":
@@ -164,6 +165,10 @@ class TransformersSession(SamplerSession):
             return given
         if op not in RULES:
             raise NotExpressibleError(f"its {op} follows no named rule")
+        if op == "top_h":
+            size = len(unpack(request["probs" if "probs" in request else "logits"]))
+            if given.pop("best", max(size, _MOST_OF_TOP_H)) != _MOST_OF_TOP_H:
+                raise NotExpressibleError(f"its top_h looks at the best {_MOST_OF_TOP_H} tokens")
         given = RULES[op].parameters(op, self.profile, given, request)
         if op == "exponential_decay_length":
             given["exponential_decay_length_penalty"] = [given.pop("start"), given.pop("growth")]
@@ -171,10 +176,6 @@ class TransformersSession(SamplerSession):
             given[op] = True
         if op == "token_mask":
             given = {"prefix_allowed_tokens_fn": _allowed(request, **given)}
-        if op == "top_h" and (
-            len(unpack(request["probs" if "probs" in request else "logits"])) > _MOST_OF_TOP_H
-        ):
-            raise NotExpressibleError(f"its top_h looks at the best {_MOST_OF_TOP_H} tokens only")
         return given
 
     def _verified(self, op: str, request: Mapping[str, Any]) -> Answer:

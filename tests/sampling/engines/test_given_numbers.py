@@ -15,8 +15,10 @@ from tests.texts import CAMPAIGN
 from tokenref.answers import Unsupported
 from tokenref.engines.table import available
 from tokenref.floats import nearest, pack, unpack
+from tokenref.questions.sampling import pack_parameters
 from tokenref.rules import rule_name
 
+INF = float("inf")
 REACH = rule_name("draw", boundary="reach")
 
 
@@ -61,3 +63,41 @@ def test_llama_cpp_takes_a_state_and_returns_the_next_one() -> None:
     assert abs(unpack(found["state"]["mu"])[0] - 3.1296) < 1e-3
     equal = {**asked, "logits": pack([1.0, 1.0], "f32")}
     assert isinstance(session.answer("mirostat_2", equal), Unsupported)
+
+
+def test_llama_cpp_remembers_the_probabilities_of_what_it_drew() -> None:
+    asked: dict[str, Any] = {
+        "logits": pack([0.0] * 4, "f32"),
+        "params": {"target": pack([0.5], "f32"), "decay": pack([0.5], "f32")},
+        "state": {"past": pack([1.0, 2.0], "f32")},
+        "uniforms": pack([0.5], "f32"),
+    }
+    session = taken_up("llama.cpp", rule_name("adaptive_p", boundary="reach"))
+    past = {"past": pack([0.25 + 0.5 * 1, 1 + 0.5 * 2], "f32")}
+    assert out(session.answer("adaptive_p", asked)) == {"token": 1, "state": past}
+    standard = taken_up("llama.cpp", "standard")  # which does not draw by reaching a number
+    assert isinstance(standard.answer("adaptive_p", asked), Unsupported)
+    between = {**asked, "uniforms": pack([0.625], "f32")}
+    assert out(standard.answer("adaptive_p", between)) == {"token": 2, "state": past}
+    for wrong in (
+        {"state": {"past": pack([1.0, 2.0], "f64")}},
+        {"logits": pack([-INF], "f32")},
+        {"params": {"target": pack([1.5], "f32"), "decay": pack([0.5], "f32")}},
+    ):
+        assert isinstance(session.answer("adaptive_p", {**asked, **wrong}), Unsupported)
+
+
+def test_llama_cpp_steers_through_a_sequence() -> None:
+    # Token 1 has 1.09 bits of surprise. Mu is 1 at the start, and 1.25 after token 0, which
+    # is alone and has no surprise.
+    sample = {"sample": {"logits": pack([0.0, -0.125], "f32"), "uniforms": pack([0.96875], "f32")}}
+    asked = {
+        "calls": [sample, {"accept": 0}, sample, {"reset": True}, sample],
+        "params": pack_parameters({"mirostat": 2, "mirostat_tau": 0.5, "mirostat_eta": 0.5}),
+        "prompt": [],
+    }
+    session = taken_up("llama.cpp", "llama.cpp")
+    assert out(session.answer("sequence", asked)) == {"answers": [0, None, 1, None, 0]}
+    for call in ({"truncate": 1}, {"accept": -1}):
+        other = {**asked, "calls": [sample, call, sample]}
+        assert isinstance(session.answer("sequence", other), Unsupported)

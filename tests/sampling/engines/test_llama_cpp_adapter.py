@@ -136,7 +136,7 @@ def test_what_llama_cpp_cannot_be_asked_is_unsupported(llama: LlamaCppSession) -
     for op, request in (
         ("top_k", {"probs": pack([0.5, 0.5]), "params": {}}),
         *(("sample", {**asked, "uniforms": pack([0.5, 0.5])}), ("eta", asked)),
-        ("sequence", {"prompt": [], "calls": [{"sample": two}], "params": {"mirostat": 2}}),
+        ("sequence", {"prompt": [0], "calls": [{"sample": two}], "params": {"mirostat": 2}}),
         ("xtc", question(row, xtc_probability=0.5)),
         ("chain", question(row, xtc_probability=0.5)),
         ("chain", {**question(row, mirostat=2), "state": {"mu": pack([3.0])}}),

@@ -31,6 +31,7 @@ import mlx.core as mx
 
 from sampling_ref import ParameterError, distribution, explain, sample, step
 from sampling_ref.engines.mlx_lm import MLX_LM
+from tests.sampling.engines.asking_adapters import logits, out, question, taken_up
 from tests.sampling.engines.rounding import (
     ROWS,
     TINY,
@@ -44,7 +45,11 @@ from tests.sampling.engines.rounding import (
 )
 from tests.sampling.rows import histories, rows, shares
 from tests.texts import CAMPAIGN, drawn
+from tokenref.answers import Unsupported
 from tokenref.engines.mlx_lm_samplers import sample_utils
+from tokenref.floats import pack
+from tokenref.questions.sampling import pack_parameters
+from tokenref.rules import rule_name
 
 # ----------------------------------------------------------------------- running the engine
 
@@ -578,3 +583,55 @@ def test_the_defaults_are_the_engines(name: str) -> None:
     assert MLX_LM.parameter(name).default == (
         () if name == "xtc_special_tokens" else defaults[name]
     )
+
+
+# ------------------------------------------------------------------------- the rules it follows
+
+
+def by_rule(op: str, **choices: Any) -> Any:
+    return taken_up("mlx-lm", rule_name(op, **choices))
+
+
+def test_the_engine_changes_rows_of_16_bits_by_its_rules() -> None:
+    minus = by_rule("frequency_penalty", scope="all", arithmetic="one by one")
+    asked = question([2.0, -2.0, 1.0], [0, 0, 1], dtype="bf16", penalty=0.5)
+    changed = {"logits": pack([1.0, -2.5, 1.0], "bf16")}
+    assert out(minus.answer("frequency_penalty", asked)) == changed
+    # If nothing is rounded, it does not matter that it subtracts one by one.
+    assert out(by_rule("frequency_penalty").answer("frequency_penalty", asked)) == changed
+    biased = question([1.0, 2.0], dtype="f16", biases={0: 0.5})
+    assert logits(by_rule("logit_bias").answer("logit_bias", biased)) == [1.5, 2.0]
+
+
+def test_the_engine_filters_by_its_rules() -> None:
+    row = pack([0.25, 0.5, 0.125, 0.125], "f32")
+    least = {"probs": row, "params": pack_parameters({"m": 1.0, "least": 2})}
+    assert out(by_rule("min_p").answer("min_p", least)) == {"keep": [0, 1]}
+    xtc = {"probs": row, "params": pack_parameters({"threshold": 0.2, "probability": 0.5})}
+    protected = pack_parameters({"threshold": 0.2, "probability": 0.5, "protected": [1]})
+    for params, number, keep in (
+        (xtc["params"], 0.25, [0, 2, 3]),
+        (xtc["params"], 0.75, [0, 1, 2, 3]),
+        (protected, 0.25, [0, 1, 2, 3]),
+    ):
+        asked = {**xtc, "params": params, "uniforms": pack([number], "f32")}
+        assert out(by_rule("xtc").answer("xtc", asked)) == {"keep": keep}
+
+
+def test_what_the_engine_does_not_check_or_define_is_not_put_to_it() -> None:
+    equals, shares = pack([0.5, 0.25, 0.25], "f32"), pack([0.25, 0.5, 0.125, 0.125], "f32")
+    coin = {"uniforms": pack([0.25], "f32")}
+    for op, asked in (
+        ("min_p", {"probs": equals, "params": pack_parameters({"m": 1.0, "least": 2})}),
+        ("min_p", {"probs": shares, "params": pack_parameters({"m": 1.0, "least": 5})}),
+        ("min_p", {"probs": shares, "params": pack_parameters({"m": 0.5})}),  # one is half
+        ("frequency_penalty", question([1.0, 2.0], [0, 0], penalty=0.1)),  # is rounded
+        ("presence_penalty", question([1.0, 2.0], [2], penalty=0.5)),
+        ("presence_penalty", question([1.0, 2.0], [0], penalty=inf)),
+        ("logit_bias", question([inf], biases={0: 0.5})),
+        ("temperature", question([1.0], temperature=2.0)),
+        ("xtc", {**question([1.0, 0.0], threshold=0.75, probability=1.0), **coin}),
+        ("xtc", {**question([1.0, 0.0], dtype="f16", threshold=0.1, probability=1.0), **coin}),
+        ("xtc", {**question([1.0, 0.0], threshold=0.1, probability=1.0), "uniforms": pack([1.0])}),
+    ):
+        assert isinstance(by_rule(op).answer(op, asked), Unsupported), (op, asked)

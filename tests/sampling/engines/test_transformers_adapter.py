@@ -311,3 +311,17 @@ def test_the_table_of_processors_is_the_profiles() -> None:
         dict.fromkeys(stage.step for stage in PROFILES["transformers"].stages)
     )
     assert set(WARPERS) == FILTERS
+
+
+def test_top_h_is_asked_where_both_entropies_keep_the_same_tokens() -> None:
+    by_rule = TransformersSession("standard")
+    for dtype in TYPES:
+        asked = question([3.0, 1.0, 1.0], dtype=dtype, alpha=0.25)
+        assert out(by_rule.answer("top_h", asked)) == {"keep": [0]}
+    even = question([0.0] * 16, alpha=0.5)
+    assert isinstance(by_rule.answer("top_h", even), Unsupported)  # 4 tokens by one, 8 by the other
+    long = [float(-token) for token in range(200)]
+    for best, is_asked in ((None, False), (100, True), (50, False)):
+        more: dict[str, Any] = {} if best is None else {"best": best}
+        asked = question(long, alpha=0.25, **more)
+        assert isinstance(by_rule.answer("top_h", asked), Unsupported) != is_asked

@@ -43,6 +43,26 @@ def test_aphrodites_operations_keep_what_their_rules_keep() -> None:
         assert out(adapter("aphrodite-engine", "standard").answer("xtc", asked)) == {"keep": keep}
 
 
+def test_aphrodites_mirostat_learns_from_the_whole_row() -> None:
+    session = adapter("aphrodite-engine", "standard")
+    asked = {**question([0.0] * 4, tau=1.0, eta=0.5), "uniforms": pack([0.875], "f32")}
+    # Each token has 2 bits of surprise; mu falls by 0.5 * (2 - 1).
+    for mu, token, after in ((2.0, 3, 1.5), (1.5, 0, 1.0)):
+        state = {"mu": pack([mu], "f32")}
+        wanted = {"token": token, "state": {"mu": pack([after], "f32")}}
+        assert out(session.answer("mirostat_2", {**asked, "state": state})) == wanted
+    at_start = {"token": 3, "state": {"mu": pack([1.5], "f32")}}  # twice tau is 2
+    assert out(session.answer("mirostat_2", asked)) == at_start
+    for wrong in (
+        {"uniforms": pack([1.0], "f32")},
+        {"logits": pack([INF, 0.0], "f32")},
+        {"logits": pack([-INF], "f32")},
+        {"params": pack_parameters({"tau": INF, "eta": 0.5})},
+        {"params": pack_parameters({"eta": 0.5})},
+    ):
+        assert isinstance(session.answer("mirostat_2", {**asked, **wrong}), Unsupported)
+
+
 def test_what_aphrodite_does_not_check_is_not_put_to_it() -> None:
     session = adapter("aphrodite-engine", "standard")
     assert isinstance(session.answer("top_a", of_shares(a=-1.0)), Unsupported)
@@ -175,6 +195,58 @@ def test_rust_makes_its_published_words_and_its_numbers() -> None:
     assert isinstance(short, Unsupported)
 
 
+def test_mistral_rs_penalises_repetitions_and_counts() -> None:
+    session = adapter("mistral.rs", "mistral.rs")
+    # The last two tokens occurred before; what followed costs 1 * 2 ** (2 - 1).
+    dry: dict[str, Any] = {"dry_multiplier": 1.0, "dry_base": 2.0, "dry_allowed_length": 1}
+    repeats = [0, 1, 2, 0, 1]
+    row = [8.0] * 3
+    asked = question(row, repeats, **dry)
+    assert logits(session.answer("dry_nearby", asked)) == [8.0, 8.0, 6.0]
+    broken = question(row, repeats, **dry, dry_sequence_breakers=[0])
+    assert logits(session.answer("dry_nearby", broken)) == [8.0, 8.0, 7.0]
+    by_rule = question(row, repeats, multiplier=1.0, base=2.0, allowed_length=1)
+    found = adapter("mistral.rs", "standard").answer("dry_nearby", by_rule)
+    assert logits(found) == [8.0, 8.0, 6.0]
+    counted = question([2.0, 2.0], [0, 0], frequency_penalty=0.5, presence_penalty=0.25)
+    assert logits(session.answer("penalties", counted)) == [0.75, 2.0]
+
+
+def test_mistral_rs_keeps_and_draws() -> None:
+    session = adapter("mistral.rs", "mistral.rs")
+    row = [1.0, 3.0, -INF, 2.0]
+    assert out(session.answer("top_k", question(row, top_k=2))) == {"keep": [1, 3]}
+    for p, keep in ((0.5, [1]), (0.75, [1, 3]), (0.99, [0, 1, 3])):
+        assert out(session.answer("top_p", question(row, top_p=p))) == {"keep": keep}
+    both = question(row, [1, 1], frequency_penalty=1.5, min_p=0.5, top_p=0.9)
+    assert out(session.answer("chain", both)) == {"keep": [3]}
+    for number, token in ((0.25, 0), (0.5, 1), (0.75, 1)):
+        asked = {**question([0.0, 0.0]), "uniforms": pack([number], "f64")}
+        assert out(session.answer("sample", asked)) == {"token": token}
+
+
+def test_what_mistral_rs_lacks_or_does_not_check_is_not_put_to_it() -> None:
+    session = adapter("mistral.rs", "mistral.rs")
+    fine = {"uniforms": pack([2.0**-24], "f64")}  # a bit too many
+    for op, asked in (
+        ("top_k", of_shares(top_k=1)),
+        ("top_k", question([INF, 0.0], top_k=1)),
+        ("min_p", question([1.0, 0.0], min_p=0.5)),
+        ("chain", question([1.0, 0.0], min_p=0.5)),
+        ("chain", question([1.0, 0.0], top_k=1, top_p=0.5)),
+        ("chain", question([1.0, 0.0], repetition_penalty=2.0)),
+        ("chain", question([1.0, 0.0], temperature=None)),
+        ("chain", question([200.0, 0.0])),  # a probability below the smallest number
+        ("sample", {**question([1.0, 0.0]), **fine}),
+        ("penalties", question([1.0, 0.0], [0], 1, presence_penalty=1.0)),
+        ("penalties", question([1.0, 0.0], [2], presence_penalty=1.0)),
+        ("penalties", question([1.0, 0.0], presence_penalty=1.0)),
+        ("dry_nearby", question([1.0, 0.0], [0], dry_multiplier=-1.0)),
+        ("dry_nearby", question([1.0, 0.0], [0], dry_multiplier=1.0, dry_allowed_length=-1)),
+    ):
+        assert isinstance(session.answer(op, asked), Unsupported), (op, asked)
+
+
 def test_libstdcxx_takes_the_low_word_first() -> None:
     for profile, words in (
         ("libstdcxx-double", ["00000000", "80000000"]),
@@ -189,3 +261,38 @@ def test_mmh3_hashes_words_that_were_published() -> None:
     session = adapter("mmh3", "murmur3-32")
     assert out(session.answer("random_words", asked)) == {"words": ["ba6bd213"]}
     assert isinstance(session.answer("random_words", {**asked, "taken": 1}), Unsupported)
+
+
+def test_chatstreams_steps_and_its_whole_sampler() -> None:
+    session = adapter("chatstream", "chatstream")
+    penalised = question([2.0, -2.0, 1.0], [0, 1, 0], repetition_penalty=2.0)
+    assert logits(session.answer("repetition_penalty", penalised)) == [1.0, -1.0, 1.0]
+    row = question([3.0, 2.0, 1.0], [0], repetition_penalty=3.0, top_k=2, temperature=2.0)
+    assert out(session.answer("chain", row)) == {"keep": [0, 1, 2]}  # 1 occurs twice
+    law = unpack(out(session.answer("distribution", question([0.0, 0.0, -INF])))["probs"])
+    assert law == [0.5, 0.5, 0.0]
+    for number, token in ((0.25, 0), (0.75, 1)):
+        drawn = {**question([0.0, 0.0]), "uniforms": pack([number], "f64")}
+        assert out(session.answer("sample", drawn)) == {"token": token}
+    subtracting = adapter("chatstream", rule_name("repetition_penalty", method="subtract"))
+    less = question([2.0, -2.0, 1.0], [0, 1, 0], penalty=0.5)
+    assert logits(subtracting.answer("repetition_penalty", less)) == [1.5, -2.5, 1.0]
+
+
+def test_what_chatstream_lacks_or_does_not_check_is_not_put_to_it() -> None:
+    session = adapter("chatstream", "chatstream")
+    for op, asked in (
+        ("top_k", of_shares(top_k=1)),
+        ("top_k", question([INF, 0.0], top_k=1)),
+        ("temperature", question([1.0, 0.0], temperature=0.00001)),
+        ("sample", {**question([1.0, 0.0], temperature=0.00001), "uniforms": pack([0.5], "f64")}),
+        ("sample", {**question([0.0, 0.0]), "uniforms": pack([0.5], "f64")}),  # at a running sum
+        ("sample", {**question([0.0, 0.0]), "uniforms": pack([1.0], "f64")}),
+        ("chain", question([1.0, 0.0], frequency_penalty=1.0)),
+        ("repetition_penalty", question([1.0, 0.0], [2], repetition_penalty=2.0)),
+        ("repetition_penalty", question([1.0, 0.0], [0], repetition_penalty=0.0)),
+        ("min_p", question([1.0, 0.0], min_p=0.5)),
+    ):
+        assert isinstance(session.answer(op, asked), Unsupported), (op, asked)
+    dividing = adapter("chatstream", rule_name("repetition_penalty", method="divide"))
+    assert isinstance(dividing.answer("top_k", question([1.0], k=1)), Unsupported)

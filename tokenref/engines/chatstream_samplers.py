@@ -1,0 +1,129 @@
+"""ChatStream's token samplers as an engine: https://github.com/qualiteg/ChatStream.
+
+The files run out of the wheel (`from_wheels`). They take a row as a tensor of PyTorch.
+
+What it answers
+    The profile "chatstream", as far as its package has the steps: the repetition penalty, the
+    temperature, top-k and top-p alone, and the sampler that has them all in the order of its
+    profile, with its distribution, and its draw with a given number. By a rule, the repetition
+    penalty, which divides or subtracts.
+What is unsupported
+    The frequency and the presence penalty, which the package lacks. A row without a possible
+    token: the engine replaces what is not finite.
+"""
+
+from collections.abc import Mapping
+from math import inf
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+from unittest.mock import patch
+
+from tokenref.answers import Answer, Ok, Unsupported
+from tokenref.engines.from_wheels import chatstream
+from tokenref.engines.own_rules import NotExpressibleError, OwnRule, SamplerSession
+from tokenref.engines.torch_draws import to_floats, to_tensor, walked
+from tokenref.floats import type_of, unpack
+from tokenref.questions.sampling import unpack_parameters
+from tokenref.rules import choices_of, rule_name, rule_names
+
+if TYPE_CHECKING:
+    import torch
+
+NAME: Final = "chatstream"
+_PENALTY: Final = "repetition_penalty"
+_METHODS: Final = {"divide": "multiplicative", "subtract": "subtractive"}
+_OF_RULES: Final = {
+    name: method
+    for name in rule_names(_PENALTY)
+    if (method := (choices_of(_PENALTY, name) or {}).get("method")) in _METHODS
+}
+"""The rules that penalise by one of the engine's methods, with the method."""
+
+_CLASSES: Final = {
+    _PENALTY: ("repetition_penalty_processor", "RepetitionPenaltyProcessor"),
+    "temperature": ("temperature_processor", "TemperatureProcessor"),
+    "top_k": ("top_k_sampler", "TopKSampler"),
+    "top_p": ("top_p_sampler", "TopPSampler"),
+}
+"""The module and the class of each step."""
+
+_REMOVED: Final = -1e10
+"""The logit of a removed token; no possible one of a question is as small."""
+
+
+class ChatstreamSession(SamplerSession):
+    """The steps with a selected profile."""
+
+    profiles: ClassVar = frozenset({NAME, *_OF_RULES})
+
+    def __init__(self, profile: str) -> None:
+        self.profile = profile
+        chatstream()
+
+    def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
+        if op not in {*_CLASSES, "chain", "distribution", "sample"}:
+            return Unsupported(f"has no operation {op}")
+        if self.profile != NAME and op != _PENALTY:
+            return Unsupported(f"has no {op} by a rule")
+        if "logits" not in request:
+            return Unsupported("accepts logits, not probabilities")
+        row, params = to_tensor([request["logits"]])[0], self._params(op, request)
+        if not (row < inf).all() or not (row > _REMOVED).any():
+            raise NotExpressibleError("replaces what is not finite")
+        if op not in _CLASSES:
+            return Ok(_whole(op, row, params, request))
+        module, name = _CLASSES[op]
+        left = getattr(getattr(chatstream(), module), name)().process(row, params).get("logits")
+        if left is None:
+            raise NotExpressibleError("takes the best token at such a temperature")
+        if op in {"top_k", "top_p"}:
+            return Ok(_kept(left))
+        return Ok({"logits": to_floats(left, type_of(request["logits"]))})
+
+    def _params(self, op: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the parameters under the engine's names."""
+        given, history = unpack_parameters(request["params"]), list(request.get("history", ()))
+        if self.profile != NAME:
+            method = _OF_RULES[self.profile]
+            own = OwnRule(rule_name(op, method=method), {"penalty": _PENALTY})
+            given = {
+                **own.parameters(op, self.profile, given, request),
+                "penalty_method": _METHODS[method],
+            }
+        if not {"frequency_penalty", "presence_penalty"}.isdisjoint(given):
+            raise NotExpressibleError("has no frequency penalty and no presence penalty")
+        size = len(unpack(request["logits"]))
+        if not all(0 <= token < size for token in history):
+            raise NotExpressibleError("does not check the tokens of the history")
+        if request.get("prompt_length", 0) > len(history) or given.get(_PENALTY) == 0:
+            raise NotExpressibleError("does not check its penalty, and knows no prompt")
+        given["penalty"] = given.pop(_PENALTY, None)
+        return {**given, "past_tokens": history}
+
+
+def _whole(
+    op: str, row: "torch.Tensor", params: Mapping[str, Any], request: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return what the whole sampler keeps, its distribution, or its token."""
+    import torch
+
+    draw, numbers = torch.multinomial, unpack(request.get("uniforms", {"f64": ""}))
+
+    def drawn(shares: "torch.Tensor", *_: object, **__: object) -> "torch.Tensor":
+        return torch.tensor(walked(shares, numbers[0], draw) if op == "sample" else 0)
+
+    if len(numbers) != (op == "sample") or not all(0 <= number < 1 for number in numbers):
+        raise NotExpressibleError("takes one random number below 1")
+    sampler = chatstream().token_sampler_hft.TokenSamplerHft().get_sampler()
+    with patch.object(torch, "multinomial", drawn):
+        found = sampler.process(row, {**params, "result_type": "dict"})
+    if "probabilities" not in found or found["probabilities"] is None:
+        raise NotExpressibleError("takes the best token at such a temperature")
+    if op == "chain":
+        return _kept(found["process_history"][-2]["logits"])
+    if op == "sample":
+        return {"token": found["token_id"]}
+    return {"probs": to_floats(found["probabilities"], type_of(request["logits"]))}
+
+
+def _kept(left: "torch.Tensor") -> dict[str, Any]:
+    return {"keep": (left > _REMOVED).nonzero().flatten().tolist()}
