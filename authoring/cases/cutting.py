@@ -141,6 +141,16 @@ def _too_late() -> Iterator[Draft]:
             ["Split", "CountFalls"],
             spec=SPEC,
         )
+    yield blaming(
+        "split",
+        "cutting",
+        "line-end",
+        "byte_order",
+        SplitInput(text="a\r\nb", most=2),
+        "CR and LF are two characters, and a text may be cut between them.",
+        ["Split", "LineEnd"],
+        spec=SPEC,
+    )
     for op, request in (
         ("split", SplitInput(text="你", most=2)),
         ("chunks", ChunksInput(text="a你", most=2, overlap=0)),

@@ -39,6 +39,8 @@ class Spelled:
 
     flags: Sequence[str] = ()
     skip: bool = True
+    only: str | None = None
+    """The only tokenizer that is asked; None: all of a table."""
 
 
 def _spelled(table: str) -> list[Spelled]:
@@ -86,6 +88,8 @@ def _of_tokenizer(name: str, rows: Sequence[Spelled], found: Counter[str]) -> It
     here: set[str] = set()
     asked_at_all = False
     for row in rows:
+        if row.only not in {None, name}:
+            continue
         ids = token_ids(name, row.tokens)
         slug = f"{name.replace('_', '-')}-{row.slug}"
         about = described_tokenizers()[name].about

@@ -92,6 +92,16 @@ def _by_hand() -> Iterator[Draft]:
     yield blaming(
         "eager",
         "growing",
+        "empty-pushes",
+        "doubles",
+        EagerInput(pushes=["61", "", "61", ""]),
+        "Nothing is pushed twice: no end of the text, so what is open stays open.",
+        ["Eager", "EmptyInput"],
+        spec=SPEC,
+    )
+    yield blaming(
+        "eager",
+        "growing",
         "parity",
         "parity_from_the_right",
         EagerInput(pushes=[letter.hex() for letter in letters_of(b"abcdefghij")]),

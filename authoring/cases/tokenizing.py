@@ -38,6 +38,9 @@ class Asked:
     special: bool = True
     """Whether special tokens are to be added."""
 
+    only: str | None = None
+    """The only tokenizer that is asked; None: all of the kind."""
+
 
 def texts_for(kind: str) -> list[Asked]:
     """Return the texts that aim at a kind of component, and an empty one.
@@ -94,7 +97,8 @@ def drafts() -> Iterator[Draft]:
         texts = texts_for(topic.replace("-", "_"))
         for tokenizer in module.tokenizers():
             own = [asked for asked in texts if asked.slug == tokenizer.name.replace("_", "-")]
-            yield from _of_tokenizer(topic, tokenizer, own or texts, [flag], anchor, found)
+            rest = [asked for asked in texts if asked.only in {None, tokenizer.name}]
+            yield from _of_tokenizer(topic, tokenizer, own or rest, [flag], anchor, found)
 
 
 def _slug(name: str, slug: str) -> str:

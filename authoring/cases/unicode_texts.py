@@ -10,13 +10,18 @@ from authoring.cases.rivals import cut, cut_otherwise
 from authoring.cases.texts import VARIANTS, rows, text_case
 from authoring.cases.vocabularies import vocabulary_named
 from authoring.data import tables
-from tokenref.questions.text import TextInput
+from tokenref.questions.text import Recipe, TextInput
 
 _TABLES: Final = tables("unicode_texts")
 
 MARKS: Final = _TABLES["marks"]
 SCRIPTS: Final = _TABLES["scripts"]
 EMOJI: Final = _TABLES["emoji"]
+
+CLASSES: Final = "x\u00aay\u00baz \U00010107\U00010108\U00010109\U0001010a x\u24b6y"
+_WHY_CLASSES: Final = (
+    "Ordinal signs are letters, numbers beyond U+FFFF are grouped, a circled letter is a symbol"
+)
 
 
 def drafts() -> Iterator[Draft]:
@@ -28,6 +33,7 @@ def drafts() -> Iterator[Draft]:
         yield text_case(
             "pieces", "letters", f"{slug}-o200k", "tiny_o200k", text, fact, ("Letters",)
         )
+    yield text_case("pieces", "letters", "classes", "tiny", CLASSES, _WHY_CLASSES, ("Letters",))
     yield from rows("marks", ("CombiningMark",), MARKS)
     yield from rows("scripts", ("Script",), SCRIPTS)
     yield from rows("emoji", ("Emoji",), EMOJI)
@@ -96,3 +102,24 @@ def _normalization() -> Iterator[Draft]:
                 flags=["Normalization"],
                 spec="docs/bpe.md#unicode",
             )
+    yield Draft(
+        op="pieces",
+        topic="normalization",
+        slug="edges",
+        vocabulary="tiny_nfc",
+        request=TextInput(text="\uac00\u11a7\uac00\u11c2\U00011099\U000110ba"),
+        why="U+11A7 is no final consonant, U+11C2 is the last, and letters beyond U+FFFF compose.",
+        flags=["Normalization"],
+        spec="docs/bpe.md#unicode",
+    )
+    marks = Recipe(before=b"e".hex(), unit="cc81", times=50, after="cca3")
+    yield Draft(
+        op="count",
+        topic="sizes",
+        slug="marks-51",
+        vocabulary="tiny_nfc",
+        request=TextInput(recipe=marks),
+        why="The last of 51 marks moves in front of all others, and joins the letter.",
+        flags=["Count", "Normalization"],
+        spec="docs/bpe.md#unicode",
+    )

@@ -14,12 +14,18 @@ WORDS: Final = tables("words")["words"]
 CODE: Final = tables("words")["code"]
 DIGITS: Final = tables("words")["digits"]
 
+ALIKE: Final = " internationalisation internationalization\ncostarring\nliquid\nplumless\nbuckeroo listen silent"
+_WHY_ALIKE: Final = (
+    "Pairs of words with 15 equal bytes in front, one FNV-1a hash, one CRC-32, or the same letters"
+)
+
 
 def drafts() -> Iterator[Draft]:
     """Yield the cases of this topic."""
     yield from _contractions()
     yield from rows("contractions", ("Contraction",), tables("words")["apostrophes"])
     yield from rows("words", ("Pretokenization",), WORDS)
+    yield text_case("encode", "words", "alike", "tiny", ALIKE, _WHY_ALIKE, ("Pretokenization",))
     yield from rows("code", ("Code", "Pretokenization"), CODE)
     yield from _digit_runs()
     yield from rows("digits", ("OtherDigits",), DIGITS)

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import lru_cache, wraps
+from functools import lru_cache, partial, wraps
 from typing import Final, TypeAlias
 
 from authoring.mutants.mutant import RIGHT, Witness, bytewise, encode, pieces, preparing, replacing
@@ -142,6 +142,9 @@ def changing(change: Callable[[str], str]) -> Normalizer:
     return normalizer
 
 
+_nfc: Final = partial(unicodedata.normalize, "NFC")
+
+
 def _in_nfc(content: str) -> Witness:
     vocabulary = replace(bytewise(), text=TextRules(normalization="nfc"))
     return encode(vocabulary, content)
@@ -239,6 +242,28 @@ def no_letters_beyond_the_first_plane(character: str) -> str:
     UTF-16.
     """
     return _sign_if("L", character, below=0x10000)
+
+
+@replacing("cutter", pieces(_CL100K, "a\u00aab"))
+@seen_as
+def ordinal_signs_are_signs(character: str) -> str:
+    """The letters of Latin-1 without case are not in the table."""
+    return _if_in("\u00aa\u00ba", character, _SIGN)
+
+
+@replacing("cutter", pieces(_CL100K, "\U00010107" * 4))
+@seen_as
+def no_numbers_beyond_the_first_plane(character: str) -> str:
+    """Numbers beyond U+FFFF that are not digits are signs."""
+    beyond = character > "\uffff" and _category(ord(character)) in {"No", "Nl"}
+    return _SIGN if beyond else character
+
+
+@replacing("cutter", pieces(_CL100K, "a\u24b6b"))
+@seen_as
+def circled_letters_are_letters(character: str) -> str:
+    """Symbols that Unicode calls alphabetic are letters."""
+    return _LETTER if "\u24b6" <= character <= "\u24e9" else character
 
 
 @replacing("cutter", pieces(_CL100K, "a\u3042"))
@@ -486,6 +511,46 @@ def nfkc_for_nfc(vocabulary: Vocabulary) -> Callable[[str], str]:
     if vocabulary.text.normalization is None:
         return str
     return lambda text: unicodedata.normalize("NFKC", text)
+
+
+@replacing("normalizer", _in_nfc("\uac00\u11a7"))
+def nfc_takes_11a7_for_a_final(vocabulary: Vocabulary) -> Callable[[str], str]:
+    """U+11A7 composes with a syllable before it, as if it were a final consonant."""
+    return _nfc_by(vocabulary, lambda text: re.sub("([\uac00-\ud7a3])\u11a7", r"\1", _nfc(text)))
+
+
+@replacing("normalizer", _in_nfc("\uac00\u11c2"))
+def nfc_leaves_the_last_final(vocabulary: Vocabulary) -> Callable[[str], str]:
+    """U+11C2, the last of the final consonants, never composes."""
+    return _nfc_by(vocabulary, lambda text: "\u11c2".join(map(_nfc, text.split("\u11c2"))))
+
+
+@replacing("normalizer", _in_nfc("\U00011099\U000110ba"))
+def nfc_of_the_first_plane(vocabulary: Vocabulary) -> Callable[[str], str]:
+    """Nothing beyond U+FFFF is composed or decomposed."""
+    parts = re.compile("[\U00010000-\U0010ffff]+|[^\U00010000-\U0010ffff]+")
+    return _nfc_by(
+        vocabulary,
+        lambda text: "".join(
+            part if part[0] > "\uffff" else _nfc(part) for part in parts.findall(text)
+        ),
+    )
+
+
+@replacing("normalizer", _in_nfc("e" + "\u0301" * 33 + "\u0323"))
+def nfc_sorts_32_marks(vocabulary: Vocabulary) -> Callable[[str], str]:
+    """A buffer has room for 32 marks; those behind them are sorted by themselves."""
+
+    def change(text: str) -> str:
+        full = re.sub("([\u0300-\u036f]{32})(?=[\u0300-\u036f])", "\\1\uf8ff", text)
+        return _nfc(full).replace("\uf8ff", "")
+
+    return _nfc_by(vocabulary, change)
+
+
+def _nfc_by(vocabulary: Vocabulary, change: Callable[[str], str]) -> Callable[[str], str]:
+    """Return the wrong NFC where the vocabulary asks for NFC."""
+    return RIGHT.normalizer(vocabulary) if vocabulary.text.normalization is None else change
 
 
 @replacing("normalizer", encode(bytewise(), "A"))

@@ -414,3 +414,15 @@ def eager_no_tail(vocabulary: Vocabulary) -> EagerEncoder:
             return []
 
     return NoTail(vocabulary)
+
+
+@replacing_tool("eager_encoder", becomes_certain("a aa", "a", ""))
+def eager_empty_push_is_the_end(vocabulary: Vocabulary) -> EagerEncoder:
+    """Pushing nothing is taken for the end of the text: what is open becomes certain."""
+
+    class Ending(EagerEncoder):
+        def extend(self, piece: Iterable[int]) -> list[TokenId]:
+            content = bytes(piece)
+            return super().extend(content) if content else self.finish()
+
+    return Ending(vocabulary)

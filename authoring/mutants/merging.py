@@ -10,6 +10,7 @@ from functools import partial, wraps
 from heapq import heapify, heappop, heappush
 from struct import pack, unpack
 from typing import Final, TypeAlias
+from zlib import crc32
 
 from authoring.mutants.mutant import (
     RIGHT,
@@ -606,11 +607,35 @@ def cache_without_comparison(vocabulary: Vocabulary, symbols: Sequence[TokenId])
     """Pieces are cached by their length and first 8 bytes and never compared. GitHub's bpe hashes
     tokens to 32 bits and does compare.
     """
+    return _cached(vocabulary, symbols, (*symbols[:8], len(symbols)))
+
+
+@replacing("encode_symbols", encode(bytewise(".{8}"), "plumlessbuckeroo"), prepare=replace)
+def cache_by_crc_32(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
+    """Pieces are cached by their CRC-32 and never compared."""
+    return _cached(vocabulary, symbols, (crc32(_spelling(vocabulary, symbols)),))
+
+
+@replacing("encode_symbols", encode(bytewise("[a-z]+"), "costarring liquid"), prepare=replace)
+def cache_by_fnv(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
+    """Pieces are cached by their FNV-1a hash of 32 bits and never compared."""
+    key = 0x811C9DC5
+    for byte in _spelling(vocabulary, symbols):
+        key = (key ^ byte) * 0x01000193 % (1 << 32)
+    return _cached(vocabulary, symbols, (key,))
+
+
+def _cached(
+    vocabulary: Vocabulary, symbols: Sequence[TokenId], key: tuple[int, ...]
+) -> list[TokenId]:
     cache = vocabulary.remember(_cache)
-    key = (*symbols[:8], len(symbols))
     if key not in cache:
         cache[key] = RIGHT.encode_symbols(vocabulary, symbols)
     return cache[key]
+
+
+def _spelling(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> bytes:
+    return b"".join(vocabulary.tokens[symbol] for symbol in symbols)
 
 
 @replacing("symbols", encode(spelled("a b ab"), "axb"))

@@ -282,6 +282,13 @@ def split_utf16(tokenizer: Tokenizer, text: str, most: int) -> int:
     return len(text[: tokenizer.split_at(text, most)].encode("utf-16-le")) // 2
 
 
+@replacing_tool("split", beginning(bytewise(), "a\r\nb", 2))
+def split_keeps_line_ends(tokenizer: Tokenizer, text: str, most: int) -> int:
+    """A text is never cut between CR and LF."""
+    place = tokenizer.split_at(text, most)
+    return place - (text[place - 1 : place + 1] == "\r\n")
+
+
 @replacing_tool("split", beginning(_special(), "a<|end|>b", 2))
 def split_special_as_text(tokenizer: Tokenizer, text: str, most: int) -> int:
     """Special tokens are counted as text."""

@@ -5,7 +5,7 @@ A tokenizer without such a component stays the same object, which shows at once
 that the mutant makes no difference there.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, wraps
 from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
@@ -149,18 +149,22 @@ class Added:
 
 
 def component(
-    section: str, kind: type | tuple[type, ...], witness: Witness
+    section: str,
+    kind: type | tuple[type, ...],
+    witness: Witness,
+    *,
+    ops: Iterable[str] | None = None,
 ) -> Callable[[Callable[[Any], Any]], Mutant]:
     """Return a decorator: the function changes each component of a kind in a section.
 
     The section is a field of the tokenizer, as "normalizer". The kind `object` means the section
-    as a whole.
+    as a whole. `ops` are the operations whose answers may differ, if not all.
     """
 
     def engine(label: str, change: Callable[[Any], Any]) -> ReferenceEngine:
         return ReferenceEngine(label, prepare_tokenizer=partial(changed, section, kind, change))
 
-    return mutant(witness, engine)
+    return mutant(witness, engine, ops=ops)
 
 
 def changed(

@@ -229,6 +229,22 @@ def tokenize_single_word_ascii(right: AddedVocabulary, text: str, normalized: bo
     return _found(right, text, normalized, is_word=_is_ascii_word)
 
 
+@added_by(tokenizes("added_flags", "word\u0301"), lambda token: token.single_word)
+def tokenize_single_word_before_mark(
+    right: AddedVocabulary, text: str, normalized: bool
+) -> list[Cut]:
+    """A mark right behind a single_word token does not forbid it."""
+    return _found(right, text, normalized)
+
+
+@added_by(tokenizes("added_flags", "\U00010400word"), lambda token: token.single_word)
+def tokenize_single_word_plane_0(right: AddedVocabulary, text: str, normalized: bool) -> list[Cut]:
+    """A letter beyond U+FFFF next to a single_word token does not forbid it."""
+    return _found(
+        right, text, normalized, is_word=lambda letter: letter < "\U00010000" and _is_word(letter)
+    )
+
+
 @preparing_pipeline(tokenizes("added_overlapping", "scat"))
 def tokenize_rejected_does_not_hide(pipeline: Tokenizer) -> Tokenizer:
     """Where a single_word token is rejected, shorter tokens inside it are searched for."""

@@ -197,6 +197,17 @@ def tokenize_bert_as_roberta(right: BertProcessing) -> Any:
     return RobertaProcessing(right.sep, right.cls, trim_offsets=False, add_prefix_space=False)
 
 
+@component("post_processor", BertProcessing, tokenizes("post_bert", "a", ""))
+def tokenize_bert_empty_second(right: BertProcessing) -> Any:
+    """An empty second text is taken for none, and gets no separator."""
+
+    def rule(_: PostProcessor, encodings: Sequence[Encoding], add: bool) -> list[Encoding]:
+        given = encodings if all(map(len, encodings[1:])) else encodings[:1]
+        return right.process_encodings(given, add_special_tokens=add)
+
+    return Processing(right, rule)
+
+
 @component("post_processor", _TRIMMING, tokenizes("post_byte_level", "a b"))
 def tokenize_offsets_always_trimmed(right: Any) -> Any:
     """Spaces are excluded from the offsets although the file does not say so.

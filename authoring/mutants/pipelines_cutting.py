@@ -237,6 +237,36 @@ def tokenize_bert_signs_together(_: BertPreTokenizer) -> Any:
     return Sequence((WhitespaceSplit(), Punctuation("Contiguous")))
 
 
+def _bert_unlike(hidden: str, other: str) -> Cutting:
+    """Return BERT's pre-tokenizer that sees each of these characters as another one."""
+    right = BertPreTokenizer()
+
+    def rule(text: AlignedText) -> list[AlignedText]:
+        seen = text.text.translate(dict.fromkeys(map(ord, hidden), other))
+        places = right.cut(AlignedText.of(seen))
+        return [text.slice(piece.start, piece.end) for piece in places]
+
+    return Cutting(rule)
+
+
+@component("pre_tokenizer", BertPreTokenizer, tokenizes("pre_bert", "a\U00010100b"))
+def tokenize_bert_signs_of_plane_0(_: BertPreTokenizer) -> Any:
+    """Punctuation beyond U+FFFF is none."""
+    return _bert_unlike("\U00010100", "x")
+
+
+@component("pre_tokenizer", BertPreTokenizer, tokenizes("pre_bert", "a\u203fb"))
+def tokenize_bert_connectors_are_letters(_: BertPreTokenizer) -> Any:
+    """Punctuation that connects, apart from the underscore, belongs to words."""
+    return _bert_unlike("\u203f\u2040\u2054\ufe33\ufe34\uff3f", "x")
+
+
+@component("pre_tokenizer", BertPreTokenizer, tokenizes("pre_bert", "a\x85b"))
+def tokenize_bert_next_line_is_no_space(_: BertPreTokenizer) -> Any:
+    """U+0085 is no white space."""
+    return _bert_unlike("\x85", "x")
+
+
 @component("pre_tokenizer", UnicodeScripts, tokenizes("pre_scripts", "日か"))
 def tokenize_scripts_kana_apart(_: UnicodeScripts) -> Cutting:
     """Hiragana and Katakana are separate scripts, as in Unicode but not in the library."""

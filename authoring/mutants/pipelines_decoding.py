@@ -310,3 +310,36 @@ def detokenize_first_decoder_only(right: DecoderSequence) -> DecoderSequence:
 def detokenize_ends_trimmed(_: PipelineSession, __: Mapping[str, Any], out: dict[str, Any]) -> None:
     """White space at the ends of the text is lost. huggingface/tokenizers#1141."""
     out.update(text=out["text"].strip())
+
+
+@component(
+    "decoder", WordPiece, detokenizes("decoder_word_piece", "##s", "the"), ops=["detokenize"]
+)
+def detokenize_first_prefix_removed(right: WordPiece) -> Any:
+    """The prefix of the first token is removed, too."""
+
+    def rule(tokens: Sequence[str]) -> list[str]:
+        first = [token.removeprefix(right.prefix) for token in tokens[:1]]
+        return right.decode_chain([*first, *tokens[1:]])
+
+    return Decoding(rule)
+
+
+@component(
+    "decoder",
+    WordPiece,
+    detokenizes("decoder_word_piece_cleanup", "the", "?", "!", ","),
+    ops=["detokenize"],
+)
+def detokenize_full_stops_cleaned_only(right: WordPiece) -> Any:
+    """Of the marks, only full stops lose the space before them."""
+    bare = replace(right, cleanup=False)
+    kept = [(old, new) for old, new in CLEANUP if old not in {" ?", " !", " ,"}]
+
+    def rule(tokens: Sequence[str]) -> list[str]:
+        chain = bare.decode_chain(tokens)
+        for old, new in kept:
+            chain = [string.replace(old, new) for string in chain]
+        return chain
+
+    return Decoding(rule) if right.cleanup else right

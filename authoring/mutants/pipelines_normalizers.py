@@ -227,6 +227,49 @@ def tokenize_bert_everything_on(_: BertNormalizer) -> Any:
     return BertNormalizer()
 
 
+def _bert_around(*hidden: tuple[int, int]) -> Callable[[BertNormalizer], Any]:
+    """Return what hides characters from BERT's normalization."""
+
+    def change(right: BertNormalizer) -> Any:
+        def rule(text: AlignedText) -> AlignedText:
+            seen = text.text
+            for first, last in hidden:
+                seen = "".join(
+                    chr(_HIDDEN + ord(c) % 256) if first <= ord(c) <= last else c for c in seen
+                )
+            after = right.normalize(replace(text, text=seen))
+            back = {seen[at]: letter for at, letter in enumerate(text.text) if seen[at] != letter}
+            return replace(after, text="".join(back.get(letter, letter) for letter in after.text))
+
+        return Rewriting(rule)
+
+    return change
+
+
+_HIDDEN: Final = 0xA000
+"""The first of the letters that stand for hidden ones."""
+
+
+@component("normalizer", BertNormalizer, tokenizes("normalizer_bert", "\U00020000a"))
+def tokenize_bert_ideographs_of_plane_2(right: BertNormalizer) -> Any:
+    """Ideographs beyond U+FFFF get no spaces around them."""
+    return _bert_around((0x20000, 0x2FFFF))(right)
+
+
+@component("normalizer", BertNormalizer, tokenizes("normalizer_bert", "\u3400a"))
+def tokenize_bert_ideographs_of_one_block(right: BertNormalizer) -> Any:
+    """Only the ideographs from U+4E00 on get spaces around them."""
+    return _bert_around((0x3400, 0x4DBF))(right)
+
+
+@component("normalizer", BertNormalizer, tokenizes("normalizer_bert", "a\u093f"))
+def tokenize_bert_spacing_marks_gone(right: BertNormalizer) -> Any:
+    """Spacing marks are removed with the accents."""
+    if not (right.lowercase if right.strip_accents is None else right.strip_accents):
+        return right
+    return Sequence((right, Replace(Literal("\u093f"), "")))
+
+
 @component("normalizer", Sequence, tokenizes("normalizer_sequence", "é"))
 def tokenize_normalizers_reversed(right: Sequence) -> Sequence:
     """The normalizers of a sequence run in reverse order."""

@@ -19,7 +19,7 @@ def _best_path(
 ) -> list[str]:
     """Return the texts of the best path, unknown characters one by one."""
     scores = dict(model.pieces)
-    sums = array("d", [0.0]) * (len(piece) + 1)
+    sums = array(precision, [0.0]) * (len(piece) + 1)
     starts = [-1] * (len(piece) + 1)
     for start in range(len(piece)):
         ends = [end for end in range(start + 1, len(piece) + 1) if piece[start:end] in scores]
@@ -27,7 +27,7 @@ def _best_path(
         if start + 1 not in ends:
             steps.append((start + 1, unknown_score))
         for end, score in steps:
-            total = sums[start] + score
+            total = array(precision, [sums[start] + score])[0]
             if starts[end] < 0 or total > sums[end] or (later and total == sums[end]):
                 sums[end], starts[end] = total, start
     texts: list[str] = []
@@ -396,3 +396,9 @@ def tokenize_word_level_lower_case(right: WordLevel) -> Any:
         return right.tokenize(word if word in right.vocab else word.lower())
 
     return Model(right, rule)
+
+
+@component("model", Unigram, tokenizes("unigram_sums", "abc"))
+def tokenize_unigram_sums_in_32_bits(right: Unigram) -> Any:
+    """Sums of scores are rounded to 32 bits, as in SentencePiece."""
+    return _scored(lambda model: model.unknown_score, precision="f")(right)

@@ -612,6 +612,13 @@ def top_h_mixes_bits_and_nats(right: Right, row: Row, values: Values) -> Kept:
     return right(row, **{**values, "alpha": min(1.0, values["alpha"] / log(2))})
 
 
+@filtering("top_h", [0.25, 0.25, 0.25, 0.125, 0.125], alpha=0.99609375, best=3)
+def top_h_looks_at_one_more(right: Right, row: Row, values: Values) -> Kept:
+    """One token more than `best` is looked at."""
+    best = values.get("best")
+    return right(row, **{**values, "best": best + 1} if best else values)
+
+
 def _flushed(right: Right, row: Row, values: Values) -> Kept:
     """Take subnormal weights for none."""
     kept = right(row, **values)

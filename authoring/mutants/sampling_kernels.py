@@ -2,7 +2,7 @@
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from functools import partial, wraps
 from math import exp, floor, inf, isfinite, isnan, log, nan
 from typing import Any, Final
 
@@ -725,6 +725,42 @@ def subnormal_numbers_are_zero(session: SamplerSession, op: str, request: Reques
 def speculative_bf16_is_read_as_f16(request: dict[str, Any]) -> Mapping[str, Any]:
     """Rows of bf16 are read as binary16 where drafts are judged."""
     return {part: [*map(_as_f16, request[part])] for part in ("draft", "target")}
+
+
+_COUNTED: Final[dict[str, Any]] = {
+    **_steps([2.0, 3.0, 2.5], _step("frequency_penalty", penalty=0.375), _step("top_k", k=1)),
+    "history": [2, 1, 1],
+    "prompt_length": 1,
+}
+
+
+@answering(
+    ("steps", "batch"),
+    _steps([2.0, 3.0, 2.5], _step("top_k", k=1), _step("top_k", k=2)),
+    op="steps",
+)
+@partial(of_each_row, "steps")
+def steps_are_kept_by_name(row: dict[str, Any]) -> Mapping[str, Any]:
+    """Of two filters of one name, the last one takes the place of the first."""
+    by_name = {}
+    for number, each in enumerate(row["steps"]):
+        by_name[number if each["step"] == "token_mask" else each["step"]] = each
+    return {"steps": [*by_name.values()]}
+
+
+@answering(("steps", "batch"), _COUNTED, op="steps")
+@partial(of_each_row, "steps")
+def steps_count_each_token_once(row: dict[str, Any]) -> Mapping[str, Any]:
+    """A fused frequency penalty knows only which tokens are in the output."""
+    prompt, output = row["history"][: row["prompt_length"]], row["history"][row["prompt_length"] :]
+    return {"history": [*prompt, *dict.fromkeys(output)]}
+
+
+@answering(("steps", "batch"), _COUNTED, op="steps")
+@partial(of_each_row, "steps")
+def steps_count_the_prompt(_: dict[str, Any]) -> Mapping[str, Any]:
+    """A fused frequency penalty counts the prompt, too."""
+    return {"prompt_length": 0}
 
 
 # ---- weights and steps in 16 bits

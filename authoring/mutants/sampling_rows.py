@@ -20,7 +20,7 @@ from authoring.mutants.samplers import (
 from tokenref.answers import Answer, Ok
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import FloatsError, nearest, pack, type_of, unpack
-from tokenref.questions.sampling import unpack_parameters
+from tokenref.questions.sampling import pack_parameters, unpack_parameters
 
 PENALTIES: Final = ("repetition_penalty", "frequency_penalty", "presence_penalty", "penalties")
 
@@ -257,6 +257,17 @@ def n_grams_are_one_longer(given: dict[str, Any]) -> Mapping[str, Any]:
 def n_grams_are_one_shorter(given: dict[str, Any]) -> Mapping[str, Any]:
     """The size of an n-gram is counted with a token too many."""
     return {"ngram_size": max(given["ngram_size"] - 1, 1)}
+
+
+@answering("no_repeat_ngram", row_request([0.0] * 2, [1, 1], 0, ngram_size=3))
+@other_question
+def n_grams_fit_a_short_history(request: dict[str, Any]) -> Mapping[str, Any]:
+    """Where the history is shorter than an n-gram, all of it is compared instead of nothing."""
+    given = unpack_parameters(request["params"])
+    size, length = given.get("ngram_size"), len(request["history"])
+    if not isinstance(size, int) or not 1 < length < size:
+        return {}
+    return {"params": pack_parameters({**given, "ngram_size": length})}
 
 
 @answering(("min_length", "min_new_tokens"), row_request([0.0, 1.0], [1, 1], 0, length=2, ends=[0]))

@@ -5,7 +5,7 @@ from functools import wraps
 from math import inf, log
 from typing import Any, Final, TypeAlias
 
-from authoring.mutants.samplers import Request, SamplerHandler, answering
+from authoring.mutants.samplers import Request, SamplerHandler, answering, other_question
 from sampling_ref import SamplingError, chain
 from sampling_ref.numbers.softmax import softmax
 from sampling_ref.speculative import processed_targets
@@ -275,3 +275,18 @@ def rows_without_drafts_are_not_processed(rows: list[dict[str, Any]]) -> None:
     for row in rows:
         if not row["tokens"]:
             row["steps"] = [{"step": "temperature", "params": {"temperature": 1}}]
+
+
+@answering(
+    OP,
+    {
+        **_asked([], [0.5], [*_FREQUENCY, {"step": "top_k", "params": {"k": 1}}], [0]),
+        "target": [pack([2.0, 1.0])],
+    },
+    profile=rule_name(OP, method="matching"),
+)
+@other_question
+def filters_before_the_penalties(request: dict[str, Any]) -> Mapping[str, Any]:
+    """Filters run before penalties, on the row as the model gave it."""
+    filters = [each for each in request["steps"] if each["step"] in {"top_k", "top_p"}]
+    return {"steps": [*filters, *(each for each in request["steps"] if each not in filters)]}

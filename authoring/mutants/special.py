@@ -196,6 +196,12 @@ def special_refused_at_the_start_only(text: str, disallowed: frozenset[str]) -> 
     )
 
 
+@replacing("refuse_special", _ask("a\0<x>", allowed=[]))
+def special_refused_before_nul_only(text: str, disallowed: frozenset[str]) -> None:
+    """The search for disallowed special text ends at a NUL, as a search in a C string does."""
+    RIGHT.refuse_special(text.partition("\0")[0], disallowed)
+
+
 @answering(_ask("<x>", allowed=[]))
 def special_always_allowed(
     session: ReferenceSession, op: str, request: Mapping[str, Any]

@@ -51,6 +51,12 @@ def tokenizers() -> Iterator[Described]:
         _unigram({"a": 12.0, "b": -8.0, "xa": -20.0, "un": -1.0, "k>": -1.0}, unknown=-25.0),
         pre_tokenizer=_WORDS,
     )
+    yield described(
+        "unigram_sums",
+        "Two scores have a larger sum than the score of the whole, but an equal one in 32 bits",
+        _unigram({"ab": -0.1, "c": -0.7, "abc": -0.8}),
+        pre_tokenizer=_WORDS,
+    )
     some = [f"<0x{byte:02X}>" for byte in (0x78, 0xC3, 0xA9, 0xE6, 0x97)]
     yield described(
         "unigram_bytes_partial",

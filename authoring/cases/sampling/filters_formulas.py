@@ -153,6 +153,16 @@ _CASES: Final[
         ),
     ),
     (
+        "top_h",
+        "best-three",
+        parts(4, 4, 4, 2, 2),
+        {"alpha": 0.99609375, "best": 3},
+        [0, 1],
+        ({"alpha": 0.99609375, "best": 2}, {"alpha": 0.99609375, "best": 4}),
+        _ENTROPY,
+        "Of the three best tokens, two have less entropy than nearly all of it, and three have more.",
+    ),
+    (
         "tail_free",
         "second-differences",
         parts(32, 12, 8, 5, 3, 2, 1, 1),

@@ -74,6 +74,12 @@ def _all() -> Iterator[SamplerDraft]:
                 f"In one kernel: {says}, and a draw by the number {number!r}.",
                 history=[1, 3, 3, 6, 1, 1], number=number,
             )  # fmt: skip
+    yield _case(
+        "penalty-k-twice", {"logits": pack(ROW)},
+        [("frequency_penalty", {"penalty": 0.375}), ("top_k", {"k": 1}), ("temperature", {"temperature": 0.5}), ("top_k", {"k": 3})],
+        "The prompt is not counted, the output is counted each time, and of two top-k steps each does its work.",
+        history=[3, 1, 1], prompt_length=1,
+    )  # fmt: skip
     for size, heavy in ((32_000, "32000-f32"), (128_256, "128256-f32")):
         numbers = long_row(heavy).plain()["logits"]
         for k, p, number in ((5, 0.890625, 0.5), (3, 0.6875, 0.9375)):
@@ -117,12 +123,13 @@ def _case(
     why: str,
     *,
     history: Sequence[int] = (),
+    prompt_length: int = 0,
     number: float | None = None,
     flags: Sequence[str] = (),
 ) -> SamplerDraft:
     listed = [{"step": name, "params": pack_parameters(params)} for name, params in steps]
     draw = {} if number is None else {"draw": pack([number], "f64")}
-    about = {"history": [*history], "prompt_length": 0}
+    about = {"history": [*history], "prompt_length": prompt_length}
     return SamplerDraft(
         op="steps",
         topic="fused",

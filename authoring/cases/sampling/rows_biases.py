@@ -133,6 +133,8 @@ NGRAMS: Final = (
         "The history is shorter than the n-gram; counting from its end must not begin before it."),
     Row("history-one-short", {"ngram_size": 3}, ONES, [0, 1], ONES,
         "With the next token the history has one n-gram, which occurs once."),
+    Row("history-one-short-equal", {"ngram_size": 3}, ONES, [1, 1], ONES,
+        "Two equal tokens are no n-gram of three, and so none is repeated."),
     Row("history-exactly", {"ngram_size": 2}, ONES, [0, 0], [-inf, 1, 1, 1],
         "The only n-gram of the history overlaps with the next one."),
     Row("several", TWO_GRAMS, ONES, [0, 1, 0, 2, 0], [1, -inf, -inf, 1],

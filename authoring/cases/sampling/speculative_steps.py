@@ -116,6 +116,7 @@ def drafts() -> Iterator[SamplerDraft]:
     for scenario in SCENARIOS:
         yield from _told(scenario, STANDARD)
         yield from _told(scenario, MATCHING)
+    yield from _in_order()
     yield from _without_drafts()
     yield from _batches()
     yield from _refused()
@@ -242,6 +243,21 @@ def _case(
         spec=SPEC,
         purposes=[gives(accepted=answer.accepted, tokens=[*answer.tokens])],
     )
+
+
+def _in_order() -> Iterator[SamplerDraft]:
+    scenario = Scenario(
+        "penalty-then-filter",
+        [("frequency_penalty", {"penalty": 1.0}), ("top_k", {"k": 1})],
+        [0], [2], "",
+    )  # fmt: skip
+    yield SamplerDraft(
+        op="speculative_steps", topic="matching", slug=scenario.slug, profile=MATCHING,
+        request=asked(scenario, MATCHING, [0.4375, 0.4375]),
+        why="The filter keeps one token of the row that the penalty left; before the penalty, another "
+        "one is the best.",
+        flags=sorted({FLAG, "SpeculativeMatching"}), spec=SPEC, purposes=[gives(accepted=1, tokens=[2, 1])],
+    )  # fmt: skip
 
 
 # ---- without drafts, many rows, and what is refused
