@@ -967,7 +967,7 @@ def test_no_bar_is_drawn_where_nobody_watches() -> None:
 
 
 def test_the_list_of_commands_cuts_no_sentence_off() -> None:
-    listed = CliRunner().invoke(main, ["--help"], terminal_width=80).output
+    listed = CliRunner().invoke(main, ["--help"], terminal_width=78).output
     assert "..." not in listed.partition("Commands:")[2]
 
 

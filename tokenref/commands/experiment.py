@@ -43,7 +43,7 @@ _WIDTH: Final = 7
     help="How many run at once.",
 )
 def experiment(name: str, out: Path, prompts: int, tokens: int, processes: int) -> None:
-    """Let a small model write with 22 penalties, and count the loops.
+    """Let a small model write with 22 penalties, and count loops.
 
     Takes an hour on two processors. After Ctrl-C, the same command continues.
     """

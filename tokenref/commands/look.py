@@ -210,7 +210,7 @@ _DRAFTS: Final = (
 
 @click.group()
 def explain() -> None:
-    """Write pictures of a trace, a chain, a comparison or a draft to a file."""
+    """Write pictures of merges, chains or drafts to a file."""
 
 
 def _like(shown: click.Command, *left_out: str) -> Sequence[click.Parameter]:
