@@ -766,6 +766,14 @@ def steps_count_the_prompt(_: dict[str, Any]) -> Mapping[str, Any]:
 # ---- weights and steps in 16 bits
 
 
+def _narrowed(logits: Mapping[str, Any], dtype: Type) -> Mapping[str, Any]:
+    """Return logits of weights that were kept in a type."""
+    values = unpack(logits)
+    largest = max(values)
+    weights = [nearest(exp(value - largest), dtype) for value in values]
+    return {"logits": pack([log(each) if each else -inf for each in weights], "f64")}
+
+
 def _narrow_weights(op: str, dtype: Type, other: float, number: float) -> Mutant:
     """Return a mutant that keeps the weights of logits, their exponentials, in 16 bits.
 
@@ -776,12 +784,7 @@ def _narrow_weights(op: str, dtype: Type, other: float, number: float) -> Mutant
     more = {"uniforms": packed} if parameter is None else {"params": {parameter: packed}}
 
     def narrow(row: dict[str, Any]) -> Mapping[str, Any]:
-        if "logits" not in row:
-            return {}
-        values = unpack(row["logits"])
-        largest = max(values)
-        weights = [nearest(exp(value - largest), dtype) for value in values]
-        return {"logits": pack([log(each) if each else -inf for each in weights], "f64")}
+        return _narrowed(row["logits"], dtype) if "logits" in row else {}
 
     says = f"The exponentials of logits are kept in {'binary16' if dtype == 'f16' else 'bfloat16'}."
     name = f"{op.replace('_', '-')}-weights-in-{dtype}"
@@ -812,6 +815,52 @@ def steps_round_in_between(session: SamplerSession, request: Request) -> Answer:
     """Each step rounds the logits to the type of 16 bits that they came in."""
     logits, steps = before_filters(session, request, type_of(request["logits"]))
     return session.answer("steps", {**request, "logits": logits, "steps": steps})
+
+
+@answering(("greedy", "batch"), {"logits": pack([-2.0, -1.0], "f16")})
+@partial(of_each_row, "greedy")
+def greedy_sorts_bits_of_16(row: dict[str, Any]) -> Mapping[str, Any]:
+    """Logits of 16 bits are compared as whole numbers with a sign."""
+    dtype = type_of(row["logits"])
+    if dtype not in {"f16", "bf16"}:
+        return {}
+    bits = bytes.fromhex(to_digits(unpack(row["logits"]), dtype))
+    return {"logits": pack([*map(float, struct.unpack(f">{len(bits) // 2}h", bits))])}
+
+
+@answering(("greedy", "top_k"), {"logits": pack([1.0, 1 + 2.0**-40], "f64")})
+@other_question
+def f64_is_compared_in_f32(request: dict[str, Any]) -> Mapping[str, Any]:
+    """Logits of 64 bits are compared in 32."""
+    if "logits" not in request or type_of(request["logits"]) != "f64":
+        return {}
+    return {"logits": pack([nearest(logit, "f32") for logit in unpack(request["logits"])])}
+
+
+@answering("draw", {"logits": {"bf16": "0000becd"}, "uniforms": {"f32": "3f19346d"}})
+@other_question
+def draw_weights_in_the_row_s_type(request: dict[str, Any]) -> Mapping[str, Any]:
+    """The weights of logits of 16 bits are kept in 16 bits."""
+    dtype = type_of(request["logits"]) if "logits" in request else "f32"
+    return _narrowed(request["logits"], dtype) if dtype in {"f16", "bf16"} else {}
+
+
+@answering(
+    ("steps", "batch"),
+    {
+        **_steps([], _step("temperature", temperature=nearest(1.97, "f32")), _step("top_k", k=1)),
+        "logits": pack([15.875, 15.9375], "bf16"),
+    },
+)
+@wraps_steps
+def steps_round_after_temperature(session: SamplerSession, request: Request) -> Answer:
+    """A first step of temperature rounds the logits to the type that they came in."""
+    first, *others = request["steps"]
+    if first["step"] == "temperature" and others:
+        after = session.answer("temperature", {**request, "params": first["params"]})
+        if isinstance(after, Ok):
+            request = {**request, "logits": after.out["logits"], "steps": others}
+    return session.answer("steps", request)
 
 
 # ---- possible tokens behind the first block

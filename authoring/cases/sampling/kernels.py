@@ -44,6 +44,7 @@ FUSED: Final = "docs/sampling.md#fused-kernels"
 LONG: Final = "docs/sampling.md#long-rows"
 SPECULATIVE: Final = "docs/sampling.md#processors-in-the-loop"
 DRAWN: Final = "docs/sampling.md#random-numbers-and-draws"
+GREEDY: Final = "docs/engines.md#when-an-engine-draws-nothing"
 FILTERS: Final = "docs/sampling.md#the-steps"
 MASKS: Final = "docs/sampling.md#masks"
 REPORTS: Final = "docs/sampling.md#reported-log-probabilities"
@@ -70,6 +71,7 @@ def drafts() -> Iterator[SamplerDraft]:
     yield from _sixteen_bits()
     yield from _narrow_weights()
     yield from _far_best()
+    yield from _other_types()
 
 
 def _case(
@@ -780,4 +782,37 @@ def _far_best() -> Iterator[SamplerDraft]:
         {"logits": _recipe(1, 300, span=8), "history": [], "prompt_length": 0, "params": pack_parameters({"tokens": [290]})},
         "The mask allows token 290 of 300 alone: a row is not invalid because nothing of its first 256 tokens is left.",
         LONG, "TokenMask", "LongRow", verdict=told("logits"),
+    )  # fmt: skip
+
+
+# ---- short rows of 16 and 64 bits
+
+
+def _other_types() -> Iterator[SamplerDraft]:
+    yield _case(
+        "greedy", "greedy", "f16-below-zero", {"logits": pack([-2.0, -1.0], "f16")},
+        "Both logits are negative: of their bits the larger ones, as whole numbers, are those of the smaller logit.",
+        GREEDY, "SixteenBit", purposes=[gives(token=1)],
+    )  # fmt: skip
+    near = pack([1.0, 1 + 2.0**-40], "f64")
+    for op, topic, rest, answer in (
+        ("greedy", "greedy", {}, {"token": 1}),
+        ("top_k", "rows", {"params": {"k": 1}}, {"keep": [1]}),
+    ):
+        yield _case(
+            op, topic, "f64-near", {"logits": near, **rest},
+            f"The second logit is larger by 2^-40, which 32 bits lose ({op}).",
+            GREEDY if op == "greedy" else FILTERS, purposes=[gives(**answer)],
+        )  # fmt: skip
+    share = unpack({"f32": "3f19346d"})[0]
+    yield _case(
+        "draw", "rows", "bf16-weights", {"logits": {"bf16": "0000becd"}, "uniforms": pack([share])},
+        "The logits have 16 bits, the weights have more: with weights of 16 bits, token 1 is drawn.",
+        DRAWN, "SixteenBit", "DrawGivenNumber", purposes=[gives(token=0), _is_above(share)],
+    )  # fmt: skip
+    steps: Steps = [("temperature", {"temperature": nearest(1.97, "f32")}), ("top_k", {"k": 1})]
+    yield _case(
+        "steps", "fused", "bf16-after-temperature", _fused(pack([15.875, 15.9375], "bf16"), steps, None),
+        "Divided by 1.97, the logits are equal in bf16, but not before they are rounded.",
+        FUSED, "Fused", "SixteenBit", purposes=[gives(keep=[1])],
     )  # fmt: skip
