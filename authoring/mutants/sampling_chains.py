@@ -257,7 +257,8 @@ def batch_of_8_breaks_ties_otherwise(out: dict[str, Any], request: Request) -> M
     if len(request["rows"]) < 8:
         return out
     rows = []
-    for row, answer in zip(request["rows"], out["rows"], strict=True):
+    every = request["rows"] * request.get("calls", 1)
+    for row, answer in zip(every, out["rows"], strict=True):
         params = unpack_parameters(row.get("params", {}))
         k = params.get("k", params.get("top_k"))
         keep = answer.get("keep", [])
