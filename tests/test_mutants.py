@@ -18,15 +18,16 @@ from authoring.mutants.mutant import Mutant, Witness, by_name, bytewise, encode,
 from authoring.mutants.printing import print_gate
 from authoring.mutants.table import MUTANTS
 from bpe_ref import TextRules, Vocabulary
+from sampling_ref.steps.table import STEPS
 from tokenref.answers import Answer, Crashed, Ok, Refused
 from tokenref.catalogue import Selection, open_catalogue
 from tokenref.diagnosis import known_causes
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.questions.sampling import pack_parameters
 from tokenref.questions.text import TextInput
-from tokenref.record import Case, make_case
+from tokenref.record import Case, make_case, op_of
 from tokenref.runner import run_engine
-from tokenref.subjects import TokenizerFile
+from tokenref.subjects import SAMPLERS, TokenizerFile
 
 TWICE = spelled("a aa")
 CUT = bytewise(r"\p{L}+|\s+", b"aa", b"ab", whole_piece=True)
@@ -108,6 +109,32 @@ def test_every_mutant_answers_its_witness_wrongly(name: str) -> None:
     answer = answer_of(MUTANTS[name].engine, MUTANTS[name])
     assert answer != right
     assert not isinstance(answer, Crashed)
+
+
+STEPWISE = ("draw", "mirostat_1", "mirostat_2", "speculative", *STEPS)
+
+
+@cache
+def smallest_records() -> list[Witness]:
+    """Return the smallest question for each step, its rules, its parts and its parameters."""
+    found: dict[object, tuple[int, Witness]] = {}
+    for each in open_catalogue().cases:
+        op, request = op_of(each), msgspec.to_builtins(each.input)
+        if op in STEPWISE and (size := len(repr(request))) < 1_000:
+            params = request.get("params", {})
+            kinds = [(name, type(value)) for name, value in params.items()]
+            key = (op, each.profile, *request, *kinds)
+            if key not in found or size < found[key][0]:
+                found[key] = size, Witness(SAMPLERS, op, request, rules=each.profile)
+    return [question for _, question in found.values()]
+
+
+def test_no_mutant_of_a_step_breaks_on_the_smallest_records() -> None:
+    """The gate counts a mutant that breaks as killed, though the mistake is not seen."""
+    for each in MUTANTS.values():
+        for question in smallest_records() if each.ops else ():
+            if each.concerns(SAMPLERS, question.op, question.profile):
+                question.ask(each.engine)
 
 
 @pytest.mark.parametrize("name", MUTANTS)

@@ -649,7 +649,7 @@ def missing_byte_dropped(vocabulary: Vocabulary, piece: bytes) -> list[TokenId]:
 @replacing("symbols", encode(spelled("a b ab"), "bx"))
 def missing_byte_is_first_token(vocabulary: Vocabulary, piece: bytes) -> list[TokenId]:
     """A byte without a token becomes the first token. GitHub's minimal encoder."""
-    first = min(vocabulary.symbol_of_letter.values())
+    first = min(vocabulary.symbol_of_letter.values(), default=min(vocabulary.tokens))
     return [vocabulary.symbol_of_letter.get(letter, first) for letter in piece.decode("latin-1")]
 
 

@@ -265,7 +265,11 @@ def tokenize_byte_tokens_in_text(pipeline: Tokenizer) -> Tokenizer:
     if not isinstance(model, BPE) or not model.byte_fallback:
         return pipeline
     spelled = [f"<0x{byte:02X}>" for byte in range(256)]
-    found = [AddedToken(token, normalized=False) for token in spelled if token in model.vocab]
+    found = [
+        AddedToken(token, normalized=False, id=model.vocab[token])
+        for token in spelled
+        if token in model.vocab
+    ]
     if not found:
         return pipeline
     return with_tokens(pipeline, (*pipeline.added_tokens.tokens, *found))

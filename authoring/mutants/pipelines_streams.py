@@ -11,6 +11,7 @@ from authoring.mutants.pipelines import (
     tokenize_request,
 )
 from authoring.tokenizer_files.table import fixture_tokenizers
+from bpe_ref import DecodingError
 from bpe_ref.like_tokenizers.decode_stream import DecodeStream
 from tokenref.answers import Ok, Refused
 from tokenref.engines.reference import PipelineSession, ReferenceEngine
@@ -277,7 +278,10 @@ def session_stream_goes_on() -> PipelineHandler:
             return right.answer(op, request)
         skip = request["skip_special_tokens"]
         stream = streams.setdefault(skip, DecodeStream(skip_special_tokens=skip))
-        parts = [stream.step(right, id_) for id_ in request["ids"]]
+        try:
+            parts = [stream.step(right, id_) for id_ in request["ids"]]
+        except DecodingError as error:
+            return Refused("INVALID_PREFIX", str(error))
         return Ok({"parts": parts, "tail": ""})
 
     return handle

@@ -11,7 +11,7 @@ from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import nearest, pack, type_of, unpack
 from tokenref.questions.sampling import pack_parameters, unpack_parameters
-from tokenref.rules import choices_of, points, rule_name
+from tokenref.rules import choices_of, is_open, points, rule_name
 from tokenref.subjects import SAMPLERS
 
 Request: TypeAlias = Mapping[str, Any]
@@ -105,14 +105,15 @@ def answering(
 def other_rule(
     session: SamplerSession, op: str, request: Request, point: str, choices: Mapping[Any, Any]
 ) -> Answer:
-    """Answer by another rule: at one point another choice than was asked for."""
+    """Answer by another rule: at one point another choice than was asked for, if it is open."""
     asked = choices_of(op, session.profile)
     allowed = points(op).get(point)
     if asked is None or allowed is None:
         return session.answer(op, request)
     choice = asked.get(point, allowed[0])
-    other = rule_name(op, **{**asked, point: choices.get(choice, choice)})
-    return SamplerSession(other, session.tools).answer(op, request)
+    other = {**asked, point: choices.get(choice, choice)}
+    name = rule_name(op, **{at: made for at, made in other.items() if is_open(op, at, other)})
+    return SamplerSession(name, session.tools).answer(op, request)
 
 
 def other_question(change: Callable[[dict[str, Any]], Mapping[str, Any]]) -> SamplerHandler:

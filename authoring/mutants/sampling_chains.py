@@ -170,8 +170,7 @@ def batch_uses_the_first_row_s_parameters(
     rows: list[dict[str, Any]], place: int
 ) -> Mapping[str, Any]:
     """All rows get the parameters of the first."""
-    del place
-    return {"params": rows[0]["params"]}
+    return _from_row(rows, place, "params", 0)
 
 
 @answering("batch", _PAIR)
@@ -258,8 +257,9 @@ def batch_of_8_breaks_ties_otherwise(out: dict[str, Any], request: Request) -> M
     if len(request["rows"]) < 8:
         return out
     rows = []
-    for row, answer in zip(request["rows"], out["rows"], strict=True):
-        params = unpack_parameters(row["params"])
+    every = request["rows"] * request.get("calls", 1)
+    for row, answer in zip(every, out["rows"], strict=True):
+        params = unpack_parameters(row.get("params", {}))
         k = params.get("k", params.get("top_k"))
         keep = answer.get("keep", [])
         rows.append({**answer, "keep": keep[:k]} if k and len(keep) > k else answer)

@@ -19,7 +19,7 @@ from authoring.mutants.samplers import (
 from tokenref.answers import Answer, Ok
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import FloatsError, nearest, pack, type_of, unpack
-from tokenref.questions.sampling import pack_parameters
+from tokenref.questions.sampling import pack_parameters, unpack_parameters
 
 # ---- draws
 
@@ -410,7 +410,7 @@ def speculation_forgets_the_residual(session: SamplerSession, op: str, request: 
 @_other_uniforms
 def speculation_shares_its_random_number(numbers: list[float]) -> list[float]:
     """One random number is used for all tests, which biases the output; vllm#47386."""
-    return [numbers[0]] * len(numbers)
+    return numbers[:1] * len(numbers)
 
 
 @answering(
@@ -487,7 +487,9 @@ def mirostat_learns_the_wrong_way(out: dict[str, Any], request: Request) -> Mapp
     """The error is added to mu instead of subtracted."""
     if "mu" not in out.get("state", {}):
         return out
-    (before,), (after,) = unpack(request["state"]["mu"]), unpack(out["state"]["mu"])
+    start = 2 * unpack_parameters(request["params"])["tau"]
+    before = unpack(request["state"]["mu"])[0] if "mu" in request["state"] else start
+    (after,) = unpack(out["state"]["mu"])
     dtype = type_of(out["state"]["mu"])
     try:
         mu = pack([nearest(2 * before - after, dtype)], dtype)

@@ -189,8 +189,9 @@ def top_p_sums_logarithms(right: Right, row: Row, values: Values) -> Kept:
     shares, order = weights(row), heaviest_first(weights(row))
     if values["p"] >= 1:
         return right(row, **values)
+    limit = log(values["p"]) if values["p"] else -inf
     sums = accumulate(log(shares[token]) for token in order)
-    length = next((n for n, total in enumerate(sums, 1) if total <= log(values["p"])), len(order))
+    length = next((n for n, total in enumerate(sums, 1) if total <= limit), len(order))
     return frozenset(order[:length])
 
 

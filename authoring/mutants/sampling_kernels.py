@@ -367,7 +367,7 @@ def calls_race_for_equal_tokens(rows: list[Any], request: Request) -> Sequence[A
         return rows
     kept = []
     for row, out in zip(request["rows"], rows, strict=True):
-        values = unpack(row["logits"])
+        values = unpack(row["probs" if "probs" in row else "logits"])
         least = min(values[token] for token in out["keep"])
         equal = [token for token, value in enumerate(values) if value == least]
         count = sum(values[token] == least for token in out["keep"])

@@ -177,7 +177,8 @@ def ban_of_the_first_65536(row: list[float], out: list[float], request: Request)
 def allowed_words_of_32_bits(row: list[float], out: list[float], request: Request) -> list[float]:
     """The mask has one word for 32 tokens, rounded down: the last tokens are never allowed."""
     whole = len(row) // 32 * 32
-    return [*out[:whole], *[-inf] * (len(row) - whole)] if max(out[:whole]) > -inf else out
+    some = any(number > -inf for number in out[:whole])
+    return [*out[:whole], *[-inf] * (len(row) - whole)] if some else out
 
 
 # ---- ids
@@ -451,9 +452,17 @@ def second_call_in_another_order(rows: list[Any], request: Request) -> Sequence[
 
 
 def _one_bit_off(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    ((name, numbers),) = row.items()
-    ((dtype, digits),) = numbers.items()
-    return {name: {dtype: f"{digits[:7]}{int(digits[7], 16) ^ 1:x}{digits[8:]}"}}
+    """Return an answer with another last bit in the first number of each list of numbers."""
+    return {
+        name: {dtype: _flipped(digits) for dtype, digits in part.items()}
+        if isinstance(part, Mapping)
+        else part
+        for name, part in row.items()
+    }
+
+
+def _flipped(digits: str) -> str:
+    return f"{digits[:7]}{int(digits[7], 16) ^ 1:x}{digits[8:]}"
 
 
 @answering(

@@ -411,13 +411,13 @@ def _other_masks(change: Callable[[list[Params]], Sequence[Params]]) -> SamplerH
         masks = change([{n: v for n, v in one.items() if n in _MASK} for one in given])
         answers = []
         for row, one, mask, out in zip(
-            request["rows"], given, masks, right.out["rows"], strict=True
+            request["rows"], given, masks, right.out["rows"][: len(given)], strict=True
         ):
             others = {name: value for name, value in one.items() if name not in _MASK}
             asked = {**row, "params": pack_parameters({**others, **mask})}
             changed = session.answer("token_mask", asked)
             answers.append(dict(changed.out) if isinstance(changed, Ok) else out)
-        return Ok({"rows": answers})
+        return Ok({"rows": answers * request.get("calls", 1)})
 
     return handle
 

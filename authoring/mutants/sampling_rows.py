@@ -167,7 +167,8 @@ def frequency_counts_once(history: list[int], _: int) -> Sequence[int]:
 @other_parameters
 def penalty_is_added(given: dict[str, Any]) -> Mapping[str, Any]:
     """Repeated tokens become more likely because the sign is wrong; mistral.rs#158."""
-    return {"penalty": -given["penalty"]}
+    names = ("penalty", "frequency_penalty", "presence_penalty")
+    return {name: -given[name] for name in names if name in given}
 
 
 @answering("presence_penalty", row_request([2.0, 1.0], [0, 0], 0, penalty=0.5))
@@ -204,6 +205,7 @@ def zero_becomes_minus_zero(
 # ---- biases, bans, lengths
 
 
+_NGRAM_SIZES: Final = ("ngram_size", "no_repeat_ngram_size", "encoder_no_repeat_ngram_size")
 _NGRAMS: Final = row_request([0.0] * 4, [0, 1, 2, 0, 1], 0, ngram_size=3)
 
 
@@ -245,8 +247,7 @@ def logit_bias_of_minus_100_bans(given: dict[str, Any]) -> Mapping[str, Any]:
 @other_parameters
 def n_grams_are_one_longer(given: dict[str, Any]) -> Mapping[str, Any]:
     """The size of an n-gram is counted without its last token."""
-    size = given.get("ngram_size")
-    return {"ngram_size": size + 1} if isinstance(size, int) else {}
+    return {name: given[name] + 1 for name in _NGRAM_SIZES if name in given}
 
 
 @answering(
@@ -256,7 +257,7 @@ def n_grams_are_one_longer(given: dict[str, Any]) -> Mapping[str, Any]:
 @other_parameters
 def n_grams_are_one_shorter(given: dict[str, Any]) -> Mapping[str, Any]:
     """The size of an n-gram is counted with a token too many."""
-    return {"ngram_size": max(given["ngram_size"] - 1, 1)}
+    return {name: max(given[name] - 1, 1) for name in _NGRAM_SIZES if name in given}
 
 
 @answering("no_repeat_ngram", row_request([0.0] * 2, [1, 1], 0, ngram_size=3))
@@ -297,7 +298,8 @@ def minimum_counts_the_prompt(_: dict[str, Any]) -> Mapping[str, Any]:
 @other_parameters
 def only_the_first_end_is_banned(given: dict[str, Any]) -> Mapping[str, Any]:
     """Only the first of several end tokens is banned."""
-    return {"ends": list(given["ends"])[:1]}
+    names = ("ends", "end_id", "eos_token_id", "stop_token_ids")
+    return {name: given[name][:1] for name in names if isinstance(given.get(name), list)}
 
 
 @answering(
@@ -307,7 +309,9 @@ def only_the_first_end_is_banned(given: dict[str, Any]) -> Mapping[str, Any]:
 @other_parameters
 def dry_exponent_is_off_by_one(given: dict[str, Any]) -> Mapping[str, Any]:
     """The penalty grows one token too early; aprender#2160."""
-    return {"multiplier": given["multiplier"] * given.get("base", 1.75)}
+    base = given.get("base", given.get("dry_base", 1.75))
+    names = ("multiplier", "dry_multiplier")
+    return {name: given[name] * base for name in names if name in given}
 
 
 @answering(

@@ -62,8 +62,11 @@ def without(wanted: Callable[[bytes], bool]) -> Prepare:
 
 
 def without_tokens(vocabulary: Vocabulary, lost: set[TokenId]) -> Vocabulary:
-    """Return the vocabulary without some tokens and the merges that they are part of."""
-    if not lost:
+    """Return the vocabulary without some tokens and the merges that they are part of.
+
+    A vocabulary that would lose all of its tokens keeps them.
+    """
+    if not lost or lost >= vocabulary.tokens.keys():
         return vocabulary
     kept = {content: token for token, content in vocabulary.tokens.items() if token not in lost}
     rule, tokens = vocabulary.rule, vocabulary.tokens
