@@ -1,7 +1,7 @@
 """Mutants of what happens behind the model: templates, offsets trimmed, truncation, padding."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import wraps
 from typing import Any, Final
 
@@ -340,6 +340,22 @@ def tokenize_not_padded(_: Padding) -> Any:
 def tokenize_padded_other_side(right: Padding) -> Any:
     """Padding is added on the other side."""
     return _other_side(right)
+
+
+@component("padding", Padding, tokenizes("pad_fixed", ""))
+def tokenize_nothing_not_padded(right: Padding) -> Any:
+    """Padding goes behind the last token, and so where there is none, there is no padding."""
+
+    class BehindTokens(Padding):
+        """Leaves an empty encoding empty."""
+
+        def pad_to(self, encoding: Encoding, length: int) -> Encoding:
+            """Pad."""
+            return super().pad_to(encoding, length) if len(encoding) else encoding
+
+    if right.direction == "Left":
+        return right
+    return BehindTokens(**{each.name: getattr(right, each.name) for each in fields(right)})
 
 
 @component("padding", Padding, tokenizes("pad_multiple", "a"))

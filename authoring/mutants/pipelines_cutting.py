@@ -237,9 +237,8 @@ def tokenize_bert_signs_together(_: BertPreTokenizer) -> Any:
     return Sequence((WhitespaceSplit(), Punctuation("Contiguous")))
 
 
-def _bert_unlike(hidden: str, other: str) -> Cutting:
-    """Return BERT's pre-tokenizer that sees each of these characters as another one."""
-    right = BertPreTokenizer()
+def _unlike(right: Any, hidden: str, other: str) -> Cutting:
+    """Return a pre-tokenizer that sees each of these characters as another one."""
 
     def rule(text: AlignedText) -> list[AlignedText]:
         seen = text.text.translate(dict.fromkeys(map(ord, hidden), other))
@@ -250,21 +249,21 @@ def _bert_unlike(hidden: str, other: str) -> Cutting:
 
 
 @component("pre_tokenizer", BertPreTokenizer, tokenizes("pre_bert", "a\U00010100b"))
-def tokenize_bert_signs_of_plane_0(_: BertPreTokenizer) -> Any:
+def tokenize_bert_signs_of_plane_0(right: BertPreTokenizer) -> Any:
     """Punctuation beyond U+FFFF is none."""
-    return _bert_unlike("\U00010100", "x")
+    return _unlike(right, "\U00010100", "x")
 
 
 @component("pre_tokenizer", BertPreTokenizer, tokenizes("pre_bert", "a\u203fb"))
-def tokenize_bert_connectors_are_letters(_: BertPreTokenizer) -> Any:
+def tokenize_bert_connectors_are_letters(right: BertPreTokenizer) -> Any:
     """Punctuation that connects, apart from the underscore, belongs to words."""
-    return _bert_unlike("\u203f\u2040\u2054\ufe33\ufe34\uff3f", "x")
+    return _unlike(right, "\u203f\u2040\u2054\ufe33\ufe34\uff3f", "x")
 
 
 @component("pre_tokenizer", BertPreTokenizer, tokenizes("pre_bert", "a\x85b"))
-def tokenize_bert_next_line_is_no_space(_: BertPreTokenizer) -> Any:
+def tokenize_bert_next_line_is_no_space(right: BertPreTokenizer) -> Any:
     """U+0085 is no white space."""
-    return _bert_unlike("\x85", "x")
+    return _unlike(right, "\x85", "x")
 
 
 @component("pre_tokenizer", UnicodeScripts, tokenizes("pre_scripts", "日か"))
@@ -287,6 +286,12 @@ def tokenize_scripts_kana_apart(_: UnicodeScripts) -> Cutting:
         return pieces
 
     return Cutting(rule)
+
+
+@component("pre_tokenizer", UnicodeScripts, tokenizes("pre_scripts", "カー"))
+def tokenize_scripts_long_mark_common(right: UnicodeScripts) -> Cutting:
+    """U+30FC is of the script Common, as in Unicode but not in the library."""
+    return _unlike(right, "ー", ",")
 
 
 @component("pre_tokenizer", UnicodeScripts, tokenizes("pre_scripts", " a"))

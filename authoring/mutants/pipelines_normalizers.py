@@ -20,6 +20,7 @@ from bpe_ref.normalizers.rewriting import Lowercase, Nmt
 from bpe_ref.normalizers.sequence import Sequence
 from bpe_ref.normalizers.stripping import Strip, StripAccents
 from bpe_ref.patterns.matches import Literal, Regex, matches
+from bpe_ref.patterns.unicode_tables import white_space
 from bpe_ref.tokenizer import Tokenizer
 
 _NOTHING: Final = Sequence(())
@@ -88,6 +89,12 @@ def tokenize_lowercase_ascii(_: Lowercase) -> Any:
     return _written(_lower_ascii)
 
 
+@component("normalizer", Lowercase, tokenizes("normalizer_lowercase", "\u212a"))
+def tokenize_lowercase_kelvin_kept(right: Lowercase) -> Any:
+    """The Kelvin sign, which is no letter K, has no small letter."""
+    return _around((0x212A, 0x212A))(right)
+
+
 @component("normalizer", Strip, tokenizes("normalizer_strip_left", " a "))
 def tokenize_ends_both(_: Strip) -> Any:
     """White space is removed at both ends, whichever the file names."""
@@ -106,10 +113,35 @@ def tokenize_ends_zero_width(right: Strip) -> Any:
     return _stripped(" \t\n\r\v\f\xa0\u2028\u3000\u200b\ufeff", right)
 
 
+@component("normalizer", Strip, tokenizes("normalizer_strip", "\x1ca"))
+def tokenize_ends_separators(right: Strip) -> Any:
+    """U+001C to U+001F are removed at the ends, as by Python's str.strip."""
+    return _stripped(white_space() + "\x1c\x1d\x1e\x1f", right)
+
+
 @component("normalizer", StripAccents, tokenizes("normalizer_strip_accents", "é"))
 def tokenize_accents_decomposed(right: StripAccents) -> Any:
     """Text is decomposed before its marks are removed although the file does not say so."""
     return Sequence((NFD(), right))
+
+
+@component("normalizer", StripAccents, tokenizes("normalizer_strip_accents", "a\U000110b9"))
+def tokenize_accents_of_plane_0(right: StripAccents) -> Any:
+    """Marks beyond U+FFFF stay."""
+    return _around((0x10000, 0x10FFFF))(right)
+
+
+@component("normalizer", Prepend, tokenizes("normalizer_between_added", " <s>a"))
+def tokenize_prepend_to_nothing(right: Prepend) -> Rewriting:
+    """Text of which nothing is left gets a prefix nevertheless."""
+
+    def rule(text: AlignedText) -> AlignedText:
+        if text.text or text.start == text.end:
+            return right.normalize(text)
+        spans = ((text.start, text.end),) * len(right.prepend)
+        return AlignedText(right.prepend, spans, text.start, text.end)
+
+    return Rewriting(rule)
 
 
 @component("normalizer", Prepend, tokenizes("normalizer_between_added", "a<s>b"))
@@ -227,10 +259,10 @@ def tokenize_bert_everything_on(_: BertNormalizer) -> Any:
     return BertNormalizer()
 
 
-def _bert_around(*hidden: tuple[int, int]) -> Callable[[BertNormalizer], Any]:
-    """Return what hides characters from BERT's normalization."""
+def _around(*hidden: tuple[int, int]) -> Callable[[Any], Rewriting]:
+    """Return what hides characters from a normalizer."""
 
-    def change(right: BertNormalizer) -> Any:
+    def change(right: Any) -> Rewriting:
         def rule(text: AlignedText) -> AlignedText:
             seen = text.text
             for first, last in hidden:
@@ -253,13 +285,13 @@ _HIDDEN: Final = 0xA000
 @component("normalizer", BertNormalizer, tokenizes("normalizer_bert", "\U00020000a"))
 def tokenize_bert_ideographs_of_plane_2(right: BertNormalizer) -> Any:
     """Ideographs beyond U+FFFF get no spaces around them."""
-    return _bert_around((0x20000, 0x2FFFF))(right)
+    return _around((0x20000, 0x2FFFF))(right)
 
 
 @component("normalizer", BertNormalizer, tokenizes("normalizer_bert", "\u3400a"))
 def tokenize_bert_ideographs_of_one_block(right: BertNormalizer) -> Any:
     """Only the ideographs from U+4E00 on get spaces around them."""
-    return _bert_around((0x3400, 0x4DBF))(right)
+    return _around((0x3400, 0x4DBF))(right)
 
 
 @component("normalizer", BertNormalizer, tokenizes("normalizer_bert", "a\u093f"))

@@ -756,7 +756,7 @@ def steps_count_each_token_once(row: dict[str, Any]) -> Mapping[str, Any]:
     return {"history": [*prompt, *dict.fromkeys(output)]}
 
 
-@answering(("steps", "batch"), _COUNTED, op="steps")
+@answering(("steps", "batch"), {**_COUNTED, "history": [1, 1], "prompt_length": 2}, op="steps")
 @partial(of_each_row, "steps")
 def steps_count_the_prompt(_: dict[str, Any]) -> Mapping[str, Any]:
     """A fused frequency penalty counts the prompt, too."""
