@@ -1109,15 +1109,16 @@ def lz_picture(
     head = "".join(f"<th scope=col>{title}</th>" for title in titles)
     history = ",".join(map(str, tokens))
     return (
-        f"<section><h2>The text</h2><p>{boxes(drawn)}</p><p>{escape(text)}; {escape(match)}.</p>"
+        f'<section class="stage"><h2>The text</h2><p>{boxes(drawn)}</p><p>{escape(text)}; {escape(match)}.</p>'
         "<p>Grey underline: the window. Green underline: the buffer. Orange frame: the longest "
         "match, which is in both.</p></section>"
-        '<section><h2>The next token</h2><table class="numbers penalties"><caption>The most '
+        '<section class="stage"><h2>The penalties</h2><p>The table has the most '
         "probable next tokens of the small model, those that extend the match, and their logits "
         "after each penalty. LZ is the logit plus the strength times D, the bits of chapter 8, "
         "which are most for a new token. DRY subtracts 0.8 times 1.75 to the power of the length "
         f"of its own match less {ALLOWED}. The framed token is best after the LZ penalty, a bold "
-        "number the best after another; click any token to append it.</caption>"
+        "number the best after another. Click any token to append it.</p></section>"
+        '<section class="stage"><h2>The next token</h2><table class="numbers penalties">'
         f'<tr>{head}</tr>{rows}</table><button type="button" data-history="{history}">Show '
         f"samplers all {model.size:,} logits of this row</button></section>"
     )
