@@ -268,7 +268,7 @@ def draw() -> Headed:
     number = 0.7
     token = inverse_cdf(SHARES, number, numbers=WEIGHTS)
     title = f"Inverse CDF with the random number {number}: token {token}"
-    parts = [(f"token {each}", Fraction(share)) for each, share in enumerate(SHARES)]
+    parts = [(str(each), Fraction(share)) for each, share in enumerate(SHARES)]
     return title, line_in_parts(parts, token, number, title)
 
 

@@ -104,17 +104,17 @@ def render_trace(
     >>> vocabulary = vocabulary_by_concatenation({b"a": 0, b"b": 1, b" ": 2, b"ab": 3, b"aba": 4})
     >>> symbols = vocabulary.symbols(b"ab aba")
     >>> print(render_trace(vocabulary, symbols, trace(vocabulary, symbols)))
-    step  rank  position  merge         tokens
-       0                                a b ␣ a b a
-       1     3         0  a + b = ab    ab ␣ a b a
-       2     3         2  a + b = ab    ab ␣ ab a
-       3     4         2  ab + a = aba  ab ␣ aba
+    step  rank  place  merge         tokens
+       0                             a b ␣ a b a
+       1     3      0  a + b = ab    ab ␣ a b a
+       2     3      2  a + b = ab    ab ␣ ab a
+       3     4      2  ab + a = aba  ab ␣ aba
     """
 
     def show(tokens: Sequence[TokenId]) -> str:
         return " ".join(show_token(vocabulary.token_bytes(token)) for token in tokens)
 
-    rows = [("step", "rank", "position", "merge", "tokens"), ("0", "", "", "", show(symbols))]
+    rows = [("step", "rank", "place", "merge", "tokens"), ("0", "", "", "", show(symbols))]
     for number, step in enumerate(steps, 1):
         left, right, result = (show([token]) for token in (step.left, step.right, step.result))
         merge = f"{left} + {right} = {result}"
@@ -122,9 +122,9 @@ def render_trace(
 
     wide = [max(len(row[column]) for row in rows) for column in range(4)]
     return "\n".join(
-        f"{number:>{wide[0]}}  {rank:>{wide[1]}}  {position:>{wide[2]}}  {merge:<{wide[3]}}  "
+        f"{number:>{wide[0]}}  {rank:>{wide[1]}}  {place:>{wide[2]}}  {merge:<{wide[3]}}  "
         f"{tokens}".rstrip()
-        for number, rank, position, merge, tokens in rows
+        for number, rank, place, merge, tokens in rows
     )
 
 
@@ -141,31 +141,41 @@ def render_details(
     >>> vocabulary = vocabulary_by_concatenation({b"a": 0, b"b": 1, b" ": 2, b"ab": 3, b"aba": 4})
     >>> symbols = vocabulary.symbols(b"abab")
     >>> print(render_details(vocabulary, symbols, trace(vocabulary, symbols)))
-    step  rank  position  merge       tokens
-       0                              a b a b
+    step  rank  place  merge       tokens
+       0                           a b a b
               ids 0 1 0 1
-       1     3         0  a + b = ab  ab a b
-              ids 3 0 1; lost in the row before: a + b of rank 3 at token 2
-       2     3         1  a + b = ab  ab ab
-              ids 3 3; lost in the row before: ab + a of rank 4 at token 0
+       1     3      0  a + b = ab  ab a b
+              ids 3 0 1
+              instead of a + b (rank 3, place 2)
+       2     3      1  a + b = ab  ab ab
+              ids 3 3
+              instead of ab + a (rank 4, place 0)
     """
     head, *lines = render_trace(vocabulary, symbols, steps).splitlines()
     shown = [head]
     before: Sequence[TokenId] = symbols
     states = [tuple(symbols), *(step.tokens for step in steps)]
     for number, (line, tokens) in enumerate(zip(lines, states, strict=True)):
-        details = f"          ids {' '.join(map(str, tokens))}"
+        shown += [line, f"          ids {' '.join(map(str, tokens))}"]
         lost = steps[number - 1].lost if number else ()
-        pairs = []
-        for rank, at in lost[:MOST_LOST]:
-            left, right = (show_token(vocabulary.token_bytes(each)) for each in before[at : at + 2])
-            pairs.append(f"{left} + {right} of rank {rank} at token {at}")
-        more = f" and {len(lost) - MOST_LOST} more" if len(lost) > MOST_LOST else ""
-        if pairs:
-            details += f"; lost in the row before: {', '.join(pairs)}{more}"
-        shown += [line, details]
+        names = [show_token(vocabulary.token_bytes(token)) for token in before] if lost else []
+        shown += [f"          {line}" for line in lost_pairs(names, lost)]
         before = tokens
     return "\n".join(shown)
+
+
+def lost_pairs(names: Sequence[str], lost: Sequence[tuple[int, int]]) -> list[str]:
+    """Return a line with the pairs that lost, by rank and place in a row; none if none lost.
+
+    >>> lost_pairs(["a", "b", "a", "b"], [(3, 2)])
+    ['instead of a + b (rank 3, place 2)']
+    """
+    pairs = [
+        f"{names[place]} + {names[place + 1]} (rank {rank}, place {place})"
+        for rank, place in lost[:MOST_LOST]
+    ]
+    more = f" and {len(lost) - MOST_LOST} more" if len(lost) > MOST_LOST else ""
+    return [f"instead of {', '.join(pairs)}{more}"] if pairs else []
 
 
 @lru_cache(maxsize=1 << 12)

@@ -420,7 +420,7 @@ def chain(
     >>> trace.row
     [-inf, 6.0, 4.0]
     >>> print(trace)
-    step                          left  removed  changed  likeliest: logit  why
+    step                          left  removed  changed  best token:logit  why
     temperature(temperature=0.5)  3     -        0 1 2    1:6 2:4 0:2       divided by 0.5
     top_k(k=2)                    2     0        -        1:6 2:4           keeps the 2 ...
     """

@@ -22,6 +22,9 @@ _DIGITS = 12
 """The number of decimals in which distances agree that are shown as equal."""
 
 
+_UPWARDS = "removes the least probable tokens while their probabilities sum to at most 1 - {p}"
+
+
 @dataclass(frozen=True)
 class Applied:
     """One applied step: its rule, its values, the candidates before and after it.
@@ -56,7 +59,8 @@ class Applied:
     @property
     def why(self) -> str:
         """What the step does, in words."""
-        return self.rule.why.format_map({k: shortly(value) for k, value in self.values.items()})
+        why = _UPWARDS if self.values.get("walked") == "upwards" else self.rule.why
+        return why.format_map({k: shortly(value) for k, value in self.values.items()})
 
     @property
     def row_before(self) -> list[Number]:
@@ -101,7 +105,7 @@ class Trace:
 
     def __str__(self) -> str:
         """Lay the steps out as a table, one line each, with the likeliest tokens left."""
-        lines = [("step", "left", "removed", "changed", "likeliest: logit", "why")]
+        lines = [("step", "left", "removed", "changed", "best token:logit", "why")]
         lines += [_line(applied) for applied in self.steps]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         return "\n".join(
@@ -140,7 +144,8 @@ def deciding_walk(applied: Applied, shares: Sequence[float]) -> list[TokenId]:
     """Return the possible tokens before a filter in the order in which it looks at them.
 
     By falling probability; for locally typical sampling by rising distance of the surprise
-    from the entropy. Of equals, the kept ones are first.
+    from the entropy. Of equals, the kept ones are first. A filter that walks upwards looks at
+    the least probable token first, and of equals at the removed ones.
 
     >>> from sampling_ref.evaluation import explain
     >>> (applied,) = explain("transformers", [1.0, 3.0, 2.0], top_k=2).steps
@@ -156,6 +161,8 @@ def deciding_walk(applied: Applied, shares: Sequence[float]) -> list[TokenId]:
         share = by_token[token]
         if applied.step == "typical" and share:
             return round(abs(-log(share) - entropy), _DIGITS), token not in kept
+        if applied.values.get("walked") == "upwards":
+            return share, token in kept
         return -share, token not in kept
 
     return sorted((*sorted(kept), *applied.removed), key=key)

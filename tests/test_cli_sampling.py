@@ -181,7 +181,20 @@ def test_sample_shows_the_running_sums_and_the_rules_for_ties_and_boundaries() -
     assert [row[1] for row in rows] == [f"{shares[int(row[0])]:.6g}" for row in rows]
     sums = [float(row[2]) for row in rows]
     assert sums[1] < 0.9 <= sums[2]
-    assert shown[5:] == ["  ties: highest id", "  boundary: reach; walked downwards"]
+    reach = "kept up to the token at which the running sum reaches the threshold"
+    assert shown[5:] == ["  ties: highest id", f"  boundary: {reach}"]
+
+
+def test_sample_sums_upwards_where_the_engine_does() -> None:
+    result = run("sample", "transformers", "1,3,3,1", "--set", "top_p=.5")
+    assert "removes the least probable tokens while their probabilities sum" in result.output
+    shown = result.output.partition("\ntop_p(p=0.5, least=1)\n")[2].partition("\n\n")[0]
+    rows = [line.split() for line in shown.splitlines()[1:5]]
+    fates = [("0", "removed"), ("3", "removed"), ("1", "kept"), ("2", "kept")]
+    assert [(row[0], row[-1]) for row in rows] == fates
+    sums = [float(row[2]) for row in rows]
+    assert sums[1] <= 0.5 < sums[2]
+    assert "boundary: removed while the running sum is at most 1 - p" in shown
 
 
 def test_numbers_that_decide_have_all_digits_where_six_would_hide_the_decision() -> None:
@@ -262,7 +275,7 @@ def test_compare_shows_the_choice_that_differs_and_the_source_of_each() -> None:
     for name in ("vllm", "llama.cpp"):
         (source,) = (stage.source for stage in PROFILES[name].stages if stage.step == "top_k")
         assert source in text
-    assert "  vllm leaves 1:2 2:2 3:3 after top_k" in lines
+    assert "  vllm leaves 1:2 2:2 3:3 (token:logit) after top_k" in lines
 
 
 def test_compare_blames_the_order_of_stages_whichever_engine_is_first() -> None:

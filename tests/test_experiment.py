@@ -115,6 +115,17 @@ def without_times(line: bytes) -> dict[str, Any]:
     return fields
 
 
+def test_progress_is_told_without_a_terminal(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tokenref.commands.experiment._PAUSE", 0.0)
+    done = run("--out", str(tmp_path / "whole.jsonl"), *PLAN)
+    first = "0 of 66 parts are done (a checkout has all results of the full run: --out docs/book"
+    assert first in done.stderr
+    told = [f"{number} of 66 parts are done" for number in range(1, 67)]
+    assert capfd.readouterr().err.splitlines() == told
+
+
 def test_a_run_is_resumed_and_ends_in_the_same_results(tmp_path: Path) -> None:
     whole, part = tmp_path / "whole.jsonl", tmp_path / "part.jsonl"
     assert run("--out", str(whole), *PLAN).exit_code == 0

@@ -874,7 +874,11 @@ def test_stages_are_presented_one_at_a_time_from_the_first_difference(window: Br
     window.click("#present")
     window.click("#show-penalties")
     window.until("return document.querySelectorAll('.token.buffer').length > 0")
-    assert window.run("return document.getElementById('stepper').hidden") is True
+    assert [window.run(at), window.run(seen)] == ["0 of 2", ["The text"]]
+    window.press("\ue014")
+    assert window.run(seen) == ["The penalties"]
+    window.press("\ue014")
+    assert window.run(seen) == ["The next token"]
     two = "engine=vllm&other=llama.cpp&row=1,2,2,3&p.top_k=2&p.temperature=1&present=1"
     window.run("location.hash = arguments[0]", f"view=sampling&{two}")
     window.until("return document.querySelectorAll('.stage.first').length > 0")

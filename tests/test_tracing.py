@@ -82,11 +82,11 @@ def test_the_table_has_a_line_for_the_symbols_and_one_for_each_merge() -> None:
     symbols = LETTERS.symbols(b"ab\naba\xe4 ")
     table = render_trace(LETTERS, symbols, trace(LETTERS, symbols))
     assert table.splitlines() == [
-        "step  rank  position  merge         tokens",
-        r"   0                                a b \n a b a \xe4 ␣",
-        r"   1     5         0  a + b = ab    ab \n a b a \xe4 ␣",
-        r"   2     5         2  a + b = ab    ab \n ab a \xe4 ␣",
-        r"   3     6         2  ab + a = aba  ab \n aba \xe4 ␣",
+        "step  rank  place  merge         tokens",
+        r"   0                             a b \n a b a \xe4 ␣",
+        r"   1     5      0  a + b = ab    ab \n a b a \xe4 ␣",
+        r"   2     5      2  a + b = ab    ab \n ab a \xe4 ␣",
+        r"   3     6      2  ab + a = aba  ab \n aba \xe4 ␣",
     ]
 
 
@@ -111,15 +111,15 @@ def test_the_details_have_the_ids_and_the_ranks_of_the_pairs_that_lost() -> None
     symbols = LETTERS.symbols(b"ababab")
     lines = render_details(LETTERS, symbols, trace(LETTERS, symbols)).splitlines()
     assert lines[2] == "          ids 0 1 0 1 0 1"
-    lost = "a + b of rank 5 at token 2, a + b of rank 5 at token 4"
-    assert lines[4] == f"          ids 5 0 1 0 1; lost in the row before: {lost}"
+    assert lines[4] == "          ids 5 0 1 0 1"
+    assert lines[5] == "          instead of a + b (rank 5, place 2), a + b (rank 5, place 4)"
     many = LETTERS.symbols(b"ab" * 9)
-    assert "at token 10 and 3 more" in render_details(LETTERS, many, trace(LETTERS, many))
+    assert "place 10) and 3 more" in render_details(LETTERS, many, trace(LETTERS, many))
 
 
 def test_the_table_of_nothing_is_its_head_and_an_empty_line() -> None:
     assert render_trace(LETTERS, [], []).splitlines() == [
-        "step  rank  position  merge  tokens",
+        "step  rank  place  merge  tokens",
         "   0",
     ]
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from multiprocessing import Pool
 from os import cpu_count
 from pathlib import Path
+from time import monotonic
 from typing import Final
 
 import click
@@ -14,6 +15,7 @@ from tokenref.experiment import TEMPERATURES, Outcome, Plan, cells, read_results
 from tokenref.visible import visible
 
 _WIDTH: Final = 7
+_PAUSE: Final = 60.0  # seconds between two lines about the progress, where no bar can be shown
 
 
 @click.command()
@@ -45,7 +47,8 @@ _WIDTH: Final = 7
 def experiment(name: str, out: Path, prompts: int, tokens: int, processes: int) -> None:
     """Let a small model write with 22 penalties, and count loops.
 
-    Takes an hour on two processors. After Ctrl-C, the same command continues.
+    Takes an hour on two processors. After Ctrl-C, the same command continues. In a checkout,
+    "--out docs/book/loops.jsonl" prints the table at once: this file has all results.
     """
     plan = Plan(prompts, tokens)
     must_be_writable(out)
@@ -54,13 +57,22 @@ def experiment(name: str, out: Path, prompts: int, tokens: int, processes: int) 
     missing = [part for part in parts if part not in done]
     if missing:
         computed = len(parts) - len(missing)
-        click.echo(f"{visible(str(out))}: {computed:,} of {len(parts):,} parts are done", err=True)
+        duration = "; all take an hour on two processors" if plan == Plan() else ""
+        click.echo(
+            f"{visible(str(out))}: {computed:,} of {len(parts):,} parts are done{duration} (a"
+            " checkout has all results of the full run: --out docs/book/loops.jsonl)",
+            err=True,
+        )
+        said = monotonic()
         with progress_bar() as bar, Pool(processes, initializer=_leave_interrupts) as pool:
             task = bar.add_task("parts", total=len(parts), completed=computed)
             for outcome in pool.imap_unordered(plan.outcome, missing):
                 done[outcome.part] = outcome
                 write(results_text(plan, done.values()), out)
                 bar.advance(task)
+                if monotonic() - said >= _PAUSE and not bar.console.is_terminal:
+                    said = monotonic()
+                    bar.console.print(f"{len(done):,} of {len(parts):,} parts are done")
     for line in table(done.values()):
         click.echo(line)
 

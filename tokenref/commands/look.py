@@ -18,7 +18,7 @@ from bpe_ref import SymbolError, load
 from bpe_ref.components import Model
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import ByteBPE
-from bpe_ref.tracing import MOST_LOST, check_length, render_details, trace
+from bpe_ref.tracing import check_length, lost_pairs, render_details, trace
 from sampling_ref import PROFILES
 from tokenref.catalogue import fixtures_folder, open_catalogue
 from tokenref.commands import sampling
@@ -74,9 +74,9 @@ def trace_command(text: str, vocabulary: str) -> None:
     """Show how a text becomes tokens, merge by merge.
 
     The text is split into pieces first. After each merge the ids are shown, and the pairs that
-    could have merged but have a higher rank, or the same rank further right. Positions count
-    tokens from 0; those of pairs that lost are in the row before the merge. Special tokens are
-    recognized, as with `tokenref encode --special`.
+    could have merged but have a higher rank, or the same rank further right. A place is the
+    number of tokens before a pair; those behind "instead of" count in the row before the merge.
+    Special tokens are recognized, as with `tokenref encode --special`.
     """
     tokenizer = load(vocabulary)
     content = argument_text(text)
@@ -93,14 +93,15 @@ def trace_command(text: str, vocabulary: str) -> None:
         for number, tokens in enumerate(traced.steps):
             shown = " ".join(visible(tokenizer.id_to_token(token)) for token in tokens)
             click.echo(f"{number:4}  {shown}")
-            lost = _lost(tokenizer.model, traced.steps, number)
-            click.echo(f"      ids {' '.join(map(str, tokens))}{lost}")
+            click.echo(f"      ids {' '.join(map(str, tokens))}")
+            for line in _lost(tokenizer.model, traced.steps, number):
+                click.echo(f"      {line}")
 
 
-def _lost(model: Model, steps: Sequence[Sequence[int]], number: int) -> str:
-    """Return the pairs that did not merge in a step of a model with a list of merges."""
+def _lost(model: Model, steps: Sequence[Sequence[int]], number: int) -> list[str]:
+    """Return a line with the pairs that lost in a step of a model with a list of merges."""
     if not number or not isinstance(model, BPE):
-        return ""
+        return []
     before, after = steps[number - 1], steps[number]
     place = next(
         at for at, pair in enumerate(zip(before, [*after, -1], strict=False)) if pair[0] != pair[1]
@@ -111,13 +112,7 @@ def _lost(model: Model, steps: Sequence[Sequence[int]], number: int) -> str:
         for at, pair in enumerate(pairwise(before))
         if pair in ranks and at != place
     )
-    shown = [
-        f"{visible(model.strings[before[at]])} + {visible(model.strings[before[at + 1]])} "
-        f"of rank {rank} at token {at}"
-        for rank, at in pairs[:MOST_LOST]
-    ]
-    more = f" and {len(pairs) - MOST_LOST} more" if len(pairs) > MOST_LOST else ""
-    return f"; lost in the row before: {', '.join(shown)}{more}" if shown else ""
+    return lost_pairs([visible(model.strings[token]) for token in before], pairs)
 
 
 def _trace_bytes(model: ByteBPE, piece: str) -> None:

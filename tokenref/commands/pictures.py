@@ -27,6 +27,7 @@ from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.tracing import MOST_LOST, check_length, show_token, trace
 from tokenref.commands.sampling import (
     RACES,
+    WORDS,
     Asked,
     Compared,
     Side,
@@ -513,9 +514,7 @@ def stage_picture(
         possible = sorted(filter(by_token.get, by_token), key=by_token.__getitem__, reverse=True)
         walk = possible if applied.changed else deciding_walk(applied, law)
         walked = _walked(applied)
-        if walked == "upwards":
-            walk = sorted(walk, key=lambda token: (by_token[token], token not in removed, token))
-        elif walked is None:
+        if walked is None:
             # Of equal tokens the lowest id is first, so that two engines have them in one order.
             walk = [token for _, equal in groupby(walk, by_token.get) for token in sorted(equal)]
         shares = running_shares(row.tokens, law, walk)
@@ -556,34 +555,17 @@ def stage_picture(
     )
 
 
-WORDS: Final[Mapping[str, str]] = {
-    "reach": "kept up to the token at which the running sum reaches the threshold",
-    "exceed": "kept up to the token at which the running sum exceeds the threshold",
-    "within": "kept while the running sum is at most the threshold",
-    "fitting": "tokens are taken in their order, and the smallest leaves where the sum exceeds p",
-    "short": "the token that reaches the threshold is removed",
-    "upwards": "removed from the least probable token on, while their sum is at most 1 - p",
-    "kept": "a token exactly at the threshold is kept",
-    "removed": "a token exactly at the threshold is removed",
-    "counts": "a token exactly at the threshold reaches it",
-    "does not": "a token exactly at the threshold does not reach it",
-    "the whole row": "p is a share of the whole row before all filters",
-}
-"""What a choice about ties and boundaries means. A choice that goes without saying is missing."""
-
-
 def _rules_in_words(rules: Mapping[str, object]) -> list[str]:
     """Return the choices of a filter in words; not the rule for ties where it has no effect.
 
     >>> _rules_in_words({"equality": "kept", "ties": "lowest id"})
     ['a token exactly at the threshold is kept']
     >>> _rules_in_words({"ties": "lowest id", "boundary": "reach", "walked": "upwards"})
-    ['of equal tokens: lowest id', 'removed from the least probable token on, while their sum is \
-at most 1 - p']
+    ['of equal tokens: lowest id']
     """
     decides = "equality" not in rules and rules.get("boundary") != "fitting"
     words = [f"of equal tokens: {rules['ties']}"] if "ties" in rules and decides else []
-    names = ["base", "walked" if rules.get("walked") == "upwards" else "boundary", "equality"]
+    names = ["base", *(["boundary"] if rules.get("walked") != "upwards" else []), "equality"]
     chosen = [str(rules[name]) for name in names if name in rules]
     return words + [WORDS[each] for each in chosen if each in WORDS]
 
@@ -1109,15 +1091,17 @@ def lz_picture(
     head = "".join(f"<th scope=col>{title}</th>" for title in titles)
     history = ",".join(map(str, tokens))
     return (
-        f"<section><h2>The text</h2><p>{boxes(drawn)}</p><p>{escape(text)}; {escape(match)}.</p>"
+        f'<section class="stage"><h2>The text</h2><p>{boxes(drawn)}</p>'
+        f"<p>{escape(text)}; {escape(match)}.</p>"
         "<p>Grey underline: the window. Green underline: the buffer. Orange frame: the longest "
         "match, which is in both.</p></section>"
-        '<section><h2>The next token</h2><table class="numbers penalties"><caption>The most '
+        '<section class="stage"><h2>The penalties</h2><p>The table has the most '
         "probable next tokens of the small model, those that extend the match, and their logits "
         "after each penalty. LZ is the logit plus the strength times D, the bits of chapter 8, "
         "which are most for a new token. DRY subtracts 0.8 times 1.75 to the power of the length "
         f"of its own match less {ALLOWED}. The framed token is best after the LZ penalty, a bold "
-        "number the best after another; click any token to append it.</caption>"
+        "number the best after another. Click any token to append it.</p></section>"
+        '<section class="stage"><h2>The next token</h2><table class="numbers penalties">'
         f'<tr>{head}</tr>{rows}</table><button type="button" data-history="{history}">Show '
         f"samplers all {model.size:,} logits of this row</button></section>"
     )

@@ -5,7 +5,7 @@
 const at = (id) => document.getElementById(id);
 const VIEWS = ["tokens", "sampling", "speculative", "penalties"];
 const SIZES = ["variant", "strength", "window", "buffer"];
-const STAGED = ["sampling", "speculative"]; // views whose answers are stages, which Present shows one at a time
+const STAGED = ["sampling", "speculative", "penalties"]; // views whose answers are stages, which Present shows one at a time
 const ROWS = ["row", "target", "draft"];
 const DRAFTS = ["target", "draft", "before", "drafted", "accepted", "replaced"];
 const FIELDS = ["vocabulary", "text", "encoder", "left", "right", "engine", "other", "row", "history", "uniform", ...DRAFTS, "past", ...SIZES];

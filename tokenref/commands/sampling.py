@@ -167,8 +167,9 @@ def sample(profile: str, asked: Asked, seed: int | None, *, as_json: bool) -> No
 
     Each filter and the draw are shown with the probabilities, their running sums, and the
     rules for ties and boundaries. Numbers have six digits, or all digits if two that differ
-    would look alike, or like a parameter; --json always prints all digits. `tokenref compare`
-    shows where two engines differ.
+    would look alike, or like a parameter; --json always prints all digits. 3:1.5 is token 3
+    with the logit 1.5, and `least` is the number of tokens that a filter always keeps.
+    `tokenref compare` shows where two engines differ.
     """
     from sampling_ref import Sampler
 
@@ -247,13 +248,22 @@ def _what_to_type(
 
 
 _MOST_TYPED: Final = 8
-_BOUNDARIES: Final = (
-    ("boundary", "{}"),
-    ("walked", "walked {}"),
-    ("equality", "a token exactly at the threshold: {}"),
-    ("cut", "cut {}"),
-)
-_RULES: Final = ("ties", "base", *(name for name, _ in _BOUNDARIES))
+WORDS: Final[Mapping[str, str]] = {
+    "reach": "kept up to the token at which the running sum reaches the threshold",
+    "exceed": "kept up to the token at which the running sum exceeds the threshold",
+    "within": "kept while the running sum is at most the threshold",
+    "fitting": "tokens are taken in their order, and the smallest leaves where the sum exceeds p",
+    "short": "the token that reaches the threshold is removed",
+    "upwards": "removed while the running sum is at most 1 - p",
+    "kept": "a token exactly at the threshold is kept",
+    "removed": "a token exactly at the threshold is removed",
+    "counts": "a token exactly at the threshold reaches it",
+    "does not": "a token exactly at the threshold does not reach it",
+    "the whole row": "p is a share of the whole row before all filters",
+}
+"""What a choice about ties and boundaries means. A choice that goes without saying is missing."""
+
+_RULES: Final = ("ties", "base", "boundary", "walked", "equality", "cut")
 
 
 def rules_of(applied: "Applied", stage: "Stage") -> "dict[str, Any]":
@@ -285,10 +295,13 @@ def _deciding_lines(made: "Evaluation", applied: "Applied", stage: "Stage") -> I
     yield f"\n{applied.step}({parameters})"
     before = applied.before
     shares = made.situation.numbers.law(before)
-    order = "typical first" if applied.step == "typical" else "most probable first"
+    upwards = rules.get("walked") == "upwards"
+    order = "least probable first" if upwards else "most probable first"
+    order = "typical first" if applied.step == "typical" else order
     sums = running_shares(before.tokens, shares, deciding_walk(applied, shares))
     removed = set(applied.removed)
-    border = next((at for at, each in enumerate(sums) if each.token in removed), len(sums))
+    beyond = set(applied.kept) if upwards else removed
+    border = next((at for at, each in enumerate(sums) if each.token in beyond), len(sums))
     beside = [each for each in applied.parameters.values() if isinstance(each, float)]
     yield from _share_lines(
         sums, border, order, lambda token: "removed" if token in removed else "kept", beside
@@ -296,8 +309,10 @@ def _deciding_lines(made: "Evaluation", applied: "Applied", stage: "Stage") -> I
     if rules.get("base") == "the whole row" and before.whole is not None:
         yield "  p is a share of the whole row before all filters, not of these probabilities"
     yield f"  ties: {rules.get('ties', 'cannot decide')}"
-    boundary = "; ".join(words.format(rules[name]) for name, words in _BOUNDARIES if name in rules)
-    yield f"  boundary: {boundary or 'none, a number of tokens is kept'}"
+    name = next((name for name in ("boundary", "equality", "cut") if name in rules), None)
+    chosen = str(rules["walked" if upwards else name]) if name else ""
+    boundary = WORDS.get(chosen, f"{name} {chosen}") if name else "none, a number of tokens is kept"
+    yield f"  boundary: {boundary}"
 
 
 def _share_lines(
@@ -578,7 +593,7 @@ def _difference_lines(engines: tuple[Compared, Compared], one: Side, other: Side
         row = applied.row_after
         kept = " ".join(f"{token}:{shortly(row[token])}" for token in applied.kept[:SHOWN])
         more = f" and {len(applied.kept) - SHOWN} more" if len(applied.kept) > SHOWN else ""
-        yield f"  {name} leaves {kept}{more} after {applied.step}"
+        yield f"  {name} leaves {kept}{more} (token:logit) after {applied.step}"
         yield f"    {applied.why}; source: {stage.source or 'see the profile'}"
         if stage.note:
             yield f"    note: {stage.note}"
