@@ -118,6 +118,12 @@ def _path(name_or_path: str | os.PathLike[str]) -> Path | None:
         if seen((path / name).is_file):
             return path / name
     if seen(path.is_dir):
+        try:
+            (path / _FILES[0]).lstat()
+        except PermissionError as error:  # what is in the folder cannot be seen
+            raise VocabularyFileError(f"{path} cannot be read: {error.strerror}") from error
+        except OSError:
+            pass
         raise VocabularyFileError(
             f"{path} must hold one of {', '.join(_FILES)}, it is a folder without any"
             f"{_instead(path)}"
