@@ -1,6 +1,7 @@
 """Results files, and what is made from them: every claim about them in one place."""
 
 import json
+import os
 import re
 import tomllib
 import tracemalloc
@@ -964,3 +965,22 @@ def test_reasons_for_skipped_cases_have_a_line_each_and_are_cut() -> None:
 def test_failures_without_any_known_cause_are_said_to_have_none(tmp_path: Path) -> None:
     path = write(tmp_path / "results.jsonl", whole([line("one", "bpe/count/topic/a", "fail")]))
     assert "1 failure matches no known cause. The smallest:" in tokenref("report", path).output
+
+
+def test_two_reports_in_one_file_are_refused(tmp_path: Path) -> None:
+    results, new = tmp_path / "results.jsonl", tmp_path / "new"
+    run = ["naive", "--id", "bpe/encode/examples/*", "--json"]
+    assert tokenref("check", *run, results).exit_code == 0
+    (tmp_path / "link").symlink_to("new")
+    for arguments, options in (
+        (["check", *run, new, "--junit", new], "--json and --junit"),
+        (["check", *run, new, "--write-known", new], "--json and --write-known"),
+        (["report", results, "--junit", tmp_path / "link", "--html", new], "--html and --junit"),
+        (["report", results, "--badge", new, "--write-known", new], "--badge and --write-known"),
+    ):
+        refused = tokenref(*arguments)
+        assert refused.exit_code == 2
+        assert f"{options} must be different files, got " in refused.output
+        assert not new.exists()
+    ignored = Path(os.devnull)
+    assert tokenref("report", results, "--junit", ignored, "--html", ignored).exit_code == 0

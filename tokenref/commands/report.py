@@ -1,6 +1,6 @@
 """`tokenref report`: show results that `check --json` wrote."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -70,9 +70,11 @@ class Wanted:
         If an error ends the command, those that are still missing get its sentence. The results
         to compare with are kept until there are new ones.
         """
+        reports = {"json": json_path, "html": self.html, "junit": self.junit, "badge": self.badge}
+        _must_differ(reports | {"write-known": self.known})
         if json_path is not None:
             must_be_writable(json_path)
-        wanted = {json_path, self.html, self.junit, self.badge}
+        wanted = {*reports.values()}
         kept = None if self.old is None else self.old.path.resolve()
         self._missing.update(path for path in wanted if path and path.resolve() != kept)
         on_error(partial(self._write_invalid, json_path))
@@ -197,6 +199,16 @@ def with_changes(code: int, changed: Sequence[Change]) -> int:
     (0, 3)
     """
     return code if code > 1 else int(any(change.kind in WORSE for change in changed))
+
+
+def _must_differ(paths: Mapping[str, Path | None]) -> None:
+    """Raise `InputError` if two options name one file. A device may take several reports."""
+    options: dict[Path, str] = {}
+    for option, path in paths.items():
+        if path is not None and (path.is_file() or not path.exists()):
+            first = options.setdefault(path.resolve(), option)
+            if first != option:
+                raise InputError(f"--{first} and --{option} must be different files, got {path}")
 
 
 def _wanted(
