@@ -423,6 +423,18 @@ def test_a_folder_or_a_pattern_is_all_files_in_it(tmp_path: Path) -> None:
         assert f"--file must name files, but '{empty}' has none" in refused.stderr
 
 
+def test_a_text_is_utf8_in_any_locale() -> None:
+    command = [sys.executable, "-m", "tokenref", "encode", "--vocabulary", "tiny", "--json"]
+    locale = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    text = "héllo 文"
+    done = subprocess.run([*command, text], env=locale, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert json.loads(done.stdout)["ids"] == load("tiny").encode(text)
+    broken = subprocess.run([*command, b"a\xff"], env=locale, capture_output=True, check=False)
+    assert broken.returncode == 2
+    assert b"the text must be UTF-8, but its character 1 is not" in broken.stderr
+
+
 def test_links_to_folders_in_a_folder_are_not_followed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

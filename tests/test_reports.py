@@ -678,10 +678,13 @@ def test_a_list_continues_an_older_one_without_what_passes(tmp_path: Path) -> No
         entry("another version", "a2", versions="<1"),
         entry("another engine", "a2", engine="two"),
     ]
-    content, count = known_list([results], old, [*(each.id for each in cases), "bpe/count/topic/f"])
+    content, entries, count = known_list(
+        [results], old, [*(each.id for each in cases), "bpe/count/topic/f"]
+    )
     assert count == 1
     (tmp_path / "known.toml").write_bytes(content.replace(b"TODO: why?", b"It is an example.   "))
     *kept, new = read_known(tmp_path / "known.toml")
+    assert kept == entries
     assert kept == [
         entry("partly fixed", "a1 b? d2 f", versions=">=1"),
         *(old[at] for at in (1, 3, 4)),
@@ -694,7 +697,7 @@ def test_a_list_names_an_engine_of_any_name_as_it_is(
     tmp_path_factory: pytest.TempPathFactory, name: str
 ) -> None:
     lines = whole([line(name, "bpe/count/topic/b", "fail")])
-    content, _ = known_list([read_results(write(tmp_path_factory.mktemp("r") / "r", lines))])
+    content, _, _ = known_list([read_results(write(tmp_path_factory.mktemp("r") / "r", lines))])
     assert tomllib.loads(content.decode())["known"][0]["engine"] == name
 
 

@@ -143,12 +143,16 @@ class Wanted:
         if not all(results.footer.complete for results in files):
             yield f"{self.known} is not written: the run is invalid"
             return
-        content, count = known_list(files, known, catalogue.records)
+        content, kept, count = known_list(files, known, catalogue.records)
         write(content, self.known)
         new = "new " if known else ""
-        entries = f"1 {new}entry" if count == 1 else f"{count:,} {new}entries"
+        said = f"1 {new}entry" if count == 1 else f"{count:,} {new}entries"
+        if known:
+            as_before = sum(each in known for each in kept)
+            shorter, removed = len(kept) - as_before, len(known) - len(kept)
+            said += f" (old ones: {as_before:,} kept, {shorter:,} shortened, {removed:,} removed)"
         todo = f"; replace each {UNEXPLAINED!r} by the reason" if count else ""
-        yield f"{self.known} lists the failures in {entries}{todo}"
+        yield f"{self.known} lists the failures in {said}{todo}"
 
     def _contents(
         self,

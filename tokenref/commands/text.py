@@ -9,7 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from glob import escape, glob, has_magic
@@ -164,6 +164,8 @@ def argument_text(text: str) -> str:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:  # bytes that are no characters come as lone surrogates
+        with suppress(UnicodeError):
+            return os.fsencode(text).decode()  # in the locale C, these are all bytes above 127
         raise InputError(
             f"the text must be UTF-8, but its character {error.start} is not"
         ) from None
