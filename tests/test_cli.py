@@ -863,6 +863,18 @@ def hanging(folder: Path) -> Path:
     return program
 
 
+def test_a_misspelt_profile_of_a_program_is_printed(tmp_path: Path) -> None:
+    program = hanging(tmp_path)
+    sentence = (
+        """hangs: no record of top_k has the profile 'standart'; did you mean "standard"?\n"""
+    )
+    program.write_text(program.read_text().replace("standard", "standart"))
+    shown = tokenref("check", "--cmd", program, "--op", "top_k")
+    assert (shown.exit_code, sentence in shown.output) == (3, True)
+    shown = tokenref("check", "--cmd", program, "--op", "top_p")
+    assert (shown.exit_code, "standart" in shown.output) == (3, False)
+
+
 def test_that_an_engine_hangs_is_printed_at_once(tmp_path: Path) -> None:
     limits = ["--timeout", "0.2", "--op", "top_k"]
     command = ["check", "--cmd", str(hanging(tmp_path)), *limits]

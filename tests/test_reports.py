@@ -975,12 +975,13 @@ def test_two_reports_in_one_file_are_refused(tmp_path: Path) -> None:
     run = ["naive", "--id", "bpe/encode/examples/*", "--json"]
     assert tokenref("check", *run, results).exit_code == 0
     (tmp_path / "link").symlink_to("new")
-    for arguments, options in (
+    asked: list[tuple[list[str | Path], str]] = [
         (["check", *run, new, "--junit", new], "--json and --junit"),
         (["check", *run, new, "--write-known", new], "--json and --write-known"),
         (["report", results, "--junit", tmp_path / "link", "--html", new], "--html and --junit"),
         (["report", results, "--badge", new, "--write-known", new], "--badge and --write-known"),
-    ):
+    ]
+    for arguments, options in asked:
         refused = tokenref(*arguments)
         assert refused.exit_code == 2
         assert f"{options} must be different files, got " in refused.output
