@@ -986,5 +986,10 @@ def test_two_reports_in_one_file_are_refused(tmp_path: Path) -> None:
         assert refused.exit_code == 2
         assert f"{options} must be different files, got " in refused.output
         assert not new.exists()
+    before = results.read_bytes()
+    refused = tokenref("report", results, "--html", results)
+    assert refused.exit_code == 2
+    assert "RESULTS and --html must be different files, got " in refused.output
+    assert results.read_bytes() == before
     ignored = Path(os.devnull)
     assert tokenref("report", results, "--junit", ignored, "--html", ignored).exit_code == 0

@@ -205,14 +205,18 @@ def with_changes(code: int, changed: Sequence[Change]) -> int:
     return code if code > 1 else int(any(change.kind in WORSE for change in changed))
 
 
-def _must_differ(paths: Mapping[str, Path | None]) -> None:
-    """Raise `InputError` if two options name one file. A device may take several reports."""
-    options: dict[Path, str] = {}
+def _must_differ(paths: Mapping[str, Path | None], read: Path | None = None) -> None:
+    """Raise `InputError` if two options name one file, or one names a file that is read.
+
+    A device may take several reports.
+    """
+    options = {} if read is None else {read.resolve(): "RESULTS"}
     for option, path in paths.items():
         if path is not None and (path.is_file() or not path.exists()):
             first = options.setdefault(path.resolve(), option)
             if first != option:
-                raise InputError(f"--{first} and --{option} must be different files, got {path}")
+                first = first if first.isupper() else f"--{first}"
+                raise InputError(f"{first} and --{option} must be different files, got {path}")
 
 
 def _wanted(
@@ -284,6 +288,8 @@ def report(
 
     if pages is not None and not is_address(pages):
         raise InputError(f"--pages must be a path or an http(s) address, got {pages!r}")
+    for path in results:
+        _must_differ({"html": reports.html, "junit": reports.junit, "badge": reports.badge}, path)
     reports.begin()
     files = [read_results(path) for path in dict.fromkeys(results)]
     catalogue = open_catalogue(fixtures)
