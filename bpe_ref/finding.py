@@ -23,6 +23,7 @@ Source of tiktoken's cache: openai/tiktoken 0.14.0, `tiktoken/load.py`.
 import os
 from collections.abc import Iterator
 from contextlib import suppress
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
 
@@ -68,7 +69,9 @@ def find(name: str) -> Path:
             for ending in _FETCHED:
                 if name and seen((folder / f"{name}{ending}").is_file):
                     return folder / f"{name}{ending}"
-        names = f"there are tiny, book, odd, {', '.join(REGISTRY)}"
+        known = ["tiny", "book", "odd", *REGISTRY]
+        near = get_close_matches(name.lower()[:100], known, 1, 0.61)  # gptoss is not gpt2
+        names = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
         with suppress(UnknownVocabularyError):
             names = f"the model of that name uses {encoding_name_for_model(name)}"
         raise UnknownVocabularyError(

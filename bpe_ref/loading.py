@@ -112,17 +112,39 @@ def _path(name_or_path: str | os.PathLike[str]) -> Path | None:
     path = Path(name_or_path)
     if name_or_path in SMALL and not seen(path.exists):
         return None
+    _refuse_unresolved(path, str(name_or_path))
     if isinstance(name_or_path, str):
         path = finding.find(name_or_path)
     for name in _FILES:
         if seen((path / name).is_file):
             return path / name
     if seen(path.is_dir):
-        raise VocabularyFileError(
-            f"{path} must hold one of {', '.join(_FILES)}, it is a folder without any"
-            f"{_instead(path)}"
-        )
+        raise _without_any(path)
     return path
+
+
+def _refuse_unresolved(path: Path, name: str) -> None:
+    """Raise `VocabularyFileError` for an address, and for what only a shell understands."""
+    if seen(path.exists):
+        return
+    if name.lower().startswith(("http:/", "https:/")):
+        raise VocabularyFileError(f"{name} must be a name or a path: nothing is downloaded")
+    if name.startswith("~") and len(path.parts) > 1:
+        raise VocabularyFileError(f"{name} cannot be read: ~ is not expanded; give the folder")
+
+
+def _without_any(folder: Path) -> VocabularyFileError:
+    """Return the error about a folder without a file that is looked for."""
+    try:
+        (folder / _FILES[0]).lstat()
+    except PermissionError as error:
+        return VocabularyFileError(f"{folder} cannot be read: {error.strerror}")
+    except OSError:
+        pass
+    return VocabularyFileError(
+        f"{folder} must hold one of {', '.join(_FILES)}, it is a folder without any"
+        f"{_instead(folder)}"
+    )
 
 
 def _instead(folder: Path) -> str:

@@ -832,8 +832,15 @@ def test_a_list_that_is_out_of_date_can_be_written_without_what_passes(tmp_path:
     assert "records pass that the list of known differences names. The smallest:" in shown
     assert "--write-known FILE writes the list of known differences without what passes" in shown
     shown = tokenref(*arguments, "--write-known", new).output
-    assert f"{new} lists the failures in 0 new entries\n" in shown
+    removed = "0 new entries (old ones: 0 kept, 0 shortened, 1 removed)\n"
+    assert f"{new} lists the failures in {removed}" in shown
     assert new.read_text() == "known = []\n"
+    other = KNOWN_ENTRY.format(engine="greedy", case=EXAMPLE)
+    both = KNOWN_ENTRY.format(engine="naive", case=f'{EXAMPLE}", "bpe/count/*')
+    old.write_text(old.read_text() + other + both)
+    new.unlink()
+    shown = tokenref(*arguments, "--write-known", new).output
+    assert "in 0 new entries (old ones: 1 kept, 1 shortened, 1 removed)\n" in shown
 
 
 KNOWN_ENTRY = """[[known]]
@@ -854,6 +861,18 @@ def hanging(folder: Path) -> Path:
     program.write_text(f"#!/bin/sh\nread line\necho '{hello}'\nexec sleep 100\n")
     program.chmod(0o755)
     return program
+
+
+def test_a_misspelt_profile_of_a_program_is_printed(tmp_path: Path) -> None:
+    program = hanging(tmp_path)
+    sentence = (
+        """hangs: no record of top_k has the profile 'standart'; did you mean "standard"?\n"""
+    )
+    program.write_text(program.read_text().replace("standard", "standart"))
+    shown = tokenref("check", "--cmd", program, "--op", "top_k")
+    assert (shown.exit_code, sentence in shown.output) == (3, True)
+    shown = tokenref("check", "--cmd", program, "--op", "top_p")
+    assert (shown.exit_code, "standart" in shown.output) == (3, False)
 
 
 def test_that_an_engine_hangs_is_printed_at_once(tmp_path: Path) -> None:

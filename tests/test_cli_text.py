@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import tty
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from bpe_ref import load, vocabulary_of
+from bpe_ref import VocabularyFileError, load, vocabulary_of
 from bpe_ref.formats.byte_level_json import write_tokenizer_json
 from tests.sentencepiece_models import trained
 from tests.test_pages import ROOT, code_of
@@ -421,6 +422,85 @@ def test_a_folder_or_a_pattern_is_all_files_in_it(tmp_path: Path) -> None:
         refused = tokenref("count", "--file", empty)
         assert refused.exit_code == 2
         assert f"--file must name files, but '{empty}' has none" in refused.stderr
+
+
+def test_a_text_is_utf8_in_any_locale() -> None:
+    command = [sys.executable, "-m", "tokenref", "encode", "--vocabulary", "tiny", "--json"]
+    locale = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    text = "héllo 文"
+    done = subprocess.run([*command, text], env=locale, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert json.loads(done.stdout)["ids"] == load("tiny").encode(text)
+    broken = subprocess.run([*command, b"a\xff"], env=locale, capture_output=True, check=False)
+    assert broken.returncode == 2
+    assert b"the text must be UTF-8, but its character 1 is not" in broken.stderr
+
+
+def test_links_to_folders_in_a_folder_are_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("dir/a.txt", "dir/in/b.txt", "dir/.git/c.txt"):
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text("to be")
+    Path("dir/loop").symlink_to(".")
+    Path("dir/in/loop").symlink_to("..")
+    Path("dir/same.txt").symlink_to("a.txt")  # a link to a file is a file
+    Path("dir/nowhere").symlink_to("nothing")
+    Path("link").symlink_to("dir")
+    names = ["dir/a.txt", "dir/in/b.txt", "dir/same.txt"]
+    linked = ["link/a.txt", "link/in/b.txt", "link/same.txt"]
+    for given, expected in {
+        "dir": names,
+        "dir/**": names,
+        "dir/**/*.txt": names,
+        "dir/**/**/*.txt": names,
+        "dir/**/in/**/*.txt": names[1:2],
+        "**/a.txt": names[:1],
+        "link": linked,  # what is named itself is followed
+        "link/**/*.txt": linked,
+        "*/a.txt": ["dir/a.txt", "link/a.txt"],
+    }.items():
+        *lines, total = tokenref("count", "--file", given).stdout.splitlines()
+        assert lines == [f"{name}\t2" for name in expected], given
+        assert total == f"total\t{2 * len(expected)}"
+    assert "'no/**/*.txt' has none" in tokenref("count", "--file", "no/**/*.txt").stderr
+
+
+@pytest.fixture
+def closed_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Yield a folder that nobody may read, beside a file; root becomes another user for it."""
+    tokenref("count", "to be")  # what is imported later might be closed, too
+    is_root = os.geteuid() == 0
+    with tempfile.TemporaryDirectory() as name:
+        monkeypatch.chdir(name)
+        Path(name).chmod(0o755)
+        Path("a.txt").write_text("to be")
+        folder = Path("sub")
+        folder.mkdir()
+        write_tokenizer_json(vocabulary_of(load("tiny")), folder / "tokenizer.json")
+        folder.chmod(0)
+        if is_root:
+            os.seteuid(65534)
+        yield folder
+        if is_root:
+            os.seteuid(0)
+        folder.chmod(0o700)
+        monkeypatch.chdir(ROOT)
+
+
+def test_a_folder_that_may_not_be_read_is_named(closed_folder: Path) -> None:
+    denied = f"tokenref: {closed_folder} cannot be read: Permission denied\n"
+    for given in (closed_folder, closed_folder / "**", "**/*.md"):
+        alone = tokenref("count", "--file", given)
+        assert (alone.exit_code, alone.stdout, alone.stderr) == (2, "", denied), given
+    among = tokenref("count", "--vocabulary", "tiny", "--file", ".")
+    assert (among.exit_code, among.stdout, among.stderr) == (2, "a.txt\t2\ntotal\t2\n", denied)
+    vocabulary = tokenref("count", "--vocabulary", closed_folder, "to be")
+    assert (vocabulary.exit_code, vocabulary.stdout, vocabulary.stderr) == (2, "", denied)
+    path = closed_folder / "tokenizer.json"
+    with pytest.raises(VocabularyFileError, match=f"^{path} cannot be read: Permission denied$"):
+        load(path)
 
 
 def test_programs_get_every_file_and_the_total_as_json(files: list[Path]) -> None:

@@ -21,6 +21,7 @@ from tiktoken_ext import openai_public
 from bpe_ref import finding, registry
 from bpe_ref.errors import UnknownVocabularyError, VocabularyFileError
 from bpe_ref.finding import default_folder, find
+from bpe_ref.formats.byte_level_json import write_tokenizer_json
 from bpe_ref.loading import load
 from bpe_ref.registry import (
     MODEL_PREFIXES,
@@ -337,9 +338,36 @@ def test_an_unknown_name_is_told_the_known_ones(name: str) -> None:
     start, end = f"there is no file {name!r}"[:500], str(caught.value)[-400:]
     assert str(caught.value).startswith(start)
     assert end.endswith(
-        "', and no vocabulary of that name; there are tiny, book, odd, gpt2, r50k_base, p50k_base, "
-        "p50k_edit, cl100k_base, o200k_base, o200k_harmony, voyage3_base"
+        "', and no vocabulary of that name; did you mean 'cl100k_base'?"
+        if "100" in name
+        else "', and no vocabulary of that name; there are tiny, book, odd, gpt2, r50k_base, "
+        "p50k_base, p50k_edit, cl100k_base, o200k_base, o200k_harmony, voyage3_base"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("https://x.org/tokenizer.json", "must be a name or a path: nothing is downloaded"),
+        ("HTTP://x.org", "must be a name or a path: nothing is downloaded"),
+        ("~/x.json", "cannot be read: ~ is not expanded; give the folder"),
+        ("~user/x.json", "cannot be read: ~ is not expanded; give the folder"),
+        ("a~/x.json", "cannot be read: No such file or directory"),
+    ],
+)
+def test_addresses_and_folders_of_users_are_not_resolved(name: str, reason: str) -> None:
+    with pytest.raises(VocabularyFileError) as caught:
+        load(name)
+    assert str(caught.value) == f"{name} {reason}"
+
+
+def test_a_folder_may_be_called_as_the_shell_calls_the_one_of_the_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "~").mkdir()
+    write_tokenizer_json(vocabulary_of(load("tiny")), tmp_path / "~" / "x.json")
+    monkeypatch.chdir(tmp_path)
+    assert len(load("~/x.json")) == len(load("tiny"))
 
 
 @pytest.mark.usefixtures("_nowhere")

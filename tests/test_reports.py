@@ -1,6 +1,7 @@
 """Results files, and what is made from them: every claim about them in one place."""
 
 import json
+import os
 import re
 import tomllib
 import tracemalloc
@@ -677,10 +678,13 @@ def test_a_list_continues_an_older_one_without_what_passes(tmp_path: Path) -> No
         entry("another version", "a2", versions="<1"),
         entry("another engine", "a2", engine="two"),
     ]
-    content, count = known_list([results], old, [*(each.id for each in cases), "bpe/count/topic/f"])
+    content, entries, count = known_list(
+        [results], old, [*(each.id for each in cases), "bpe/count/topic/f"]
+    )
     assert count == 1
     (tmp_path / "known.toml").write_bytes(content.replace(b"TODO: why?", b"It is an example.   "))
     *kept, new = read_known(tmp_path / "known.toml")
+    assert kept == entries
     assert kept == [
         entry("partly fixed", "a1 b? d2 f", versions=">=1"),
         *(old[at] for at in (1, 3, 4)),
@@ -693,7 +697,7 @@ def test_a_list_names_an_engine_of_any_name_as_it_is(
     tmp_path_factory: pytest.TempPathFactory, name: str
 ) -> None:
     lines = whole([line(name, "bpe/count/topic/b", "fail")])
-    content, _ = known_list([read_results(write(tmp_path_factory.mktemp("r") / "r", lines))])
+    content, _, _ = known_list([read_results(write(tmp_path_factory.mktemp("r") / "r", lines))])
     assert tomllib.loads(content.decode())["known"][0]["engine"] == name
 
 
@@ -964,3 +968,28 @@ def test_reasons_for_skipped_cases_have_a_line_each_and_are_cut() -> None:
 def test_failures_without_any_known_cause_are_said_to_have_none(tmp_path: Path) -> None:
     path = write(tmp_path / "results.jsonl", whole([line("one", "bpe/count/topic/a", "fail")]))
     assert "1 failure matches no known cause. The smallest:" in tokenref("report", path).output
+
+
+def test_two_reports_in_one_file_are_refused(tmp_path: Path) -> None:
+    results, new = tmp_path / "results.jsonl", tmp_path / "new"
+    run = ["naive", "--id", "bpe/encode/examples/*", "--json"]
+    assert tokenref("check", *run, results).exit_code == 0
+    (tmp_path / "link").symlink_to("new")
+    asked: list[tuple[list[str | Path], str]] = [
+        (["check", *run, new, "--junit", new], "--json and --junit"),
+        (["check", *run, new, "--write-known", new], "--json and --write-known"),
+        (["report", results, "--junit", tmp_path / "link", "--html", new], "--html and --junit"),
+        (["report", results, "--badge", new, "--write-known", new], "--badge and --write-known"),
+    ]
+    for arguments, options in asked:
+        refused = tokenref(*arguments)
+        assert refused.exit_code == 2
+        assert f"{options} must be different files, got " in refused.output
+        assert not new.exists()
+    before = results.read_bytes()
+    refused = tokenref("report", results, "--html", results)
+    assert refused.exit_code == 2
+    assert "RESULTS and --html must be different files, got " in refused.output
+    assert results.read_bytes() == before
+    ignored = Path(os.devnull)
+    assert tokenref("report", results, "--junit", ignored, "--html", ignored).exit_code == 0

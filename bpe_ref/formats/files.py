@@ -29,11 +29,7 @@ def read_unpacked(path: str | os.PathLike[str]) -> bytes:
     Traceback (most recent call last):
     bpe_ref.errors.VocabularyFileError: . cannot be read: Is a directory
     """
-    try:
-        fifo = Path(path).is_fifo()
-    except ValueError:  # a NUL in it, which opening will say
-        fifo = False
-    if fifo:  # opening it would wait for somebody to write
+    if seen(Path(path).is_fifo):  # opening it would wait for somebody to write
         raise VocabularyFileError(f"{path} cannot be read: it is a pipe and not a file")
     try:
         with Path(path).open("rb") as file:

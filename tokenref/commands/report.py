@@ -1,6 +1,6 @@
 """`tokenref report`: show results that `check --json` wrote."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -70,9 +70,11 @@ class Wanted:
         If an error ends the command, those that are still missing get its sentence. The results
         to compare with are kept until there are new ones.
         """
+        reports = {"json": json_path, "html": self.html, "junit": self.junit, "badge": self.badge}
+        _must_differ(reports | {"write-known": self.known})
         if json_path is not None:
             must_be_writable(json_path)
-        wanted = {json_path, self.html, self.junit, self.badge}
+        wanted = {*reports.values()}
         kept = None if self.old is None else self.old.path.resolve()
         self._missing.update(path for path in wanted if path and path.resolve() != kept)
         on_error(partial(self._write_invalid, json_path))
@@ -141,12 +143,16 @@ class Wanted:
         if not all(results.footer.complete for results in files):
             yield f"{self.known} is not written: the run is invalid"
             return
-        content, count = known_list(files, known, catalogue.records)
+        content, kept, count = known_list(files, known, catalogue.records)
         write(content, self.known)
         new = "new " if known else ""
-        entries = f"1 {new}entry" if count == 1 else f"{count:,} {new}entries"
+        said = f"1 {new}entry" if count == 1 else f"{count:,} {new}entries"
+        if known:
+            as_before = sum(each in known for each in kept)
+            shorter, removed = len(kept) - as_before, len(known) - len(kept)
+            said += f" (old ones: {as_before:,} kept, {shorter:,} shortened, {removed:,} removed)"
         todo = f"; replace each {UNEXPLAINED!r} by the reason" if count else ""
-        yield f"{self.known} lists the failures in {entries}{todo}"
+        yield f"{self.known} lists the failures in {said}{todo}"
 
     def _contents(
         self,
@@ -197,6 +203,20 @@ def with_changes(code: int, changed: Sequence[Change]) -> int:
     (0, 3)
     """
     return code if code > 1 else int(any(change.kind in WORSE for change in changed))
+
+
+def _must_differ(paths: Mapping[str, Path | None], read: Path | None = None) -> None:
+    """Raise `InputError` if two options name one file, or one names a file that is read.
+
+    A device may take several reports.
+    """
+    options = {} if read is None else {read.resolve(): "RESULTS"}
+    for option, path in paths.items():
+        if path is not None and (path.is_file() or not path.exists()):
+            first = options.setdefault(path.resolve(), option)
+            if first != option:
+                first = first if first.isupper() else f"--{first}"
+                raise InputError(f"{first} and --{option} must be different files, got {path}")
 
 
 def _wanted(
@@ -268,6 +288,8 @@ def report(
 
     if pages is not None and not is_address(pages):
         raise InputError(f"--pages must be a path or an http(s) address, got {pages!r}")
+    for path in results:
+        _must_differ({"html": reports.html, "junit": reports.junit, "badge": reports.badge}, path)
     reports.begin()
     files = [read_results(path) for path in dict.fromkeys(results)]
     catalogue = open_catalogue(fixtures)

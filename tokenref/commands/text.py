@@ -6,14 +6,16 @@ full. Several files, a folder or a pattern give one line for each file, and a to
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from glob import escape, glob, has_magic
 from pathlib import Path
 from shlex import quote
+from stat import S_ISREG
 from typing import Any, Final, TypeVar
 
 import click
@@ -51,6 +53,9 @@ SMALL: Final = 1 << 20
 
 _DASH: Final = Path("-")
 """Standard input, as in other commands."""
+
+_ANY_FOLDERS: Final = re.compile(r"(?:^|(?<=/))\*\*(?:/|$)")
+"""The part of a pattern that is any number of folders."""
 
 _WIDEST: Final = 30
 """Characters of a name in front of a progress bar."""
@@ -120,11 +125,38 @@ def _files(path: str) -> Sequence[Path | None]:
     pattern = f"{escape(path)}/**" if is_folder else path
     if not is_folder and (os.path.exists(path) or not has_magic(pattern)):  # noqa: PTH110 - as above
         return [Path(path)]
-    names = sorted(glob(pattern, recursive=True))  # noqa: PTH207 - Path's takes no absolute ones
-    found = [each for each in map(Path, names) if each.is_file()]
+    found = [Path(each) for each in sorted({str(each) for each in _matching(pattern)})]
     if not found:
         raise InputError(f"--file must name files, but {path!r:.200} has none")
     return found
+
+
+def _matching(pattern: str) -> Iterator[Path]:
+    """Yield the files that match a pattern, and folders that cannot be read.
+
+    `**` is any number of folders, but not links to folders, which may lead to where they are.
+    """
+    begin, *rest = _ANY_FOLDERS.split(pattern, maxsplit=1)
+    if not rest:
+        paths = glob(pattern)  # noqa: PTH207 - Path's takes no absolute ones
+        yield from filter(_may_be_file, map(Path, paths))
+        return
+    for top in glob(begin) if begin else ["."]:  # noqa: PTH207 - as above
+        closed: list[OSError] = []
+        for folder, names, _ in os.walk(top, onerror=closed.append):
+            names[:] = [name for name in names if not name.startswith(".")]
+            yield from _matching(f"{escape(folder)}/{rest[0] or '*'}")
+        yield from (Path(error.filename) for error in closed)
+
+
+def _may_be_file(path: Path) -> bool:
+    """Return whether this is a file, or cannot be looked at: reading it will say why."""
+    try:
+        return S_ISREG(path.stat().st_mode)
+    except PermissionError:
+        return True
+    except OSError:  # a link that leads nowhere
+        return False
 
 
 def argument_text(text: str) -> str:
@@ -132,6 +164,8 @@ def argument_text(text: str) -> str:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:  # bytes that are no characters come as lone surrogates
+        with suppress(UnicodeError):
+            return os.fsencode(text).decode()  # in the locale C, these are all bytes above 127
         raise InputError(
             f"the text must be UTF-8, but its character {error.start} is not"
         ) from None

@@ -455,8 +455,8 @@ _WIDEST_BADGE: Final = 80
 
 def known_list(
     files: Sequence[Results], known: Sequence[Known] = (), records: Iterable[str] = ()
-) -> tuple[bytes, int]:
-    """Return the failures as a list of known differences, and the number of new entries.
+) -> tuple[bytes, list[Known], int]:
+    """Return the failures as a list of known differences, the old entries in it, and how many new.
 
     The list begins with the entries of an older one, `known`, without what does not differ any
     more. Cases without a result still differ if their ids are in `records`. There is a new entry
@@ -483,7 +483,8 @@ def known_list(
                 else each
                 for each in kept
             ]
-    parts = [_entry(each) for each in kept if each.cases]
+    kept = [each for each in kept if each.cases]
+    parts = [_entry(each) for each in kept]
     for (engine, title, status), lines in sorted(groups.items(), key=lambda each: len(each[1])):
         first = lines[0]
         new = Known(
@@ -497,7 +498,7 @@ def known_list(
             f"# {visible(says.get(title, f'{title}: {len(lines):,}'))}.\n"
             f"# For example {visible(first.id)}: {visible(first.detail)}\n{_entry(new)}"
         )
-    return "\n".join(parts or ["known = []\n"]).encode(), len(groups)
+    return "\n".join(parts or ["known = []\n"]).encode(), kept, len(groups)
 
 
 def _without_passing(entry: Known, statuses: Mapping[str, str]) -> Known:
