@@ -82,6 +82,21 @@ def test_an_exact_set_of_tokens_is_compared_token_by_token() -> None:
     assert detail == "keep: expected [0, 2], got [0, 3]: without [2] and with [3] as well"
 
 
+@pytest.mark.parametrize(
+    ("got", "says"),
+    [
+        ([2, 3, 0], "0 instead of 3 at place 2"),
+        ([3, 2, 3], "3 instead of 2 at place 0"),
+        ([2, 3], "2 tokens instead of 3"),
+    ],
+)
+def test_drawn_tokens_are_a_sequence(got: list[int], says: str) -> None:
+    request = {"probs": pack([0.25] * 4), "uniforms": pack([0.5, 0.75, 0.75]), "count": 3}
+    case = case_of("draw", request, {"tokens": [2, 3, 3]}, Exact())
+    detail = judged(case, {"tokens": got}).detail
+    assert detail == f"tokens: expected [2, 3, 3], got {got}: {says}"
+
+
 def test_a_set_knows_what_must_be_kept_what_may_be_and_how_many() -> None:
     verdict = Set(must=[0], may=[0, 1, 2, 3], sizes=[3], reason=REASON)
     case = top_p(verdict, [0, 1, 2], [0.5, 0.125, 0.125, 0.125, 0.125])

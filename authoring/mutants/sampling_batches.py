@@ -98,11 +98,12 @@ def _before(row: int) -> int:
 def counts_of_the_row_before_stay(request: dict[str, Any]) -> Mapping[str, Any]:
     """Counts of tokens are not cleared between the rows of a batch."""
     rows = list[Any]()
-    seen = list[int]()
+    prompt, output = list[int](), list[int]()
     for row in request["rows"] if "history" in request["rows"][0] else ():
-        rows.append({**row, "history": [*seen, *row["history"]]})
-        rows[-1]["prompt_length"] = row["prompt_length"] + len(seen)
-        seen = row["history"]
+        history, length = row["history"], row["prompt_length"]
+        seen = {"history": [*prompt, *history, *output], "prompt_length": len(prompt) + length}
+        rows.append({**row, **seen})
+        prompt, output = history[:length], history[length:]
     return {"rows": rows} if rows else {}
 
 

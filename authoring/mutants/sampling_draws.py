@@ -555,7 +555,7 @@ _REJECTED: Final = _speculation(
 )
 
 
-@answering("speculative", _REJECTED)
+@answering("speculative", {**_REJECTED, "uniforms": pack([0.375, 0.75])})
 @_last_token
 def speculation_reuses_its_coin(last: int, accepted: int, request: Request) -> int:
     """The number that rejected a draft also draws the token that replaces it."""
@@ -574,7 +574,7 @@ def speculation_draws_by_the_distance(last: int, accepted: int, request: Request
     return _drawn_from(left, unpack(request["uniforms"])[-1], last)
 
 
-@answering("speculative", {**_REJECTED, "uniforms": pack([0.9375, 0.25])})
+@answering("speculative", _REJECTED)
 @_last_token
 def speculation_does_not_rescale(last: int, accepted: int, request: Request) -> int:
     """A rejected draft is replaced by the positive part of p - q as if it added up to 1."""
