@@ -513,6 +513,11 @@ def with_another_bit(row: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"probs": {"f32": f"{int(digits[:8], 16) ^ 1:08x}{digits[8:]}"}}
 
 
+def with_another_first(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    first, *rest = unpack(row["logits"])
+    return {"logits": pack([first + 8, *rest])}
+
+
 def with_zeros_in_front(row: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"logits": pack([0.0, 0.0, 0.0, *unpack(row["logits"])[3:]])}
 
@@ -539,6 +544,11 @@ def with_zeros_in_front(row: Mapping[str, Any]) -> Mapping[str, Any]:
             "sampling/batch/long/temperature-4097",
             lambda out: {"rows": [out["rows"][0], *map(with_zeros_in_front, out["rows"][1:])]},
             "only the first numbers of a row are wrong, as if the row before were written too far",
+        ),
+        (
+            "sampling/batch/long/repetition-penalty-4097",
+            lambda out: {"rows": [out["rows"][0], *map(with_another_first, out["rows"][1:])]},
+            "only the number of token 0 is wrong, as if histories were padded with it",
         ),
         (
             "sampling/batch/long/softmax-empty-blocks-of-256",

@@ -19,6 +19,7 @@ from tokenref.floats import floats, pack
 from tokenref.judge import judge
 from tokenref.questions.sampling import pack_parameters
 from tokenref.record import OPERATIONS, Case, RecordError, answer_type, make_case
+from tokenref.reports.terminal import split_detail
 from tokenref.subjects import SAMPLERS
 from tokenref.verdicts import (
     Alternative,
@@ -143,6 +144,12 @@ def test_an_engine_that_says_what_its_arithmetic_is_gets_no_other_alternative() 
     assert not passes(either(), {"keep": [0]}, declared)
     assert passes(either(), {"keep": [0]}, Declared(arithmetic="f16.own"))
     assert passes(either(), {"keep": [0]}, Declared(tie="f64"))
+    detail = judged(either(), {"keep": [0, 2]}, Declared(arithmetic="f64")).detail
+    assert split_detail(detail) == [
+        ("at", "for f64, keep"),
+        ("expected", "[0]"),
+        ("got", "[0, 2]: with [2] as well"),
+    ]
 
 
 def test_close_numbers_pass_within_their_units_and_no_farther() -> None:
