@@ -30,6 +30,7 @@ from tokenref.diagnosis import (
     Signature,
     diagnose,
     digest,
+    is_of_few,
     known_causes,
     length,
 )
@@ -38,11 +39,12 @@ from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.engines.table import engine as engine_named
 from tokenref.floats import nearest, pack, unpack
 from tokenref.hints import facts_of
+from tokenref.questions.sampling import BatchInput
 from tokenref.questions.text import TextInput
 from tokenref.record import PIPELINE_OPS, Case, op_of
 from tokenref.runner import Run, run_engine
 from tokenref.subjects import SAMPLERS
-from tokenref.verdicts import Judgement
+from tokenref.verdicts import Judgement, MustRefuse
 
 SEED = 20261122
 LONGEST_TOGETHER = 20_000
@@ -476,6 +478,30 @@ def test_draws_with_own_numbers_name_no_cause_if_something_else_fails_too() -> N
     assert diagnose([seen, *results({"other": "2"}, "")], known) == []
 
 
+@pytest.mark.parametrize(
+    ("batches", "said"),
+    [
+        (4, "These 4 failures have in common: it is odd"),
+        (3, "Only 3 of 6 failures of top_k have in common: it is odd"),
+        (1, None),
+    ],
+)
+def test_a_fact_about_a_minority_says_so_or_is_not_named(
+    catalogue: Catalogue, batches: int, said: str | None
+) -> None:
+    valid = [case for case in catalogue.cases if not isinstance(case.verdict, MustRefuse)]
+    own = [case for case in valid if op_of(case) == "top_k"][: 3 if batches > 1 else 9]
+    rows = [case for case in valid if isinstance(case.input, BatchInput)]
+    shared = [case for case in rows if case.input.op == "top_k"][:batches]
+    failed = [
+        Result(case, Judgement("fail"), answer=str(at), facts=["it is odd"] if at < batches else [])
+        for at, case in enumerate([*shared, *own])
+    ]
+    found = diagnose(failed, Known([]))
+    assert [each.sentence for each in found] == ([said] if said else [])
+    assert not found or is_of_few(found[0].name) == (batches == 3)
+
+
 def without_the_last(probs: Sequence[float]) -> dict[str, str]:
     """Return probabilities whose sum lacks the last one."""
     return pack([nearest(each / (1 - probs[-1]), "f32") for each in probs])
@@ -485,6 +511,11 @@ def with_another_bit(row: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return an answer with the lowest bit of its first number changed."""
     digits = row["probs"]["f32"]
     return {"probs": {"f32": f"{int(digits[:8], 16) ^ 1:08x}{digits[8:]}"}}
+
+
+def with_another_first(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    first, *rest = unpack(row["logits"])
+    return {"logits": pack([first + 8, *rest])}
 
 
 def with_zeros_in_front(row: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -515,6 +546,11 @@ def with_zeros_in_front(row: Mapping[str, Any]) -> Mapping[str, Any]:
             "only the first numbers of a row are wrong, as if the row before were written too far",
         ),
         (
+            "sampling/batch/long/repetition-penalty-4097",
+            lambda out: {"rows": [out["rows"][0], *map(with_another_first, out["rows"][1:])]},
+            "only the number of token 0 is wrong, as if histories were padded with it",
+        ),
+        (
             "sampling/batch/long/softmax-empty-blocks-of-256",
             lambda out: {"rows": [{"probs": pack([nan] * 300)}] * len(out["rows"])},
             "numbers are NaN, and no token of a block of 256 is possible",
@@ -528,6 +564,11 @@ def with_zeros_in_front(row: Mapping[str, Any]) -> Mapping[str, Any]:
             "sampling/top_p/sizes/kept-1001",
             lambda out: {"keep": out["keep"][:512]},
             "the list ends after 512 tokens",
+        ),
+        (
+            "sampling/top_p/sizes/kept-1001",
+            lambda out: {"keep": out["keep"][::-1]},
+            "kept tokens are not in ascending order",
         ),
         (
             "sampling/batch/long/greedy-512-rows",

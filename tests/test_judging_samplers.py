@@ -19,6 +19,7 @@ from tokenref.floats import floats, pack
 from tokenref.judge import judge
 from tokenref.questions.sampling import pack_parameters
 from tokenref.record import OPERATIONS, Case, RecordError, answer_type, make_case
+from tokenref.reports.terminal import split_detail
 from tokenref.subjects import SAMPLERS
 from tokenref.verdicts import (
     Alternative,
@@ -82,6 +83,21 @@ def test_an_exact_set_of_tokens_is_compared_token_by_token() -> None:
     assert detail == "keep: expected [0, 2], got [0, 3]: without [2] and with [3] as well"
 
 
+@pytest.mark.parametrize(
+    ("got", "says"),
+    [
+        ([2, 3, 0], "0 instead of 3 at place 2"),
+        ([3, 2, 3], "3 instead of 2 at place 0"),
+        ([2, 3], "2 tokens instead of 3"),
+    ],
+)
+def test_drawn_tokens_are_a_sequence(got: list[int], says: str) -> None:
+    request = {"probs": pack([0.25] * 4), "uniforms": pack([0.5, 0.75, 0.75]), "count": 3}
+    case = case_of("draw", request, {"tokens": [2, 3, 3]}, Exact())
+    detail = judged(case, {"tokens": got}).detail
+    assert detail == f"tokens: expected [2, 3, 3], got {got}: {says}"
+
+
 def test_a_set_knows_what_must_be_kept_what_may_be_and_how_many() -> None:
     verdict = Set(must=[0], may=[0, 1, 2, 3], sizes=[3], reason=REASON)
     case = top_p(verdict, [0, 1, 2], [0.5, 0.125, 0.125, 0.125, 0.125])
@@ -128,6 +144,12 @@ def test_an_engine_that_says_what_its_arithmetic_is_gets_no_other_alternative() 
     assert not passes(either(), {"keep": [0]}, declared)
     assert passes(either(), {"keep": [0]}, Declared(arithmetic="f16.own"))
     assert passes(either(), {"keep": [0]}, Declared(tie="f64"))
+    detail = judged(either(), {"keep": [0, 2]}, Declared(arithmetic="f64")).detail
+    assert split_detail(detail) == [
+        ("at", "for f64, keep"),
+        ("expected", "[0]"),
+        ("got", "[0, 2]: with [2] as well"),
+    ]
 
 
 def test_close_numbers_pass_within_their_units_and_no_farther() -> None:

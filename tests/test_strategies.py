@@ -244,6 +244,13 @@ def test_every_question_about_a_vocabulary_is_one_that_the_reference_answers(op:
     assert kinds["Ok"] > kinds["Refused"]
 
 
+def test_draws_are_from_logits_and_from_weights_that_do_not_add_up_to_1() -> None:
+    found = sample(SAMPLER_QUESTIONS["draw"]("standard"))
+    assert 0.1 < share(found, lambda request: "logits" in request) < 0.5
+    others = [unpack(request["probs"]) for request in found if "probs" in request]
+    assert 0.1 < share(others, lambda row: sum(row) != 1) < 0.6
+
+
 @pytest.mark.parametrize("op", SAMPLER_QUESTIONS)
 def test_every_question_about_samplers_is_one_that_the_reference_answers(op: str) -> None:
     kinds: Counter[str] = Counter()

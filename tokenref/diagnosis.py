@@ -13,13 +13,15 @@ their rows.
 
 Batches that remain are answered again with parts of other rows, such as the parameters of the next
 row, and steps that remain in another order, with a step twice or without one. What remains then is
-named by a fact that holds for nearly all failures of an operation; see `tokenref.hints`. Invalid
+named by a fact that most failures of an operation have in common; see `tokenref.hints`. A fact
+about at most half of them says so, and one about less than a third is not named. Invalid
 inputs that are not refused are a group of their own, because many engines check less. All other
 failures have no known cause.
 """
 
 import json
 import lzma
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -373,8 +375,8 @@ def _named(
     for fact, records in _of_exchanged(every, reference):
         of_steps = fact.startswith("steps")
         name(fact, f"resemble {'' if of_steps else 'batches with the '}{fact}", records)
-    for fact, records in _of_facts(every):
-        name(fact, f"have in common: {fact}", records)
+    for fact, says, records in _shared_facts(every):
+        name(fact, says, records)
     for record, group in _canaries(every, {**failed, **long}, groups).items():
         name(group, "", [record])
     return list(starmap(_diagnosis, groups.items()))
@@ -382,6 +384,8 @@ def _named(
 
 def _diagnosis(group: str, said: tuple[str, Sequence[str]]) -> Diagnosis:
     says, ids = said
+    if is_of_few(group):
+        return Diagnosis(group, says, ids)
     these = f"These {len(ids):,} failures {says}" if len(ids) > 1 else f"This failure {_one(says)}"
     return Diagnosis(group, these, ids)
 
@@ -395,6 +399,15 @@ def _one(says: str) -> str:
     return f"{_OF_ONE[verb]} {rest.removeprefix('in common: ')}"
 
 
+def is_of_few(group: str) -> bool:
+    """Return whether a group is of a fact that holds for a minority of an operation's failures.
+
+    >>> is_of_few("2 of 5 failures of top_k: one token more is kept"), is_of_few("one")
+    (True, False)
+    """
+    return re.match(r"[\d,]+ of [\d,]+ failures of ", group) is not None
+
+
 def _by_place(failed: Mapping[str, Result]) -> dict[str, dict[str, Result]]:
     """Return the failures that are no accepted invalid inputs, by their operation."""
     places: dict[str, dict[str, Result]] = {}
@@ -402,6 +415,11 @@ def _by_place(failed: Mapping[str, Result]) -> dict[str, dict[str, Result]]:
         if not isinstance(seen.case.verdict, MustRefuse):
             places.setdefault(_place(seen.case), {})[record] = seen
     return places
+
+
+def _op(case: Case) -> str:
+    """Return the operation of a case, for a batch that of its rows."""
+    return case.input.op if isinstance(case.input, BatchInput) else op_of(case)
 
 
 def _likely(matches: Sequence[_Match], failed: Mapping[str, Result], fewest: int) -> list[_Match]:
@@ -557,6 +575,24 @@ def _of_exchanged(
         said = (" or " if "steps" in place else " or the ").join(many)
         if said and len(best) <= MOST_ALIKE and fits[best[0]] >= NEARLY_ALL * tried:
             yield said, batches
+
+
+def _shared_facts(failed: Mapping[str, Result]) -> list[tuple[str, str, list[str]]]:
+    """Return facts that enough failures of an operation have in common, what is said, and these.
+
+    A fact is about a place; the batches of an operation count as its failures, too.
+    """
+    places = _by_place(failed).values()
+    of_op = Counter(_op(seen.case) for here in places for seen in here.values())
+    found = []
+    for fact, records in _of_facts(failed):
+        op = _op(failed[records[0]].case)
+        if len(records) > of_op[op] / 2:
+            found.append((fact, f"have in common: {fact}", records))
+        elif len(records) >= of_op[op] / 3:
+            part = f"{len(records):,} of {of_op[op]:,} failures of {op}"
+            found.append((f"{part}: {fact}", f"Only {part} have in common: {fact}", records))
+    return found
 
 
 def _of_facts(failed: Mapping[str, Result]) -> Iterator[tuple[str, list[str]]]:

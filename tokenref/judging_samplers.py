@@ -105,7 +105,7 @@ def _compare_alternatives(verdict: Either, got: Mapping[str, Any], declared: Dec
         difference = _compare_values(each.out, got, None)
         if not difference.detail:
             return judged(remark=each.label)
-        differences.append(f"not {each.label} ({difference.detail})")
+        differences.append(f"for {each.label}, {difference.detail}")
     return judged("; ".join(differences))
 
 
@@ -308,7 +308,8 @@ def _compare_values(
     largest = 0
     for place, want, have in _parts(expected, got, ""):
         if not is_numbers(want):
-            difference = _value_difference(want, have)
+            is_drawn = place.rpartition(".")[2] == "tokens"
+            difference = (_first_difference if is_drawn else _value_difference)(want, have)
             if difference:
                 return judged(f"{place}: {difference}")
             continue
@@ -396,6 +397,16 @@ def _value_difference(expected: Any, got: Any) -> str:
     if not says:
         says = ["in another order, or repeated"]
     return f"expected {ids(expected)}, got {ids(got)}: {' and '.join(says)}"
+
+
+def _first_difference(expected: Any, got: Any) -> str:
+    """Return how two sequences of tokens differ, with the first place, or an empty string."""
+    if got == expected or not are_ids(expected) or not are_ids(got):
+        return _value_difference(expected, got)
+    pairs = enumerate(zip(expected, got, strict=False))
+    lengths = f"{len(got)} tokens instead of {len(expected)}"
+    first = next((f"{b} instead of {a} at place {at}" for at, (a, b) in pairs if a != b), lengths)
+    return f"expected {ids(expected)}, got {ids(got)}: {first}"
 
 
 # ---- draws with an engine's own random numbers

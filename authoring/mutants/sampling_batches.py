@@ -91,6 +91,22 @@ def _before(row: int) -> int:
     return max(row - 1, 0)
 
 
+@answering("batch", _batch("frequency_penalty", [
+    {"logits": pack([1.0, 1.0]), "history": [row], "prompt_length": 0,
+     "params": pack_parameters({"penalty": 1.0})} for row in range(2)]))  # fmt: skip
+@other_question
+def counts_of_the_row_before_stay(request: dict[str, Any]) -> Mapping[str, Any]:
+    """Counts of tokens are not cleared between the rows of a batch."""
+    rows = list[Any]()
+    prompt, output = list[int](), list[int]()
+    for row in request["rows"] if "history" in request["rows"][0] else ():
+        history, length = row["history"], row["prompt_length"]
+        seen = {"history": [*prompt, *history, *output], "prompt_length": len(prompt) + length}
+        rows.append({**row, **seen})
+        prompt, output = history[:length], history[length:]
+    return {"rows": rows} if rows else {}
+
+
 @answering("batch", _batch("steps", _STEPS))
 @other_question
 def fused_draws_by_the_number_before(request: dict[str, Any]) -> Mapping[str, Any]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import wraps
 from itertools import accumulate
-from math import log
+from math import exp, log
 from typing import Any, Final
 
 from authoring.mutants.samplers import (
@@ -342,6 +342,65 @@ def uniform_turns_the_open_end_round(numbers: list[float], words: list[str]) -> 
     return [1 - u for u in numbers]
 
 
+def _each_draw(change: Callable[[int, Request], int]) -> SamplerHandler:
+    """Change the token that one number draws, in batches of draws, too."""
+
+    def of_row(out: Mapping[str, Any], request: Request) -> Mapping[str, Any]:
+        is_plain = len(unpack(request["uniforms"])) == 1 and "order" not in request
+        return {"token": change(out["token"], request)} if is_plain and "token" in out else out
+
+    @wraps(change)
+    def changed(out: dict[str, Any], request: Request) -> Mapping[str, Any]:
+        if "rows" not in request:
+            return of_row(out, request)
+        if request["op"] != "draw" or "vocab_size" in request:
+            return out
+        calls = [*request["rows"]] * request.get("calls", 1)
+        return {"rows": [of_row(*pair) for pair in zip(out["rows"], calls, strict=True)]}
+
+    handle = other_answer(changed)
+
+    @wraps(change)
+    def standard(session: SamplerSession, op: str, request: Request) -> Answer:
+        is_standard = session.profile == "standard"
+        return handle(session, op, request) if is_standard else session.answer(op, request)
+
+    return standard
+
+
+def _weights(request: Request) -> list[float]:
+    if "probs" in request:
+        return unpack(request["probs"])
+    row = unpack(request["logits"])
+    return [exp(logit - max(row)) for logit in row]
+
+
+def _first_above(share: float, sums: Sequence[float], other: int) -> int:
+    return next((token for token, total in enumerate(sums) if total > share), other)
+
+
+@answering(("draw", "batch"), {"probs": pack([1.0, 1.0]), "uniforms": pack([0.75])})
+@_each_draw
+def draw_does_not_normalise(_: int, request: Request) -> int:
+    """The random number is compared with running sums of weights that do not add up to 1."""
+    row, (u,) = _weights(request), unpack(request["uniforms"])
+    last = max(token for token, weight in enumerate(row) if weight > 0)
+    return _first_above(u, [*accumulate(row)], last)
+
+
+@answering(("draw", "batch"), {"probs": pack([1 / 4096] * 4096), "uniforms": pack([0.75])})
+@_each_draw
+def draw_sums_in_f16(token: int, request: Request) -> int:
+    """Running sums of probabilities in binary16 stop growing."""
+    row, (u,) = _weights(request), unpack(request["uniforms"])
+    whole = sum(row)
+    total, sums = 0.0, list[float]()
+    for weight in row:
+        total = nearest(total + nearest(weight / whole, "f16"), "f16")
+        sums.append(total)
+    return _first_above(u * total, sums, token)
+
+
 # ---- speculative decoding
 
 
@@ -454,6 +513,85 @@ def residual_is_not_cut_at_zero(out: dict[str, Any], request: Request) -> Mappin
     if not sum(sizes):
         return out
     return {"probs": pack([nearest(size / sum(sizes), dtype) for size in sizes], dtype)}
+
+
+@answering("residual", {"target": pack([0.25, 0.75]), "draft": pack([0.75, 0.25]), "params": {}})
+@other_answer
+def residual_is_not_rescaled(out: dict[str, Any], request: Request) -> Mapping[str, Any]:
+    """The positive part of p - q is returned as it is, though it adds up to less than 1."""
+    pairs = zip(unpack(request["target"]), unpack(request["draft"]), strict=True)
+    left = [max(mine - offered, 0.0) for mine, offered in pairs]
+    dtype = type_of(out["probs"])
+    return {"probs": pack([nearest(each, dtype) for each in left], dtype)} if any(left) else out
+
+
+def _last_token(change: Callable[[int, int, Request], int]) -> SamplerHandler:
+    """Change the last token, given it and how many drafts were accepted, by the standard rule."""
+
+    @wraps(change)
+    def handle(session: SamplerSession, op: str, request: Request) -> Answer:
+        right = session.answer(op, request)
+        if not isinstance(right, Ok) or session.profile != "standard" or not request["tokens"]:
+            return right
+        *kept, last = right.out["tokens"]
+        return Ok({**right.out, "tokens": [*kept, change(last, right.out["accepted"], request)]})
+
+    return handle
+
+
+def _drawn_from(row: Sequence[float], u: float, other: int, whole: float | None = None) -> int:
+    """Return the token that a number draws from weights, which add up to `whole`."""
+    return _first_above(u * (sum(row) if whole is None else whole), [*accumulate(row)], other)
+
+
+def _left(accepted: int, request: Request, *, is_absolute: bool = False) -> list[float]:
+    rows = unpack(request["target"][accepted]), unpack(request["draft"][accepted])
+    apart = [mine - offered for mine, offered in zip(*rows, strict=True)]
+    return [abs(each) if is_absolute else max(each, 0.0) for each in apart]
+
+
+_REJECTED: Final = _speculation(
+    [(0.75, 0.125, 0.125)], [(0.25, 0.375, 0.375), (0.5, 0.25, 0.25)], [0], [0.9375, 0.25]
+)
+
+
+@answering("speculative", {**_REJECTED, "uniforms": pack([0.375, 0.75])})
+@_last_token
+def speculation_reuses_its_coin(last: int, accepted: int, request: Request) -> int:
+    """The number that rejected a draft also draws the token that replaces it."""
+    if accepted == len(request["tokens"]):
+        return last
+    return _drawn_from(_left(accepted, request), unpack(request["uniforms"])[accepted], last)
+
+
+@answering("speculative", _REJECTED)
+@_last_token
+def speculation_draws_by_the_distance(last: int, accepted: int, request: Request) -> int:
+    """A rejected draft is replaced from the absolute value of p - q, not its positive part."""
+    if accepted == len(request["tokens"]):
+        return last
+    left = _left(accepted, request, is_absolute=True)
+    return _drawn_from(left, unpack(request["uniforms"])[-1], last)
+
+
+@answering("speculative", _REJECTED)
+@_last_token
+def speculation_does_not_rescale(last: int, accepted: int, request: Request) -> int:
+    """A rejected draft is replaced by the positive part of p - q as if it added up to 1."""
+    if accepted == len(request["tokens"]):
+        return last
+    left = _left(accepted, request)
+    end = max((token for token, weight in enumerate(left) if weight > 0), default=last)
+    return _drawn_from(left, unpack(request["uniforms"])[-1], end, 1.0)
+
+
+@answering("speculative", _speculation([(0.5, 0.5)], [(1.0, 0.0), (0.0, 1.0)], [0], [0.25, 0.5]))
+@_last_token
+def bonus_token_of_the_row_before(last: int, accepted: int, request: Request) -> int:
+    """The bonus token is drawn from the row by which the last draft was judged."""
+    if accepted < len(request["tokens"]):
+        return last
+    return _drawn_from(unpack(request["target"][-2]), unpack(request["uniforms"])[-1], last)
 
 
 # ---- adaptive samplers

@@ -105,6 +105,22 @@ def penalty_is_applied_twice(session: SamplerSession, op: str, request: Request)
     return twice(session, op, request)
 
 
+@answering("repetition_penalty", _REPEATED)
+def penalty_for_prompt_and_output(session: SamplerSession, op: str, request: Request) -> Answer:
+    """A token that is in the prompt and in the output is penalised for each."""
+    history, length = request["history"], request["prompt_length"]
+    both = {*history[:length]} & {*history[length:]}
+
+    def again(before: list[float], after: list[float], _: Request) -> Sequence[float]:
+        return [
+            new * (new / old) if token in both and old not in {0, inf, -inf} else new
+            for token, (old, new) in enumerate(zip(before, after, strict=True))
+        ]
+
+    asked = other_row(again) if "scope" not in session.profile else SamplerSession.answer
+    return asked(session, op, request)
+
+
 @answering(PENALTIES, row_request([1.0, 2.0], [1], 0, penalty=2.0))
 @_history
 def penalty_counts_padding(history: list[int], _: int) -> Sequence[int]:
@@ -367,6 +383,14 @@ def temperature_multiplies(before: list[float], after: list[float], _: Request) 
         old * (old / new) if new not in {0, inf, -inf} else new
         for old, new in zip(before, after, strict=True)
     ]
+
+
+@answering("temperature", row_request([1.0, 2.0], temperature=0.001))
+@other_parameters
+def temperature_is_at_least_0_01(given: dict[str, Any]) -> Mapping[str, Any]:
+    """A lower temperature than 0.01 becomes 0.01."""
+    low = 0 < given.get("temperature", 1.0) < 0.01
+    return {"temperature": 0.01} if low else {}
 
 
 @answering("temperature", row_request([1.0, 2.0], temperature=0.5))

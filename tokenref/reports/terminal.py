@@ -15,7 +15,7 @@ from rich.text import Text
 
 from tokenref.catalogue import Catalogue, Selection
 from tokenref.corpus import CorpusResult, Tokens
-from tokenref.diagnosis import UNSPECIFIC, length
+from tokenref.diagnosis import UNSPECIFIC, is_of_few, length
 from tokenref.judge import FAILURES
 from tokenref.operations import ABOUT
 from tokenref.questions.sampling import BatchInput
@@ -263,11 +263,12 @@ def _print_failures(console: Console, summary: Summary, names: Mapping[str, str]
         return
     failures = "1 failure" if failed == 1 else f"{failed:,} failures"
     print_line(console, f"{name}: {failures}", "bold red", above="\n")
-    causes = sorted(sums.causes, key=lambda name: (name in UNSPECIFIC, -summary.by_cause[name]))
-    for cause in causes:
-        print_line(console, f"{sums.causes[cause]}. The smallest:", "bold", above="\n")
-        _print_failure(console, summary, summary.failures(cause)[0], names)
     others = summary.by_cause[""]
+    few = {cause for cause in sums.causes if is_of_few(cause)}
+    sizes = {cause: summary.by_cause[cause] for cause in sums.causes}
+    by_size = sorted(sums.causes, key=lambda name: (name in UNSPECIFIC, name in few, -sizes[name]))
+    after = [cause for cause in by_size if cause in few and sizes[cause] < others]
+    _print_causes(console, summary, [cause for cause in by_size if cause not in after], names)
     if others:
         count = f"{others:,} failures match" if others > 1 else "1 failure matches"
         print_line(console, f"{count} no known cause. The smallest:", "bold", above="\n")
@@ -276,6 +277,16 @@ def _print_failures(console: Console, summary: Summary, names: Mapping[str, str]
     if others > len(summary.failures()):
         rest = f"  and {others - len(summary.failures()):,} more; use --json FILE to see all"
         console.print(rest, style="dim")
+    _print_causes(console, summary, after, names)
+
+
+def _print_causes(
+    console: Console, summary: Summary, causes: Sequence[str], names: Mapping[str, str]
+) -> None:
+    """Print what is said about each cause, and its smallest failure."""
+    for cause in causes:
+        print_line(console, f"{summary.sums.causes[cause]}. The smallest:", "bold", above="\n")
+        _print_failure(console, summary, summary.failures(cause)[0], names)
 
 
 def _print_failure(

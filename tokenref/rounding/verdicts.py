@@ -335,11 +335,20 @@ def _verdict(op: str, profile: str, request: Mapping[str, Any], right: Answer) -
         return _of_calls(profile, request)
     if op in ADAPTIVE_OPS and isinstance(right, Ok):
         return adaptive_verdict(op, profile, request, right.out)
-    if op == "draw" and profile in RACE_PROFILES and isinstance(right, Ok):
-        prove_race(profile, request, right.out)
+    if op == "draw" and isinstance(right, Ok):
+        _prove_token(profile, request, right.out)
     if op == "speculative_steps":
         prove_steady(profile, request, right)
     return CLOSE if op == "residual" else Exact()
+
+
+def _prove_token(profile: str, request: Mapping[str, Any], out: Mapping[str, Any]) -> None:
+    """Raise `UndecidedError` if rounding decides a race, or a walk by id over logits."""
+    if profile in RACE_PROFILES:
+        prove_race(profile, request, out)
+    elif "logits" in request and "token" in out and "order" not in request:
+        row, (number,) = unpack(request["logits"]), unpack(request["uniforms"])
+        _prove_draw([token for token, logit in enumerate(row) if logit > -inf], row, number)
 
 
 def prove_steady(profile: str, request: Mapping[str, Any], right: Answer) -> None:

@@ -1,7 +1,8 @@
 """Questions to a sampler: one strategy per operation and profile, which draws a record's `in`.
 
 Filters, draws and speculative decoding are asked about dyadic weights, where rounding decides
-nothing. Filters are also asked about logits; steps and chains only about logits. Whether rounding
+nothing. Filters and draws are also asked about logits; steps and chains only about logits. Draws
+are also asked about weights that do not add up to 1. Whether rounding
 may decide such a question is up to the judge.
 
 In a draw by noise each token has its own random number. Most are multiples of 1/64, so that the
@@ -410,13 +411,22 @@ def _prompt_logprobs(draw: st.DrawFn, _: str) -> Request:
     return {"rows": rows, "tokens": tokens, "n": draw(st.integers(0, size + 1))}
 
 
+_TOTALS: Final = st.sampled_from([1.0, 1.0, 1.0, 0.5, 2.0, 16.0])
+"""What weights add up to: powers of two, so that all sums and shares are exact."""
+
+
 @st.composite
 def _draw(draw: st.DrawFn, profile: str) -> Request:
     if profile in RACE_PROFILES:
         return draw(races(profile))
+    kind = draw(st.integers(0, 7))
+    if kind in {6, 7}:
+        return {"logits": _logits(draw)[1], "uniforms": pack([draw(uniforms())])}
     weights = draw(dyadic_weights())
-    if draw(st.integers(0, 3)) < 3:
-        return {"probs": pack(weights), "uniforms": pack([draw(uniforms(weights))])}
+    if kind < 4:
+        number = pack([draw(uniforms(weights))])
+        total = draw(_TOTALS)
+        return {"probs": pack([weight * total for weight in weights]), "uniforms": number}
     count = draw(st.integers(1, sum(weight > 0 for weight in weights)))
     quarters = st.sampled_from([0.0, 0.25, 0.5, 0.75])  # times what is left, they are exact
     numbers = draw(st.lists(quarters, min_size=count, max_size=count))
