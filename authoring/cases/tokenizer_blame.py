@@ -23,7 +23,7 @@ PREFIXES: Final = {
 }
 """What the names of an operation's mutants begin with."""
 
-_MOST_NAMED: Final = 6
+_MOST_NAMED: Final = 4
 
 REFUSED: Final[list[str]] = []
 """What `blamed` returns, this very list, where a question has no answer and the engine dies."""

@@ -19,8 +19,10 @@ SCRIPTS: Final = _TABLES["scripts"]
 EMOJI: Final = _TABLES["emoji"]
 
 CLASSES: Final = "x\u00aay\u00baz \U00010107\U00010108\U00010109\U0001010a x\u24b6y"
-_WHY_CLASSES: Final = (
-    "Ordinal signs are letters, numbers beyond U+FFFF are grouped, a circled letter is a symbol"
+COMPOSED: Final = "\uac00\u11a7\uac00\u11c2\U00011099\U000110ba"
+_WHY_BEYOND: Final = (
+    "Ordinal signs are letters, numbers beyond U+FFFF are grouped, a circled letter is a symbol; "
+    "U+11A7 is no final consonant, U+11C2 is the last, and letters beyond U+FFFF compose."
 )
 
 
@@ -33,7 +35,6 @@ def drafts() -> Iterator[Draft]:
         yield text_case(
             "pieces", "letters", f"{slug}-o200k", "tiny_o200k", text, fact, ("Letters",)
         )
-    yield text_case("pieces", "letters", "classes", "tiny", CLASSES, _WHY_CLASSES, ("Letters",))
     yield from rows("marks", ("CombiningMark",), MARKS)
     yield from rows("scripts", ("Script",), SCRIPTS)
     yield from rows("emoji", ("Emoji",), EMOJI)
@@ -104,12 +105,12 @@ def _normalization() -> Iterator[Draft]:
             )
     yield Draft(
         op="pieces",
-        topic="normalization",
-        slug="edges",
+        topic="sizes",
+        slug="beyond-16-bits",
         vocabulary="tiny_nfc",
-        request=TextInput(text="\uac00\u11a7\uac00\u11c2\U00011099\U000110ba"),
-        why="U+11A7 is no final consonant, U+11C2 is the last, and letters beyond U+FFFF compose.",
-        flags=["Normalization"],
+        request=TextInput(text=f"{CLASSES} {COMPOSED}"),
+        why=_WHY_BEYOND,
+        flags=["Letters", "Normalization"],
         spec="docs/bpe.md#unicode",
     )
     marks = Recipe(before=b"e".hex(), unit="cc81", times=50, after="cca3")

@@ -25,7 +25,9 @@ def drafts() -> Iterator[Draft]:
     yield from _contractions()
     yield from rows("contractions", ("Contraction",), tables("words")["apostrophes"])
     yield from rows("words", ("Pretokenization",), WORDS)
-    yield text_case("encode", "words", "alike", "tiny", ALIKE, _WHY_ALIKE, ("Pretokenization",))
+    yield text_case(
+        "encode", "sizes", "keys-of-32-bits", "tiny", ALIKE, _WHY_ALIKE, ("Pretokenization",)
+    )
     yield from rows("code", ("Code", "Pretokenization"), CODE)
     yield from _digit_runs()
     yield from rows("digits", ("OtherDigits",), DIGITS)
