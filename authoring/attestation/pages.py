@@ -8,6 +8,7 @@ from base64 import b64decode
 from collections import Counter
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -108,8 +109,20 @@ _DATA: Final = re.compile(
 )
 
 
+def _of_its_kind(run: Run) -> Run:
+    """Return a run without the records that need a vocabulary, or without the others."""
+    is_sampler = run.engine in SAMPLERS
+    results = [result for result in run.results if (result.case.vocab is None) == is_sampler]
+    return replace(run, results=results, selected=len(results))
+
+
 def report_page(runs: Sequence[Run], catalogue: Catalogue, known: Sequence[Known]) -> bytes:
-    """Return the page of all results. Times are not in it."""
+    """Return the page of all results. Times are not in it.
+
+    A tokenizer has no results about samplers there, and a sampler none about tokenizers: a browser
+    can load only so many.
+    """
+    runs = [_of_its_kind(run) for run in runs]
     manifest = catalogue.manifest
     about = {"fixtures": manifest_digest(manifest), "fixtures_version": manifest.version}
     with tempfile.TemporaryDirectory() as folder:

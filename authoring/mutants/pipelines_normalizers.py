@@ -269,7 +269,7 @@ def _around(*hidden: tuple[int, int]) -> Callable[[Any], Rewriting]:
                 seen = "".join(
                     chr(_HIDDEN + ord(c) % 256) if first <= ord(c) <= last else c for c in seen
                 )
-            after = right.normalize(replace(text, text=seen))
+            after: AlignedText = right.normalize(replace(text, text=seen))
             back = {seen[at]: letter for at, letter in enumerate(text.text) if seen[at] != letter}
             return replace(after, text="".join(back.get(letter, letter) for letter in after.text))
 
