@@ -233,7 +233,7 @@ def evaluation(
     prompt_length, uniforms = given.pop("prompt_length", 0), given.pop("uniforms", ())
     state, precision = given.pop("state", None), given.pop("precision", "exact")
     read_choice("precision", precision, get_args(Precision))
-    state = _read_state(state)
+    state = {} if state is None else _read_state(state)
     parameters = record.read(given)
     if isinstance(uniforms, tuple) and not uniforms:
         randomness: Randomness = NO_NUMBERS
@@ -273,8 +273,6 @@ def read_profile(name: object) -> Profile:
 
 def _read_state(state: Any) -> Mapping[str, Any]:
     """Return what was remembered, with plain numbers."""
-    if state is None:
-        return {}
     if not isinstance(state, Mapping):
         raise ParameterError("state", state, "must map names to what was remembered, or be None")
     for name in state:
@@ -427,7 +425,7 @@ def chain(
     row = ReadRow(read_logits(logits))
     tokens = read_history(history, len(row))
     prompt_length = read_prompt_length(prompt_length, len(tokens))
-    state = _read_state(state)
+    state = {} if state is None else _read_state(state)
     situation = Situation(len(row), tokens, prompt_length, Given(uniforms), state)
     candidates, applied = Candidates(range(len(row)), row), []
     for link in links:

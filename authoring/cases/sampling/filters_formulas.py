@@ -155,7 +155,7 @@ _CASES: Final[
     (
         "top_h",
         "best-three",
-        parts(4, 4, 4, 2, 2),
+        parts(8, 3, 3, 1, 1),
         {"alpha": 0.99609375, "best": 3},
         [0, 1],
         ({"alpha": 0.99609375, "best": 2}, {"alpha": 0.99609375, "best": 4}),
