@@ -433,7 +433,7 @@ def test_a_batch_with_parts_of_other_rows_is_named_though_no_mutant_does_it(
     assert found[0].sentence.endswith("batches with the params of row r modulo 64")
 
 
-def fused_with(change: Callable[[list[Any]], list[Any]]) -> Engine:
+def fused_with(change: Callable[[list[Any]], list[Any]]) -> SamplersWithHandler:
     """Return an engine whose fused kernel applies other steps than it was asked for."""
 
     def handle(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
@@ -462,7 +462,7 @@ def test_a_fused_kernel_with_other_steps_is_named(
     catalogue: Catalogue, change: Callable[[list[Any]], list[Any]], name: str
 ) -> None:
     cases = [each for each in catalogue.cases if op_of(each) == "steps" and length(each) < 1500]
-    engine = replace(fused_with(change), with_stages=False)  # type: ignore[type-var]
+    engine = replace(fused_with(change), with_stages=False)
     found = run(engine, cases, catalogue).diagnoses
     assert found[0].name == name
     assert f"resemble {name}" in found[0].sentence
