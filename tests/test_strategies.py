@@ -37,6 +37,7 @@ from tokenref.strategies import (
     near_boundary,
     profile_parameters,
     sampler_calls,
+    sampler_questions,
     stepped,
     texts,
     texts_of,
@@ -265,6 +266,16 @@ def test_every_question_about_samplers_is_one_that_the_reference_answers(op: str
             assert isinstance(answer, Ok | Refused), (profile, request, answer)
             kinds[type(answer).__name__] += 1
     assert kinds["Ok"] > kinds["Refused"]
+
+
+@pytest.mark.parametrize("op", SAMPLER_QUESTIONS)
+def test_every_operation_can_be_asked_about_a_row_without_tokens(
+    op: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such rows are rare, and a strategy that cannot draw one stops a whole campaign."""
+    monkeypatch.setattr(sampler_questions, "_logits", lambda _: ([], pack([])))
+    for profile in profiles_of(op)[:3]:
+        sample(SAMPLER_QUESTIONS[op](profile), 20)
 
 
 def test_calls_on_a_sampler_are_of_all_kinds() -> None:

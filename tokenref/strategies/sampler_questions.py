@@ -397,7 +397,7 @@ def _top_logprobs(draw: st.DrawFn, _: str) -> Request:
     return {
         "logits": packed,
         "steps": [],
-        "token": draw(st.integers(0, len(row) - 1)),
+        "token": draw(st.integers(0, max(len(row) - 1, 0))),
         "n": draw(st.integers(0, len(row) + 1)),
     }
 
