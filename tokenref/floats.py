@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from hashlib import sha256
-from itertools import islice
+from itertools import compress, islice
 from math import copysign, inf, isinf, isnan, ldexp, nan
 from typing import Annotated, Any, Final, Literal, TypeAlias, get_args
 
@@ -145,27 +145,30 @@ def to_digits(values: Sequence[float], dtype: Type) -> str:
     >>> to_digits([0.5, -0.0], "f32"), to_digits([1.0], "bf16")
     ('3f00000080000000', '3f80')
     """
-    if dtype == "bf16":
-        wide = _packed(values, "f32")
-        halves = [(wide[at : at + 4], wide[at + 4 : at + 8]) for at in range(0, len(wide), 8)]
-        for place, (_, low) in enumerate(halves):
-            if low != "0000":
-                raise FloatsError(f"bf16 must represent {values[place]!r} exactly")
-        return "".join(high for high, _ in halves)
-    return _packed(values, dtype)
+    if dtype != "bf16":
+        return _packed(values, dtype).hex()
+    halves = struct.unpack(f">{2 * len(values)}H", _packed(values, "f32"))
+    high, low = halves[::2], halves[1::2]
+    for value in compress(values, low):
+        raise FloatsError(f"bf16 must represent {value!r} exactly")
+    return struct.pack(f">{len(high)}H", *high).hex()
 
 
-def _packed(values: Sequence[float], dtype: Type) -> str:
-    letter = _FORMATS[dtype]
-    clean = [nan if isnan(value) else float(value) for value in values]
+def _packed(values: Sequence[float], dtype: Type) -> bytes:
+    form = f">{len(values)}{_FORMATS[dtype]}"
+    clean = [*map(float, values)]
+    if any(map(isnan, clean)):
+        clean = [nan if isnan(value) else value for value in clean]
     try:
-        packed = struct.pack(f">{len(clean)}{letter}", *clean)
+        packed = struct.pack(form, *clean)
     except OverflowError:
         raise FloatsError(f"{dtype} must represent every number, but one is too large") from None
-    for value, back in zip(clean, struct.unpack(f">{len(clean)}{letter}", packed), strict=True):
-        if value != back and not isnan(value):
-            raise FloatsError(f"{dtype} must represent {value!r} exactly")
-    return packed.hex()
+    back = struct.unpack(form, packed)
+    if clean != [*back]:  # as a whole, which takes less time; NaN differs from itself
+        for value, other in zip(clean, back, strict=True):
+            if value != other and not isnan(value):
+                raise FloatsError(f"{dtype} must represent {value!r} exactly")
+    return packed
 
 
 def from_digits(digits: str, dtype: Type) -> list[float]:
@@ -174,11 +177,12 @@ def from_digits(digits: str, dtype: Type) -> list[float]:
     >>> from_digits("7f80ff80", "bf16"), from_digits("3c00", "f16")
     ([inf, -inf], [1.0])
     """
-    if dtype == "bf16":
-        digits = "".join(digits[at : at + 4] + "0000" for at in range(0, len(digits), 4))
-        dtype = "f32"
     count = len(digits) // DIGITS[dtype]
-    return list(struct.unpack(f">{count}{_FORMATS[dtype]}", bytes.fromhex(digits)))
+    packed = bytes.fromhex(digits)
+    if dtype == "bf16":
+        high = struct.unpack(f">{count}H", packed)
+        packed, dtype = struct.pack(f">{count}I", *[half << 16 for half in high]), "f32"
+    return list(struct.unpack(f">{count}{_FORMATS[dtype]}", packed))
 
 
 def floats(values: Sequence[float], dtype: Type = "f32") -> Floats:
@@ -287,6 +291,25 @@ def _grid(seed: str, n: int, span: int, dtype: Type) -> str:
     """Return the digits of a grid, which many rows share but for some numbers."""
     step = 2.0 ** -SHIFTS[dtype]
     return to_digits([word % span * step for word in islice(splitmix64(int(seed, 16)), n)], dtype)
+
+
+def all_nearest(values: Sequence[float | Fraction], dtype: Type) -> list[float]:
+    """Return the number of a type that is nearest to each of many values; of equals, round one.
+
+    >>> all_nearest([0.1, 1e39, -0.0], "f32")
+    [0.10000000149011612, inf, -0.0]
+    """
+    if dtype != "bf16" and {*map(type, values)} <= {float}:  # struct rounds in the same way
+        form = f">{len(values)}{_FORMATS[dtype]}"
+        try:
+            return [*struct.unpack(form, struct.pack(form, *values))]
+        except OverflowError:
+            pass
+    found = {value: nearest(value, dtype) for value in {*values}}
+    return [
+        found[value] if value or not isinstance(value, float) else value  # a zero keeps its sign
+        for value in values
+    ]
 
 
 def nearest(value: float | Fraction, dtype: Type) -> float:

@@ -40,7 +40,7 @@ from sampling_ref.steps.greedy import greedy_token
 from sampling_ref.tracing import Applied
 from tokenref.answers import Answer, Ok, Refused, Unsupported
 from tokenref.engines.reference_draws import DRAWS
-from tokenref.floats import Type, cut_floats, nearest, pack, type_of, unpack
+from tokenref.floats import Type, all_nearest, cut_floats, pack, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.record import FILTER_OPS, OWN_DRAW_OPS, ROW_OPS
 from tokenref.rules import Choices, choices_of
@@ -69,15 +69,6 @@ _FILTERS: Final[Mapping[str, FilterFunction]] = MappingProxyType(
 )
 
 
-def _rounded(values: Sequence[Any], dtype: Type) -> list[float]:
-    """Return the nearest numbers of a type; of equal numbers, one is rounded."""
-    found = {value: nearest(value, dtype) for value in {*values}}
-    return [
-        found[value] if value or not isinstance(value, float) else value  # a zero keeps its sign
-        for value in values
-    ]
-
-
 @dataclass(frozen=True)
 class SamplerTools:
     """The functions that the reference samples with. A mutant replaces some of them."""
@@ -94,7 +85,7 @@ class SamplerTools:
     )
     """The functions that answer draws, random words, uniforms and speculative decoding."""
 
-    rounded: Callable[[Sequence[Any], Type], list[float]] = _rounded
+    rounded: Callable[[Sequence[Any], Type], list[float]] = all_nearest
     """How numbers are rounded to a type."""
 
 
@@ -316,9 +307,12 @@ class SamplerSession:
         a square.
         """
         given, dtype = unpack(logits), type_of(logits)
+        numbers = candidates.logits
+        if candidates.factor == 1 and {*map(type, numbers)} <= {float} and 0.0 not in numbers:
+            return {"logits": pack(self.tools.rounded(candidates.row(len(given)), dtype), dtype)}
         row: list[Any] = [-inf] * len(given)
         scaled: dict[Any, Any] = {}  # a long row may have few different logits
-        for token, logit in zip(candidates.tokens, candidates.logits, strict=True):
+        for token, logit in zip(candidates.tokens, numbers, strict=True):
             if candidates.factor == 1 and isinstance(logit, float) and logit:
                 row[token] = logit
                 continue
