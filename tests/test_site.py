@@ -187,7 +187,7 @@ def test_optional_slides_and_the_plan_are_seen_and_the_outline_leads_to_each_sli
     window.size(1280, 720, phone=False)
     window.post("url", {"url": (site / "slides" / "sampling.html").as_uri()})
     window.click(".outline .optional a")
-    assert window.run(_PLACE) == "5 / 26"
+    assert window.run(_PLACE) == "5 / 27"
     mark = f"getComputedStyle({_NOW}.querySelector('h2'), '::after')"
     assert window.run(f"return {mark}.content") == '"optional"'
     window.press("n")
