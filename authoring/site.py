@@ -278,7 +278,7 @@ def _outline(slides: Iterable[Planned]) -> str:
         f"<small>{each.minutes} min</small></li>"
         for number, each in enumerate(slides, 2)
     )
-    return f'<ol class="outline">{"".join(lines)}</ol>'
+    return f'<ol class="outline" start="2">{"".join(lines)}</ol>'
 
 
 _OPTIONAL: Final = ' class="optional"'
