@@ -118,7 +118,7 @@ def figures(*, tall: bool = False) -> Mapping[str, str]:
         "training": training(),
         "pieces": pieces(),
         "draw": draw(),
-        "window": window(),
+        "window": window(720 if tall else _WIDE),
         **speculative(tall=tall),
         **loops(),
         **{name: _stage(each, tall=tall) for name, each in FILTERS.items()},
@@ -295,7 +295,7 @@ def speculative(*, tall: bool) -> Mapping[str, Headed]:
     }
 
 
-def window() -> Headed:
+def window(room: int = _WIDE) -> Headed:
     """Return the window and the buffer of the LZ penalty, and the match for two next tokens."""
     history = [1, 2, 3, 4, 5, 1, 2, 3]
     before, buffer = window_and_buffer(history, window=5, buffer=3)
@@ -310,7 +310,8 @@ def window() -> Headed:
         words = f"next {token}: D = {change:+.2f}, {what}"
         lines.append(Line([*map(str, history), str(token)], copies | own, words))
     title = "Window, buffer and a possible next token"
-    return token_lines(title, lines, columns=["window"] * 5 + ["buffer"] * 3 + ["next"])
+    columns = ["window"] * 5 + ["buffer"] * 3 + ["next"]
+    return token_lines(title, lines, columns, room)
 
 
 def token_lines(

@@ -1,7 +1,7 @@
 """The documentation as a site, and the slides of the lectures, made from the same pages."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from html import escape
 from importlib import import_module
@@ -9,7 +9,7 @@ from importlib.resources import files
 from io import BytesIO, StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Final, NamedTuple
 from warnings import catch_warnings, simplefilter
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
@@ -233,7 +233,9 @@ def lecture(page: Path) -> str:
     title, *parts = re.split(r"^##? ", page.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
     title = escape(title.strip())
     keys = "Right and left turn the slides. n: notes in a second window. t: light or dark."
-    slides = [f"<section><h1>{title}</h1><p>tokenref: the book</p><p><small>{keys}</small></p>"]
+    slides = [
+        f"<section><h1>{title}</h1>{_outline(map(planned, parts))}<p><small>{keys}</small></p>"
+    ]
     slides += (slide(part, page.parent) for part in parts)
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -243,20 +245,56 @@ def lecture(page: Path) -> str:
     )
 
 
+class Planned(NamedTuple):
+    """The heading of a slide: its title, the section of its notes, and its time in a lecture."""
+
+    title: str
+    path: str
+    anchor: str
+    minutes: int
+    is_optional: bool
+    """Whether it can be left out: the others take 45 minutes together."""
+
+
+def planned(part: str) -> Planned:
+    """Return what the heading of a slide says. Raises `InputError`.
+
+    >>> planned("[Top-k](filters.md#top-k) 3 min, optional")
+    Planned(title='Top-k', path='filters.md', anchor='top-k', minutes=3, is_optional=True)
+    """
+    heading = part.partition("\n")[0]
+    found = re.fullmatch(r"\[(.+)\]\((.+)#(.+)\) (\d+) min(, optional)?", heading)
+    if found is None:
+        raise InputError(
+            f"the heading of a slide must be a link to its notes and minutes, got {heading!r}"
+        )
+    return Planned(found[1], found[2], found[3], int(found[4]), found[5] is not None)
+
+
+def _outline(slides: Iterable[Planned]) -> str:
+    """Return the titles of slides as links, with their minutes; optional ones are marked."""
+    lines = (
+        f'<li{_OPTIONAL * each.is_optional}><a href="#{number}">{escape(each.title)}</a> '
+        f"<small>{each.minutes} min</small></li>"
+        for number, each in enumerate(slides, 2)
+    )
+    return f'<ol class="outline" start="2">{"".join(lines)}</ol>'
+
+
+_OPTIONAL: Final = ' class="optional"'
+
+
 def slide(part: str, folder: Path) -> str:
     """Return one slide, without its end: a heading that is a link to its notes, and the content.
+
+    Behind the link are the minutes of the slide, and whether it can be left out.
 
     A paragraph that is a link called "table" is replaced by the table of that section. What is
     below a line of three hyphens is for the speaker only: what to ask, and the answer.
 
     Raises `InputError` if there is no such section.
     """
-    heading, _, content = part.partition("\n")
-    linked = r"\[(.+)\]\((.+)#(.+)\)"
-    found = re.fullmatch(linked, heading)
-    if found is None:
-        raise InputError(f"the heading of a slide must be a link to its notes, got {heading!r}")
-    title, path, anchor = found.groups()
+    title, path, anchor, minutes, is_optional = planned(part)
 
     def table(link: re.Match[str]) -> str:
         [rows, *_] = re.findall(r"(?:^\|.*\n)+", _section(folder / link[2], link[3]), re.MULTILINE)
@@ -264,10 +302,11 @@ def slide(part: str, folder: Path) -> str:
 
     text = _section(folder / path, anchor)
     text = re.sub(r"^(!\[.*\n)+\n\*Figure [^*]*\*\n", "", text, flags=re.MULTILINE)
-    content, _, own = content.partition("\n---\n")
-    content = re.sub(rf"^{linked.replace('.+', 'table', 1)}$", table, content, flags=re.MULTILINE)
+    content, _, own = part.partition("\n")[2].partition("\n---\n")
+    content = re.sub(r"^\[(table)\]\((.+)#(.+)\)$", table, content, flags=re.MULTILINE)
     return (
-        f"<section>{rendered(f'## {title}')}{_with_figures(content)}"
+        f'<section data-minutes="{minutes}"{_OPTIONAL * is_optional}>'
+        f"{rendered(f'## {title}')}{_with_figures(content)}"
         f"<aside>{rendered(own)}<hr>{rendered(text)}</aside>"
     )
 
@@ -280,7 +319,10 @@ def _section(page: Path, anchor: str) -> str:
 
 
 def _with_figures(text: str) -> str:
-    """Return Markdown as HTML. Figures are drawn instead of linked, all of one scale."""
+    """Return Markdown as HTML. Figures are drawn instead of linked, all of one scale.
+
+    A figure that is much higher than wide is beside the words, any other below them.
+    """
 
     def drawn(found: re.Match[str]) -> str:
         drawing = figures(tall=True)[found[1]]
@@ -290,7 +332,10 @@ def _with_figures(text: str) -> str:
         )
 
     def level(drawings: re.Match[str]) -> str:
-        high = max(map(int, re.findall(r'viewBox="0 0 \d+ (\d+)"', drawings[0])))
+        sizes = re.findall(r'viewBox="0 0 (\d+) (\d+)"', drawings[0])
+        high = max(int(size[1]) for size in sizes)
+        if len(sizes) == 1 and high > 1.25 * int(sizes[0][0]):
+            return drawings[0].replace("<p>", '<p class="beside">', 1)
         return re.sub(r'(viewBox="0 0 \d+) \d+"', rf'\1 {high}"', drawings[0])
 
     html = re.sub(r'<img src="[^"]*?([^"/]*\.svg)"[^>]*>', drawn, rendered(text))

@@ -4,10 +4,12 @@ let place = Math.min(Math.max(Number(location.hash.slice(1)) || 1, 1), slides.le
 let notes = null;
 const rules = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules]);
 const dark_rules = rules.filter((rule) => rule.media?.mediaText.includes("prefers-color-scheme"));
+const largest = 32; // twentieths of the usual size of words
 let is_dark = matchMedia("(prefers-color-scheme: dark)").matches;
 
 function show() {
   slides.forEach((slide, number) => slide.classList.toggle("now", number === place));
+  grow(slides[place]);
   document.body.dataset.place = `${place + 1} / ${slides.length}`;
   history.replaceState(null, "", `#${place + 1}`);
   if (notes === null || notes.closed) return;
@@ -15,10 +17,31 @@ function show() {
   const line = page.createElement("p");
   const next = slides[place + 1]?.querySelector("h2").textContent ?? "the end";
   const minutes = Math.floor((Date.now() - started) / 60000);
-  line.textContent = `${document.body.dataset.place}, ${minutes} min. Next: ${next}`;
+  line.textContent = `${document.body.dataset.place}, ${minutes} min${planned()}. Next: ${next}`;
   const shown = [slides[place].querySelector("h1, h2"), slides[place].querySelector("aside")];
   page.body.replaceChildren(line, ...shown.filter(Boolean).map((each) => each.cloneNode(true)));
   page.documentElement.scrollTop = 0;
+}
+
+/** Make the words of a slide without a picture below them as large as fits, with no line of code broken. */
+function grow(slide) {
+  const end = innerHeight - parseFloat(getComputedStyle(slide).paddingBottom) + 1;
+  const is_low = (each) => each.getBoundingClientRect().bottom > end;
+  const filled = (parts, is_filled) => [...parts].filter(is_filled).length;
+  const is_broken = (code) => filled(code.getClientRects(), ({ width }) => width) > filled(code.textContent.split("\n"), Boolean);
+  const is_full = () => document.documentElement.scrollWidth > innerWidth
+    || [...slide.children].some(is_low) || [...slide.querySelectorAll("pre > code")].some(is_broken);
+  let size = slide.querySelector("p:not(.beside) > svg") ? 20 : largest;
+  do slide.style.setProperty("--grown", size / 20);
+  while (is_full() && --size >= 20);
+}
+
+/** Return when the slide should end, if the optional ones before it were left out. */
+function planned() {
+  const needed = slides.slice(0, place).filter((slide) => !slide.classList.contains("optional"));
+  const own = slides[place].dataset.minutes;
+  const end = [...needed, slides[place]].reduce((sum, { dataset }) => sum + Number(dataset.minutes ?? 0), 0);
+  return own ? ` (planned: ${own} min, to ${end})` : "";
 }
 
 function turn(by) {
@@ -55,6 +78,8 @@ function pressed(event) {
 }
 
 addEventListener("keydown", pressed);
+addEventListener("resize", () => grow(slides[place]));
+addEventListener("hashchange", () => turn(Number(location.hash.slice(1)) - 1 - place)); // the outline
 addEventListener("click", (event) => {
   const is_text = event.target.closest("pre, code, table, a") || !getSelection().isCollapsed;
   if (!is_text) turn(event.clientX < innerWidth / 3 ? -1 : 1);

@@ -354,6 +354,23 @@ def test_a_draft_is_explained_by_lines_with_the_random_numbers_and_the_sum(tmp_p
     assert "The random number 0.125 is below that" in accepted.text
 
 
+def test_a_chain_of_drafts_is_explained_and_rows_may_be_those_of_the_small_model(
+    tmp_path: Path,
+) -> None:
+    numbers = ("--uniforms", ".41", ".3", ".3", "--further", ".427", ".2", "--further")
+    page = explained(tmp_path, "speculative", "model", "model", *numbers, ".146", ".7")
+    assert page.classes["stage"] == 6
+    assert "Speculative decoding of 3 tokens" in page.text
+    assert "Draft 3: token 46 (.)" in page.text
+    assert "the residual replaces the rejected draft" in page.text
+    page = explained(tmp_path, "speculative", "model", "model", *numbers, ".078", ".7")
+    assert "all are accepted, and a bonus token follows" in page.text
+    one = explained(tmp_path, "speculative", "model", "model", "--before", "Every sampler, the")
+    assert "Speculative decoding of one token" in one.text
+    assert "min(1, p / q)" in one.text
+    assert one.text != explained(tmp_path, "speculative", "model", "model").text
+
+
 def test_special_tokens_are_pieces_of_their_own(tmp_path: Path) -> None:
     page = explained(tmp_path, "bpe", "a <|endoftext|> b")
     assert "Piece <|endoftext|>: it is the special token 2000" in page.text
@@ -385,6 +402,8 @@ def test_rows_with_nothing_left_and_long_rows_are_shown(tmp_path: Path) -> None:
         (["speculative", "1,2", "1,x"], "DRAFT must be numbers separated by commas"),
         (["speculative", "1,2", "1"], "target and draft must have the same length, got 2 and 1"),
         (["speculative", "1", "1", "--uniforms", "0", "1", "0"], "uniforms[1] must be in [0, 1)"),
+        (["speculative", "1", "1", "--further", "0", "1"], "uniforms[1] must be in [0, 1)"),
+        (["speculative", "1,2", "model"], "target and draft must have the same length, got 2 and"),
     ],
 )
 def test_wrong_input_is_one_sentence_and_leaves_the_file_as_it_was(

@@ -23,7 +23,7 @@ from sampling_ref.speculative import acceptance_rate, verify_chain
 from tests.browser import CHROMIUM, DRIVER, Browser, open_browser
 from tokenref.cli import main
 from tokenref.commands.play import LONGEST_BODY, Playground, slider, tokenizers
-from tokenref.small_model import model, tokenizer
+from tokenref.small_model import model, probabilities, tokenizer
 
 ROOT = Path(__file__).parent.parent
 PAIR = {"vocabulary": "odd", "encoder": "neighbours", "left": "abc", "right": "d"}
@@ -124,7 +124,7 @@ def test_stages_are_left_out_and_moved(server: Playground) -> None:
     question = {**ROW, "engine": "sglang", "settings": settings, "chains": {"sglang": places}}
     status, answer = asked(server, "sample", **question)
     assert status == 200
-    assert re.findall(r"<section[^>]*><h3>(\w+)", answer) == [
+    assert re.findall(r"<section[^>]*>(?:<details[^>]*><summary>)?<h3>(\w+)", answer) == [
         "min_p",
         "top_k",
         "temperature",
@@ -431,6 +431,52 @@ def test_what_is_accepted_and_replaced_sums_to_the_target(
         assert "<title>\u2423the, p: 0.307" in answer
 
 
+@pytest.mark.parametrize("accepted", ["0.1", "0.4"])
+@pytest.mark.parametrize(
+    "further", ["0.2, 0.9", "0.1, 0.4, 0.7, 0.1", "0.1, 0.4, 0.7, 0.2, 0.3, 0"]
+)
+@pytest.mark.parametrize("replaced", ["0.3", "0.7", "0.9"])
+def test_a_chain_of_drafts_is_verified_as_the_function_says(
+    server: Playground, accepted: str, further: str, replaced: str
+) -> None:
+    """The first draft is token 2, with probability 1/6 accepted, tokens 0 and 1 always are."""
+    p, q = [[float(each) for each in DRAFT[name].split(",")] for name in ("target", "draft")]
+    question = DRAFT | {"accepted": accepted, "further": further, "replaced": replaced}
+    status, answer = asked(server, "speculative", **question)
+    assert status == 200
+    pairs = [float(each) for each in ("0.6", accepted, *further.split(","))]
+    drafted = [0 if u < 0.125 else 1 if u < 0.25 else 2 for u in pairs[::2]]
+    count = len(drafted)
+    numbers = [*pairs[1::2], float(replaced)]
+    verified = verify_chain([p] * (count + 1), [q] * count, drafted, numbers)
+    captions = re.findall(r"<figcaption>Draft \d: token (\d)", answer)
+    assert captions == [str(each) for each in drafted]
+    looked = re.findall(r"<h3>\d+\. Draft \d: (\w+)</h3>", answer)
+    rejected = ["rejected"] * (verified.accepted < count)
+    assert looked == ["accepted"] * verified.accepted + rejected
+    assert ("the residual replaces" in answer) == bool(rejected)
+    assert ("a bonus token follows" in answer) != bool(rejected)
+    drafts, result = re.findall(r"<p>(?:Drafts|Result): (.*?)</p>", answer)
+    ids = r"<small>(\d+)</small>"
+    assert [int(each) for each in re.findall(ids, drafts)] == drafted
+    assert tuple(int(each) for each in re.findall(ids, result)) == verified.tokens
+    assert drafts.count("refused") == count - verified.accepted
+    assert f"falls on token {verified.tokens[-1]}" in answer
+
+
+def test_each_row_of_a_chain_of_the_model_sees_the_drafts_before_it(server: Playground) -> None:
+    rows = {"target": "model", "draft": "model", "drafted": "0.41", "accepted": "0.3"}
+    further = {"further": "0.427, 0.2, 0.146, 0.7"}
+    status, answer = asked(server, "speculative", **DRAFT | rows | further)
+    assert status == 200
+    before = tokenizer().encode(DRAFT["before"])
+    drafted = [int(each) for each in re.findall(r"<figcaption>Draft \d: token (\d+)", answer)]
+    assert tokenizer().decode(drafted) == " the tokens."
+    for place, token in enumerate(drafted):
+        p, q = (probabilities(order, [*before, *drafted[:place]])[token] for order in (4, 2))
+        assert f"has p = {p:.4g} and q = {q:.4g}. " in answer
+
+
 def test_equal_rows_are_never_rejected(server: Playground) -> None:
     status, answer = asked(server, "speculative", **DRAFT | {"target": "1,3", "draft": "2,6"})
     assert status == 200
@@ -451,6 +497,12 @@ def test_equal_rows_are_never_rejected(server: Playground) -> None:
         ({"accepted": "1"}, "uniforms[1] must be in [0, 1), got 1.0"),
         ({"replaced": "much"}, "the random number must be a number, got 'much'"),
         ({"before": "a" * 20_001}, "before must have at most 20,000 characters, got 20,001"),
+        ({"further": "0.1"}, "further drafts must be two for each of at most 8, separated by"),
+        ({"further": "0.1, x"}, "separated by commas, got '0.1, x'"),
+        ({"further": "0," * 17 + "0"}, "must be two for each of at most 8"),
+        ({"further": "0, 1"}, "uniforms[1] must be in [0, 1), got 1.0"),
+        ({"further": "1, 0"}, "uniforms[1] must be in [0, 1), got 1.0"),
+        ({"further": "0, 0", "target": "1,2"}, "target and draft must have the same length, got 2"),
     ],
 )
 def test_wrong_rows_of_a_draft_are_one_sentence(
@@ -683,8 +735,47 @@ def test_the_example_shows_at_a_glance_why_two_engines_keep_different_tokens(
     assert [each > 0 for each in window.run(heights)[:4]] == [False, False, True, True]
 
 
+def test_what_decides_is_seen_without_scrolling_and_other_stages_are_one_line(
+    window: Browser, server: Playground
+) -> None:
+    state = "view=sampling&engine=llama.cpp&other=transformers&row=1,1,1,1&p.top_p=0.5"
+    address = f"http://127.0.0.1:{server.server_port}/#{state}"
+    window.size(1280, 800)
+    window.post("url", {"url": "about:blank"})
+    window.post("url", {"url": address})
+    window.until("return document.querySelectorAll('.stage.first').length === 2")
+    box = "document.querySelector(arguments[0]).getBoundingClientRect()"
+    for seen in ("#row", "#parameters", ".answer", ".stage.first svg"):
+        assert window.run(f"return {box}.top", seen) > 0
+        assert window.run(f"return {box}.bottom", seen) <= 800, seen
+    folded = ".idle > .fold > summary"
+    assert window.run(f"return {box}.height", ".idle") < 40
+    assert window.run("return document.querySelector(arguments[0]).innerText", folded).endswith(
+        "llama.cpp, stage 1 of 4: has no effect here"
+    )
+    opened = "return document.querySelector('.idle > .fold').open"
+    picture = f"return {box}.height"
+    for key in ("", "\ue007"):
+        assert window.run(opened) is False
+        if key:
+            window.run(f"document.querySelector('{folded}').focus()")
+            window.press(key)
+        else:
+            window.click(folded)
+        assert window.run(opened) is True
+        assert window.run(picture, ".idle figure") > 100
+        typed(window, "uniform", "0.5")
+        assert window.run(opened) is True, "it stays open when a slider moves"
+        window.click(folded)
+        assert window.run(opened) is False
+    window.size(390, 844, phone=True)
+    window.click(folded)
+    assert window.run(opened) is True
+    assert window.run("return document.documentElement.scrollWidth") <= 390
+
+
 def test_stages_are_switched_off_and_moved_and_parameters_slide(window: Browser) -> None:
-    names = "[...document.querySelectorAll('.stage > h3')].map((each) => each.innerText)"
+    names = "[...document.querySelectorAll('.fold > summary > h3')].map((e) => e.innerText)"
     steps = f"return {names}.map((text) => text.split('(')[0])"
     window.run("location.hash = 'view=sampling&engine=sglang'")
     window.until("return document.querySelectorAll('.stage').length > 0")
@@ -790,6 +881,33 @@ def test_a_token_is_drafted_rejected_and_replaced_by_moving_random_numbers(windo
     window.press("\ue00c")
     assert window.run(seen) == 4
     assert all("(Unprocessable Entity)" in entry["message"] for entry in window.log("browser"))
+
+
+def test_chains_of_drafts_are_examples_that_can_be_walked(window: Browser) -> None:
+    headings = "return [...document.querySelectorAll('.stage h3')].map((e) => e.textContent)"
+    endings = {"accepted, accepted, replaced": "rejected", "all accepted": "accepted"}
+    window.click("#show-speculative")
+    window.until("return document.querySelectorAll('.stage').length === 4")
+    for number, (name, last) in enumerate(endings.items()):
+        link = f"#speculative a:nth-of-type({number + 1})"
+        assert name in window.run("return document.querySelector(arguments[0]).textContent", link)
+        window.click(link)
+        window.until(f"{headings}.some((each) => each.includes('Draft 3: {last}'))")
+        found = window.run(headings)
+        assert found[:3] == [
+            *("1. The small model drafts 3 tokens", "2. Draft 1: accepted", "3. Draft 2: accepted")
+        ]
+        assert found[-1] == "6. The result"
+        assert window.run("return document.documentElement.scrollWidth <= innerWidth")
+    window.size(1280, 720)
+    window.click("#present")
+    for number in range(6):
+        seen = "[...document.querySelectorAll('.stage')].filter((e) => e.offsetHeight)"
+        assert window.run(f"return {seen}.map((e) => e.querySelector('h3').textContent[0])") == [
+            str(number + 1)
+        ]
+        assert window.run("return document.documentElement.scrollHeight") <= 720
+        window.press("\ue014")
 
 
 def test_wrong_input_is_a_sentence_on_the_page_and_nothing_breaks(window: Browser) -> None:

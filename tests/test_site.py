@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from doctest import DocTestParser
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
@@ -154,8 +155,9 @@ def test_solutions_are_folded(site: Path) -> None:
 
 def test_slides_are_few_and_each_has_its_section_of_the_book_as_its_note(site: Path) -> None:
     for name in LECTURES:
-        slides = (site / "slides" / f"{name}.html").read_text("utf-8").split("<section>")[2:]
-        assert len(slides) < 30, "45 minutes"
+        page = (site / "slides" / f"{name}.html").read_text("utf-8")
+        slides = re.split(r"<section\b[^>]*>", page)[2:]
+        assert len(slides) < 30
         for each in slides:
             shown, _, note = each.partition("<aside>")
             assert len(note) > 200, shown
@@ -164,13 +166,66 @@ def test_slides_are_few_and_each_has_its_section_of_the_book_as_its_note(site: P
             assert "<img" not in each
 
 
+@pytest.mark.parametrize("name", LECTURES)
+def test_a_lecture_takes_45_minutes_without_its_optional_slides(site: Path, name: str) -> None:
+    page = (site / "slides" / f"{name}.html").read_text("utf-8")
+    opened = re.findall(r'<section data-minutes="(\d+)"( class="optional")?>', page)
+    assert len(opened) == page.count("<section") - 1, "each but the outline"
+    ends = [*accumulate(int(minutes) for minutes, is_optional in opened if not is_optional)]
+    assert ends[-1] == 45
+    rows = re.findall(r"^\| (?:\d+ to (\d+)|optional) \|", BOOK.read_text("utf-8"), re.MULTILINE)
+    assert {int(end) for end in rows if end} <= {*ends}, "the table in the book has the same steps"
+    assert rows[-1] == "", "and a line about what is left out"
+    for number, (minutes, is_optional) in enumerate(opened, 2):
+        line = rf'<li{is_optional}><a href="#{number}">[^<]+</a> <small>{minutes} min</small></li>'
+        assert re.search(line, page), "the outline has each slide"
+
+
+def test_optional_slides_and_the_plan_are_seen_and_the_outline_leads_to_each_slide(
+    site: Path, window: Browser
+) -> None:
+    window.size(1280, 720, phone=False)
+    window.post("url", {"url": (site / "slides" / "sampling.html").as_uri()})
+    window.click(".outline .optional a")
+    assert window.run(_PLACE) == "5 / 27"
+    mark = f"getComputedStyle({_NOW}.querySelector('h2'), '::after')"
+    assert window.run(f"return {mark}.content") == '"optional"'
+    window.press("n")
+    assert "(planned: 2 min, to 12)" in window.run("return notes.document.body.innerText")
+    window.press("\ue014")
+    assert window.run(f"return {mark}.content") == "none"
+    assert "(planned: 3 min, to 13)" in window.run("return notes.document.body.innerText")
+
+
+def test_words_without_a_picture_grow_until_the_slide_is_full_or_a_line_of_code_is(
+    site: Path, window: Browser
+) -> None:
+    window.size(1280, 720, phone=False)
+    window.post("url", {"url": (site / "slides" / "oracles.html").as_uri() + "#9"})
+    size = f"return parseFloat(getComputedStyle({_NOW}.querySelector('li, pre')).fontSize)"
+    grown = window.run(size)
+    assert grown > 32
+    window.size(1920, 1080, phone=False)
+    window.until(f"{size} > {grown * 1.4}")
+    for number in (3, 7):
+        window.run(f"location.hash = '{number}'")
+        window.until(f"{_PLACE}.startsWith('{number} /')")
+        lines = f"{_NOW}.querySelector('pre > code')"
+        places = f"new Set([...{lines}.getClientRects()].map((each) => each.top)).size"
+        assert window.run(f"return {places}") == window.run(
+            f"return {lines}.textContent.trimEnd().split('\\n').length"
+        )
+
+
 def test_a_slide_of_a_section_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# A\n\n## B c\n\nText.\n")
-    assert "<aside><hr><p>Text.</p>" in slide("[B](a.md#b-c)\n\n* C\n", tmp_path)
+    assert "<aside><hr><p>Text.</p>" in slide("[B](a.md#b-c) 2 min\n\n* C\n", tmp_path)
     with pytest.raises(InputError, match=r"a\.md must have a section #d$"):
-        slide("[B](a.md#d)\n\n* C\n", tmp_path)
-    with pytest.raises(InputError, match="a slide must be a link to its notes, got 'B'"):
-        slide("B\n\n* C\n", tmp_path)
+        slide("[B](a.md#d) 2 min\n\n* C\n", tmp_path)
+    for heading in ("B", "[B](a.md#b-c)", "[B](a.md#b-c) 2 min, needed"):
+        says = f"a slide must be a link to its notes and minutes, got {heading!r}"
+        with pytest.raises(InputError, match=re.escape(says)):
+            slide(f"{heading}\n\n* C\n", tmp_path)
 
 
 def test_numbers_on_a_slide_are_those_of_its_picture() -> None:

@@ -3,14 +3,20 @@
 It needs no package besides the references, so that it also runs in a browser.
 """
 
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Final
 
 from bpe_ref import TokenId, Tokenizer, load
 from sampling_ref.generation.ngrams import NgramModel
+from sampling_ref.numbers.softmax import softmax
 
 ORDER: Final = 4
+"""The model sees three tokens."""
+
+DRAFT_ORDER: Final = 2
+"""The worse model, which drafts for it, sees one."""
 
 
 @cache
@@ -36,3 +42,13 @@ def model(order: int = ORDER) -> NgramModel:
     """
     size, text = training_text()
     return NgramModel(text, size, order)
+
+
+def probabilities(order: int, tokens: Sequence[TokenId]) -> list[float]:
+    """Return the probabilities of the next token after some tokens.
+
+    >>> row = probabilities(DRAFT_ORDER, [44])
+    >>> len(row), round(sum(row), 9)
+    (2004, 1.0)
+    """
+    return softmax(model(order).row(tokens))

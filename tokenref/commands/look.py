@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Iterable, Sequence
+from functools import partial
 from importlib import import_module
 from inspect import cleandoc
 from itertools import pairwise
@@ -198,7 +199,19 @@ _DRAFTS: Final = (
         type=(float, float, float),
         default=(0.6, 0.4, 0.3),
         show_default=True,
-        help="The random numbers of the draft, of its acceptance, and of the residual.",
+        help="The random numbers of the draft, of its acceptance, and of the draw at the end.",
+    ),
+    click.Option(
+        ["--further"],
+        type=(float, float),
+        multiple=True,
+        help="The random numbers of one more draft, and of its acceptance; may be repeated.",
+    ),
+    click.Option(
+        ["--before"],
+        default="The sum of all",
+        show_default=True,
+        help="The text that the small model continues.",
     ),
 )
 
@@ -239,18 +252,40 @@ def _explain_compare(one: str, other: str, path: Path, **typed: Any) -> None:
 
 
 def _explain_speculative(
-    target: str, draft: str, uniforms: tuple[float, float, float], path: Path
+    target: str,
+    draft: str,
+    uniforms: tuple[float, float, float],
+    further: Sequence[tuple[float, float]],
+    before: str,
+    path: Path,
 ) -> None:
-    """Show how one token is drafted, accepted or replaced, and why the target's law is kept.
+    """Show how a token is drafted, accepted or replaced, and why the target's law is kept.
 
     TARGET and DRAFT are the probabilities of the two models, or other weights, as LOGITS of
-    `tokenref sample`.
+    `tokenref sample`. `model` means a small model that sees three tokens, for DRAFT one that sees
+    the last token only.
+
+    With `--further`, several tokens are drafted in a row. The pictures show those that are
+    accepted, and the token that replaces the first rejected one or follows them all.
     """
-    from tokenref.commands.pictures import draft_pictures, page
+    from tokenref.commands.pictures import drafts_pictures, label, page
+    from tokenref.small_model import DRAFT_ORDER, ORDER, probabilities, tokenizer
 
     must_be_writable(path)
-    p, q = sampling.read_row(target, "TARGET"), sampling.read_row(draft, "DRAFT")
-    _write(page("Speculative decoding of one token", draft_pictures(p, q, uniforms)), path)
+    tokens = tokenizer().encode(before, special="ordinary")
+    typed = {
+        each: None if text == "model" else sampling.read_row(text, each)
+        for each, text in (("TARGET", target), ("DRAFT", draft))
+    }
+
+    def after(name: str, order: int, drafted: Sequence[int]) -> Sequence[float]:
+        return typed[name] or probabilities(order, [*tokens, *drafted])
+
+    rows = partial(after, "TARGET", ORDER), partial(after, "DRAFT", DRAFT_ORDER)
+    named = partial(label, tokenizer()) if None in typed.values() else str
+    count = f"{len(further) + 1} tokens" if further else "one token"
+    pictures = drafts_pictures(*rows, uniforms, further, named)
+    _write(page(f"Speculative decoding of {count}", pictures), path)
 
 
 def _write(content: bytes, path: Path) -> None:

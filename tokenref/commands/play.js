@@ -7,7 +7,7 @@ const VIEWS = ["tokens", "sampling", "speculative", "penalties"];
 const SIZES = ["variant", "strength", "window", "buffer"];
 const STAGED = ["sampling", "speculative", "penalties"]; // views whose answers are stages, which Present shows one at a time
 const ROWS = ["row", "target", "draft"];
-const DRAFTS = ["target", "draft", "before", "drafted", "accepted", "replaced"];
+const DRAFTS = ["target", "draft", "before", "drafted", "accepted", "replaced", "further"];
 const FIELDS = ["vocabulary", "text", "encoder", "left", "right", "engine", "other", "row", "history", "uniform", ...DRAFTS, "past", ...SIZES];
 const COMMON = ["temperature", "temp", "top_k", "top_p", "min_p", "repetition_penalty", "repeat_penalty"];
 const LONGEST = 20000, LONGEST_ROW = 200000;
@@ -15,6 +15,7 @@ const EXAMPLES = { book: ["abbacb", "ac", "b"], odd: ["abcd", "abc", "d"] }; // 
 const ABOUT = { book: "book: nine tokens for texts of a, b and c", odd: "odd: here the fast test of two neighbours fails" };
 const FIRST = { top_k: "6", top_p: "0.9" }; // with these, the first row loses tokens
 const settings = {};
+const folds = new Map(); // the stages that the reader has opened or closed
 const chains = {}; // the stages of an engine in order, each with its place in the engine's own, and whether it is on
 let view = "tokens", piece = "", choices = {}, asked = 0, waiting = 0;
 let steps = null, wanted = null; // the shown steps, and the one to go to when they arrive
@@ -89,6 +90,10 @@ async function refresh() {
 function begin(walked) {
   steps = walked;
   at("steps").innerHTML = walked;
+  for (const each of at("answer").querySelectorAll(".fold")) {
+    each.dataset.own ??= each.open;
+    each.open = presenting() || (folds.get(stageOf(each)) ?? each.dataset.own === "true");
+  }
   const screens = stagesOnScreens();
   const last = Math.max(at("steps").querySelectorAll("section tr").length, screens.length) - 1;
   const differs = screens.findIndex((each) => each.some((stage) => stage.classList.contains("first")));
@@ -98,6 +103,8 @@ function begin(walked) {
   wanted = null;
   walk();
 }
+
+const stageOf = (fold) => fold.querySelector(".where").textContent.split(":")[0]; // its engine and place
 
 function stagesOnScreens() { // one stage or two side by side on each, and at last why two engines differ
   if (!STAGED.includes(view) || !presenting()) return [];
@@ -367,6 +374,8 @@ async function start() {
   for (const id of ["engine", "other"]) at(id).addEventListener("change", parameters);
   for (const name of VIEWS) at("show-" + name).addEventListener("click", () => show(name));
   at("answer").addEventListener("click", (event) => {
+    const fold = event.target.closest(".fold > summary")?.parentElement;
+    if (fold) folds.set(stageOf(fold), !fold.open); // it opens or closes after this
     const button = event.target.closest("button[data-piece]");
     if (button) { piece = button.dataset.piece; refresh(); }
     const next = event.target.closest("button[data-next]");

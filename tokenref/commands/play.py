@@ -21,10 +21,9 @@ from bpe_ref.tiny import SMALL, small_vocabulary
 from sampling_ref import PROFILES
 from sampling_ref.engines.profile import Parameter
 from sampling_ref.lz.variants import Variant
-from sampling_ref.numbers.softmax import softmax
 from tokenref.commands.pictures import (
     LzSizes,
-    draft_pictures,
+    drafts_pictures,
     label,
     lz_picture,
     merges_of_pieces,
@@ -41,7 +40,7 @@ from tokenref.commands.sampling import (
 )
 from tokenref.commands.sampling import Asked as Typed
 from tokenref.errors import InputError, exit_code
-from tokenref.small_model import ORDER, model, tokenizer
+from tokenref.small_model import DRAFT_ORDER, ORDER, model, probabilities, tokenizer
 
 LONGEST_BODY: Final = 1 << 20
 LONGEST_TEXT: Final = 20_000
@@ -370,24 +369,43 @@ def number_of(asked: Asked, name: str, kind: Callable[[str], Number]) -> Number:
     return number
 
 
-DRAFTS: Final = {"target": ORDER, "draft": 2}
+MOST_DRAFTS: Final = 8
+
+DRAFTS: Final = {"target": ORDER, "draft": DRAFT_ORDER}
 """The rows of the view about drafts, and the order of the model that each can be taken from."""
 
 
 def speculative_view(asked: Asked) -> str:
-    """Return how one token is drafted, and accepted or replaced."""
-    tokens = tokenizer().encode(text_of(asked, "before", LONGEST_TEXT), special="ordinary")
+    """Return how one token is drafted, and accepted or replaced, or several in a row."""
+    before = tokenizer().encode(text_of(asked, "before", LONGEST_TEXT), special="ordinary")
 
-    def of_model(order: int) -> list[float]:
-        return softmax(model(order).row(tokens))
+    def after(name: str, drafted: Sequence[int]) -> Sequence[float]:
+        return row_of(asked, name, lambda: probabilities(DRAFTS[name], [*before, *drafted]))
 
-    target, draft = (
-        row_of(asked, name, partial(of_model, order)) for name, order in DRAFTS.items()
-    )
     uniforms = [number_of(asked, name, float) for name in RANDOM[1:]]
-    if "model" in {text_of(asked, name, LONGEST_ROW).strip() for name in DRAFTS}:
-        return "".join(draft_pictures(target, draft, uniforms, partial(label, tokenizer())))
-    return "".join(draft_pictures(target, draft, uniforms))
+    of_model = "model" in {text_of(asked, name, LONGEST_ROW).strip() for name in DRAFTS}
+    named = partial(label, tokenizer()) if of_model else str
+    target, draft = (partial(after, name) for name in DRAFTS)
+    return "".join(drafts_pictures(target, draft, uniforms, further_drafts(asked), named))
+
+
+def further_drafts(asked: Asked) -> list[tuple[float, float]]:
+    """Return the random numbers of the drafts behind the first, two for each. Raises `InputError`.
+
+    >>> further_drafts({"further": "0.1, 0.4, 0.7, 0.2"})
+    [(0.1, 0.4), (0.7, 0.2)]
+    """
+    typed = text_of(asked, "further", 1000).strip()
+    try:
+        numbers = read_numbers(typed, float) if typed else []
+    except ValueError:
+        numbers = [0.0]
+    if len(numbers) % 2 or len(numbers) > 2 * MOST_DRAFTS:
+        raise InputError(
+            f"the random numbers of further drafts must be two for each of at most {MOST_DRAFTS}, "
+            f"separated by commas, got {typed!r:.40}"
+        )
+    return list(zip(numbers[::2], numbers[1::2], strict=True))
 
 
 def penalties_view(asked: Asked) -> str:
