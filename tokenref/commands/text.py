@@ -25,7 +25,7 @@ from bpe_ref.added_tokens import any_of
 from bpe_ref.loading import LIKE_TRANSFORMERS
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.models.sentencepiece import SentencePieceModel
-from tokenref.commands.endings import standard_input, standard_output
+from tokenref.commands.endings import standard_input
 from tokenref.commands.paths import options_as, progress_bar, shown_in
 from tokenref.errors import InputError
 from tokenref.files import LARGEST, read_bytes, text_of
@@ -178,10 +178,9 @@ def write_exactly(data: bytes) -> None:
     `click.echo` would remove escape sequences, and a terminal that only knows ASCII would get
     question marks.
     """
-    output = standard_output()
     sys.stdout.flush()
-    output.write(data)
-    output.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.flush()
 
 
 def write_lines(*lines: str) -> None:
