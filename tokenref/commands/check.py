@@ -140,6 +140,9 @@ def check(
     names = [*(entry.name for entry in available), *dict(unavailable)]
     known = [] if records is not None and known_path is None else read_known(known_path, names)
     cases = catalogue.select(selection)
+    reports.keep_old(
+        json_path, {entry.name for entry in available}, cases, catalogue, own=records is not None
+    )
     complete = selection.is_everything and records is None
     runs = _run_all(available, cases, catalogue, known=known, complete=complete, seed=seed)
     there = [name for name in dict.fromkeys(engines) if name not in dict(unavailable)]
@@ -152,8 +155,9 @@ def check(
         reports.write(data, json_path)
     results = read_results(Path("results"), data)
     least = max(int(require and bool(unavailable)), int(is_short))
-    own = known if known_path else ()
-    changed, code = reports.make([results], catalogue, least=least, known=own)
+    changed, code = reports.make(
+        [results], catalogue, least=least, known=known if known_path else ()
+    )
     if changed is None:
         print_results(console, [results], catalogue)
         _print_large(console, catalogue, selection, runs)

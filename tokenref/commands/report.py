@@ -1,6 +1,6 @@
 """`tokenref report`: show results that `check --json` wrote."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ from tokenref.commands.options import FIXTURES
 from tokenref.commands.paths import FILE, must_be_writable, options_as, output_console, write
 from tokenref.errors import InputError
 from tokenref.known import Known
+from tokenref.record import Case
 from tokenref.record_files import Manifest, manifest_digest
 from tokenref.reports.results import (
     UNEXPLAINED,
@@ -83,6 +84,34 @@ class Wanted:
         self._write_invalid(json_path, "it did not finish")
         self._missing.update(streams)
 
+    def keep_old(
+        self,
+        json_path: Path | None,
+        engines: Container[str],
+        cases: Sequence[Case],
+        catalogue: Catalogue,
+        *,
+        own: bool,
+    ) -> None:
+        """Raise `InputError` if results of these engines and cases would replace those of more.
+
+        Records that do not exist any more are no loss. `own` is whether these are a user's own.
+        """
+        if self.old is None or json_path is None or json_path.resolve() != self.old.path.resolve():
+            return
+        asked = {case.id for case in cases}
+        others = {case.id for case in catalogue.cases} - asked
+        are_others = bool(self.old.header.records) != own
+        lost = sum(
+            line.id in others or are_others or (line.id in asked and line.engine not in engines)
+            for line in self.old.cases()
+        )
+        if lost:
+            raise InputError(
+                f"--json must be another file than that of --only-changes, {self.old.path}, "
+                f"because {lost:,} of its results are about records or engines that are not run now"
+            )
+
     def _write_invalid(self, json_path: Path | None, sentence: str) -> None:
         """Write what is missing as of a run that `sentence` ended."""
         data = dump_report([], {"trouble": bounded(sentence)})
@@ -143,14 +172,16 @@ class Wanted:
         if not all(results.footer.complete for results in files):
             yield f"{self.known} is not written: the run is invalid"
             return
-        content, kept, count = known_list(files, known, catalogue.records)
+        content, kept, not_run, count = known_list(files, known, catalogue.records)
         write(content, self.known)
         new = "new " if known else ""
         said = f"1 {new}entry" if count == 1 else f"{count:,} {new}entries"
         if known:
             as_before = sum(each in known for each in kept)
             shorter, removed = len(kept) - as_before, len(known) - len(kept)
-            said += f" (old ones: {as_before:,} kept, {shorter:,} shortened, {removed:,} removed)"
+            of_them = f", {len(not_run):,} of them not run" * bool(not_run)
+            said += f" (old ones: {as_before:,} kept{of_them}, {shorter:,} shortened, "
+            said += f"{removed:,} removed)"
         todo = f"; replace each {UNEXPLAINED!r} by the reason" if count else ""
         yield f"{self.known} lists the failures in {said}{todo}"
 
