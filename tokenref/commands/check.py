@@ -1,7 +1,7 @@
 """`tokenref check`: run engines through records, or through a text."""
 
 import shlex
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -34,7 +34,7 @@ from tokenref.commands.paths import (
     shown_in,
     write,
 )
-from tokenref.commands.report import Wanted, report_options
+from tokenref.commands.report import Wanted, print_unknown_profiles, report_options
 from tokenref.corpus import compare_corpus, corpus_exit_code
 from tokenref.engines.table import Unavailable, engine
 from tokenref.errors import InputError
@@ -163,7 +163,12 @@ def check(
         _print_large(console, catalogue, selection, runs)
     _print_notes(console, available, known_path, known, runs)
     if commands:
-        _print_unknown_profiles(console, available, catalogue, {op_of(case) for case in cases})
+        print_unknown_profiles(
+            console,
+            [each.hello for each in available if isinstance(each, ProtocolEngine)],
+            cases,
+            catalogue,
+        )
         console.print(f"\norder: --seed {seed}; time: {patience.sentence()}", highlight=False)
     ctx.exit(code)
 
@@ -361,20 +366,6 @@ def _print_not_listed(
             names = ", ".join(map(visible, listed[:5])) + ", ..." * (len(listed) > 5)
             sentence = f"{path} has no entry for {visible(run.engine)}, only for {names}"
             print_line(console, sentence, "yellow", above="\n")
-
-
-def _print_unknown_profiles(
-    console: Console, available: Sequence[Engine], catalogue: Catalogue, ops: Container[str]
-) -> None:
-    """Print which programs declare only profiles without records: names may be misspelt."""
-    from tokenref.doctor.walk import about_hello, profiles_of
-
-    profiles = profiles_of(case for case in catalogue.cases if op_of(case) in ops)
-    for entry in available:
-        if isinstance(entry, ProtocolEngine):
-            for found in about_hello(entry.hello, profiles):
-                if found.kind == "problem" and found.about in ops:
-                    print_line(console, f"{visible(entry.name)}: {visible(found.text)}", "yellow")
 
 
 def _print_restarted(console: Console, runs: Sequence[Run]) -> None:

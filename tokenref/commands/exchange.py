@@ -24,7 +24,7 @@ from tokenref.catalogue import (
 from tokenref.commands.endings import reached
 from tokenref.commands.options import FIXTURES, JSON_LINES, KNOWN, ORDER, selection_options
 from tokenref.commands.paths import FILE, FOLDER, output_console, progress_bar, write, written
-from tokenref.commands.report import Wanted
+from tokenref.commands.report import Wanted, print_unknown_profiles
 from tokenref.engines.table import available
 from tokenref.errors import InvalidRunError
 from tokenref.known import differences_of, read_known
@@ -171,7 +171,10 @@ def judge(
     if json_path is not None:  # before anything is printed, which may fail
         reports.write(data, json_path)
     reached(run.exit_code)
-    print_results(output_console(), [read_results(responses, data)], catalogue)
+    console = output_console()
+    print_results(console, [read_results(responses, data)], catalogue)
+    cases = [case for question in questions.cases for case in question]
+    print_unknown_profiles(console, [found.hello], cases, catalogue)
     ctx.exit(run.exit_code)
 
 

@@ -1,12 +1,13 @@
 """`tokenref report`: show results that `check --json` wrote."""
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 import click
+from rich.console import Console
 
 from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.commands.endings import on_error, reached
@@ -14,7 +15,8 @@ from tokenref.commands.options import FIXTURES
 from tokenref.commands.paths import FILE, must_be_writable, options_as, output_console, write
 from tokenref.errors import InputError
 from tokenref.known import Known
-from tokenref.record import Case
+from tokenref.protocol.messages import HelloAnswer
+from tokenref.record import Case, op_of
 from tokenref.record_files import Manifest, manifest_digest
 from tokenref.reports.results import (
     UNEXPLAINED,
@@ -38,6 +40,7 @@ from tokenref.reports.terminal import (
     print_results,
     troubles,
 )
+from tokenref.visible import visible
 
 
 @dataclass(frozen=True)
@@ -330,6 +333,23 @@ def report(
     if changed is None:
         print_results(output_console(), files, catalogue)
     ctx.exit(code)
+
+
+def print_unknown_profiles(
+    console: Console, hellos: Iterable[HelloAnswer], cases: Iterable[Case], catalogue: Catalogue
+) -> None:
+    """Print for which of these operations a program declares only profiles without records.
+
+    Their names may be misspelt.
+    """
+    from tokenref.doctor.walk import about_hello, profiles_of
+
+    ops = {op_of(case) for case in cases}
+    profiles = profiles_of(case for case in catalogue.cases if op_of(case) in ops)
+    for hello in hellos:
+        for found in about_hello(hello, profiles):
+            if found.kind == "problem" and found.about in ops:
+                print_line(console, f"{visible(hello.impl.name)}: {visible(found.text)}", "yellow")
 
 
 def exit_code(files: Sequence[Results]) -> int:
