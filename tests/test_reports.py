@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import tomllib
 import tracemalloc
 import xml.etree.ElementTree as ET
@@ -1015,6 +1016,40 @@ def test_failures_without_any_known_cause_are_said_to_have_none(tmp_path: Path) 
     assert "1 failure matches no known cause. The smallest:" in tokenref("report", path).output
 
 
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        ("report {read} --html {read}", "RESULTS and --html"),
+        ("report {other} --only-changes {read} --junit {read}", "--only-changes and --junit"),
+        ("check naive --only-changes {read} --json {other} --badge {read}", "--only-changes and "),
+        ("check naive --known {read} --html {read}", "--known and --html"),
+        ("check naive --known {read} --json {read}", "--known and --json"),
+        ("check naive --records {read} --junit {read}", "--records and --junit"),
+        ("check naive --corpus {read} --vocabulary tiny --json {read}", "--corpus and --json"),
+        ("check naive --corpus {other} --vocabulary {read} --json {read}", "--vocabulary and "),
+        ("check --cmd 'python {read}' --badge {read}", "--cmd and --badge"),
+        ("judge {read} {other} --json {read}", "REQUESTS and --json"),
+        ("judge {other} {read} --json {read}", "RESPONSES and --json"),
+        ("judge {other} {other} --known {read} --json {read}", "--known and --json"),
+        ("train {other} {read} --size 300 --out {read}", "FILE and --out"),
+        ("explain bpe a --vocabulary {read} --html {read}", "--vocabulary and --html"),
+        ("explain sample llama.cpp {read} --html {read}", "LOGITS and --html"),
+        ("explain compare llama.cpp vllm {read} --html {read}", "LOGITS and --html"),
+        ("explain speculative {other} {read} --html {read}", "DRAFT and --html"),
+    ],
+)
+def test_what_a_command_reads_is_not_overwritten(
+    command: str, options: str, tmp_path: Path
+) -> None:
+    read, other = (write(tmp_path / name, whole(CASES)) for name in ("read", "other"))
+    before = read.read_bytes()
+    refused = tokenref(*shlex.split(command.format(read=read, other=other)))
+    assert refused.exit_code == 2
+    assert refused.output.startswith(f"tokenref: {options}")
+    assert refused.output.endswith(f" must be different files, got {read}\n")
+    assert (read.read_bytes(), other.read_bytes()) == (before, before)
+
+
 def test_two_reports_in_one_file_are_refused(tmp_path: Path) -> None:
     results, new = tmp_path / "results.jsonl", tmp_path / "new"
     run = ["naive", "--id", "bpe/encode/examples/*", "--json"]
@@ -1031,10 +1066,5 @@ def test_two_reports_in_one_file_are_refused(tmp_path: Path) -> None:
         assert refused.exit_code == 2
         assert f"{options} must be different files, got " in refused.output
         assert not new.exists()
-    before = results.read_bytes()
-    refused = tokenref("report", results, "--html", results)
-    assert refused.exit_code == 2
-    assert "RESULTS and --html must be different files, got " in refused.output
-    assert results.read_bytes() == before
     ignored = Path(os.devnull)
     assert tokenref("report", results, "--junit", ignored, "--html", ignored).exit_code == 0

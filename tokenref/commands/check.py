@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -39,9 +40,9 @@ from tokenref.corpus import compare_corpus, corpus_exit_code
 from tokenref.engines.table import Unavailable, engine
 from tokenref.errors import InputError
 from tokenref.known import Known, read_known
-from tokenref.protocol.channel import Patience
+from tokenref.protocol.channel import Patience, StartError
 from tokenref.protocol.engine import ProtocolEngine
-from tokenref.protocol.opening import open_program
+from tokenref.protocol.opening import arguments_of, open_program
 from tokenref.record import Case, RecordError, op_of
 from tokenref.record_files import manifest_digest
 from tokenref.reports.results import UNJUDGED, dump_corpus_report, dump_report, read_results
@@ -111,7 +112,11 @@ def check(
     paths = {"corpus": corpora, **one}
     options |= {name: list(map(str, each)) for name, each in paths.items() if any(each)}
     options |= {} if digest is None else {"fixtures-digest": [digest]}
-    reports.begin(json_path)
+    reports.begin(
+        json_path,
+        {"--vocabulary": selection.vocabularies, "--cmd": _words(commands)}
+        | {f"--{name}": each for name, each in paths.items()},
+    )
     ctx.with_resource(terminated_in_order())
     _refuse_mixtures(options, reports, least)
     available, unavailable = _open_engines(ctx, engines, commands, patience)
@@ -212,6 +217,15 @@ def _open_engines(
         available.append(program)
     must_differ([entry.name for entry in available])
     return available, unavailable
+
+
+def _words(commands: Sequence[str]) -> list[str]:
+    """Return the words of commands: names of files among them are programs, or what they read."""
+    words: list[str] = []
+    for command in commands:
+        with suppress(StartError):
+            words += arguments_of(command)
+    return words
 
 
 def _run_all(

@@ -142,7 +142,8 @@ def judge(
     If a case has several answers, the worst one counts.
     """
     reports = Wanted()
-    reports.begin(json_path)
+    inputs = {"REQUESTS": [requests], "RESPONSES": [responses], "--known": [known_path]}
+    reports.begin(json_path, inputs)
     catalogue = open_catalogue(fixtures)
     digest = manifest_digest(catalogue.manifest)
     questions = read_requests(requests, catalogue)

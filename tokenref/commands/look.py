@@ -1,7 +1,7 @@
 """`tokenref show`, `engines`, `trace`, `rules`; `explain` shows the same as pictures in files."""
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from inspect import cleandoc
 from itertools import pairwise
@@ -23,7 +23,13 @@ from sampling_ref import PROFILES
 from tokenref.catalogue import fixtures_folder, open_catalogue
 from tokenref.commands import sampling
 from tokenref.commands.options import FIXTURES, SAMPLER_OPERATION
-from tokenref.commands.paths import FILE, must_be_writable, output_console, write
+from tokenref.commands.paths import (
+    FILE,
+    must_be_writable,
+    must_not_overwrite,
+    output_console,
+    write,
+)
 from tokenref.commands.text import argument_text
 from tokenref.engines.table import Unavailable, engine, engine_names
 from tokenref.errors import InputError
@@ -222,7 +228,7 @@ def _explain_bpe(text: str, vocabulary: str, encoder: str, path: Path) -> None:
     from bpe_ref import load
     from tokenref.commands.pictures import merges, page
 
-    must_be_writable(path)
+    _begin(path, {"--vocabulary": vocabulary})
     content = argument_text(text)
     sections = list(merges(load(vocabulary), content, encoder))
     _write(page(f"Merges of the vocabulary {Path(vocabulary).name}", sections), path)
@@ -248,9 +254,15 @@ def _explain_speculative(
     """
     from tokenref.commands.pictures import draft_pictures, page
 
-    must_be_writable(path)
+    _begin(path, {"TARGET": target, "DRAFT": draft})
     p, q = sampling.read_row(target, "TARGET"), sampling.read_row(draft, "DRAFT")
     _write(page("Speculative decoding of one token", draft_pictures(p, q, uniforms)), path)
+
+
+def _begin(path: Path, inputs: Mapping[str, str]) -> None:
+    """Raise `InputError` if a page cannot be written, or would replace what it is made from."""
+    must_not_overwrite({"--html": path}, {name: [given] for name, given in inputs.items()})
+    must_be_writable(path)
 
 
 def _write(content: bytes, path: Path) -> None:
@@ -263,7 +275,7 @@ def _draw(names: Sequence[str], path: Path, asked: sampling.Asked) -> None:
     """Write what one engine does with a row, or two side by side."""
     from tokenref.commands.pictures import page, question, row_pictures
 
-    must_be_writable(path)
+    _begin(path, {"LOGITS": asked.logits})
     engines = sampling.compared_engines(names, asked)
     shown = " and ".join(made.profile.name for made, _, _ in engines)
     title = f"What {shown} does with a row" if len(engines) == 1 else f"Where {shown} differ"

@@ -12,7 +12,14 @@ from rich.console import Console
 from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.commands.endings import on_error, reached
 from tokenref.commands.options import FIXTURES
-from tokenref.commands.paths import FILE, must_be_writable, options_as, output_console, write
+from tokenref.commands.paths import (
+    FILE,
+    must_be_writable,
+    must_not_overwrite,
+    options_as,
+    output_console,
+    write,
+)
 from tokenref.errors import InputError
 from tokenref.known import Known
 from tokenref.protocol.messages import HelloAnswer
@@ -68,18 +75,30 @@ class Wanted:
         """
         return self == Wanted()
 
-    def begin(self, json_path: Path | None = None) -> None:
+    def begin(
+        self, json_path: Path | None, inputs: Mapping[str, Iterable[str | Path | None]]
+    ) -> None:
         """Write all files as of a run that did not finish, so that no older ones survive.
 
         If an error ends the command, those that are still missing get its sentence. The results
-        to compare with are kept until there are new ones.
+        to compare with are kept until there are new ones. `inputs` are the files that each option
+        reads.
         """
-        reports = {"json": json_path, "html": self.html, "junit": self.junit, "badge": self.badge}
-        _must_differ(reports | {"write-known": self.known})
+        reports = {
+            "--json": json_path,
+            "--html": self.html,
+            "--junit": self.junit,
+            "--badge": self.badge,
+        }
+        kept = None if self.old is None else self.old.path.resolve()
+        is_replaced = json_path is not None and json_path.resolve() == kept
+        old = [] if self.old is None or is_replaced else [self.old.path]
+        must_not_overwrite(
+            reports | {"--write-known": self.known}, {**inputs, "--only-changes": old}
+        )
         if json_path is not None:
             must_be_writable(json_path)
         wanted = {*reports.values()}
-        kept = None if self.old is None else self.old.path.resolve()
         self._missing.update(path for path in wanted if path and path.resolve() != kept)
         on_error(partial(self._write_invalid, json_path))
         streams = {path for path in self._missing if path.exists() and not path.is_file()}
@@ -239,20 +258,6 @@ def with_changes(code: int, changed: Sequence[Change]) -> int:
     return code if code > 1 else int(any(change.kind in WORSE for change in changed))
 
 
-def _must_differ(paths: Mapping[str, Path | None], read: Path | None = None) -> None:
-    """Raise `InputError` if two options name one file, or one names a file that is read.
-
-    A device may take several reports.
-    """
-    options = {} if read is None else {read.resolve(): "RESULTS"}
-    for option, path in paths.items():
-        if path is not None and (path.is_file() or not path.exists()):
-            first = options.setdefault(path.resolve(), option)
-            if first != option:
-                first = first if first.isupper() else f"--{first}"
-                raise InputError(f"{first} and --{option} must be different files, got {path}")
-
-
 def _wanted(
     html: Path | None, junit: Path | None, badge: Path | None, known: Path | None, old: Path | None
 ) -> Wanted:
@@ -322,9 +327,7 @@ def report(
 
     if pages is not None and not is_address(pages):
         raise InputError(f"--pages must be a path or an http(s) address, got {pages!r}")
-    for path in results:
-        _must_differ({"html": reports.html, "junit": reports.junit, "badge": reports.badge}, path)
-    reports.begin()
+    reports.begin(None, {"RESULTS": results})
     files = [read_results(path) for path in dict.fromkeys(results)]
     catalogue = open_catalogue(fixtures)
     said = [*_about_records(files, catalogue), *contradictions(files)]
