@@ -57,6 +57,9 @@ _DASH: Final = Path("-")
 _ANY_FOLDERS: Final = re.compile(r"(?:^|(?<=/))\*\*(?:/|$)")
 """The part of a pattern that is any number of folders."""
 
+_ESCAPED: Final = re.compile(r"\[[*?[]\]")
+"""A character of a name that `escape` has put in brackets, so that it is not part of a pattern."""
+
 _WIDEST: Final = 30
 """Characters of a name in front of a progress bar."""
 
@@ -140,6 +143,7 @@ def _matching(pattern: str) -> Iterator[Path]:
     if not rest:
         paths = glob(pattern)  # noqa: PTH207 - Path's takes no absolute ones
         yield from filter(_may_be_file, map(Path, paths))
+        yield from _closed(Path(pattern))
         return
     for top in glob(begin) if begin else ["."]:  # noqa: PTH207 - as above
         closed: list[OSError] = []
@@ -147,6 +151,19 @@ def _matching(pattern: str) -> Iterator[Path]:
             names[:] = [name for name in names if not name.startswith(".")]
             yield from _matching(f"{escape(folder)}/{rest[0] or '*'}")
         yield from (Path(error.filename) for error in closed)
+
+
+def _closed(pattern: Path) -> Iterator[Path]:
+    """Yield the folders in which `glob` saw nothing, because they cannot be read."""
+    for place in (pattern, *pattern.parents):
+        if has_magic(_ESCAPED.sub("", place.name)):
+            for folder in glob(str(place.parent)):  # noqa: PTH207 - as above
+                try:
+                    os.scandir(folder).close()
+                except PermissionError:
+                    yield Path(folder)
+                except OSError:  # it is not a folder
+                    continue
 
 
 def _may_be_file(path: Path) -> bool:
