@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from authoring.__main__ import main as authoring
 from authoring.engines_page import engines_page
-from sampling_ref import PROFILES, distribution, step, top_p
+from sampling_ref import PROFILES, Sampler, distribution, step, top_p
 from tokenref.catalogue import open_catalogue
 from tokenref.cli import main
 from tokenref.record import SAMPLER_OPS, op_of
@@ -96,6 +96,21 @@ def test_a_seed_follows_the_engine() -> None:
     result = run("sample", "llama.cpp", "1,2,3", "--seed", "42", "--precision", "f32")
     assert result.exit_code == 0
     assert result.output.splitlines()[-1].startswith("drawn: ")
+
+
+@pytest.mark.parametrize("profile", ["llama.cpp", "transformers"])
+def test_a_seed_gives_random_numbers_to_every_stage(profile: str) -> None:
+    chosen = {"xtc_probability": 1.0, "xtc_threshold": 0.1} if profile == "llama.cpp" else {}
+    sets = [f"--set={name}={value}" for name, value in chosen.items()]
+    for seed in range(4):
+        shown = run("sample", profile, "3,2,1", *sets, "--seed", str(seed))
+        sampler = Sampler(profile, seed, **chosen)
+        assert shown.output.endswith(f"\ndrawn: {sampler.sample([3.0, 2.0, 1.0])}\n")
+    both = run("sample", profile, "3,2,1", "--seed", "1", "--uniform", "0.5")
+    assert (both.exit_code, "give at most one of --seed and --uniform" in both.stderr) == (2, True)
+    missing = run("sample", profile, "3,2,1", *sets, *(["--uniform=0.5"] * (not sets))).stderr
+    assert missing.endswith(" in [0, 1); `tokenref sample` also takes --seed 1\n")
+    assert "uniforms=" not in missing
 
 
 @pytest.mark.parametrize(
