@@ -710,11 +710,11 @@ def test_reports_of_a_run_that_is_killed_do_not_show_an_older_one(tmp_path: Path
     case = results_files.line("one", "bpe/count/topic/a", "pass")
     results_files.write(old, results_files.whole([case]))
     with click.Context(main):
-        Wanted(junit=junit, old=read_results(old)).begin(new)
+        Wanted(junit=junit, old=read_results(old)).begin(new, {})
         assert read_results(new).header.trouble == "it did not finish"
         assert 'message="it did not finish"' in junit.read_text()
         before = old.read_bytes()
-        Wanted(old=read_results(old)).begin(old)
+        Wanted(old=read_results(old)).begin(old, {})
         assert old.read_bytes() == before
 
 

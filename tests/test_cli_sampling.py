@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from itertools import combinations
 from math import log
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -100,7 +101,9 @@ def test_a_seed_follows_the_engine() -> None:
 
 @pytest.mark.parametrize("profile", ["llama.cpp", "transformers"])
 def test_a_seed_gives_random_numbers_to_every_stage(profile: str) -> None:
-    chosen = {"xtc_probability": 1.0, "xtc_threshold": 0.1} if profile == "llama.cpp" else {}
+    chosen: dict[str, Any] = (
+        {"xtc_probability": 1.0, "xtc_threshold": 0.1} if profile == "llama.cpp" else {}
+    )
     sets = [f"--set={name}={value}" for name, value in chosen.items()]
     for seed in range(4):
         shown = run("sample", profile, "3,2,1", *sets, "--seed", str(seed))
@@ -128,7 +131,7 @@ def test_a_seed_gives_random_numbers_to_every_stage(profile: str) -> None:
             "--history must be token ids separated by commas, got 'a'",
         ),
         (["vllm", "1,2", "--history", "7"], "history[0] must be a token id below 2, got 7"),
-        (["vllm", "1,2", "--seed", "1"], "seed must be None for vllm"),
+        (["vllm", "1,2", "--seed", "1"], "--seed works for transformers and llama.cpp, "),
         (["llama.cpp", "1,2", "--uniform", "1"], "uniforms[0] must be in [0, 1), got 1.0"),
     ],
 )
@@ -137,6 +140,19 @@ def test_bad_input_is_one_sentence(arguments: list[str], sentence: str) -> None:
     assert result.exit_code == 2
     assert result.output.startswith(f"tokenref: {sentence}")
     assert len(result.output.splitlines()) == 1
+
+
+@pytest.mark.parametrize("given", ["1 2", "1,2 --temp 1"])
+@pytest.mark.parametrize("command", ["sample llama.cpp", "compare vllm llama.cpp"])
+def test_a_row_in_pieces_and_an_option_for_a_parameter_are_explained(
+    command: str, given: str
+) -> None:
+    refused = run(*command.split(), *given.split())
+    assert refused.exit_code == 2
+    assert refused.output.endswith(
+        f"({given[4:] if 'temp' in given else 2}): "
+        "parameters are --set NAME=VALUE, a row has commas and no spaces\n"
+    )
 
 
 def test_a_file_that_holds_no_row_is_one_sentence(tmp_path: Path) -> None:

@@ -621,15 +621,16 @@ def test_results_to_compare_with_are_not_replaced_by_those_of_less(tmp_path: Pat
     results, own, texts = (tmp_path / name for name in ("results.jsonl", "own.jsonl", "texts"))
     texts.write_text("to be", encoding="ascii")
     tokenref("fill", "--vocabulary", "tiny", "--texts", texts, "--out", own)
-    some = ["--id", "bpe/encode/examples/*"]
-    both = ["--only-changes", results, "--json", results]
+    some: list[str | Path] = ["--id", "bpe/encode/examples/*"]
+    both: list[str | Path] = ["--only-changes", results, "--json", results]
     assert tokenref("check", "naive", "heap", *some, "--json", results).exit_code == 0
     before = results.read_bytes()
-    for arguments, lost in (
+    less: list[tuple[list[str | Path], int]] = [
         (["naive", *some], 24),
         (["naive", "heap", "--id", "bpe/encode/examples/e1-*"], 44),
         (["naive", "heap", "--records", own, "--vocabulary", "tiny"], 48),
-    ):
+    ]
+    for arguments, lost in less:
         refused = tokenref("check", *arguments, *both)
         assert refused.exit_code == 2
         assert "--json must be another file than that of --only-changes, " in refused.output
@@ -651,7 +652,7 @@ def test_a_run_of_a_part_keeps_what_it_did_not_run_in_the_list_of_known_differen
     how = 'status = "fail"\nreason = "It is an example of a reason."\n'
     begin = '[[known]]\ntitle = "one"\nengine = "naive"\ncases = '
     old.write_text("\n".join(f'{begin}["{case}"]\n{how}' for case in cases))
-    run = ["check", "naive", "--known", old, "--write-known", new]
+    run: list[str | Path] = ["check", "naive", "--known", old, "--write-known", new]
     shown = tokenref(*run, "--records", own, "--vocabulary", "tiny").output
     assert "0 new entries (old ones: 3 kept, 3 of them not run, 0 shortened, 0 removed)" in shown
     assert read_known(new) == read_known(old)

@@ -142,8 +142,9 @@ def judge(
     If a case has several answers, the worst one counts.
     """
     reports = Wanted()
-    inputs = {"REQUESTS": [requests], "RESPONSES": [responses], "--known": [known_path]}
-    reports.begin(json_path, inputs)
+    reports.begin(
+        json_path, {"REQUESTS": [requests], "RESPONSES": [responses], "--known": [known_path]}
+    )
     catalogue = open_catalogue(fixtures)
     digest = manifest_digest(catalogue.manifest)
     questions = read_requests(requests, catalogue)

@@ -123,8 +123,10 @@ def fill(vocabulary: str, texts: Path, out: Path) -> None:
     beside = None if is_known else out.with_name(f"{out.stem}.{kind}.json")
     if out.exists() and not out.is_file() and beside is not None:
         raise InputError(f"{out} must be a file, because the {kind} is written next to it")
-    inputs = {"--texts": [texts], "--vocabulary": [] if is_known else [vocabulary]}
-    must_not_overwrite({"--out": out, f"the {kind} next to --out": beside}, inputs)
+    must_not_overwrite(
+        {"--out": out, f"the {kind} next to --out": beside},
+        {"--texts": [texts], "--vocabulary": [None if is_known else vocabulary]},
+    )
     for path in (out, beside):
         if path is not None:
             must_be_writable(path)

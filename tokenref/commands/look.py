@@ -288,9 +288,7 @@ for name, callback, params in (
     ("compare", _explain_compare, _like(sampling.compare)),
     ("speculative", _explain_speculative, _DRAFTS),
 ):
-    command = click.command(name, context_settings={"ignore_unknown_options": True})(
-        _HTML(callback)
-    )
+    command = click.command(name, cls=sampling.RowCommand)(_HTML(callback))
     command.params[:0] = params
     explain.add_command(command)
 

@@ -151,7 +151,24 @@ def asked_options(row: str, setting: str, about: str) -> Decorator:
     )
 
 
-@click.command(context_settings={"ignore_unknown_options": True})  # a first logit may be negative
+class RowCommand(click.Command):
+    """A command about a row, whose first logit may look like an option."""
+
+    ignore_unknown_options = True
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments. An error about too many says how rows and parameters are typed."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            takes_settings = any(each.name == "settings" for each in self.params)
+            if takes_settings and "unexpected extra argument" in error.message:
+                how = "parameters are --set NAME=VALUE, a row has commas and no spaces"
+                raise click.UsageError(f"{error.message}: {how}", ctx) from None
+            raise
+
+
+@click.command(cls=RowCommand)
 @click.argument("profile", metavar="PROFILE")
 @asked_options("LOGITS", "NAME=VALUE", "Set a parameter; may be repeated.")
 @click.option(
@@ -176,8 +193,8 @@ def sample(profile: str, asked: Asked, seed: int | None, *, as_json: bool) -> No
     with the logit 1.5, and `least` is the number of tokens that a filter always keeps.
     `tokenref compare` shows where two engines differ.
     """
-    if seed is not None and asked.uniforms:
-        raise click.UsageError("give at most one of --seed and --uniform")
+    if seed is not None:
+        _must_take_seeds(profile, asked)
     # The chain is printed before the numbers for a race are counted.
     [(made, run, token)] = compared_engines([profile], asked, races=as_json, seed=seed)
     shares = made.probabilities(run.candidates)
@@ -193,6 +210,22 @@ def sample(profile: str, asked: Asked, seed: int | None, *, as_json: bool) -> No
         [(_, _, token)] = compared_engines([profile], asked)
     if token is not None:
         click.echo(f"\ndrawn: {token}")
+
+
+def _must_take_seeds(profile: str, asked: Asked) -> None:
+    """Raise an error unless the random numbers of an engine can be made from a seed."""
+    from sampling_ref import PROFILES
+    from sampling_ref.evaluation import read_profile
+
+    if asked.uniforms:
+        raise click.UsageError("give at most one of --seed and --uniform")
+    seeded = [each.name for each in PROFILES.values() if each.draw.own_stream]
+    if read_profile(profile).name not in seeded:
+        names = " and ".join(seeded)
+        raise InputError(
+            f"--seed works for {names}, whose generators are known here, not for {profile}: give "
+            "--uniform"
+        )
 
 
 def _sample_lines(
@@ -365,7 +398,7 @@ def _draw_lines(made: "Evaluation", run: "Run", uniforms: Sequence[float]) -> It
     yield from _share_lines(sums, 0, "in the order of the draw", lambda _: "", uniforms)
 
 
-@click.command(context_settings={"ignore_unknown_options": True})
+@click.command(cls=RowCommand)
 @click.argument("one", metavar="ENGINE")
 @click.argument("other", metavar="ENGINE")
 @asked_options(
