@@ -704,6 +704,24 @@ def test_old_reports_do_not_survive_a_run_that_proves_nothing_and_new_ones_say_w
     assert (shown.exit_code, why in shown.output) == (3, True)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        *("", "naive --op no-such", "naive --corpus {path}", "naive --records {path} --fixtures ."),
+        "naive --corpus {path} --vocabulary tiny --vocabulary gpt2",
+        "naive --corpus {path} --vocabulary tiny --answered-at-least 1",
+    ],
+)
+def test_after_a_mistake_in_the_options_files_stay_as_they_were(
+    tmp_path: Path, options: str
+) -> None:
+    path = tmp_path / "results.jsonl"
+    path.write_text("old")
+    given = options.format(path=__file__).split()
+    assert tokenref("check", *given, "--json", path).exit_code == 2
+    assert path.read_text() == "old"
+
+
 def test_reports_of_a_run_that_is_killed_do_not_show_an_older_one(tmp_path: Path) -> None:
     """The reports are written before anything is run, the results to compare with excepted."""
     new, old, junit = (tmp_path / name for name in ("new.jsonl", "old.jsonl", "junit.xml"))

@@ -112,13 +112,13 @@ def check(
     paths = {"corpus": corpora, **one}
     options |= {name: list(map(str, each)) for name, each in paths.items() if any(each)}
     options |= {} if digest is None else {"fixtures-digest": [digest]}
+    _refuse_mixtures([*engines, *commands], options, reports, json_path, least)
     reports.begin(
         json_path,
         {"--vocabulary": selection.vocabularies, "--cmd": _words(commands)}
         | {f"--{name}": each for name, each in paths.items()},
     )
     ctx.with_resource(terminated_in_order())
-    _refuse_mixtures(options, reports, least)
     available, unavailable = _open_engines(ctx, engines, commands, patience)
     about: dict[str, object] = {"selection": options, "unavailable": dict(unavailable)}
     about |= {"seed": seed, "timeout": patience.sentence()} if commands else {"seed": seed}
@@ -198,8 +198,6 @@ def _open_engines(
     ctx: click.Context, names: Sequence[str], commands: Sequence[str], patience: Patience
 ) -> tuple[list[Engine], list[tuple[str, str]]]:
     """Return the available engines, and why the others are not. Programs are started."""
-    if not names and not commands:
-        raise click.UsageError("Missing argument 'ENGINE...' or option --cmd")
     available: list[Engine] = []
     unavailable: list[tuple[str, str]] = []
     for name in dict.fromkeys(names):
@@ -279,10 +277,19 @@ def must_differ(names: Sequence[str]) -> None:
 
 
 def _refuse_mixtures(
-    options: Mapping[str, Sequence[str]], reports: Wanted, least: int | None
+    engines: Sequence[str],
+    options: Mapping[str, Sequence[str]],
+    reports: Wanted,
+    json_path: Path | None,
+    least: int | None,
 ) -> None:
-    """Raise `UsageError` for options that cannot be combined."""
+    """Raise `UsageError` for options that cannot be combined, before any file is written."""
+    if not engines:
+        raise click.UsageError("Missing argument 'ENGINE...' or option --cmd")
     if "corpus" in options:
+        several = len(options["corpus"]) * len(options.get("vocabulary", ())) > 1
+        if json_path is not None and several:
+            raise click.UsageError("--json needs exactly one --corpus and one --vocabulary")
         if not reports.is_nothing:
             raise click.UsageError("--corpus has no report except --json")
         if least is not None:
@@ -317,8 +324,6 @@ def _check_corpora(
     about: Mapping[str, object],
 ) -> int:
     """Compare encodings of texts by vocabularies, report them, and return the worst exit code."""
-    if json_path is not None and len(pairs) > 1:
-        raise click.UsageError("--json needs exactly one --corpus and one --vocabulary")
     code = 0
     for vocabulary, corpus in pairs:
         compared = compare_corpus(corpus, vocabulary, available)
