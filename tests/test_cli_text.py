@@ -146,6 +146,8 @@ def test_what_is_counted_and_cut_is_what_encode_prints(
 
 def test_a_dash_is_standard_input() -> None:
     assert tokenref("count", "--file", "-", stdin=b"to be").stdout == "2\n"
+    twice = tokenref("count", "--file", "-", "--file", "-", stdin=b"to be")
+    assert twice.stderr.startswith("tokenref: --file - must be given at most once: ")
 
 
 def test_audit_takes_a_byte_level_tokenizer_json(pipeline_file: Path) -> None:

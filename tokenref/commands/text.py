@@ -110,6 +110,8 @@ def given_texts(text: Sequence[str], path: Sequence[str]) -> Sequence[Source]:
         raise InputError("give the text either as an argument or with --file, not both")
     if text:
         return [Source(argument=text[0])]
+    if path.count(str(_DASH)) > 1:
+        raise InputError("--file - must be given at most once: standard input is read only once")
     if not path:
         return [Source()]
     return [Source(path=each) for one in path for each in _files(one)]
