@@ -368,6 +368,14 @@ def test_compare_tries_no_choice_that_the_arithmetic_of_an_engine_lacks(precisio
             assert causes(lines), (one, other)
 
 
+def test_compare_accepts_the_usual_settings_of_greedy_decoding() -> None:
+    greedy = ("--set", "do_sample=false", "--set", "temperature=0")
+    assert compared("transformers", "vllm", "1,2,3", *greedy) == [
+        "all stages leave the same row in both engines",
+        "both draw alike: the largest logit, of equals: lowest id",
+    ]
+
+
 def test_compare_shows_a_stage_that_only_one_engine_applies() -> None:
     lines = compared("vllm", "llama.cpp", "1,2,9", "--set", "temperature=1")
     assert lines[0] == "they differ at top_p: llama.cpp applies it here, vllm does not"
