@@ -5,12 +5,28 @@ from copy import copy
 from math import inf
 from typing import Any, get_args
 
+from sampling_ref.engines.profile import Profile
 from sampling_ref.errors import HistoryError, ParameterError, RandomNumberError, RowError, shown
 from sampling_ref.evaluation import Precision, evaluation, read_profile
 from sampling_ref.parameters import is_whole, read_choice, read_history
 from sampling_ref.random.sources import Given, Randomness, Streams, TorchStream
 from sampling_ref.row import TokenId
 from sampling_ref.tracing import Trace
+
+
+def stream_of(profile: Profile, seed: int) -> Randomness:
+    """Return the random stream of an engine. Raises `ParameterError` if it is not known.
+
+    >>> stream_of(read_profile("llama.cpp"), 42).taken()
+    0
+    """
+    own = profile.draw.own_stream
+    if own == "libstdc++ mt19937":
+        return Streams(seed)
+    if own == "torch mt19937":
+        return TorchStream(seed)
+    rule = f"must be None for {profile.name}, whose own random stream is not known here"
+    raise ParameterError("seed", seed, rule)
 
 
 class Sampler:
@@ -47,7 +63,7 @@ class Sampler:
         self._parameters = self._profile.read(params)
         self._history = read_history(prompt, None, "prompt")
         self._prompt_length = len(self._history)
-        self._stream = None if seed is None else self._stream_of(seed)
+        self._stream = None if seed is None else stream_of(self._profile, seed)
         self._memory: dict[str, Any] = {}
         self._size: int | None = None
         self._pending: tuple[TokenId, Mapping[str, Any]] | None = None
@@ -62,15 +78,6 @@ class Sampler:
         """Take a state over."""
         vars(self).update(state)
         self._profile = read_profile(state["_profile"])
-
-    def _stream_of(self, seed: int) -> Randomness:
-        own = self._profile.draw.own_stream
-        if own == "libstdc++ mt19937":
-            return Streams(seed)
-        if own == "torch mt19937":
-            return TorchStream(seed)
-        rule = f"must be None for {self._profile.name}, whose own random stream is not known here"
-        raise ParameterError("seed", seed, rule)
 
     def sample(self, logits: Any, uniforms: Any = ()) -> TokenId:
         """Return the next token for a row of logits; nothing is accepted yet.

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from authoring.__main__ import main as authoring
 from authoring.engines_page import engines_page
-from sampling_ref import PROFILES, distribution, step, top_p
+from sampling_ref import PROFILES, Sampler, distribution, step, top_p
 from tokenref.catalogue import open_catalogue
 from tokenref.cli import main
 from tokenref.record import SAMPLER_OPS, op_of
@@ -98,6 +98,28 @@ def test_a_seed_follows_the_engine() -> None:
     assert result.output.splitlines()[-1].startswith("drawn: ")
 
 
+def test_a_seed_makes_the_random_numbers_of_the_steps_too() -> None:
+    settings = ("--set", "xtc_probability=0.5", "--set", "xtc_threshold=0.1")
+    params: dict[str, float] = {"xtc_probability": 0.5, "xtc_threshold": 0.1}
+    removed = []
+    for seed in range(8):
+        sampler = Sampler("llama.cpp", seed, **params)
+        token = sampler.sample([1.0, 1.25, 1.5])
+        result = run("sample", "llama.cpp", "1,1.25,1.5", "--seed", str(seed), *settings)
+        assert result.output.startswith(str(sampler.trace))
+        assert result.output.splitlines()[-1] == f"drawn: {token}"
+        removed.append(sampler.trace.row.count(float("-inf")))
+    assert len(set(removed)) > 1
+
+
+def test_a_seeded_sampler_is_told_which_tokens_are_the_prompt() -> None:
+    settings = ("--set", "min_new_tokens=1", "--set", "eos_token_id=0", "--seed", "1")
+    for prompt_length, token in (("1", "0"), ("2", "1")):
+        about = ("--history", "1,1", "--prompt-length", prompt_length, *settings)
+        result = run("sample", "transformers", "9,-30", *about)
+        assert result.output.splitlines()[-1] == f"drawn: {token}"
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -114,6 +136,10 @@ def test_a_seed_follows_the_engine() -> None:
         ),
         (["vllm", "1,2", "--history", "7"], "history[0] must be a token id below 2, got 7"),
         (["vllm", "1,2", "--seed", "1"], "seed must be None for vllm"),
+        (
+            ["llama.cpp", "1,2", "--seed", "1", "--uniform", "0.5"],
+            "--uniform must not be given with --seed, which makes the random numbers",
+        ),
         (["llama.cpp", "1,2", "--uniform", "1"], "uniforms[0] must be in [0, 1), got 1.0"),
     ],
 )
@@ -124,13 +150,37 @@ def test_bad_input_is_one_sentence(arguments: list[str], sentence: str) -> None:
     assert len(result.output.splitlines()) == 1
 
 
-def test_a_file_that_holds_no_row_is_one_sentence(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("{", ": Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
+        ('{"1": 2, "2": 5}', ', got {"1": 2, "2": 5}'),
+        ('"123"', ', got "123"'),
+        ("5", ", got 5"),
+        ("[[1, 2]]", ', but its item 0 must be a number, null or "-inf", got [1, 2]'),
+        ('[1, "2"]', ', but its item 1 must be a number, null or "-inf", got "2"'),
+        ("[true]", ', but its item 0 must be a number, null or "-inf", got true'),
+        (f"[1{'0' * 400}]", ", but its item 0 is too large for a float"),
+    ],
+)
+def test_a_file_that_holds_no_row_is_one_sentence(
+    content: str, sentence: str, tmp_path: Path
+) -> None:
     path = tmp_path / "row.json"
-    for content in ("{", '{"a": 1}', "[[1]]", '["a"]', "7"):
-        path.write_text(content)
-        result = run("sample", "vllm", str(path))
-        assert result.exit_code == 2, content
-        assert f"{path} must contain a JSON list of numbers" in result.output
+    path.write_text(content)
+    result = run("sample", "vllm", str(path))
+    assert result.exit_code == 2
+    assert result.output == f"tokenref: {path} must contain a JSON list of numbers{sentence}\n"
+
+
+@pytest.mark.parametrize("command", [("sample", "vllm"), ("compare", "vllm", "sglang")])
+def test_a_row_may_be_read_from_standard_input(command: tuple[str, ...]) -> None:
+    row = '[1, null, "-inf", 2.5]'
+    piped = CliRunner().invoke(main, [*command, "-"], input=row)
+    assert piped.exit_code == 0
+    assert piped.output == run(*command, "1,-inf,-inf,2.5").output
+    wrong = CliRunner().invoke(main, [*command, "-"], input="1")
+    assert wrong.output == ("tokenref: standard input must contain a JSON list of numbers, got 1\n")
 
 
 def test_rules_lists_the_points_of_an_operation_and_with_all_every_name() -> None:
