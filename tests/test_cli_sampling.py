@@ -137,6 +137,10 @@ def test_a_seeded_sampler_is_told_which_tokens_are_the_prompt() -> None:
         (["vllm", "1,2", "--history", "7"], "history[0] must be a token id below 2, got 7"),
         (["vllm", "1,2", "--seed", "1"], "seed must be None for vllm"),
         (
+            ["vllm", "1,2", "--history", "1", "--prompt-length", "2"],
+            "--prompt-length must be at most the number of tokens of --history, 1, got 2",
+        ),
+        (
             ["llama.cpp", "1,2", "--seed", "1", "--uniform", "0.5"],
             "--uniform must not be given with --seed, which makes the random numbers",
         ),

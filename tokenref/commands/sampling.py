@@ -137,6 +137,7 @@ def asked_options(row: str, setting: str, about: str) -> Decorator:
         ),
         prompt_length=click.option(
             "--prompt-length",
+            type=click.IntRange(min=0),
             default=0,
             show_default=True,
             help="How many tokens of the history are the prompt.",
@@ -433,6 +434,9 @@ def _compared(
     from sampling_ref.sampler import stream_of
 
     row, tokens = asked.row, _read_tokens(asked.history)
+    if asked.prompt_length > len(tokens):
+        rule = f"must be at most the number of tokens of --history, {len(tokens)}"
+        raise InputError(f"--prompt-length {rule}, got {asked.prompt_length}")
 
     def evaluated(numbers: Any) -> "Evaluation":
         how = {"prompt_length": asked.prompt_length, "precision": asked.precision}
