@@ -293,7 +293,8 @@ def test_every_kind_of_tokenizer_can_be_traced(pipeline_file: Path, model_file: 
         assert result.exit_code == 0
         assert "piece '" in result.stdout
         ids = as_json("encode", "the", "--vocabulary", file)["tokens"]
-        lines = [line for line in result.stdout.splitlines() if "instead of" not in line]
+        about_merges = re.compile(r" +(merged|instead of) ")
+        lines = [line for line in result.stdout.splitlines() if not about_merges.match(line)]
         last = lines[-2:]
         assert last[0].split()[1:] == ids
         numbers = as_json("encode", "the", "--vocabulary", file)["ids"]
@@ -316,6 +317,22 @@ def test_a_trace_shows_the_pairs_that_lost_whatever_the_file(pipeline_file: Path
     places = [[re.findall(pair, line) for line in each] for each in lost]
     assert places[0] == places[1]
     assert all(places[0])
+
+
+def test_a_trace_of_a_list_of_merges_names_each_merge_and_its_rank(pipeline_file: Path) -> None:
+    merges = json.loads(pipeline_file.read_text(encoding="utf-8"))["model"]["merges"]
+    traces = (
+        tokenref("trace", "abab cdcd someone", "--vocabulary", vocabulary).stdout
+        for vocabulary in ("tiny", str(pipeline_file))
+    )
+    of_tiny, of_file = (out.replace("Ġ", "␣") for out in traces)
+    table = re.findall(r"^ +\d+ +\d+ +(\d+)  (\S+ \+ \S+ = \S+)", of_tiny, re.MULTILINE)
+    merged = re.findall(r"merged (.*) \(rank (\d+), place (\d+)\)", of_file)
+    assert table == [(place, merge) for merge, _, place in merged]
+    assert len(table) > 5
+    for merge, rank, _ in merged:
+        left, right = merge.replace("␣", "Ġ").partition(" = ")[0].split(" + ")
+        assert merges[int(rank)] in ([left, right], f"{left} {right}")
 
 
 def test_every_kind_of_tokenizer_can_be_audited(model_file: Path) -> None:
@@ -606,6 +623,30 @@ def test_several_vocabularies_are_audited_with_a_line_each_and_a_total(
     numbers = [list(map(int, line[1:])) for line in lines]
     assert [sum(column) for column in zip(*numbers[:-1], strict=True)] == numbers[-1]
     assert numbers[0][0] == len(vocabulary_of(load("tiny")).tokens)
+
+
+def test_an_audit_counts_tokens_without_special_ones_whatever_the_file(
+    pipeline_file: Path, model_file: Path, tmp_path: Path
+) -> None:
+    content = json.loads(pipeline_file.read_text(encoding="utf-8"))
+    in_model, beside = ({"content": text, "id": id_} for text, id_ in (("<s>", 4000), ("<x>", 5000)))
+    plain = {"content": "<plain>", "id": 5001, "special": False}
+    content["model"]["vocab"]["<s>"] = 4000
+    content["model"] |= {"byte_fallback": True, "unk_token": "<s>"}  # it does not merge bytes
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    content["added_tokens"] = [
+        flags | {"special": True} | each for each in (in_model, beside, plain)
+    ]
+    (tmp_path / "tokenizer.json").write_text(json.dumps(content), encoding="utf-8")
+    for vocabulary in ("tiny", pipeline_file, model_file, tmp_path):
+        tokenizer = load(vocabulary)
+        special = len(tokenizer.special_tokens)
+        ordinary = len(tokenizer) - special
+        assert special > 0
+        assert as_json("audit", vocabulary)["tokens"] == ordinary
+        lines = tokenref("audit", vocabulary).stdout.splitlines()
+        assert f"{'tokens':18}{ordinary:,} without special ones" in lines
+        assert f"{'special tokens':18}{special:,}" in lines
 
 
 def test_programs_get_all_ids_of_an_audit(tmp_path: Path, model_file: Path) -> None:

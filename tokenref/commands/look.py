@@ -94,12 +94,12 @@ def trace_command(text: str, vocabulary: str) -> None:
             shown = " ".join(visible(tokenizer.id_to_token(token)) for token in tokens)
             click.echo(f"{number:4}  {shown}")
             click.echo(f"      ids {' '.join(map(str, tokens))}")
-            for line in _lost(tokenizer.model, traced.steps, number):
+            for line in _merge_lines(tokenizer.model, traced.steps, number):
                 click.echo(f"      {line}")
 
 
-def _lost(model: Model, steps: Sequence[Sequence[int]], number: int) -> list[str]:
-    """Return a line with the pairs that lost in a step of a model with a list of merges."""
+def _merge_lines(model: Model, steps: Sequence[Sequence[int]], number: int) -> list[str]:
+    """Return the merge of a step and the pairs that lost, for a model with a list of merges."""
     if not number or not isinstance(model, BPE):
         return []
     before, after = steps[number - 1], steps[number]
@@ -112,7 +112,11 @@ def _lost(model: Model, steps: Sequence[Sequence[int]], number: int) -> list[str
         for at, pair in enumerate(pairwise(before))
         if pair in ranks and at != place
     )
-    return lost_pairs([visible(model.strings[token]) for token in before], pairs)
+    names = [visible(model.strings[token]) for token in before]
+    left, right, result = *names[place : place + 2], visible(model.strings[after[place]])
+    rank = ranks[before[place], before[place + 1]]
+    merged = f"merged {left} + {right} = {result} (rank {rank}, place {place})"
+    return [merged, *lost_pairs(names, pairs)]
 
 
 def _trace_bytes(model: ByteBPE, piece: str) -> None:
