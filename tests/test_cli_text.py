@@ -629,7 +629,9 @@ def test_an_audit_counts_tokens_without_special_ones_whatever_the_file(
     pipeline_file: Path, model_file: Path, tmp_path: Path
 ) -> None:
     content = json.loads(pipeline_file.read_text(encoding="utf-8"))
-    in_model, beside = ({"content": text, "id": id_} for text, id_ in (("<s>", 4000), ("<x>", 5000)))
+    in_model, beside = (
+        {"content": text, "id": id_} for text, id_ in (("<s>", 4000), ("<x>", 5000))
+    )
     plain = {"content": "<plain>", "id": 5001, "special": False}
     content["model"]["vocab"]["<s>"] = 4000
     content["model"] |= {"byte_fallback": True, "unk_token": "<s>"}  # it does not merge bytes
