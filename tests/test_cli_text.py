@@ -257,7 +257,30 @@ def test_decoding_without_a_vocabulary_says_which_was_used() -> None:
 def test_standard_input_must_be_text() -> None:
     result = tokenref("encode", stdin=b"a\xff")
     assert result.exit_code == 2
-    assert "standard input must be UTF-8, but byte 1 is not" in result.stderr
+    assert result.stderr == "tokenref: standard input must be UTF-8, but byte 1 is not\n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_a_text_in_utf_16_is_recognised_by_its_byte_order_mark(encoding: str) -> None:
+    result = tokenref("encode", stdin="\ufeffto be".encode(encoding))
+    said = "standard input must be UTF-8, but byte 0 is not; it begins like UTF-16"
+    assert result.stderr == f"tokenref: {said}\n"
+
+
+def test_a_text_to_trace_may_be_in_a_file_or_standard_input(tmp_path: Path) -> None:
+    path = tmp_path / "text.txt"
+    path.write_text("to be\nor not", encoding="utf-8")
+    typed = tokenref("trace", "to be\nor not")
+    assert typed.exit_code == 0
+    assert typed.stdout.startswith("piece 'to'")
+    assert tokenref("trace", "--file", path).stdout == typed.stdout
+    assert tokenref("trace", stdin=path.read_bytes()).stdout == typed.stdout
+    for arguments, sentence in (
+        (("a", "--file", path), "give the text either as an argument or with --file, not both"),
+        (("--file", path, "--file", path), "--file must name one file, got 2"),
+    ):
+        refused = tokenref("trace", *arguments)
+        assert (refused.exit_code, refused.stderr) == (2, f"tokenref: {sentence}\n")
 
 
 def test_programs_are_told_the_bytes_of_a_token_or_its_text(
