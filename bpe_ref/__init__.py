@@ -96,9 +96,14 @@ __all__ = [
     "vocabulary_of",
 ]
 
+if not TYPE_CHECKING:  # type checkers would believe that every name is there
 
-def __getattr__(name: str) -> object:
-    """Return one of the names that few programs need, and load its module."""
-    if name not in _LATE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return globals().setdefault(name, getattr(import_module(f"bpe_ref.{_LATE[name]}"), name))
+    def __getattr__(name: str) -> object:
+        """Return one of the names that few programs need, and load its module."""
+        if name not in _LATE:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return globals().setdefault(name, getattr(import_module(f"bpe_ref.{_LATE[name]}"), name))
+
+    def __dir__() -> list[str]:
+        """Return the names in this module, those that are not loaded yet, too."""
+        return sorted({*globals(), *__all__})

@@ -36,6 +36,8 @@ from bpe_ref.vocabulary import Vocabulary, vocabulary_by_concatenation
 _FETCHED: Final = ("/tokenizer.json", ".model", ".json")
 """The endings of downloaded tokenizers, see `tokenref vocabulary fetch`."""
 
+_MORE: Final = "those of `tokenref vocabulary fetch`"
+
 
 def default_folder() -> Path:
     """Return the folder that vocabularies are downloaded to.
@@ -71,7 +73,9 @@ def find(name: str) -> Path:
                     return folder / f"{name}{ending}"
         known = ["tiny", "book", "odd", *REGISTRY]
         near = get_close_matches(name.lower()[:100], known, 1, 0.61)  # gptoss is not gpt2
-        names = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+        names = (
+            f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}, and {_MORE}"
+        )
         with suppress(UnknownVocabularyError):
             names = f"the model of that name uses {encoding_name_for_model(name)}"
         raise UnknownVocabularyError(

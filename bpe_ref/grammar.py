@@ -282,6 +282,10 @@ class Grammar:
         if not self.start:
             raise PatternError(f"the pattern {shown(pattern)} must match some text")
 
+    def __repr__(self) -> str:
+        """Return the call that makes the same grammar."""
+        return f"Grammar({self.pattern!r})"
+
     def step(self, states: States, byte: int) -> States:
         """Return the states after one more byte."""
         known = self._next.get(states)
@@ -414,6 +418,10 @@ class GrammarMatcher:
         """Start with no tokens."""
         self.grammar, self.vocabulary = grammar, vocabulary
         self._past = [grammar.start]  # the states after each number of tokens, never empty sets
+
+    def __repr__(self) -> str:
+        """Return the grammar and the number of tokens."""
+        return f"<GrammarMatcher of {self.grammar!r}, {len(self._past) - 1} tokens>"
 
     @property
     def may_end(self) -> bool:

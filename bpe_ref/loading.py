@@ -8,9 +8,9 @@ leads to a file of any format in `formats`; what it is, the content tells
     vocab.bpe    beside encoder.json
 
 A path may lead to a folder, too. The first file counts that is there, of
-tokenizer.json, tekken.json, tokenizer.model, vocab.json, encoder.json. The other
-files of the folder change nothing, unless the tokenizer is loaded as transformers
-does (`formats.transformers`).
+tokenizer.json, tekken.json, tokenizer.model, vocab.json, encoder.json; without any
+of them, the only GGUF file. The other files of the folder change nothing, unless the
+tokenizer is loaded as transformers does (`formats.transformers`).
 """
 
 import gc
@@ -119,8 +119,18 @@ def _path(name_or_path: str | os.PathLike[str]) -> Path | None:
         if seen((path / name).is_file):
             return path / name
     if seen(path.is_dir):
-        raise _without_any(path)
+        return _lone_gguf(path)
     return path
+
+
+def _lone_gguf(folder: Path) -> Path:
+    """Return the only GGUF file of a folder. Raises `VocabularyFileError` if there is not one."""
+    files: list[Path] = []
+    with suppress(OSError):
+        files += [file for file in folder.iterdir() if file.name.endswith(".gguf")]
+    if len(files) != 1 or not seen(files[0].is_file):
+        raise _without_any(folder)
+    return files[0]
 
 
 def _refuse_unresolved(path: Path, name: str) -> None:

@@ -32,17 +32,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import groupby
 from operator import index
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Final,
-    Literal,
-    NamedTuple,
-    TypeAlias,
-    TypedDict,
-    TypeVar,
-    Unpack,
-)
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from bpe_ref.added_tokens import (
     AddedToken,
@@ -59,7 +49,7 @@ from bpe_ref.decoders.stream import Hopeless, Stream, continuations
 from bpe_ref.decoders.to_bytes import bytes_to_text, in_order
 from bpe_ref.decoders.utf8_stream import Utf8Stream, check_errors, never
 from bpe_ref.encoding import Encoding, merge
-from bpe_ref.errors import ParameterError, TokenIdError, VocabularyError, shown
+from bpe_ref.errors import BpeError, ParameterError, TokenIdError, VocabularyError, shown
 from bpe_ref.given_text import places_in, without_surrogates
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import ByteBPE
@@ -88,32 +78,12 @@ UnknownIds: TypeAlias = Literal["refuse", "skip"]
 """What decoding does with ids that no token has."""
 
 _Content = TypeVar("_Content")
+_Item = TypeVar("_Item")
 _Key = TypeVar("_Key")
 
 _HOLE: Final = -1  # in a template: the ids of the text go here
 _MOST_TREATMENTS: Final = 64
-
-
-class _HowToCount(TypedDict, total=False):
-    """The optional arguments of the methods that count and cut."""
-
-    add_special_tokens: bool
-    special: Recognised
-
-
-class _HowToEncode(_HowToCount, total=False):
-    """The optional arguments of `Tokenizer.encode`."""
-
-    is_pretokenized: bool
-    draw: Draw | None
-
-
-class _HowToDecode(TypedDict, total=False):
-    """The optional arguments of `Tokenizer.decode`."""
-
-    skip_special_tokens: bool
-    errors: str
-    unknown_ids: UnknownIds
+_OF_ITEM: Final = ("text", "pair", "ids", "item")  # the names of what differs in a batch
 
 
 class TracedPiece(NamedTuple):
@@ -138,7 +108,8 @@ class Tokenizer(WithoutTables):
         name: what it was loaded as, if anything.
         changes: what `load(..., like=...)` changed, a sentence each.
 
-    Raises `VocabularyError` for added tokens that contradict one another.
+    Raises `VocabularyError` for added tokens that contradict one another. `bpe_ref.load` returns
+    the tokenizer of a name or a file.
 
     >>> from bpe_ref.models.bpe import BPE
     >>> tokenizer = Tokenizer(BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")]))
@@ -160,6 +131,9 @@ class Tokenizer(WithoutTables):
 
     def __post_init__(self) -> None:
         """Give the added tokens their ids, so that what is wrong is found at once."""
+        if not hasattr(self.model, "vocab"):
+            rule = "must be a model, such as BPE; `load` returns the tokenizer of a name or a file"
+            raise ParameterError("model", self.model, rule)
         _ = self.added
 
     def __repr__(self) -> str:
@@ -318,23 +292,52 @@ class Tokenizer(WithoutTables):
         return len(ids)
 
     def encode_batch(
-        self, inputs: Iterable[Text | tuple[Text, Text]], **how: Unpack[_HowToEncode]
+        self,
+        inputs: Iterable[Text | tuple[Text, Text]],
+        *,
+        add_special_tokens: bool = True,
+        special: Recognised = "recognise",
+        is_pretokenized: bool = False,
+        draw: Draw | None = None,
     ) -> list[list[TokenId]]:
         """Return the ids of several texts, or pairs of texts, padded together if the file says so.
 
-        A tuple is a pair; a text that is given as words is a list. `how` are the other arguments of
-        `encode`.
+        A tuple is a pair; a text that is given as words is a list. The other arguments are those of
+        `encode`. An error names the item.
 
         >>> from bpe_ref import load
         >>> load("tiny").encode_batch(["to", " be"])
         [[555], [397]]
         """
         if self.padding is not None:
-            return [list(encoding.ids) for encoding in self.tokenize_batch(inputs, **how)]
-        return [self.encode(*_texts(item), **how) for item in _batch("inputs", inputs)]
+            padded = self.tokenize_batch(
+                inputs,
+                add_special_tokens=add_special_tokens,
+                special=special,
+                is_pretokenized=is_pretokenized,
+                draw=draw,
+            )
+            return [list(encoding.ids) for encoding in padded]
+
+        def encoded(item: Text | tuple[Text, Text]) -> list[TokenId]:
+            return self.encode(
+                *_texts(item),
+                add_special_tokens=add_special_tokens,
+                special=special,
+                is_pretokenized=is_pretokenized,
+                draw=draw,
+            )
+
+        return _each("inputs", inputs, encoded)
 
     def tokenize_batch(
-        self, inputs: Iterable[Text | tuple[Text, Text]], **how: Unpack[_HowToEncode]
+        self,
+        inputs: Iterable[Text | tuple[Text, Text]],
+        *,
+        add_special_tokens: bool = True,
+        special: Recognised = "recognise",
+        is_pretokenized: bool = False,
+        draw: Draw | None = None,
     ) -> list[Encoding]:
         """Return the encodings of several texts, or pairs of texts; see `encode_batch`.
 
@@ -344,7 +347,17 @@ class Tokenizer(WithoutTables):
         >>> [encoding.ids for encoding in tokenizer.tokenize_batch(["a", "ab"])]
         [(0, 1), (0, 1)]
         """
-        encodings = [self.tokenize(*_texts(item), **how) for item in _batch("inputs", inputs)]
+
+        def encoded(item: Text | tuple[Text, Text]) -> Encoding:
+            return self.tokenize(
+                *_texts(item),
+                add_special_tokens=add_special_tokens,
+                special=special,
+                is_pretokenized=is_pretokenized,
+                draw=draw,
+            )
+
+        encodings = _each("inputs", inputs, encoded)
         return encodings if self.padding is None else self.padding.pad(encodings)
 
     def pieces(self, text: str, *, special: Recognised = "recognise") -> list[str]:
@@ -393,7 +406,13 @@ class Tokenizer(WithoutTables):
     # ---- counting and cutting
 
     def chunks(
-        self, text: str, most: int, overlap: int = 0, **how: Unpack[_HowToCount]
+        self,
+        text: str,
+        most: int,
+        overlap: int = 0,
+        *,
+        add_special_tokens: bool = True,
+        special: Recognised = "recognise",
     ) -> "list[Chunk]":
         """Return parts of at most `most` tokens that cover the text, in order.
 
@@ -411,10 +430,20 @@ class Tokenizer(WithoutTables):
         >>> [tuple(chunk) for chunk in load("tiny").chunks("to be or not to be", 3)]
         [(0, 8, 3), (8, 18, 3)]
         """
-        return list(self.each_chunk(text, most, overlap, **how))
+        return list(
+            self.each_chunk(
+                text, most, overlap, add_special_tokens=add_special_tokens, special=special
+            )
+        )
 
     def each_chunk(
-        self, text: str, most: int, overlap: int = 0, **how: Unpack[_HowToCount]
+        self,
+        text: str,
+        most: int,
+        overlap: int = 0,
+        *,
+        add_special_tokens: bool = True,
+        special: Recognised = "recognise",
     ) -> "Iterator[Chunk]":
         """Yield the chunks that `chunks` returns, each as soon as it is known.
 
@@ -424,10 +453,17 @@ class Tokenizer(WithoutTables):
         """
         from bpe_ref.cutting import splitting
 
-        counter, added = self.framed_counter(**how)
+        counter, added = self.framed_counter(add_special_tokens=add_special_tokens, special=special)
         return splitting.each_chunk(counter, text, most, overlap, added=added)
 
-    def split_at(self, text: str, most: int, **how: Unpack[_HowToCount]) -> int:
+    def split_at(
+        self,
+        text: str,
+        most: int,
+        *,
+        add_special_tokens: bool = True,
+        special: Recognised = "recognise",
+    ) -> int:
         """Return how many characters the longest beginning with at most `most` tokens has.
 
         >>> from bpe_ref import load
@@ -436,10 +472,17 @@ class Tokenizer(WithoutTables):
         """
         from bpe_ref.cutting import splitting
 
-        counter, added = self.framed_counter(**how)
+        counter, added = self.framed_counter(add_special_tokens=add_special_tokens, special=special)
         return splitting.split_at(counter, text, most, added=added)
 
-    def count_till_limit(self, text: str, limit: int, **how: Unpack[_HowToCount]) -> int | None:
+    def count_till_limit(
+        self,
+        text: str,
+        limit: int,
+        *,
+        add_special_tokens: bool = True,
+        special: Recognised = "recognise",
+    ) -> int | None:
         """Return the number of tokens, or None if there are more than `limit`.
 
         Stops reading as soon as there are certainly more.
@@ -450,14 +493,16 @@ class Tokenizer(WithoutTables):
         """
         from bpe_ref.cutting import counting
 
-        counter, added = self.framed_counter(**how)
+        counter, added = self.framed_counter(add_special_tokens=add_special_tokens, special=special)
         limit = as_count("limit", limit)
         if limit < added:
             return None
         found = counting.count_till_limit(counter, text, limit - added)
         return None if found is None else found + added
 
-    def growing(self, **how: Unpack[_HowToCount]) -> "AppendCounter":
+    def growing(
+        self, *, add_special_tokens: bool = True, special: Recognised = "recognise"
+    ) -> "AppendCounter":
         """Return a text that grows at its end, and its number of tokens at any moment.
 
         >>> from bpe_ref import load
@@ -468,7 +513,7 @@ class Tokenizer(WithoutTables):
         """
         from bpe_ref.cutting import growing
 
-        counter, added = self.framed_counter(**how)
+        counter, added = self.framed_counter(add_special_tokens=add_special_tokens, special=special)
         return growing.AppendCounter(counter, added=added)
 
     def framed_counter(
@@ -556,8 +601,8 @@ class Tokenizer(WithoutTables):
         if skip_special_tokens and self._ends:
             ends = self._ends
             runs = groupby(in_order(ids), key=lambda id_: type(id_) is int and id_ in ends)
-            how: _HowToDecode = {"errors": errors, "unknown_ids": unknown_ids}
-            return "".join([self.decode(run, **how) for is_end, run in runs if not is_end])
+            decoded = partial(self.decode, errors=errors, unknown_ids=unknown_ids)
+            return "".join([decoded(run) for is_end, run in runs if not is_end])
         if self._contents is not None:
             contents = self._found(self._contents, ids, skip_special_tokens, unknown_ids)
             return bytes_to_text(b"".join(contents), errors)
@@ -589,15 +634,28 @@ class Tokenizer(WithoutTables):
         return text.encode("utf-8", "surrogateescape")
 
     def decode_batch(
-        self, batch: Iterable[Sequence[TokenId]], **how: Unpack[_HowToDecode]
+        self,
+        batch: Iterable[Sequence[TokenId]],
+        *,
+        skip_special_tokens: bool = False,
+        errors: str = "replace",
+        unknown_ids: UnknownIds = "refuse",
     ) -> list[str]:
         """Return the text of each row of tokens, as `decode` does with the same arguments.
+
+        An error names the item.
 
         >>> from bpe_ref import load
         >>> load("tiny").decode_batch([[555], [397]])
         ['to', ' be']
         """
-        return [self.decode(ids, **how) for ids in _batch("batch", batch)]
+
+        def decoded(ids: Sequence[TokenId]) -> str:
+            return self.decode(
+                ids, skip_special_tokens=skip_special_tokens, errors=errors, unknown_ids=unknown_ids
+            )
+
+        return _each("batch", batch, decoded)
 
     def stream(
         self,
@@ -974,11 +1032,23 @@ def vocabulary_of(tokenizer: Tokenizer) -> Vocabulary:
     return vocabulary_by_pair(ids, merges, text=text, special_tokens=added)
 
 
-def _batch(name: str, items: Iterable[Any]) -> Iterable[Any]:
-    """Return the items; raise `ParameterError` for a single text by mistake."""
+def _each(name: str, items: Iterable[_Item], answer: Callable[[_Item], _Content]) -> list[_Content]:
+    """Return the answer for each item of a batch. An error about one of them names it.
+
+    Raises `ParameterError` for a single text by mistake.
+    """
     if isinstance(items, str | bytes) or not isinstance(items, Iterable):
         raise ParameterError(name, items, "must be an iterable, and not a single text")
-    return items
+    answers = []
+    for place, item in enumerate(items):
+        try:
+            answers.append(answer(item))
+        except BpeError as error:
+            of_item = not isinstance(error, ParameterError) or error.name.startswith(_OF_ITEM)
+            if of_item:  # and not about an argument that is the same for all
+                error.args = (f"{name}[{place}]: {error}",)
+            raise
+    return answers
 
 
 def _texts(item: Text | tuple[Text, Text]) -> tuple[Any, ...]:
@@ -986,7 +1056,7 @@ def _texts(item: Text | tuple[Text, Text]) -> tuple[Any, ...]:
     if not isinstance(item, tuple):
         return (item,)
     if len(item) not in (1, 2):
-        raise ParameterError("inputs", item, "must have texts, or pairs of texts, as items")
+        raise ParameterError("item", item, "must be a text, or a pair of texts")
     return item
 
 

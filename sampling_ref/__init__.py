@@ -16,17 +16,21 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sampling_ref.public import *  # noqa: F403 - all of them are offered here
+else:  # hidden from type checkers, which would believe that every name is there
 
+    def __getattr__(name: str) -> object:
+        """Return one of the public names, or the list of them all as `__all__`.
 
-def __getattr__(name: str) -> object:
-    """Return one of the public names, or the list of them all as `__all__`.
+        Most programs need a few of them, so nothing is loaded before.
+        """
+        offered = vars(import_module("sampling_ref.public"))
+        names = [key for key in offered if not key.startswith("_")]
+        if name == "__all__":
+            return names
+        if name not in names:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return globals().setdefault(name, offered[name])
 
-    Most programs need a few of them, so nothing is loaded before.
-    """
-    offered = vars(import_module("sampling_ref.public"))
-    names = [key for key in offered if not key.startswith("_")]
-    if name == "__all__":
-        return names
-    if name not in names:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return globals().setdefault(name, offered[name])
+    def __dir__() -> list[str]:
+        """Return the names in this module, those that are not loaded yet, too."""
+        return sorted({*globals(), *__getattr__("__all__")})

@@ -105,7 +105,7 @@ class UnknownNameError(SamplingError, LookupError):
         near = get_close_matches(name.lower(), names, n=1) if isinstance(name, str) else []
         if near and not advice:
             advice = f"did you mean {names[near[0]]!r}?"
-        advice = advice or f"there are: {', '.join(names.values())}"
+        advice = advice or f"there are: {', '.join(names.values()) or 'none'}"
         lacks = f"{owner} has no" if owner else "there is no"
         super().__init__(f"{lacks} {kind} {shown(name)}; {advice}")
 

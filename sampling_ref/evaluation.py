@@ -111,19 +111,11 @@ class Evaluation:
         temperature that makes the engine greedy.
         """
         candidates = self.candidates
-        for stage in self.stages_of(op):
+        for stage in stages_of(self.profile, op):
             divides_by_zero = stage.step == "temperature" and self.is_greedy
             if not holds(stage.off_if, self.parameters) and not divides_by_zero:
                 candidates = self.apply(stage, candidates).after
         return candidates
-
-    def stages_of(self, op: str) -> tuple[Stage, ...]:
-        """Return the stages that apply a step, which the engine may have under another name."""
-        for name in (op, *OTHER_NAMES.get(op, ())):
-            found = tuple(stage for stage in self.profile.stages if stage.step == name)
-            if found:
-                return found
-        return self.profile.stages_of(op)  # raises an error
 
     def run(self, *, until: int | None = None) -> Run:
         """Apply the engine's stages in order: all of them, or the first `until`."""
@@ -201,6 +193,19 @@ class Evaluation:
             return self.run().candidates
         places = [place for place, stage in enumerate(self.profile.stages) if stage.step in after]
         return self.run(until=max(places) + 1).candidates
+
+
+def stages_of(profile: Profile, op: str) -> tuple[Stage, ...]:
+    """Return the stages that apply a step, which the engine may have under another name.
+
+    >>> [stage.step for stage in stages_of(read_profile("llama.cpp"), "repetition_penalty")]
+    ['penalties']
+    """
+    for name in (op, *OTHER_NAMES.get(op, ())):
+        found = tuple(stage for stage in profile.stages if stage.step == name)
+        if found:
+            return found
+    return profile.stages_of(op)  # raises an error
 
 
 OPTIONS = ("prompt_length", "uniforms", "state", "precision")
@@ -307,13 +312,14 @@ def step(profile: str, op: str, logits: Any, history: Any = (), **given: Any) ->
         raise UnknownNameError("step", op, STEPS)
     if op == "lz":
         return _lz_step(profile, logits, history, given)
-    made = evaluation(profile, logits, history, given)
-    used = set[str]()
-    if op != "logprobs":
-        used = {name for stage in made.stages_of(op) for name in stage.parameters()}
+    record = read_profile(profile)
+    stages = () if op == "logprobs" else stages_of(record, op)
+    used = {name for stage in stages for name in stage.parameters()}
     for name in given:
-        if name not in OPTIONS and made.profile.by_name[name].name not in used:
+        parameter = record.by_name.get(name)
+        if name not in OPTIONS and (parameter is None or parameter.name not in used):
             raise UnknownNameError("parameter", name, used, f"{profile}'s step {op}")
+    made = evaluation(record, logits, history, given)
     if op == "logprobs":
         return _log_probabilities(made.candidates, made.situation.size)
     after = made.one_step(op)

@@ -116,6 +116,14 @@ def test_a_seed_gives_random_numbers_to_every_stage(profile: str) -> None:
     assert "uniforms=" not in missing
 
 
+def test_a_seeded_sampler_is_told_which_tokens_are_the_prompt() -> None:
+    settings = ("--set", "min_new_tokens=1", "--set", "eos_token_id=0", "--seed", "1")
+    for prompt_length, token in (("1", "0"), ("2", "1")):
+        about = ("--history", "1,1", "--prompt-length", prompt_length, *settings)
+        result = run("sample", "transformers", "9,-30", *about)
+        assert result.output.splitlines()[-1] == f"drawn: {token}"
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -132,6 +140,10 @@ def test_a_seed_gives_random_numbers_to_every_stage(profile: str) -> None:
         ),
         (["vllm", "1,2", "--history", "7"], "history[0] must be a token id below 2, got 7"),
         (["vllm", "1,2", "--seed", "1"], "--seed works for transformers and llama.cpp, "),
+        (
+            ["vllm", "1,2", "--history", "1", "--prompt-length", "2"],
+            "--prompt-length must be at most the number of tokens of --history, 1, got 2",
+        ),
         (["llama.cpp", "1,2", "--uniform", "1"], "uniforms[0] must be in [0, 1), got 1.0"),
     ],
 )
@@ -155,13 +167,37 @@ def test_a_row_in_pieces_and_an_option_for_a_parameter_are_explained(
     )
 
 
-def test_a_file_that_holds_no_row_is_one_sentence(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("{", ": Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
+        ('{"1": 2, "2": 5}', ', got {"1": 2, "2": 5}'),
+        ('"123"', ', got "123"'),
+        ("5", ", got 5"),
+        ("[[1, 2]]", ', but its item 0 must be a number, null or "-inf", got [1, 2]'),
+        ('[1, "2"]', ', but its item 1 must be a number, null or "-inf", got "2"'),
+        ("[true]", ', but its item 0 must be a number, null or "-inf", got true'),
+        (f"[1{'0' * 400}]", ", but its item 0 is too large for a float"),
+    ],
+)
+def test_a_file_that_holds_no_row_is_one_sentence(
+    content: str, sentence: str, tmp_path: Path
+) -> None:
     path = tmp_path / "row.json"
-    for content in ("{", '{"a": 1}', "[[1]]", '["a"]', "7"):
-        path.write_text(content)
-        result = run("sample", "vllm", str(path))
-        assert result.exit_code == 2, content
-        assert f"{path} must contain a JSON list of numbers" in result.output
+    path.write_text(content)
+    result = run("sample", "vllm", str(path))
+    assert result.exit_code == 2
+    assert result.output == f"tokenref: {path} must contain a JSON list of numbers{sentence}\n"
+
+
+@pytest.mark.parametrize("command", [("sample", "vllm"), ("compare", "vllm", "sglang")])
+def test_a_row_may_be_read_from_standard_input(command: tuple[str, ...]) -> None:
+    row = '[1, null, "-inf", 2.5]'
+    piped = CliRunner().invoke(main, [*command, "-"], input=row)
+    assert piped.exit_code == 0
+    assert piped.output == run(*command, "1,-inf,-inf,2.5").output
+    wrong = CliRunner().invoke(main, [*command, "-"], input="1")
+    assert wrong.output == ("tokenref: standard input must contain a JSON list of numbers, got 1\n")
 
 
 def test_rules_lists_the_points_of_an_operation_and_with_all_every_name() -> None:
@@ -397,6 +433,14 @@ def test_compare_tries_no_choice_that_the_arithmetic_of_an_engine_lacks(precisio
         lines = compared(one, other, *how)
         if lines[0] == "they differ at top_p":
             assert causes(lines), (one, other)
+
+
+def test_compare_accepts_the_usual_settings_of_greedy_decoding() -> None:
+    greedy = ("--set", "do_sample=false", "--set", "temperature=0")
+    assert compared("transformers", "vllm", "1,2,3", *greedy) == [
+        "all stages leave the same row in both engines",
+        "both draw alike: the largest logit, of equals: lowest id",
+    ]
 
 
 def test_compare_shows_a_stage_that_only_one_engine_applies() -> None:

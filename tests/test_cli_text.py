@@ -260,7 +260,30 @@ def test_decoding_without_a_vocabulary_says_which_was_used() -> None:
 def test_standard_input_must_be_text() -> None:
     result = tokenref("encode", stdin=b"a\xff")
     assert result.exit_code == 2
-    assert "standard input must be UTF-8, but byte 1 is not" in result.stderr
+    assert result.stderr == "tokenref: standard input must be UTF-8, but byte 1 is not\n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_a_text_in_utf_16_is_recognised_by_its_byte_order_mark(encoding: str) -> None:
+    result = tokenref("encode", stdin="\ufeffto be".encode(encoding))
+    said = "standard input must be UTF-8, but byte 0 is not; it begins like UTF-16"
+    assert result.stderr == f"tokenref: {said}\n"
+
+
+def test_a_text_to_trace_may_be_in_a_file_or_standard_input(tmp_path: Path) -> None:
+    path = tmp_path / "text.txt"
+    path.write_text("to be\nor not", encoding="utf-8")
+    typed = tokenref("trace", "to be\nor not")
+    assert typed.exit_code == 0
+    assert typed.stdout.startswith("piece 'to'")
+    assert tokenref("trace", "--file", path).stdout == typed.stdout
+    assert tokenref("trace", stdin=path.read_bytes()).stdout == typed.stdout
+    for arguments, sentence in (
+        (("a", "--file", path), "give the text either as an argument or with --file, not both"),
+        (("--file", path, "--file", path), "--file must name one file, got 2"),
+    ):
+        refused = tokenref("trace", *arguments)
+        assert (refused.exit_code, refused.stderr) == (2, f"tokenref: {sentence}\n")
 
 
 def test_programs_are_told_the_bytes_of_a_token_or_its_text(
@@ -296,7 +319,8 @@ def test_every_kind_of_tokenizer_can_be_traced(pipeline_file: Path, model_file: 
         assert result.exit_code == 0
         assert "piece '" in result.stdout
         ids = as_json("encode", "the", "--vocabulary", file)["tokens"]
-        lines = [line for line in result.stdout.splitlines() if "instead of" not in line]
+        about_merges = re.compile(r" +(merged|instead of) ")
+        lines = [line for line in result.stdout.splitlines() if not about_merges.match(line)]
         last = lines[-2:]
         assert last[0].split()[1:] == ids
         numbers = as_json("encode", "the", "--vocabulary", file)["ids"]
@@ -319,6 +343,22 @@ def test_a_trace_shows_the_pairs_that_lost_whatever_the_file(pipeline_file: Path
     places = [[re.findall(pair, line) for line in each] for each in lost]
     assert places[0] == places[1]
     assert all(places[0])
+
+
+def test_a_trace_of_a_list_of_merges_names_each_merge_and_its_rank(pipeline_file: Path) -> None:
+    merges = json.loads(pipeline_file.read_text(encoding="utf-8"))["model"]["merges"]
+    traces = (
+        tokenref("trace", "abab cdcd someone", "--vocabulary", vocabulary).stdout
+        for vocabulary in ("tiny", str(pipeline_file))
+    )
+    of_tiny, of_file = (out.replace("Ġ", "␣") for out in traces)
+    table = re.findall(r"^ +\d+ +\d+ +(\d+)  (\S+ \+ \S+ = \S+)", of_tiny, re.MULTILINE)
+    merged = re.findall(r"merged (.*) \(rank (\d+), place (\d+)\)", of_file)
+    assert table == [(place, merge) for merge, _, place in merged]
+    assert len(table) > 5
+    for merge, rank, _ in merged:
+        left, right = merge.replace("␣", "Ġ").partition(" = ")[0].split(" + ")
+        assert merges[int(rank)] in ([left, right], f"{left} {right}")
 
 
 def test_every_kind_of_tokenizer_can_be_audited(model_file: Path) -> None:
@@ -611,6 +651,32 @@ def test_several_vocabularies_are_audited_with_a_line_each_and_a_total(
     numbers = [list(map(int, line[1:])) for line in lines]
     assert [sum(column) for column in zip(*numbers[:-1], strict=True)] == numbers[-1]
     assert numbers[0][0] == len(vocabulary_of(load("tiny")).tokens)
+
+
+def test_an_audit_counts_tokens_without_special_ones_whatever_the_file(
+    pipeline_file: Path, model_file: Path, tmp_path: Path
+) -> None:
+    content = json.loads(pipeline_file.read_text(encoding="utf-8"))
+    in_model, beside = (
+        {"content": text, "id": id_} for text, id_ in (("<s>", 4000), ("<x>", 5000))
+    )
+    plain = {"content": "<plain>", "id": 5001, "special": False}
+    content["model"]["vocab"]["<s>"] = 4000
+    content["model"] |= {"byte_fallback": True, "unk_token": "<s>"}  # it does not merge bytes
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    content["added_tokens"] = [
+        flags | {"special": True} | each for each in (in_model, beside, plain)
+    ]
+    (tmp_path / "tokenizer.json").write_text(json.dumps(content), encoding="utf-8")
+    for vocabulary in ("tiny", pipeline_file, model_file, tmp_path):
+        tokenizer = load(vocabulary)
+        special = len(tokenizer.special_tokens)
+        ordinary = len(tokenizer) - special
+        assert special > 0
+        assert as_json("audit", vocabulary)["tokens"] == ordinary
+        lines = tokenref("audit", vocabulary).stdout.splitlines()
+        assert f"{'tokens':18}{ordinary:,} without special ones" in lines
+        assert f"{'special tokens':18}{special:,}" in lines
 
 
 def test_programs_get_all_ids_of_an_audit(tmp_path: Path, model_file: Path) -> None:

@@ -2,6 +2,7 @@
 
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
+from doctest import DocTestParser
 from functools import cache
 from itertools import product
 from typing import Any
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from authoring.tokenizer_files.charsmaps import compile_charsmap
-from bpe_ref import ParameterError
+from bpe_ref import ParameterError, load
 from bpe_ref.added_tokens import AddedToken, AddedTokens, Recognised
 from bpe_ref.cutting import fewest, growing, long_pieces, splitting
 from bpe_ref.cutting.counting import TextIntervalCounter, count_till_limit, safe_cuts
@@ -39,6 +40,7 @@ from bpe_ref.patterns.to_oniguruma import to_oniguruma
 from bpe_ref.patterns.unicode_tables import TABLES, to_ranges
 from bpe_ref.post_processors import TemplateProcessing
 from bpe_ref.post_processors.templates import parse_template
+from bpe_ref.post_processors.truncation import Truncation
 from bpe_ref.pre_tokenizers.byte_level import ByteLevel
 from bpe_ref.pre_tokenizers.character_classes import Digits, Punctuation
 from bpe_ref.pre_tokenizers.metaspace import Metaspace
@@ -48,6 +50,7 @@ from bpe_ref.registry import REGISTRY
 from bpe_ref.tokenizer import Tokenizer
 from bpe_ref.vocabulary.byte_alphabet import BYTE_PIECES, LETTER_OF_BYTE, to_letters
 from tests.cuts import Watched, allowed_places, chunks_by_definition, split_by_definition
+from tests.test_pages import ROOT, code_of
 from tests.texts import drawn, text_of
 
 WORDS = (
@@ -771,3 +774,40 @@ def test_what_begins_anew_is_normalized_apart_from_what_is_before_it() -> None:
 def test_no_character_decomposes_into_more_than_the_most() -> None:
     lengths = {len(unicodedata.normalize("NFD", chr(one))) for one in range(0x110000)}
     assert max(lengths) == MOST_DECOMPOSED
+
+
+def shown_last_tokens() -> Callable[[Tokenizer, str, int], str]:
+    """Return the function that the page about the commands shows."""
+    shown = "".join(code_of(ROOT / "docs" / "commands.md", "python"))
+    examples = DocTestParser().get_examples(shown)
+    [source] = [one.source for one in examples if one.source.startswith("def last_tokens(")]
+    made: dict[str, Any] = {}
+    exec(source, made)  # noqa: S102 - our own page
+    found: Callable[[Tokenizer, str, int], str] = made["last_tokens"]
+    return found
+
+
+LAST_TOKENS = shown_last_tokens()
+
+
+@pytest.mark.parametrize("kind", FILES)
+@given(text=texts, most=st.integers(0, 8))
+@drawn(20)
+def test_the_recipe_for_the_last_tokens_keeps_an_end_within_the_limit(
+    kind: str, text: str, most: int
+) -> None:
+    tokenizer = FILES[kind]()
+    kept = LAST_TOKENS(tokenizer, text, most)
+    assert text.endswith(kept)
+    assert tokenizer.count(kept, add_special_tokens=False) <= most
+    if tokenizer.count(text, add_special_tokens=False) <= most:
+        assert kept == text
+
+
+def test_the_recipe_for_the_last_tokens_keeps_as_many_as_there_may_be() -> None:
+    tiny = load("tiny").replace(truncation=Truncation(2))
+    text = "To be or not to be<|endoftext|>: that is the question."
+    ids = load("tiny").encode(text)
+    for most in range(len(ids) + 2):
+        kept = LAST_TOKENS(tiny, text, most)
+        assert load("tiny").encode(kept) == ids[max(0, len(ids) - most) :]

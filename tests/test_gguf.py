@@ -357,3 +357,16 @@ def test_models_of_onnx_and_binary_files_are_named() -> None:
             format_of(content, "x")
     assert gguf.MAGIC == b"GGUF"
     assert format_of(written(), "x") == "gguf"
+
+
+def test_a_folder_with_just_one_file_of_llama_cpp_is_that_file(tmp_path: Path) -> None:
+    path = tmp_path / "model-q4.gguf"
+    path.write_bytes(written(**BERT))
+    (tmp_path / "README.md").touch()
+    assert load(tmp_path).vocab == load(path).vocab
+    assert repr(load(tmp_path)).startswith(f"<Tokenizer {tmp_path}, ")
+    with pytest.raises(VocabularyFileError, match=r"must be a folder with a tokenizer\.json"):
+        load(tmp_path, like="transformers-5")
+    (tmp_path / "other.gguf").touch()
+    with pytest.raises(VocabularyFileError, match=r"without any; to load model-q4\.gguf, give its"):
+        load(tmp_path)

@@ -1,6 +1,9 @@
 """The packages as a whole: who imports whom, and what is installed."""
 
 import ast
+import os
+import pydoc
+import re
 import shutil
 import subprocess
 import sys
@@ -9,9 +12,12 @@ from collections.abc import Container, Iterator, Mapping
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+import bpe_ref
+import sampling_ref
 from tests.small_fixtures import small_fixtures
 from tokenref import catalogue
 from tokenref.pages import page_text
@@ -109,15 +115,51 @@ def test_the_fixtures_are_read_from_an_archive_as_from_a_folder(
         assert one.digest() == other.digest() == catalogue.shipped_subject(entry.name).digest()
 
 
-def test_a_wheel_has_the_pages_that_the_command_names(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with what a wheel installs."""
     from hatchling.builders.wheel import WheelBuilder
 
-    (wheel,) = WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
-    shutil.unpack_archive(wheel, tmp_path / "site", "zip")
-    asked = [sys.executable, "-I", "-c", _SHOW, str(tmp_path / "site")]
+    folder = tmp_path_factory.mktemp("wheel")
+    (wheel,) = WheelBuilder(str(ROOT)).build(directory=str(folder), versions=["standard"])
+    shutil.unpack_archive(wheel, folder / "site", "zip")
+    return folder / "site"
+
+
+def test_a_wheel_has_the_pages_that_the_command_names(site: Path) -> None:
+    asked = [sys.executable, "-I", "-c", _SHOW, str(site)]
     for address in ("docs/bpe.md#definition", "fixtures/README.md#verdicts"):
         shown = subprocess.run([*asked, address], capture_output=True, text=True, check=True)
         assert shown.stdout.strip() == page_text(address)
+
+
+def test_a_type_checker_reads_an_installed_package_and_reports_wrong_names(
+    site: Path, tmp_path: Path
+) -> None:
+    lines = [f"from {package} import nothing" for package in INSTALLED]
+    lines += ["from bpe_ref import load, train", "from sampling_ref import PROFILES, Sampler, step"]
+    (tmp_path / "used.py").write_text("\n".join(lines))
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir=cache", "used.py"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(site)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    reported = [line.partition(": error: ")[2] for line in done.stdout.splitlines()[:-1]]
+    assert reported == [
+        f'Module "{package}" has no attribute "nothing"  [attr-defined]' for package in INSTALLED
+    ], done.stdout + done.stderr
+    assert all((site / package / "py.typed").is_file() for package in INSTALLED)
+
+
+@pytest.mark.parametrize("package", [bpe_ref, sampling_ref])
+def test_dir_and_help_have_the_names_that_are_loaded_when_used(package: ModuleType) -> None:
+    assert {*package.__all__} <= {*dir(package)}
+    shown = pydoc.plain(pydoc.render_doc(package))
+    for name in package.__all__:
+        assert re.search(rf"^ +(class )?{name}\b", shown, re.MULTILINE), name
 
 
 _SHOW = """

@@ -1,5 +1,9 @@
 """The tokenizer does what tiktoken does, special tokens, odd bytes and surrogates included."""
 
+import pickle
+from collections.abc import Callable
+from inspect import Parameter, signature
+from types import FunctionType
 from typing import Any, Final
 
 import pytest
@@ -8,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpe_ref import (
+    BpeError,
     DecodingError,
     ParameterError,
     Special,
@@ -15,6 +20,7 @@ from bpe_ref import (
     SymbolError,
     TextRules,
     TokenIdError,
+    Tokenizer,
     UnknownVocabularyError,
     Vocabulary,
     encoding_name_for_model,
@@ -23,10 +29,18 @@ from bpe_ref import (
     vocabulary_by_concatenation,
     vocabulary_of,
 )
+from bpe_ref.cutting.counting import TextIntervalCounter
+from bpe_ref.decoders import Fuse
 from bpe_ref.given_text import without_surrogates
+from bpe_ref.grammar import Grammar, GrammarMatcher
+from bpe_ref.growing.counting import IntervalCounter
+from bpe_ref.growing.eager import EagerEncoder
+from bpe_ref.growing.encoders import AppendEncoder
+from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import _BACKTRACK_FROM, _SCAN_BELOW, encode_bytes, encode_quickly
 from bpe_ref.models.piece_cache import LONGEST_PIECE, MOST_PIECES, PieceCache
 from bpe_ref.patterns.pretokenizer import Pretokenizer
+from bpe_ref.post_processors.padding import Padding
 from bpe_ref.tiny import tiny_vocabulary
 
 ATOMS = [
@@ -404,3 +418,79 @@ def test_special_tokens_are_those_that_decoding_skips() -> None:
 
 def is_skipped(token: int) -> bool:
     return TINY.decode_bytes([token], skip_special_tokens=True) == b""
+
+
+NOTHING: Any = None
+FIVE: Any = 5
+THREE: Any = ("a", "b", "c")
+PADDED = TINY.replace(padding=Padding(pad_id=0))
+
+WRONG_ITEMS: dict[str, tuple[Callable[[], object], str]] = {
+    "text": (lambda: TINY.encode_batch(["a"] * 500 + [NOTHING]), "inputs[500]: text must be a str"),
+    "pair": (lambda: TINY.tokenize_batch([("a", FIVE)]), "inputs[0]: pair must be a str, got 5"),
+    "special": (
+        lambda: TINY.encode_batch(["a", SPECIALS[0]], special="refuse"),
+        "inputs[1]: text must not spell a refused special token",
+    ),
+    "three": (
+        lambda: TINY.encode_batch([THREE]),
+        "inputs[0]: item must be a text, or a pair of texts, got ('a', 'b', 'c')",
+    ),
+    "id": (
+        lambda: TINY.decode_batch([[1], [9999]]),
+        "batch[1]: a token id must be one of this tokenizer's, got 9999",
+    ),
+    "ids": (lambda: TINY.decode_batch([NOTHING]), "batch[0]: ids must be a sequence of token ids"),
+    "padded": (lambda: PADDED.encode_batch(["a", NOTHING]), "inputs[1]: text must be a str"),
+    "what all have": (lambda: TINY.decode_batch([[1]], errors="x"), "errors must be "),
+}
+
+
+@pytest.mark.parametrize("what", WRONG_ITEMS)
+def test_an_error_about_an_item_of_a_batch_names_it(what: str) -> None:
+    ask, sentence = WRONG_ITEMS[what]
+    with pytest.raises(BpeError) as caught:
+        ask()
+    assert str(caught.value).startswith(sentence)
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)  # noqa: S301 - our own
+
+
+def test_a_tokenizer_of_a_name_is_loaded_and_not_constructed() -> None:
+    rule = "model must be a model, such as BPE; `load` returns the tokenizer of a name or a file"
+    with pytest.raises(ParameterError, match=f"^{rule}, got 'tiny'$"):
+        Tokenizer("tiny")  # type: ignore[arg-type]
+
+
+METHODS = {
+    name: method
+    for name, method in vars(Tokenizer).items()
+    if not name.startswith("_") and isinstance(method, FunctionType) and name != "replace"
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_help_and_errors_of_a_method_name_its_own_arguments(name: str) -> None:
+    kinds = {each.kind for each in signature(METHODS[name]).parameters.values()}
+    assert not kinds & {Parameter.VAR_KEYWORD, Parameter.VAR_POSITIONAL}
+    with pytest.raises(TypeError, match=rf"^Tokenizer\.{name}\(\) got an unexpected keyword"):
+        getattr(TINY, name)(add_special_token=False)
+
+
+def test_what_a_tokenizer_returns_has_a_short_repr() -> None:
+    stream, growing = TINY.stream(), TINY.growing()
+    stream.push(195)
+    growing.extend("to be")
+    assert repr(stream) == r"<Stream through <Utf8Stream, errors='replace', held back: b'\xc3'>>"
+    assert repr(growing) == "<AppendCounter, 5 characters, 2 tokens>"
+    pieces = Tokenizer(BPE({"a": 0}, []), decoder=Fuse())
+    assert repr(pieces.stream()) == "<Stream through <ChainStream of Fuse>>"
+    vocabulary = vocabulary_of(TINY)
+    assert repr(vocabulary) == "<Vocabulary, 2000 ordinary and 4 special tokens>"
+    assert repr(TINY.added) == "<AddedVocabulary, 4 tokens, 4 of them special>"
+    matcher = GrammarMatcher(Grammar("(ab)+"), vocabulary)
+    assert repr(matcher) == "<GrammarMatcher of Grammar('(ab)+'), 0 tokens>"
+    assert repr(AppendEncoder(vocabulary)) == "<AppendEncoder, 0 bytes, 0 tokens>"
+    assert repr(EagerEncoder(vocabulary)) == "<EagerEncoder, 0 bytes, delay 0>"
+    assert repr(IntervalCounter(vocabulary, b"ab")) == "<IntervalCounter, 2 bytes>"
+    counter = TextIntervalCounter(TINY.text_counter(), "ab")
+    assert repr(counter) == "<TextIntervalCounter, 2 characters>"

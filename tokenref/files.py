@@ -39,7 +39,9 @@ def text_of(data: bytes, name: str) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise InputError(f"{name} must be UTF-8, but byte {error.start} is not") from None
+        marks = ("\ufeff".encode("utf-16-le"), "\ufeff".encode("utf-16-be"))
+        looks = "; it begins like UTF-16" if data.startswith(marks) else ""
+        raise InputError(f"{name} must be UTF-8, but byte {error.start} is not{looks}") from None
 
 
 def lines_of(

@@ -330,6 +330,10 @@ class AddedVocabulary:
         """
         return bool(self._by_text[normalized]) and self._searchers[normalized].may_match(text)
 
+    def __repr__(self) -> str:
+        """Return the numbers of tokens."""
+        return f"<AddedVocabulary, {len(self.ids)} tokens, {len(self.special)} of them special>"
+
     def cut(
         self, text: str, *, normalized: bool, treatment: Treatment = RECOGNISE_ALL
     ) -> list[Cut]:

@@ -103,6 +103,10 @@ class TextIntervalCounter:
             total += counter.count_after(text[start - 1], text[start:stop])
             self._counts.append(total)
 
+    def __repr__(self) -> str:
+        """Return the number of characters."""
+        return f"<TextIntervalCounter, {len(self)} characters>"
+
     def __len__(self) -> int:
         """Return the number of characters of the text."""
         return len(self._text)

@@ -71,6 +71,10 @@ class AppendCounter:
         self._growing: PieceCounter | None = None
         self._growing_from = 0  # where the growing piece begins
 
+    def __repr__(self) -> str:
+        """Return the numbers of characters and tokens."""
+        return f"<AppendCounter, {len(self)} characters, {self.count} tokens>"
+
     def __len__(self) -> int:
         """Return the number of characters."""
         return len(self._characters)

@@ -84,6 +84,10 @@ class ChainStream:
         self._decoder: Final = decoder
         self._steps = _steps(decoder)
 
+    def __repr__(self) -> str:
+        """Return the kind of the decoder, which may contain a whole vocabulary."""
+        return f"<ChainStream of {type(self._decoder).__name__}>"
+
     def push(self, token: str) -> str:
         """Return the text that is certain now and was not before; often "".
 

@@ -73,6 +73,10 @@ class Stream:
         self._sink: Final = sink
         self._ends: Final = ends
 
+    def __repr__(self) -> str:
+        """Return what the tokens go through, and what it holds back."""
+        return f"<Stream through {self._sink!r}>"
+
     def push(self, token: TokenId) -> str:
         """Return the text that is certain now and was not before; often "".
 

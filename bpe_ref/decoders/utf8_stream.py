@@ -99,6 +99,10 @@ class Utf8Stream:
         self._sent = 0
         self._position = 0  # of the first byte of `waiting`
 
+    def __repr__(self) -> str:
+        """Return the bytes of the character that is not complete yet."""
+        return f"<{type(self).__name__}, errors={self.errors!r}, held back: {self._waiting!r}>"
+
     def push(self, data: bytes) -> str:
         """Return the text that is certain now and was not before.
 

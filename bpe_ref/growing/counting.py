@@ -179,6 +179,10 @@ class IntervalCounter:
         self._depths = array("i", encoder.prefix_counts())
         self._number()
 
+    def __repr__(self) -> str:
+        """Return the number of bytes."""
+        return f"<IntervalCounter, {len(self)} bytes>"
+
     def __len__(self) -> int:
         """Return the number of bytes of the piece."""
         return len(self._piece)

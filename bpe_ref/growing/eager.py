@@ -120,6 +120,10 @@ class EagerEncoder:
         self._known: Final[dict[tuple[int, int], int]] = {}
         self._clear()
 
+    def __repr__(self) -> str:
+        """Return the numbers of bytes so far, and of those that no emitted token covers."""
+        return f"<EagerEncoder, {self._length} bytes, delay {self.delay}>"
+
     def _clear(self) -> None:
         self._length = 0
         self._root = 0

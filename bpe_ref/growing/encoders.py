@@ -140,6 +140,10 @@ class _GrowingEncoder:
         self._tokens = [NOTHING]
         self._counts = [0]
 
+    def __repr__(self) -> str:
+        """Return the numbers of bytes and tokens."""
+        return f"<{type(self).__name__}, {len(self)} bytes, {self._counts[-1]} tokens>"
+
     def __len__(self) -> int:
         """Return the number of bytes."""
         return len(self._letters)

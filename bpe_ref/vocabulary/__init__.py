@@ -68,7 +68,7 @@ def missing_symbol(byte: int, place: int) -> SymbolError:
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Vocabulary:
     """Tokens and the rules that make them. Build one with the two functions below.
 
@@ -84,13 +84,18 @@ class Vocabulary:
     text: TextRules = field(default_factory=TextRules)
     special_tokens: Mapping[str, TokenId] = field(default_factory=dict)
 
-    spellings: Mapping[TokenId, Spelling] = field(init=False, repr=False)
-    ids: Mapping[Spelling, TokenId] = field(init=False, repr=False)
-    symbol_of_letter: Mapping[str, TokenId] = field(init=False, repr=False)
-    special_bytes: Mapping[TokenId, bytes] = field(init=False, repr=False)
-    _symbols: dict[str, TokenId] = field(init=False, repr=False)
-    _letters: dict[TokenId, str] = field(init=False, repr=False)
-    _remembered: dict[object, object] = field(init=False, repr=False, default_factory=dict)
+    spellings: Mapping[TokenId, Spelling] = field(init=False)
+    ids: Mapping[Spelling, TokenId] = field(init=False)
+    symbol_of_letter: Mapping[str, TokenId] = field(init=False)
+    special_bytes: Mapping[TokenId, bytes] = field(init=False)
+    _symbols: dict[str, TokenId] = field(init=False)
+    _letters: dict[TokenId, str] = field(init=False)
+    _remembered: dict[object, object] = field(init=False, default_factory=dict)
+
+    def __repr__(self) -> str:
+        """Return the numbers of tokens, not the tokens themselves."""
+        special = f"{len(self.special_tokens)} special tokens"
+        return f"<Vocabulary, {len(self.tokens)} ordinary and {special}>"
 
     def __post_init__(self) -> None:
         """Check the parts against each other and fill in what follows from them."""

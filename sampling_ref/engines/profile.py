@@ -25,7 +25,7 @@ from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.plain32 import PLAIN32
 from sampling_ref.numbers.protocol import Numbers
 from sampling_ref.parameters import Domain, read_domain
-from sampling_ref.row import PLAIN, plain
+from sampling_ref.row import PLAIN, is_number, plain
 
 Width: TypeAlias = Literal["f32", "f64", "exact"]
 """How an engine holds a parameter: as a 32-bit or 64-bit float, or exactly (integers, ids)."""
@@ -181,11 +181,15 @@ class Stage:
 
 @dataclass(frozen=True)
 class Greedy:
-    """When an engine takes the largest logit and draws nothing, and which of equals it takes."""
+    """When an engine takes the largest logit and draws nothing, and which of equals it takes.
+
+    `unread` are the parameters at which the engine then does not look, so it does not check them.
+    """
 
     condition: str = ""
     ties: Literal["lowest id", "highest id", "first candidate", "last in total order"] = "lowest id"
     after: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
     note: str = ""
     source: str = ""
 
@@ -247,6 +251,10 @@ class Profile:
         known = [parameter.name for parameter in self.parameters]
         near = get_close_matches(name, {*known, *_ARGUMENTS} - {name}, 1)
         advice = f"did you mean {near[0]!r}?" if _ARGUMENTS & {*near} else ""
+        if name == "seed" and self.draw.own_stream:
+            advice = f"Sampler({self.name!r}, seed=...) draws with the engine's own random numbers"
+        elif name == "seed":
+            advice = "its own random stream is not known here: give it `uniforms`"
         raise UnknownNameError("parameter", name, known, self.name, advice=advice)
 
     def defaults(self) -> dict[str, Any]:
@@ -256,14 +264,18 @@ class Profile:
     def read(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return every parameter under the engine's own name, as the engine holds it.
 
-        Raise `ParameterError` for a value outside its domain, or given twice.
+        Raise `ParameterError` for a value outside its domain, or given twice. A number outside
+        its domain that a greedy engine does not read becomes the default.
         """
         values: dict[str, Any] = {}
         for name, as_given in given.items():
             value = as_given if type(as_given) in PLAIN else plain(as_given)
             parameter = self.by_name.get(name) or self.parameter(name)
             if not parameter.domain.holds(value):
-                raise ParameterError(name, value, str(parameter.domain))
+                is_unread = parameter.name in self.greedy.unread and is_number(value)
+                if not is_unread or not holds(self.greedy.condition, {**self.defaults(), **given}):
+                    raise ParameterError(name, value, str(parameter.domain))
+                value = parameter.default
             if parameter.name in values:
                 raise ParameterError(name, value, f"is {parameter.name}, which is given already")
             values[parameter.name] = value

@@ -65,7 +65,9 @@ TRANSFORMERS = Profile(
     ),
     aliases={"typical": "typical_p"},
     engine_rules={
-        "do_sample": "The engine's own default is False: it only samples on request.",
+        "do_sample": "The engine's own default is False: it only samples on request. False makes "
+        "it ignore the parameters of sampling, from temperature to eta_cutoff, whatever numbers "
+        "they are.",
         "sequence_bias": f"{NO_FLOAT} It takes NaN and infinite biases.",
         "encoder_input_ids": "None is the prompt, as in generate() for decoder-only models.",
         "encoder_repetition_penalty": f"{FITS} The reciprocal is calculated with 64 bits, and "
@@ -302,6 +304,10 @@ TRANSFORMERS = Profile(
             *("encoder_no_repeat_ngram", "bad_words", "min_length", "min_new_tokens"),
             *("prefix_allowed_tokens", "forced_bos", "forced_eos", "remove_invalid_values"),
             *("exponential_decay_length", "suppress", "begin_suppress", "logprobs"),
+        ),
+        unread=(
+            *("temperature", "top_h", "top_k", "top_p", "min_p", "typical_p"),
+            *("epsilon_cutoff", "eta_cutoff"),
         ),
         note="torch.argmax: on a CPU the first of equal numbers.",
         source=f"{UTILS}:3122",

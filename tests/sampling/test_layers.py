@@ -111,4 +111,4 @@ def test_every_public_name_is_there(name: str) -> None:
 
 def test_a_name_that_is_not_there_is_an_ordinary_error() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'top_q'"):
-        _ = sampling_ref.top_q
+        _ = sampling_ref.top_q  # type: ignore[attr-defined]

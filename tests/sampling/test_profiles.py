@@ -203,6 +203,20 @@ def test_unknown_names_are_errors_that_suggest_the_right_one() -> None:
         UnknownNameError, match="transformers's step top_p has no parameter 'temperature'"
     ):
         step("transformers", "top_p", ROW, temperature=0.5)
+    only = r"^llama\.cpp's step top_p has no parameter 'p'; there are: min_keep, mirostat, top_p$"
+    with pytest.raises(UnknownNameError, match=only):
+        step("llama.cpp", "top_p", ROW, p=0.5)
+
+
+def test_a_seed_is_for_a_sampler() -> None:
+    sentence = (
+        r"^llama\.cpp has no parameter 'seed'; "
+        r"Sampler\('llama\.cpp', seed=\.\.\.\) draws with the engine's own random numbers$"
+    )
+    with pytest.raises(UnknownNameError, match=sentence):
+        sample("llama.cpp", ROW, seed=3)
+    with pytest.raises(UnknownNameError, match=r"^vllm has no parameter 'seed'; its own random"):
+        sample("vllm", ROW, seed=3)
 
 
 @pytest.mark.parametrize(
@@ -377,7 +391,8 @@ def test_a_temperature_that_makes_an_engine_greedy_divides_nothing(name: str) ->
 
 
 def test_log_probabilities_are_checked_like_any_step() -> None:
-    with pytest.raises(UnknownNameError, match="'foo'"):
+    none = r"^vllm's step logprobs has no parameter 'foo'; there are: none$"
+    with pytest.raises(UnknownNameError, match=none):
         step("vllm", "logprobs", ROW, foo=1)
     with pytest.raises(HistoryError):
         step("vllm", "logprobs", ROW, [99])

@@ -31,7 +31,7 @@ from tokenref.commands.paths import (
     output_console,
     write,
 )
-from tokenref.commands.text import argument_text
+from tokenref.commands.text import argument_text, given_texts
 from tokenref.engines.table import Unavailable, engine, engine_names
 from tokenref.errors import InputError
 from tokenref.operations import ABOUT
@@ -75,18 +75,25 @@ def show(case_id: str, as_line: bool, fixtures: Path | None) -> None:
 
 
 @click.command("trace")
-@click.argument("text")
+@click.argument("text", nargs=-1)
+@click.option(
+    "--file", "paths", metavar="PATH", multiple=True, help="Read the text from this file."
+)
 @click.option("--vocabulary", default="tiny", show_default=True, help="A name or a path.")
-def trace_command(text: str, vocabulary: str) -> None:
+def trace_command(text: Sequence[str], paths: Sequence[str], vocabulary: str) -> None:
     """Show how a text becomes tokens, merge by merge.
 
     The text is split into pieces first. After each merge the ids are shown, and the pairs that
     could have merged but have a higher rank, or the same rank further right. A place is the
     number of tokens before a pair; those behind "instead of" count in the row before the merge.
-    Special tokens are recognized, as with `tokenref encode --special`.
+    Special tokens are recognized, as with `tokenref encode --special`. Without TEXT and --file, the
+    text is read from standard input.
     """
+    sources = given_texts(text, paths)
+    if len(sources) > 1:
+        raise InputError(f"--file must name one file, got {len(sources)}")
+    content = sources[0].text()
     tokenizer = load(vocabulary)
-    content = argument_text(text)
     if isinstance(tokenizer.model, ByteBPE):
         for piece in tokenizer.pieces(content):
             if piece in tokenizer.added.ids:
@@ -101,12 +108,12 @@ def trace_command(text: str, vocabulary: str) -> None:
             shown = " ".join(visible(tokenizer.id_to_token(token)) for token in tokens)
             click.echo(f"{number:4}  {shown}")
             click.echo(f"      ids {' '.join(map(str, tokens))}")
-            for line in _lost(tokenizer.model, traced.steps, number):
+            for line in _merge_lines(tokenizer.model, traced.steps, number):
                 click.echo(f"      {line}")
 
 
-def _lost(model: Model, steps: Sequence[Sequence[int]], number: int) -> list[str]:
-    """Return a line with the pairs that lost in a step of a model with a list of merges."""
+def _merge_lines(model: Model, steps: Sequence[Sequence[int]], number: int) -> list[str]:
+    """Return the merge of a step and the pairs that lost, for a model with a list of merges."""
     if not number or not isinstance(model, BPE):
         return []
     before, after = steps[number - 1], steps[number]
@@ -119,7 +126,11 @@ def _lost(model: Model, steps: Sequence[Sequence[int]], number: int) -> list[str
         for at, pair in enumerate(pairwise(before))
         if pair in ranks and at != place
     )
-    return lost_pairs([visible(model.strings[token]) for token in before], pairs)
+    names = [visible(model.strings[token]) for token in before]
+    left, right, result = *names[place : place + 2], visible(model.strings[after[place]])
+    rank = ranks[before[place], before[place + 1]]
+    merged = f"merged {left} + {right} = {result} (rank {rank}, place {place})"
+    return [merged, *lost_pairs(names, pairs)]
 
 
 def _trace_bytes(model: ByteBPE, piece: str) -> None:
@@ -318,7 +329,11 @@ def _draw(names: Sequence[str], path: Path, asked: sampling.Asked) -> None:
 
 
 for name, callback, params in (
-    ("bpe", _explain_bpe, [*_like(trace_command), _ENCODER]),
+    (
+        "bpe",
+        _explain_bpe,
+        [click.Argument(["text"]), *_like(trace_command, "text", "paths"), _ENCODER],
+    ),
     ("sample", _explain_sample, _like(sampling.sample, "seed", "as_json")),
     ("compare", _explain_compare, _like(sampling.compare)),
     ("speculative", _explain_speculative, _DRAFTS),

@@ -4,13 +4,16 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 import click
 
+from tokenref.commands.endings import standard_input
 from tokenref.commands.paths import Decorator, options_as
 from tokenref.errors import InputError
+from tokenref.files import LARGEST, read_bytes, text_of
 
 if TYPE_CHECKING:
     from sampling_ref import Profile
@@ -112,6 +115,12 @@ class Asked:
     settings: Sequence[str] = ()
     uniforms: Sequence[float] = ()
     precision: str = "exact"
+    seed: int | None = None
+
+    @cached_property
+    def row(self) -> list[float]:
+        """The row. Standard input is read only once."""
+        return read_row(self.logits)
 
 
 def asked_options(row: str, setting: str, about: str) -> Decorator:
@@ -128,6 +137,7 @@ def asked_options(row: str, setting: str, about: str) -> Decorator:
         ),
         prompt_length=click.option(
             "--prompt-length",
+            type=click.IntRange(min=0),
             default=0,
             show_default=True,
             help="How many tokens of the history are the prompt.",
@@ -183,9 +193,10 @@ class RowCommand(click.Command):
 def sample(profile: str, asked: Asked, seed: int | None, *, as_json: bool) -> None:
     """Show step by step what an engine does with a row of logits.
 
-    LOGITS are numbers separated by commas, or a file that contains a JSON list. Use `-inf`
-    (in JSON, "-inf" or null) for an impossible token. Parameters have the engine's own names
-    (see `tokenref profiles PROFILE`), and their values are JSON: --set top_p=0.9.
+    LOGITS are numbers separated by commas, or a file that contains a JSON list, or `-` for such a
+    list from standard input. Use `-inf` (in JSON, "-inf" or null) for an impossible token.
+    Parameters have the engine's own names (see `tokenref profiles PROFILE`), and their values are
+    JSON: --set top_p=0.9.
 
     Each filter and the draw are shown with the probabilities, their running sums, and the
     rules for ties and boundaries. Numbers have six digits, or all digits if two that differ
@@ -195,12 +206,10 @@ def sample(profile: str, asked: Asked, seed: int | None, *, as_json: bool) -> No
     """
     if seed is not None:
         _must_take_seeds(profile, asked)
+        asked = replace(asked, seed=seed)
     # The chain is printed before the numbers for a race are counted.
-    [(made, run, token)] = compared_engines([profile], asked, races=as_json, seed=seed)
+    [(made, run, token)] = compared_engines([profile], asked, races=as_json)
     shares = made.probabilities(run.candidates)
-    if seed is not None:  # the engine itself draws in 32 bits
-        rounded = replace(asked, precision="f32")
-        [(_, _, token)] = compared_engines([profile], rounded, seed=seed)
     if as_json:
         click.echo(json.dumps({"probabilities": shares, "token": token}))
         return
@@ -423,19 +432,17 @@ def compared_engines(
     chains: Mapping[str, Sequence[int]] | None = None,
     *,
     races: bool = True,
-    seed: int | None = None,
 ) -> "list[Compared]":
     """Return what each engine does with a row, and the token that it draws.
 
     `chains` has the stages of an engine that are applied, as indices into its own, in order.
-    Without `races`, an engine that needs a random number for each token draws none. With a `seed`,
-    the random numbers are those of the engine.
+    Without `races`, an engine that needs a random number for each token draws none.
     """
     from sampling_ref.evaluation import read_profile
 
     records = [_with_chain(read_profile(name), (chains or {}).get(name)) for name in engines]
     settings = _settings_of(records, asked.settings)
-    return [_compared(*pair, asked, races, seed) for pair in zip(records, settings, strict=True)]
+    return [_compared(*pair, asked, races) for pair in zip(records, settings, strict=True)]
 
 
 def _with_chain(record: "Profile", chain: Sequence[int] | None) -> "Profile":
@@ -452,22 +459,30 @@ def _with_chain(record: "Profile", chain: Sequence[int] | None) -> "Profile":
 
 
 def _compared(
-    record: "Profile", params: Mapping[str, Any], asked: Asked, races: bool, seed: int | None
+    record: "Profile", params: Mapping[str, Any], asked: Asked, races: bool
 ) -> "Compared":
     from sampling_ref.evaluation import evaluation
     from sampling_ref.sampler import own_stream
 
-    row, tokens = read_row(asked.logits), _read_tokens(asked.history)
+    row, tokens = asked.row, _read_tokens(asked.history)
+    if asked.prompt_length > len(tokens):
+        rule = f"must be at most the number of tokens of --history, {len(tokens)}"
+        raise InputError(f"--prompt-length {rule}, got {asked.prompt_length}")
 
-    def evaluated(numbers: Any) -> "Evaluation":
-        how = {"prompt_length": asked.prompt_length, "precision": asked.precision}
+    def evaluated(numbers: Any, precision: Any = asked.precision) -> "Evaluation":
+        how = {"prompt_length": asked.prompt_length, "precision": precision}
         return evaluation(record, row, tokens, params, uniforms=numbers, **how)
 
-    numbers = asked.uniforms if seed is None else own_stream(record, seed)
-    made = evaluated(numbers)
+    if asked.seed is not None:  # the engine itself draws in 32 bits
+        made, rounded = (
+            evaluated(own_stream(record, asked.seed), precision)
+            for precision in (asked.precision, "f32")
+        )
+        return made, made.run(), rounded.draw(rounded.run())
+    made = evaluated(asked.uniforms)
     with _what_to_type(evaluated, asked.uniforms):
         run = made.run()
-        draws = numbers and (races or run.draw.method not in RACES)
+        draws = asked.uniforms and (races or run.draw.method not in RACES)
         drawn = made.draw(run) if draws or made.is_greedy else None
     return made, run, drawn
 
@@ -754,14 +769,35 @@ def read_row(text: str, name: str = "LOGITS") -> list[float]:
         return read_numbers(text.strip("[]"), float)
     except ValueError:
         pass
-    path = Path(text)
-    if not path.is_file():
+    path, where = Path(text), "standard input" if text == "-" else text
+    if text == "-":
+        content = text_of(standard_input().read(LARGEST + 1), where)
+    elif path.is_file():
+        content = text_of(read_bytes(path), where)
+    else:
         raise InputError(f"{name} must be numbers separated by commas, or a file, got {text!r}")
+    rule = "must contain a JSON list of numbers"
     try:
-        numbers = json.loads(path.read_text(encoding="utf-8"))
-        return [float("-inf") if number is None else float(number) for number in numbers]
-    except (ValueError, TypeError) as error:
-        raise InputError(f"{path} must contain a JSON list of numbers: {error}") from None
+        numbers = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where} {rule}: {error}") from None
+    if not isinstance(numbers, list):
+        raise InputError(f"{where} {rule}, got {json.dumps(numbers):.60}")
+    return [
+        _logit(number, f"{where} {rule}, but its item {at}") for at, number in enumerate(numbers)
+    ]
+
+
+def _logit(number: object, what: str) -> float:
+    """Return a number of a JSON list; null and "-inf" are minus infinity. Raises `InputError`."""
+    if number is None or number == "-inf":
+        return float("-inf")
+    if not isinstance(number, int | float) or isinstance(number, bool):
+        raise InputError(f'{what} must be a number, null or "-inf", got {json.dumps(number):.60}')
+    try:
+        return float(number)
+    except OverflowError:
+        raise InputError(f"{what} is too large for a float") from None
 
 
 def _read_tokens(text: str) -> list[int]:

@@ -65,8 +65,9 @@ def audit_command(names_or_paths: Sequence[str], *, as_json: bool) -> None:
     `tokenref audit` and `tokenref vocabulary audit` are the same command.
 
     Lists dead and improper tokens, holes in the ids, and missing bytes, and for a folder what
-    transformers changes because of its tokenizer_config.json. Several vocabularies get one line
-    each with the numbers, and a total. --json has all ids.
+    transformers changes because of its tokenizer_config.json. The number of tokens does not include
+    special tokens. Several vocabularies get one line each with the numbers, and a total. --json has
+    all ids.
     """
     if as_json:
         errors: dict[str, str] = {}
@@ -180,11 +181,9 @@ def _counts(name: str) -> tuple[int, ...]:
 
 
 def _number_of_tokens(tokenizer: Tokenizer) -> int:
-    """Return the number of tokens, special ones not counted."""
-    try:
-        return len(vocabulary_of(tokenizer).tokens)
-    except VocabularyError:  # it does not merge bytes
-        return len(tokenizer.model.strings)
+    """Return the number of tokens, special ones not counted, whatever the file."""
+    ids = {*tokenizer.model.strings, *tokenizer.added.tokens}
+    return len(ids - {*tokenizer.special_tokens.values()})
 
 
 _SHOWN: Final = 5
@@ -199,7 +198,6 @@ def print_audit(
     """
     found = tokenizer.audit()
     holes = sum(map(len, found.holes))
-    ids = len(tokenizer.model.strings)
     try:
         vocabulary = vocabulary_of(tokenizer)
     except VocabularyError:  # it does not merge bytes
@@ -212,10 +210,11 @@ def print_audit(
             ("digest", vocabulary.digest()),
             ("merge rule", "by concatenation" if by_concatenation else "by pair"),
         ]
-        contents, ids = vocabulary.tokens, len(vocabulary.tokens)
+        contents = vocabulary.tokens
     for label, value in (
         *rule,
-        ("tokens", f"{ids:,}, {len(found.splits):,} of them made by merging"),
+        ("tokens", f"{_number_of_tokens(tokenizer):,} without special ones"),
+        ("made by merging", f"{len(found.splits):,}"),
         ("special tokens", f"{len(tokenizer.special_tokens):,}"),
         ("dead tokens", _tokens(contents, found.dead_tokens)),
         ("improper tokens", _tokens(contents, found.improper_tokens)),

@@ -20,7 +20,7 @@ from typing import Any, Final
 import msgspec
 
 from sampling_ref import PROFILES, STEPS, UnknownNameError
-from sampling_ref.evaluation import evaluation
+from sampling_ref.evaluation import stages_of
 from tokenref.answers import Ok, Refused
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import FloatsError, Type, pack, pack_shortly, units_apart, unpack
@@ -162,7 +162,7 @@ def _request(
     if rule in PROFILES and op in STEPS:
         profile = PROFILES[rule]
         try:
-            stages = evaluation(profile, [0.0]).stages_of(op)
+            stages = stages_of(profile, op)
             given = {profile.parameter(name).name: name for name in params}
         except UnknownNameError as error:
             raise AssertionError(f"{op}: the question is invalid: {error}") from None

@@ -728,6 +728,37 @@ def test_what_the_engine_refuses_is_refused_in_one_sentence(params: dict[str, An
     assert "\n" not in str(caught.value)
 
 
+UNREAD = [
+    {name: value}
+    for params in REFUSED
+    for name, value in params.items()
+    if name in PROFILE.greedy.unread and isinstance(value, int | float)
+]
+
+
+@pytest.mark.parametrize("params", UNREAD, ids=str)
+def test_without_sampling_what_only_sampling_uses_is_not_checked(params: dict[str, Any]) -> None:
+    row = [0.0, 2.0, 1.0]
+    assert generated([row], [0], 0, do_sample=False, **params) == [1]
+    assert sample(NAME, row, do_sample=False, **params) == 1
+    assert Sampler(NAME, seed=1, **params, do_sample=False).sample(row) == 1
+    assert distribution(NAME, row, **params, do_sample=False) == [0.0, 1.0, 0.0]
+
+
+def test_without_sampling_exactly_the_parameters_of_steps_left_out_are_not_read() -> None:
+    after = PROFILE.greedy.after
+    used, left_out = (
+        {
+            name
+            for stage in PROFILE.stages
+            if (stage.step in after) is is_used
+            for name in stage.parameters()
+        }
+        for is_used in (True, False)
+    )
+    assert left_out - used - {"min_tokens_to_keep"} == {*PROFILE.greedy.unread}
+
+
 @pytest.mark.parametrize(("params", "name"), STRICTER, ids=str)
 def test_where_we_are_stricter_the_profile_says_so(params: dict[str, Any], name: str) -> None:
     processed(processors(SIZE, [0], **params), ROW, [0])
