@@ -665,8 +665,8 @@ def _same(one: Sequence[Any], other: Sequence[Any]) -> bool:
 def _alike(engines: tuple[Compared, Compared], unit: Unit) -> list[bool]:
     """Return whether stages do the same in both engines, on the row that each of these gets.
 
-    If it is the same row, each engine has it in its own order. A filter that looks at the whole row
-    before all filters does not find it where another arithmetic has left it out.
+    If it is the same row, each engine has it in its own order. Nothing is tried if an engine
+    carries along probabilities of tokens that were removed, which the row of the other one lacks.
     """
     if not all(unit):
         return [False]
@@ -674,9 +674,9 @@ def _alike(engines: tuple[Compared, Compared], unit: Unit) -> list[bool]:
     befores = [side[0][0].before for side in unit]
     if _same(*(side[0][0].row_before for side in unit)):
         return [_same(*(_left_by(*pair, own) for pair, own in zip(pairs, befores, strict=True)))]
-    bases = {applied.values.get("base") for side in unit for applied, _ in side}
-    known = {before.whole is None and before.weights is None for before in befores}
-    if "the whole row" in bases and len(known) > 1:
+    rows = [each.logits for each in (engines[0][0].candidates, *befores)]
+    left = {sum(logit != -inf for logit in row) for row in rows}
+    if len(left) > 1 and len({before.weights is None for before in befores}) > 1:
         return [False]
     return [_same(*(_left_by(*pair, before) for pair in pairs)) for before in befores]
 
@@ -939,7 +939,9 @@ def _changes(made: "Evaluation", side: Present, source: Present, name: str) -> b
         plain, tried = downwards, replace(downwards, takes=takes, choices=choices)
     try:
         here = applied if plain is stage else _fresh(made).apply(plain, applied.before)
-        there = _fresh(made).apply(tried, applied.before)
+        # An engine that carries probabilities along would not look at what is left.
+        before = replace(applied.before, weights=None) if name == "base" else applied.before
+        there = _fresh(made).apply(tried, before)
     except RandomNumberError:
         return True
     except (ParameterError, NotImplementedError):  # the engine's arithmetic has no such choice
