@@ -442,9 +442,10 @@ def test_compare_matches_penalties_by_what_they_do() -> None:
                 f"  order in {one}: temperature, top_p",
                 "  order in llama.cpp: top_p, temperature",
             ]
-    penalties = ("--set", "presence_penalty=0.5", "--set", "frequency_penalty=0.25")
-    same = ("1,2,3", "--history", "0,0", *penalties, "--set", "top_p=1", "--set", "min_p=0")
-    same = (*same, "--set", "temperature=1")
+    penalties: tuple[str, ...] = ("--set", "presence_penalty=0.5")
+    penalties = (*penalties, "--set", "frequency_penalty=0.25")
+    penalties = (*penalties, "--set", "top_p=1", "--set", "min_p=0", "--set", "temperature=1")
+    same = ("1,2,3", "--history", "0,0", *penalties)
     heading = "all stages leave the same row in both engines"
     assert compared("vllm", "llama.cpp", *same)[0] == heading
     lines = compared("vllm", "llama.cpp", *same, "--set", "llama.cpp:repetition_penalty=2")

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
@@ -292,12 +293,17 @@ def first_looked_at(applied: "Applied") -> str:
 
 def _tied_at_the_border(applied: "Applied") -> str:
     """Return which of equal tokens a filter kept, if it kept some and removed others."""
+    from sampling_ref.tracing import shortly
+
     row = applied.row_before
-    kept = [token for token in applied.kept if any(row[token] == row[x] for x in applied.removed)]
-    equal = [token for token in applied.removed if any(row[token] == row[x] for x in kept)]
-    if not kept or applied.changed:
+    ties = {row[token] for token in applied.kept} & {row[token] for token in applied.removed}
+    if not ties or applied.changed:
         return ""
-    return f"; here {' '.join(map(str, kept))} before {' '.join(map(str, equal))}"
+    kept, removed = (
+        [token for token in tokens if row[token] in ties]
+        for tokens in (applied.kept, applied.removed)
+    )
+    return f"; here {shortly(kept)} before {shortly(removed)}"
 
 
 def _deciding_lines(made: "Evaluation", applied: "Applied", stage: "Stage") -> Iterable[str]:
@@ -472,7 +478,6 @@ def _settings_of(
 Compared: TypeAlias = "tuple[Evaluation, Run, int | None]"
 """An engine with its parameters, what its stages did, and the token it drew, if it drew one."""
 
-
 Present: TypeAlias = "tuple[Applied, Stage]"
 """A stage that an engine applied, and what it did."""
 
@@ -556,7 +561,9 @@ def _draws_lines(engines: "tuple[Compared, Compared]") -> Iterable[str]:
         yield f"both draw alike: {shown[0]}"
         return
     if shown[0] == shown[1]:
-        shown = [f"{shown[0]}: {shortly(tokens)}" for tokens in walks]
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(*walks, strict=True)))
+        begin = "... " if same else ""
+        shown = [f"{shown[0]}: {begin}{shortly(tokens[same:])}" for tokens in walks]
     for name, words, source in zip(names, shown, sources, strict=True):
         yield f"  draw of {name}: {words}; source: {source or 'see the profile'}"
 
@@ -610,7 +617,8 @@ def first_difference(one: Compared, other: Compared) -> Difference | None:
             return Difference(unit, "rule")
         elif any(_orders(engines)):
             return Difference(unit, "order")
-    return Difference(units[causes[0]], "rounding")
+    # A stage without an effect of its own may sort the tokens.
+    return Difference(units[causes[0]], "rounding" if all(units[causes[0]]) else "missing")
 
 
 def units_of(one: "Run", other: "Run") -> list[Unit]:
@@ -639,7 +647,7 @@ def units_of(one: "Run", other: "Run") -> list[Unit]:
             order += [each for each in before if each not in {*orders[0], *order}]
         order.append(name)
     order += [name for name in orders[1] if name not in order]
-    found = []
+    found: list[Unit] = []
     for name in order:
         left, right = ([each for each in side if named(each[0].step) == name] for side in sides)
         found.append((left, right))
@@ -652,13 +660,15 @@ def _same(one: Sequence[Any], other: Sequence[Any]) -> bool:
     >>> _same([1.0, float("-inf")], [1.0 + 2**-30, float("-inf")]), _same([1.0], [1.001])
     (True, False)
     """
+    from sampling_ref.row import to_float
+
     if one == other or len(one) != len(other):
         return one == other
     pairs = list(zip(one, other, strict=True))
     if any((left == -inf) != (right == -inf) for left, right in pairs):
         return False
     possible = [pair for pair in pairs if pair[0] != -inf]
-    most = ROUNDING * max(1, *(abs(float(logit)) for pair in possible for logit in pair))
+    most = ROUNDING * max(1, *(abs(to_float(logit)) for pair in possible for logit in pair))
     return all(left == right or abs(left - right) <= most < inf for left, right in possible)
 
 
@@ -880,10 +890,13 @@ def _rounding_lines(
     from sampling_ref.tracing import shortly
 
     names = [made.profile.name for made, _, _ in engines]
+    blamed = [side[0][0] for side in found.unit] if found and found.kind == "rule" else []
     lines = []
     for unit in units_of(*(run for _, run, _ in engines)):
         one, other = map(_amounts, unit)
-        for name in one if found is None or found.kind != "rule" or found.unit != unit else ():
+        if any(applied is blamed[0] for side in unit for applied, _ in side if blamed):
+            continue
+        for name in one:
             values = [one[name], other.get(name)]
             if values[0] != values[1] and shortly(values[0]) == shortly(values[1]):
                 lines.append(f"{name}: {values[0]} in {names[0]}, {values[1]} in {names[1]}")
