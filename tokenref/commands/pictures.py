@@ -687,12 +687,13 @@ def _side_by_side(engines: Sequence[Compared], number: float | None) -> Iterator
     """Yield what two engines do, side by side; the first stage that differs is marked."""
     one, other = engines
     heading, *rest = comparison_lines(one, other)
+    found = first_difference(one, other)
+    aside = ("  other differences", *(["  differences of rounding"] if found else []))
     causes = [
         line
         for line in takewhile(lambda line: " leaves " not in line, rest)
-        if not line.startswith("  other differences")
+        if not line.startswith(aside)
     ]
-    found = first_difference(one, other)
     names = [made.profile.name for made, _, _ in engines]
     folded = [line for line in rest if line not in causes]
     items, others = (

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from itertools import chain, takewhile
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
@@ -600,25 +600,41 @@ def first_difference(one: Compared, other: Compared) -> Difference | None:
     if _same(*(run.candidates.row(size) for _, run, _ in engines)):
         return None
     units = units_of(one[1], other[1])
-    alike = {place: any(_alike(engines, unit)) for place, unit in enumerate(units)}
-    causes = list(alike)
-    # What does the same in both engines is no cause, unless it has another place. Of the others
-    # the last ones are put back first, so that the first ones stay.
-    for place in sorted(causes, key=lambda place: (not alike[place], -place)):
-        without = [cause for cause in causes if cause != place]
-        if _agree_without(engines, [units[cause] for cause in without]):
-            causes = without
+    alike = [_alike(engines, unit) for unit in units]
+    causes = _smallest_causes(engines, units, alike)
     for place in causes:
         unit = units[place]
-        if not all(unit):
-            if any(applied.removed or applied.changed for side in unit for applied, _ in side):
-                return Difference(unit, "missing")
-        elif not alike[place]:
+        if all(unit) and not any(alike[place]):
             return Difference(unit, "rule")
-        elif any(_orders(engines)):
-            return Difference(unit, "order")
+        if not all(unit) and any(each.removed or each.changed for each, _ in chain(*unit)):
+            return Difference(unit, "missing")
     # A stage without an effect of its own may sort the tokens.
-    return Difference(units[causes[0]], "rounding" if all(units[causes[0]]) else "missing")
+    both = [units[place] for place in causes if all(units[place])]
+    if not both:
+        return Difference(units[causes[0]], "missing")
+    return Difference(both[0], "order" if any(_orders(engines)) else "rounding")
+
+
+def _smallest_causes(
+    engines: tuple[Compared, Compared], units: Sequence[Unit], alike: Sequence[Sequence[bool]]
+) -> list[int]:
+    """Return the places of the stages without which two engines leave the same row."""
+    causes = [*range(len(units))]
+
+    def last(place: int) -> tuple[bool, bool, int]:
+        return not all(alike[place]), not any(alike[place]), -place
+
+    # What does the same in both engines is put back first: it is no cause, unless it has another
+    # place. Of the others the last ones are, so that the first ones stay. What cannot be put back
+    # may be later, when others are.
+    count = 0
+    while count != len(causes):
+        count = len(causes)
+        for place in sorted(causes, key=last):
+            without = [cause for cause in causes if cause != place]
+            if _agree_without(engines, [units[cause] for cause in without]):
+                causes = without
+    return causes
 
 
 def units_of(one: "Run", other: "Run") -> list[Unit]:
