@@ -591,7 +591,8 @@ def first_difference(one: Compared, other: Compared) -> Difference | None:
     Stages are a cause if the engines leave the same row without them and the other causes, and do
     not if they are put back: this is a smallest set of them. So stages that differ are no cause
     where other stages make up for it. "First" is in the order of the engine whose name is first in
-    the alphabet, so the answer does not depend on the order of the arguments.
+    the alphabet, so the answer does not depend on the order of the arguments. Only if no cause is
+    missing or does something else is it the order of the stages.
     """
     if one[0].profile.name > other[0].profile.name:
         found = first_difference(other, one)
