@@ -62,6 +62,20 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """Steps that do, in some engines, what has a name of its own in others."""
 
+
+def related(step: str) -> frozenset[str]:
+    """Return a step, and the steps with which some engine does the same.
+
+    >>> sorted(related("dry")), sorted(related("top_k"))
+    (['dry', 'dry_longest', 'dry_nearby'], ['top_k'])
+    """
+    for usual, others in OTHER_NAMES.items():
+        if step in {usual, *others}:
+            usuals = {name for name, its in OTHER_NAMES.items() if its == others}
+            return frozenset({*usuals, *others})
+    return frozenset({step})
+
+
 STATE = ("mu", "past")
 """What adaptive steps remember: mirostat's mu; adaptive-p's two sums, as a pair."""
 

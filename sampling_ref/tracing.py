@@ -22,9 +22,6 @@ _DIGITS = 12
 """The number of decimals in which distances agree that are shown as equal."""
 
 
-_UPWARDS = "removes the least probable tokens while their probabilities sum to at most 1 - {p}"
-
-
 @dataclass(frozen=True)
 class Applied:
     """One applied step: its rule, its values, the candidates before and after it.
@@ -36,7 +33,7 @@ class Applied:
     >>> applied.step, applied.kept, applied.removed, applied.changed
     ('top_k', (1, 2), (0,), ())
     >>> applied.why
-    'keeps the 2 most probable tokens'
+    'keeps the 2 most probable tokens, and the equals of the last one'
     """
 
     rule: Step
@@ -59,7 +56,16 @@ class Applied:
     @property
     def why(self) -> str:
         """What the step does, in words."""
-        why = _UPWARDS if self.values.get("walked") == "upwards" else self.rule.why
+        whys = [
+            text
+            for choice, text in self.rule.whys.items()
+            for name, _, value in [choice.partition(" ")]
+            if value and self.values.get(name) == value
+        ]
+        added = [text for text in whys if text.startswith(",")]
+        why = next((text for text in whys if text not in added), self.rule.why) + "".join(added)
+        if self.values.get("least", 0) > 1 and "{least}" not in why:
+            why += self.rule.whys.get("least", ", at least {least} tokens")
         return why.format_map({k: shortly(value) for k, value in self.values.items()})
 
     @property
@@ -144,8 +150,9 @@ def deciding_walk(applied: Applied, shares: Sequence[float]) -> list[TokenId]:
     """Return the possible tokens before a filter in the order in which it looks at them.
 
     By falling probability; for locally typical sampling by rising distance of the surprise
-    from the entropy. Of equals, the kept ones are first. A filter that walks upwards looks at
-    the least probable token first, and of equals at the removed ones.
+    from the entropy; as they stand for a top-p that takes them so. Of equals, the kept ones are
+    first. A filter that walks upwards looks at the least probable token first, and of equals at
+    the removed ones.
 
     >>> from sampling_ref.evaluation import explain
     >>> (applied,) = explain("transformers", [1.0, 3.0, 2.0], top_k=2).steps
@@ -156,6 +163,9 @@ def deciding_walk(applied: Applied, shares: Sequence[float]) -> list[TokenId]:
     entropy = -sum(share * log(share) for share in shares if share)
 
     kept = set(applied.kept)
+    if applied.values.get("boundary") == "fitting":
+        possible = kept.union(applied.removed)
+        return [token for token in applied.before.tokens if token in possible]
 
     def key(token: TokenId) -> tuple[float, bool]:
         share = by_token[token]

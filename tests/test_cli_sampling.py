@@ -1,9 +1,12 @@
 """`tokenref profiles`, `sample` and `rules`, as a person uses them."""
 
 import json
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from itertools import combinations
-from math import log
+from math import inf, log
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +17,21 @@ from hypothesis import strategies as st
 
 from authoring.__main__ import main as authoring
 from authoring.engines_page import engines_page
-from sampling_ref import PROFILES, Sampler, distribution, step, top_p
+from sampling_ref import (
+    PROFILES,
+    ParameterError,
+    Sampler,
+    UnknownNameError,
+    distribution,
+    step,
+    top_p,
+)
+from sampling_ref.evaluation import related
+from sampling_ref.random.sources import Given
+from tests.texts import drawn
 from tokenref.catalogue import open_catalogue
 from tokenref.cli import main
+from tokenref.commands.sampling import Asked, Compared, compared_engines, comparison_lines
 from tokenref.record import SAMPLER_OPS, op_of
 from tokenref.rules import DECIDES, points, rule_names
 
@@ -496,6 +511,163 @@ def test_compare_explains_bad_input_in_one_sentence(arguments: list[str], senten
     assert result.exit_code == 2
     assert sentence in result.output
     assert result.output.count("\n") == 1
+
+
+def test_compare_matches_penalties_by_what_they_do() -> None:
+    row = ("3,2,1,0", "--set", "temperature=2", "--set", "top_p=0.8", "--history", "0")
+    for one in ("transformers", "vllm", "sglang"):
+        for how in ("exact", "f32"):
+            penalty = ("--set", "repetition_penalty=1.1", "--precision", how)
+            lines = compared(one, "llama.cpp", *row, *penalty)
+            assert lines[:3] == [
+                "they differ in the order of their stages",
+                f"  order in {one}: temperature, top_p",
+                "  order in llama.cpp: top_p, temperature",
+            ]
+    penalties: tuple[str, ...] = ("--set", "presence_penalty=0.5")
+    penalties = (*penalties, "--set", "frequency_penalty=0.25")
+    penalties = (*penalties, "--set", "top_p=1", "--set", "min_p=0", "--set", "temperature=1")
+    same = ("1,2,3", "--history", "0,0", *penalties)
+    heading = "all stages leave the same row in both engines"
+    assert compared("vllm", "llama.cpp", *same)[0] == heading
+    lines = compared("vllm", "llama.cpp", *same, "--set", "llama.cpp:repetition_penalty=2")
+    steps = "frequency_penalty, presence_penalty in vllm, penalties in llama.cpp"
+    assert lines[:2] == [
+        f"they differ at {steps}",
+        "  parameter repetition_penalty: off in vllm, 2 in llama.cpp",
+    ]
+
+
+def test_compare_says_which_penalty_an_engine_lacks() -> None:
+    row = ("3,2,1", "--history", "0,0", "--set", "temperature=1", "--set", "frequency_penalty=1")
+    lines = compared("transformers", "llama.cpp", *row)
+    assert lines[0].startswith("they differ at penalties: llama.cpp applies it here")
+    assert lines[1] == "  transformers has no stage frequency_penalty"
+    lines = compared("vllm", "llama.cpp", *row, "--set", "vllm:frequency_penalty=0")
+    assert lines[1].startswith("  frequency_penalty is off in vllm, because ")
+
+
+def test_compare_names_differences_of_rounding_apart() -> None:
+    digits = "temperature: 0.7 in candle, 0.699999988079071 in vllm"
+    lines = compared("candle", "vllm", "1,1,1,1", "--set", "temperature=0.7", "--set", "top_k=2")
+    assert lines[0] == "they differ at top_k"
+    assert f"  differences of rounding: {digits}" in lines
+    lines = compared("candle", "vllm", "1,2", "--set", "temperature=0.7")
+    assert lines[:4] == [
+        "all stages leave the same row in both engines, but for rounding",
+        f"  differences of rounding: {digits}",
+        f"  candle leaves 0:{1 / 0.7!r} 1:{2 / 0.7!r}",
+        f"  vllm leaves 0:{1 / 0.699999988079071!r} 1:{2 / 0.699999988079071!r}",
+    ]
+
+
+def test_compare_shows_the_order_in_which_engines_walk_the_same_row() -> None:
+    row = ("1,1,1,1", "--set", "temperature=1", "--set", "llama.cpp:top_p=1")
+    lines = compared("exllamav2", "llama.cpp", *row, "--set", "top_p=1")
+    assert [line.partition(": ")[0] for line in lines[1:]] == [
+        "  draw of exllamav2",
+        "  draw of llama.cpp",
+    ]
+    lines = compared("sglang", "vllm", "3,1", "--set", "temperature=1", "--set", "top_k=1")
+    assert lines[0].endswith(", vllm draws, but has only the same token 0 left")
+
+
+ASKED = (
+    (),
+    ("temperature=1",),
+    ("temperature=2", "top_p=0.8"),
+    ("temperature=0.7", "top_k=2", "top_p=0.5"),
+    ("min_p=0.3", "temperature=1.5", "top_p=1"),
+    ("temperature=2", "top_p=0.8", "repetition_penalty=1.3", "frequency_penalty=0.5"),
+    ("temperature=1", "presence_penalty=0.25", 'logit_bias={"0": -0.7}'),
+    ("temperature=0", "repetition_penalty=1.5"),
+    ("temperature=1", "dry_multiplier=0.8", "dry_allowed_length=1"),
+    ("temperature=1", "xtc_probability=1", "xtc_threshold=0.1"),
+    ("temperature=2", "typical_p=0.6", "top_p=1"),
+)
+ROWS_TO_COMPARE = ("1,1,1,1", "5,1,0.5,0.4,0.3", "2,-inf,1,1,0.9,0.5", "0.1,0.05,0,-0.1,-0.1")
+
+
+def are_equal(rows: Iterable[list[Any]]) -> bool:
+    """Return whether two rows are equal but for rounding."""
+    most = 2.0**-20 * max(1, *(abs(each) for row in rows for each in row if each > -inf))
+    return all(one == two or abs(one - two) <= most for one, two in zip(*rows, strict=True))
+
+
+def left_without(engines: Sequence[Compared], gone: Iterable[str], order: Any = None) -> bool:
+    """Return whether two engines leave the same row without some steps.
+
+    `order` are steps, which the second engine applies in this order.
+    """
+    rows = []
+    for made, _, _ in engines:
+        stages = [each for each in made.profile.stages if not related(each.step) & {*gone}]
+        if order and made is engines[1][0]:
+            places = [place for place, each in enumerate(stages) if each.step in order]
+            moved = sorted((stages[place] for place in places), key=lambda x: order.index(x.step))
+            for place, stage in zip(places, moved, strict=True):
+                stages[place] = stage
+        situation = replace(made.situation, randomness=Given([0.3] * 16))
+        profile = replace(made.profile, stages=tuple(stages))
+        run = replace(made, profile=profile, situation=situation).run()
+        rows.append(run.candidates.row(made.situation.size))
+    return are_equal(rows)
+
+
+def is_a_cause(engines: Sequence[Compared], check: Callable[[set[str]], bool]) -> bool:
+    """Return whether, without some other steps, the rows differ, but do not as `check` says."""
+    steps = sorted({min(related(each.step)) for _, run, _ in engines for each in run.applied})
+    subsets = (set(gone) for size in range(len(steps)) for gone in combinations(steps, size))
+    return any(check(gone) for gone in subsets if not left_without(engines, gone))
+
+
+@given(
+    names=st.sampled_from(list(combinations(PROFILES, 2))),
+    row=st.sampled_from(ROWS_TO_COMPARE),
+    history=st.sampled_from(["", "0,0,1", "2,0,2,0"]),
+    chosen=st.sampled_from(ASKED),
+    precision=st.sampled_from(["exact", "f32"]),
+)
+@drawn(120)
+def test_what_compare_blames_causes_the_difference(
+    names: tuple[str, str], row: str, history: str, chosen: tuple[str, ...], precision: str
+) -> None:
+    try:
+        engines = compared_engines(names, Asked(row, history, 0, chosen, [0.3] * 16, precision))
+    except (ParameterError, UnknownNameError):
+        return  # a temperature of 0, or a parameter of other engines
+    heading, *lines = comparison_lines(*engines)
+    if "takes the largest logit because" in heading:
+        assert engines[0][0].is_greedy != engines[1][0].is_greedy
+        return
+    rows = [run.candidates.row(made.situation.size) for made, run, _ in engines]
+    if heading.startswith("all stages leave the same row in both engines"):
+        assert are_equal(rows)
+        assert heading.endswith(", but for rounding") == (rows[0] != rows[1])
+        return
+    assert not are_equal(rows)
+    if heading == "they differ in the order of their stages":
+        orders = [line.partition(": ")[2].split(", ") for line in lines[:2]]
+        assert is_a_cause(engines, lambda gone: left_without(engines, gone, orders[0])) or (
+            is_a_cause(engines[::-1], lambda gone: left_without(engines[::-1], gone, orders[1]))
+        )
+        return
+    assert "by rounding" not in heading
+    blamed = re.split("[:, ]", heading.removeprefix("they differ at "))[0]
+    assert is_a_cause(engines, lambda gone: left_without(engines, {*gone, *related(blamed)}))
+    if " applies it here, " in heading:
+
+        def is_other(engine: Compared) -> bool:
+            return heading.endswith(f"{engine[0].profile.name} does not")
+
+        has, lacks = sorted(engines, key=is_other)
+        values = next(each.values for each in has[1].applied if each.step == blamed)
+        off = {"repetition_penalty": 1, "frequency_penalty": 0, "presence_penalty": 0}
+        parts = {name: values.get(name.removesuffix("_penalty"), off[name]) for name in off}
+        for usual in {name for name in off if parts[name] != off[name]} or {blamed}:
+            with suppress(UnknownNameError):
+                left = lacks[0].one_step(usual).row(lacks[0].situation.size)
+                assert left == lacks[0].candidates.row(lacks[0].situation.size)
 
 
 @pytest.mark.parametrize("op", ["chain", "distribution", "sample", "sequence"])

@@ -28,7 +28,13 @@ from sampling_ref.row import Candidates, Number, Ties
 from sampling_ref.steps.step import rule
 
 
-@rule("keeps tokens with a probability of at least {cutoff}")
+@rule(
+    "keeps tokens with a probability of at least {cutoff}, or else the most probable one",
+    whys={
+        "ties all": "keeps tokens with a probability of at least {cutoff}, or else the most "
+        "probable one and its equals"
+    },
+)
 def epsilon(
     candidates: Candidates,
     cutoff: Number,

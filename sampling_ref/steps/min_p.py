@@ -33,7 +33,13 @@ from sampling_ref.row import Candidates, Number, Ties
 from sampling_ref.steps.step import rule
 
 
-@rule("keeps tokens with at least {m} times the largest probability")
+@rule(
+    "keeps tokens with at least {m} times the largest probability",
+    whys={
+        "equality removed": "keeps tokens with more than {m} times the largest probability",
+        "above_one best": ", or else the most probable one",
+    },
+)
 def min_p(
     candidates: Candidates,
     m: Number,

@@ -72,8 +72,10 @@ class Step:
 
     `apply` makes new candidates from candidates, the situation and the values. `parameters`
     gives each parameter's default, `choices` the names allowed at each open point, the
-    default first. `why` is the sentence that a trace prints, with the values put in. An
-    adaptive step also says what it remembers.
+    default first. `why` is the sentence that a trace prints, with the values put in. `whys` has
+    the sentences of choices that do something else, as "name value"; of several the first. One that
+    begins with a comma is added, and that of "least" is for a number above 1. An adaptive step also
+    says what it remembers.
     """
 
     name: str
@@ -81,6 +83,7 @@ class Step:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     choices: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     why: str = ""
+    whys: Mapping[str, str] = field(default_factory=dict)
     remember: Remember | None = None
     remembers_at: Literal["draw", "accept"] = "draw"
 
@@ -190,13 +193,15 @@ def check_choices(allowed: Mapping[str, tuple[Any, ...]], given: Values) -> None
 def rule(
     why: str,
     *,
+    whys: Mapping[str, str] = MappingProxyType({}),
     remember: Callable[..., Mapping[str, Any]] | None = None,
     remembers_at: Literal["draw", "accept"] = "draw",
 ) -> Callable[[Rule[P]], OfAnyRow[P]]:
     """Make a step of a function from candidates to candidates.
 
-    `remember` is what an adaptive rule notes for the next token: a function of the candidates
-    before and after the step, the drawn token, and its own parameters.
+    `why` and `whys` are those of `Step`. `remember` is what an adaptive rule notes for the next
+    token: a function of the candidates before and after the step, the drawn token, and its own
+    parameters.
     """
 
     def decorate(function: Rule[P]) -> OfAnyRow[P]:
@@ -235,7 +240,9 @@ def rule(
             values = {name: plain(value) for name, value in given.items()}
             return function(numbers.candidates(row), *map(plain, args), **values)
 
-        vars(checked)["step"] = Step(name, apply, parameters, choices, why, note, remembers_at)
+        vars(checked)["step"] = Step(
+            name, apply, parameters, choices, why, whys, note, remembers_at
+        )
         return checked  # type: ignore[return-value] # the row may be given by name
 
     return decorate

@@ -33,7 +33,7 @@ from sampling_ref.row import Candidates, Ties
 from sampling_ref.steps.step import rule
 
 
-@rule("keeps the {k} most probable tokens")
+@rule("keeps the {k} most probable tokens", whys={"ties all": ", and the equals of the last one"})
 def top_k(
     candidates: Candidates,
     k: int,

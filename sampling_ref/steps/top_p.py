@@ -63,7 +63,21 @@ from sampling_ref.steps.step import rule
 WALKED = ("downwards", "upwards")
 
 
-@rule("keeps the most probable tokens until their probabilities sum to {p}")
+@rule(
+    "keeps the most probable tokens until their probabilities sum to {p}",
+    whys={
+        "walked upwards": "removes the least probable tokens while their probabilities sum to at "
+        "most 1 - {p}",
+        "boundary exceed": "keeps the most probable tokens until their probabilities sum to more "
+        "than {p}",
+        "boundary within": "keeps the most probable tokens while their probabilities sum to at "
+        "most {p}, at least {least}",
+        "boundary fitting": "takes the tokens in the order they have; while those held sum to more "
+        "than {p}, the least probable one leaves",
+        "base the whole row": ", of the whole row",
+        "ties all": ", and the equals of the last one",
+    },
+)
 def top_p(
     candidates: Candidates,
     p: Number,

@@ -43,7 +43,16 @@ from sampling_ref.row import Candidates, Number, Ties
 from sampling_ref.steps.step import rule
 
 
-@rule("keeps tokens whose surprise is nearest to the entropy until they sum to {mass}")
+@rule(
+    "keeps tokens whose surprise is nearest to the entropy until they sum to {mass}",
+    whys={
+        "boundary exceed": "keeps tokens whose surprise is nearest to the entropy until they sum "
+        "to more than {mass}",
+        "boundary short": "keeps tokens whose surprise is nearest to the entropy while they sum to "
+        "less than {mass}, at least {least}",
+        "ties all": ", and the equals of the last one",
+    },
+)
 def typical(
     candidates: Candidates,
     mass: Number,

@@ -47,7 +47,13 @@ from sampling_ref.steps.step import rule
 
 @rule(
     "removes all tokens of at least {threshold} but the least probable one, with probability "
-    "{probability}"
+    "{probability}",
+    whys={
+        "equality does not": "removes all tokens of more than {threshold} but the least probable "
+        "one, with probability {probability}",
+        "ties all": ", and keeps the equals of that one",
+        "least": ", and none if fewer than {least} would stay",
+    },
 )
 def xtc(
     candidates: Candidates,

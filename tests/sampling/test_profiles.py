@@ -1,12 +1,15 @@
 """Profiles are data that fits the steps, and what is asked of them is checked."""
 
 import pickle
+import re
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from copy import copy, deepcopy
 from fractions import Fraction
-from math import inf, nan
+from itertools import product
+from math import exp, inf, log, nan
 from multiprocessing import get_context
+from statistics import pstdev
 from typing import Any, Literal
 
 import numpy as np
@@ -35,6 +38,7 @@ from sampling_ref import (
     top_k,
 )
 from sampling_ref.engines.profile import Parameter, Stage, compared
+from sampling_ref.evaluation import evaluation
 from sampling_ref.parameters import read_domain
 from sampling_ref.steps.step import REQUIRED
 from tests.sampling.rows import histories, rows
@@ -651,3 +655,151 @@ def test_samplers_can_be_sent_to_a_process_pool() -> None:
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         found = list(pool.map(sampled, samplers, [10, 10]))
     assert found == [sampled(seeded(profile), 10) for profile in SEEDED]
+
+
+FILTERED = [[1.0, 1.0, 1.0, 1.0], [2.0, 1.5, 1.0, 0.2, -1.0], [5.0, 1.0, 0.5, 0.4], [0.0, 2.0, 2.0]]
+PARAMETERS_OF_FILTERS: dict[str, tuple[str, list[Any]]] = {
+    "top_k": ("k", [1, 2, 9]),
+    "top_p": ("p", [0.001, 0.3, 0.5, 0.8, 0.95]),
+    "min_p": ("m", [0.125, 0.95]),
+    "typical": ("mass", [0.125, 0.3, 0.5, 0.8]),
+    "epsilon": ("cutoff", [0.125, 0.95]),
+    "eta": ("cutoff", [0.125, 0.95]),
+    "top_a": ("a", [0.125, 0.95]),
+    "top_n_sigma": ("n", [0.5, 1.5]),
+    "xtc": ("threshold", [0.125, 0.3]),
+}
+"""Filters, and numbers for one of their parameters. Only on the row of equals a sum meets one."""
+
+
+def kept_as_described(  # noqa: C901, PLR0912, PLR0915 - one case for each sentence
+    why: str, tokens: list[int], row: list[float]
+) -> set[int]:
+    """Return what a filter keeps that does what a sentence says; of equals the first of `tokens`.
+
+    `tokens` are in the order in which the filter gets them.
+    """
+    weights = {token: exp(row[token]) for token in tokens}
+    share = {token: weight / sum(weights.values()) for token, weight in weights.items()}
+    entropy = -sum(each * log(each) for each in share.values())
+    distance = {token: abs(-log(each) - entropy) for token, each in share.items()}
+    largest = max(share.values())
+
+    def taken(key: Callable[[int], float], within: Callable[[float], bool]) -> list[int]:
+        """Return the first tokens of an order, with a sum before the next one that is allowed."""
+        found: list[int] = []
+        for token in sorted(tokens, key=key):
+            if not within(sum(share[each] for each in [*found, token])):
+                break
+            found.append(token)
+        return found
+
+    def one_more(found: list[int], key: Callable[[int], float]) -> list[int]:
+        return sorted(tokens, key=key)[: len(found) + 1]
+
+    about, _, at_least = why.partition(", at least ")
+    about = about.partition(", and none if ")[0].removesuffix(", and keeps the equals of that one")
+    least = int(at_least.removesuffix(" tokens") or 0)
+    has_equals = about.endswith(", and the equals of the last one")
+    for added in (", and the equals of the last one", ", of the whole row"):
+        about = about.removesuffix(added)
+    has_one = about.endswith(", or else the most probable one")
+    about = about.removesuffix(", or else the most probable one")
+    numbers = [float(each) for each in re.findall(r"\d+(?:\.\d+)?(?:e-\d+)?", about)]
+    order = distance if "surprise" in about else {token: -each for token, each in share.items()}
+    key = {token: round(each, 9) for token, each in order.items()}.__getitem__
+    number = numbers[-1]
+    match re.sub(r"\d+(\.\d+)?(e-\d+)?", "#", about):
+        case "keeps the # most probable tokens":
+            kept = sorted(tokens, key=key)[: int(number)]
+        case (
+            "keeps the most probable tokens until their probabilities sum to #"
+            | "keeps tokens whose surprise is nearest to the entropy until they sum to #"
+        ):
+            kept = one_more(taken(key, lambda total: total < number), key)
+        case (
+            "keeps the most probable tokens until their probabilities sum to more than #"
+            | "keeps tokens whose surprise is nearest to the entropy until they sum to more than #"
+        ):
+            kept = one_more(taken(key, lambda total: total <= number), key)
+        case "keeps the most probable tokens while their probabilities sum to at most #":
+            kept = taken(key, lambda total: total <= number)
+        case "keeps tokens whose surprise is nearest to the entropy while they sum to less than #":
+            kept = taken(key, lambda total: total < number)
+        case "removes the least probable tokens while their probabilities sum to at most # - #":
+            gone = taken(share.__getitem__, lambda total: total <= 1 - number)
+            kept = [token for token in tokens if token not in gone]
+        case (
+            "takes the tokens in the order they have; while those held sum to more than #, "
+            "the least probable one leaves"
+        ):
+            kept = []
+            for token in tokens:
+                kept.append(token)
+                while len(kept) > 1 and sum(share[each] for each in kept) > number:
+                    kept.remove(min(kept, key=share.__getitem__))
+        case "keeps tokens with at least # times the largest probability":
+            kept = [token for token in tokens if share[token] >= number * largest]
+        case "keeps tokens with more than # times the largest probability":
+            kept = [token for token in tokens if share[token] > number * largest]
+        case "keeps tokens with at least # times the square of the largest probability":
+            kept = [token for token in tokens if share[token] >= number * largest**2]
+        case "keeps tokens with a probability of at least #":
+            kept = [token for token in tokens if share[token] >= number]
+        case (
+            "keeps tokens with a probability of at least #, or else the most probable one and its "
+            "equals"
+        ):
+            kept = [token for token in tokens if share[token] >= min(number, largest)]
+        case "keeps tokens with a probability of at least #, or less if the entropy is high":
+            cutoff = min(number, number**0.5 * exp(-entropy))
+            kept = [token for token in tokens if share[token] >= cutoff]
+        case "keeps logits at most # standard deviations below the maximum":
+            lowest = max(row) - number * pstdev(row[token] for token in tokens)
+            kept = [token for token in tokens if row[token] >= lowest]
+        case (
+            "removes all tokens of at least # but the least probable one, with probability #"
+            | "removes all tokens of more than # but the least probable one, with probability #"
+        ):
+            top = [each for each in tokens if share[each] > numbers[0] or "at least" in about]
+            top = [each for each in top if share[each] >= numbers[0]]
+            stays = {share[each] for each in sorted(top, key=key)[-1:]}
+            gone = [each for each in top if share[each] not in stays]
+            if ", and keeps the equals of that one" not in why:
+                gone = sorted(top, key=key)[:-1]
+            kept = [token for token in tokens if token not in gone]
+            if ", and none if fewer than 3 would stay" in why and len(kept) < 3:
+                kept = tokens
+        case _:
+            raise AssertionError(f"an unknown sentence: {why}")
+    if not kept and has_one:
+        kept = sorted(tokens, key=key)[:1]
+    if len(kept) < least:
+        kept = sorted(tokens, key=key)[:least]
+    if has_equals:
+        kept = [token for token in tokens if key(token) <= max(map(key, kept))]
+    return set(kept)
+
+
+@pytest.mark.parametrize(("profile", "stage"), STAGES)
+def test_the_sentence_about_a_filter_fits_the_tokens_that_it_keeps(
+    profile: Profile, stage: Stage
+) -> None:
+    if stage.step not in PARAMETERS_OF_FILTERS:
+        return
+    name, numbers = PARAMETERS_OF_FILTERS[stage.step]
+    for row, number in product(FILTERED, numbers):
+        for least in (0, 1, 3) if "least" in stage.takes else (None,):
+            given: dict[str, Any] = {stage.takes[name]: number}
+            if stage.step == "xtc":
+                given |= {stage.takes["probability"]: 1, "uniforms": (0.0,)}
+            if least is not None:
+                given[stage.takes["least"]] = least
+            try:
+                made = evaluation(profile, row, (), given)
+            except ParameterError:
+                continue  # `least` must be at least 1 there
+            applied = made.apply(stage, made.candidates)
+            described = kept_as_described(applied.why, list(applied.before.tokens), row)
+            logits = sorted(row[token] for token in described)
+            assert sorted(row[token] for token in applied.kept) == logits, (row, given, applied.why)

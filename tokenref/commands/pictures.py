@@ -15,7 +15,7 @@ from html import escape
 from importlib import import_module
 from importlib.resources import files
 from inspect import cleandoc
-from itertools import groupby, takewhile
+from itertools import chain, groupby, takewhile
 from math import exp, inf, log
 from statistics import pstdev, stdev
 from types import MappingProxyType
@@ -30,11 +30,15 @@ from tokenref.commands.sampling import (
     WORDS,
     Asked,
     Compared,
+    Difference,
+    Present,
     Side,
     absence,
     comparison_lines,
     first_difference,
+    first_looked_at,
     rules_of,
+    units_of,
 )
 from tokenref.errors import InputError
 from tokenref.operations import ABOUT
@@ -521,16 +525,14 @@ def stage_picture(
         possible = sorted(filter(by_token.get, by_token), key=by_token.__getitem__, reverse=True)
         walk = possible if applied.changed else deciding_walk(applied, law)
         walked = _walked(applied)
-        if walked is None:
+        first_ones = "most probable first" if applied.changed else first_looked_at(applied)
+        if walked is None and first_ones != "as they stand":
             # Of equal tokens the lowest id is first, so that two engines have them in one order.
             walk = [token for _, equal in groupby(walk, by_token.get) for token in sorted(equal)]
         shares = running_shares(row.tokens, law, walk)
         threshold = None if applied.changed else _threshold(applied, shares)
         when = "after" if applied.changed else "before"
-        first_ones = "least probable" if walked == "upwards" else "most probable"
-        if applied.step == "typical" and not applied.changed:
-            first_ones = "most typical"
-        about = f"Probabilities {when} {applied.step}, {first_ones} first"
+        about = f"Probabilities {when} {applied.step}, {first_ones}"
         about += ", and their running sum" if walked else ""
         line = "" if threshold is None else f"; the dashed line is at {threshold:.4g}"
         old = {}
@@ -700,12 +702,13 @@ def _side_by_side(engines: Sequence[Compared], number: float | None) -> Iterator
     """
     one, other = engines
     heading, *rest = comparison_lines(one, other)
+    found = first_difference(one, other)
+    aside = ("  other differences", *(["  differences of rounding"] if found else []))
     causes = [
         line
         for line in takewhile(lambda line: " leaves " not in line, rest)
-        if not line.startswith("  other differences")
+        if not line.startswith(aside)
     ]
-    found = first_difference(one, other)
     names = [made.profile.name for made, _, _ in engines]
     folded = [line for line in rest if line not in causes]
     items, others = (
@@ -717,13 +720,12 @@ def _side_by_side(engines: Sequence[Compared], number: float | None) -> Iterator
         f"each engine does, and its source</summary><ul>{others}</ul></details></section>"
     )
     yield '<div class="sides">' + "".join(f"<h2>{escape(name)}</h2>" for name in names)
-    first = [side[0] for side in found or () if side is not None]
+    first = [applied for side in (found.unit if found else ()) for applied, _ in side]
     before = bool(first)
     for sides in _in_order([one[1], other[1]], found):
         for engine, side in zip(engines, sides, strict=True):
             if side is None:
-                step = next(each[0].step for each in sides if each)
-                why = escape(absence(engine, step))
+                why = escape(absence(engine, next(each[0] for each in sides if each)))
                 yield f'<section class="none"><p>{why}.</p></section>'
             else:
                 marked = any(side[0] is each for each in first)
@@ -734,37 +736,41 @@ def _side_by_side(engines: Sequence[Compared], number: float | None) -> Iterator
     yield "</div>"
 
 
-def _kept(names: Sequence[str], found: "tuple[Side, Side] | None") -> Iterator[str]:
+def _kept(names: Sequence[str], found: Difference | None) -> Iterator[str]:
     """Yield which tokens each engine keeps at the first difference, if both have a filter there."""
     from sampling_ref.tracing import shortly
 
-    kept = [side and not side[0].changed and sorted(side[0].kept) for side in found or ()]
-    if found and all(kept):
+    last = [side[-1][0] for side in (found.unit if found else ()) if side]
+    kept = [sorted(applied.kept) for applied in last if not applied.changed]
+    if len(kept) == len(names):
         for name, tokens in zip(names, kept, strict=True):
             yield f"{name} keeps the tokens {shortly(tokens)}"
 
 
-def _in_order(runs: "Sequence[Run]", found: "tuple[Side, Side] | None") -> Iterator[Sequence[Side]]:
+def _in_order(runs: "Sequence[Run]", found: Difference | None) -> Iterator[Sequence[Side]]:
     """Yield the stages of two engines, each in its own order, side by side where that can be.
 
     The first stages that differ, `found`, are side by side if both engines have them.
     """
     one, other = (list(zip(run.applied, run.stages, strict=True)) for run in runs)
-    if found is None or found[0] is None or found[1] is None:
-        yield from _columns(one, other)
+    units = {id(each[0]): at for at, unit in enumerate(units_of(*runs)) for each in chain(*unit)}
+    if found is None or not all(found.unit):
+        yield from _columns(one, other, units)
         return
     places = [
-        next(at for at, each in enumerate(column) if each[0] is side[0])
-        for column, side in ((one, found[0]), (other, found[1]))
+        next(at for at, each in enumerate(column) if each[0] is side[0][0])
+        for column, side in zip((one, other), found.unit, strict=True)
     ]
-    yield from _columns(one[: places[0]], other[: places[1]])
-    yield found
-    yield from _columns(one[places[0] + 1 :], other[places[1] + 1 :])
+    yield from _columns(one[: places[0]], other[: places[1]], units)
+    yield one[places[0]], other[places[1]]
+    yield from _columns(one[places[0] + 1 :], other[places[1] + 1 :], units)
 
 
-def _columns(one: Sequence[Side], other: Sequence[Side]) -> Iterator[Sequence[Side]]:
-    """Yield two columns of stages, those of the same step side by side."""
-    steps = [[side and side[0].step for side in column] for column in (one, other)]
+def _columns(
+    one: "Sequence[Present]", other: "Sequence[Present]", units: Mapping[int, int]
+) -> Iterator[Sequence[Side]]:
+    """Yield two columns of stages, those that do the same side by side."""
+    steps = [[units[id(applied)] for applied, _ in column] for column in (one, other)]
     begin = other_begin = 0
     for left, right, size in SequenceMatcher(None, steps[0], steps[1], False).get_matching_blocks():
         yield from ((each, None) for each in one[begin:left])
