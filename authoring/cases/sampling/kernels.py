@@ -849,7 +849,7 @@ def _small_mistakes() -> Iterator[SamplerDraft]:
     cold: Steps = [("temperature", {"temperature": 2.0**-10}), ("min_p", {"m": 0.25})]
     yield _case(
         "steps", "fused", "cold-min-p", _fused(pack([1.0, 1.0078125]), cold, None),
-        "The temperature is 2^-10: token 0 has e^-8 of the best one; at 0.01 it would have 0.46.",
+        "The temperature is 2^-10, and token 0 weighs e^-8 of the best one; at 0.01 it would be 0.46.",
         FUSED, "Fused", purposes=[is_far_from_boundaries, gives(keep=[1])],
     )  # fmt: skip
     rare = {
@@ -858,7 +858,7 @@ def _small_mistakes() -> Iterator[SamplerDraft]:
     }  # fmt: skip
     yield _case(
         "speculative", "chain", "rare-draft", rare,
-        "The draft has 2^-21 of the target, which is not 0: the number 0 accepts it.",
+        "The target gives the draft 2^-21, which is not 0: the random number 0 accepts it.",
         "docs/sampling.md#speculative-decoding", "SpeculativeRatio", purposes=[gives(accepted=1)],
     )  # fmt: skip
     even = pack([0.5, 0.5])
