@@ -789,12 +789,12 @@ def speculative_bf16_is_read_as_f16(request: dict[str, Any]) -> Mapping[str, Any
     return {part: [*map(_as_f16, request[part])] for part in ("draft", "target")}
 
 
-_EVEN_DRAFT: Final[dict[str, Any]] = {"tokens": [0], "params": {}}
+_ONE_DRAFT: Final[dict[str, Any]] = {"tokens": [0], "params": {}}
 
 
 @answering("speculative", {
     "draft": [pack([1.0, 0.0])], "target": [pack([2.0**-21, 1 - 2.0**-21]), pack([0.5, 0.5])],
-    "uniforms": pack([0.0, 0.25]), **_EVEN_DRAFT,
+    "uniforms": pack([0.0, 0.25]), **_ONE_DRAFT,
 })  # fmt: skip
 @other_question
 def speculative_targets_below_a_millionth_are_0(request: dict[str, Any]) -> Mapping[str, Any]:
@@ -805,7 +805,7 @@ def speculative_targets_below_a_millionth_are_0(request: dict[str, Any]) -> Mapp
 
 @answering("batch", _batch("speculative", *({
     "draft": [pack([0.5, 0.5])], "target": [pack([0.25, 0.75]), pack([0.5, 0.5])],
-    "uniforms": pack([number] * 2), **_EVEN_DRAFT,
+    "uniforms": pack([number] * 2), **_ONE_DRAFT,
 } for number in (0.25, 0.75))))  # fmt: skip
 @other_question
 def random_numbers_of_as_many_drafts(request: dict[str, Any]) -> Mapping[str, Any]:
