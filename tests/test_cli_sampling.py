@@ -251,6 +251,17 @@ def test_rules_of_what_has_names_of_its_own_lists_these() -> None:
     assert run("rules", "uniforms").output.splitlines() == rule_names("uniforms")
 
 
+def test_rules_of_batches_are_those_that_their_records_have() -> None:
+    found = {case.profile for case in open_catalogue().cases if op_of(case) == "batch"}
+    names = run("rules", "batch", "--all").output.splitlines()
+    assert {*names} == found
+    assert names[:2] == ["standard", "method.matching"]
+    shown = run("rules", "batch").output
+    assert "\nmethod.matching  speculative_steps\n" in shown
+    assert run("rules", "steps").output.startswith("Each step has its choices among its parameters")
+    assert run("rules", "steps", "--all").output == "standard\n"
+
+
 def test_sample_shows_the_running_sums_and_the_rules_for_ties_and_boundaries() -> None:
     result = run("sample", "vllm", "1,3,3,1", "--set", "top_p=.9")
     assert result.exit_code == 0, result.output

@@ -9,6 +9,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from io import StringIO
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ from tokenref.fuzzing.campaign import (
     run_campaign,
     run_group,
 )
-from tokenref.fuzzing.comparing import Comparer, case_of
+from tokenref.fuzzing.comparing import Comparer, case_of, right_answer_to
 from tokenref.fuzzing.drawn_questions import fingerprint, plan_of, questions_of
 from tokenref.fuzzing.findings import Finding
 from tokenref.fuzzing.journal import Footer, Journal, Writer, read_journal
@@ -43,7 +44,9 @@ from tokenref.fuzzing.smaller_questions import smaller_sampling
 from tokenref.judge import judge
 from tokenref.known import Known
 from tokenref.protocol.channel import Patience
+from tokenref.questions.sampling import pack_parameters
 from tokenref.subjects import SAMPLERS
+from tokenref.verdicts import MustRefuse
 
 
 def run(*arguments: str) -> Result:
@@ -124,6 +127,63 @@ def test_the_reference_differs_from_itself_in_nothing() -> None:
     for group in range(20):
         counts = done_group(chosen, comparer, group).group.counts
         assert {fate for fates in counts.values() for fate in fates} <= {"same", "undecided"}
+
+
+ONE, NONE, BROKEN = pack([0.0]), pack([]), pack([0.0, nan])
+HISTORY: dict[str, Any] = {"history": [], "prompt_length": 0}
+
+
+@pytest.mark.parametrize(
+    ("op", "request_", "codes"),
+    [
+        ("top_k", {"logits": BROKEN, "params": {"k": 2}}, ["INVALID_ROW"]),
+        ("top_k", {"logits": ONE, "params": {"k": 0}}, ["INVALID_PARAMETER"]),
+        ("top_k", {"logits": BROKEN, "params": {"k": 0}}, ["INVALID_ROW", "INVALID_PARAMETER"]),
+        ("top_k", {"probs": BROKEN, "params": {"k": 0}}, ["INVALID_ROW", "INVALID_PARAMETER"]),
+        ("softmax", {"logits": NONE}, ["INVALID_ROW"]),
+        (
+            "logit_bias",
+            {**HISTORY, "logits": NONE, "params": {}},
+            ["INVALID_ROW", "INVALID_PARAMETER"],
+        ),
+        (
+            "logit_bias",
+            {**HISTORY, "logits": NONE, "params": pack_parameters({"biases": {0: 1.0}})},
+            ["INVALID_ROW", "INVALID_PARAMETER"],
+        ),
+        (
+            "logit_bias",
+            {**HISTORY, "logits": NONE, "params": {"biases": {"map": []}}},
+            ["INVALID_ROW"],
+        ),
+        (
+            "temperature",
+            {"logits": NONE, "history": [0], "prompt_length": 0, "params": {"temperature": 1}},
+            ["INVALID_ROW", "INVALID_HISTORY"],
+        ),
+        (
+            "frequency_penalty",
+            {"logits": ONE, "history": [1], "prompt_length": 2, "params": {}},
+            ["INVALID_HISTORY", "INVALID_PARAMETER"],
+        ),
+        (
+            "batch",
+            {
+                "op": "top_k",
+                "rows": [{"logits": row, "params": {"k": k}} for row, k in ((BROKEN, 1), (ONE, 0))],
+            },
+            ["INVALID_ROW", "INVALID_PARAMETER"],
+        ),
+    ],
+)  # fmt: skip
+def test_a_question_with_two_errors_may_be_refused_for_either(
+    op: str, request_: dict[str, Any], codes: list[str]
+) -> None:
+    question = Question(op, "standard", SAMPLERS, "", request_)
+    case = case_of(question, right_answer_to(question, "question"))
+    assert case is not None
+    assert isinstance(case.verdict, MustRefuse)
+    assert sorted(case.verdict.codes) == sorted(codes)
 
 
 def test_every_encoder_of_ours_is_the_definition() -> None:

@@ -63,12 +63,12 @@ def golden(
 ) -> Case:
     """Return the record of a question and the right answer; None if nothing is recorded.
 
-    Without a verdict, a refusal must be a refusal and an answer must be equal.
+    Without a verdict, an answer must be equal, and a refusal must have the same code.
     """
     if not isinstance(subject, Samplers):
         parts["vocab"] = subject.digest()
     if isinstance(right, Refused):
-        verdict = MustRefuse(codes=[right.code])
+        verdict = verdict if isinstance(verdict, MustRefuse) else MustRefuse(codes=[right.code])
     elif right is not None:
         out = dict(right.out)
         if "recipe" in request and "ids" in out:

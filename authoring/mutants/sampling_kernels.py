@@ -6,6 +6,9 @@ from functools import partial, wraps
 from math import exp, floor, inf, isfinite, isnan, log, nan
 from typing import Any, Final
 
+import msgspec
+
+from authoring.grids import grid
 from authoring.mutants.mutant import Mutant, named
 from authoring.mutants.samplers import (
     Request,
@@ -273,12 +276,25 @@ def random_number_of_24_bits(request: dict[str, Any]) -> Mapping[str, Any]:
 )
 def nan_behind_256_is_impossible(session: SamplerSession, op: str, request: Request) -> Answer:
     """Only the first 256 numbers of a row are checked for NaN; later ones count as impossible."""
-    if "logits" in request:
-        values = unpack(request["logits"])
-        if any(map(isnan, values[256:])):
-            left = [-inf if isnan(value) else value for value in values]
-            return session.answer(op, {**request, "logits": pack(left, type_of(request["logits"]))})
-    return session.answer(op, request)
+    return session.answer(op, _without_nan(request, 256))
+
+
+@answering(
+    ("greedy", "softmax", "logprobs", "top_k", "top_p", "min_p", "draw"),
+    {"logits": msgspec.to_builtins(grid(1, 32_769, span=1, put={32_768: nan}))},
+)
+def nan_behind_32768_is_impossible(session: SamplerSession, op: str, request: Request) -> Answer:
+    """Only the first 32,768 numbers of a row are checked for NaN; later ones are impossible."""
+    return session.answer(op, _without_nan(request, 32_768))
+
+
+def _without_nan(request: Request, size: int) -> Request:
+    """Return a question in which NaN behind the first numbers makes all NaN impossible."""
+    values = unpack(request["logits"]) if "logits" in request else []
+    if not any(map(isnan, values[size:])):
+        return request
+    left = [-inf if isnan(value) else value for value in values]
+    return {**request, "logits": pack(left, type_of(request["logits"]))}
 
 
 # ---- several calls
@@ -684,6 +700,17 @@ def bf16_is_read_as_f16(session: SamplerSession, op: str, request: Request) -> A
     def written(row: dict[str, Any]) -> dict[str, Any]:
         return pack([nearest(number, "bf16") for number in unpack(row)], "bf16")
 
+    return _in_other_numbers(session, op, request, read, written)
+
+
+def _in_other_numbers(
+    session: SamplerSession,
+    op: str,
+    request: Request,
+    read: Callable[[dict[str, Any]], dict[str, Any]],
+    written: Callable[[dict[str, Any]], dict[str, Any]],
+) -> Answer:
+    """Answer a question whose rows are read as other ones; `written` makes those of the answer."""
     changed = _every_row(dict(request), read)
     right = session.answer(op, request)
     if changed == request or not isinstance(right, Ok):
@@ -697,6 +724,41 @@ def bf16_is_read_as_f16(session: SamplerSession, op: str, request: Request) -> A
         for row in rows
     ]
     return Ok({"rows": made} if "rows" in wrong.out else made[0])
+
+
+_CHANGED: Final = (
+    *("logit_bias", "temperature", "softmax", "logprobs"),
+    *("repetition_penalty", "frequency_penalty", "presence_penalty"),
+)
+"""The operations of the skeleton whose answers are numbers that may be rounded."""
+
+
+def _halves_up(dtype: Type, lost: int) -> Mutant:
+    """Return a mutant that rounds to 16 bits by adding half of the bits that are lost."""
+
+    def rounded(number: float) -> float:
+        if isnan(number) or not 2.0**-14 <= abs(number) < 2.0**15:
+            return nearest(number, dtype)
+        (bits,) = struct.unpack(">I", struct.pack(">f", number))
+        bits = (bits + (1 << lost - 1)) >> lost << lost
+        return float(struct.unpack(">f", struct.pack(">I", bits))[0])
+
+    def read(row: dict[str, Any]) -> dict[str, Any]:
+        return pack(unpack(row), "f32") if type_of(row) == dtype else row
+
+    def written(row: dict[str, Any]) -> dict[str, Any]:
+        return pack([rounded(number) for number in unpack(row)], dtype)
+
+    def handle(session: SamplerSession, op: str, request: Request) -> Answer:
+        return _in_other_numbers(session, op, request, read, written)
+
+    says = f"Numbers halfway between two of {dtype} are rounded away from zero, not to an even one."
+    biases = {"params": pack_parameters({"biases": {0: 2.0 ** (lost - 24)}})}
+    witness = {"logits": pack([1.0], dtype), **_HISTORY, **biases}
+    return answering(_CHANGED, witness)(named(f"halves-of-{dtype}-are-rounded-up", says, handle))
+
+
+HALVES: Final = (_halves_up("f16", 13), _halves_up("bf16", 16))
 
 
 @answering(_OF_ROWS, {"logits": pack([0.0, 2.0**-149])}, op="greedy")
@@ -727,6 +789,37 @@ def speculative_bf16_is_read_as_f16(request: dict[str, Any]) -> Mapping[str, Any
     return {part: [*map(_as_f16, request[part])] for part in ("draft", "target")}
 
 
+_ONE_DRAFT: Final[dict[str, Any]] = {"tokens": [0], "params": {}}
+
+
+@answering("speculative", {
+    "draft": [pack([1.0, 0.0])], "target": [pack([2.0**-21, 1 - 2.0**-21]), pack([0.5, 0.5])],
+    "uniforms": pack([0.0, 0.25]), **_ONE_DRAFT,
+})  # fmt: skip
+@other_question
+def speculative_targets_below_a_millionth_are_0(request: dict[str, Any]) -> Mapping[str, Any]:
+    """Probabilities of the target below 10^-6 count as 0."""
+    rows = [(unpack(row), type_of(row)) for row in request["target"]]
+    return {"target": [pack([x if x >= 1e-6 else 0.0 for x in row], dtype) for row, dtype in rows]}
+
+
+@answering("batch", _batch("speculative", *({
+    "draft": [pack([0.5, 0.5])], "target": [pack([0.25, 0.75]), pack([0.5, 0.5])],
+    "uniforms": pack([number] * 2), **_ONE_DRAFT,
+} for number in (0.25, 0.75))))  # fmt: skip
+@other_question
+def random_numbers_of_as_many_drafts(request: dict[str, Any]) -> Mapping[str, Any]:
+    """A row of a batch has the random numbers of the first row with as many drafts."""
+    if request["op"] != "speculative":
+        return {}
+    first: dict[int, Any] = {}
+    for row in request["rows"]:
+        first.setdefault(len(row["tokens"]), row["uniforms"])
+    rows = [(row, first[len(row["tokens"])]) for row in request["rows"]]
+    same = all(len(unpack(row["uniforms"])) == len(unpack(numbers)) for row, numbers in rows)
+    return {"rows": [{**row, "uniforms": numbers} for row, numbers in rows]} if same else {}
+
+
 _COUNTED: Final[dict[str, Any]] = {
     **_steps([2.0, 3.0, 2.5], _step("frequency_penalty", penalty=0.375), _step("top_k", k=1)),
     "history": [2, 1, 1],
@@ -746,6 +839,29 @@ def steps_are_kept_by_name(row: dict[str, Any]) -> Mapping[str, Any]:
     for number, each in enumerate(row["steps"]):
         by_name[number if each["step"] == "token_mask" else each["step"]] = each
     return {"steps": [*by_name.values()]}
+
+
+@answering(
+    ("steps", "batch"), _steps([2.0, 1.0], _step("top_k", k=2), _step("top_k", k=1)), op="steps"
+)
+@partial(of_each_row, "steps")
+def steps_have_the_first_parameters(row: dict[str, Any]) -> Mapping[str, Any]:
+    """A step that comes twice has the parameters that it has where it comes first."""
+    first: dict[str, Any] = {}
+    for each in row["steps"]:
+        first.setdefault(each["step"], each)
+    return {"steps": [first[each["step"]] for each in row["steps"]]}
+
+
+@answering(
+    ("steps", "batch"),
+    _steps([0.0, 2.0**-7], _step("temperature", temperature=2.0**-10), _step("min_p", m=0.25)),
+    op="steps",
+)
+@partial(of_each_row, "steps")
+def fused_temperature_of_at_least_a_hundredth(row: dict[str, Any]) -> Mapping[str, Any]:
+    """A fused kernel divides by no temperature below 0.01."""
+    return _with(row, "temperature", lambda given: {"temperature": max(given["temperature"], 0.01)})
 
 
 @answering(("steps", "batch"), _COUNTED, op="steps")

@@ -268,6 +268,15 @@ def drafts_of_the_row_before_are_seen(rows: list[dict[str, Any]]) -> None:
         rows[place]["history"] = [*rows[place]["history"], *stale]
 
 
+@answering("batch", _batch({**_asked([], [0.5], history=[0]), "prompt_length": 1}))
+@_batched
+def prompt_length_of_the_row_before(rows: list[dict[str, Any]]) -> None:
+    """The prompt of each row is as long as that of the row before."""
+    lengths = [row["prompt_length"] for row in rows]
+    for row, length in zip(rows, [lengths[-1], *lengths], strict=False):
+        row["prompt_length"] = min(length, len(row["history"]))
+
+
 @answering("batch", _batch(_asked([], [0.0625], history=[0, 0])))
 @_batched
 def rows_without_drafts_are_not_processed(rows: list[dict[str, Any]]) -> None:

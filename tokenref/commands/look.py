@@ -36,11 +36,13 @@ from tokenref.engines.table import Unavailable, engine, engine_names
 from tokenref.errors import InputError
 from tokenref.operations import ABOUT
 from tokenref.pages import page_text
+from tokenref.questions.sampling import BatchInput
 from tokenref.readable import readable_json, readable_verdict
 from tokenref.record import SAMPLER_OPS, Case, canonical_json, op_of
 from tokenref.record_files import manifest_digest, parse_manifest
 from tokenref.reports.terminal import print_labelled
 from tokenref.rules import DECIDES, STANDARD, points, rule_names, slug
+from tokenref.verdicts import MustRefuse, Survey
 from tokenref.visible import short_json, visible
 
 
@@ -180,7 +182,7 @@ def print_case(console: Console, case: Case, vocabulary: str) -> None:
         ("asks", op_of(case)),
         ("of", f"{vocabulary} ({case.vocab})" if case.vocab else vocabulary),
         ("in", readable_json(content["in"], _WIDEST)),
-        ("out", readable_json(content["out"], _WIDEST) if content["out"] is not None else "none"),
+        ("out", _shown_answer(case, content["out"])),
         ("verdict", short_json(readable_verdict(content["verdict"], content["in"]), _WIDEST)),
         ("flags", ", ".join(case.flags) or "none"),
         (
@@ -193,6 +195,26 @@ def print_case(console: Console, case: Case, vocabulary: str) -> None:
         ("learn", f"tokenref show {ABOUT[op_of(case)].lesson}"),
     ]
     print_labelled(console, lines, indent=2, width=8)
+
+
+_OF_MANY: Final = {
+    "stat": '{"counts": [[id, n], ...]}',
+    "stat_speculative": '{"counts": [[[id, ...], n], ...]}',
+    "stat_batch": '{"tokens": [[id, ...], ...]}',
+    "seeds": '{"batches": [[[id, ...], ...], ...]}',
+}
+"""The forms of answers of which many are right."""
+
+
+def _shown_answer(case: Case, out: Any) -> str:
+    """Return the answer of a record, or in words why it has none."""
+    if out is not None:
+        return readable_json(out, _WIDEST)
+    if op_of(case) in _OF_MANY and not isinstance(case.verdict, MustRefuse):
+        return f"any {_OF_MANY[op_of(case)]} that fits the verdict"
+    if isinstance(case.verdict, MustRefuse):
+        return "none: the question must be refused"
+    return "none is expected" if isinstance(case.verdict, Survey) else "as the verdict says"
 
 
 _HTML: Final = click.option(
@@ -366,6 +388,11 @@ def rules(op: str | None, *, every: bool, definition: bool) -> None:
     if op in OF_ENGINES:
         _print_engines(op, only_names=every)
         return
+    if op == "batch":
+        _print_batches(only_names=every)
+        return
+    if op == "steps" and not every:
+        click.echo("Each step has its choices among its parameters, so there is one profile.\n")
     if op is not None and (every or not points(op)):
         for name in rule_names(op):
             click.echo(name)
@@ -398,6 +425,21 @@ def _print_engines(op: str, *, only_names: bool) -> None:
         )
     for name in PROFILES:
         click.echo(name)
+
+
+def _print_batches(*, only_names: bool) -> None:
+    """Print the profiles that records of batches have, with the operations of each rule."""
+    found: dict[str, set[str]] = {}
+    for case in open_catalogue().cases:
+        if isinstance(case.input, BatchInput):
+            found.setdefault(case.profile, set()).add(case.input.op)
+    if not only_names:
+        click.echo(
+            "A batch has the rules and engines of the operation that it is about: see\n"
+            "`tokenref rules OP`. There are records of batches with these profiles, about:\n"
+        )
+    for name in sorted(found, key=lambda name: (name in PROFILES, name != STANDARD, name)):
+        click.echo(name if only_names else f"{name:16} {', '.join(sorted(found[name]))}")
 
 
 def definition_of(op: str) -> str | None:

@@ -5,12 +5,13 @@ answer, an engine that differs is not wrong.
 """
 
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import groupby
-from typing import Final, Literal, TypeAlias
+from math import inf
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -25,20 +26,24 @@ from tokenref.answers import (
     Skipped,
     Unsupported,
     answers_of,
+    guarded,
 )
 from tokenref.catalogue import is_large, open_catalogue
 from tokenref.diagnosis import length
 from tokenref.engines.reference import ReferenceEngine
+from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.errors import InputError
+from tokenref.floats import pack, type_of, unpack
 from tokenref.fuzzing.plan import Question
 from tokenref.goldens import GoldensError, golden, right_answer
 from tokenref.judge import FAILURES, judge
 from tokenref.known import Known
 from tokenref.operations import ABOUT
-from tokenref.record import SAMPLER_OPS, Case, op_of
+from tokenref.record import ROW_OPS, SAMPLER_OPS, Case, op_of
 from tokenref.rounding.verdicts import sampler_verdict
+from tokenref.rules import STANDARD
 from tokenref.subjects import OneSession
-from tokenref.verdicts import Judgement
+from tokenref.verdicts import ErrorCode, Judgement, MustRefuse, Verdict
 
 _DRAFT_WHY: Final = "A question that a campaign drew; nobody has said yet why it matters."
 
@@ -53,11 +58,16 @@ def case_of(
     """
     if not isinstance(right, Ok | Refused):
         return None
-    op, verdict, area = question.op, None, "bpe"
+    op, area = question.op, "bpe"
+    verdict: Verdict | None = None
     if op in SAMPLER_OPS:
-        verdict, area = sampler_verdict(op, question.profile, question.request, right), "sampling"
-        if verdict is None and not isinstance(right, Refused):
-            return None
+        area = "sampling"
+        if isinstance(right, Refused):
+            verdict = MustRefuse(codes=_codes(question, right))
+        else:
+            verdict = sampler_verdict(op, question.profile, question.request, right)
+            if verdict is None:
+                return None
     case = golden(
         op,
         question.subject,
@@ -72,6 +82,77 @@ def case_of(
     )
     slug = slug or case.sum.removeprefix("sha256:")[:12]
     return msgspec.structs.replace(case, id=f"{area}/{op}/regress/{slug}")
+
+
+def _codes(question: Question, right: Refused) -> list[ErrorCode]:
+    """Return the codes of all errors of a question to a sampler, first that of the reference.
+
+    A question may have several, and engines look for them in any order.
+
+    >>> from tokenref.subjects import SAMPLERS
+    >>> question = Question(
+    ...     "top_k", "standard", SAMPLERS, "", {"logits": {"f32": ""}, "params": {"k": 0}}
+    ... )
+    >>> _codes(question, right_answer_to(question, "one"))
+    ['INVALID_ROW', 'INVALID_PARAMETER']
+    """
+    request, op, found = question.request, question.op, [right.code]
+    rows = [request]
+    if op == "batch":
+        op, rows = request["op"], request["rows"]
+    for row in rows:
+        for profile, asked, other in _corrected(question.profile, op, row):
+            answer = guarded(partial(SamplerSession(profile).answer, asked, other))
+            if isinstance(answer, Refused):
+                found.append(answer.code)
+    return list(dict.fromkeys(found))
+
+
+def _corrected(
+    profile: str, op: str, row: Mapping[str, Any]
+) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Yield questions without one or another error: about the row alone, and about a valid row."""
+    yield profile, op, row
+    name = next((name for name in ("logits", "probs") if name in row), None)
+    if name is None:
+        return
+    alone = {name: row[name], "history": [], "prompt_length": 0, "params": {}}
+    if op in ROW_OPS:
+        yield STANDARD, "temperature", {**alone, "params": {"temperature": 1}}
+    else:
+        yield STANDARD, "top_k", {**alone, "params": {"k": 1}}
+    values = unpack(row[name])
+    least = 0.0 if name == "probs" else -inf
+    good = [value if least <= value < inf else 0.0 for value in values] or [0.0]
+    if max(good) == least:
+        good = [1.0] * len(good)
+    valid = {**row, name: pack(good, type_of(row[name]))}
+    every = [valid]
+    if not values:  # no token is in the row, so those that are named are not to be in the valid one
+        beyond = {part: _beyond(row[part]) for part in _WITH_TOKENS if part in row}
+        every.append({**valid, **beyond})
+    for each in every:
+        yield profile, op, each
+        if "history" in row:
+            yield STANDARD, "temperature", {**each, "params": {"temperature": 1}}
+            yield profile, op, {**each, "history": [0] * len(row["history"])}
+
+
+_WITH_TOKENS: Final = ("history", "params", "token")
+"""The parts of a question that may have ids of tokens."""
+
+
+def _beyond(value: Any) -> Any:
+    """Return ids that are larger by 1, among lists and the keys of maps.
+
+    >>> _beyond({"biases": {"map": [[0, {"f32": "3f800000"}]]}})
+    {'biases': {'map': [[1, {'f32': '3f800000'}]]}}
+    """
+    if isinstance(value, list):
+        return [*map(_beyond, value)]
+    if isinstance(value, dict):
+        return {name: _beyond(part) for name, part in value.items()}
+    return value + 1 if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def answered_anew(question: Question, name: str, *, slug: str, why: str) -> Case:

@@ -72,6 +72,7 @@ def drafts() -> Iterator[SamplerDraft]:
     yield from _narrow_weights()
     yield from _far_best()
     yield from _other_types()
+    yield from _small_mistakes()
 
 
 def _case(
@@ -631,6 +632,11 @@ def _refused() -> Iterator[SamplerDraft]:
             f"Token 290 is NaN, behind the first block of 256 tokens, and {op} refuses the row.",
             LONG, "InvalidRow", "LongRow", purposes=[refuses("INVALID_ROW")],
         )  # fmt: skip
+    yield _case(
+        "greedy", "refused", "nan-behind-32768", {"logits": _recipe(1, 32_769, span=1, put={32_768: nan})},
+        "The last of 32,769 tokens is NaN, and 15 bits do not hold its number.",
+        LONG, "InvalidRow", "LongRow", LARGE, purposes=[refuses("INVALID_ROW")],
+    )  # fmt: skip
 
 
 # ---- types of 16 bits
@@ -815,4 +821,56 @@ def _other_types() -> Iterator[SamplerDraft]:
         "steps", "fused", "bf16-after-temperature", _fused(pack([15.875, 15.9375], "bf16"), steps, None),
         "Divided by 1.97, the logits are equal in bf16, but not before they are rounded.",
         FUSED, "Fused", "SixteenBit", purposes=[gives(keep=[1])],
+    )  # fmt: skip
+
+
+# ---- halves, steps that come twice, small numbers, and random numbers of each row
+
+
+def _small_mistakes() -> Iterator[SamplerDraft]:
+    halves: tuple[tuple[Type, float], ...] = (("f16", 2.0**-10), ("bf16", 2.0**-7))
+    for dtype, unit in halves:
+        yield _case(
+            "logit_bias", "biases", f"{dtype}-halves",
+            {
+                "logits": pack([1.0, 1 + unit], dtype), "history": [], "prompt_length": 0,
+                "params": pack_parameters({"biases": {0: unit / 2, 1: unit / 2}}),
+            },
+            f"Two sums are halfway between two numbers of {dtype}: they become those whose last bit is 0.",
+            "docs/engines.md#logit_bias", "LogitBias", "SixteenBit",
+            purposes=[gives(logits=pack([1.0, 1 + 2 * unit], dtype))],
+        )  # fmt: skip
+    twice: Steps = [("top_k", {"k": 3}), ("temperature", {"temperature": 2.0}), ("top_k", {"k": 1})]
+    yield _case(
+        "steps", "fused", "k-3-then-1", _fused(pack([2.0, 1.0, 0.0]), twice, None),
+        "Top-k is there twice: first with k = 3, then with k = 1.",
+        FUSED, "Fused", purposes=[gives(keep=[0])],
+    )  # fmt: skip
+    cold: Steps = [("temperature", {"temperature": 2.0**-10}), ("min_p", {"m": 0.25})]
+    yield _case(
+        "steps", "fused", "cold-min-p", _fused(pack([1.0, 1.0078125]), cold, None),
+        "The temperature is 2^-10, and token 0 weighs e^-8 of the best one; at 0.01 it would be 0.46.",
+        FUSED, "Fused", purposes=[is_far_from_boundaries, gives(keep=[1])],
+    )  # fmt: skip
+    rare = {
+        "draft": [pack([1.0, 0.0])], "target": [pack([2.0**-21, 1 - 2.0**-21]), pack([0.5, 0.5])],
+        "tokens": [0], "uniforms": pack([0.0, 0.25]), "params": {},
+    }  # fmt: skip
+    yield _case(
+        "speculative", "chain", "rare-draft", rare,
+        "The target gives the draft 2^-21, which is not 0: the random number 0 accepts it.",
+        "docs/sampling.md#speculative-decoding", "SpeculativeRatio", purposes=[gives(accepted=1)],
+    )  # fmt: skip
+    even = pack([0.5, 0.5])
+    rows = [
+        {
+            "draft": [even], "target": [pack([0.25, 0.75]), even], "tokens": [0],
+            "uniforms": pack([number] * 2), "params": {},
+        }
+        for number in (0.25, 0.75)
+    ]  # fmt: skip
+    yield _batch(
+        "speculative", "own-numbers", rows,
+        "Two rows with one draft each: the first row's numbers accept it, the second row's do not.",
+        "BatchRow", purposes=[own_beyond("uniforms")],
     )  # fmt: skip

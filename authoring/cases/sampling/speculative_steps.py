@@ -291,6 +291,18 @@ def _batches() -> Iterator[SamplerDraft]:
             "penalties-and-masks", method, _of_lengths(often, profile), profile,
             "Rows of a batch have from none to three drafts, with penalties, biases, masks and filters alone.",
         )  # fmt: skip
+    pair = [
+        Scenario("", [("frequency_penalty", {"penalty": 4.0})], history, [draft], "", [(1.0,) * 4] * 2, length)
+        for history, draft, length in (([2, 2], 0, 2), ([1, 1], 2, 0))
+    ]  # fmt: skip
+    rows = [asked(each, STANDARD, (0.0625, 0.375)) for each in pair]
+    outs = [{"accepted": 1, "tokens": [0, 2]}, {"accepted": 1, "tokens": [2, 0]}]
+    for row, out in zip(rows, outs, strict=True):
+        prove_steady(STANDARD, row, Ok(out))
+    yield _batch(
+        "two-rows", "chain", rows, STANDARD,
+        "Two rows with a frequency penalty alone: each has its own draft, history and prompt.",
+    )  # fmt: skip
 
 
 def _of_lengths(scenarios: Sequence[Scenario], profile: str) -> list[dict[str, Any]]:
