@@ -9,7 +9,7 @@ from importlib.resources import files
 from itertools import accumulate
 from pathlib import Path
 from textwrap import wrap
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias, cast
 
 import regex
 
@@ -360,9 +360,8 @@ def shrinking() -> Headed:
     shrunk(first, comparer)
     steps = []
     for question in comparer.failed:
-        assert isinstance(question.subject, Vocabulary)
-        tokens = " ".join(spelling.decode() for spelling in question.subject.tokens.values())
-        steps.append((question.request["text"], tokens))
+        spellings = cast("Vocabulary", question.subject).tokens.values()
+        steps.append((question.request["text"], b" ".join(spellings).decode()))
     steps = list(dict.fromkeys(steps))  # the first and the last are asked twice
     lines = []
     for (shown, tokens), (left, _) in zip(steps, [*steps[1:], steps[-1]], strict=True):
