@@ -23,7 +23,6 @@ from sampling_ref import WEIGHTS, top_k
 from sampling_ref.draws.inverse_cdf import inverse_cdf
 from sampling_ref.lz.matches import longest_match, window_and_buffer
 from sampling_ref.lz.variants import lz_changes
-from sampling_ref.numbers.softmax import softmax
 from sampling_ref.speculative.acceptance import acceptance_rate
 from tokenref.commands.pictures import line_in_parts, paired_bars, stage_picture
 from tokenref.commands.sampling import Asked, compared_engines
@@ -142,7 +141,7 @@ def figures(*, tall: bool = False) -> Mapping[str, str]:
         "window": window(),
         **speculative(tall=tall),
         **loops(),
-        **mutant(tall=tall),
+        "mutant": mutant(),
         "shrinking": shrinking(),
         **{name: _stage(each, tall=tall) for name, each in FILTERS.items()},
     }
@@ -318,25 +317,20 @@ def speculative(*, tall: bool) -> Mapping[str, Headed]:
     }
 
 
-def mutant(*, tall: bool) -> Mapping[str, Headed]:
-    """Return what top-k and a mutant of it keep for two questions, of which one kills it."""
+def mutant() -> Headed:
+    """Return what top-k and a mutant of it keep of two rows, of which one kills it."""
 
     def highest_first(row: Sequence[float], k: int) -> Collection[int]:
         return sorted(range(len(row)), key=lambda token: (-row[token], -token))[:k]
 
-    drawings = {}
-    for name, row in (("mutant_survives", [3.0, 1.0, 2.0]), ("mutant_dies", [3.0, 2.0, 2.0])):
-        kept = top_k(row, 2).tokens, highest_first(row, 2)
-        pairs = {}
-        for token, share in enumerate(softmax(row)):
-            height = Fraction(f"{share:.2f}")
-            one, other = ({"kept" if token in each else "removed": height} for each in kept)
-            pairs[f"token {token}"] = one, other
-        fate = "survives" if {*kept[0]} == {*kept[1]} else "dies"
-        title = f"logits {', '.join(f'{logit:g}' for logit in row)}: the mutant {fate}"
-        sides = ("right", "mutant")
-        drawings[name] = title, paired_bars(pairs, title, tall=tall, sides=sides)
-    return drawings
+    lines = []
+    for row in ([3.0, 1.0, 2.0], [3.0, 2.0, 2.0]):
+        right, wrong = sorted(top_k(row, 2).tokens), sorted(highest_first(row, 2))
+        fate = "survives" if right == wrong else "dies"
+        for name, kept, end in (("right", right, ""), ("mutant", wrong, f", and {fate}")):
+            words = f"{name}: keeps {kept[0]} and {kept[1]}{end}"
+            lines.append(Line([f" {logit:g} " for logit in row], kept, words))
+    return token_lines("Top-k 2 of three logits, and a mutant", lines)
 
 
 class _Recording(Comparer):

@@ -766,17 +766,12 @@ PAIRS: Final = 10
 
 
 def paired_bars(
-    pairs: Mapping[str, tuple[Kinds, Kinds]],
-    about: str,
-    marked: str = "",
-    *,
-    tall: bool = False,
-    sides: Sequence[str] = "pq",
+    pairs: Mapping[str, tuple[Kinds, Kinds]], about: str, marked: str = "", *, tall: bool = False
 ) -> str:
     """Return two bars for each token, p of the target and q of the draft, made of parts.
 
     A few tokens have the height of each part beside it. The `marked` one is called drafted. A
-    `tall` picture fills half of a slide. `sides` are the names of the two bars.
+    `tall` picture fills half of a slide.
 
     >>> half, whole = Fraction(1, 2), Fraction(1)
     >>> drawing = paired_bars({"token 0": ({"kept": half, "merged": half}, {"kept": whole})}, "a")
@@ -801,7 +796,7 @@ def paired_bars(
         for part in (0, top / 2, top)
     ]
     for place, (name, pair) in enumerate(pairs.items()):
-        for second, (row, kinds) in enumerate(zip(sides, pair, strict=True)):
+        for second, (row, kinds) in enumerate(zip("pq", pair, strict=True)):
             left, total = _LEFT + wide * place + 8 + second * (bar + room), Fraction(0)
             for kind, share in kinds.items():
                 y, part = height(total + share), round(floor - height(share), 2)
@@ -826,7 +821,7 @@ def paired_bars(
         if name == marked:
             parts.append(f'<text x="{middle}" y="{floor + 44}" class="share">drafted</text>')
     described = "; ".join(
-        f"{name}: {sides[0]} {in_digits(sum(p.values()))}, {sides[1]} {in_digits(sum(q.values()))}"
+        f"{name}: p {in_digits(sum(p.values()))}, q {in_digits(sum(q.values()))}"
         for name, (p, q) in pairs.items()
     )
     return (
