@@ -327,8 +327,8 @@ def mutant() -> Headed:
     for row in ([3.0, 1.0, 2.0], [3.0, 2.0, 2.0]):
         right, wrong = sorted(top_k(row, 2).tokens), sorted(highest_first(row, 2))
         fate = "survives" if right == wrong else "dies"
-        for name, kept, end in (("right", right, ""), ("mutant", wrong, f", and {fate}")):
-            words = f"{name}: keeps {kept[0]} and {kept[1]}{end}"
+        for name, kept, end in (("right", right, ""), ("mutant", wrong, f", {fate}")):
+            words = f"{name}: {kept[0]} and {kept[1]}{end}"
             lines.append(Line([f" {logit:g} " for logit in row], kept, words))
     return token_lines("Top-k 2 of three logits, and a mutant", lines)
 
