@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, TypeAlias, cast
 
 import regex
 
+from authoring.attestation.engines import opened
 from bpe_ref import Vocabulary, vocabulary_by_concatenation
 from bpe_ref.encoder_steps import ENCODER_STEPS, border_steps
 from bpe_ref.learning import BYTES, learn_naive, merge_everywhere
@@ -26,7 +27,6 @@ from sampling_ref.lz.variants import lz_changes
 from sampling_ref.speculative.acceptance import acceptance_rate
 from tokenref.commands.pictures import line_in_parts, paired_bars, stage_picture
 from tokenref.commands.sampling import Asked, compared_engines
-from tokenref.engines.table import engine
 from tokenref.experiment import Plan, cells, read_results
 from tokenref.fuzzing.comparing import Comparer, Outcome
 from tokenref.fuzzing.plan import Question
@@ -349,7 +349,8 @@ def shrinking() -> Headed:
     """Return a text on which a program fails, and what is left of it step by step."""
     text = "xzzyxyzyyxzxzyyx"
     vocabulary = vocabulary_by_concatenation({b"x": 0, b"y": 1, b"z": 2, b"yzy": 3})
-    comparer = _Recording(engine("greedy"))
+    [greedy] = opened(["greedy"])
+    comparer = _Recording(greedy)
     [first] = comparer.compare([Question("encode", "definition", vocabulary, "", {"text": text})])
     shrunk(first, comparer)
     steps = []
