@@ -74,7 +74,7 @@ def _stage_lines(stage: "Stage") -> Iterable[str]:
     takes = ", ".join(f"{ours}={theirs}" for ours, theirs in stage.takes.items())
     yield f"  {stage.step}({takes})"
     for label, text in (
-        ("choices", choices_in_words({name: (value,) for name, value in stage.choices.items()})),
+        ("choices", stage_choices_in_words(stage)),
         ("sorted before", "" if stage.order == "as they stand" else stage.order),
         ("off if", stage.off_if),
         ("note", stage.note),
@@ -100,6 +100,28 @@ def draw_in_words(draw: "Draw") -> str:
 def choices_in_words(choices: Mapping[str, Sequence[Any]]) -> str:
     """Return choices and their values, separated by semicolons."""
     return "; ".join(f"{name}: {', '.join(map(str, values))}" for name, values in choices.items())
+
+
+def stage_choices_in_words(stage: "Stage") -> str:
+    """Return the choices of a stage; where a sort decides between equal tokens, that it does.
+
+    >>> from sampling_ref import PROFILES
+    >>> stages = {stage.step: stage for stage in PROFILES["llama.cpp"].stages}
+    >>> stage_choices_in_words(stages["top_k"])
+    'ties: the first after its sort (libstdc++); zero: error; beyond: all; least: 1'
+    """
+    choices = {name: (value,) for name, value in stage.choices.items()}
+    if "ties" in choices:
+        choices["ties"] = (_ties_in_words(stage, stage.choices["ties"]),)
+    return choices_in_words(choices)
+
+
+def _ties_in_words(stage: "Stage", ties: str, here: str = "") -> str:
+    """Return which of equal tokens a stage takes; `here` says it of one row."""
+    if stage.order != "libstdc++":
+        return ties
+    place = "last" if ties == "highest id" else "first"
+    return f"the {place} after its sort ({stage.order}{here})"
 
 
 @dataclass(frozen=True)
@@ -269,19 +291,20 @@ _RULES: Final = ("ties", "base", "boundary", "walked", "equality", "cut")
 def rules_of(applied: "Applied", stage: "Stage") -> "dict[str, Any]":
     """Return the choices of a filter that decide about ties and boundaries."""
     rules = {name: applied.values[name] for name in _RULES if name in applied.values}
-    if "ties" in rules and stage.order == "libstdc++":
-        rules["ties"] = f"the first after its sort ({stage.order}{_tied_at_the_border(applied)})"
+    if "ties" in rules:
+        rules["ties"] = _ties_in_words(stage, rules["ties"], _tied_at_the_border(applied))
     return rules
 
 
 def _tied_at_the_border(applied: "Applied") -> str:
-    """Return which of equal tokens a filter kept, if it kept some and removed others."""
+    """Return the order of equal tokens that a filter kept and removed, if it did both."""
     row = applied.row_before
     kept = [token for token in applied.kept if any(row[token] == row[x] for x in applied.removed)]
     equal = [token for token in applied.removed if any(row[token] == row[x] for x in kept)]
     if not kept or applied.changed:
         return ""
-    return f"; here {' '.join(map(str, kept))} before {' '.join(map(str, equal))}"
+    order = (kept, equal) if applied.values["ties"] != "highest id" else (equal, kept)
+    return "; here {} before {}".format(*(" ".join(map(str, tokens)) for tokens in order))
 
 
 def _deciding_lines(made: "Evaluation", applied: "Applied", stage: "Stage") -> Iterable[str]:
