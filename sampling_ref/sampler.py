@@ -5,6 +5,7 @@ from copy import copy
 from math import inf
 from typing import Any, get_args
 
+from sampling_ref.engines.profile import Profile
 from sampling_ref.errors import HistoryError, ParameterError, RandomNumberError, RowError, shown
 from sampling_ref.evaluation import Precision, evaluation, read_profile
 from sampling_ref.parameters import is_whole, read_choice, read_history
@@ -30,6 +31,8 @@ class Sampler:
     >>> sampler.accept(1)
     >>> sampler.state["history"]
     (0, 1)
+    >>> sampler
+    <Sampler 'llama.cpp', repeat_penalty=2.0, top_k=1, f32, seeded, 2 tokens>
     """
 
     def __init__(
@@ -47,7 +50,7 @@ class Sampler:
         self._parameters = self._profile.read(params)
         self._history = read_history(prompt, None, "prompt")
         self._prompt_length = len(self._history)
-        self._stream = None if seed is None else self._stream_of(seed)
+        self._stream = None if seed is None else own_stream(self._profile, seed)
         self._memory: dict[str, Any] = {}
         self._size: int | None = None
         self._pending: tuple[TokenId, Mapping[str, Any]] | None = None
@@ -63,14 +66,18 @@ class Sampler:
         vars(self).update(state)
         self._profile = read_profile(state["_profile"])
 
-    def _stream_of(self, seed: int) -> Randomness:
-        own = self._profile.draw.own_stream
-        if own == "libstdc++ mt19937":
-            return Streams(seed)
-        if own == "torch mt19937":
-            return TorchStream(seed)
-        rule = f"must be None for {self._profile.name}, whose own random stream is not known here"
-        raise ParameterError("seed", seed, rule)
+    def __repr__(self) -> str:
+        """Return the engine, the parameters that differ from its defaults, and the state."""
+        defaults = self._profile.read({})
+        changed = [
+            f", {name}={shown(value)}"
+            for name, value in self._parameters.items()
+            if value != defaults[name]
+        ]
+        return (
+            f"<Sampler {self._profile.name!r}{''.join(changed)}, {self._precision}, "
+            f"{'seeded' if self._stream else 'no seed'}, {len(self._history)} tokens>"
+        )
 
     def sample(self, logits: Any, uniforms: Any = ()) -> TokenId:
         """Return the next token for a row of logits; nothing is accepted yet.
@@ -136,3 +143,18 @@ class Sampler:
             "prompt_length": self._prompt_length,
             "words_taken": 0 if self._stream is None else self._stream.taken(),
         }
+
+
+def own_stream(profile: Profile, seed: int) -> Randomness:
+    """Return an engine's own random numbers with a seed. Raises `ParameterError`.
+
+    >>> own_stream(read_profile("llama.cpp"), 42).uniform("xtc", "f32")
+    0.3745401203632355
+    """
+    own = profile.draw.own_stream
+    if own == "libstdc++ mt19937":
+        return Streams(seed)
+    if own == "torch mt19937":
+        return TorchStream(seed)
+    rule = f"must be None for {profile.name}, whose own random stream is not known here"
+    raise ParameterError("seed", seed, rule)

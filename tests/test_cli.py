@@ -362,7 +362,7 @@ def test_what_goldens_are_made_from_is_never_overwritten(
     before = out.read_bytes()
     result = tokenref("fill", "--vocabulary", mine, "--texts", texts, "--out", out)
     assert result.exit_code == 2
-    assert "would be overwritten" in result.output
+    assert f" and --out must be different files, got {out}\n" in result.output
     assert out.read_bytes() == before
 
 
@@ -704,17 +704,35 @@ def test_old_reports_do_not_survive_a_run_that_proves_nothing_and_new_ones_say_w
     assert (shown.exit_code, why in shown.output) == (3, True)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        *("", "naive --op no-such", "naive --corpus {path}", "naive --records {path} --fixtures ."),
+        "naive --corpus {path} --vocabulary tiny --vocabulary gpt2",
+        "naive --corpus {path} --vocabulary tiny --answered-at-least 1",
+    ],
+)
+def test_after_a_mistake_in_the_options_files_stay_as_they_were(
+    tmp_path: Path, options: str
+) -> None:
+    path = tmp_path / "results.jsonl"
+    path.write_text("old")
+    given = options.format(path=__file__).split()
+    assert tokenref("check", *given, "--json", path).exit_code == 2
+    assert path.read_text() == "old"
+
+
 def test_reports_of_a_run_that_is_killed_do_not_show_an_older_one(tmp_path: Path) -> None:
     """The reports are written before anything is run, the results to compare with excepted."""
     new, old, junit = (tmp_path / name for name in ("new.jsonl", "old.jsonl", "junit.xml"))
     case = results_files.line("one", "bpe/count/topic/a", "pass")
     results_files.write(old, results_files.whole([case]))
     with click.Context(main):
-        Wanted(junit=junit, old=read_results(old)).begin(new)
+        Wanted(junit=junit, old=read_results(old)).begin(new, {})
         assert read_results(new).header.trouble == "it did not finish"
         assert 'message="it did not finish"' in junit.read_text()
         before = old.read_bytes()
-        Wanted(old=read_results(old)).begin(old)
+        Wanted(old=read_results(old)).begin(old, {})
         assert old.read_bytes() == before
 
 
@@ -840,7 +858,8 @@ def test_a_list_that_is_out_of_date_can_be_written_without_what_passes(tmp_path:
     old.write_text(old.read_text() + other + both)
     new.unlink()
     shown = tokenref(*arguments, "--write-known", new).output
-    assert "in 0 new entries (old ones: 1 kept, 1 shortened, 1 removed)\n" in shown
+    sentence = "in 0 new entries (old ones: 1 kept, 1 of them not run, 1 shortened, 1 removed)\n"
+    assert sentence in shown
 
 
 KNOWN_ENTRY = """[[known]]

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from itertools import combinations
 from math import log
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from authoring.__main__ import main as authoring
 from authoring.engines_page import engines_page
-from sampling_ref import PROFILES, distribution, step, top_p
+from sampling_ref import PROFILES, Sampler, distribution, step, top_p
 from tokenref.catalogue import open_catalogue
 from tokenref.cli import main
 from tokenref.record import SAMPLER_OPS, op_of
@@ -98,6 +99,23 @@ def test_a_seed_follows_the_engine() -> None:
     assert result.output.splitlines()[-1].startswith("drawn: ")
 
 
+@pytest.mark.parametrize("profile", ["llama.cpp", "transformers"])
+def test_a_seed_gives_random_numbers_to_every_stage(profile: str) -> None:
+    chosen: dict[str, Any] = (
+        {"xtc_probability": 1.0, "xtc_threshold": 0.1} if profile == "llama.cpp" else {}
+    )
+    sets = [f"--set={name}={value}" for name, value in chosen.items()]
+    for seed in range(4):
+        shown = run("sample", profile, "3,2,1", *sets, "--seed", str(seed))
+        sampler = Sampler(profile, seed, **chosen)
+        assert shown.output.endswith(f"\ndrawn: {sampler.sample([3.0, 2.0, 1.0])}\n")
+    both = run("sample", profile, "3,2,1", "--seed", "1", "--uniform", "0.5")
+    assert (both.exit_code, "give at most one of --seed and --uniform" in both.stderr) == (2, True)
+    missing = run("sample", profile, "3,2,1", *sets, *(["--uniform=0.5"] * (not sets))).stderr
+    assert missing.endswith(" in [0, 1); `tokenref sample` also takes --seed 1\n")
+    assert "uniforms=" not in missing
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -113,7 +131,7 @@ def test_a_seed_follows_the_engine() -> None:
             "--history must be token ids separated by commas, got 'a'",
         ),
         (["vllm", "1,2", "--history", "7"], "history[0] must be a token id below 2, got 7"),
-        (["vllm", "1,2", "--seed", "1"], "seed must be None for vllm"),
+        (["vllm", "1,2", "--seed", "1"], "--seed works for transformers and llama.cpp, "),
         (["llama.cpp", "1,2", "--uniform", "1"], "uniforms[0] must be in [0, 1), got 1.0"),
     ],
 )
@@ -122,6 +140,19 @@ def test_bad_input_is_one_sentence(arguments: list[str], sentence: str) -> None:
     assert result.exit_code == 2
     assert result.output.startswith(f"tokenref: {sentence}")
     assert len(result.output.splitlines()) == 1
+
+
+@pytest.mark.parametrize("given", ["1 2", "1,2 --temp 1"])
+@pytest.mark.parametrize("command", ["sample llama.cpp", "compare vllm llama.cpp"])
+def test_a_row_in_pieces_and_an_option_for_a_parameter_are_explained(
+    command: str, given: str
+) -> None:
+    refused = run(*command.split(), *given.split())
+    assert refused.exit_code == 2
+    assert refused.output.endswith(
+        f"({given[4:] if 'temp' in given else 2}): "
+        "parameters are --set NAME=VALUE, a row has commas and no spaces\n"
+    )
 
 
 def test_a_file_that_holds_no_row_is_one_sentence(tmp_path: Path) -> None:

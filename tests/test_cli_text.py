@@ -22,6 +22,7 @@ from tests.sentencepiece_models import trained
 from tests.test_pages import ROOT, code_of
 from tests.test_tekken import a_file, tokens_of_tiny
 from tokenref.cli import main
+from tokenref.commands.text import _closed
 
 TEXT = "Hello, wörld! 你好 It's <|endoftext|> fine."
 
@@ -145,6 +146,8 @@ def test_what_is_counted_and_cut_is_what_encode_prints(
 
 def test_a_dash_is_standard_input() -> None:
     assert tokenref("count", "--file", "-", stdin=b"to be").stdout == "2\n"
+    twice = tokenref("count", "--file", "-", "--file", "-", stdin=b"to be")
+    assert twice.stderr.startswith("tokenref: --file - must be given at most once: ")
 
 
 def test_audit_takes_a_byte_level_tokenizer_json(pipeline_file: Path) -> None:
@@ -491,9 +494,11 @@ def closed_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def test_a_folder_that_may_not_be_read_is_named(closed_folder: Path) -> None:
     denied = f"tokenref: {closed_folder} cannot be read: Permission denied\n"
-    for given in (closed_folder, closed_folder / "**", "**/*.md"):
+    patterns = ("sub/**", "sub/*.txt", "sub/*/*.txt", "s*/*", "**/*.md")
+    for given in (closed_folder, *patterns):
         alone = tokenref("count", "--file", given)
         assert (alone.exit_code, alone.stdout, alone.stderr) == (2, "", denied), given
+    assert not list(_closed(closed_folder / "[[]1].txt"))  # it is a name, not a pattern
     among = tokenref("count", "--vocabulary", "tiny", "--file", ".")
     assert (among.exit_code, among.stdout, among.stderr) == (2, "a.txt\t2\ntotal\t2\n", denied)
     vocabulary = tokenref("count", "--vocabulary", closed_folder, "to be")

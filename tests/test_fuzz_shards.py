@@ -115,6 +115,7 @@ def test_shards_from_the_command_merge_to_what_one_campaign_found(tmp_path: Path
     assert "2 shards, questions 0 to 95" in result.output
     together = merged({str(path): read_journal(path) for path in files})
     assert together.findings.keys() == read_journal(whole).findings.keys()
+    assert "; 1 shard, questions 0 to 95" in command("merge", whole).output
     assert command("merge", files[0]).exit_code == 3
     assert command("merge", files[0], files[0]).exit_code == 2
 

@@ -280,10 +280,16 @@ def test_a_file_without_an_end_is_not_read_to_its_end(
 
 CLOSED = (
     # what is run; which stream is closed; the exit code; what is said
-    ("check reference --fixtures fixtures", ">&-", 0, ""),
-    ("export --fixtures fixtures", ">&-", 2, "standard output cannot be written: it is closed"),
+    *(
+        (command, ">&-", 2, "tokenref: standard output cannot be written: it is closed\n")
+        for command in (
+            *("--version", "rules", "count hello", "export --fixtures fixtures"),
+            *("check reference --fixtures fixtures", "check greedy --fixtures fixtures"),
+        )
+    ),
+    ("count --help", "1</dev/null", 2, "standard output cannot be written: it is closed"),
     ("encode", "<&-", 2, "standard input cannot be read: it is closed"),
-    ("check reference --fixtures fixtures --json closed.jsonl", ">&- 2>&- <&-", 0, ""),
+    ("check reference --fixtures fixtures --json closed.jsonl", ">&- 2>&- <&-", 2, ""),
     ("check nobody", "2>&-", 2, ""),
     ("check reference --fixtures fixtures", "| true", 0, ""),
     ("export --fixtures fixtures", "| true", 0, ""),

@@ -225,6 +225,16 @@ def test_what_a_program_cannot_do_is_no_failure(exported: Path, tmp_path: Path) 
     assert set(counts(report)) == {"pass", "unsupported"}
 
 
+def test_a_misspelt_profile_of_responses_is_printed(exported: Path, tmp_path: Path) -> None:
+    def misspelt(messages: list[Message]) -> None:
+        messages[0]["ops"] |= {"decode": {"profiles": ["definitoin"]}}
+
+    _, _, said = judged(exported, changed(exported, tmp_path, misspelt), tmp_path)
+    sentence = "no record of decode has the profile 'definitoin'; did you mean \"definition\"?\n"
+    assert said.endswith(sentence)
+    assert sentence not in judged(exported, exported / "responses.jsonl", tmp_path)[2]
+
+
 def test_what_was_not_loaded_is_skipped_whatever_came_after(exported: Path, tmp_path: Path) -> None:
     def skipping(messages: list[Message]) -> None:
         load = next(message for message in messages if "ok" in message)

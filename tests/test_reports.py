@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import tomllib
 import tracemalloc
 import xml.etree.ElementTree as ET
@@ -616,6 +617,51 @@ def test_an_answer_that_is_lost_fails_the_comparison_and_says_why(tmp_path: Path
     assert tokenref("report", old, "--only-changes", new).exit_code == 1  # a new failure
 
 
+def test_results_to_compare_with_are_not_replaced_by_those_of_less(tmp_path: Path) -> None:
+    results, own, texts = (tmp_path / name for name in ("results.jsonl", "own.jsonl", "texts"))
+    texts.write_text("to be", encoding="ascii")
+    tokenref("fill", "--vocabulary", "tiny", "--texts", texts, "--out", own)
+    some: list[str | Path] = ["--id", "bpe/encode/examples/*"]
+    both: list[str | Path] = ["--only-changes", results, "--json", results]
+    assert tokenref("check", "naive", "heap", *some, "--json", results).exit_code == 0
+    before = results.read_bytes()
+    less: list[tuple[list[str | Path], int]] = [
+        (["naive", *some], 24),
+        (["naive", "heap", "--id", "bpe/encode/examples/e1-*"], 44),
+        (["naive", "heap", "--records", own, "--vocabulary", "tiny"], 48),
+    ]
+    for arguments, lost in less:
+        refused = tokenref("check", *arguments, *both)
+        assert refused.exit_code == 2
+        assert "--json must be another file than that of --only-changes, " in refused.output
+        assert f"because {lost} of its results are about" in refused.output
+        assert results.read_bytes() == before
+    for arguments in (["naive", "heap", *some, "--seed", "1"], ["heap", "naive", "scan", *some]):
+        assert tokenref("check", *arguments, *both).exit_code == 0
+        assert results.read_bytes() != before
+
+
+def test_a_run_of_a_part_keeps_what_it_did_not_run_in_the_list_of_known_differences(
+    tmp_path: Path,
+) -> None:
+    """Also where a user's own records are run, of which the list names none."""
+    own, texts, old, new = (tmp_path / name for name in ("own.jsonl", "texts", "old", "new"))
+    texts.write_text("to be", encoding="ascii")
+    tokenref("fill", "--vocabulary", "tiny", "--texts", texts, "--out", own)
+    cases = ("bpe/count/*", "own/*", "bpe/encode/examples/e2-leftmost")
+    how = 'status = "fail"\nreason = "It is an example of a reason."\n'
+    begin = '[[known]]\ntitle = "one"\nengine = "naive"\ncases = '
+    old.write_text("\n".join(f'{begin}["{case}"]\n{how}' for case in cases))
+    run: list[str | Path] = ["check", "naive", "--known", old, "--write-known", new]
+    shown = tokenref(*run, "--records", own, "--vocabulary", "tiny").output
+    assert "0 new entries (old ones: 3 kept, 3 of them not run, 0 shortened, 0 removed)" in shown
+    assert read_known(new) == read_known(old)
+    new.unlink()
+    shown = tokenref(*run, "--id", "bpe/encode/examples/*").output
+    assert "0 new entries (old ones: 2 kept, 2 of them not run, 0 shortened, 1 removed)" in shown
+    assert read_known(new) == read_known(old)[:2]
+
+
 def test_failures_are_written_as_a_list_that_is_refused_until_it_has_reasons(
     tmp_path: Path,
 ) -> None:
@@ -678,7 +724,7 @@ def test_a_list_continues_an_older_one_without_what_passes(tmp_path: Path) -> No
         entry("another version", "a2", versions="<1"),
         entry("another engine", "a2", engine="two"),
     ]
-    content, entries, count = known_list(
+    content, entries, not_run, count = known_list(
         [results], old, [*(each.id for each in cases), "bpe/count/topic/f"]
     )
     assert count == 1
@@ -689,6 +735,7 @@ def test_a_list_continues_an_older_one_without_what_passes(tmp_path: Path) -> No
         entry("partly fixed", "a1 b? d2 f", versions=">=1"),
         *(old[at] for at in (1, 3, 4)),
     ]
+    assert not_run == [old[3], old[4]]
     assert (new.cases, new.status) == (["bpe/count/topic/d1"], "crash")
 
 
@@ -697,7 +744,7 @@ def test_a_list_names_an_engine_of_any_name_as_it_is(
     tmp_path_factory: pytest.TempPathFactory, name: str
 ) -> None:
     lines = whole([line(name, "bpe/count/topic/b", "fail")])
-    content, _, _ = known_list([read_results(write(tmp_path_factory.mktemp("r") / "r", lines))])
+    content, *_ = known_list([read_results(write(tmp_path_factory.mktemp("r") / "r", lines))])
     assert tomllib.loads(content.decode())["known"][0]["engine"] == name
 
 
@@ -970,6 +1017,40 @@ def test_failures_without_any_known_cause_are_said_to_have_none(tmp_path: Path) 
     assert "1 failure matches no known cause. The smallest:" in tokenref("report", path).output
 
 
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        ("report {read} --html {read}", "RESULTS and --html"),
+        ("report {other} --only-changes {read} --junit {read}", "--only-changes and --junit"),
+        ("check naive --only-changes {read} --json {other} --badge {read}", "--only-changes and "),
+        ("check naive --known {read} --html {read}", "--known and --html"),
+        ("check naive --known {read} --json {read}", "--known and --json"),
+        ("check naive --records {read} --junit {read}", "--records and --junit"),
+        ("check naive --corpus {read} --vocabulary tiny --json {read}", "--corpus and --json"),
+        ("check naive --corpus {other} --vocabulary {read} --json {read}", "--vocabulary and "),
+        ("check --cmd 'python {read}' --badge {read}", "--cmd and --badge"),
+        ("judge {read} {other} --json {read}", "REQUESTS and --json"),
+        ("judge {other} {read} --json {read}", "RESPONSES and --json"),
+        ("judge {other} {other} --known {read} --json {read}", "--known and --json"),
+        ("train {other} {read} --size 300 --out {read}", "FILE and --out"),
+        ("explain bpe a --vocabulary {read} --html {read}", "--vocabulary and --html"),
+        ("explain sample llama.cpp {read} --html {read}", "LOGITS and --html"),
+        ("explain compare llama.cpp vllm {read} --html {read}", "LOGITS and --html"),
+        ("explain speculative {other} {read} --html {read}", "DRAFT and --html"),
+    ],
+)
+def test_what_a_command_reads_is_not_overwritten(
+    command: str, options: str, tmp_path: Path
+) -> None:
+    read, other = (write(tmp_path / name, whole(CASES)) for name in ("read", "other"))
+    before = read.read_bytes()
+    refused = tokenref(*shlex.split(command.format(read=read, other=other)))
+    assert refused.exit_code == 2
+    assert refused.output.startswith(f"tokenref: {options}")
+    assert refused.output.endswith(f" must be different files, got {read}\n")
+    assert (read.read_bytes(), other.read_bytes()) == (before, before)
+
+
 def test_two_reports_in_one_file_are_refused(tmp_path: Path) -> None:
     results, new = tmp_path / "results.jsonl", tmp_path / "new"
     run = ["naive", "--id", "bpe/encode/examples/*", "--json"]
@@ -986,10 +1067,5 @@ def test_two_reports_in_one_file_are_refused(tmp_path: Path) -> None:
         assert refused.exit_code == 2
         assert f"{options} must be different files, got " in refused.output
         assert not new.exists()
-    before = results.read_bytes()
-    refused = tokenref("report", results, "--html", results)
-    assert refused.exit_code == 2
-    assert "RESULTS and --html must be different files, got " in refused.output
-    assert results.read_bytes() == before
     ignored = Path(os.devnull)
     assert tokenref("report", results, "--junit", ignored, "--html", ignored).exit_code == 0

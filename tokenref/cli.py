@@ -17,7 +17,6 @@ import click
 from tokenref.commands.endings import (
     TerminatedError,
     code_without_reader,
-    flush_output,
     forget_output,
     none_lost,
     reader_is_gone,
@@ -91,9 +90,9 @@ def _flushed(invoke: Callable[[click.Context], Any], ctx: click.Context) -> Any:
     try:
         returned = invoke(ctx)
     except click.exceptions.Exit:
-        flush_output()
+        sys.stdout.flush()
         raise
-    flush_output()
+    sys.stdout.flush()
     return returned
 
 

@@ -12,6 +12,7 @@ None" and "x is empty", which is None or nothing in it. Other comparisons with N
 from ast import literal_eval
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cache, cached_property
 from math import inf, isinf
 from operator import eq, ge, gt, le, lt, ne
@@ -28,6 +29,9 @@ from sampling_ref.row import PLAIN, plain
 
 Width: TypeAlias = Literal["f32", "f64", "exact"]
 """How an engine holds a parameter: as a 32-bit or 64-bit float, or exactly (integers, ids)."""
+
+_ARGUMENTS = {"history", "precision", "prompt", "prompt_length", "seed", "state", "uniforms"}
+"""What functions take besides the parameters of an engine."""
 
 _RELATIONS = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 
@@ -241,7 +245,9 @@ class Profile:
         if name in self.by_name:
             return self.by_name[name]
         known = [parameter.name for parameter in self.parameters]
-        raise UnknownNameError("parameter", name, known, self.name)
+        near = get_close_matches(name, {*known, *_ARGUMENTS} - {name}, 1)
+        advice = f"did you mean {near[0]!r}?" if _ARGUMENTS & {*near} else ""
+        raise UnknownNameError("parameter", name, known, self.name, advice=advice)
 
     def defaults(self) -> dict[str, Any]:
         """Return every parameter at its default."""

@@ -532,6 +532,15 @@ def test_only_engines_with_a_known_stream_take_a_seed() -> None:
         Sampler("llama.cpp", seed=-1)
 
 
+def test_an_argument_that_is_nearly_named_is_suggested() -> None:
+    with pytest.raises(UnknownNameError, match=r"parameter 'uniform'; did you mean 'uniforms'\?"):
+        sample("llama.cpp", ROW, uniform=[0.5])
+    with pytest.raises(UnknownNameError, match=r"parameter 'top_kk'; did you mean 'top_k'\?"):
+        sample("llama.cpp", ROW, top_kk=2)
+    with pytest.raises(UnknownNameError, match="no parameter 'uniforms'; there are: adaptive_"):
+        Sampler("llama.cpp", uniforms=[0.5])
+
+
 def test_a_seed_and_given_numbers_exclude_each_other() -> None:
     with pytest.raises(RandomNumberError, match="must not be given to a sampler that has a seed"):
         Sampler("llama.cpp", seed=1).sample(ROW, [0.5])

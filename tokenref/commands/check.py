@@ -1,7 +1,8 @@
 """`tokenref check`: run engines through records, or through a text."""
 
 import shlex
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -34,14 +35,14 @@ from tokenref.commands.paths import (
     shown_in,
     write,
 )
-from tokenref.commands.report import Wanted, report_options
+from tokenref.commands.report import Wanted, print_unknown_profiles, report_options
 from tokenref.corpus import compare_corpus, corpus_exit_code
 from tokenref.engines.table import Unavailable, engine
 from tokenref.errors import InputError
 from tokenref.known import Known, read_known
-from tokenref.protocol.channel import Patience
+from tokenref.protocol.channel import Patience, StartError
 from tokenref.protocol.engine import ProtocolEngine
-from tokenref.protocol.opening import open_program
+from tokenref.protocol.opening import arguments_of, open_program
 from tokenref.record import Case, RecordError, op_of
 from tokenref.record_files import manifest_digest
 from tokenref.reports.results import UNJUDGED, dump_corpus_report, dump_report, read_results
@@ -111,9 +112,13 @@ def check(
     paths = {"corpus": corpora, **one}
     options |= {name: list(map(str, each)) for name, each in paths.items() if any(each)}
     options |= {} if digest is None else {"fixtures-digest": [digest]}
-    reports.begin(json_path)
+    _refuse_mixtures([*engines, *commands], options, reports, json_path, least)
+    reports.begin(
+        json_path,
+        {"--vocabulary": selection.vocabularies, "--cmd": _words(commands)}
+        | {f"--{name}": each for name, each in paths.items()},
+    )
     ctx.with_resource(terminated_in_order())
-    _refuse_mixtures(options, reports, least)
     available, unavailable = _open_engines(ctx, engines, commands, patience)
     about: dict[str, object] = {"selection": options, "unavailable": dict(unavailable)}
     about |= {"seed": seed, "timeout": patience.sentence()} if commands else {"seed": seed}
@@ -140,6 +145,9 @@ def check(
     names = [*(entry.name for entry in available), *dict(unavailable)]
     known = [] if records is not None and known_path is None else read_known(known_path, names)
     cases = catalogue.select(selection)
+    reports.keep_old(
+        json_path, {entry.name for entry in available}, cases, catalogue, own=records is not None
+    )
     complete = selection.is_everything and records is None
     runs = _run_all(available, cases, catalogue, known=known, complete=complete, seed=seed)
     there = [name for name in dict.fromkeys(engines) if name not in dict(unavailable)]
@@ -152,14 +160,20 @@ def check(
         reports.write(data, json_path)
     results = read_results(Path("results"), data)
     least = max(int(require and bool(unavailable)), int(is_short))
-    own = known if known_path else ()
-    changed, code = reports.make([results], catalogue, least=least, known=own)
+    changed, code = reports.make(
+        [results], catalogue, least=least, known=known if known_path else ()
+    )
     if changed is None:
         print_results(console, [results], catalogue)
         _print_large(console, catalogue, selection, runs)
     _print_notes(console, available, known_path, known, runs)
     if commands:
-        _print_unknown_profiles(console, available, catalogue, {op_of(case) for case in cases})
+        print_unknown_profiles(
+            console,
+            [each.hello for each in available if isinstance(each, ProtocolEngine)],
+            cases,
+            catalogue,
+        )
         console.print(f"\norder: --seed {seed}; time: {patience.sentence()}", highlight=False)
     ctx.exit(code)
 
@@ -184,8 +198,6 @@ def _open_engines(
     ctx: click.Context, names: Sequence[str], commands: Sequence[str], patience: Patience
 ) -> tuple[list[Engine], list[tuple[str, str]]]:
     """Return the available engines, and why the others are not. Programs are started."""
-    if not names and not commands:
-        raise click.UsageError("Missing argument 'ENGINE...' or option --cmd")
     available: list[Engine] = []
     unavailable: list[tuple[str, str]] = []
     for name in dict.fromkeys(names):
@@ -203,6 +215,15 @@ def _open_engines(
         available.append(program)
     must_differ([entry.name for entry in available])
     return available, unavailable
+
+
+def _words(commands: Sequence[str]) -> list[str]:
+    """Return the words of commands: names of files among them are programs, or what they read."""
+    words: list[str] = []
+    for command in commands:
+        with suppress(StartError):
+            words += arguments_of(command)
+    return words
 
 
 def _run_all(
@@ -256,10 +277,19 @@ def must_differ(names: Sequence[str]) -> None:
 
 
 def _refuse_mixtures(
-    options: Mapping[str, Sequence[str]], reports: Wanted, least: int | None
+    engines: Sequence[str],
+    options: Mapping[str, Sequence[str]],
+    reports: Wanted,
+    json_path: Path | None,
+    least: int | None,
 ) -> None:
-    """Raise `UsageError` for options that cannot be combined."""
+    """Raise `UsageError` for options that cannot be combined, before any file is written."""
+    if not engines:
+        raise click.UsageError("Missing argument 'ENGINE...' or option --cmd")
     if "corpus" in options:
+        several = len(options["corpus"]) * len(options.get("vocabulary", ())) > 1
+        if json_path is not None and several:
+            raise click.UsageError("--json needs exactly one --corpus and one --vocabulary")
         if not reports.is_nothing:
             raise click.UsageError("--corpus has no report except --json")
         if least is not None:
@@ -294,8 +324,6 @@ def _check_corpora(
     about: Mapping[str, object],
 ) -> int:
     """Compare encodings of texts by vocabularies, report them, and return the worst exit code."""
-    if json_path is not None and len(pairs) > 1:
-        raise click.UsageError("--json needs exactly one --corpus and one --vocabulary")
     code = 0
     for vocabulary, corpus in pairs:
         compared = compare_corpus(corpus, vocabulary, available)
@@ -357,20 +385,6 @@ def _print_not_listed(
             names = ", ".join(map(visible, listed[:5])) + ", ..." * (len(listed) > 5)
             sentence = f"{path} has no entry for {visible(run.engine)}, only for {names}"
             print_line(console, sentence, "yellow", above="\n")
-
-
-def _print_unknown_profiles(
-    console: Console, available: Sequence[Engine], catalogue: Catalogue, ops: Container[str]
-) -> None:
-    """Print which programs declare only profiles without records: names may be misspelt."""
-    from tokenref.doctor.walk import about_hello, profiles_of
-
-    profiles = profiles_of(case for case in catalogue.cases if op_of(case) in ops)
-    for entry in available:
-        if isinstance(entry, ProtocolEngine):
-            for found in about_hello(entry.hello, profiles):
-                if found.kind == "problem" and found.about in ops:
-                    print_line(console, f"{visible(entry.name)}: {visible(found.text)}", "yellow")
 
 
 def _print_restarted(console: Console, runs: Sequence[Run]) -> None:

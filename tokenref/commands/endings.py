@@ -77,7 +77,7 @@ def terminated_in_order() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-_NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO, errno.EBADF})
+_NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO})
 """Errors of writing to a stream; they name no file."""
 
 
@@ -85,23 +85,19 @@ def take_closed_streams() -> None:
     """Replace closed standard streams by /dev/null.
 
     Otherwise the next file that is opened would get the stream's number, and output meant for the
-    stream would go into that file.
+    stream would go into that file. Standard output is opened for reading only, so that writing to
+    it is an error, as for other programs such as grep.
     """
-    for number in range(3):
+    for number, mode in enumerate((os.O_RDWR, os.O_RDONLY, os.O_RDWR)):
         try:
             os.fstat(number)
         except OSError:
-            if os.open(os.devnull, os.O_RDWR) != number:
+            if os.open(os.devnull, mode) != number:
                 return  # impossible: all lower numbers are open
-    if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - a stream, for as long as we run
-
-
-def standard_output() -> BinaryIO:
-    """Return standard output for bytes. Raises `InputError` if it is closed."""
     if sys.stdout is None:
-        raise InputError("standard output cannot be written: it is closed")
-    return sys.stdout.buffer
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - a stream, for as long as we run
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - as above
 
 
 def standard_input() -> BinaryIO:
@@ -125,6 +121,8 @@ def sentence_of(error: OSError) -> str:
         return ""
     if error.filename is not None:
         return f"{error.filename}: {error.strerror}"
+    if error.errno == errno.EBADF:
+        return "standard output cannot be written: it is closed"
     if error.errno in _NO_ROOM:
         return f"the output cannot be written: {error.strerror}"
     return str(error)
@@ -172,12 +170,6 @@ def reader_is_gone() -> bool:
     return any(event & select.POLLERR for _, event in streams.poll(0))
 
 
-def flush_output() -> None:
-    """Flush standard output while an error can still be reported. Raises `OSError`."""
-    if sys.stdout is not None:
-        sys.stdout.flush()
-
-
 def forget_output() -> None:
     """Discard output that cannot be written to the standard streams.
 
@@ -185,8 +177,7 @@ def forget_output() -> None:
     """
     for number, stream in enumerate((sys.stdout, sys.stderr), start=1):
         try:
-            if stream is not None:
-                stream.flush()
+            stream.flush()
         except (OSError, ValueError):
             with suppress(OSError, ValueError):
                 if stream.fileno() == number:

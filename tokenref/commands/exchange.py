@@ -3,6 +3,7 @@
 For programs on machines without tokenref, such as a device, a phone or a cluster.
 """
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from math import inf
@@ -20,10 +21,10 @@ from tokenref.catalogue import (
     open_catalogue,
     rows_of,
 )
-from tokenref.commands.endings import reached, standard_output
+from tokenref.commands.endings import reached
 from tokenref.commands.options import FIXTURES, JSON_LINES, KNOWN, ORDER, selection_options
 from tokenref.commands.paths import FILE, FOLDER, output_console, progress_bar, write, written
-from tokenref.commands.report import Wanted
+from tokenref.commands.report import Wanted, print_unknown_profiles
 from tokenref.engines.table import available
 from tokenref.errors import InvalidRunError
 from tokenref.known import differences_of, read_known
@@ -106,7 +107,7 @@ def export(
 
     if folder is None:
         paths = {entry.digest: str(entry.path) for entry in catalogue.manifest.subjects}
-        output = standard_output()
+        output = sys.stdout.buffer
         for line in lines(lambda loading: paths[loading.digest]):
             output.write(line)
         output.flush()
@@ -141,7 +142,9 @@ def judge(
     If a case has several answers, the worst one counts.
     """
     reports = Wanted()
-    reports.begin(json_path)
+    reports.begin(
+        json_path, {"REQUESTS": [requests], "RESPONSES": [responses], "--known": [known_path]}
+    )
     catalogue = open_catalogue(fixtures)
     digest = manifest_digest(catalogue.manifest)
     questions = read_requests(requests, catalogue)
@@ -170,7 +173,10 @@ def judge(
     if json_path is not None:  # before anything is printed, which may fail
         reports.write(data, json_path)
     reached(run.exit_code)
-    print_results(output_console(), [read_results(responses, data)], catalogue)
+    console = output_console()
+    print_results(console, [read_results(responses, data)], catalogue)
+    cases = [case for question in questions.cases for case in question]
+    print_unknown_profiles(console, [found.hello], cases, catalogue)
     ctx.exit(run.exit_code)
 
 
@@ -219,7 +225,7 @@ def answer(name: str, requests: Path) -> None:
         TOKENREF_TORCH_DEVICE=cuda tokenref answer transformers requests.jsonl > responses.jsonl
         tokenref judge requests.jsonl responses.jsonl
     """  # noqa: D301 - a mark of click
-    found, output = available(name), standard_output()
+    found, output = available(name), sys.stdout.buffer
     with progress_bar() as progress:
         task = progress.add_task(escape(visible(found.name)), total=None)
         for line in answer_requests(found, requests, lambda done: progress.advance(task, done)):

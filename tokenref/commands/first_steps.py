@@ -10,7 +10,14 @@ from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json
 from bpe_ref.registry import REGISTRY
 from tokenref.catalogue import open_catalogue
 from tokenref.commands.options import PROGRAM_HELP, patience_options
-from tokenref.commands.paths import FILE, FOLDER, must_be_writable, said_if_slow, write
+from tokenref.commands.paths import (
+    FILE,
+    FOLDER,
+    must_be_writable,
+    must_not_overwrite,
+    said_if_slow,
+    write,
+)
 from tokenref.doctor.conversation import Finding
 from tokenref.doctor.walk import examine
 from tokenref.errors import InputError
@@ -116,11 +123,12 @@ def fill(vocabulary: str, texts: Path, out: Path) -> None:
     beside = None if is_known else out.with_name(f"{out.stem}.{kind}.json")
     if out.exists() and not out.is_file() and beside is not None:
         raise InputError(f"{out} must be a file, because the {kind} is written next to it")
-    inputs = {texts.resolve()} if is_known else {texts.resolve(), Path(vocabulary).resolve()}
+    must_not_overwrite(
+        {"--out": out, f"the {kind} next to --out": beside},
+        {"--texts": [texts], "--vocabulary": [None if is_known else vocabulary]},
+    )
     for path in (out, beside):
         if path is not None:
-            if path.resolve() in inputs:
-                raise InputError(f"{path} is also an input and would be overwritten")
             must_be_writable(path)
     lines = texts_of(read_text(texts))
     name = vocabulary if is_known else Path(vocabulary).name

@@ -147,7 +147,8 @@ def merge(ctx: click.Context, files: Sequence[Path]) -> None:
         console,
         result.counts,
         sentence_of(len(bugs), len(result.findings)),
-        f"{len(files)} shards, questions 0 to {result.questions - 1:,} (seed {plan.seed})",
+        f"{len(files)} shard{'s' * (len(files) != 1)}, questions 0 to {result.questions - 1:,} "
+        f"(seed {plan.seed})",
         plan,
     )
     ctx.exit(1 if result.findings else 0)

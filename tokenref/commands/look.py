@@ -1,7 +1,7 @@
 """`tokenref show`, `engines`, `trace`, `rules`; `explain` shows the same as pictures in files."""
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from inspect import cleandoc
@@ -24,7 +24,13 @@ from sampling_ref import PROFILES
 from tokenref.catalogue import fixtures_folder, open_catalogue
 from tokenref.commands import sampling
 from tokenref.commands.options import FIXTURES, SAMPLER_OPERATION
-from tokenref.commands.paths import FILE, must_be_writable, output_console, write
+from tokenref.commands.paths import (
+    FILE,
+    must_be_writable,
+    must_not_overwrite,
+    output_console,
+    write,
+)
 from tokenref.commands.text import argument_text
 from tokenref.engines.table import Unavailable, engine, engine_names
 from tokenref.errors import InputError
@@ -235,7 +241,7 @@ def _explain_bpe(text: str, vocabulary: str, encoder: str, path: Path) -> None:
     from bpe_ref import load
     from tokenref.commands.pictures import merges, page
 
-    must_be_writable(path)
+    _begin(path, {"--vocabulary": vocabulary})
     content = argument_text(text)
     sections = list(merges(load(vocabulary), content, encoder))
     _write(page(f"Merges of the vocabulary {Path(vocabulary).name}", sections), path)
@@ -271,7 +277,7 @@ def _explain_speculative(
     from tokenref.commands.pictures import drafts_pictures, label, page
     from tokenref.small_model import DRAFT_ORDER, ORDER, probabilities, tokenizer
 
-    must_be_writable(path)
+    _begin(path, {"TARGET": target, "DRAFT": draft})
     tokens = tokenizer().encode(before, special="ordinary")
     typed = {
         each: None if text == "model" else sampling.read_row(text, each)
@@ -288,6 +294,12 @@ def _explain_speculative(
     _write(page(f"Speculative decoding of {count}", pictures), path)
 
 
+def _begin(path: Path, inputs: Mapping[str, str]) -> None:
+    """Raise `InputError` if a page cannot be written, or would replace what it is made from."""
+    must_not_overwrite({"--html": path}, {name: [given] for name, given in inputs.items()})
+    must_be_writable(path)
+
+
 def _write(content: bytes, path: Path) -> None:
     """Write a page, and print its name."""
     write(content, path)
@@ -298,7 +310,7 @@ def _draw(names: Sequence[str], path: Path, asked: sampling.Asked) -> None:
     """Write what one engine does with a row, or two side by side."""
     from tokenref.commands.pictures import page, question, row_pictures
 
-    must_be_writable(path)
+    _begin(path, {"LOGITS": asked.logits})
     engines = sampling.compared_engines(names, asked)
     shown = " and ".join(made.profile.name for made, _, _ in engines)
     title = f"What {shown} does with a row" if len(engines) == 1 else f"Where {shown} differ"
@@ -311,9 +323,7 @@ for name, callback, params in (
     ("compare", _explain_compare, _like(sampling.compare)),
     ("speculative", _explain_speculative, _DRAFTS),
 ):
-    command = click.command(name, context_settings={"ignore_unknown_options": True})(
-        _HTML(callback)
-    )
+    command = click.command(name, cls=sampling.RowCommand)(_HTML(callback))
     command.params[:0] = params
     explain.add_command(command)
 

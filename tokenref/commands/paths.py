@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
@@ -61,6 +61,26 @@ def must_be_writable(path: Path) -> None:
         return  # a pipe or a device: only writing shows whether it works
     with written(path), tempfile.TemporaryFile(dir=path.resolve().parent):
         pass
+
+
+def must_not_overwrite(
+    outputs: Mapping[str, Path | None], inputs: Mapping[str, Iterable[str | Path | None]]
+) -> None:
+    """Raise `InputError` if two outputs are the same file, or one is a file that is read.
+
+    A device may take several outputs.
+    """
+    options = {
+        Path(path).resolve(): option
+        for option, paths in inputs.items()
+        for path in paths
+        if path is not None and os.path.isfile(path)  # noqa: PTH113 - False for any text
+    }
+    for option, path in outputs.items():
+        if path is not None and (path.is_file() or not path.exists()):
+            first = options.setdefault(path.resolve(), option)
+            if first != option:
+                raise InputError(f"{first} and {option} must be different files, got {path}")
 
 
 def write(content: bytes, path: Path) -> None:

@@ -1,19 +1,29 @@
 """`tokenref report`: show results that `check --json` wrote."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 import click
+from rich.console import Console
 
 from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.commands.endings import on_error, reached
 from tokenref.commands.options import FIXTURES
-from tokenref.commands.paths import FILE, must_be_writable, options_as, output_console, write
+from tokenref.commands.paths import (
+    FILE,
+    must_be_writable,
+    must_not_overwrite,
+    options_as,
+    output_console,
+    write,
+)
 from tokenref.errors import InputError
 from tokenref.known import Known
+from tokenref.protocol.messages import HelloAnswer
+from tokenref.record import Case, op_of
 from tokenref.record_files import Manifest, manifest_digest
 from tokenref.reports.results import (
     UNEXPLAINED,
@@ -37,6 +47,7 @@ from tokenref.reports.terminal import (
     print_results,
     troubles,
 )
+from tokenref.visible import visible
 
 
 @dataclass(frozen=True)
@@ -64,24 +75,64 @@ class Wanted:
         """
         return self == Wanted()
 
-    def begin(self, json_path: Path | None = None) -> None:
+    def begin(
+        self, json_path: Path | None, inputs: Mapping[str, Iterable[str | Path | None]]
+    ) -> None:
         """Write all files as of a run that did not finish, so that no older ones survive.
 
         If an error ends the command, those that are still missing get its sentence. The results
-        to compare with are kept until there are new ones.
+        to compare with are kept until there are new ones. `inputs` are the files that each option
+        reads.
         """
-        reports = {"json": json_path, "html": self.html, "junit": self.junit, "badge": self.badge}
-        _must_differ(reports | {"write-known": self.known})
+        reports = {
+            "--json": json_path,
+            "--html": self.html,
+            "--junit": self.junit,
+            "--badge": self.badge,
+        }
+        kept = None if self.old is None else self.old.path.resolve()
+        is_replaced = json_path is not None and json_path.resolve() == kept
+        old = [] if self.old is None or is_replaced else [self.old.path]
+        must_not_overwrite(
+            reports | {"--write-known": self.known}, {**inputs, "--only-changes": old}
+        )
         if json_path is not None:
             must_be_writable(json_path)
         wanted = {*reports.values()}
-        kept = None if self.old is None else self.old.path.resolve()
         self._missing.update(path for path in wanted if path and path.resolve() != kept)
         on_error(partial(self._write_invalid, json_path))
         streams = {path for path in self._missing if path.exists() and not path.is_file()}
         self._missing.difference_update(streams)  # pipes and devices take only one report
         self._write_invalid(json_path, "it did not finish")
         self._missing.update(streams)
+
+    def keep_old(
+        self,
+        json_path: Path | None,
+        engines: Container[str],
+        cases: Sequence[Case],
+        catalogue: Catalogue,
+        *,
+        own: bool,
+    ) -> None:
+        """Raise `InputError` if results of these engines and cases would replace those of more.
+
+        Records that do not exist any more are no loss. `own` is whether these are a user's own.
+        """
+        if self.old is None or json_path is None or json_path.resolve() != self.old.path.resolve():
+            return
+        asked = {case.id for case in cases}
+        others = {case.id for case in catalogue.cases} - asked
+        are_others = bool(self.old.header.records) != own
+        lost = sum(
+            line.id in others or are_others or (line.id in asked and line.engine not in engines)
+            for line in self.old.cases()
+        )
+        if lost:
+            raise InputError(
+                f"--json must be another file than that of --only-changes, {self.old.path}, "
+                f"because {lost:,} of its results are about records or engines that are not run now"
+            )
 
     def _write_invalid(self, json_path: Path | None, sentence: str) -> None:
         """Write what is missing as of a run that `sentence` ended."""
@@ -143,14 +194,16 @@ class Wanted:
         if not all(results.footer.complete for results in files):
             yield f"{self.known} is not written: the run is invalid"
             return
-        content, kept, count = known_list(files, known, catalogue.records)
+        content, kept, not_run, count = known_list(files, known, catalogue.records)
         write(content, self.known)
         new = "new " if known else ""
         said = f"1 {new}entry" if count == 1 else f"{count:,} {new}entries"
         if known:
             as_before = sum(each in known for each in kept)
             shorter, removed = len(kept) - as_before, len(known) - len(kept)
-            said += f" (old ones: {as_before:,} kept, {shorter:,} shortened, {removed:,} removed)"
+            of_them = f", {len(not_run):,} of them not run" * bool(not_run)
+            said += f" (old ones: {as_before:,} kept{of_them}, {shorter:,} shortened, "
+            said += f"{removed:,} removed)"
         todo = f"; replace each {UNEXPLAINED!r} by the reason" if count else ""
         yield f"{self.known} lists the failures in {said}{todo}"
 
@@ -203,20 +256,6 @@ def with_changes(code: int, changed: Sequence[Change]) -> int:
     (0, 3)
     """
     return code if code > 1 else int(any(change.kind in WORSE for change in changed))
-
-
-def _must_differ(paths: Mapping[str, Path | None], read: Path | None = None) -> None:
-    """Raise `InputError` if two options name one file, or one names a file that is read.
-
-    A device may take several reports.
-    """
-    options = {} if read is None else {read.resolve(): "RESULTS"}
-    for option, path in paths.items():
-        if path is not None and (path.is_file() or not path.exists()):
-            first = options.setdefault(path.resolve(), option)
-            if first != option:
-                first = first if first.isupper() else f"--{first}"
-                raise InputError(f"{first} and --{option} must be different files, got {path}")
 
 
 def _wanted(
@@ -288,9 +327,7 @@ def report(
 
     if pages is not None and not is_address(pages):
         raise InputError(f"--pages must be a path or an http(s) address, got {pages!r}")
-    for path in results:
-        _must_differ({"html": reports.html, "junit": reports.junit, "badge": reports.badge}, path)
-    reports.begin()
+    reports.begin(None, {"RESULTS": results})
     files = [read_results(path) for path in dict.fromkeys(results)]
     catalogue = open_catalogue(fixtures)
     said = [*_about_records(files, catalogue), *contradictions(files)]
@@ -299,6 +336,23 @@ def report(
     if changed is None:
         print_results(output_console(), files, catalogue)
     ctx.exit(code)
+
+
+def print_unknown_profiles(
+    console: Console, hellos: Iterable[HelloAnswer], cases: Iterable[Case], catalogue: Catalogue
+) -> None:
+    """Print for which of these operations a program declares only profiles without records.
+
+    Their names may be misspelt.
+    """
+    from tokenref.doctor.walk import about_hello, profiles_of
+
+    ops = {op_of(case) for case in cases}
+    profiles = profiles_of(case for case in catalogue.cases if op_of(case) in ops)
+    for hello in hellos:
+        for found in about_hello(hello, profiles):
+            if found.kind == "problem" and found.about in ops:
+                print_line(console, f"{visible(hello.impl.name)}: {visible(found.text)}", "yellow")
 
 
 def exit_code(files: Sequence[Results]) -> int:

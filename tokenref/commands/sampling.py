@@ -173,10 +173,32 @@ def asked_options(row: str, setting: str, about: str) -> Decorator:
     )
 
 
-@click.command(context_settings={"ignore_unknown_options": True})  # a first logit may be negative
+class RowCommand(click.Command):
+    """A command about a row, whose first logit may look like an option."""
+
+    ignore_unknown_options = True
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments. An error about too many says how rows and parameters are typed."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            takes_settings = any(each.name == "settings" for each in self.params)
+            if takes_settings and "unexpected extra argument" in error.message:
+                how = "parameters are --set NAME=VALUE, a row has commas and no spaces"
+                raise click.UsageError(f"{error.message}: {how}", ctx) from None
+            raise
+
+
+@click.command(cls=RowCommand)
 @click.argument("profile", metavar="PROFILE")
 @asked_options("LOGITS", "NAME=VALUE", "Set a parameter; may be repeated.")
-@click.option("--seed", type=int, help="Draw with the engine's own generator, from this seed.")
+@click.option(
+    "--seed",
+    type=int,
+    help="Take random numbers from the engine's own generator with this seed, for llama.cpp and "
+    "transformers.",
+)
 @click.option(
     "--json", "as_json", is_flag=True, help="Print the probabilities and the token as JSON."
 )
@@ -193,15 +215,14 @@ def sample(profile: str, asked: Asked, seed: int | None, *, as_json: bool) -> No
     with the logit 1.5, and `least` is the number of tokens that a filter always keeps.
     `tokenref compare` shows where two engines differ.
     """
-    from sampling_ref import Sampler
-
-    # The chain is printed before the numbers for a race are counted.
-    [(made, run, token)] = compared_engines([profile], asked, races=as_json)
-    shares = made.probabilities(run.candidates)
     if seed is not None:
-        [params] = _settings_of([made.profile], asked.settings)
-        sampler = Sampler(profile, seed, _read_tokens(asked.history), **params)
-        token = sampler.sample(read_row(asked.logits))
+        _must_take_seeds(profile, asked)
+    # The chain is printed before the numbers for a race are counted.
+    [(made, run, token)] = compared_engines([profile], asked, races=as_json, seed=seed)
+    shares = made.probabilities(run.candidates)
+    if seed is not None:  # the engine itself draws in 32 bits
+        rounded = replace(asked, precision="f32")
+        [(_, _, token)] = compared_engines([profile], rounded, seed=seed)
     if as_json:
         click.echo(json.dumps({"probabilities": shares, "token": token}))
         return
@@ -211,6 +232,22 @@ def sample(profile: str, asked: Asked, seed: int | None, *, as_json: bool) -> No
         [(_, _, token)] = compared_engines([profile], asked)
     if token is not None:
         click.echo(f"\ndrawn: {token}")
+
+
+def _must_take_seeds(profile: str, asked: Asked) -> None:
+    """Raise an error unless the random numbers of an engine can be made from a seed."""
+    from sampling_ref import PROFILES
+    from sampling_ref.evaluation import read_profile
+
+    if asked.uniforms:
+        raise click.UsageError("give at most one of --seed and --uniform")
+    seeded = [each.name for each in PROFILES.values() if each.draw.own_stream]
+    if read_profile(profile).name not in seeded:
+        names = " and ".join(seeded)
+        raise InputError(
+            f"--seed works for {names}, whose generators are known here, not for {profile}: give "
+            "--uniform"
+        )
 
 
 def _sample_lines(
@@ -266,7 +303,9 @@ def _what_to_type(
         typed = " ".join(["--uniform 0.5"] * missing)
         if missing > _MOST_TYPED:
             typed = f"--uniform 0.5 and {missing - 1} more of these options"
-        raise InputError(f"{error}: add {typed}, or other numbers in [0, 1)") from None
+        sentence = str(error).partition(": give ")[0]  # in Python, and not here
+        seeded = "; `tokenref sample` also takes --seed 1" * bool(plenty.profile.draw.own_stream)
+        raise InputError(f"{sentence}: add {typed}, or other numbers in [0, 1){seeded}") from None
 
 
 _MOST_TYPED: Final = 8
@@ -382,7 +421,7 @@ def _draw_lines(made: "Evaluation", run: "Run", uniforms: Sequence[float]) -> It
     yield from _share_lines(sums, 0, "in the order of the draw", lambda _: "", uniforms)
 
 
-@click.command(context_settings={"ignore_unknown_options": True})
+@click.command(cls=RowCommand)
 @click.argument("one", metavar="ENGINE")
 @click.argument("other", metavar="ENGINE")
 @asked_options(
@@ -407,17 +446,19 @@ def compared_engines(
     chains: Mapping[str, Sequence[int]] | None = None,
     *,
     races: bool = True,
+    seed: int | None = None,
 ) -> "list[Compared]":
     """Return what each engine does with a row, and the token that it draws.
 
     `chains` has the stages of an engine that are applied, as indices into its own, in order.
-    Without `races`, an engine that needs a random number for each token draws none.
+    Without `races`, an engine that needs a random number for each token draws none. With a `seed`,
+    the random numbers are those of the engine.
     """
     from sampling_ref.evaluation import read_profile
 
     records = [_with_chain(read_profile(name), (chains or {}).get(name)) for name in engines]
     settings = _settings_of(records, asked.settings)
-    return [_compared(*pair, asked, races) for pair in zip(records, settings, strict=True)]
+    return [_compared(*pair, asked, races, seed) for pair in zip(records, settings, strict=True)]
 
 
 def _with_chain(record: "Profile", chain: Sequence[int] | None) -> "Profile":
@@ -434,9 +475,10 @@ def _with_chain(record: "Profile", chain: Sequence[int] | None) -> "Profile":
 
 
 def _compared(
-    record: "Profile", params: Mapping[str, Any], asked: Asked, races: bool
+    record: "Profile", params: Mapping[str, Any], asked: Asked, races: bool, seed: int | None
 ) -> "Compared":
     from sampling_ref.evaluation import evaluation
+    from sampling_ref.sampler import own_stream
 
     row, tokens = read_row(asked.logits), _read_tokens(asked.history)
 
@@ -444,10 +486,11 @@ def _compared(
         how = {"prompt_length": asked.prompt_length, "precision": asked.precision}
         return evaluation(record, row, tokens, params, uniforms=numbers, **how)
 
-    made = evaluated(asked.uniforms)
+    numbers = asked.uniforms if seed is None else own_stream(record, seed)
+    made = evaluated(numbers)
     with _what_to_type(evaluated, asked.uniforms):
         run = made.run()
-        draws = asked.uniforms and (races or run.draw.method not in RACES)
+        draws = numbers and (races or run.draw.method not in RACES)
         drawn = made.draw(run) if draws or made.is_greedy else None
     return made, run, drawn
 

@@ -25,7 +25,7 @@ from bpe_ref.added_tokens import any_of
 from bpe_ref.loading import LIKE_TRANSFORMERS
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.models.sentencepiece import SentencePieceModel
-from tokenref.commands.endings import standard_input, standard_output
+from tokenref.commands.endings import standard_input
 from tokenref.commands.paths import options_as, progress_bar, shown_in
 from tokenref.errors import InputError
 from tokenref.files import LARGEST, read_bytes, text_of
@@ -56,6 +56,9 @@ _DASH: Final = Path("-")
 
 _ANY_FOLDERS: Final = re.compile(r"(?:^|(?<=/))\*\*(?:/|$)")
 """The part of a pattern that is any number of folders."""
+
+_ESCAPED: Final = re.compile(r"\[[*?[]\]")
+"""A character of a name that `escape` has put in brackets, so that it is not part of a pattern."""
 
 _WIDEST: Final = 30
 """Characters of a name in front of a progress bar."""
@@ -107,6 +110,8 @@ def given_texts(text: Sequence[str], path: Sequence[str]) -> Sequence[Source]:
         raise InputError("give the text either as an argument or with --file, not both")
     if text:
         return [Source(argument=text[0])]
+    if path.count(str(_DASH)) > 1:
+        raise InputError("--file - must be given at most once: standard input is read only once")
     if not path:
         return [Source()]
     return [Source(path=each) for one in path for each in _files(one)]
@@ -140,6 +145,7 @@ def _matching(pattern: str) -> Iterator[Path]:
     if not rest:
         paths = glob(pattern)  # noqa: PTH207 - Path's takes no absolute ones
         yield from filter(_may_be_file, map(Path, paths))
+        yield from _closed(Path(pattern))
         return
     for top in glob(begin) if begin else ["."]:  # noqa: PTH207 - as above
         closed: list[OSError] = []
@@ -147,6 +153,19 @@ def _matching(pattern: str) -> Iterator[Path]:
             names[:] = [name for name in names if not name.startswith(".")]
             yield from _matching(f"{escape(folder)}/{rest[0] or '*'}")
         yield from (Path(error.filename) for error in closed)
+
+
+def _closed(pattern: Path) -> Iterator[Path]:
+    """Yield the folders in which `glob` saw nothing, because they cannot be read."""
+    for place in (pattern, *pattern.parents):
+        if has_magic(_ESCAPED.sub("", place.name)):
+            for folder in glob(str(place.parent)):  # noqa: PTH207 - as above
+                try:
+                    os.scandir(folder).close()
+                except PermissionError:
+                    yield Path(folder)
+                except OSError:  # it is not a folder
+                    continue
 
 
 def _may_be_file(path: Path) -> bool:
@@ -178,10 +197,9 @@ def write_exactly(data: bytes) -> None:
     `click.echo` would remove escape sequences, and a terminal that only knows ASCII would get
     question marks.
     """
-    output = standard_output()
     sys.stdout.flush()
-    output.write(data)
-    output.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.flush()
 
 
 def write_lines(*lines: str) -> None:

@@ -20,6 +20,7 @@ from tokenref.commands.paths import (
     FILE,
     FOLDER,
     must_be_writable,
+    must_not_overwrite,
     output_console,
     progress_bar,
     written,
@@ -98,6 +99,7 @@ def train_command(texts: Sequence[Path], size: int, pattern_of: str, out: Path) 
     It is written in the tiktoken format. If no pair is left that occurs twice before there are
     --size tokens, the smaller vocabulary is written, and the exit code is 1.
     """
+    must_not_overwrite({"--out": out}, {"FILE": texts})
     must_be_writable(out)
     rules = REGISTRY[pattern_of].text_rules()
     with progress_bar() as shown:

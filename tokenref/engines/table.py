@@ -4,6 +4,7 @@ import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -131,7 +132,7 @@ def engine(name: str) -> Engine | Unavailable:
     'heap'
     >>> engine("heaps")
     Traceback (most recent call last):
-    tokenref.errors.InputError: an engine must be one of tiktoken, ..., got 'heaps'
+    tokenref.errors.InputError: an engine must be one of tiktoken, ...; did you mean 'heap'?
     """
     openers = {
         "reference": _own,
@@ -172,7 +173,9 @@ def engine(name: str) -> Engine | Unavailable:
 
 def _unknown(name: str) -> str:
     """Return the message about an unknown name."""
-    hint = "; to test a program, use --cmd" if os.sep in name or Path(name).is_file() else ""
+    near = get_close_matches(name.lower(), engine_names(), 1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    hint = "; to test a program, use --cmd" if os.sep in name or Path(name).is_file() else hint
     return f"an engine must be one of {', '.join(engine_names())}, got {name!r}{hint}"
 
 
