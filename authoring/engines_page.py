@@ -4,7 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from sampling_ref import PROFILES, STEPS, Profile
-from tokenref.commands.sampling import choices_in_words, default_in_words, draw_in_words
+from tokenref.commands.sampling import (
+    choices_in_words,
+    default_in_words,
+    draw_in_words,
+    stage_choices_in_words,
+)
 
 BEGINNING: Final = """\
 # How engines sample
@@ -113,7 +118,7 @@ def _step_section(name: str, profiles: Sequence[Profile]) -> str:
         (
             f"`{profile.name}`",
             ", ".join(f"{ours}: `{theirs}`" for ours, theirs in stage.takes.items()) or "none",
-            choices_in_words({key: (value,) for key, value in stage.choices.items()}) or "none",
+            stage_choices_in_words(stage) or "none",
             stage.off_if or "never",
             " ".join(part for part in (stage.note, stage.source) if part),
         )

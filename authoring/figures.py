@@ -9,16 +9,18 @@ from importlib.resources import files
 from itertools import accumulate
 from pathlib import Path
 from textwrap import wrap
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias, cast
 
 import regex
 
+from authoring.attestation.engines import opened
+from bpe_ref import Vocabulary, vocabulary_by_concatenation
 from bpe_ref.encoder_steps import ENCODER_STEPS, border_steps
 from bpe_ref.learning import BYTES, learn_naive, merge_everywhere
 from bpe_ref.patterns.registered import PATTERNS
 from bpe_ref.tiny import SMALL, small_vocabulary
 from bpe_ref.tracing import show_token, trace
-from sampling_ref import WEIGHTS
+from sampling_ref import WEIGHTS, top_k
 from sampling_ref.draws.inverse_cdf import inverse_cdf
 from sampling_ref.lz.matches import longest_match, window_and_buffer
 from sampling_ref.lz.variants import lz_changes
@@ -26,6 +28,9 @@ from sampling_ref.speculative.acceptance import acceptance_rate
 from tokenref.commands.pictures import line_in_parts, paired_bars, stage_picture
 from tokenref.commands.sampling import Asked, compared_engines
 from tokenref.experiment import Plan, cells, read_results
+from tokenref.fuzzing.comparing import Comparer, Outcome
+from tokenref.fuzzing.plan import Question
+from tokenref.fuzzing.shrinking import shrunk
 
 NAMES: Final = SMALL["book"]
 FOLDER: Final = Path("docs/figures")
@@ -49,8 +54,11 @@ class Filtered(NamedTuple):
 
 _ROW: Final = "3,2.5,2,1,0.5,0,-1"
 _TWO: Final = "1,2,2,3"
+_FOUR: Final = "3,2,1,0"
+_ORDER: Final = ("top_p=0.8", "temperature=2")
 _STEEP: Final = "8,3,2.9,2.8,2.7,2.6,2.5,2.4"
 _FLAT: Final = "3.1,3,2.9,2.8,2.7,2.6,2.5,2.4"
+_CERTAIN: Final = "5,4,3,1,0"
 _NOTHING_ELSE: Final = ("temperature=1", "top_k=0", "top_p=0")
 _BY_ENGINE: Final = "{engine} keeps {kept}"
 
@@ -71,8 +79,20 @@ FILTERS: Final[Mapping[str, Filtered]] = {
     "min_p_steep": Filtered("transformers", "min_p", _STEEP, ["min_p=0.2", "temperature=2"]),
     "top_p_flat": Filtered("vllm", "top_p", _FLAT, ["top_p=0.9", "temperature=2"]),
     "min_p_flat": Filtered("transformers", "min_p", _FLAT, ["min_p=0.2", "temperature=2"]),
+    "order_transformers": Filtered(
+        "transformers", "top_p", _FOUR, _ORDER, "{engine}, temperature first: {kept}"
+    ),
+    "order_llama_cpp": Filtered(
+        "llama.cpp", "top_p", _FOUR, _ORDER, "{engine}, top-p first: {kept}"
+    ),
     "top_p_llama_cpp": Filtered("llama.cpp", "top_p", "1,1,1,1", ["top_p=0.5"], _BY_ENGINE),
     "top_p_transformers": Filtered("transformers", "top_p", "1,1,1,1", ["top_p=0.5"], _BY_ENGINE),
+    "cosine_right": Filtered(
+        "vllm", "top_p", _CERTAIN, ["top_p=0.98"], "right: p = {values}, {kept}"
+    ),
+    "cosine_wrong": Filtered(
+        "vllm", "top_p", _CERTAIN, ["top_p=0.99"], "wrong: p = {values}, {kept}"
+    ),
     "typical": Filtered(
         "transformers",
         "typical",
@@ -121,6 +141,8 @@ def figures(*, tall: bool = False) -> Mapping[str, str]:
         "window": window(720 if tall else _WIDE),
         **speculative(tall=tall),
         **loops(),
+        "mutant": mutant(),
+        "shrinking": shrinking(),
         **{name: _stage(each, tall=tall) for name, each in FILTERS.items()},
     }
     return {f"{name}.svg": _file(*drawing) for name, drawing in drawings.items()}
@@ -293,6 +315,55 @@ def speculative(*, tall: bool) -> Mapping[str, Headed]:
         "speculative": ("target p, draft q", paired_bars(rows, "", tall=tall)),
         "speculative_sum": (title, paired_bars(halves, title, tall=tall)),
     }
+
+
+def mutant() -> Headed:
+    """Return what top-k and a mutant of it keep of two rows, of which one kills it."""
+
+    def highest_first(row: Sequence[float], k: int) -> Collection[int]:
+        return sorted(range(len(row)), key=lambda token: (-row[token], -token))[:k]
+
+    lines = []
+    for row in ([3.0, 1.0, 2.0], [3.0, 2.0, 2.0]):
+        right, wrong = sorted(top_k(row, 2).tokens), sorted(highest_first(row, 2))
+        fate = "survives" if right == wrong else "dies"
+        for name, kept, end in (("right", right, ""), ("mutant", wrong, f", {fate}")):
+            words = f"{name}: {kept[0]} and {kept[1]}{end}"
+            lines.append(Line([f" {logit:g} " for logit in row], kept, words))
+    return token_lines("Top-k 2 of three logits, and a mutant", lines)
+
+
+class _Recording(Comparer):
+    """A comparer that remembers the questions that failed."""
+
+    failed: Sequence[Question] = ()
+
+    def compare(self, questions: Sequence[Question]) -> list[Outcome]:
+        """Return the outcomes of the questions."""
+        found = super().compare(questions)
+        self.failed = [*self.failed, *(each.question for each in found if each.fate == "failed")]
+        return found
+
+
+def shrinking() -> Headed:
+    """Return a text on which a program fails, and what is left of it step by step."""
+    text = "xzzyxyzyyxzxzyyx"
+    vocabulary = vocabulary_by_concatenation({b"x": 0, b"y": 1, b"z": 2, b"yzy": 3})
+    [greedy] = opened(["greedy"])
+    comparer = _Recording(greedy)
+    [first] = comparer.compare([Question("encode", "definition", vocabulary, "", {"text": text})])
+    shrunk(first, comparer)
+    steps = []
+    for question in comparer.failed:
+        spellings = cast("Vocabulary", question.subject).tokens.values()
+        steps.append((question.request["text"], b" ".join(spellings).decode()))
+    steps = list(dict.fromkeys(steps))  # the first and the last are asked twice
+    lines = []
+    for (shown, tokens), (left, _) in zip(steps, [*steps[1:], steps[-1]], strict=True):
+        at = shown.find(left)
+        kept = range(at, at + len(left)) if at >= 0 else ()
+        lines.append(Line(shown, kept, f"tokens {tokens}"))
+    return token_lines(f"{len(text)} letters become {steps[-1][0]}", lines)
 
 
 def window(room: int = _WIDE) -> Headed:

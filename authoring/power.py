@@ -319,7 +319,7 @@ def table(found: Sequence[Result]) -> list[str]:
     seen = [result for result in blind if "given uniforms" in result.detected]
     lines += [
         "",
-        "The three bugs of filters that change tokens and look most alike to cosine similarity:",
+        "Of the bugs of filters that change tokens, cosine similarity notices these three least:",
         "",
     ]
     for result in sorted(seen, key=lambda each: -each.similarity)[:3]:

@@ -34,13 +34,18 @@ body[data-theme="dark"] img { color-scheme: dark; }
 p > img { vertical-align: top; }
 .highlight button.copybtn { opacity: 1; color: var(--color-foreground-secondary); }
 @media (max-width: 45rem) { .highlight-console pre { white-space: pre; } }
-@media (min-width: 45rem) { p:has(> img + img) > img { max-width: calc(50% - .3rem); } }
+@media (min-width: 45rem) {
+  p:has(> img + img) > img { max-width: calc(50% - .3rem); }
+  p:has(> img:first-child + img:last-child) { display: flex; align-items: flex-start; gap: .6rem; }
+  p:has(> img:first-child + img:last-child) > img { max-width: none; min-width: 0; height: auto; }
+}
 """
 """What the site adds to its theme.
 
 Long lines of code are wrapped instead of cut off, but not what a command prints on a phone. Figures
-follow the switch between light and dark. The two parts of a figure are side by side, on a phone one
-below the other. The buttons that copy code are always seen, because a phone has no pointer.
+follow the switch between light and dark. The two parts of a figure are side by side and of one
+scale, on a phone one below the other. The buttons that copy code are always seen, because a phone
+has no pointer.
 """
 
 INDEX: Final = (
@@ -225,6 +230,30 @@ def navigation(pages: Sequence[str]) -> str:
 # ---- slides
 
 
+def folded_notes(slides: Sequence[str]) -> list[str]:
+    """Return slides whose section of the book is folded, and shown by the first of them only.
+
+    >>> folded_notes(["<aside>a<hr>text</aside>"])
+    ['<aside>a<details><summary>The section of the book</summary>text</details></aside>']
+    >>> folded_notes(["<aside>a<hr>text</aside>", "<aside>b<hr>text</aside>"])[1]
+    '<aside>b<p class="fold">The section of the book is in the notes of slide 1.</p></aside>'
+    """
+    places: dict[str, int] = {}
+    folded = []
+    for number, each in enumerate(slides, 1):
+        own, line, text = each.removesuffix("</aside>").partition("<hr>")
+        first = places.setdefault(text, number)
+        if not line:
+            folded.append(each)
+        elif first == number:
+            below = f"<details><summary>The section of the book</summary>{text}</details>"
+            folded.append(f"{own}{below}</aside>")
+        else:
+            below = f"The section of the book is in the notes of slide {first}."
+            folded.append(f'{own}<p class="fold">{below}</p></aside>')
+    return folded
+
+
 def lecture(page: Path) -> str:
     """Return the slides of a lecture as one HTML file that needs nothing else."""
     style = files("tokenref.commands").joinpath("pictures.css").read_text(encoding="utf-8")
@@ -241,7 +270,7 @@ def lecture(page: Path) -> str:
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{title}</title><style>{style}{own}</style></head><body>"
-        f"{'</section>'.join(slides)}</section><script>{script}</script></body></html>\n"
+        f"{'</section>'.join(folded_notes(slides))}</section><script>{script}</script></body></html>\n"
     )
 
 

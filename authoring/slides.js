@@ -2,6 +2,7 @@ const slides = [...document.body.querySelectorAll(":scope > section")];
 const started = Date.now();
 let place = Math.min(Math.max(Number(location.hash.slice(1)) || 1, 1), slides.length) - 1;
 let notes = null;
+let is_unfolded = false; // whether the speaker wants to see the book below the notes
 const rules = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules]);
 const dark_rules = rules.filter((rule) => rule.media?.mediaText.includes("prefers-color-scheme"));
 const largest = 32; // twentieths of the usual size of words
@@ -14,12 +15,14 @@ function show() {
   history.replaceState(null, "", `#${place + 1}`);
   if (notes === null || notes.closed) return;
   const page = notes.document;
+  is_unfolded = page.querySelector("details")?.open ?? is_unfolded;
   const line = page.createElement("p");
   const next = slides[place + 1]?.querySelector("h2").textContent ?? "the end";
   const minutes = Math.floor((Date.now() - started) / 60000);
   line.textContent = `${document.body.dataset.place}, ${minutes} min${planned()}. Next: ${next}`;
   const shown = [slides[place].querySelector("h1, h2"), slides[place].querySelector("aside")];
   page.body.replaceChildren(line, ...shown.filter(Boolean).map((each) => each.cloneNode(true)));
+  for (const fold of page.querySelectorAll("details")) fold.open = is_unfolded;
   page.documentElement.scrollTop = 0;
 }
 
@@ -71,6 +74,8 @@ function pressed(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (["ArrowRight", "PageDown", " "].includes(event.key)) turn(1);
   else if (["ArrowLeft", "PageUp"].includes(event.key)) turn(-1);
+  else if (event.key === "Home") turn(-slides.length);
+  else if (event.key === "End") turn(slides.length);
   else if (event.key === "n") open_notes();
   else if (event.key === "t") switch_theme();
   else return;

@@ -184,11 +184,11 @@ def read_possible_logits(logits: Any, name: str = "logits") -> list[Number]:
 
     >>> read_possible_logits([float("-inf")])
     Traceback (most recent call last):
-    sampling_ref.errors.RowError: logits leave no token possible: all are minus infinity
+    sampling_ref.errors.RowError: logits must leave a token possible: all are minus infinity
     """
     numbers = read_logits(logits, name)
     if max(numbers) == -inf:
-        raise RowError(f"{name} leave no token possible: all are minus infinity")
+        raise RowError(f"{name} must leave a token possible: all are minus infinity")
     return numbers
 
 
@@ -199,7 +199,7 @@ def read_weights(weights: Any, name: str = "weights") -> list[Number]:
     [0.5, 0.0]
     >>> read_weights([0.0, 0.0])
     Traceback (most recent call last):
-    sampling_ref.errors.RowError: weights leave no token possible: all are zero
+    sampling_ref.errors.RowError: weights must leave a token possible: all are zero
     """
     numbers = numbers_of(weights, name)
     for token, number in enumerate(numbers):
@@ -207,7 +207,7 @@ def read_weights(weights: Any, name: str = "weights") -> list[Number]:
             rule = "must be finite and not negative"
             raise RowError(f"{name}[{token}] {rule}, got {shown(number)}")
     if not any(numbers):
-        raise RowError(f"{name} leave no token possible: all are zero")
+        raise RowError(f"{name} must leave a token possible: all are zero")
     return numbers
 
 
@@ -360,7 +360,7 @@ class Candidates:
         """Return the entries; raise `RowError` if all of them are minus infinity."""
         logits = self.logits if isinstance(self.logits, ReadRow) else ReadRow(self.logits)
         if logits.largest == -inf:
-            raise RowError("logits leave no token possible: all are minus infinity")
+            raise RowError("logits must leave a token possible: all are minus infinity")
         return logits
 
     def row(self, size: int) -> list[Number]:

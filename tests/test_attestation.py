@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
@@ -221,6 +222,18 @@ def test_all_pages_are_written(runs: list[Run]) -> None:
         "docs/gpu.md",
         "docs/report.html",
     }
+
+
+def test_all_pages_count_records_alike_without_canaries(runs: list[Run]) -> None:
+    """A canary whose wrong answer an engine gives is a case of the run, and of no page."""
+    canary = msgspec.structs.replace(TWO, id="canary/count/wrong")
+    entries = [known("first", "title", "canary/*", "bpe/count/*")]
+    first = [(each.case, each.judgement.status, "") for each in runs[0].results]
+    asked = [run("first", [*first, (canary, "xfail", "known: title")]), *runs[1:]]
+    catalogue = all_cases()
+    assert pages(asked, catalogue, entries, SHARED.__getitem__) == pages(
+        [run("first", first), *runs[1:]], catalogue, entries, SHARED.__getitem__
+    )
 
 
 def test_engines_that_are_missing_are_named_together(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -371,6 +371,19 @@ def test_compare_shows_the_choice_that_differs_and_the_source_of_each() -> None:
     assert "  vllm leaves 1:2 2:2 3:3 (token:logit) after top_k" in lines
 
 
+def test_a_profile_says_where_a_sort_decides_between_equal_tokens() -> None:
+    lines = run("profiles", "llama.cpp").output.splitlines()
+    places = {"top_k": "first", "typical": "first", "top_p": "first", "xtc": "last"}
+    for name, place in places.items():
+        at = next(at for at, line in enumerate(lines) if line.startswith(f"  {name}("))
+        assert f"ties: the {place} after its sort (libstdc++)" in lines[at + 1]
+    shown = run("sample", "llama.cpp", "1,1,1,1", "--set", "top_p=0.5").output
+    assert "ties: the first after its sort (libstdc++; here 1 3 before 0 2)" in shown
+    xtc = ("--set", "xtc_probability=1", "--uniform", "0", "--uniform", "0.5")
+    shown = run("sample", "llama.cpp", "1,1,1,1,0", *xtc).output
+    assert "ties: the last after its sort (libstdc++; here 0 1 3 before 2)" in shown
+
+
 def test_compare_blames_the_order_of_stages_whichever_engine_is_first() -> None:
     row = ("3,2,1,0", "--set", "temperature=2", "--set", "top_p=0.8")
     for names in (("transformers", "llama.cpp"), ("llama.cpp", "transformers")):

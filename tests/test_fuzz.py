@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -56,6 +57,17 @@ def run(*arguments: str) -> Result:
 def plan(**parts: Any) -> Plan:
     usual = {"engine": "greedy", "engine_version": "0", "selection": Selection(ops=["encode"])}
     return plan_of(**{"seed": 5, **usual, **parts})
+
+
+def test_the_demonstration_of_the_book_and_of_the_lecture_finds_aba() -> None:
+    for page in ("docs/book/oracles.md", "authoring/lectures/oracles.md"):
+        text = (Path(__file__).parent.parent / page).read_text("utf-8")
+        [command] = re.findall(r"^tokenref fuzz (.*)$", text, re.MULTILINE)
+        assert command == "greedy --op encode --cases 200 --seed 1"
+        assert "pip install -e '.[fuzz]'" in text
+    result = run(*command.split())
+    assert result.exit_code == 1
+    assert '\n  in        {"text": "aba"}\n' in result.output
 
 
 # ---- questions

@@ -210,6 +210,7 @@ def test_the_piece_that_is_open_first_has_merges(server: Playground) -> None:
         ("sample", {**ROW, "row": "README.md"}, "numbers separated by commas"),
         ("sample", {**ROW, "row": "0," * 6000 + "0"}, "at most 5,000 numbers"),
         ("sample", {**ROW, "engine": "nobody"}, "nobody"),
+        ("sample", {**ROW, "engine": ""}, "the engine must be one of transformers, llama.cpp, "),
         ("sample", {**ROW, "history": "x"}, "the history must be token ids separated by commas"),
         ("sample", {**ROW, "history": "1_0"}, "the history must be token ids"),
         ("sample", {**ROW, "row": "1_0,2"}, "numbers separated by commas, or model, got '1_0,2'"),
@@ -622,8 +623,8 @@ def test_what_two_engines_call_otherwise_is_one_slider_that_sets_both(window: Br
     label = "return document.querySelector('#parameters label').textContent"
     assert window.run(label).startswith("temperature called temp in llama.cpp; default 1")
     window.run(slide)
-    window.until("return document.body.textContent.includes('temperature=2')")
     headings = "return [...document.querySelectorAll('.stage h3')].map((h) => h.textContent)"
+    window.until(f"{headings}.includes('temperature(temperature=2)')")
     assert window.run(headings).count("temperature(temperature=2)") == 2
     window.run("document.getElementById('other').value = ''")
     typed(window, "engine", "llama.cpp")
@@ -722,7 +723,7 @@ def test_the_example_shows_at_a_glance_why_two_engines_keep_different_tokens(
     window.size(1280, 900)
     window.click("#show-sampling")
     window.until("return document.querySelectorAll('.stage').length > 0")
-    window.click("#example a")
+    window.click("#example a:last-of-type")
     window.until("return document.querySelectorAll('.stage.first').length === 2")
     answer = window.run("return document.querySelector('.answer').innerText")
     assert "they differ at top_p" in answer
@@ -772,6 +773,57 @@ def test_what_decides_is_seen_without_scrolling_and_other_stages_are_one_line(
     window.click(folded)
     assert window.run(opened) is True
     assert window.run("return document.documentElement.scrollWidth") <= 390
+
+
+def test_an_example_shows_that_the_order_of_steps_decides(window: Browser) -> None:
+    window.click("#show-sampling")
+    window.until("return document.querySelectorAll('.stage').length > 0")
+    window.click("#example a")
+    window.until("return document.querySelectorAll('.stage.first').length === 2")
+    answer = window.run("return document.querySelector('.answer').innerText")
+    assert "they differ in the order of their stages" in answer
+    assert "llama.cpp keeps the tokens 0 1\n" in answer
+    assert "transformers keeps the tokens 0 1 2\n" in answer
+    field = "#parameters div:has([aria-label=top_k]) input[placeholder]"
+    usual = window.run("return document.querySelector(arguments[0]).placeholder", field)
+    assert usual == "40 or 50", "the field has room for both defaults"
+
+
+@pytest.mark.parametrize(
+    ("view", "name"), [("sampling", "engine"), ("sampling", "other"), ("tokens", "vocabulary")]
+)
+def test_what_the_address_chooses_and_no_list_has_is_one_sentence(
+    window: Browser, view: str, name: str
+) -> None:
+    window.go(f"view={view}&{name}=nonsense")
+    window.until("return !document.getElementById('wrong').hidden")
+    said = window.run("return document.getElementById('wrong').textContent")
+    assert said.startswith(f"{name} must be one of t")
+    assert said.endswith(", got nonsense")
+    assert window.run("return document.querySelector('main').className") == ""
+    shown = {"engine": "llama.cpp", "other": "", "vocabulary": "tiny"}[name]
+    assert window.run("return document.getElementById(arguments[0]).value", name) == shown
+    typed(window, *{"sampling": ("row", "1,2"), "tokens": ("text", "a")}[view])
+    window.until("return document.getElementById('wrong').hidden")
+
+
+def test_the_tables_are_as_wide_as_a_phone_and_large_on_a_projector(window: Browser) -> None:
+    window.size(380, 800, phone=True)
+    for rows in ("", "&target=model&draft=model"):
+        window.go(f"view=speculative{rows}")
+        window.until("return document.querySelectorAll('.drafts tr').length > 4")
+        table = "document.querySelector('table.numbers')"
+        assert window.run(f"return {table}.scrollWidth <= {table}.clientWidth"), "the last column"
+    for width, height, least in ((1280, 720, 20), (1024, 768, 18)):
+        window.size(width, height)
+        window.go("view=penalties&present=1&step=2")
+        window.until("return document.querySelectorAll('.penalties tr').length > 10")
+        size = "getComputedStyle(document.querySelector('.penalties td')).fontSize"
+        assert window.run(f"return parseFloat({size})") >= least
+        assert window.run("return document.documentElement.scrollHeight") <= height
+        assert window.run(
+            "const e = document.querySelector('.penalties'); return e.scrollWidth <= e.clientWidth"
+        )
 
 
 def test_stages_are_switched_off_and_moved_and_parameters_slide(window: Browser) -> None:

@@ -79,7 +79,7 @@ def test_pages_lead_to_the_playground_if_it_is_on_the_site(site: Path) -> None:
         assert (page.parent / link).is_file()
 
 
-@pytest.mark.parametrize("chapter", [each for each in CHAPTERS if each != "oracles"])
+@pytest.mark.parametrize("chapter", CHAPTERS)
 def test_figures_can_be_read_on_a_phone(site: Path, window: Browser, chapter: str) -> None:
     window.size(390, 800, phone=True)
     window.post("url", {"url": (site / "docs" / "book" / f"{chapter}.html").as_uri()})
@@ -98,6 +98,14 @@ def test_figures_follow_the_theme_and_their_parts_are_side_by_side_if_there_is_r
         window.size(width, 800, phone=is_above)
         window.post("url", {"url": (site / "docs" / "book" / "filters.html").as_uri()})
         assert (window.run(gap) > 100) is is_above
+    window.size(1280, 800)
+    for halves in (("tail_free", "eta"), ("order_transformers", "order_llama_cpp")):
+        scale = "(name) => { const e = document.querySelector(`img[src*='/${name}.svg']`);"
+        scale += " e.loading = 'eager'; return e.width / e.naturalWidth; }"
+        window.until(f"return arguments[0].map({scale}).every((each) => each > 0)", halves)
+        one, other = window.run(f"return arguments[0].map({scale})", halves)
+        assert one == pytest.approx(other, rel=0.01), "both halves have one scale"
+    window.size(390, 800, phone=True)
     for theme in ("light", "dark"):
         window.run("document.body.dataset.theme = arguments[0]", theme)
         assert window.run(f"return getComputedStyle({picture}).colorScheme") == theme
@@ -158,9 +166,17 @@ def test_slides_are_few_and_each_has_its_section_of_the_book_as_its_note(site: P
         page = (site / "slides" / f"{name}.html").read_text("utf-8")
         slides = re.split(r"<section\b[^>]*>", page)[2:]
         assert len(slides) < 30
+        sections: list[str] = []
         for each in slides:
             shown, _, note = each.partition("<aside>")
-            assert len(note) > 200, shown
+            own, _, section = note.partition("<details>")
+            if section:
+                assert len(section) > 200, shown
+                assert section not in sections, "each section is there once"
+                sections.append(section)
+            else:
+                [first] = re.findall(r"of the book is in the notes of slide (\d+)\.", own)
+                assert "<details>" in slides[int(first) - 2], shown
             assert "<em>Ask" in note or "<em>Answer" in note or "<em>Draw" in note, shown
             assert re.search("<svg|<table|<pre|<li", shown)
             assert "<img" not in each
@@ -309,6 +325,11 @@ def test_slides_turn_by_keys_and_clicks_but_not_where_code_is(site: Path, window
     window.press(*["\ue014"] * 3, "\ue012")  # three times right, once left
     assert window.run("return location.hash") == "#3"
     assert window.run(_PLACE) == "3 / 10"
+    window.press("\ue010")  # End
+    assert window.run(_PLACE) == "10 / 10"
+    window.press("\ue011")  # Home
+    assert window.run(_PLACE) == "1 / 10"
+    window.press(*["\ue014"] * 2)
     window.click("section.now pre")
     assert window.run(_PLACE) == "3 / 10"
     window.click("section.now h2")
@@ -324,12 +345,17 @@ def test_notes_are_in_a_second_window_which_turns_the_slides_too(
     window.post("url", {"url": (site / "slides" / "sampling.html").as_uri()})
     window.press("\ue014", "n")
     said = "return notes.document.body.innerText"
+    assert "explain most of what follows" not in window.run(said), "the book is folded"
+    window.run("notes.document.querySelector('summary').click()")
     assert "explain most of what follows" in window.run(said)
     assert "Next: Temperature" in window.run(said)
     assert window.run(f"return getComputedStyle({_NOW}.querySelector('aside')).display") == "none"
     window.run("notes.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight' }))")
     assert window.run(_PLACE).startswith("3 /")
-    assert "Many engines treat T = 0 as greedy" in window.run(said)
+    assert "Many engines treat T = 0 as greedy" in window.run(said), "it stays unfolded"
+    window.run("notes.document.querySelector('summary').click()")
+    window.run("notes.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight' }))")
+    assert window.run("return notes.document.querySelector('details').open") is False
 
 
 def test_a_key_switches_between_light_and_dark(site: Path, window: Browser) -> None:

@@ -37,9 +37,12 @@ def pages(
 ) -> dict[str, bytes]:
     """Return the content of every page that is written from the runs, by its path.
 
+    Canaries, whose answers are wrong, are counted on none of them.
+
     `there` gives the text of a page that is written by people, too, by its path. Raises
     `AttestationError` for one without a place for its table.
     """
+    runs = [without_canaries(run) for run in runs]
     return {
         "README.md": with_tables(there("README.md"), runs, catalogue).encode(),
         "docs/differences.md": differences_page(known, runs).encode(),
@@ -48,6 +51,12 @@ def pages(
         "docs/gpu.md": with_processor(there("docs/gpu.md"), runs).encode(),
         REPORT: report_page(runs, catalogue, known),
     }
+
+
+def without_canaries(run: Run) -> Run:
+    """Return a run with its records only."""
+    results = [result for result in run.results if not result.case.id.startswith(CANARY)]
+    return replace(run, results=results, selected=len(results))
 
 
 def says_the_same(path: str, page: bytes, other: bytes) -> bool:
@@ -210,9 +219,8 @@ def _of_vocabulary(catalogue: Catalogue, name: str) -> Callable[[Case], bool]:
 
 
 def _counts(run: Run, wanted: Callable[[Case], bool]) -> list[int]:
-    """Return the number of such records, canaries left out, and how many ended how."""
-    results = [result for result in run.results if not result.case.id.startswith(CANARY)]
-    statuses = [result.judgement.status for result in results if wanted(result.case)]
+    """Return the number of such records, and how many ended how."""
+    statuses = [result.judgement.status for result in run.results if wanted(result.case)]
     counts = [sum(status in ended for status in statuses) for _, ended in _COUNTED]
     return [len(statuses), *counts]
 

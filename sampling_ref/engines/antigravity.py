@@ -123,7 +123,7 @@ class Antigravity32(Plain32):
             rule = "must stay finite in 32 bits after penalty and temperature"
             raise RowError(f"logits[{token}] {rule}, got inf")
         if max(scaled) == -inf:
-            rule = "leave no token possible in 32 bits after penalty and temperature"
+            rule = "must leave a token possible in 32 bits after penalty and temperature"
             raise RowError(f"logits {rule}")
         return replace(candidates, logits=ReadRow(scaled))
 

@@ -80,7 +80,7 @@ class Llama32Row(Row):
         """expf(logit - max) of each candidate."""
         top = self.values[0] if self.candidates.is_sorted else max(self.values)
         if top == -inf:
-            raise RowError("candidates leave no token possible: the largest is minus infinity")
+            raise RowError("candidates must leave a token possible: the largest is minus infinity")
         return expf_of_all(all_to_binary32([logit - top for logit in self.values]))
 
     @cached_property

@@ -170,7 +170,7 @@ class Mass:
         self.factor = read_fraction("factor", factor, "(0, inf)")
         self.largest = self.row.largest
         if self.largest == -inf:
-            raise RowError(f"{name} leave no token possible: all are minus infinity")
+            raise RowError(f"{name} must leave a token possible: all are minus infinity")
         is_small = abs(Fraction(self.largest) * self.factor) <= _PLAIN
         self.reference: Number = 0 if is_small else self.largest
 

@@ -368,7 +368,7 @@ def test_a_row_that_means_nothing_is_an_error(precision: Precision, row: Any) ->
 def test_a_row_without_a_possible_token_is_an_error_at_any_temperature(
     precision: Precision, temperature: int
 ) -> None:
-    with pytest.raises(RowError, match=r"^logits leave no token possible"):
+    with pytest.raises(RowError, match=r"^logits must leave a token possible"):
         sample([-inf, -inf], [], 0.5, temperature=temperature, precision=precision)
 
 
@@ -384,7 +384,7 @@ def test_a_history_that_is_not_of_the_row_is_an_error(precision: Precision, hist
     [
         ([1.0, 3e38], Settings(temperature=0.5), "logits[1] must stay finite in 32 bits after"),
         ([3e38, 1.0], Settings(1, 1, 40, 0.5), "the repetition penalty makes no finite number of"),
-        ([-3e38], Settings(temperature=0.5), "logits leave no token possible in 32 bits after"),
+        ([-3e38], Settings(temperature=0.5), "logits must leave a token possible in 32 bits after"),
         ([1e300], Settings(), "logits[0] is too large for 32 bits"),
     ],
 )

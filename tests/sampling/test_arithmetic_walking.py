@@ -107,7 +107,7 @@ def test_weights_relative_to_a_reference_may_not_fit() -> None:
 
 
 def test_a_mass_needs_a_possible_token() -> None:
-    with pytest.raises(RowError, match=r"^logits leave no token possible"):
+    with pytest.raises(RowError, match=r"^logits must leave a token possible"):
         Mass([-inf])
 
 

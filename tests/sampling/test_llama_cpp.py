@@ -836,7 +836,7 @@ def test_candidates_behind_an_exact_temperature_are_an_error(step: str) -> None:
 
 @pytest.mark.parametrize("step", THAT_NEED_A_POSSIBLE_TOKEN)
 def test_rows_without_a_possible_token_are_errors(step: str) -> None:
-    with pytest.raises(RowError, match="no token possible"):
+    with pytest.raises(RowError, match="must leave a token possible"):
         STEPS[step](of(-inf, -inf))
 
 

@@ -534,7 +534,7 @@ def test_a_choice_that_does_not_exist_is_an_error(choice: Any) -> None:
 
 
 def test_drawing_the_last_token_without_replacement_leaves_nothing() -> None:
-    with pytest.raises(RowError, match=r"^what is left of draft leave no token possible"):
+    with pytest.raises(RowError, match=r"^what is left of draft must leave a token possible"):
         without_tokens([0.0, 1.0], [1])
 
 

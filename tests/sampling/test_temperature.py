@@ -191,7 +191,7 @@ def test_domains_of_dynamic_temperature(name: str, value: Any) -> None:
 def test_what_is_in_play_is_at_least_what_is_possible() -> None:
     with pytest.raises(ParameterError, match=r"^in_play must be a whole number of at least 2"):
         dynamic_temperature([1.0, 2.0, -inf], 1.0, 0.5, in_play=1)
-    with pytest.raises(RowError, match=r"^logits leave no token possible"):
+    with pytest.raises(RowError, match=r"^logits must leave a token possible"):
         dynamic_temperature([-inf], 1.0, 0.5)
     with pytest.raises(ParameterError, match=r"^spread must leave the temperature finite"):
         dynamic_temperature([1.0, 1.0], 1.7e308, 1.7e308)
@@ -244,7 +244,7 @@ def test_the_two_zeros_are_equal() -> None:
 
 
 def test_a_row_without_a_possible_token_has_no_greedy_token() -> None:
-    with pytest.raises(RowError, match=r"^logits leave no token possible"):
+    with pytest.raises(RowError, match=r"^logits must leave a token possible"):
         greedy_token([-inf, -inf])
     assert only_greedy([-inf, -inf]) == [-inf, -inf]
 

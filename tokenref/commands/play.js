@@ -20,6 +20,7 @@ const chains = {}; // the stages of an engine in order, each with its place in t
 let view = "tokens", piece = "", choices = {}, asked = 0, waiting = 0;
 let steps = null, wanted = null; // the shown steps, and the one to go to when they arrive
 let whole = false; // whether the reader went to the last step: then it is also shown of the next text
+let unknown = ""; // what the address chooses and no list has
 let answered = ""; // the fields as they were at the last question
 
 const most = (name) => ROWS.includes(name) ? LONGEST_ROW : LONGEST;
@@ -44,10 +45,10 @@ function chosenPiece(shown) { // the one that is open, or the first with several
   return open ? open.dataset.piece : "";
 }
 
-function say(sentence) {
+function say(sentence, isOld = Boolean(sentence)) {
   at("wrong").hidden = !sentence;
   at("wrong").textContent = sentence;
-  for (const id of ["answer", "steps"]) at(id).classList.toggle("old", Boolean(sentence)); // of an earlier question
+  for (const id of ["answer", "steps"]) at(id).classList.toggle("old", isOld); // of an earlier question
 }
 
 async function refresh() {
@@ -78,7 +79,7 @@ async function refresh() {
     for (const each of at("answer").querySelectorAll("[data-piece]"))
       each.setAttribute("aria-pressed", each.dataset.piece === piece);
     if (steps !== walked || STAGED.includes(view)) begin(walked);
-    say("");
+    say(unknown, false);
   } catch (error) {
     if (number === asked) say(error.message);
   }
@@ -136,6 +137,7 @@ function walk() {
 const typed = () => JSON.stringify([FIELDS.map((id) => at(id).value), settings]);
 
 function soon() {
+  unknown = "";
   clearTimeout(waiting);
   waiting = setTimeout(refresh, 30);
 }
@@ -157,10 +159,18 @@ function remember() {
   history.replaceState(null, "", "#" + state);
 }
 
+function choose(id, value) { // what a list does not have leaves it as it is, and is said
+  const field = at(id), before = field.value;
+  field.value = value;
+  if (field.value || !value || field.tagName !== "SELECT") return;
+  field.value = before;
+  unknown = `${id} must be one of ${[...field.options].map((each) => each.value).filter(Boolean).join(", ")}, got ${value.slice(0, 40)}`;
+}
+
 function recall() {
   const state = new URLSearchParams(location.hash.slice(1));
-  for (const id of FIELDS) if (state.has(id)) at(id).value = state.get(id);
-  for (const id of ["vocabulary", "variant"]) if (!at(id).value) at(id).selectedIndex = 0;
+  unknown = "";
+  for (const id of FIELDS) if (state.has(id)) choose(id, state.get(id));
   present(state.has("present"));
   paint(state.get("theme") || "");
   piece = state.get("piece") || "";
@@ -285,7 +295,8 @@ function parameter(name) { // a field with the default of each engine, and a sli
   const alike = known.every(([, , found]) => found.usual === usual);
   const defaults = alike ? usual : known.map(([engine, , found]) => `${found.usual} in ${engine}`).join(", ");
   const others = known.filter(([, own]) => own !== name).map(([engine, own]) => `${own} in ${engine}`).join(", ");
-  const input = element("input", { placeholder: defaults, title: defaults, value: settings[name] || "", spellcheck: false });
+  const shown = [...new Set(known.map(([, , found]) => found.usual))].join(" or "); // the field is narrow
+  const input = element("input", { placeholder: shown, title: defaults, value: settings[name] || "", spellcheck: false });
   const label = element("label", {}, name + " ", input);
   const notes = [others && `called ${others}`, alike ? "" : `default ${defaults}`].filter(Boolean).join("; ");
   if (notes) label.append(element("small", {}, notes));

@@ -293,6 +293,8 @@ def chains_of(asked: Asked) -> dict[str, list[int]]:
 def sample_view(asked: Asked) -> str:
     """Return what one engine does with a row, or two side by side."""
     engines = [text_of(asked, "engine", 100), text_of(asked, "other", 100)]
+    if not engines[0]:
+        raise InputError(f"the engine must be one of {', '.join(PROFILES)}, got ''")
     history = text_of(asked, "history", LONGEST_TEXT)
     try:
         tokens = read_numbers(history, int) if history.strip() else []

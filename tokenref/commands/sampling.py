@@ -81,7 +81,7 @@ def _stage_lines(stage: "Stage") -> Iterable[str]:
     takes = ", ".join(f"{ours}={theirs}" for ours, theirs in stage.takes.items())
     yield f"  {stage.step}({takes})"
     for label, text in (
-        ("choices", choices_in_words({name: (value,) for name, value in stage.choices.items()})),
+        ("choices", stage_choices_in_words(stage)),
         ("sorted before", "" if stage.order == "as they stand" else stage.order),
         ("off if", stage.off_if),
         ("note", stage.note),
@@ -107,6 +107,28 @@ def draw_in_words(draw: "Draw") -> str:
 def choices_in_words(choices: Mapping[str, Sequence[Any]]) -> str:
     """Return choices and their values, separated by semicolons."""
     return "; ".join(f"{name}: {', '.join(map(str, values))}" for name, values in choices.items())
+
+
+def stage_choices_in_words(stage: "Stage") -> str:
+    """Return the choices of a stage; where a sort decides between equal tokens, that it does.
+
+    >>> from sampling_ref import PROFILES
+    >>> stages = {stage.step: stage for stage in PROFILES["llama.cpp"].stages}
+    >>> stage_choices_in_words(stages["top_k"])
+    'ties: the first after its sort (libstdc++); zero: error; beyond: all; least: 1'
+    """
+    choices = {name: (value,) for name, value in stage.choices.items()}
+    if "ties" in choices:
+        choices["ties"] = (_ties_in_words(stage, stage.choices["ties"]),)
+    return choices_in_words(choices)
+
+
+def _ties_in_words(stage: "Stage", ties: str, here: str = "") -> str:
+    """Return which of equal tokens a stage takes; `here` says it of one row."""
+    if stage.order != "libstdc++":
+        return ties
+    place = "last" if ties == "highest id" else "first"
+    return f"the {place} after its sort ({stage.order}{here})"
 
 
 @dataclass(frozen=True)
@@ -322,8 +344,8 @@ _RULES: Final = ("ties", "base", "boundary", "walked", "equality", "cut")
 def rules_of(applied: "Applied", stage: "Stage") -> "dict[str, Any]":
     """Return the choices of a filter that decide about ties and boundaries."""
     rules = {name: applied.values[name] for name in _RULES if name in applied.values}
-    if "ties" in rules and stage.order == "libstdc++":
-        rules["ties"] = f"the first after its sort ({stage.order}{_tied_at_the_border(applied)})"
+    if "ties" in rules:
+        rules["ties"] = _ties_in_words(stage, rules["ties"], _tied_at_the_border(applied))
     if rules.get("boundary") == "fitting":
         rules["ties"] = "those taken last"
     return rules
@@ -340,7 +362,7 @@ def first_looked_at(applied: "Applied") -> str:
 
 
 def _tied_at_the_border(applied: "Applied") -> str:
-    """Return which of equal tokens a filter kept, if it kept some and removed others."""
+    """Return the order of equal tokens that a filter kept and removed, if it did both."""
     from sampling_ref.tracing import shortly
 
     row = applied.row_before
@@ -351,7 +373,8 @@ def _tied_at_the_border(applied: "Applied") -> str:
         [token for token in tokens if row[token] in ties]
         for tokens in (applied.kept, applied.removed)
     )
-    return f"; here {shortly(kept)} before {shortly(removed)}"
+    first, last = (kept, removed) if applied.values["ties"] != "highest id" else (removed, kept)
+    return f"; here {shortly(first)} before {shortly(last)}"
 
 
 def _deciding_lines(made: "Evaluation", applied: "Applied", stage: "Stage") -> Iterable[str]:

@@ -213,7 +213,7 @@ def test_an_empty_row_ends_the_engine_and_is_an_error_here() -> None:
 def test_a_row_of_minus_infinities_is_nan_in_the_engine_and_an_error_here(engine: Engine) -> None:
     theirs = engine.apply(["top_p", 0.5, 0], [-inf, -inf])
     assert theirs.probabilities[0] != theirs.probabilities[0]
-    with pytest.raises(RowError, match="no token possible"):
+    with pytest.raises(RowError, match="must leave a token possible"):
         Twin([["top_p", 0.5, 0]]).apply([0, 1], [-inf, -inf])
 
 
