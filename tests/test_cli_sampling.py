@@ -31,7 +31,8 @@ from sampling_ref.random.sources import Given
 from tests.texts import drawn
 from tokenref.catalogue import open_catalogue
 from tokenref.cli import main
-from tokenref.commands.sampling import Asked, Compared, compared_engines, comparison_lines
+from tokenref.commands.comparing import comparison_lines
+from tokenref.commands.sampling import Asked, Compared, compared_engines
 from tokenref.record import SAMPLER_OPS, op_of
 from tokenref.rules import DECIDES, points, rule_names
 

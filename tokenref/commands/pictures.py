@@ -25,21 +25,16 @@ from bpe_ref import SymbolError, TokenIdError, Tokenizer
 from bpe_ref.encoder_steps import ENCODER_STEPS, border_steps
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.tracing import MOST_LOST, check_length, show_token, trace
-from tokenref.commands.sampling import (
-    RACES,
-    WORDS,
-    Asked,
-    Compared,
+from tokenref.commands.comparing import (
     Difference,
     Present,
     Side,
     absence,
     comparison_lines,
     first_difference,
-    first_looked_at,
-    rules_of,
     units_of,
 )
+from tokenref.commands.sampling import RACES, WORDS, Asked, Compared, first_looked_at, rules_of
 from tokenref.errors import InputError
 from tokenref.operations import ABOUT
 from tokenref.pages import docs_folder, page_text
