@@ -928,8 +928,8 @@ def test_a_program_in_the_place_of_an_engine_or_without_its_folder_is_explained(
     (tmp_path / "folder").mkdir()
     monkeypatch.chdir(tmp_path)
     for arguments, sentence in {
-        ("./hangs",): "got './hangs'; to test a program, use --cmd\n",
-        ("hangs",): "got 'hangs'; to test a program, use --cmd\n",
+        ("./hangs",): "to test a program, use --cmd ./hangs: './hangs' is not the name of an engine\n",
+        ("hangs",): "to test a program, use --cmd hangs: 'hangs' is not the name of an engine\n",
         ("--cmd", "hangs"): "No such file or directory; for the file in this folder, write ./hangs",
         ("--cmd", "hang"): "No such file or directory; no program on the PATH is called hang\n",
         ("--cmd", "./hang"): "; its folder has hangs\n",

@@ -18,7 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from bpe_ref import Vocabulary
-from tokenref.answers import Crashed, NoAnswer, Ok, Refused, Skipped, why_none
+from tokenref.answers import Crashed, NoAnswer, Ok, PartialSums, Refused, Skipped, why_none
 from tokenref.catalogue import CANARY, Catalogue, is_large
 from tokenref.diagnosis import Result, diagnose, result_of
 from tokenref.doctor.conversation import (
@@ -44,6 +44,7 @@ from tokenref.record import (
     form_of,
     op_of,
 )
+from tokenref.rounding.arithmetics import ARITHMETICS
 from tokenref.rules import rule_names
 from tokenref.subjects import TokenizerFile
 from tokenref.verdicts import MustRefuse, Row, Rows, Survey
@@ -56,6 +57,10 @@ SMOKE_CASES: Final = 3
 
 
 _NOT_SHORT: Final = (MustRefuse, Row, Rows, Survey)
+
+
+_LONG_SUMS: Final = ("softmax", "logprobs", "batch")
+"""The operations with records whose limit follows from the partial sums of long rows."""
 
 
 @dataclass(frozen=True)
@@ -412,7 +417,7 @@ def profiles_of(cases: Iterable[Case]) -> dict[str, set[str]]:
 
 
 def about_hello(hello: HelloAnswer, profiles: Mapping[str, AbstractSet[str]]) -> Iterator[Finding]:
-    """Yield what the program is, and which operations and profiles it declares without records.
+    """Yield what the program is, and what it declares that no record asks about or that is unknown.
 
     `profiles` are the profiles in the records of each operation.
     """
@@ -427,6 +432,17 @@ def about_hello(hello: HelloAnswer, profiles: Mapping[str, AbstractSet[str]]) ->
             yield Finding("note", op, "the fixtures have no records of this operation")
             continue
         yield from _about_profiles(op, ability.profiles, sorted(profiles[op]))
+        yield from _about_sums(op, ability.declared().arithmetic)
+
+
+def _about_sums(op: str, declared: str | PartialSums | None) -> Iterator[Finding]:
+    """Yield whether what is declared about sums has no effect on how answers are judged."""
+    if isinstance(declared, PartialSums) and op not in _LONG_SUMS:
+        said = f"accum of {op} must be a label: partial sums are for {', '.join(_LONG_SUMS)}"
+        yield Finding("problem", op, said, hint=f"labels: {', '.join(ARITHMETICS)}")
+    elif isinstance(declared, str) and declared not in ARITHMETICS and op != "chain":
+        said = f"accum of {op}: unknown label {declared!r:.80}{near(declared, ARITHMETICS)}"
+        yield Finding("problem", op, said, hint=f"labels: {', '.join(ARITHMETICS)}")
 
 
 def _about_profiles(op: str, named: Sequence[str], known: Sequence[str]) -> Iterator[Finding]:

@@ -8,6 +8,7 @@ from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
+from shlex import quote
 from platform import python_version
 from shutil import which
 from types import MappingProxyType
@@ -172,8 +173,9 @@ def engine(name: str) -> Engine | Unavailable:
 
 def _unknown(name: str) -> str:
     """Return the message about an unknown name."""
-    hint = "; to test a program, use --cmd" if os.sep in name or Path(name).is_file() else ""
-    return f"an engine must be one of {', '.join(engine_names())}, got {name!r}{hint}"
+    if os.sep in name or Path(name).is_file():
+        return f"to test a program, use --cmd {quote(name)}: {name!r} is not the name of an engine"
+    return f"an engine must be one of {', '.join(engine_names())}, got {name!r}"
 
 
 def _of_python(name: str) -> Engine:
