@@ -299,6 +299,12 @@ def diagnose(
     long = {record: failed.pop(record) for record in known.left_out - hit if record in failed}
     found += _named(known, matches, passed, failed, long, fewest, reference)
     named = {case_id for each in found for case_id in each.ids}
+    crashed = {seen.case.id for seen in [*failed.values(), *long.values()] if seen.status == "crash"}
+    if crashes := sorted(crashed - named):
+        these = f"{len(crashes):,} questions have" if len(crashes) > 1 else "1 question has"
+        sentence = f"{these} no answer that can be judged; each says why"
+        found.append(Diagnosis("crash", sentence, crashes))
+        named |= crashed
     accepted = [
         seen.case.id
         for seen in failed.values()
@@ -464,7 +470,9 @@ def _similar(
     valid = {
         record: seen
         for record, seen in here.items()
-        if op_of(seen.case) not in OWN_DRAW_OPS and not isinstance(seen.case.verdict, MustRefuse)
+        if op_of(seen.case) not in OWN_DRAW_OPS
+        and not isinstance(seen.case.verdict, MustRefuse)
+        and seen.status != "crash"  # which says itself why
     }
     places = {_place(seen.case) for seen in valid.values()}
     one = len(places) == 1
