@@ -263,13 +263,8 @@ def _example(kind: inspect.Type) -> Any:
             return {"f32": "..."}
         case inspect.StructType(fields=fields):
             return {each.encode_name: _example(each.type) for each in fields}
-        case inspect.IntType():
-            return 0
-        case inspect.BoolType():
-            return True
-        case inspect.DictType() | inspect.AnyType():
-            return {}
-    return "..."
+    plain = {inspect.IntType: 0, inspect.BoolType: True, inspect.DictType: {}, inspect.AnyType: {}}
+    return plain.get(type(kind), "...")
 
 
 def has_answer(verdict: Verdict) -> bool:

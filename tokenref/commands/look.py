@@ -47,8 +47,8 @@ from tokenref.visible import short_json, visible
 def show(case_id: str, as_line: bool, fixtures: Path | None) -> None:
     """Show golden records, or a page of the documentation.
 
-    ID is that of a record; with * and ? it may be that of many. PAGE is a page that records name, such as docs/bpe.md, or one section of
-    it, such as docs/bpe.md#definition.
+    ID is that of a record; with * and ? it may be that of many. PAGE is a page that records name,
+    such as docs/bpe.md, or one section of it, such as docs/bpe.md#definition.
 
     Floats are shown in decimal. Canaries, which have wrong answers, can be shown too.
     """

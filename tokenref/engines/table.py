@@ -8,8 +8,8 @@ from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from shlex import quote
 from platform import python_version
+from shlex import quote
 from shutil import which
 from types import MappingProxyType
 from typing import Any, Final

@@ -289,9 +289,8 @@ class Verdicts:
             if asked is not None:
                 question = questions.cases[questions.of_key[asked]]
                 answer = read_result(result, op_of(question[0]))
-                if result.ok is not UNSET:
-                    self._answers += 1
-                    self._of_others += isinstance(answer, Crashed) and self._is_of_another(result)
+                self._answers += result.ok is not UNSET
+                self._of_others += isinstance(answer, Crashed) and self._is_of_another(result)
                 self._take(asked, answer)
             else:  # a line may contain a million of them
                 reason = f"the key {result.k!r:.80} was not asked"
