@@ -46,6 +46,17 @@ NEARLY_ALL: Final = 0.9
 ALIKE: Final = 1e-5
 """The relative distance up to which ratios are one ratio."""
 
+VAGUE: Final = frozenset(
+    {
+        "one token more is kept",
+        "one token less is kept",
+        "tokens that equal the last kept one are missing",
+        "the token is the next one",
+        "the token is the one before",
+    }
+)
+"""Facts that hold for many mistakes, and are said after all others."""
+
 GROUPS: Final = (32, 64, 128, 256)
 """Numbers of rows that programs handle together."""
 
@@ -337,7 +348,7 @@ def _of_row(
                 yield "kept tokens are not in ascending order"
             if _has_mask(asked):
                 yield from _of_bits(set(value), set(other), len(row))
-            yield from _of_kept(set(value), set(other), row)
+            yield from _of_kept(set(value), set(other), row, is_changed="steps" in asked)
         elif key == "token" and are_ids([value, other]) and value != other:
             yield from ["all logits are negative"] * (asked.keys() == {"logits"} and max(row) < 0)
             yield from _of_token(value, other, row)
@@ -478,11 +489,14 @@ def _of_block(until: Sequence[float], lacks: float) -> Iterator[str]:
             yield f"the sum lacks all tokens from {place:,} on"
 
 
-def _of_kept(want: set[int], have: set[int], row: Sequence[float]) -> Iterator[str]:
+def _of_kept(
+    want: set[int], have: set[int], row: Sequence[float], *, is_changed: bool
+) -> Iterator[str]:
+    """Yield what is wrong with a list of tokens; steps have changed the row of some before."""
     missing, foreign, count = want - have, have - want, len(row)
     if not missing and not foreign:
         return
-    if row and want and max(want | have) < count:
+    if row and not is_changed and want and max(want | have) < count:
         yield from _of_equals(missing, foreign, row, have)
     if not foreign:
         yield from _of_missing(missing, have, count)

@@ -25,6 +25,8 @@ from tokenref.rules import STANDARD
 Row: TypeAlias = Mapping[str, Any]
 """A question, alone or in a batch."""
 
+_MISREAD: Final = ("top_p", "steps", "speculative", "speculative_steps")
+
 _BELOW_1: Final = 1 - 2.0**-53
 """The largest share and the largest random number."""
 
@@ -37,7 +39,8 @@ def misread(case: Case, reference: Reference) -> Iterator[tuple[str, Answer, int
     question = msgspec.to_builtins(case.input)
     is_batch = isinstance(case.input, BatchInput)
     rows, op = (question["rows"], question["op"]) if is_batch else ([question], op_of(case))
-    if tokens_of(rows) > MOST_AGAIN:
+    is_worth_asking = op in _MISREAD or "history" in rows[0]
+    if not is_worth_asking or tokens_of(rows) > MOST_AGAIN:
         return
     right = reference(case, question)
     if not isinstance(right, Ok):
@@ -139,7 +142,8 @@ def _speculated(question: Row) -> Iterator[tuple[str, Answer]]:
             left = [max(a - b, Fraction(0)) for a, b in zip(row, q[draft], strict=True)]
             if not any(left):
                 return Refused("INVALID_ROW", "nothing is left")
-            row = [each / sum(left) for each in left]
+            total = sum(left)
+            row = [each / total for each in left]
         return Ok({"accepted": accepted, "tokens": [*tokens[:accepted], token_at(row, u[-1])]})
 
     def first(is_rejected: Sequence[bool]) -> int:

@@ -16,6 +16,7 @@ from rich.text import Text
 from tokenref.catalogue import Catalogue, Selection
 from tokenref.corpus import CorpusResult, Tokens
 from tokenref.diagnosis import UNSPECIFIC, is_of_few, length
+from tokenref.hints import VAGUE
 from tokenref.judge import FAILURES
 from tokenref.operations import ABOUT
 from tokenref.questions.sampling import BatchInput
@@ -276,7 +277,9 @@ def _print_failures(console: Console, summary: Summary, names: Mapping[str, str]
     others = summary.by_cause[""]
     few = {cause for cause in sums.causes if is_of_few(cause)}
     sizes = {cause: summary.by_cause[cause] for cause in sums.causes}
-    by_size = sorted(sums.causes, key=lambda name: (name in UNSPECIFIC, name in few, -sizes[name]))
+    by_size = sorted(
+        sums.causes, key=lambda name: (name in UNSPECIFIC, name in few, name in VAGUE, -sizes[name])
+    )
     after = [cause for cause in by_size if cause in few and sizes[cause] < others]
     _print_causes(console, summary, [cause for cause in by_size if cause not in after], names)
     if others:
