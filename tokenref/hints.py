@@ -586,15 +586,23 @@ def _of_token(want: int, have: int, row: Sequence[float]) -> Iterator[str]:
     yield from _of_place(want, have, len(row))
 
 
+_MANY: Final = 32_768
+"""The number of tokens from which an incomplete block says less than a limit."""
+
+
 def _of_place(want: int, have: int, count: int) -> Iterator[str]:
     """Yield what the places of the right token and the answer have in common."""
+    limits = [
+        f"the right token is one from {2**power:,} on, and the answer is one before"
+        for power in range(16, 7, -1)
+        if have < 2**power <= want
+    ]
+    yield from limits[:1] * (want >= _MANY)
     for size in BLOCKS:
         last = (count - 1) // size * size
         if want >= last > have and count % size and size >= FIRST_BLOCK:
             yield f"the right token is in the last block of {size:,}, which is incomplete"
-    for power in range(16, 7, -1):
-        if have < 2**power <= want:
-            yield f"the right token is one from {2**power:,} on, and the answer is one before"
+    yield from limits
     if count > FIRST_BLOCK and have == count - 1:
         yield "the answer is the last token of the row"
     if count > FIRST_BLOCK and have == 0:

@@ -90,7 +90,7 @@ def _counted(row: Row, most: int) -> list[int]:
     """Return a history without what was generated more often than a counter can count."""
     history, place = row.get("history", []), row.get("prompt_length", 0)
     seen: Counter[int] = Counter()
-    counted = history[:place]
+    counted: list[int] = history[:place]
     for token in history[place:]:
         seen[token] += 1
         counted += [token] * (seen[token] <= most)
