@@ -13,12 +13,12 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from sampling_ref import chain
+from sampling_ref import Use, chain
 from sampling_ref.speculative.shares import read_exactly, read_shares, token_at
 from tokenref.answers import Answer, Ok, Refused
 from tokenref.floats import pack, unpack
 from tokenref.hints import MOST_AGAIN, Reference, tokens_of
-from tokenref.questions.sampling import BatchInput
+from tokenref.questions.sampling import BatchInput, unpack_parameters
 from tokenref.record import Case, op_of
 from tokenref.rules import STANDARD
 
@@ -100,6 +100,8 @@ def _counted(row: Row, most: int) -> list[int]:
 def _changed_steps(row: Row) -> Iterator[tuple[str, Row]]:
     """Yield fused steps, and draws after them, with another sum of the weights."""
     steps = row["steps"]
+    if any(step["step"] == "prefix_allowed_tokens" for step in steps):
+        return  # it takes a function
     if any(step["step"] == "top_p" for step in steps):
         changed = [
             {**step, "params": {**step["params"], **_unscaled(step["params"], _left(row, place))}}
@@ -117,9 +119,8 @@ def _changed_steps(row: Row) -> Iterator[tuple[str, Row]]:
 
 def _left(row: Row, count: int) -> list[float]:
     """Return the weights that the first steps leave."""
-    from tokenref.engines.reference_samplers import uses_of
-
-    logits, steps = unpack(row["logits"]), uses_of(row["steps"][:count])
+    logits = unpack(row["logits"])
+    steps = [Use(s["step"], **unpack_parameters(s["params"])) for s in row["steps"][:count]]
     if steps:
         logits = chain(steps, logits, row["history"], prompt_length=row["prompt_length"]).row
     return _weights(logits)
