@@ -40,7 +40,6 @@ from tokenref.catalogue import CANARY
 from tokenref.floats import numbers_of
 from tokenref.hints import Reference, exchanged, facts_of, rearranged
 from tokenref.judge import FAILURES, runs_of
-from tokenref.misreadings import misread
 from tokenref.questions.sampling import BatchInput
 from tokenref.questions.text import DecodeInput, SpecialInput, TextInput
 from tokenref.record import OWN_DRAW_OPS, Case, canonical_json, op_of
@@ -559,6 +558,8 @@ def _likely_there(
 
 def _asked_again(case: Case, reference: Reference) -> Iterator[tuple[str, Answer, int]]:
     """Yield other questions like that of a case, their answers, and how many rows differ."""
+    from tokenref.misreadings import misread  # which imports every step
+
     if isinstance(case.input, BatchInput):
         yield from exchanged(case, reference)
     yield from misread(case, reference)
