@@ -192,6 +192,12 @@ def test_the_json_report_has_a_line_per_case_between_header_and_footer(tmp_path:
         (["fill", "--folder", "x"], 2, "is now `python -m authoring fixtures --folder`, in a"),
         (["profiles", "--page", "x"], 2, "is now `python -m authoring profiles --page`, in a"),
         (["show", "bpe/encode/no/such"], 2, "no record has the id"),
+        (["show", "sampling/no-such/*"], 2, "no record has the id"),
+        (
+            ["check", "reference", "--id", "sampling/topk/sizes/row-65"],
+            3,
+            "unknown id 'sampling/topk/sizes/row-65'; did you mean sampling/top_k/sizes/row-65?",
+        ),
         (["encode", "a", "--vocabulary", "nobody"], 2, "'nobody'"),
         (["encode", "a", "--vocabulary", "/no/such.tiktoken"], 2, "cannot be read"),
         (["trace", "a", "--vocabulary", "/"], 2, "it is a folder without any"),
@@ -541,6 +547,15 @@ def test_an_unknown_id_leads_to_the_nearest_and_canaries_can_be_shown() -> None:
     assert result.exit_code == 2
     assert f"no record has the id '{case.id}x'; did you mean {case.id}" in result.output
     assert catalogue.canaries[0].id in tokenref("show", catalogue.canaries[0].id).output
+
+
+def test_a_pattern_shows_all_records_whose_ids_match() -> None:
+    shown = tokenref("show", "sampling/top_k/sizes/row-6?").output
+    assert re.findall(r"^sampling/\S+$", shown, re.MULTILINE) == [
+        f"sampling/top_k/sizes/row-{size}" for size in (63, 64, 65)
+    ]
+    lines = tokenref("show", "--json", "sampling/top_k/sizes/row-6?").output.splitlines()
+    assert [json.loads(line)["id"][-2:] for line in lines] == ["63", "64", "65"]
 
 
 @pytest.mark.parametrize("width", [80, 160])
@@ -947,8 +962,10 @@ def test_a_program_in_the_place_of_an_engine_or_without_its_folder_is_explained(
     (tmp_path / "folder").mkdir()
     monkeypatch.chdir(tmp_path)
     for arguments, sentence in {
-        ("./hangs",): "got './hangs'; to test a program, use --cmd\n",
-        ("hangs",): "got 'hangs'; to test a program, use --cmd\n",
+        (
+            "./hangs",
+        ): "to test a program, use --cmd ./hangs: './hangs' is not the name of an engine\n",
+        ("hangs",): "to test a program, use --cmd hangs: 'hangs' is not the name of an engine\n",
         ("--cmd", "hangs"): "No such file or directory; for the file in this folder, write ./hangs",
         ("--cmd", "hang"): "No such file or directory; no program on the PATH is called hang\n",
         ("--cmd", "./hang"): "; its folder has hangs\n",

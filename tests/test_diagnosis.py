@@ -4,8 +4,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
-from math import nan
+from math import exp, nan
 from random import Random
+from struct import pack as pack_bits
 from typing import Any, TypeAlias
 
 import msgspec
@@ -33,12 +34,14 @@ from tokenref.diagnosis import (
     is_of_few,
     known_causes,
     length,
+    result_of,
 )
 from tokenref.engines.reference import ReferenceSession
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.engines.table import engine as engine_named
 from tokenref.floats import nearest, pack, unpack
-from tokenref.hints import facts_of
+from tokenref.hints import facts_of, tokens_of
+from tokenref.judge import judge
 from tokenref.questions.sampling import BatchInput
 from tokenref.questions.text import TextInput
 from tokenref.record import PIPELINE_OPS, Case, op_of
@@ -289,7 +292,7 @@ def test_a_bug_that_no_mutant_has_is_not_taken_for_one(catalogue: Catalogue, nam
     cases = [case for case in catalogue.cases if op_of(case) == op and length(case) <= 500]
     finished = run(wrong, Random(SEED).sample(cases, min(len(cases), 400)), catalogue)
     assert finished.failures
-    assert {each.name for each in finished.diagnoses} <= {"invalid input", "long inputs"}
+    assert {each.name for each in finished.diagnoses} <= {"invalid input", "long inputs", "crash"}
 
 
 # ---- how it is decided
@@ -468,6 +471,145 @@ def test_a_fused_kernel_with_other_steps_is_named(
     assert f"resemble {name}" in found[0].sentence
 
 
+def top_p_unscaled(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+    """Stop at p itself, not at p of the sum of the weights."""
+    if op != "top_p" or not isinstance(session.answer(op, request), Ok):
+        return session.answer(op, request)
+    logits, (p,) = request.get("logits"), unpack(request["params"]["p"])
+    row = unpack(logits or request["probs"])
+    weights = [exp(number - max(row)) for number in row] if logits else row
+    order = sorted(range(len(row)), key=lambda token: (-weights[token], token))
+    order = [token for token in order if weights[token] > 0]
+    sums = enumerate(accumulate(weights[token] for token in order), start=1)
+    count = next((number for number, each in sums if p < 1 and each >= p), len(order))
+    least = request["params"].get("least", 1)
+    return Ok({"keep": sorted(order[: max(count, least)])})
+
+
+def accepted_by_p(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+    right = session.answer(op, request)
+    if op != "speculative" or not isinstance(right, Ok) or request["params"]:
+        return right
+    rows = {name: [unpack(row) for row in request[name]] for name in ("target", "draft")}
+    uniforms = unpack(request["uniforms"])
+    for place, token in enumerate(request["tokens"]):
+        shares = [number / sum(rows["target"][place]) for number in rows["target"][place]]
+        if uniforms[place] >= shares[token]:
+            offered = [number / sum(rows["draft"][place]) for number in rows["draft"][place]]
+            left = [max(p - q, 0.0) for p, q in zip(shares, offered, strict=True)]
+            if not sum(left):
+                return Refused("INVALID_ROW", "nothing is left")
+            sums = list(accumulate(left))
+            drawn = next(at for at, each in enumerate(sums) if each > uniforms[-1] * sums[-1])
+            return Ok({"accepted": place, "tokens": [*request["tokens"][:place], drawn]})
+    last = list(accumulate(rows["target"][-1]))
+    drawn = next(at for at, each in enumerate(last) if each > uniforms[-1] * last[-1])
+    return Ok({"accepted": len(request["tokens"]), "tokens": [*request["tokens"], drawn]})
+
+
+def counted_to_127(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+    if op != "frequency_penalty":
+        return session.answer(op, request)
+    start = request["prompt_length"]
+    before, after = request["history"][:start], request["history"][start:]
+    kept = [token for at, token in enumerate(after) if after[:at].count(token) < 127]
+    return session.answer(op, {**request, "history": [*before, *kept]})
+
+
+@pytest.mark.parametrize(
+    ("op", "wrong", "name"),
+    [
+        (
+            "top_p",
+            top_p_unscaled,
+            "answers with p that is not multiplied by the sum of the weights",
+        ),
+        (
+            "speculative",
+            accepted_by_p,
+            "answers with drafts that are accepted if u < p, not if u < p / q",
+        ),
+        ("frequency_penalty", counted_to_127, "answers with counts that end at 127"),
+    ],
+)
+def test_a_misread_question_is_named(
+    catalogue: Catalogue,
+    op: str,
+    wrong: Callable[[SamplerSession, str, Mapping[str, Any]], Answer],
+    name: str,
+) -> None:
+    cases = small(catalogue, op)
+    found = run(SamplersWithHandler(handle=wrong), cases, catalogue).diagnoses
+    assert found[0].name == name
+    assert found[0].sentence.endswith(f"resemble {name}")
+
+
+def small(catalogue: Catalogue, op: str) -> list[Case]:
+    """Return records of an operation with short rows."""
+    return [
+        case
+        for case in catalogue.cases
+        if op_of(case) == op
+        and case.profile == "standard"
+        and length(case) < 3000
+        and tokens_of([msgspec.to_builtins(case.input)]) < 500
+    ]
+
+
+def test_a_misread_question_that_right_answers_contradict_is_not_named(
+    catalogue: Catalogue,
+) -> None:
+    from tokenref.misreadings import misread
+
+    cases = small(catalogue, "speculative")
+
+    def reference(case: Case, request: Mapping[str, Any]) -> Answer:
+        return SamplerSession(case.profile).answer(op_of(case), request)
+
+    says = "answers with drafts that are accepted if u < p, not if u < p / q"
+    asked = [
+        (case, answer)
+        for case in cases
+        for name, answer, _ in misread(case, reference)
+        if name == says
+    ]
+    seen = [
+        result_of(case, answer, judge(case, answer, SAMPLERS))
+        if number % 2
+        else Result(case, Judgement("pass"))
+        for number, (case, answer) in enumerate(asked)
+    ]
+    assert [each.name for each in diagnose(seen, Known([]), reference=reference)] == []
+
+
+def test_answers_that_cannot_be_judged_are_a_group_of_their_own() -> None:
+    known = Known([bug("one", a="1", b="1", c="1")])
+    seen = [*results(dict.fromkeys("abc", "1"), "x"), Result(case("y"), Judgement("crash", "no"))]
+    assert [(each.name, len(each.ids)) for each in diagnose(seen, known)] == [
+        ("one", 3),
+        ("crash", 1),
+    ]
+
+
+def test_a_similar_cause_must_agree_with_failures_of_other_operations(catalogue: Catalogue) -> None:
+    """It has the answers of nearly all failures of one, and others in another one."""
+    valid = [case for case in catalogue.cases if not isinstance(case.verdict, MustRefuse)]
+    rows, drawn = ([c for c in valid if op_of(c) == op][:9] for op in ("softmax", "greedy"))
+    right, rows = drawn.pop(), rows[:8]
+    wrong = {digest(case.id): "1" for case in [*rows[:6], *drawn, right]}
+    wrong |= {digest(case.id): "2" for case in rows[6:]}
+    known = Known([Signature("bug", "one", "It is wrong", wrong)])
+
+    def found(answer: str) -> list[str]:
+        seen = [Result(right, Judgement("pass"))]
+        seen += [Result(case, Judgement("fail"), answer="1") for case in rows]
+        seen += [Result(case, Judgement("fail"), answer=answer) for case in drawn]
+        return [each.name for each in diagnose(seen, known)]
+
+    assert found("1") == ["one"]
+    assert found("3") == []
+
+
 def test_draws_with_own_numbers_name_no_cause_if_something_else_fails_too() -> None:
     from tests.results_files import record
 
@@ -522,6 +664,10 @@ def with_zeros_in_front(row: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"logits": pack([0.0, 0.0, 0.0, *unpack(row["logits"])[3:]])}
 
 
+def with_turned_bytes(numbers: Mapping[str, str]) -> dict[str, str]:
+    return {"f32": b"".join(pack_bits("<f", each) for each in unpack(numbers)).hex()}
+
+
 @pytest.mark.parametrize(
     ("record", "change", "fact"),
     [
@@ -561,6 +707,36 @@ def with_zeros_in_front(row: Mapping[str, Any]) -> Mapping[str, Any]:
             "the token is right modulo 65,536",
         ),
         (
+            "sampling/greedy/greedy/f16-below-zero",
+            lambda _: {"token": 0},
+            "all logits are negative",
+        ),
+        (
+            "sampling/softmax/softmax/ordinary",
+            lambda out: {"probs": with_turned_bytes(out["probs"])},
+            "the bytes of each number are in the other order: digits begin with the highest byte",
+        ),
+        (
+            "sampling/top_k/rows/f64-near",
+            lambda _: {"keep": [0]},
+            "the tokens' numbers are equal when rounded to binary32",
+        ),
+        (
+            "sampling/top_k/sizes/equal-65538",
+            lambda _: {"keep": [32_769, 65_536, 65_537]},
+            "other tokens of those that are equal are kept",
+        ),
+        (
+            "sampling/steps/masks_long/row-65537-tokens",
+            lambda out: {"keep": [t for t in out["keep"] if t < 32_768] + [*range(32_768, 65_537)]},
+            "all tokens from 32,768 on are allowed, whatever the mask",
+        ),
+        (
+            "sampling/residual/residuals/one-left-f32",
+            lambda out: {"probs": pack([max(each, 2.0**-23) for each in unpack(out["probs"])])},
+            "probabilities that must be 0 are positive",
+        ),
+        (
             "sampling/top_p/sizes/kept-1001",
             lambda out: {"keep": out["keep"][:512]},
             "the list ends after 512 tokens",
@@ -590,3 +766,19 @@ def test_a_wrong_answer_shows_facts_that_suggest_the_mistake(
     right = SamplerSession("standard").answer(op_of(case), request)
     assert isinstance(right, Ok)
     assert fact in facts_of(case, Ok(change(dict(right.out))))
+
+
+def test_only_a_question_with_a_mask_has_one_that_is_misread(catalogue: Catalogue) -> None:
+    said = "what the mask allows is banned, and the rest is allowed"
+    near = catalogue.records["sampling/top_k/rows/f64-near"]
+    assert said not in facts_of(near, Ok({"keep": [0]}))
+    masked = next(
+        case
+        for case in catalogue.cases
+        if op_of(case) == "steps"
+        and case.out is not None
+        and [step.step for step in case.input.steps] == ["token_mask"]
+    )
+    count = len(masked.input.logits.values())
+    banned = [token for token in range(count) if token not in masked.out.keep]
+    assert said in facts_of(masked, Ok({"keep": banned}))

@@ -71,6 +71,33 @@ def test_a_program_that_hangs_after_hello_is_not_told_to_flush(
     assert said.wrote == ""
 
 
+def test_own_draws_are_asked_and_their_form_is_shown(tmp_path: Path) -> None:
+    program = tmp_path / "draws.py"
+    program.write_text(OWN_DRAWS)
+    command = shlex.join([sys.executable, "-S", str(program)])
+    found = list(examine(command, catalogue(), CALM))
+    seeds, canary = (each for each in found if each.kind == "problem")
+    assert (seeds.about, canary.about) == ("seeds", "canary")
+    assert "unknown field `tokens`" in seeds.text
+    assert seeds.right == '{"k":"01","ok":{"batches":[[[0]]]}}'
+    assert "canary/seeds/nothing-to-draw: crash: " in canary.text
+
+
+OWN_DRAWS = """
+import json
+import sys
+print(json.dumps({"proto": 1, "impl": {"name": "draws", "version": "1"},
+                  "ops": {"seeds": {"profiles": ["standard"]}}}), flush=True)
+sys.stdin.readline()
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked["cmd"] == "bye":
+        break
+    results = [{"k": case["k"], "ok": {"tokens": []}} for case in asked["cases"]]
+    print(json.dumps({"id": asked["id"], "results": results}), flush=True)
+"""
+
+
 def test_a_likely_cause_is_named() -> None:
     said = [each.text for each in findings("missing dropped") if each.about == "likely cause"]
     assert any("the seeded bug missing-byte-dropped" in sentence for sentence in said), said

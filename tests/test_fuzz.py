@@ -434,7 +434,7 @@ def test_a_campaign_without_failures_ends_with_0_and_one_without_answers_with_3(
         (("heaps",), "an engine must be one of"),
         (("heap", "--shard", "0/2"), "--shard must be I/N with 1 <= I <= N, got '0/2'"),
         (("heap", "--shard", "two"), "--shard must be I/N with 1 <= I <= N, got 'two'"),
-        (("heap", "--op", "stat"), "the operation stat cannot be fuzzed"),
+        (("heap", "--op", "stat"), "the operation stat cannot be fuzzed, only top_k, top_p, "),
         (("heap", "--op", "top_p", "--profile", "nobody"), "a profile must be one of"),
         (("heap", "--op", "encode", "--executor", "4 of them"), "an executor must be processes"),
         (("heap", "--op", "encode", "--executor", "json:loads"), "cannot be created: TypeError"),

@@ -227,6 +227,16 @@ def test_each_row_of_a_batch_is_compared() -> None:
     assert not passes(case, {"rows": [{"keep": [0]}, None]})
 
 
+def test_an_answer_of_another_form_is_told_the_right_one() -> None:
+    case = softmax([0.5, 0.5], Exact())
+    said = judged(case, {"token": 1}).detail
+    assert said.endswith('unknown field `token`; expected {"probs":{"f32":"..."}}')
+    batch = {"op": "greedy", "rows": [{"logits": pack([0.0, 1.0])}]}
+    case = case_of("batch", batch, {"rows": [{"token": 1}]}, Exact())
+    said = judged(case, {"rows": [{"tokens": [1]}]}).detail
+    assert said.endswith('; expected {"rows":[{"token":0}]}')
+
+
 def test_a_survey_expects_nothing() -> None:
     case = top_p(Survey(), [], [0.5])
     assert passes(msgspec.structs.replace(case, out=None), {"keep": [7]})

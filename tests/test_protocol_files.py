@@ -215,6 +215,25 @@ def test_of_many_wrong_lines_a_few_are_named_and_the_rest_counted(
     assert "and 995 more wrong lines" in trouble(report)
 
 
+def test_answers_of_another_export_are_said_to_be_that(exported: Path, tmp_path: Path) -> None:
+    """Each has the form of the other operation, and some requests have none."""
+
+    def other(messages: list[Message]) -> None:
+        forms = {False: {"count": 1}, True: {"bytes": "61"}}
+        for message in messages[1:]:
+            for result in message.get("results", ())[1:]:
+                result.pop("err", None)
+                if "ok" in result:
+                    result["ok"] = forms["count" in result["ok"]]
+            message.get("results", [])[:1] = []
+
+    code, _, printed = judged(exported, changed(exported, tmp_path, other), tmp_path)
+    assert code == 3
+    assert "the responses do not seem to answer these requests: each of the" in printed
+    code, _, printed = judged(exported, exported / "responses.jsonl", tmp_path)
+    assert "do not seem to answer" not in printed
+
+
 def test_what_a_program_cannot_do_is_no_failure(exported: Path, tmp_path: Path) -> None:
     def without_decode(messages: list[Message]) -> list[Message]:
         messages[0]["ops"] = {"limit": messages[0]["ops"]["limit"]}

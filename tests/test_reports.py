@@ -1012,6 +1012,30 @@ def test_reasons_for_skipped_cases_have_a_line_each_and_are_cut() -> None:
     ]
 
 
+def test_operations_and_batches_that_were_skipped_altogether_are_named() -> None:
+    sums: Any = None
+    records = open_catalogue().records
+    batch = "sampling/batch/long/greedy-512-rows"
+    summary = Summary(EngineEntry(name="mine", version="1"), sums, records)
+    for case_id, status in {
+        "bpe/encode/topic/a": "skip",
+        "bpe/encode/topic/b": "pass",
+        "bpe/count/topic/a": "skip",
+        "bpe/count/topic/b": "unsupported",
+        "bpe/decode/topic/a": "unsupported",
+        batch: "skip",
+        "sampling/batch/long/top-p-many-kept": "pass",
+    }.items():
+        summary.add(line("mine", case_id, status, detail="not yet"))
+    with (console := Console(width=200)).capture() as captured:
+        _print_skipped(console, summary)
+    assert captured.get().splitlines()[1:] == [
+        "mine skipped",
+        "  3: not yet",
+        "  no answer was judged of count, batches of greedy",
+    ]
+
+
 def test_failures_without_any_known_cause_are_said_to_have_none(tmp_path: Path) -> None:
     path = write(tmp_path / "results.jsonl", whole([line("one", "bpe/count/topic/a", "fail")]))
     assert "1 failure matches no known cause. The smallest:" in tokenref("report", path).output

@@ -240,7 +240,9 @@ class Catalogue:
 
     def _hint(self, selection: Selection) -> str:
         """Return which name in the selection is unknown, and the nearest known one."""
+        globs = [each for each in selection.ids if set("*?[") & set(each)]
         there = {
+            "id": (selection.ids, [*globs, *self.records]),
             "flag": ([*selection.flags, *selection.without_flags], self.manifest.flags),
             "vocabulary": (
                 selection.vocabularies,

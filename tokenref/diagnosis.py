@@ -287,8 +287,8 @@ def diagnose(
         sentence = f"{these} that the list of known differences names"
         found.append(Diagnosis("known differences", sentence, unexpected))
     passed = {digest(seen.case.id): seen.case for seen in results if seen.status == "pass"}
-    wrong = (seen for seen in results if seen.status in FAILURES - {"timeout", "xpass"})
-    failed = {digest(seen.case.id): seen for seen in wrong}
+    asked = (seen for seen in results if seen.status in FAILURES - {"timeout", "xpass"})
+    failed = {digest(seen.case.id): seen for seen in asked}
     stages = [seen.case.id for seen in failed.values() if _is_right(seen)]
     failed = {record: seen for record, seen in failed.items() if not _is_right(seen)}
     if not failed and not stages:
@@ -299,6 +299,13 @@ def diagnose(
     long = {record: failed.pop(record) for record in known.left_out - hit if record in failed}
     found += _named(known, matches, passed, failed, long, fewest, reference)
     named = {case_id for each in found for case_id in each.ids}
+    wrong = [*failed.values(), *long.values()]
+    crashed = {seen.case.id for seen in wrong if seen.status == "crash"}
+    if crashes := sorted(crashed - named):
+        these = f"{len(crashes):,} questions have" if len(crashes) > 1 else "1 question has"
+        sentence = f"{these} no answer that can be judged; each says why"
+        found.append(Diagnosis("crash", sentence, crashes))
+        named |= crashed
     accepted = [
         seen.case.id
         for seen in failed.values()
@@ -368,13 +375,13 @@ def _named(
     for match in _likely_there(known.causes, passed, left, fewest):
         name(match.name, f"match, in some operations only, {match.says}", match.hits)
     for here in [{**left}, *_by_place(left).values()]:
-        for match in _similar(known.causes, passed, here):
+        for match in _similar(known.causes, passed, here, failed):
             name(match.name, f"resemble {match.says}", match.hits | match.others)
     explained = {_place(failed[record].case) for record in failed.keys() - left.keys()}
     every = {**left, **{r: seen for r, seen in every.items() if _place(seen.case) not in explained}}
-    for fact, records in _of_exchanged(every, reference):
-        of_steps = fact.startswith("steps")
-        name(fact, f"resemble {'' if of_steps else 'batches with the '}{fact}", records)
+    for fact, records in _of_exchanged(every, passed, reference):
+        of_rows = not fact.startswith(("steps", "answers"))
+        name(fact, f"resemble {'batches with the ' if of_rows else ''}{fact}", records)
     for fact, says, records in _shared_facts(every):
         name(fact, says, records)
     for record, group in _canaries(every, {**failed, **long}, groups).items():
@@ -458,13 +465,21 @@ just these."""
 
 
 def _similar(
-    causes: Iterable[Signature], passed: Mapping[str, Case], here: Mapping[str, Result]
+    causes: Iterable[Signature],
+    passed: Mapping[str, Case],
+    here: Mapping[str, Result],
+    failed: Mapping[str, Result],
 ) -> Iterator[_Match]:
-    """Yield the cause that makes the same records fail, if most answers or all records agree."""
+    """Yield the cause that makes the same records fail, if most answers or all records agree.
+
+    Most of its answers in other operations that fail, too, must agree as well.
+    """
     valid = {
         record: seen
         for record, seen in here.items()
-        if op_of(seen.case) not in OWN_DRAW_OPS and not isinstance(seen.case.verdict, MustRefuse)
+        if op_of(seen.case) not in OWN_DRAW_OPS
+        and not isinstance(seen.case.verdict, MustRefuse)
+        and seen.status != "crash"  # which says itself why
     }
     places = {_place(seen.case) for seen in valid.values()}
     one = len(places) == 1
@@ -481,10 +496,21 @@ def _similar(
         are_all = (
             not one and not match.passed and predicted >= max(_MANY, _LARGE_SHARE * len(valid))
         )
-        if (are_most or are_all) and (best is None or match.gain(every) > best.gain(every)):
+        is_better = best is None or match.gain(every) > best.gain(every)
+        if (are_most or are_all) and is_better and _agrees(match.causes[0], failed, here):
             best = match
     if best is not None and len(best.causes) <= MOST_ALIKE:
         yield best
+
+
+def _agrees(cause: Signature, failed: Mapping[str, Result], here: Mapping[str, Result]) -> bool:
+    """Return whether a cause predicts most of the wrong answers elsewhere that it is about."""
+    elsewhere = [
+        failed[record].answer == answer
+        for record, answer in cause.answers.items()
+        if record in failed and record not in here
+    ]
+    return len(elsewhere) < FEWEST or sum(elsewhere) >= MOST * len(elsewhere)
 
 
 def _are_own_draws(match: _Match, failed: Mapping[str, Result]) -> bool:
@@ -532,8 +558,11 @@ def _likely_there(
 
 def _asked_again(case: Case, reference: Reference) -> Iterator[tuple[str, Answer, int]]:
     """Yield other questions like that of a case, their answers, and how many rows differ."""
+    from tokenref.misreadings import misread  # which imports every step
+
     if isinstance(case.input, BatchInput):
         yield from exchanged(case, reference)
+    yield from misread(case, reference)
     if _place(case) in {"steps", "batches of steps"}:
         yield from rearranged(case, reference)
 
@@ -542,27 +571,28 @@ _TRIED: Final = 4
 """How many batches are answered again with parts of other rows."""
 
 _MOST_TRIED: Final = 12
-"""How many are, if several explanations fit the first few equally."""
+"""How many are, if several explanations fit the first few equally, and how many single rows."""
 
 
 def _of_exchanged(
-    failed: Mapping[str, Result], reference: Reference | None
+    failed: Mapping[str, Result], passed: Mapping[str, Case], reference: Reference | None
 ) -> Iterator[tuple[str, list[str]]]:
-    """Yield what explains failures: parts of other rows of a batch, or other steps; and these."""
+    """Yield what explains failures, and these: parts of other rows of a batch, a misread question.
+
+    An answer to one question may be that of a misread one by chance. So this explains nothing if
+    records that pass would fail.
+    """
     if reference is None:
         return
     for place, here in _by_place(failed).items():
-        batches = [
-            record
-            for record in here
-            if isinstance(here[record].case.input, BatchInput) or place == "steps"
-        ]
+        asked = [record for record in here if _op(here[record].case) not in OWN_DRAW_OPS]
+        is_alone = not place.startswith("batches")
         fits: Counter[str] = Counter()
         rows: Counter[str] = Counter()
         tried = 0
         best: list[str] = []
-        for record in sorted(batches, key=lambda record: length(here[record].case))[:_MOST_TRIED]:
-            if tried >= _TRIED and len(best) < 2:
+        for record in sorted(asked, key=lambda record: length(here[record].case))[:_MOST_TRIED]:
+            if tried >= _TRIED and len(best) < 2 and (not best or not is_alone):
                 break
             tried += 1
             case = here[record].case
@@ -572,9 +602,17 @@ def _of_exchanged(
                     rows[says] += changed
             best = [says for says, count in fits.items() if count == max(fits.values())]
         many = [says for says in best if rows[says] >= FEWEST]
-        said = (" or " if "steps" in place else " or the ").join(many)
-        if said and len(best) <= MOST_ALIKE and fits[best[0]] >= NEARLY_ALL * tried:
-            yield said, batches
+        said = (" or " if is_alone or "steps" in place else " or the ").join(many)
+        fit = said and len(best) <= MOST_ALIKE and fits[best[0]] >= NEARLY_ALL * tried
+        if fit and (not is_alone or _is_allowed(best[0], place, passed.values(), reference)):
+            yield said, asked
+
+
+def _is_allowed(says: str, place: str, passed: Iterable[Case], reference: Reference) -> bool:
+    """Return whether nearly all records that pass would do so if a question were misread."""
+    here = sorted((case for case in passed if _place(case) == place), key=length)[:_MOST_TRIED]
+    wrong = sum(says in {each for each, _, _ in _asked_again(case, reference)} for case in here)
+    return wrong <= (1 - NEARLY_ALL) * len(here)
 
 
 def _shared_facts(failed: Mapping[str, Result]) -> list[tuple[str, str, list[str]]]:

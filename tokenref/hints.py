@@ -14,7 +14,18 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from tokenref.answers import Answer, Ok, Refused
-from tokenref.floats import Floats, Type, cut_floats, is_numbers, nearest, numbers_of, unpack
+from tokenref.floats import (
+    DIGITS,
+    Floats,
+    Type,
+    cut_floats,
+    from_digits,
+    is_numbers,
+    nearest,
+    numbers_of,
+    type_of,
+    unpack,
+)
 from tokenref.judging_samplers import are_ids, row_of
 from tokenref.questions.sampling import BatchInput
 from tokenref.record import Case, op_of
@@ -29,8 +40,22 @@ FIRST_BLOCK: Final = 32
 CLOSE: Final = 1e-3
 """The relative distance up to which numbers count for equal but for rounding."""
 
+NEARLY_ALL: Final = 0.9
+"""The share of wrong numbers that one mistake explains."""
+
 ALIKE: Final = 1e-5
 """The relative distance up to which ratios are one ratio."""
+
+VAGUE: Final = frozenset(
+    {
+        "one token more is kept",
+        "one token less is kept",
+        "tokens that equal the last kept one are missing",
+        "the token is the next one",
+        "the token is the one before",
+    }
+)
+"""Facts that hold for many mistakes, and are said after all others."""
 
 GROUPS: Final = (32, 64, 128, 256)
 """Numbers of rows that programs handle together."""
@@ -61,7 +86,7 @@ def facts_of(case: Case, answer: Answer) -> tuple[str, ...]:
 
 def _facts(case: Case, out: Mapping[str, Any]) -> Iterator[str]:
     batch = case.input if isinstance(case.input, BatchInput) else None
-    if batch is not None and _tokens(batch.rows) > _MOST_TOKENS:
+    if batch is not None and tokens_of(batch.rows) > _MOST_TOKENS:
         return
     right = _right(case)
     if right is None:
@@ -193,7 +218,7 @@ _EXCHANGED: Final[Sequence[tuple[str, Callable[[int, int], int]]]] = (
 _MOST_TOKENS: Final = 1_000_000
 """The tokens of the largest batch that is compared row by row."""
 
-_MOST_AGAIN: Final = 100_000
+MOST_AGAIN: Final = 100_000
 """The tokens of the largest batch that is answered again."""
 
 
@@ -208,7 +233,7 @@ def exchanged(case: Case, reference: Reference) -> Iterator[tuple[str, Answer, i
     """
     batch = msgspec.to_builtins(case.input)
     rows = batch["rows"]
-    if len(rows) == 1 or _tokens(rows) > _MOST_AGAIN:
+    if len(rows) == 1 or tokens_of(rows) > MOST_AGAIN:
         return
     right = reference(case, batch)
     known: list[tuple[Sequence[Any], Answer]] = [(rows, right)]
@@ -234,7 +259,7 @@ def rearranged(case: Case, reference: Reference) -> Iterator[tuple[str, Answer, 
     """
     question = msgspec.to_builtins(case.input)
     rows = question.get("rows", [question])
-    if _tokens(rows) > _MOST_AGAIN:
+    if tokens_of(rows) > MOST_AGAIN:
         return
     right = reference(case, question)
     known: dict[str, Answer] = {}
@@ -267,10 +292,11 @@ def _other_steps(steps: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Sequ
             yield f"steps with {second['step']} before {first['step']}", swapped
 
 
-def _tokens(rows: Sequence[Mapping[str, Any]]) -> int:
+def tokens_of(rows: Sequence[Mapping[str, Any]]) -> int:
     """Return the number of all tokens without making rows from their recipes."""
-    logits = [row["logits"] for row in rows if "logits" in row]
-    return sum(each["n"] if "gen" in each else len(unpack(each)) for each in logits)
+    parts = [row.get(name, []) for row in rows for name in ("logits", "probs", "target")]
+    numbers = [each for part in parts for each in (part if isinstance(part, list) else [part])]
+    return sum(each["n"] if "gen" in each else len(unpack(each)) for each in numbers)
 
 
 def _parts(row: Mapping[str, Any]) -> list[str]:
@@ -306,21 +332,51 @@ _INEXACT: Final = (
 def _of_row(
     want: Mapping[str, Any], have: Mapping[str, Any], asked: Mapping[str, Any]
 ) -> Iterator[str]:
-    row = numbers_of(asked.get("logits", asked.get("probs"))) or []
+    given = asked.get("logits", asked.get("probs"))
+    row = unpack(given) if given else []
     for key, value in want.items():
         other: Any = have.get(key)
         if is_numbers(value) and is_numbers(other):
             numbers, others = numbers_of(value) or [], numbers_of(other) or []
             if len(numbers) == len(others) and numbers != others:
+                yield from _of_byte_order(numbers, other)
+                if -inf in numbers and _has_mask(asked):
+                    yield from _of_bits(_possible(numbers), _possible(others), len(numbers))
                 yield from _of_numbers(key, numbers, others, row)
         elif key == "keep" and are_ids(value) and are_ids(other):
             if value != other and sorted(value) == sorted(other):
                 yield "kept tokens are not in ascending order"
-            yield from _of_kept(set(value), set(other), row)
+            if _has_mask(asked):
+                yield from _of_bits(set(value), set(other), len(row))
+            yield from _of_kept(set(value), set(other), row, is_changed="steps" in asked)
         elif key == "token" and are_ids([value, other]) and value != other:
+            yield from ["all logits are negative"] * (asked.keys() == {"logits"} and max(row) < 0)
             yield from _of_token(value, other, row)
         elif "logprobs" in want:
             yield from _of_report(key, value, other)
+
+
+_MASKS: Final = frozenset({"token_mask", "allowed_tokens", "prefix_allowed_tokens"})
+
+
+def _has_mask(asked: Mapping[str, Any]) -> bool:
+    """Return whether a question has a mask, alone or as a step."""
+    steps = asked.get("steps", ())
+    names = {"words", "booleans", "tokens", "allowed"}
+    return not names.isdisjoint(asked.get("params", ())) or any(s["step"] in _MASKS for s in steps)
+
+
+def _possible(numbers: Sequence[float]) -> set[int]:
+    return {place for place, number in enumerate(numbers) if number != -inf}
+
+
+def _of_byte_order(want: Sequence[float], have: Mapping[str, str]) -> Iterator[str]:
+    """Yield whether numbers are right with their bytes in the other order."""
+    dtype = type_of(have)
+    digits, width = have[dtype], DIGITS[dtype]
+    turned = (bytes.fromhex(digits[at : at + width])[::-1] for at in range(0, len(digits), width))
+    if all(map(_near, want, from_digits(b"".join(turned).hex(), dtype))):
+        yield "the bytes of each number are in the other order: digits begin with the highest byte"
 
 
 def _of_report(key: str, want: Any, have: Any) -> Iterator[str]:
@@ -347,10 +403,9 @@ def _of_numbers(
         yield f"numbers that must be -inf are {numbers.pop() if len(numbers) == 1 else 'finite'}"
     if wrong and all(isnan(have[place]) for place in wrong):
         yield from _of_empty_blocks(row)
-    if -inf in want:
-        allowed = {place for place, number in enumerate(want) if number != -inf}
-        left = {place for place, number in enumerate(have) if number != -inf}
-        yield from _of_bits(allowed, left, len(want))
+    zeros = [place for place in wrong if want[place] == 0]
+    if zeros and key == "probs" and len(zeros) >= len(wrong) * NEARLY_ALL and min(have) > 0:
+        yield "probabilities that must be 0 are positive"
     if wrong and len(row) == len(have) and all(have[place] == row[place] for place in wrong):
         yield "the wrong numbers are those of the question: the step does not reach them"
     if key in {"probs", "logprobs"}:
@@ -434,13 +489,15 @@ def _of_block(until: Sequence[float], lacks: float) -> Iterator[str]:
             yield f"the sum lacks all tokens from {place:,} on"
 
 
-def _of_kept(want: set[int], have: set[int], row: Sequence[float]) -> Iterator[str]:
+def _of_kept(
+    want: set[int], have: set[int], row: Sequence[float], *, is_changed: bool
+) -> Iterator[str]:
+    """Yield what is wrong with a list of tokens; steps have changed the row of some before."""
     missing, foreign, count = want - have, have - want, len(row)
     if not missing and not foreign:
         return
-    yield from _of_bits(want, have, count)
-    if row and want and max(want | have) < count:
-        yield from _of_equals(missing, foreign, row, min(row[each] for each in want))
+    if row and not is_changed and want and max(want | have) < count:
+        yield from _of_equals(missing, foreign, row, have)
     if not foreign:
         yield from _of_missing(missing, have, count)
     if not missing and len(foreign) == 1:
@@ -462,22 +519,49 @@ def _of_missing(missing: set[int], have: set[int], count: int) -> Iterator[str]:
 
 
 def _of_equals(
-    missing: set[int], foreign: set[int], row: Sequence[float], cut: float
+    missing: set[int], foreign: set[int], row: Sequence[float], kept: set[int]
 ) -> Iterator[str]:
     """Yield whether only tokens that equal the last kept one are wrong, or others than these."""
+    cut = min(row[each] for each in kept - foreign | missing)
     lost, more = ([row[each] for each in sorted(tokens)] for tokens in (missing, foreign))
     if more and not lost and set(more) == {cut}:
-        yield "all tokens that equal the last kept one are kept"
+        is_every = row.count(cut) == sum(row[each] == cut for each in kept)
+        every = "all" if is_every else "more"
+        yield f"{every} tokens that equal the last kept one are kept"
     if lost and not more and set(lost) == {cut}:
         yield "tokens that equal the last kept one are missing"
-    if lost and sorted(lost) == sorted(more):
+    if lost and lost == more:
         yield "other tokens of those that are equal are kept"
+    yield from _of_rounded(lost, more)
+
+
+_NARROW: Final[Sequence[tuple[str, Type]]] = (
+    ("binary32", "f32"),
+    ("binary16", "f16"),
+    ("bfloat16", "bf16"),
+)
+
+
+def _of_rounded(lost: Sequence[float], more: Sequence[float]) -> Iterator[str]:
+    """Yield the types in which numbers of tokens that are confused are one number."""
+    if not lost or not more or {*lost} == {*more}:
+        return
+    for name, dtype in _NARROW:
+        rounded = {nearest(number, dtype) for number in (*lost, *more)}
+        if len(rounded) == 1 and rounded != {-inf}:
+            yield f"the tokens' numbers are equal when rounded to {name}"
 
 
 def _of_bits(want: set[int], have: set[int], count: int) -> Iterator[str]:
     """Yield how a mask is misread, if it is."""
     if have == want:
         return
+    for power in range(16, 7, -1):
+        if (
+            have > want
+            and {each for each in want if each < 2**power} | {*range(2**power, count)} == have
+        ):
+            yield f"all tokens from {2**power:,} on are allowed, whatever the mask"
     if have and have.isdisjoint(want) and len(want) + len(have) == count:
         yield "what the mask allows is banned, and the rest is allowed"
     for bits, says in _BITS.items():
@@ -491,30 +575,34 @@ def _of_token(want: int, have: int, row: Sequence[float]) -> Iterator[str]:
         if want >= 2**bits and (want - have) % 2**bits == 0:
             yield f"the token is right modulo {2**bits:,}"
             break
-    narrow: tuple[tuple[str, Type], ...] = (("binary16", "f16"), ("bfloat16", "bf16"))
-    for name, dtype in narrow:
+    for name, dtype in _NARROW[1:]:
         if abs(want - have) > 1 and nearest(float(want), dtype) == have:
             yield f"the id is rounded to {name}"
     if max(want, have) < len(row):
         if row[want] == row[have]:
             yield "another one of equal tokens is chosen"
         else:
-            for name, dtype in narrow:
-                rounded = nearest(row[want], dtype)
-                if rounded > -inf and rounded == nearest(row[have], dtype):
-                    yield f"the tokens' numbers are equal when rounded to {name}"
+            yield from _of_rounded([row[want]], [row[have]])
     yield from _of_place(want, have, len(row))
+
+
+_MANY: Final = 32_768
+"""The number of tokens from which an incomplete block says less than a limit."""
 
 
 def _of_place(want: int, have: int, count: int) -> Iterator[str]:
     """Yield what the places of the right token and the answer have in common."""
+    limits = [
+        f"the right token is one from {2**power:,} on, and the answer is one before"
+        for power in range(16, 7, -1)
+        if have < 2**power <= want
+    ]
+    yield from limits[:1] * (want >= _MANY)
     for size in BLOCKS:
         last = (count - 1) // size * size
         if want >= last > have and count % size and size >= FIRST_BLOCK:
             yield f"the right token is in the last block of {size:,}, which is incomplete"
-    for power in range(16, 7, -1):
-        if have < 2**power <= want:
-            yield f"the right token is one from {2**power:,} on, and the answer is one before"
+    yield from limits
     if count > FIRST_BLOCK and have == count - 1:
         yield "the answer is the last token of the row"
     if count > FIRST_BLOCK and have == 0:

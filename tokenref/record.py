@@ -13,11 +13,11 @@ from operator import or_
 from typing import Annotated, Any, Final, Literal, TypeAlias, cast, get_type_hints
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, inspect
 
 from sampling_ref.steps.table import STEPS
 from tokenref.errors import InvalidRunError
-from tokenref.floats import Strict
+from tokenref.floats import Floats, Strict
 from tokenref.operations import ABOUT
 from tokenref.questions import sampling as rows
 from tokenref.questions import sequences as calls
@@ -229,6 +229,42 @@ def answer_type(op: str) -> Any:
     tokenref.questions.text.CountOutput | None
     """
     return get_type_hints(CASE_OF_OP[op])["out"]
+
+
+def form_of(op: str) -> str:
+    """Return what the answers of an operation look like, without fields that may be omitted.
+
+    >>> form_of("seeds"), form_of("stat")
+    ('{"batches":[[[0]]]}', '{"counts":[[0,0]]}')
+    >>> form_of("top_logprobs"), form_of("draw")
+    ('{"tokens":[0],"logprobs":{"f32":"..."},"rank":0}', '{"token":0} or {"tokens":[0]}')
+    """
+    answer = OPERATIONS[op].answer
+    parts = msgspec.structs.fields(answer)
+    needed = [each for each in parts if each.required]
+    # The question about fused steps determines which fields its answer needs.
+    forms = [needed or [each for each in parts if each.name != "stages"]]
+    if one_of := getattr(answer, "one_of", ()):
+        forms = [[*needed, each] for each in parts if each.name in one_of]
+    made = ({each.encode_name: _example(inspect.type_info(each.type)) for each in f} for f in forms)
+    return " or ".join(json.dumps(each, separators=(",", ":")) for each in made)
+
+
+def _example(kind: inspect.Type) -> Any:
+    """Return a value of a type, with `...` for a string."""
+    match kind:
+        case inspect.UnionType(types=[first, *_]):
+            return _example(first)
+        case inspect.ListType(item_type=item):
+            return [_example(item)]
+        case inspect.TupleType(item_types=items):
+            return [_example(item) for item in items]
+        case inspect.StructType(cls=cls) if issubclass(cls, Floats):
+            return {"f32": "..."}
+        case inspect.StructType(fields=fields):
+            return {each.encode_name: _example(each.type) for each in fields}
+    plain = {inspect.IntType: 0, inspect.BoolType: True, inspect.DictType: {}, inspect.AnyType: {}}
+    return plain.get(type(kind), "...")
 
 
 def has_answer(verdict: Verdict) -> bool:

@@ -313,7 +313,10 @@ def _must_fit(selection: Selection) -> None:
         )
     for op in selection.ops:
         if op not in QUESTIONS:
-            raise InputError(f"the operation {op} cannot be fuzzed")
+            able = ", ".join(
+                each for each in OPS if each in QUESTIONS and kind_of(each) == kind_of(op)
+            )
+            raise InputError(f"the operation {op} cannot be fuzzed, only {able}")
     kinds = {kind_of(op) for op in selection.ops}
     known = {name for op in selection.ops if op in SAMPLER_QUESTIONS for name in profiles_of(op)}
     if kinds == {"sampler"} and selection.profiles and known.isdisjoint(selection.profiles):

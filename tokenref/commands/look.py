@@ -1,6 +1,7 @@
 """`tokenref show`, `engines`, `trace`, `rules`; `explain` shows the same as pictures in files."""
 
 import difflib
+import fnmatch
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
@@ -53,10 +54,10 @@ from tokenref.visible import short_json, visible
 )
 @FIXTURES
 def show(case_id: str, as_line: bool, fixtures: Path | None) -> None:
-    """Show one golden record, or a page of the documentation.
+    """Show golden records, or a page of the documentation.
 
-    ID is that of a record. PAGE is a page that records name, such as docs/bpe.md, or one section of
-    it, such as docs/bpe.md#definition.
+    ID is that of a record; with * and ? it may be that of many. PAGE is a page that records name,
+    such as docs/bpe.md, or one section of it, such as docs/bpe.md#definition.
 
     Floats are shown in decimal. Canaries, which have wrong answers, can be shown too.
     """
@@ -65,15 +66,17 @@ def show(case_id: str, as_line: bool, fixtures: Path | None) -> None:
         return
     catalogue = open_catalogue(fixtures)
     by_id = catalogue.records
-    case = by_id.get(case_id)
-    if case is None:
+    cases = [by_id[each] for each in fnmatch.filter(by_id, case_id)]
+    if not cases:
         nearest = difflib.get_close_matches(case_id, by_id, cutoff=0.4)
         hint = f"; did you mean {', '.join(nearest)}?" if nearest else ""
         raise InputError(f"no record has the id {case_id!r}{hint}")
-    if as_line:
-        click.echo(canonical_json(msgspec.to_builtins(case)))
-        return
-    print_case(output_console(), case, catalogue.name(case.vocab))
+    for number, case in enumerate(cases):
+        if as_line:
+            click.echo(canonical_json(msgspec.to_builtins(case)))
+        else:
+            click.echo("\n" * (number > 0), nl=False)
+            print_case(output_console(), case, catalogue.name(case.vocab))
 
 
 @click.command("trace")

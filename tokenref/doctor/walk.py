@@ -4,6 +4,7 @@ The questions are short records. After a mistake that breaks the conversation, t
 restarted for the next operation. So one run finds the mistakes in all operations.
 """
 
+import json
 import shlex
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,7 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from bpe_ref import Vocabulary
-from tokenref.answers import Crashed, NoAnswer, Ok, Refused, Skipped, why_none
+from tokenref.answers import Crashed, NoAnswer, Ok, PartialSums, Refused, Skipped, why_none
 from tokenref.catalogue import CANARY, Catalogue, is_large
 from tokenref.diagnosis import Result, diagnose, result_of
 from tokenref.doctor.conversation import (
@@ -34,10 +35,19 @@ from tokenref.protocol.channel import Patience
 from tokenref.protocol.messages import HelloAnswer, loading_of, shown
 from tokenref.protocol.opening import arguments_of
 from tokenref.readable import readable_json
-from tokenref.record import PIPELINE_OPS, SAMPLER_OPS, Case, canonical_json, op_of
+from tokenref.record import (
+    OWN_DRAW_OPS,
+    PIPELINE_OPS,
+    SAMPLER_OPS,
+    Case,
+    canonical_json,
+    form_of,
+    op_of,
+)
+from tokenref.rounding.arithmetics import ARITHMETICS
 from tokenref.rules import rule_names
 from tokenref.subjects import TokenizerFile
-from tokenref.verdicts import MustRefuse, Row, Rows, Seeds, Stat, Survey
+from tokenref.verdicts import MustRefuse, Row, Rows, Survey
 
 _SHORT: Final = 100
 """Maximum length of a short question, in characters. Very short ones reveal few mistakes."""
@@ -46,7 +56,11 @@ SMOKE_CASES: Final = 3
 """How many records with an answer are tried per operation."""
 
 
-_NO_ONE_ANSWER: Final = (MustRefuse, Row, Rows, Seeds, Stat, Survey)
+_NOT_SHORT: Final = (MustRefuse, Row, Rows, Survey)
+
+
+_LONG_SUMS: Final = ("softmax", "logprobs", "batch")
+"""The operations with records whose limit follows from the partial sums of long rows."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +92,7 @@ def trials(catalogue: Catalogue, op: str, profiles: Sequence[str]) -> Iterator[T
     found = []
     for (profile, vocab), cases in groups.items():
         cases.sort(key=_length)
-        answered = [case for case in cases if not isinstance(case.verdict, _NO_ONE_ANSWER)]
+        answered = [case for case in cases if not isinstance(case.verdict, _NOT_SHORT)]
         refused = [case for case in cases if isinstance(case.verdict, MustRefuse)]
         if answered:
             found.append(Trial(op, profile, vocab, _spread(answered), refused[:1]))
@@ -266,8 +280,8 @@ class _Visit:
         if passed:
             correct = f"{passed} of the first {len(said)} questions are correct ({where})"
             yield Finding("ok", trial.op, correct)
-        if all(isinstance(one.answer, Skipped) for one in said):
-            return
+        if trial.op in OWN_DRAW_OPS or all(isinstance(one.answer, Skipped) for one in said):
+            return  # its own draws differ from call to call
         yield from self._about_many(conversation, trial, hello)
 
     def _about_refusal(
@@ -331,16 +345,19 @@ class _Visit:
                 continue
             trial = Trial(op, case.profile, case.vocab, [case], [])
             (said,) = self._ask(conversation, trial, [case])
-            status = judge(case, said.answer, subject).status
-            tried += status not in {"skip", "unsupported"}
-            rejected += status in {"fail", "wrong_error"}
-            if status == "pass":
+            judgement = judge(case, said.answer, subject)
+            tried += judgement.status not in {"skip", "unsupported"}
+            rejected += judgement.status in {"fail", "wrong_error"}
+            asked = _question(case)
+            if judgement.status == "pass":
                 wrong = f"{case.id}: the program gave the known-wrong answer of a canary"
-                asked = _question(case)
                 yield Finding("problem", "canary", wrong, said.shown, hint=case.why, asked=asked)
+            elif judgement.status in {"crash", "timeout"}:
+                lacks = f"{case.id}: {judgement.status}: {judgement.detail}"
+                yield Finding("problem", "canary", lacks, said.shown, asked=asked)
         if rejected:
             checked = f"self-check: {rejected} of {tried} known-wrong answers were rejected"
-            yield Finding("ok", "canary", checked)
+            yield Finding("ok" if rejected == tried else "note", "canary", checked)
 
 
 def _about_load(op: str, name: str, instead: Crashed) -> Finding:
@@ -362,7 +379,7 @@ def _about_answer(case: Case, said: Said, text: str) -> Finding:
         op_of(case),
         f"{case.id}: {text}",
         said.shown,
-        _result(said, _right(case)),
+        "" if case.out is None and isinstance(said.answer, Ok) else _result(said, _right(case)),
         suggestion or case.why,
         _question(case),
     )
@@ -379,9 +396,14 @@ def _result(said: Said, content: Mapping[str, Any]) -> str:
 
 
 def _right(case: Case) -> dict[str, Any]:
-    """Return the right answer to a record, without its stages."""
+    """Return the right answer to a record, without its stages, or one of the right form.
+
+    Counts of own draws have no other right answer.
+    """
     if isinstance(case.verdict, MustRefuse):
         return {"err": {"code": case.verdict.codes[0], "msg": "..."}}
+    if case.out is None:
+        return {"ok": json.loads(form_of(op_of(case)))}
     out = msgspec.to_builtins(case.out)
     return {"ok": {name: value for name, value in out.items() if name != "stages"}}
 
@@ -395,7 +417,7 @@ def profiles_of(cases: Iterable[Case]) -> dict[str, set[str]]:
 
 
 def about_hello(hello: HelloAnswer, profiles: Mapping[str, AbstractSet[str]]) -> Iterator[Finding]:
-    """Yield what the program is, and which operations and profiles it declares without records.
+    """Yield what the program is, and what it declares that no record asks about or that is unknown.
 
     `profiles` are the profiles in the records of each operation.
     """
@@ -410,6 +432,17 @@ def about_hello(hello: HelloAnswer, profiles: Mapping[str, AbstractSet[str]]) ->
             yield Finding("note", op, "the fixtures have no records of this operation")
             continue
         yield from _about_profiles(op, ability.profiles, sorted(profiles[op]))
+        yield from _about_sums(op, ability.declared().arithmetic)
+
+
+def _about_sums(op: str, declared: str | PartialSums | None) -> Iterator[Finding]:
+    """Yield whether what is declared about sums has no effect on how answers are judged."""
+    if isinstance(declared, PartialSums) and op not in _LONG_SUMS:
+        said = f"accum of {op} must be a label: partial sums are for {', '.join(_LONG_SUMS)}"
+        yield Finding("problem", op, said, hint=f"labels: {', '.join(ARITHMETICS)}")
+    elif isinstance(declared, str) and declared not in ARITHMETICS and op != "chain":
+        said = f"accum of {op}: unknown label {declared!r:.80}{near(declared, ARITHMETICS)}"
+        yield Finding("problem", op, said, hint=f"labels: {', '.join(ARITHMETICS)}")
 
 
 def _about_profiles(op: str, named: Sequence[str], known: Sequence[str]) -> Iterator[Finding]:

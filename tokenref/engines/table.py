@@ -10,6 +10,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from platform import python_version
+from shlex import quote
 from shutil import which
 from types import MappingProxyType
 from typing import Any, Final
@@ -173,9 +174,10 @@ def engine(name: str) -> Engine | Unavailable:
 
 def _unknown(name: str) -> str:
     """Return the message about an unknown name."""
+    if os.sep in name or Path(name).is_file():
+        return f"to test a program, use --cmd {quote(name)}: {name!r} is not the name of an engine"
     near = get_close_matches(name.lower(), engine_names(), 1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
-    hint = "; to test a program, use --cmd" if os.sep in name or Path(name).is_file() else hint
     return f"an engine must be one of {', '.join(engine_names())}, got {name!r}{hint}"
 
 

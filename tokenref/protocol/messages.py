@@ -19,7 +19,7 @@ from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json
 from tokenref.answers import Answer, Crashed, Declared, Ok, PartialSums, Refused, Skipped
 from tokenref.floats import Strict
 from tokenref.questions import OneOf
-from tokenref.record import OPERATIONS, OPS, Digest, reason_and_place
+from tokenref.record import OPERATIONS, OPS, Digest, form_of, reason_and_place
 from tokenref.subjects import TokenizerFile, TokenizerSubject
 from tokenref.verdicts import SamplerErrorCode, TokenizerErrorCode
 
@@ -411,7 +411,7 @@ def read_result(result: Result, op: str) -> Answer:
     """Return the answer in a result, or a crash if its content has the wrong form.
 
     >>> read_result(Result(k="0", ok={"count": "2"}), "count").message
-    'Expected `int`, got `str`, at $.ok.count; it wrote {"count":"2"}'
+    'Expected `int`, got `str`, at $.ok.count; it wrote {"count":"2"}; expected {"count":0}'
     """
     if result.ok is not UNSET:
         try:
@@ -419,9 +419,8 @@ def read_result(result: Result, op: str) -> Answer:
         except msgspec.ValidationError as error:
             reason, place = reason_and_place(str(error))
             where = place.replace("$", "$.ok", 1) or "$.ok"
-            return Crashed(
-                f"{reason}, at {where}; it wrote {shown(msgspec.json.encode(result.ok))}"
-            )
+            wrote = shown(msgspec.json.encode(result.ok))
+            return Crashed(f"{reason}, at {where}; it wrote {wrote}; expected {form_of(op)}")
         return Ok(result.ok)
     if result.err is not UNSET:
         code, message = result.err.code, result.err.msg

@@ -59,6 +59,7 @@ from tokenref.protocol.messages import (
     ProtocolError,
     Request,
     Response,
+    Result,
     RunRequest,
     decode,
     line_of,
@@ -251,6 +252,7 @@ class Verdicts:
         self._answered = bytearray(len(self.questions.of_key))
         self._worst: dict[str, CaseResult] = {}  # which has no long answers
         self._wrong_lines = 0
+        self._answers = self._of_others = 0
         self._unloaded: dict[str, Answer] = {}
 
     def problem(self, place: str, error: ProtocolError | str) -> None:
@@ -286,12 +288,19 @@ class Verdicts:
             asked = _number(result.k, len(questions.of_key))
             if asked is not None:
                 question = questions.cases[questions.of_key[asked]]
-                self._take(asked, read_result(result, op_of(question[0])))
+                answer = read_result(result, op_of(question[0]))
+                self._answers += result.ok is not UNSET
+                self._of_others += isinstance(answer, Crashed) and self._is_of_another(result)
+                self._take(asked, answer)
             else:  # a line may contain a million of them
                 reason = f"the key {result.k!r:.80} was not asked"
                 is_shown = self._wrong_lines < _SHOWN
                 place = f"$.results[{at}].k"
                 self.problem("", ProtocolError(reason, place, line, "run") if is_shown else reason)
+
+    def _is_of_another(self, result: Result) -> bool:
+        """Return whether an answer of the wrong form has that of another declared operation."""
+        return any(isinstance(read_result(result, op), Ok) for op in self.hello.ops)
 
     def _take(self, key: int, answer: Answer) -> None:
         """Judge an answer to a question."""
@@ -332,6 +341,12 @@ class Verdicts:
                     self.results.append(result)
                 elif result.status == "pass":
                     self.canaries.append(result)
+        if self._of_others and self._of_others == self._answers and (missing or self._wrong_lines):
+            self.trouble.insert(
+                0,
+                "the responses do not seem to answer these requests: each of the "
+                f"{self._answers:,} answers that were expected has the form of another operation",
+            )
         if self._wrong_lines > _SHOWN:
             self.trouble.append(f"and {self._wrong_lines - _SHOWN:,} more wrong lines")
         if missing:

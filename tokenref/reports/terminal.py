@@ -16,6 +16,7 @@ from rich.text import Text
 from tokenref.catalogue import Catalogue, Selection
 from tokenref.corpus import CorpusResult, Tokens
 from tokenref.diagnosis import UNSPECIFIC, is_of_few, length
+from tokenref.hints import VAGUE
 from tokenref.judge import FAILURES
 from tokenref.operations import ABOUT
 from tokenref.questions.sampling import BatchInput
@@ -62,6 +63,9 @@ class Summary:
     skipped: Counter[str] = field(default_factory=Counter)
     """Why the engine skipped cases, with counts."""
 
+    places: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    """The number of cases by status, for each operation and for the batches of each."""
+
     by_cause: Counter[str] = field(default_factory=Counter)
     """The number of failures by their likely cause."""
 
@@ -71,6 +75,10 @@ class Summary:
     def add(self, line: CaseLine) -> None:
         """Add the result of one case."""
         self.counts[line.op][line.status] += 1
+        case = self.records.get(line.id)
+        is_batch = case is not None and isinstance(case.input, BatchInput)
+        place = f"batches of {case.input.op}" if case is not None and is_batch else line.op
+        self.places[place][line.status] += 1
         if line.status == "not_run":
             self.not_run[line.detail] += 1
         if line.status == "skip":
@@ -221,6 +229,9 @@ def _print_skipped(console: Console, summary: Summary) -> None:
         print_line(console, f"{summary.entry.name} skipped", "dim", above="\n")
     for reason, count in shown:
         print_line(console, f"  {count:,}: {reason}", "dim")
+    places = [name for name, of in summary.places.items() if of["skip"] and not judged(of)]
+    if places:
+        print_line(console, f"  no answer was judged of {', '.join(places)}", "yellow")
 
 
 def _add_engine(table: Table, summary: Summary, columns: Mapping[Status, Look]) -> None:
@@ -266,7 +277,9 @@ def _print_failures(console: Console, summary: Summary, names: Mapping[str, str]
     others = summary.by_cause[""]
     few = {cause for cause in sums.causes if is_of_few(cause)}
     sizes = {cause: summary.by_cause[cause] for cause in sums.causes}
-    by_size = sorted(sums.causes, key=lambda name: (name in UNSPECIFIC, name in few, -sizes[name]))
+    by_size = sorted(
+        sums.causes, key=lambda name: (name in UNSPECIFIC, name in few, name in VAGUE, -sizes[name])
+    )
     after = [cause for cause in by_size if cause in few and sizes[cause] < others]
     _print_causes(console, summary, [cause for cause in by_size if cause not in after], names)
     if others:
