@@ -23,9 +23,10 @@ from authoring.cases.sampling.draft import finish_sampler
 from authoring.cases.sampling.filter_draft import FilterCase, Row, beside, eighths, logits
 from sampling_ref import PROFILES, STEPS
 from sampling_ref.numbers.binary32 import Binary32, to_binary32
+from sampling_ref.steps.step import REQUIRED
 from tests.drafted import cases_of
 from tests.test_cases import sections
-from tokenref.answers import Answer, Ok, Refused
+from tokenref.answers import Answer, Ok, Refused, Unsupported
 from tokenref.catalogue import BudgetError, check_budget
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import unpack
@@ -488,3 +489,16 @@ def test_verdicts_are_judged_by_the_values_of_the_engine() -> None:
     assert isinstance(opened, Set)
     assert opened.sizes == [2]
     assert list(values_of("top_p", "vllm", {"params": {"top_p": {"f32": "3f800000"}}})) == []
+
+
+@pytest.mark.parametrize("op", FILTER_OPS)
+def test_a_parameter_that_is_missing_or_unknown_is_no_crash(op: str) -> None:
+    question = {"logits": {"f32": "0000000000000000"}, "params": {"nonsense": 1}}
+    session = SamplerSession("standard")
+    assert isinstance(session.answer(op, question), Unsupported)
+    answer = session.answer(op, {**question, "params": {}, "uniforms": {"f32": "00000000"}})
+    if any(value is REQUIRED for value in STEPS[op].parameters.values()):
+        assert isinstance(answer, Refused)
+        assert "must be given to" in answer.message
+    else:
+        assert isinstance(answer, Ok)

@@ -179,6 +179,7 @@ class SamplerSession:
 
     def _filtered(self, op: str, choices: Choices, request: Request) -> Mapping[str, Any]:
         values = {**unpack_parameters(request["params"]), **choices}
+        STEPS[op].read(values)  # raises an error for a parameter that is missing or unknown
         values.pop("base", None)  # what p refers to, where a chain has removed something before
         if "uniforms" in request:
             values["uniform"] = read_uniforms(unpack(request["uniforms"]), 1)[0]
