@@ -2,7 +2,7 @@
 
 from collections import Counter
 from functools import partial
-from math import inf
+from math import exp, inf, log
 from typing import Any
 
 import pytest
@@ -45,6 +45,46 @@ def verdict(op: str, profile: str, request: dict[str, Any]) -> Any:
 
 
 # ---- honest engines
+
+
+def in_halves(numbers: list[float], width: int = 32) -> float:
+    """Return a sum in the order of a warp, in 32 bits: half of its lanes is added to the other."""
+    lanes = [0.0] * width
+    for place, number in enumerate(numbers):
+        lanes[place % width] = nearest(lanes[place % width] + number, "f32")
+    while width > 1:
+        width //= 2
+        lanes = [nearest(lanes[at] + lanes[at + width], "f32") for at in range(width)]
+    return lanes[0]
+
+
+@pytest.mark.parametrize("op", ["softmax", "logprobs"])
+def test_a_sum_in_the_order_of_a_warp_is_never_wrong(op: str) -> None:
+    questions, fates = SAMPLER_QUESTIONS[op](STANDARD), Counter[str]()
+    asked = [drawn(questions, "a warp", op, number) for number in range(400)]
+    if op == "logprobs":
+        asked.append({"logits": pack([10.0, 0.5, -0.0, 13.25])})
+    for request in asked:
+        question = Question(op, STANDARD, SAMPLERS, "", request)
+        case = case_of(question, SamplerSession(STANDARD).answer(op, request))
+        row = unpack(request["logits"])
+        if case is None or "f64" in request["logits"] or not isinstance(case.verdict, Close):
+            fates["left out"] += 1
+            continue
+        dtype = next(iter(request["logits"]))
+        below = [nearest(number - max(row), "f32") for number in row]
+        weights = [nearest(exp(number), "f32") for number in below]
+        total = in_halves(weights)
+        if op == "softmax":
+            out = {"probs": pack([nearest(each / total, dtype) for each in weights], dtype)}
+        else:
+            logarithm = nearest(log(total), "f32")
+            numbers = [nearest(nearest(each - logarithm, "f32"), dtype) for each in below]
+            out = {"logprobs": pack(numbers, dtype)}
+        judged = judge(case, Ok(out), SAMPLERS)
+        assert judged.status not in FAILURES, (request, judged)
+        fates["right"] += 1
+    assert fates["right"] > 100, fates
 
 
 @pytest.mark.parametrize(("op", "profile"), HONEST)

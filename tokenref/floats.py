@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 from hashlib import sha256
 from itertools import compress, islice
-from math import copysign, inf, isinf, isnan, ldexp, nan
+from math import copysign, frexp, inf, isinf, isnan, ldexp, nan
 from typing import Annotated, Any, Final, Literal, TypeAlias, get_args
 
 import msgspec
@@ -351,6 +351,15 @@ _SHAPES: Final[Mapping[Type, tuple[int, int, float]]] = {
     "bf16": (8, -126, ldexp(2 - 2.0**-7, 127)),
 }
 """Per type: bits of the significand, the least exponent, the largest number."""
+
+
+def spacing(value: float, dtype: Type) -> float:
+    """Return the distance of a normal number of a type from the next one away from zero.
+
+    >>> spacing(1.5, "f16") == 2.0**-10
+    True
+    """
+    return ldexp(1.0, frexp(value)[1] - _SHAPES[dtype][0])
 
 
 def units_apart(first: float, second: float, dtype: Type) -> float:

@@ -41,7 +41,7 @@ from sampling_ref.steps.mirostat_1 import mirostat_1
 from sampling_ref.steps.mirostat_2 import mirostat_2
 from tokenref.answers import Answer, Ok
 from tokenref.engines.reference_samplers import SamplerSession, evaluation_of, with_functions
-from tokenref.floats import nearest, pack, type_of, units_apart, unpack
+from tokenref.floats import nearest, pack, spacing, type_of, units_apart, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.record import ADAPTIVE_OPS, FILTER_OPS, ROW_OPS
 from tokenref.rounding.margins import ROUNDED, UndecidedError, filter_verdict, is_decided, kept_of
@@ -326,7 +326,7 @@ def _verdict(op: str, profile: str, request: Mapping[str, Any], right: Answer) -
     if op in ROW_OPS:
         return row_verdict(op, profile, request)
     if op in {"softmax", "logprobs", "top_logprobs", "prompt_logprobs"}:
-        return _looser(_of_logarithms(op, profile, request))
+        return _looser(_of_logarithms(op, profile, request), request, right)
     if op == "batch":
         return _of_rows(profile, request, right)
     if op in {"chain", "distribution", "sample"}:
@@ -372,11 +372,23 @@ def _of_logarithms(op: str, profile: str, request: Mapping[str, Any]) -> Verdict
     return report_verdict(op, profile, request)
 
 
-def _looser(verdict: Verdict) -> Verdict:
-    """Return a verdict that lets another library's exponentials and logarithms pass, too."""
-    if not isinstance(verdict, Close):
+def _looser(verdict: Verdict, request: Mapping[str, Any], right: Answer) -> Verdict:
+    """Return a verdict that lets other libraries pass, too, and a sum in any order.
+
+    Each addition is off by half a unit in the last place of the sum at most, so shares of n numbers
+    are off by less than n units. A logarithm of the sum is off by as much as if it were 1, which is
+    many units of a logarithm near zero.
+    """
+    if not isinstance(verdict, Close) or not isinstance(right, Ok):
         return verdict
-    return Close(ulp=verdict.ulp + OTHER_LIBRARY, floor=verdict.floor)
+    rows = request["rows"] if "rows" in request else [request["logits"]]
+    dtype, size = type_of(rows[0]), max(len(unpack(row)) for row in rows)
+    error = (size + 1) * (2.0**-53 if dtype == "f64" else 2.0**-24)
+    reports = [each for each in right.out["rows"] if each] if "rows" in request else [right.out]
+    logprobs = [number for each in reports for number in unpack(each.get("logprobs", pack([])))]
+    least = min((spacing(number, dtype) for number in logprobs if -inf < number < 0), default=1.0)
+    units = ceil(error / min(least, spacing(0.5, dtype)))
+    return Close(ulp=max(verdict.ulp, units) + OTHER_LIBRARY, floor=verdict.floor)
 
 
 def _of_rows(profile: str, request: Mapping[str, Any], right: Answer) -> Verdict | None:
