@@ -909,6 +909,31 @@ def test_a_misspelt_profile_of_a_program_is_printed(tmp_path: Path) -> None:
     assert (shown.exit_code, "standart" in shown.output) == (3, False)
 
 
+def test_an_answer_that_depends_on_earlier_questions_is_said_to(tmp_path: Path) -> None:
+    program = tmp_path / "engine.py"
+    program.write_text(
+        "import json, sys\n"
+        "from tests.fakes.honest import make\n"
+        "answer, last = make(), 0\n"
+        "for line in sys.stdin:\n"
+        "    message = json.loads(line)\n"
+        "    if message['cmd'] == 'bye':\n"
+        "        break\n"
+        "    said = answer(message)\n"
+        "    for result in said.get('results', ()):\n"
+        "        if 'ok' in result:\n"
+        "            last = max(last, result['ok']['token'])\n"
+        "            result['ok']['token'] = last\n"
+        "    print(json.dumps(said), flush=True)\n"
+    )
+    command = f"{sys.executable} {program}"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(Path(__file__).parent.parent))
+        shown = tokenref("check", "--cmd", command, "--op", "greedy", "--profile", "standard")
+    assert shown.exit_code == 1
+    assert "pass if a new process is asked nothing else: the program seems to keep" in shown.output
+
+
 def test_that_an_engine_hangs_is_printed_at_once(tmp_path: Path) -> None:
     limits = ["--timeout", "0.2", "--op", "top_k"]
     command = ["check", "--cmd", str(hanging(tmp_path)), *limits]

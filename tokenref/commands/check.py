@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -42,13 +42,16 @@ from tokenref.errors import InputError
 from tokenref.known import Known, read_known
 from tokenref.protocol.channel import Patience, StartError
 from tokenref.protocol.engine import ProtocolEngine
-from tokenref.protocol.opening import arguments_of, open_program
+from tokenref.protocol.opening import GreetingError, arguments_of, open_program
 from tokenref.record import Case, RecordError, op_of
 from tokenref.record_files import manifest_digest
 from tokenref.reports.results import UNJUDGED, dump_corpus_report, dump_report, read_results
 from tokenref.reports.terminal import print_corpus, print_line, print_results
-from tokenref.runner import Run, run_engine
+from tokenref.runner import Run, Sessions, run_engine
 from tokenref.visible import visible
+
+ALONE = 3
+"""How many wrong answers are asked for once more, each of a new process."""
 
 
 @click.command()
@@ -239,7 +242,39 @@ def _run_all(
                 entry.when_late = partial(_print_late, bar.console, entry.name)
             runs.append(run_engine(entry, cases, catalogue, progress=shown, **how))
             bar.remove_task(task)
+    _note_what_passes_alone(runs, available, catalogue)
     return runs
+
+
+def _note_what_passes_alone(
+    runs: Sequence[Run], available: Sequence[Engine], catalogue: Catalogue
+) -> None:
+    """Note in each run of a program which of its smallest failures a new process does not have."""
+    for run, program in zip(runs, available, strict=True):
+        if not isinstance(program, ProtocolEngine) or "--cmd" not in program.again:
+            continue
+        wrong = [each.case for each in run.failures if each.judgement.status == "fail"]
+        passed = [
+            case.id
+            for case in sorted(wrong, key=lambda case: len(repr(case.input)))[:ALONE]
+            if _passes_alone(case, program, catalogue)
+        ]
+        if passed:
+            passes = "passes" if len(passed) == 1 else "pass"
+            run.incidents.append(
+                f"{' and '.join(passed)} failed, but {passes} if a new process is asked nothing "
+                "else: the program seems to keep something from one question to the next"
+            )
+
+
+def _passes_alone(case: Case, program: ProtocolEngine, catalogue: Catalogue) -> bool:
+    try:
+        alone = open_program(program.again[1], program.patience)
+    except (StartError, GreetingError):
+        return False
+    with closing(alone):
+        [result] = Sessions(alone, catalogue).results([case])
+    return result.judgement.status == "pass"
 
 
 def _complete_again(runs: Sequence[Run], names: Sequence[str], patience: Patience) -> None:
