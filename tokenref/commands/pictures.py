@@ -706,8 +706,17 @@ def _plainly(line: str) -> str:
     >>> _plainly("choice ties: all in vllm, lowest id in sglang")
     'of equal tokens: all in vllm, lowest id in sglang'
     """
-    line = line.replace("choice ties:", "of equal tokens:")
-    return line.replace("choice walked:", "in which direction probabilities are added:")
+    plain = {
+        "choice ties:": "of equal tokens:",
+        "choice walked:": "in which direction probabilities are added:",
+        "in the order: candidates": "in the order in which the stages left the tokens",
+        "in the order: vocabulary": "in the order of the ids",
+        "the running sum must reach": "until the running sum reaches the random number",
+        "the running sum must exceed": "until the running sum exceeds the random number",
+    }
+    for name, words in plain.items():
+        line = line.replace(name, words)
+    return line
 
 
 def _side_by_side(
@@ -1359,8 +1368,9 @@ def lz_picture(
         '<section class="stage"><h2>The penalties</h2><p>The table has the most '
         "probable next tokens of the small model, those that extend the match, and their logits "
         "after each penalty. LZ is the logit plus the strength times D, the bits of chapter 8, "
-        "which are most for a new token. DRY subtracts 0.8 times 1.75 to the power of the length "
-        f"of its own match less {ALLOWED}. The framed token is best after the LZ penalty, a bold "
+        f"which are most for a new token. DRY subtracts 0.8 · 1.75^(m - {ALLOWED}) from a token "
+        f"that would continue a repetition of m tokens, if m is at least {ALLOWED}. The "
+        "framed token is best after the LZ penalty, a bold "
         "number the best after another. Click any token to append it.</p></section>"
         '<section class="stage"><h2>The next token</h2><table class="numbers penalties">'
         f'<tr>{head}</tr>{rows}</table><button type="button" data-history="{history}">Show '
