@@ -1094,6 +1094,7 @@ def test_an_address_without_a_text_has_one_of_its_vocabulary(window: Browser) ->
     assert window.run("return document.getElementById('wrong').hidden") is False
     assert window.run("return document.getElementById('text').value") == "xyz"
     assert window.run("return document.getElementById('pair').offsetHeight") > 0
+    assert "422" in window.log("browser")[0]["message"]
 
 
 def test_bars_of_the_model_have_the_texts_of_the_tokens(window: Browser) -> None:

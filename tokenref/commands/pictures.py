@@ -778,7 +778,8 @@ def _earlier(
         return [[], []]
     befores: list[list[Applied]] = []
     for (_, run, _), side in zip(engines, found.unit, strict=True):
-        befores.append([*takewhile(lambda each, side=side: each is not side[0][0], run.applied)])
+        at = next(place for place, each in enumerate(run.applied) if each is side[0][0])
+        befores.append([*run.applied[:at]])
     units = units_of(*(run for _, run, _ in engines))
     places = {id(each): at for at, unit in enumerate(units) for each, _ in chain(*unit)}
     sets = [{places[id(each)] for each in before} for before in befores]
