@@ -121,7 +121,7 @@ FILTERS: Final[Mapping[str, Filtered]] = {
 def figures(*, tall: bool = False) -> Mapping[str, str]:
     """Return every figure by the name of its file.
 
-    For slides, bars are `tall`, and the lines of encoders are wide.
+    For slides, bars are `tall`, the lines of encoders wide, and those of neighbours narrow.
 
     >>> sorted(figures())[:3]
     ['backtracking.svg', 'border.svg', 'border_left.svg']
@@ -132,8 +132,8 @@ def figures(*, tall: bool = False) -> Mapping[str, str]:
         "border": border("acbb", "cbab"),
         "border_left": border("acbb"),
         "border_right": border("cbab"),
-        "not_compatible": neighbours("ac", "b"),
-        "compatible": neighbours("acbb", "cbb"),
+        "not_compatible": neighbours("ac", "b", room=340 if tall else _WIDE),
+        "compatible": neighbours("acbb", "cbb", room=340 if tall else _WIDE),
         **{encoder: steps_of(encoder, 720 if tall else _WIDE) for encoder in ENCODER_STEPS},
         "training": training(),
         "pieces": pieces(),
@@ -218,14 +218,14 @@ def border(*parts: str) -> Headed:
     return token_lines(text, lines)
 
 
-def neighbours(left: str, right: str) -> Headed:
+def neighbours(left: str, right: str, *, room: int = _WIDE) -> Headed:
     """Return the fast test of two neighbours: merges undone, the latest first."""
     *steps, _ = border_steps(small_vocabulary("book"), NAMES.index(left), NAMES.index(right))
     lines = [
         Line([NAMES[token] for token in step.tokens], {step.new - 1, step.new}, step.why, step.new)
         for step in steps
     ]
-    return token_lines(f"{left} and {right}", lines)
+    return token_lines(f"{left} and {right}", lines, room=room)
 
 
 _STEPS_OF: Final = {"heap": "abacbb", "prefix_table": "abacbb", "backtracking": "abacb"}

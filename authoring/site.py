@@ -261,7 +261,8 @@ def lecture(page: Path) -> str:
     script = Path(__file__).with_name("slides.js").read_text(encoding="utf-8")
     title, *parts = re.split(r"^##? ", page.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
     title = escape(title.strip())
-    keys = "Right and left turn the slides. n: notes in a second window. t: light or dark."
+    keys = "Right and left turn the slides. n: notes in a second window. o: leave out the optional "
+    keys += "slides, or show them. t: light or dark."
     slides = [
         f"<section><h1>{title}</h1>{_outline(map(planned, parts))}<p><small>{keys}</small></p>"
     ]

@@ -11,13 +11,13 @@ let is_dark = matchMedia("(prefers-color-scheme: dark)").matches;
 function show() {
   slides.forEach((slide, number) => slide.classList.toggle("now", number === place));
   grow(slides[place]);
-  document.body.dataset.place = `${place + 1} / ${slides.length}`;
+  document.body.dataset.place = `${place + 1} / ${slides.length}${is_short() ? ", short" : ""}`;
   history.replaceState(null, "", `#${place + 1}`);
   if (notes === null || notes.closed) return;
   const page = notes.document;
   is_unfolded = page.querySelector("details")?.open ?? is_unfolded;
   const line = page.createElement("p");
-  const next = slides[place + 1]?.querySelector("h2").textContent ?? "the end";
+  const next = slides.slice(place + 1).find((slide) => !is_left_out(slide))?.querySelector("h2").textContent ?? "the end";
   const minutes = Math.floor((Date.now() - started) / 60000);
   line.textContent = `${document.body.dataset.place}, ${minutes} min${planned()}. Next: ${next}`;
   const shown = [slides[place].querySelector("h1, h2"), slides[place].querySelector("aside")];
@@ -47,8 +47,24 @@ function planned() {
   return own ? ` (planned: ${own} min, to ${end})` : "";
 }
 
+function go(to) {
+  place = Math.min(Math.max(to, 0), slides.length - 1);
+  show();
+}
+
+/** Show the next slide or the one before, without the optional ones if they are left out. */
 function turn(by) {
-  place = Math.min(Math.max(place + by, 0), slides.length - 1);
+  let to = place + by;
+  while (is_left_out(slides[to])) to += by;
+  if (to in slides) go(to);
+}
+
+const is_short = () => new URLSearchParams(location.search).has("short");
+const is_left_out = (slide) => is_short() && slide?.classList.contains("optional");
+
+/** Leave out the optional slides, or show them again: the address remembers it. */
+function switch_length() {
+  history.replaceState(null, "", (is_short() ? location.pathname : "?short") + location.hash);
   show();
 }
 
@@ -74,9 +90,10 @@ function pressed(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (["ArrowRight", "PageDown", " "].includes(event.key)) turn(1);
   else if (["ArrowLeft", "PageUp"].includes(event.key)) turn(-1);
-  else if (event.key === "Home") turn(-slides.length);
-  else if (event.key === "End") turn(slides.length);
+  else if (event.key === "Home") go(0);
+  else if (event.key === "End") go(slides.findLastIndex((slide) => !is_left_out(slide)));
   else if (event.key === "n") open_notes();
+  else if (event.key === "o") switch_length();
   else if (event.key === "t") switch_theme();
   else return;
   event.preventDefault();
@@ -84,7 +101,7 @@ function pressed(event) {
 
 addEventListener("keydown", pressed);
 addEventListener("resize", () => grow(slides[place]));
-addEventListener("hashchange", () => turn(Number(location.hash.slice(1)) - 1 - place)); // the outline
+addEventListener("hashchange", () => go(Number(location.hash.slice(1)) - 1)); // the outline
 addEventListener("click", (event) => {
   const is_text = event.target.closest("pre, code, table, a") || !getSelection().isCollapsed;
   if (!is_text) turn(event.clientX < innerWidth / 3 ? -1 : 1);

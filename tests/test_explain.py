@@ -236,7 +236,10 @@ def test_engines_are_side_by_side_and_the_first_difference_is_marked(tmp_path: P
     assert "they differ at top_k" in page.text
     assert "vllm keeps the tokens 0 1 2llama.cpp keeps the tokens 0 1of equal" in page.text
     assert "of equal tokens: all in vllm, the first after its sort (libstdc++" in page.text
-    assert "vllm, stage 2 of 2: the first difference" in page.text
+    assert "vllm, stage 2 of 2: the first difference, removes 2 tokens" in page.text
+    assert re.search(
+        r"llama\.cpp, stage \d of \d: the first difference, removes 3 tokens", page.text
+    )
     assert "top_p is off in vllm, because top_p == 1.0" in page.text
     alike = explained(tmp_path, "compare", "vllm", "vllm", *row)
     assert alike.classes["first"] == 0
@@ -331,6 +334,8 @@ def test_the_cause_of_a_difference_is_alone_and_what_has_no_effect_is_folded(
     cause, _, folded = content.partition('class="answer"')[2].partition("<details>")
     assert "they differ" in cause
     assert "transformers keeps the tokens 0 1 2</li><li>llama.cpp keeps the tokens 0 1<" in cause
+    assert "top_p of transformers is after temperature, and gets the flatter row" in cause
+    assert content.count('class="stage earlier"') == 1
     assert "source" not in cause
     assert "other differences" not in cause
     assert "source" in folded.partition("</details>")[0]

@@ -11,6 +11,7 @@ from typing import Final, get_args
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from authoring.figures import FOLDER as FIGURES
 from authoring.figures import HEAT, figures
@@ -335,6 +336,15 @@ def test_the_book_teaches_every_operation_with_an_example(op: str) -> None:
 def anchor_of(heading: str) -> str:
     """Return the anchor of a heading, as pages of Markdown have it."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def test_the_book_shows_the_first_lines_of_a_comparison() -> None:
+    page = (ROOT / "docs" / "book" / "filters.md").read_text("utf-8")
+    [(command, shown)] = re.findall(
+        r"```console\n\$ tokenref ([^\n]*)\n(.*?)  \.\.\.\n```", page, re.DOTALL
+    )
+    assert shown.count("\n") == 3
+    assert CliRunner().invoke(main, command.split()).stdout.startswith(shown)
 
 
 VERDICTS: Final = ("holds", "holds with a condition", "does not hold", "not measured")

@@ -784,6 +784,10 @@ def test_an_example_shows_that_the_order_of_steps_decides(window: Browser) -> No
     assert "they differ in the order of their stages" in answer
     assert "llama.cpp keeps the tokens 0 1\n" in answer
     assert "transformers keeps the tokens 0 1 2\n" in answer
+    assert "top_p of transformers is after temperature, and gets the flatter row 0.455," in answer
+    assert "top_p of llama.cpp gets the row 0.644, 0.237, 0.087, 0.032" in answer
+    earlier = "return [...document.querySelectorAll('.earlier figure')].map((e) => e.offsetHeight)"
+    assert [each > 0 for each in window.run(earlier)] == [True], "the temperature is open"
     field = "#parameters div:has([aria-label=top_k]) input[placeholder]"
     usual = window.run("return document.querySelector(arguments[0]).placeholder", field)
     assert usual == "40 or 50", "the field has room for both defaults"
@@ -1060,7 +1064,47 @@ def test_stages_are_presented_one_at_a_time_from_the_first_difference(window: Br
     window.press("\ue014")
     assert window.run(at) == before
     window.press(*["\ue014"] * 20)
-    assert window.run(seen) == [window.run("return document.querySelector('h2').textContent")]
+    heading = window.run("return document.querySelector('h2').textContent")
+    assert window.run(seen) == [heading, "top_k", "top_k"]
+
+
+def test_the_cause_is_the_first_screen_and_beside_its_pictures_on_the_last_one(
+    window: Browser,
+) -> None:
+    window.size(1280, 800)
+    order = "engine=transformers&other=llama.cpp&row=3,2,1,0&p.temperature=2&p.top_p=0.8&present=1"
+    window.go(f"view=sampling&{order}")
+    window.until("return document.querySelectorAll('.stage.first').length === 2")
+    shown = "[...document.querySelectorAll('#answer svg')].filter((e) => e.getClientRects().length)"
+    assert window.run("return document.getElementById('at').textContent") == "0 of 6"
+    assert window.run(f"return {shown}.length") == 1, "the temperature, which comes earlier"
+    window.press(*["\ue014"] * 6)
+    assert window.run("return document.querySelector('.answer').offsetHeight") > 0
+    bottoms = window.run(f"return {shown}.map((each) => each.getBoundingClientRect().bottom)")
+    assert len(bottoms) == 2
+    assert max(bottoms) <= 800
+
+
+def test_an_address_without_a_text_has_one_of_its_vocabulary(window: Browser) -> None:
+    window.go("encoder=neighbours&vocabulary=odd&left=abc&right=d")
+    window.until("return document.getElementById('steps').textContent.includes('abc and d fit?')")
+    assert window.run("return document.getElementById('text').value") == "abcd"
+    assert window.run("return document.getElementById('pair').offsetHeight") > 0
+    window.go("encoder=neighbours&vocabulary=odd&left=abc&right=d&text=xyz")
+    assert window.run("return document.getElementById('wrong').hidden") is False
+    assert window.run("return document.getElementById('text').value") == "xyz"
+    assert window.run("return document.getElementById('pair').offsetHeight") > 0
+    assert "422" in window.log("browser")[0]["message"]
+
+
+def test_bars_of_the_model_have_the_texts_of_the_tokens(window: Browser) -> None:
+    window.go("view=sampling&engine=llama.cpp&row=model&history=10,20,30")
+    bars = "document.querySelectorAll('.stage svg text > title')"
+    window.until(f"return {bars}.length > 4")
+    likely = max(enumerate(model().row([10, 20, 30])), key=lambda each: each[1])[0]
+    assert window.run(f"return {bars}[0].textContent") == tokenizer().decode([likely])
+    window.go("view=sampling&engine=llama.cpp&row=3,2,1&history=")
+    window.until(f"return {bars}.length === 0")
 
 
 def test_two_neighbours_are_chosen_and_examples_belong_to_the_vocabulary(window: Browser) -> None:

@@ -339,6 +339,37 @@ def test_slides_turn_by_keys_and_clicks_but_not_where_code_is(site: Path, window
     assert window.run(_PLACE) == "4 / 10"
 
 
+def test_a_key_leaves_out_the_optional_slides_and_the_address_remembers_it(
+    site: Path, window: Browser
+) -> None:
+    address = (site / "slides" / "sampling.html").as_uri()
+    window.post("url", {"url": address})
+    every = 27
+    assert window.run(_PLACE) == f"1 / {every}"
+    window.press("o")
+    assert window.run("return location.search") == "?short"
+    window.post("url", {"url": "about:blank"})
+    window.post("url", {"url": f"{address}?short#1"})
+    optional = f"return {_NOW}.classList.contains('optional')"
+    minutes, seen = 0, []
+    for _ in range(every):
+        assert window.run(optional) is False
+        seen.append(window.run(_PLACE))
+        minutes += int(window.run(f"return {_NOW}.dataset.minutes ?? 0"))
+        window.press("\ue014")
+        if window.run(_PLACE) == seen[-1]:
+            break
+    assert minutes == 45
+    window.press("\ue011", "\ue010")  # Home, End
+    assert window.run(_PLACE) == seen[-1]
+    window.press("\ue012")
+    assert window.run(_PLACE) == seen[-2]
+    window.press("o")
+    assert window.run("return location.search") == ""
+    window.press("\ue010")
+    assert window.run(_PLACE) == f"{every} / {every}"
+
+
 def test_notes_are_in_a_second_window_which_turns_the_slides_too(
     site: Path, window: Browser
 ) -> None:

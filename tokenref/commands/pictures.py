@@ -71,10 +71,13 @@ LESSONS: Final[Mapping[str, str]] = {
 }
 """The sections of the book about them."""
 
+Named: TypeAlias = Callable[[int], str]
+"""What a token is called."""
+
 Walked: TypeAlias = Literal["downwards", "upwards"]
 """The direction in which a filter adds probabilities: from the most, or the least probable one."""
 
-_TOP, _HIGH, _LEFT, _STEP, _LABEL, _PHRASE = 22, 140, 36, 40, 68, 210
+_TOP, _HIGH, _LEFT, _STEP, _PHRASE, _ROOM = 22, 140, 36, 40, 210, 5
 
 
 def page(title: str, sections: Iterable[str]) -> bytes:
@@ -328,6 +331,7 @@ def bars(
     walked: Walked | None = None,
     summed: bool = True,
     tall: bool = False,
+    named: Named | None = None,
 ) -> str:
     """Return probabilities as bars, with their running sum as a line above them if `summed`.
 
@@ -335,7 +339,8 @@ def bars(
     `mark` one at a random number. `before` has earlier probabilities, drawn as outlines.
     `walked` is the direction in which a filter adds the probabilities: a label says what it does
     on its way. Of a long row the most probable tokens are shown, and those at the border between
-    kept and removed ones. A `tall` picture of many bars fills half of a slide.
+    kept and removed ones. A `tall` picture of many bars fills half of a slide. If tokens are
+    `named`, the text of each is below its bar.
 
     >>> from sampling_ref.tracing import Share
     >>> drawing = bars([Share(3, 0.75, 0.75), Share(1, 0.25, 1.0)], frozenset({1}), about="a & b")
@@ -345,15 +350,17 @@ def bars(
     shown = _near(shares, removed, walked)
     end = _LEFT + _STEP * max(len(shown), 1) + 8
     lines = {"threshold": threshold, "mark": mark}
-    width = max(end + _LABEL * any(at is not None for at in lines.values()), 170)
+    labels = [f"{at:.4g}" for at in lines.values() if at is not None]
+    width = max(end + max((8 + 8 * len(each) for each in labels), default=0), 170)
     high = max(_HIGH, end * 2 // 3) if tall else _HIGH
     floor = _TOP + high
 
     def height(share: float) -> float:
         return round(floor - high * share, 2)
 
+    end_of_words = floor + (34 if named is None else 48)
     parts = [
-        f'<svg role="img" viewBox="0 0 {width} {floor + 34}" width="{width * 3 // 2}"',
+        f'<svg role="img" viewBox="0 0 {width} {end_of_words}" width="{width * 3 // 2}"',
         f' style="min-width: {width * 4 // 5}px">',
         f"<title>{escape(about)}</title><desc>{escape(_described(shown, removed))}</desc>",
         *(
@@ -383,6 +390,13 @@ def bars(
             f'<text x="{x + _STEP / 2}" y="{floor + 14}">{each.token}</text>'
             f'<text x="{x + _STEP / 2}" y="{floor + 28}" class="share">{_short(each.share)}</text>'
         )
+        if named is not None:
+            text = named(each.token)
+            short = text if len(text) <= _ROOM else f"{text[: _ROOM - 1]}\N{HORIZONTAL ELLIPSIS}"
+            parts.append(
+                f'<text x="{x + _STEP / 2}" y="{floor + 42}" class="share">{escape(short)}'
+                f"<title>{escape(text)}</title></text>"
+            )
         if each.token in before:
             y = height(before[each.token])
             parts.append(
@@ -487,13 +501,16 @@ def stage_picture(
     stage: "Stage",
     *,
     first: bool = False,
+    earlier: bool = False,
     folded: bool = False,
     tall: bool = False,
+    named: Named | None = None,
 ) -> str:
     """Return one stage: what it does, what decides, and the row before or after it.
 
-    `first` says that it is the first that differs from another engine's. A stage that is `folded`,
-    or has no effect on the row, is one line until it is opened.
+    `first` says that it is the first that differs from another engine's, and `earlier` that it is
+    the cause of this, because the other engine has it later. A stage that is `folded`, or has no
+    effect on the row, is one line until it is opened.
     """
     from sampling_ref.tracing import deciding_walk, running_shares, shortly
 
@@ -544,6 +561,7 @@ def stage_picture(
             walked=walked,
             summed=walked is not None,
             tall=tall,
+            named=named,
         )
         drawing = f"<figure>{drawn}<figcaption>{escape(about + line)}.</figcaption></figure>"
     title = f"{applied.step}({given})"
@@ -553,10 +571,10 @@ def stage_picture(
     effect = f"removes {count:,} token{'s' * (count != 1)}" if count else "has no effect here"
     effect = "changes the row" if applied.changed else effect
     where = f"{made.profile.name}, stage {place} of {len(run.applied)}: "
-    where += "the first difference" if first else effect
+    where += "the first difference, " * first + effect + ", earlier than in the other" * earlier
     opened = " open" * (first or not (idle or folded))
     return (
-        f'<section class="stage{" first" * first}{" idle" * idle}">'
+        f'<section class="stage{" first" * first}{" earlier" * earlier}{" idle" * idle}">'
         f'<details class="fold"{opened}><summary><h3>{escape(title)}</h3> '
         f'<span class="where">{escape(where)}</span></summary>'
         f"<p>{escape(applied.why)}{escape('; ' + '; '.join(rules) if rules else '')}</p>"
@@ -611,7 +629,7 @@ def rendered(text: str) -> str:
     return re.sub(r'<a href="(?!https:)[^"]*">(.*?)</a>', r"\1", html, flags=re.DOTALL)
 
 
-def draw_picture(engine: Compared, number: float | None) -> str:
+def draw_picture(engine: Compared, number: float | None, named: Named | None = None) -> str:
     """Return the draw: the running sum in its order, and the random number on it."""
     from sampling_ref.engines.draws import walk
     from sampling_ref.tracing import running_shares
@@ -638,7 +656,7 @@ def draw_picture(engine: Compared, number: float | None) -> str:
         shares = running_shares(run.candidates.tokens, law, tokens)
         about = "The running sum in the order of the draw"
         about += "" if number is None else f", and the random number {number:g}"
-        picture = f"<figure>{bars(shares, frozenset(), mark=number, about=about)}"
+        picture = f"<figure>{bars(shares, frozenset(), mark=number, about=about, named=named)}"
         picture += f"<figcaption>{escape(about)}.</figcaption></figure>"
     return (
         f'<section class="draw"><h3>draw</h3><p class="where">{escape(made.profile.name)}</p>'
@@ -668,16 +686,18 @@ def question(asked: Asked) -> str:
     )
 
 
-def row_pictures(engines: Sequence[Compared], uniforms: Sequence[float]) -> Iterator[str]:
+def row_pictures(
+    engines: Sequence[Compared], uniforms: Sequence[float], named: Named | None = None
+) -> Iterator[str]:
     """Yield each stage of an engine's chain, and the draw; or what two engines do."""
     number = uniforms[-1] if uniforms else None
     if len(engines) > 1:
-        yield from _side_by_side(engines, number)
+        yield from _side_by_side(engines, number, named)
         return
     [engine] = engines
     for applied, stage in zip(engine[1].applied, engine[1].stages, strict=True):
-        yield stage_picture(engine, applied, stage)
-    yield draw_picture(engine, number)
+        yield stage_picture(engine, applied, stage, named=named)
+    yield draw_picture(engine, number, named)
 
 
 def _plainly(line: str) -> str:
@@ -686,14 +706,25 @@ def _plainly(line: str) -> str:
     >>> _plainly("choice ties: all in vllm, lowest id in sglang")
     'of equal tokens: all in vllm, lowest id in sglang'
     """
-    line = line.replace("choice ties:", "of equal tokens:")
-    return line.replace("choice walked:", "in which direction probabilities are added:")
+    plain = {
+        "choice ties:": "of equal tokens:",
+        "choice walked:": "in which direction probabilities are added:",
+        "in the order: candidates": "in the order in which the stages left the tokens",
+        "in the order: vocabulary": "in the order of the ids",
+        "the running sum must reach": "until the running sum reaches the random number",
+        "the running sum must exceed": "until the running sum exceeds the random number",
+    }
+    for name, words in plain.items():
+        line = line.replace(name, words)
+    return line
 
 
-def _side_by_side(engines: Sequence[Compared], number: float | None) -> Iterator[str]:
+def _side_by_side(
+    engines: Sequence[Compared], number: float | None, named: Named | None
+) -> Iterator[str]:
     """Yield what two engines do, side by side; the first stage that differs is marked.
 
-    Those before it, which do the same in both, are folded.
+    Those before it, which do the same in both, are folded, but not if their order is the cause.
     """
     one, other = engines
     heading, *rest = comparison_lines(one, other)
@@ -708,7 +739,7 @@ def _side_by_side(engines: Sequence[Compared], number: float | None) -> Iterator
     folded = [line for line in rest if line not in causes]
     items, others = (
         "".join(f"<li>{escape(_plainly(line.strip()))}</li>" for line in lines)
-        for lines in ([*_kept(names, found), *causes], folded)
+        for lines in ([*_befores(engines, found), *_kept(names, found), *causes], folded)
     )
     yield (
         f'<section class="answer"><h2>{escape(heading)}</h2><ul>{items}</ul><details><summary>What '
@@ -716,6 +747,7 @@ def _side_by_side(engines: Sequence[Compared], number: float | None) -> Iterator
     )
     yield '<div class="sides">' + "".join(f"<h2>{escape(name)}</h2>" for name in names)
     first = [applied for side in (found.unit if found else ()) for applied, _ in side]
+    moved = [applied for side in _earlier(engines, found) for applied in side]
     before = bool(first)
     for sides in _in_order([one[1], other[1]], found):
         for engine, side in zip(engines, sides, strict=True):
@@ -725,10 +757,63 @@ def _side_by_side(engines: Sequence[Compared], number: float | None) -> Iterator
             else:
                 marked = any(side[0] is each for each in first)
                 before = before and not marked
-                yield stage_picture(engine, *side, first=marked, folded=before)
+                earlier = any(side[0] is each for each in moved)
+                folds = before and not earlier
+                yield stage_picture(
+                    engine, *side, first=marked, earlier=earlier, folded=folds, named=named
+                )
     for engine in engines:
-        yield draw_picture(engine, number)
+        yield draw_picture(engine, number, named)
     yield "</div>"
+
+
+def _earlier(
+    engines: Sequence[Compared], found: Difference | None
+) -> "Sequence[Sequence[Applied]]":
+    """Return the stages with an effect that only one engine has before the first difference.
+
+    They are the cause if two engines differ in the order of their stages; otherwise there are none.
+    """
+    if found is None or found.kind != "order":
+        return [[], []]
+    befores: list[list[Applied]] = []
+    for (_, run, _), side in zip(engines, found.unit, strict=True):
+        at = next(place for place, each in enumerate(run.applied) if each is side[0][0])
+        befores.append([*run.applied[:at]])
+    units = units_of(*(run for _, run, _ in engines))
+    places = {id(each): at for at, unit in enumerate(units) for each, _ in chain(*unit)}
+    sets = [{places[id(each)] for each in before} for before in befores]
+    return [
+        [
+            each
+            for each in before
+            if (each.removed or each.changed) and places[id(each)] not in others
+        ]
+        for before, others in zip(befores, sets[::-1], strict=True)
+    ]
+
+
+def _befores(engines: Sequence[Compared], found: Difference | None) -> Iterator[str]:
+    """Yield in one sentence which rows a stage gets if the order of stages is the cause."""
+    moved = _earlier(engines, found)
+    if found is None or not any(moved):
+        return
+    firsts = [side[0][0] for side in found.unit]
+    laws = [
+        sorted(filter(None, map(float, made.situation.numbers.law(first.before))), reverse=True)
+        for (made, _, _), first in zip(engines, firsts, strict=True)
+    ]
+    clauses = []
+    for (made, _, _), first, law, other, before in zip(
+        engines, firsts, laws, laws[::-1], moved, strict=True
+    ):
+        shown = ", ".join(map(_short, law[:4])) + ", \N{HORIZONTAL ELLIPSIS}" * (len(law) > 4)
+        row = "the row"
+        if before and len(law) == len(other) and law[0] != other[0]:
+            row = "the flatter row" if law[0] < other[0] else "the steeper row"
+        after = f"is after {' and '.join(each.step for each in before)}, and " if before else ""
+        clauses.append(f"{first.step} of {made.profile.name} {after}gets {row} {shown}")
+    yield "; ".join(clauses)
 
 
 def _kept(names: Sequence[str], found: Difference | None) -> Iterator[str]:
@@ -1284,8 +1369,9 @@ def lz_picture(
         '<section class="stage"><h2>The penalties</h2><p>The table has the most '
         "probable next tokens of the small model, those that extend the match, and their logits "
         "after each penalty. LZ is the logit plus the strength times D, the bits of chapter 8, "
-        "which are most for a new token. DRY subtracts 0.8 times 1.75 to the power of the length "
-        f"of its own match less {ALLOWED}. The framed token is best after the LZ penalty, a bold "
+        f"which are most for a new token. DRY subtracts 0.8 · 1.75^(m - {ALLOWED}) from a token "
+        f"that would continue a repetition of m tokens, if m is at least {ALLOWED}. The "
+        "framed token is best after the LZ penalty, a bold "
         "number the best after another. Click any token to append it.</p></section>"
         '<section class="stage"><h2>The next token</h2><table class="numbers penalties">'
         f'<tr>{head}</tr>{rows}</table><button type="button" data-history="{history}">Show '

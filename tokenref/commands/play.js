@@ -11,6 +11,7 @@ const DRAFTS = ["target", "draft", "before", "drafted", "accepted", "replaced", 
 const FIELDS = ["vocabulary", "text", "encoder", "left", "right", "engine", "other", "row", "history", "uniform", ...DRAFTS, "past", ...SIZES];
 const COMMON = ["temperature", "temp", "top_k", "top_p", "min_p", "repetition_penalty", "repeat_penalty"];
 const LONGEST = 20000, LONGEST_ROW = 200000;
+const EXAMPLE = ["text", "left", "right"]; // the fields with an example for each small vocabulary
 const EXAMPLES = { book: ["abbacb", "ac", "b"], odd: ["abcd", "abc", "d"] }; // a text and two neighbours
 const ABOUT = { book: "book: nine tokens for texts of a, b and c", odd: "odd: here the fast test of two neighbours fails" };
 const FIRST = { top_k: "6", top_p: "0.9" }; // with these, the first row loses tokens
@@ -58,7 +59,8 @@ async function refresh() {
   for (const each of document.querySelectorAll("input + output")) each.textContent = each.previousElementSibling.value;
   at("set").textContent = Object.entries(settings).filter(([, value]) => value).map((each) => each.join(" ")).join(", ");
   try {
-    const value = (id) => at(id).value;
+    const value = (id) => at(id).value, pair = value("encoder") === "neighbours";
+    at("pair").hidden = !pair;
     const values = (ids) => Object.fromEntries(ids.map((id) => [id, value(id)]));
     const [path, question] = {
       tokens: () => ["tokens", { vocabulary: value("vocabulary"), text: value("text") }],
@@ -70,8 +72,6 @@ async function refresh() {
     const shown = await answer(path, question);
     if (number !== asked) return; // a newer question is on its way
     if (view === "tokens") piece = chosenPiece(shown);
-    const pair = value("encoder") === "neighbours";
-    at("pair").hidden = !pair;
     const walked = view === "tokens" && (piece || pair) ? await answer("merges", { vocabulary: value("vocabulary"),
       piece, encoder: value("encoder"), left: value("left"), right: value("right") }) : "";
     if (number !== asked) return; // a newer question is on its way
@@ -97,7 +97,8 @@ function begin(walked) {
   }
   const screens = stagesOnScreens();
   const last = Math.max(at("steps").querySelectorAll("section tr").length, screens.length) - 1;
-  const differs = screens.findIndex((each) => each.some((stage) => stage.classList.contains("first")));
+  const isCause = ({ classList }) => classList.contains("first") || classList.contains("earlier");
+  const differs = screens.findIndex((each) => each.some(isCause));
   at("stepper").hidden = last < 1;
   at("step").max = Math.max(last, 0);
   at("step").value = wanted ?? (presenting() ? Math.max(differs, 0) : whole ? last : 0);
@@ -107,12 +108,12 @@ function begin(walked) {
 
 const stageOf = (fold) => fold.querySelector(".where").textContent.split(":")[0]; // its engine and place
 
-function stagesOnScreens() { // one stage or two side by side on each, and at last why two engines differ
+function stagesOnScreens() { // one stage or two side by side on each, and at last why two engines differ, with the pictures
   if (!STAGED.includes(view) || !presenting()) return [];
   const found = (kinds) => [...at("answer").querySelectorAll(kinds)];
   const stages = found(".stage, .none, .draw"), wide = found(".sides").length + 1;
   const screens = stages.flatMap((_, place) => place % wide ? [] : [stages.slice(place, place + wide)]);
-  return [...screens, ...found(".answer").map((each) => [each])];
+  return [...screens, ...found(".answer").map((each) => [each, ...found(".first")])];
 }
 
 function walk() {
@@ -126,8 +127,9 @@ function walk() {
     if (number === step && presenting()) row.scrollIntoView({ block: "nearest" });
   });
   at("answer").hidden = presenting() && view === "tokens" && !isLast; // it is the last step's
-  for (const each of at("answer").querySelectorAll("section")) each.hidden = false;
-  stagesOnScreens().forEach((screen, number) => screen.forEach((each) => { each.hidden = number !== step; }));
+  const screens = stagesOnScreens(), shown = screens[step] ?? [];
+  for (const each of at("answer").querySelectorAll("section"))
+    each.hidden = screens.flat().includes(each) && !shown.includes(each);
   for (const each of at("answer").querySelectorAll(".sides")) each.hidden = !each.querySelector("section:not([hidden])");
   at("back").disabled = step === 0;
   at("on").disabled = isLast;
@@ -171,6 +173,7 @@ function recall() {
   const state = new URLSearchParams(location.hash.slice(1));
   unknown = "";
   for (const id of FIELDS) if (state.has(id)) choose(id, state.get(id));
+  exemplify(EXAMPLE.filter((id) => !state.has(id)));
   present(state.has("present"));
   paint(state.get("theme") || "");
   piece = state.get("piece") || "";
@@ -350,6 +353,14 @@ function stages() {
   }));
 }
 
+function exemplify(ids) { // what nobody has typed becomes an example that has the letters of the vocabulary
+  for (const id of ids) {
+    const place = EXAMPLE.indexOf(id), first = at(id).defaultValue;
+    if ([first, ...Object.values(EXAMPLES).map((each) => each[place])].includes(at(id).value))
+      at(id).value = EXAMPLES[at("vocabulary").value]?.[place] ?? first;
+  }
+}
+
 function fill(id, names) {
   for (const name of names) at(id).append(new Option(ABOUT[name] ?? name, name));
 }
@@ -375,13 +386,7 @@ async function start() {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => paint(theme()));
   at("present").addEventListener("click", turn);
   at("theme").addEventListener("click", () => { paint(isDark() ? "light" : "dark"); remember(); });
-  at("vocabulary").addEventListener("change", () => { // what nobody has typed becomes an example that has its letters
-    ["text", "left", "right"].forEach((id, place) => {
-      const first = at(id).defaultValue, examples = Object.values(EXAMPLES).map((each) => each[place]);
-      if ([first, ...examples].includes(at(id).value))
-        at(id).value = at("vocabulary").value in EXAMPLES ? EXAMPLES[at("vocabulary").value][place] : first;
-    });
-  });
+  at("vocabulary").addEventListener("change", () => exemplify(EXAMPLE));
   for (const id of ["engine", "other"]) at(id).addEventListener("change", parameters);
   for (const name of VIEWS) at("show-" + name).addEventListener("click", () => show(name));
   at("answer").addEventListener("click", (event) => {

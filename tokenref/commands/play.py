@@ -303,6 +303,8 @@ def sample_view(asked: Asked) -> str:
             f"the history must be token ids separated by commas, got {history!r:.40}"
         ) from None
     numbers = row_of(asked, "row", lambda: model_row(tokens))
+    of_model = text_of(asked, "row", LONGEST_ROW).strip() == "model"
+    named = partial(label, tokenizer()) if of_model else None
     settings = asked.get("settings", {})
     if not isinstance(settings, Mapping):
         raise InputError("settings must map names to values")
@@ -316,7 +318,7 @@ def sample_view(asked: Asked) -> str:
         uniforms=[number_of(asked, "uniform", float)] * MOST_UNIFORMS,
     )
     made = compared_engines([name for name in engines if name], row, chains, races=False)
-    return "".join(row_pictures(made, row.uniforms))
+    return "".join(row_pictures(made, row.uniforms, named))
 
 
 def row_of(asked: Asked, name: str, of_model: Callable[[], Sequence[float]]) -> Sequence[float]:
