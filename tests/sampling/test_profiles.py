@@ -6,6 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from copy import copy, deepcopy
 from fractions import Fraction
+from inspect import signature
 from itertools import product
 from math import exp, inf, log, nan
 from multiprocessing import get_context
@@ -32,13 +33,15 @@ from sampling_ref import (
     chain,
     distribution,
     explain,
+    logprobs,
     lz_penalty,
+    mask,
     sample,
     step,
     top_k,
 )
 from sampling_ref.engines.profile import Parameter, Stage, compared
-from sampling_ref.evaluation import evaluation
+from sampling_ref.evaluation import OPTIONS, evaluation
 from sampling_ref.parameters import read_domain
 from sampling_ref.steps.step import REQUIRED
 from tests.sampling.rows import histories, rows
@@ -288,7 +291,9 @@ def test_bad_random_numbers_are_one_sentence(uniforms: object) -> None:
 
 
 def test_a_race_needs_a_random_number_for_each_token() -> None:
-    with pytest.raises(RandomNumberError, match="one random number for each of 5 tokens, got 1"):
+    with pytest.raises(
+        RandomNumberError, match="one random number for each of 5 tokens, but uniforms has 1"
+    ):
         sample("vllm", ROW, uniforms=[0.5])
 
 
@@ -303,10 +308,75 @@ def test_a_draw_without_numbers_says_how_to_give_them(precision: Any) -> None:
     sentence = r"needs another random number, but none is given: give uniforms=.* seed="
     with pytest.raises(RandomNumberError, match=sentence):
         sample("llama.cpp", ROW)
-    with pytest.raises(RandomNumberError, match=r"of 5 tokens, got 0: give uniforms=.* seed="):
+    with pytest.raises(
+        RandomNumberError, match=r"of 5 tokens, but none is given: give uniforms=.* seed="
+    ):
         sample("vllm", ROW)
     with pytest.raises(RandomNumberError, match=sentence):
         Sampler("llama.cpp", precision=precision).sample(ROW)
+
+
+def test_too_few_numbers_for_a_step_and_the_draw_are_counted() -> None:
+    sentence = "^the draw needs another random number, but uniforms has only 1$"
+    with pytest.raises(RandomNumberError, match=sentence):
+        sample("llama.cpp", [1.0, 2.0, 0.5], xtc_probability=0.5, uniforms=[0.3])
+
+
+@pytest.mark.parametrize("function", [step, sample, distribution, explain, logprobs])
+def test_what_all_engines_take_is_in_signatures_and_help(function: Callable[..., object]) -> None:
+    parameters = signature(function).parameters
+    for name in OPTIONS:
+        assert parameters[name].kind is parameters[name].KEYWORD_ONLY
+        assert parameters[name].annotation is not Any
+        assert f"`{name}`" in str(function.__doc__)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_parameter_of_an_engine_is_called_like_an_argument(name: str) -> None:
+    arguments = {*signature(step).parameters, *signature(logprobs).parameters} - {"params"}
+    assert not arguments & PROFILES[name].by_name.keys()
+
+
+def test_a_misspelled_argument_is_suggested_to_a_step_too() -> None:
+    with pytest.raises(UnknownNameError, match=r"; did you mean 'prompt_length'\?$"):
+        step("vllm", "frequency_penalty", ROW, prompt_len=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "where"),
+    [
+        ("vllm", {"allowed_token_ids": [7]}, "allowed_token_ids[0]"),
+        ("vllm", {"bad_words": [[0], [7]]}, "bad_words[1][0]"),
+        ("vllm", {"stop_token_ids": [7], "min_tokens": 3}, "stop_token_ids[0]"),
+        ("transformers", {"bad_words_ids": [[7]]}, "bad_words_ids[0][0]"),
+        ("transformers", {"suppress_tokens": [7]}, "suppress_tokens[0]"),
+    ],
+)
+def test_a_token_that_no_row_has_is_said_with_the_name_that_was_given(
+    name: str, given: dict[str, Any], where: str
+) -> None:
+    with pytest.raises(HistoryError, match=f"^{re.escape(where)} must be a token id below 5, "):
+        distribution(name, ROW, **given)
+
+
+def test_a_sampler_says_whether_the_prompt_or_what_was_accepted_is_wrong() -> None:
+    with pytest.raises(HistoryError, match=r"^prompt\[1\] must be a token id below 3, got 99$"):
+        Sampler("llama.cpp", seed=42, prompt=[0, 99]).sample([1.0, 2.0, 3.0])
+    sampler = Sampler("llama.cpp", seed=42, prompt=[0])
+    sampler.accept(99)
+    with pytest.raises(HistoryError, match=r"^history\[1\] must be a token id below 3, got 99$"):
+        sampler.sample([1.0, 2.0, 3.0])
+
+
+def test_a_mask_takes_ids_of_numpy_and_says_what_to_do_with_booleans() -> None:
+    row = [1.0, 2.0, 3.0]
+    assert mask(row, np.array([0, 2])) == mask(row, [np.int64(0), 2]) == [1.0, -inf, 3.0]
+    assert mask(np.array(row), {0, 2}) == [1.0, -inf, 3.0]
+    for booleans in ([True, False, True], np.array([True, False, True])):
+        with pytest.raises(ParameterError, match=r"^kept must hold token ids .*numpy.flatnonzero"):
+            mask(row, booleans)
+    with pytest.raises(ParameterError, match=r"^kept must hold token ids below 3, got 3$"):
+        mask(row, np.array([3]))
 
 
 def test_a_parameter_is_the_number_that_the_engine_holds() -> None:
