@@ -126,7 +126,7 @@ def test_every_parameter_is_used(profile: Profile, parameter: Parameter) -> None
 @pytest.mark.parametrize("precision", ["exact", "f32"])
 @pytest.mark.parametrize("name", NAMES)
 def test_probabilities_sum_to_one_and_impossible_tokens_have_none(
-    name: str, precision: str
+    name: str, precision: Any
 ) -> None:
     shares = distribution(name, ROW, HISTORY, precision=precision, **warm(name))
     assert sum(shares) == pytest.approx(1, abs=1e-6)
@@ -285,7 +285,7 @@ def test_bad_input_is_one_sentence(
 
 
 @pytest.mark.parametrize("uniforms", [[1.0], [-0.1], [nan], [], ["a"], None])
-def test_bad_random_numbers_are_one_sentence(uniforms: object) -> None:
+def test_bad_random_numbers_are_one_sentence(uniforms: Any) -> None:
     with pytest.raises(RandomNumberError):
         sample("llama.cpp", ROW, uniforms=uniforms)
 
@@ -400,6 +400,14 @@ def test_explain_says_what_each_step_did() -> None:
     assert "keeps the 2 most probable tokens" in str(trace)
 
 
+def test_a_trace_and_its_steps_are_short_in_a_debugger() -> None:
+    trace = explain("transformers", [3.0, 2.0, 1.0], [0], repetition_penalty=2.0, top_k=2)
+    assert repr(trace) == ("<Trace repetition_penalty(penalty=2, skipped=0), top_k(k=2, least=1)>")
+    assert repr(trace.steps[1]) == "<Applied top_k(k=2, least=1), 2 left>"
+    assert repr(explain("vllm", [1.0], temperature=0.0)) == "<Trace without steps>"
+    assert "function" not in repr(STEPS["top_k"])
+
+
 def test_a_share_of_the_whole_row_stays_one_behind_a_sort() -> None:
     row = [0.0, 0.0, 0.0, 0.0]
     # Of four equals two are left, with half of the weight: no share above 1/2 is reached.
@@ -473,13 +481,14 @@ def test_log_probabilities_are_checked_like_any_step() -> None:
 
 
 @pytest.mark.parametrize("state", [3, {"mirostat_mu": 1.0}])
-def test_a_state_has_the_parts_that_steps_remember(state: object) -> None:
+def test_a_state_has_the_parts_that_steps_remember(state: Any) -> None:
     with pytest.raises(SamplingError, match="state"):
         distribution("llama.cpp", ROW, mirostat=2, state=state)
 
 
 def test_a_state_may_hold_numbers_of_another_library() -> None:
-    whole, aim = {"mirostat": 2, "mirostat_tau": 5.0}, {"adaptive_target": 0.5}
+    whole: dict[str, Any] = {"mirostat": 2, "mirostat_tau": 5.0}
+    aim: dict[str, Any] = {"adaptive_target": 0.5}
     for how, right, state in (
         (whole, {"mu": 1.5}, {"mu": np.float32(1.5)}),
         (whole, {"mu": 2}, {"mu": np.int64(2)}),
@@ -494,7 +503,7 @@ def test_a_state_may_hold_numbers_of_another_library() -> None:
 
 
 @pytest.mark.parametrize("uniforms", [{0.5}, {0.5: 1}, "0.5", b"\0", None, range])
-def test_random_numbers_are_a_sequence(uniforms: object) -> None:
+def test_random_numbers_are_a_sequence(uniforms: Any) -> None:
     with pytest.raises(RandomNumberError, match="uniforms must be a sequence of numbers, got "):
         sample("llama.cpp", ROW, uniforms=uniforms)
 
@@ -515,13 +524,13 @@ def test_a_sampler_keeps_to_one_vocabulary() -> None:
 
 
 @pytest.mark.parametrize("row", [{1.0, 2.0}, {0: 1.0}])
-def test_what_has_no_order_is_no_row(row: object) -> None:
+def test_what_has_no_order_is_no_row(row: Any) -> None:
     with pytest.raises(RowError, match="logits must be a sequence of numbers"):
         distribution("vllm", row)
 
 
 def test_scalars_of_numpy_are_numbers() -> None:
-    row = [np.float32(0.5), np.float64(1.5)]
+    row: list[Any] = [np.float32(0.5), np.float64(1.5)]
     assert step("vllm", "repetition_penalty", row, [np.int64(1)], repetition_penalty=2.0) == [
         *(0.5, 0.75)
     ]
