@@ -96,7 +96,8 @@ def _greedy_lines(engines: "tuple[Compared, Compared]") -> Iterable[str]:
     if token in best:
         return
     # A stage that leaves the best tokens as they are, such as a filter, decides nothing here.
-    deciding = tuple(map(_only_deciding, engines, engines[::-1]))
+    one, other = engines
+    deciding = _only_deciding(one, other), _only_deciding(other, one)
     found = first_difference(*deciding)
     if found is not None:
         name = drawing.profile.name

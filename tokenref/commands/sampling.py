@@ -244,7 +244,8 @@ def sample(profile: str, asked: Asked, seed: int | None, *, as_json: bool) -> No
         [(_, _, token)] = compared_engines([profile], asked)
     if token is None:
         seeded = " or --seed 1" if made.profile.draw.own_stream else ""
-        click.echo(f"\nnot drawn: no random numbers were given, add --uniform 0.5{seeded}")
+        why = f"no random number was given: add --uniform 0.5{seeded}"
+        click.echo(f"tokenref: no token was chosen, because {why}", err=True)
     else:
         click.echo(f"\ndrawn: {token}")
 
@@ -474,10 +475,14 @@ def compared_engines(
         try:
             found.append(_compared(record, params, asked, races))
         except ParameterError as error:
-            if len(records) == 1 or error.name not in record.by_name:
+            if len(records) == 1:
                 raise
-            hint = f"--set {record.name}:{error.name}=... sets it for this engine alone"
-            raise InputError(f"{record.name}: {error}; {hint}") from None
+            rule = error.requirement
+            takers = [each.name for each in records if error.name in each.by_name]
+            for name in takers:
+                if name != record.name and record.name in takers:
+                    rule += f" (--set {name}:{error.name}=... sets it for {name} alone)"
+            raise ParameterError(f"{record.name}: {error.name}", error.value, rule) from None
     return found
 
 
