@@ -28,7 +28,8 @@ Where only ids are needed, there is a faster way to them: see `quick_ids`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
 from functools import cached_property, partial
 from itertools import groupby
 from operator import index
@@ -157,6 +158,12 @@ class Tokenizer(WithoutTables):
         >>> load("tiny").replace(name="mine")
         <Tokenizer mine, 2004 tokens, 4 of them special>
         """
+        known = [each.name for each in fields(self) if each.init]
+        for name in components:
+            if name not in known:
+                near = get_close_matches(name, known, 1)
+                advice = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known)}"
+                raise TypeError(f"a tokenizer has no component {name!r}; {advice}")
         return replace(self, **components)
 
     # ---- text to tokens
@@ -729,7 +736,7 @@ class Tokenizer(WithoutTables):
         id_ = _as_id(token)
         string = self.added.strings.get(id_, self.model.strings.get(id_))
         if string is None:
-            raise _unknown(id_)
+            raise self._unknown(id_)
         return string
 
     def token_to_id(self, token: str | bytes) -> TokenId | None:
@@ -890,7 +897,13 @@ class Tokenizer(WithoutTables):
         try:
             return list(map(contents.__getitem__, row))
         except KeyError as missing:
-            raise _unknown(missing.args[0]) from None
+            raise self._unknown(missing.args[0]) from None
+
+    def _unknown(self, id_: TokenId) -> TokenIdError:
+        known = self.vocab.values()
+        ends = f", from {min(known)} to {max(known)}" if known else ""
+        rule = f"must be one of this tokenizer's {len(known)}{ends}"
+        return TokenIdError(f"a token id {rule}, got {shown(id_)}")
 
     def _content_of(
         self, skip_special_tokens: bool, unknown_ids: UnknownIds, token: TokenId
@@ -1075,10 +1088,6 @@ def _as_id(token: object) -> TokenId:
         except TypeError:
             pass
     raise TokenIdError(f"a token id must be an integer, got {shown(token)}")
-
-
-def _unknown(id_: TokenId) -> TokenIdError:
-    return TokenIdError(f"a token id must be one of this tokenizer's, got {shown(id_)}")
 
 
 def _check_unknown(unknown: str) -> bool:

@@ -90,6 +90,8 @@ class RandomNumberError(SamplingError, ValueError):
 class UnknownNameError(SamplingError, LookupError):
     """Nothing has this name; the sentence suggests what was probably meant.
 
+    Names that are `also` possible there are suggested, but not listed.
+
     >>> str(UnknownNameError("step", "topp", ["top_k", "top_p"]))
     "there is no step 'topp'; did you mean 'top_p'?"
     >>> str(UnknownNameError("profile", "abc", ["vllm", "sglang"]))
@@ -99,12 +101,20 @@ class UnknownNameError(SamplingError, LookupError):
     """
 
     def __init__(
-        self, kind: str, name: object, known: Iterable[str], owner: str = "", *, advice: str = ""
+        self,
+        kind: str,
+        name: object,
+        known: Iterable[str],
+        owner: str = "",
+        *,
+        also: Iterable[str] = (),
+        advice: str = "",
     ) -> None:
         names = {one.lower(): one for one in sorted(known)}
-        near = get_close_matches(name.lower(), names, n=1) if isinstance(name, str) else []
+        possible = {one: one for one in also if one != name} | names
+        near = get_close_matches(name.lower(), possible, n=1) if isinstance(name, str) else []
         if near and not advice:
-            advice = f"did you mean {names[near[0]]!r}?"
+            advice = f"did you mean {possible[near[0]]!r}?"
         advice = advice or f"there are: {', '.join(names.values()) or 'none'}"
         lacks = f"{owner} has no" if owner else "there is no"
         super().__init__(f"{lacks} {kind} {shown(name)}; {advice}")

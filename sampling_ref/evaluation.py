@@ -37,13 +37,23 @@ from typing import Any, Literal, TypeAlias, get_args
 from sampling_ref.engines import PROFILES
 from sampling_ref.engines.draws import draw as draw_of_engine
 from sampling_ref.engines.profile import Draw, Logprobs, Profile, Stage, holds
-from sampling_ref.errors import ParameterError, RowError, UnknownNameError, shown
+from sampling_ref.errors import HistoryError, ParameterError, RowError, UnknownNameError, shown
 from sampling_ref.numbers.binary32 import all_to_binary32, to_binary32
 from sampling_ref.numbers.orders import ORDERS, last_greatest
 from sampling_ref.numbers.softmax import log_softmax
 from sampling_ref.parameters import is_finite, read_choice, read_history, read_prompt_length
-from sampling_ref.random.sources import NO_NUMBERS, Given, Randomness
-from sampling_ref.row import LARGEST, Candidates, Number, ReadRow, TokenId, plain, read_logits
+from sampling_ref.random.sources import NO_NUMBERS, Given, Randomness, Uniforms
+from sampling_ref.row import (
+    LARGEST,
+    AnyHistory,
+    AnyRow,
+    Candidates,
+    Number,
+    ReadRow,
+    TokenId,
+    plain,
+    read_logits,
+)
 from sampling_ref.steps.lz import lz_penalty
 from sampling_ref.steps.step import Situation, Step, Use, Values
 from sampling_ref.steps.table import STEPS
@@ -157,9 +167,10 @@ class Evaluation:
         try:
             after = step.apply(candidates, self.situation, values)
         except ParameterError as error:  # say it with the engine's name
-            name = stage.takes.get(error.name, error.name)
             value = given.get(error.name, error.value)
-            raise ParameterError(name, value, error.requirement) from error
+            raise ParameterError(stage.renamed(error.name), value, error.requirement) from error
+        except HistoryError as error:
+            raise HistoryError(stage.renamed(str(error))) from error
         return Applied(step, values, given, before, after, self.situation.size)
 
     def probabilities(self, candidates: Candidates) -> list[float]:
@@ -306,7 +317,18 @@ def _read_state(state: Any) -> Mapping[str, Any]:
     return read
 
 
-def step(profile: str, op: str, logits: Any, history: Any = (), **given: Any) -> list[float]:
+def step(
+    profile: str,
+    op: str,
+    logits: AnyRow,
+    history: AnyHistory = (),
+    *,
+    prompt_length: int = 0,
+    uniforms: Uniforms = (),
+    state: Mapping[str, Any] | None = None,
+    precision: Precision = "exact",
+    **params: Any,
+) -> list[float]:
     """Return the logits after one step of an engine; removed tokens are at minus infinity.
 
     `op` is the name of a step (`STEPS` lists them all) that the engine has; the parameters
@@ -317,6 +339,11 @@ def step(profile: str, op: str, logits: Any, history: Any = (), **given: Any) ->
     `repetition_penalty` does elsewhere), the usual name finds it. At a temperature that
     makes an engine greedy, the step "temperature" returns the row as it is.
 
+    `prompt_length` says how many tokens of the history, the first ones, are the prompt: some
+    penalties look only at what follows. `precision` is "exact", or "f32", which rounds every
+    operation to 32 bits. `uniforms` are random numbers in [0, 1), `state` is what adaptive steps
+    remember (`Sampler.state`).
+
     >>> step("transformers", "top_k", [1.0, 2.0, 2.0, 3.0], top_k=2)
     [-inf, 2.0, 2.0, 3.0]
     >>> step("llama.cpp", "top_k", [1.0, 2.0, 3.0], top_k=2)
@@ -325,15 +352,24 @@ def step(profile: str, op: str, logits: Any, history: Any = (), **given: Any) ->
     if op not in STEPS:
         raise UnknownNameError("step", op, STEPS)
     if op == "lz":
-        return _lz_step(profile, logits, history, given)
+        return _lz_step(profile, logits, history, {**params, "prompt_length": prompt_length})
     record = read_profile(profile)
     stages = () if op == "logprobs" else stages_of(record, op)
     used = {name for stage in stages for name in stage.parameters()}
-    for name in given:
+    for name in params:
         parameter = record.by_name.get(name)
-        if name not in OPTIONS and (parameter is None or parameter.name not in used):
-            raise UnknownNameError("parameter", name, used, f"{profile}'s step {op}")
-    made = evaluation(record, logits, history, given)
+        if parameter is None or parameter.name not in used:
+            raise UnknownNameError("parameter", name, used, f"{profile}'s step {op}", also=OPTIONS)
+    made = evaluation(
+        record,
+        logits,
+        history,
+        params,
+        prompt_length=prompt_length,
+        uniforms=uniforms,
+        state=state,
+        precision=precision,
+    )
     if op == "logprobs":
         return _log_probabilities(made.candidates, made.situation.size)
     after = made.one_step(op)
@@ -354,35 +390,94 @@ def _lz_step(profile: str, logits: Any, history: Any, given: Mapping[str, Any]) 
     for name, value in given.items():
         if name in known:
             values[known[name]] = value
-        elif name not in OPTIONS:
+        else:
             raise UnknownNameError("parameter", name, known, "the step lz")
     return list(map(float, lz_penalty(logits, history, **values)))
 
 
-def distribution(profile: str, logits: Any, history: Any = (), **given: Any) -> list[float]:
+def distribution(
+    profile: str,
+    logits: AnyRow,
+    history: AnyHistory = (),
+    *,
+    prompt_length: int = 0,
+    uniforms: Uniforms = (),
+    state: Mapping[str, Any] | None = None,
+    precision: Precision = "exact",
+    **params: Any,
+) -> list[float]:
     """Return the probability of each token after the whole chain of an engine.
 
     The values are the correctly rounded probabilities. A greedy engine gives one token
     probability 1.
 
+    `prompt_length` says how many tokens of the history, the first ones, are the prompt: some
+    penalties look only at what follows. `precision` is "exact", or "f32", which rounds every
+    operation to 32 bits. `uniforms` are random numbers in [0, 1), `state` is what adaptive steps
+    remember (`Sampler.state`).
+
     >>> distribution("transformers", [0.0, 0.0, -1.0, 9.0], top_k=1)
     [0.0, 0.0, 0.0, 1.0]
     """
-    made = evaluation(profile, logits, history, given)
+    made = evaluation(
+        profile,
+        logits,
+        history,
+        params,
+        prompt_length=prompt_length,
+        uniforms=uniforms,
+        state=state,
+        precision=precision,
+    )
     return made.probabilities(made.run().candidates)
 
 
-def explain(profile: str, logits: Any, history: Any = (), **given: Any) -> Trace:
+def explain(
+    profile: str,
+    logits: AnyRow,
+    history: AnyHistory = (),
+    *,
+    prompt_length: int = 0,
+    uniforms: Uniforms = (),
+    state: Mapping[str, Any] | None = None,
+    precision: Precision = "exact",
+    **params: Any,
+) -> Trace:
     """Return what each step of an engine's chain did to the row, and why.
+
+    `prompt_length` says how many tokens of the history, the first ones, are the prompt: some
+    penalties look only at what follows. `precision` is "exact", or "f32", which rounds every
+    operation to 32 bits. `uniforms` are random numbers in [0, 1), `state` is what adaptive steps
+    remember (`Sampler.state`).
 
     >>> trace = explain("transformers", [3.0, 2.0, 1.0], [0], repetition_penalty=2.0, top_k=2)
     >>> [applied.step for applied in trace.steps], trace.row
     (['repetition_penalty', 'top_k'], [1.5, 2.0, -inf])
     """
-    return evaluation(profile, logits, history, given).run().trace
+    made = evaluation(
+        profile,
+        logits,
+        history,
+        params,
+        prompt_length=prompt_length,
+        uniforms=uniforms,
+        state=state,
+        precision=precision,
+    )
+    return made.run().trace
 
 
-def sample(profile: str, logits: Any, history: Any = (), **given: Any) -> TokenId:
+def sample(
+    profile: str,
+    logits: AnyRow,
+    history: AnyHistory = (),
+    *,
+    prompt_length: int = 0,
+    uniforms: Uniforms = (),
+    state: Mapping[str, Any] | None = None,
+    precision: Precision = "exact",
+    **params: Any,
+) -> TokenId:
     """Return the token that an engine draws with the random numbers given.
 
     The steps take their random numbers first, in the engine's order, then the draw: an
@@ -392,15 +487,38 @@ def sample(profile: str, logits: Any, history: Any = (), **given: Any) -> TokenI
     In "f32" a random number of exactly 0 may draw an impossible token, where the engine
     does so (transformers, llama.cpp); "exact" never does for a race.
 
+    `prompt_length` says how many tokens of the history, the first ones, are the prompt: some
+    penalties look only at what follows. `precision` is "exact", or "f32", which rounds every
+    operation to 32 bits. `uniforms` are random numbers in [0, 1), `state` is what adaptive steps
+    remember (`Sampler.state`).
+
     >>> sample("llama.cpp", [0.0, 0.0], uniforms=[0.75])
     1
     """
-    made = evaluation(profile, logits, history, given)
+    made = evaluation(
+        profile,
+        logits,
+        history,
+        params,
+        prompt_length=prompt_length,
+        uniforms=uniforms,
+        state=state,
+        precision=precision,
+    )
     return made.draw(made.run())
 
 
 def logprobs(
-    profile: str, logits: Any, history: Any = (), *, which: str | None = None, **given: Any
+    profile: str,
+    logits: AnyRow,
+    history: AnyHistory = (),
+    *,
+    which: str | None = None,
+    prompt_length: int = 0,
+    uniforms: Uniforms = (),
+    state: Mapping[str, Any] | None = None,
+    precision: Precision = "exact",
+    **params: Any,
 ) -> list[float]:
     """Return the log-probability of each token as an engine reports it; natural logarithms.
 
@@ -409,12 +527,26 @@ def logprobs(
     everything) can be asked of every engine, and "raw" is the default where none is known.
     Values are correctly rounded.
 
+    `prompt_length` says how many tokens of the history, the first ones, are the prompt: some
+    penalties look only at what follows. `precision` is "exact", or "f32", which rounds every
+    operation to 32 bits. `uniforms` are random numbers in [0, 1), `state` is what adaptive steps
+    remember (`Sampler.state`).
+
     >>> logprobs("vllm", [0.0, 0.0], temperature=0.5, top_k=1)
     [-0.6931471805599453, -0.6931471805599453]
     >>> logprobs("vllm", [0.0, 1.0], which="processed_logprobs", top_k=1)
     [-inf, 0.0]
     """
-    made = evaluation(profile, logits, history, given)
+    made = evaluation(
+        profile,
+        logits,
+        history,
+        params,
+        prompt_length=prompt_length,
+        uniforms=uniforms,
+        state=state,
+        precision=precision,
+    )
     return _log_probabilities(made.reported(which), made.situation.size)
 
 
@@ -424,11 +556,11 @@ def _log_probabilities(candidates: Candidates, size: int) -> list[float]:
 
 def chain(
     links: Iterable[Use | Own],
-    logits: Any,
-    history: Any = (),
+    logits: AnyRow,
+    history: AnyHistory = (),
     *,
     prompt_length: int = 0,
-    uniforms: Any = (),
+    uniforms: Uniforms = (),
     state: Mapping[str, Any] | None = None,
 ) -> Trace:
     """Apply steps to a row of logits, in their order, and return the trace.

@@ -36,7 +36,17 @@ from functools import cached_property
 from math import inf, isfinite, isinf, lcm, nan
 from numbers import Real
 from operator import index
-from typing import Any, Literal, TypeAlias, TypeGuard, TypeVar, cast
+from typing import (
+    Any,
+    Literal,
+    Protocol,
+    SupportsFloat,
+    SupportsIndex,
+    TypeAlias,
+    TypeGuard,
+    TypeVar,
+    cast,
+)
 
 from sampling_ref.errors import ParameterError, RowError, shown
 
@@ -57,6 +67,19 @@ AnyNumber = TypeVar("AnyNumber", float, Number)
 Row: TypeAlias = Sequence[Number]
 """Logits, probabilities or other weights; `row[token]` belongs to `token`."""
 
+
+class Listed(Protocol):
+    """An array of another library: numpy's, a tensor, `array`, `memoryview`."""
+
+    def tolist(self) -> Any:
+        """Return its numbers as a list."""
+
+
+AnyRow: TypeAlias = Iterable[SupportsFloat] | Listed
+"""What functions accept as a row."""
+
+AnyHistory: TypeAlias = Iterable[SupportsIndex] | Listed
+"""What functions accept as a history: token ids, oldest first."""
 
 LARGEST = (2 - 2.0**-52) * 2.0**1023
 """The largest float."""
@@ -222,17 +245,22 @@ def whole_numbers(row: Row) -> tuple[list[int], int]:
     return [numerator * (common // denominator) for numerator, denominator in ratios], common
 
 
-def mask(logits: Row, kept: Collection[TokenId]) -> list[Number]:
+def mask(logits: AnyRow, kept: AnyHistory) -> list[Number]:
     """Return the row with the logit of every token that is not kept at minus infinity.
 
     >>> mask([1.0, 2.0, 3.0], {0, 2})
     [1.0, -inf, 3.0]
     """
-    masked: list[Number] = [-inf] * len(logits)
-    for token in kept:
-        if isinstance(token, bool) or not (isinstance(token, int) and 0 <= token < len(logits)):
-            raise ParameterError("kept", token, f"must hold token ids below {len(logits)}")
-        masked[token] = logits[token]
+    row: Sequence[Any] = logits if isinstance(logits, Sequence) else plain(logits)
+    masked: list[Number] = [-inf] * len(row)
+    for given in plain(kept) if hasattr(kept, "tolist") else kept:
+        token = given if type(given) in PLAIN else plain(given)
+        if isinstance(token, bool) or not (isinstance(token, int) and 0 <= token < len(row)):
+            rule = f"must hold token ids below {len(row)}"
+            if isinstance(token, bool):
+                rule += ", as numpy.flatnonzero(kept) makes them of booleans"
+            raise ParameterError("kept", token, rule)
+        masked[token] = row[token]
     return masked
 
 

@@ -9,8 +9,8 @@ from sampling_ref.engines.profile import Profile
 from sampling_ref.errors import HistoryError, ParameterError, RandomNumberError, RowError, shown
 from sampling_ref.evaluation import Precision, evaluation, read_profile
 from sampling_ref.parameters import is_whole, read_choice, read_history
-from sampling_ref.random.sources import Given, Randomness, Streams, TorchStream
-from sampling_ref.row import TokenId
+from sampling_ref.random.sources import Given, Randomness, Streams, TorchStream, Uniforms
+from sampling_ref.row import AnyHistory, AnyRow, TokenId, read_logits
 from sampling_ref.tracing import Trace
 
 
@@ -39,7 +39,7 @@ class Sampler:
         self,
         profile: str,
         seed: int | None = None,
-        prompt: Any = (),
+        prompt: AnyHistory = (),
         *,
         precision: Precision | None = None,
         **params: Any,
@@ -79,7 +79,7 @@ class Sampler:
             f"{'seeded' if self._stream else 'no seed'}, {len(self._history)} tokens>"
         )
 
-    def sample(self, logits: Any, uniforms: Any = ()) -> TokenId:
+    def sample(self, logits: AnyRow, uniforms: Uniforms = ()) -> TokenId:
         """Return the next token for a row of logits; nothing is accepted yet.
 
         `uniforms` are the random numbers for this token, if the sampler has no seed.
@@ -87,9 +87,14 @@ class Sampler:
         given = Given(uniforms)
         if self._stream is not None and given.left():
             raise RandomNumberError("uniforms must not be given to a sampler that has a seed")
+        row = read_logits(logits)
+        if self._size is None:  # no token of the prompt was compared with a row yet
+            read_history(self._history[: self._prompt_length], len(row), "prompt")
+        elif self._size != len(row):
+            raise RowError(f"logits must have {self._size} numbers, as before, got {len(row)}")
         made = evaluation(
             self._profile,
-            logits,
+            row,
             self._history,
             self._parameters,
             prompt_length=self._prompt_length,
@@ -97,10 +102,7 @@ class Sampler:
             state=dict(self._memory),
             precision=self._precision,
         )
-        size = made.situation.size
-        if self._size not in {None, size}:
-            raise RowError(f"logits must have {self._size} numbers, as before, got {size}")
-        self._size = size
+        self._size = len(row)
         run = made.run()
         token = made.draw(run)
         self._trace = run.trace

@@ -43,6 +43,10 @@ class Applied:
     after: Candidates
     size: int
 
+    def __repr__(self) -> str:
+        """Return the step with the parameters that somebody chose, and how many tokens it left."""
+        return f"<Applied {_call(self)}, {len(self.kept)} left>"
+
     @property
     def step(self) -> str:
         """The name of the step."""
@@ -108,6 +112,10 @@ class Trace:
     def row(self) -> list[float]:
         """The logits after the last step; empty if there was no step."""
         return [to_float(logit) for logit in self.steps[-1].row_after] if self.steps else []
+
+    def __repr__(self) -> str:
+        """Return the steps in one line."""
+        return f"<Trace {', '.join(map(_call, self.steps)) or 'without steps'}>"
 
     def __str__(self) -> str:
         """Lay the steps out as a table, one line each, with the likeliest tokens left."""
@@ -178,12 +186,16 @@ def deciding_walk(applied: Applied, shares: Sequence[float]) -> list[TokenId]:
     return sorted((*sorted(kept), *applied.removed), key=key)
 
 
-def _line(applied: Applied) -> tuple[str, str, str, str, str, str]:
+def _call(applied: Applied) -> str:
     given = ", ".join(f"{name}={shortly(value)}" for name, value in applied.parameters.items())
+    return f"{applied.step}({given})"
+
+
+def _line(applied: Applied) -> tuple[str, str, str, str, str, str]:
     row = applied.row_after
     likeliest = sorted(applied.kept, key=row.__getitem__, reverse=True)[:SHOWN]
     return (
-        f"{applied.step}({given})",
+        _call(applied),
         str(len(applied.kept)),
         _some(applied.removed),
         _some(applied.changed),

@@ -522,9 +522,67 @@ def test_compare_says_if_only_one_engine_is_greedy_and_how_both_draw() -> None:
     assert lines[1].startswith("  source of vllm: ")
 
 
+@pytest.mark.parametrize("names", [("vllm", "mlx-lm"), ("mlx-lm", "vllm")])
+def test_compare_says_why_a_greedy_engine_takes_another_token(names: tuple[str, str]) -> None:
+    row = ("3,2.9,1,0", "--history", "0", "--set", "vllm:top_k=2")
+    same = compared(*names, *row)
+    assert same[0] == "mlx-lm takes the largest logit because temp == 0.0, vllm draws"
+    assert len(same) == 2
+    lines = compared(*names, *row, "--set", "vllm:repetition_penalty=1.5")
+    assert lines[:2] == same
+    assert lines[2] == "the most probable token of vllm is 1, because the rows differ, too"
+    assert lines[3].startswith("they differ at repetition_penalty: vllm applies it here, ")
+    both = ("--set", "repetition_penalty=1.5", "--set", "mlx-lm:repetition_penalty=1.01")
+    lines = compared(*names, *row, *both)
+    assert lines[3] == "they differ at repetition_penalty"
+    assert lines[4].startswith("  parameter penalty: 1.")
+    theirs = compared(*names, *row, "--set", "mlx-lm:repetition_penalty=1.5")
+    assert theirs[2] == "the most probable token of vllm is 0, because the rows differ, too"
+    assert theirs[3].startswith("they differ at repetition_penalty: mlx-lm applies it here, ")
+
+
+@pytest.mark.parametrize("command", ["sample vllm", "compare vllm sglang"])
+def test_a_parameter_is_set_once(command: str) -> None:
+    refused = run(*command.split(), "1,2", "--set", "top_p=.5", "--set", "top_p=.7")
+    assert refused.output == "tokenref: --set must be given once for top_p, got it 2 times\n"
+
+
+def test_what_is_set_for_one_engine_replaces_what_is_set_for_all() -> None:
+    both = ("--set", "vllm:top_k=0", "--set", "top_k=1")
+    lines = compared("transformers", "vllm", "3,2,1", *both)
+    assert lines == compared("transformers", "vllm", "3,2,1", "--set", "top_k=1", *both[:2])
+    assert lines[0] == "they differ at top_k: transformers applies it here, vllm does not"
+
+
+def test_sample_says_why_nothing_is_drawn() -> None:
+    why = "no random number was given: add --uniform 0.5"
+    sentence = f"tokenref: no token was chosen, because {why}"
+    assert run("sample", "vllm", "1,2").stderr == f"{sentence}\n"
+    assert run("sample", "llama.cpp", "1,2").stderr == f"{sentence} or --seed 1\n"
+    assert run("sample", "llama.cpp", "1,2", "--seed", "1").stderr == ""
+
+
+def test_a_row_that_is_neither_numbers_nor_a_file_is_explained() -> None:
+    for command, name in (("sample vllm", "LOGITS"), ("compare vllm sglang", "ROW")):
+        missing = run(*command.split(), "norow.json").output
+        rule = "must be numbers separated by commas, or a file"
+        assert missing == f"tokenref: {name} {rule}, but there is no file 'norow.json'\n"
+    piped = CliRunner().invoke(main, ["sample", "vllm", "-"], input="1,2,3\n").output
+    rule = "must contain a JSON list of numbers such as [1, 2.5, null]"
+    assert piped == f"tokenref: standard input {rule}, got '1,2,3'\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
+        (
+            ["transformers", "vllm", "3,2,1", "--set", "top_k=-1"],
+            "tokenref: transformers: top_k must be a whole number",
+        ),
+        (
+            ["transformers", "vllm", "3,2,1", "--set", "top_k=-1"],
+            "(--set vllm:top_k=... sets it for vllm alone), got -1\n",
+        ),
         (["vllm", "sglang", "1,2", "--set", "topp=1"], "vllm has no parameter 'topp'; did"),
         (["vllm", "sglang", "1,2", "--set", "vlm:top_p=1"], "there is no engine in --set 'vlm'"),
         (["vllm", "nobody", "1,2"], "there is no profile 'nobody'"),

@@ -91,7 +91,7 @@ def test_the_draw_is_temperature_top_k_top_p_and_inverse_cdf_of_the_reference(
         if temperature == 0:
             assert drawn(row, 0, uniform) == row.index(max(row))
             continue
-        filters = {"temperature": temperature, "top_k": TOP_K, "top_p": TOP_P}
+        filters: dict[str, Any] = {"temperature": temperature, "top_k": TOP_K, "top_p": TOP_P}
         shares = distribution("transformers", row, **filters)
         order = sorted(range(CANDIDATES), key=shares.__getitem__, reverse=True)
         expected = inverse_cdf(shares, uniform, order=order, numbers=WEIGHTS)

@@ -150,7 +150,7 @@ def test_an_error_about_what_cannot_be_pickled_can_be() -> None:
     [
         lambda long: step("vllm", long, [1.0]),
         lambda long: step(long, "top_p", [1.0]),
-        lambda long: step("vllm", "top_p", [1.0], **{long: 1}),
+        lambda long: step("vllm", "top_p", [1.0], **dict[str, Any]({long: 1})),
         lambda long: step("vllm", "top_p", [1.0], top_p=long),
         lambda long: step("vllm", "top_p", [long]),
         lambda long: step("vllm", "top_p", [1.0], [long]),

@@ -30,6 +30,7 @@ from bpe_ref import (
     vocabulary_of,
 )
 from bpe_ref.cutting.counting import TextIntervalCounter
+from bpe_ref.cutting.safe_cuts import TextCounter
 from bpe_ref.decoders import Fuse
 from bpe_ref.given_text import without_surrogates
 from bpe_ref.grammar import Grammar, GrammarMatcher
@@ -438,7 +439,7 @@ WRONG_ITEMS: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "id": (
         lambda: TINY.decode_batch([[1], [9999]]),
-        "batch[1]: a token id must be one of this tokenizer's, got 9999",
+        "batch[1]: a token id must be one of this tokenizer's 2004, from 0 to 2003, got 9999",
     ),
     "ids": (lambda: TINY.decode_batch([NOTHING]), "batch[0]: ids must be a sequence of token ids"),
     "padded": (lambda: PADDED.encode_batch(["a", NOTHING]), "inputs[1]: text must be a str"),
@@ -494,3 +495,15 @@ def test_what_a_tokenizer_returns_has_a_short_repr() -> None:
     assert repr(IntervalCounter(vocabulary, b"ab")) == "<IntervalCounter, 2 bytes>"
     counter = TextIntervalCounter(TINY.text_counter(), "ab")
     assert repr(counter) == "<TextIntervalCounter, 2 characters>"
+
+
+def test_a_component_that_no_tokenizer_has_is_said_in_one_sentence() -> None:
+    with pytest.raises(TypeError, match=r"^a tokenizer has no component 'foo'; there are: model, "):
+        TINY.replace(foo=1)
+    with pytest.raises(TypeError, match=r"component 'normaliser'; did you mean 'normalizer'\?$"):
+        TINY.replace(normaliser=None)
+
+
+def test_a_counter_says_whether_it_knows_safe_cuts() -> None:
+    assert repr(TINY.text_counter()) == "<TextCounter with safe cuts>"
+    assert repr(TextCounter(len)) == "<TextCounter without safe cuts>"

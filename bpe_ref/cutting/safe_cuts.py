@@ -128,8 +128,12 @@ class TextCounter:
     remembering: Callable[[bool], Callable[[str], int] | None] = _forgets
     """Returns what counts fast if texts begin alike (end alike, if the flag is false), or None."""
 
-    _kinds: dict[str, int] = field(default_factory=dict, init=False, repr=False)
-    _single: dict[str, int] = field(default_factory=dict, init=False, repr=False)
+    _kinds: dict[str, int] = field(default_factory=dict, init=False)
+    _single: dict[str, int] = field(default_factory=dict, init=False)
+
+    def __repr__(self) -> str:
+        """Return whether any safe cuts are known."""
+        return f"<TextCounter {'without' if self.kind is _never else 'with'} safe cuts>"
 
     @cached_property
     def fewest(self) -> Fewest | None:

@@ -12,7 +12,6 @@ None" and "x is empty", which is None or nothing in it. Other comparisons with N
 from ast import literal_eval
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cache, cached_property
 from math import inf, isinf
 from operator import eq, ge, gt, le, lt, ne
@@ -173,6 +172,15 @@ class Stage:
             given[ours] = parameters[name][int(place)] if place else parameters[name]
         return given
 
+    def renamed(self, about: str) -> str:
+        """Return what begins with a parameter of the step with the engine's name for it.
+
+        >>> Stage("suppress", {"tokens": "suppress_tokens"}).renamed("tokens[0] must be ...")
+        'suppress_tokens[0] must be ...'
+        """
+        ours = about.partition(" ")[0].partition("[")[0]
+        return self.takes.get(ours, ours) + about[len(ours) :]
+
     def parameters(self) -> set[str]:
         """Return the engine's parameters that this stage depends on."""
         taken = {theirs.partition(".")[0] for theirs in self.takes.values()}
@@ -249,13 +257,12 @@ class Profile:
         if name in self.by_name:
             return self.by_name[name]
         known = [parameter.name for parameter in self.parameters]
-        near = get_close_matches(name, {*known, *_ARGUMENTS} - {name}, 1)
-        advice = f"did you mean {near[0]!r}?" if _ARGUMENTS & {*near} else ""
+        advice = ""
         if name == "seed" and self.draw.own_stream:
             advice = f"Sampler({self.name!r}, seed=...) draws with the engine's own random numbers"
         elif name == "seed":
             advice = "its own random stream is not known here: give it `uniforms`"
-        raise UnknownNameError("parameter", name, known, self.name, advice=advice)
+        raise UnknownNameError("parameter", name, known, self.name, also=_ARGUMENTS, advice=advice)
 
     def defaults(self) -> dict[str, Any]:
         """Return every parameter at its default."""

@@ -12,14 +12,14 @@ torch
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from itertools import islice
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, SupportsFloat, TypeAlias, runtime_checkable
 
 from sampling_ref.errors import RandomNumberError, shown
 from sampling_ref.numbers.protocol import Width
 from sampling_ref.parameters import read_whole
 from sampling_ref.random.mt19937 import mt19937
 from sampling_ref.random.uniforms import libstdcxx_double, libstdcxx_float, torch_cpu_double
-from sampling_ref.row import Number, is_number, plain
+from sampling_ref.row import Listed, Number, is_number, plain
 
 WORD = 2**32
 
@@ -38,6 +38,10 @@ class Randomness(Protocol):
 
     def taken(self) -> int:
         """Return how many numbers, or words, were taken so far."""
+
+
+Uniforms: TypeAlias = Iterable[SupportsFloat] | SupportsFloat | Listed | Randomness
+"""What functions accept as random numbers: some in [0, 1), one, or a source of them."""
 
 
 def read_uniform(uniform: Any, name: str = "uniform") -> Number:
@@ -102,7 +106,7 @@ class Given:
         """Return the next number."""
         if self._taken == len(self._numbers):
             count = len(self._numbers)
-            numbers = f"only {count} of them are given"
+            numbers = f"uniforms has only {count}"
             if count == 0:
                 numbers = f"none is given: {_HOW}"
             raise RandomNumberError(f"{stage} needs another random number, but {numbers}")
@@ -113,9 +117,10 @@ class Given:
         """Return the next `count` numbers."""
         left = self._numbers[self._taken :]
         if len(left) < count:
-            how = "" if self._numbers else f": {_HOW}"
+            has = f"uniforms has {len(left)} left" if self._taken else f"uniforms has {len(left)}"
+            numbers = has if self._numbers else f"none is given: {_HOW}"
             raise RandomNumberError(
-                f"{stage} needs one random number for each of {count} tokens, got {len(left)}{how}"
+                f"{stage} needs one random number for each of {count} tokens, but {numbers}"
             )
         self._taken += count
         return left[:count]

@@ -87,6 +87,10 @@ class Step:
     remember: Remember | None = None
     remembers_at: Literal["draw", "accept"] = "draw"
 
+    def __repr__(self) -> str:
+        """Return the name."""
+        return f"<Step {self.name}>"
+
     def read(self, values: Values) -> dict[str, Any]:
         """Return the values with every default filled in; unknown or missing names are errors."""
         for name, value in values.items():

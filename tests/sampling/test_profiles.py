@@ -6,6 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from copy import copy, deepcopy
 from fractions import Fraction
+from inspect import signature
 from itertools import product
 from math import exp, inf, log, nan
 from multiprocessing import get_context
@@ -32,13 +33,15 @@ from sampling_ref import (
     chain,
     distribution,
     explain,
+    logprobs,
     lz_penalty,
+    mask,
     sample,
     step,
     top_k,
 )
 from sampling_ref.engines.profile import Parameter, Stage, compared
-from sampling_ref.evaluation import evaluation
+from sampling_ref.evaluation import OPTIONS, evaluation
 from sampling_ref.parameters import read_domain
 from sampling_ref.steps.step import REQUIRED
 from tests.sampling.rows import histories, rows
@@ -123,7 +126,7 @@ def test_every_parameter_is_used(profile: Profile, parameter: Parameter) -> None
 @pytest.mark.parametrize("precision", ["exact", "f32"])
 @pytest.mark.parametrize("name", NAMES)
 def test_probabilities_sum_to_one_and_impossible_tokens_have_none(
-    name: str, precision: str
+    name: str, precision: Any
 ) -> None:
     shares = distribution(name, ROW, HISTORY, precision=precision, **warm(name))
     assert sum(shares) == pytest.approx(1, abs=1e-6)
@@ -282,13 +285,15 @@ def test_bad_input_is_one_sentence(
 
 
 @pytest.mark.parametrize("uniforms", [[1.0], [-0.1], [nan], [], ["a"], None])
-def test_bad_random_numbers_are_one_sentence(uniforms: object) -> None:
+def test_bad_random_numbers_are_one_sentence(uniforms: Any) -> None:
     with pytest.raises(RandomNumberError):
         sample("llama.cpp", ROW, uniforms=uniforms)
 
 
 def test_a_race_needs_a_random_number_for_each_token() -> None:
-    with pytest.raises(RandomNumberError, match="one random number for each of 5 tokens, got 1"):
+    with pytest.raises(
+        RandomNumberError, match="one random number for each of 5 tokens, but uniforms has 1"
+    ):
         sample("vllm", ROW, uniforms=[0.5])
 
 
@@ -303,10 +308,75 @@ def test_a_draw_without_numbers_says_how_to_give_them(precision: Any) -> None:
     sentence = r"needs another random number, but none is given: give uniforms=.* seed="
     with pytest.raises(RandomNumberError, match=sentence):
         sample("llama.cpp", ROW)
-    with pytest.raises(RandomNumberError, match=r"of 5 tokens, got 0: give uniforms=.* seed="):
+    with pytest.raises(
+        RandomNumberError, match=r"of 5 tokens, but none is given: give uniforms=.* seed="
+    ):
         sample("vllm", ROW)
     with pytest.raises(RandomNumberError, match=sentence):
         Sampler("llama.cpp", precision=precision).sample(ROW)
+
+
+def test_too_few_numbers_for_a_step_and_the_draw_are_counted() -> None:
+    sentence = "^the draw needs another random number, but uniforms has only 1$"
+    with pytest.raises(RandomNumberError, match=sentence):
+        sample("llama.cpp", [1.0, 2.0, 0.5], xtc_probability=0.5, uniforms=[0.3])
+
+
+@pytest.mark.parametrize("function", [step, sample, distribution, explain, logprobs])
+def test_what_all_engines_take_is_in_signatures_and_help(function: Callable[..., object]) -> None:
+    parameters = signature(function).parameters
+    for name in OPTIONS:
+        assert parameters[name].kind is parameters[name].KEYWORD_ONLY
+        assert parameters[name].annotation is not Any
+        assert f"`{name}`" in str(function.__doc__)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_parameter_of_an_engine_is_called_like_an_argument(name: str) -> None:
+    arguments = {*signature(step).parameters, *signature(logprobs).parameters} - {"params"}
+    assert not arguments & PROFILES[name].by_name.keys()
+
+
+def test_a_misspelled_argument_is_suggested_to_a_step_too() -> None:
+    with pytest.raises(UnknownNameError, match=r"; did you mean 'prompt_length'\?$"):
+        step("vllm", "frequency_penalty", ROW, prompt_len=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "where"),
+    [
+        ("vllm", {"allowed_token_ids": [7]}, "allowed_token_ids[0]"),
+        ("vllm", {"bad_words": [[0], [7]]}, "bad_words[1][0]"),
+        ("vllm", {"stop_token_ids": [7], "min_tokens": 3}, "stop_token_ids[0]"),
+        ("transformers", {"bad_words_ids": [[7]]}, "bad_words_ids[0][0]"),
+        ("transformers", {"suppress_tokens": [7]}, "suppress_tokens[0]"),
+    ],
+)
+def test_a_token_that_no_row_has_is_said_with_the_name_that_was_given(
+    name: str, given: dict[str, Any], where: str
+) -> None:
+    with pytest.raises(HistoryError, match=f"^{re.escape(where)} must be a token id below 5, "):
+        distribution(name, ROW, **given)
+
+
+def test_a_sampler_says_whether_the_prompt_or_what_was_accepted_is_wrong() -> None:
+    with pytest.raises(HistoryError, match=r"^prompt\[1\] must be a token id below 3, got 99$"):
+        Sampler("llama.cpp", seed=42, prompt=[0, 99]).sample([1.0, 2.0, 3.0])
+    sampler = Sampler("llama.cpp", seed=42, prompt=[0])
+    sampler.accept(99)
+    with pytest.raises(HistoryError, match=r"^history\[1\] must be a token id below 3, got 99$"):
+        sampler.sample([1.0, 2.0, 3.0])
+
+
+def test_a_mask_takes_ids_of_numpy_and_says_what_to_do_with_booleans() -> None:
+    row = [1.0, 2.0, 3.0]
+    assert mask(row, np.array([0, 2])) == mask(row, [np.int64(0), 2]) == [1.0, -inf, 3.0]
+    assert mask(np.array(row), {0, 2}) == [1.0, -inf, 3.0]
+    for booleans in ([True, False, True], np.array([True, False, True])):
+        with pytest.raises(ParameterError, match=r"^kept must hold token ids .*numpy.flatnonzero"):
+            mask(row, booleans)
+    with pytest.raises(ParameterError, match=r"^kept must hold token ids below 3, got 3$"):
+        mask(row, np.array([3]))
 
 
 def test_a_parameter_is_the_number_that_the_engine_holds() -> None:
@@ -328,6 +398,14 @@ def test_explain_says_what_each_step_did() -> None:
     assert trace.steps[0].row_after == [Fraction(3, 4), 2.0, 1.0]
     assert trace.steps[2].removed == (0,)
     assert "keeps the 2 most probable tokens" in str(trace)
+
+
+def test_a_trace_and_its_steps_are_short_in_a_debugger() -> None:
+    trace = explain("transformers", [3.0, 2.0, 1.0], [0], repetition_penalty=2.0, top_k=2)
+    assert repr(trace) == ("<Trace repetition_penalty(penalty=2, skipped=0), top_k(k=2, least=1)>")
+    assert repr(trace.steps[1]) == "<Applied top_k(k=2, least=1), 2 left>"
+    assert repr(explain("vllm", [1.0], temperature=0.0)) == "<Trace without steps>"
+    assert "function" not in repr(STEPS["top_k"])
 
 
 def test_a_share_of_the_whole_row_stays_one_behind_a_sort() -> None:
@@ -403,13 +481,14 @@ def test_log_probabilities_are_checked_like_any_step() -> None:
 
 
 @pytest.mark.parametrize("state", [3, {"mirostat_mu": 1.0}])
-def test_a_state_has_the_parts_that_steps_remember(state: object) -> None:
+def test_a_state_has_the_parts_that_steps_remember(state: Any) -> None:
     with pytest.raises(SamplingError, match="state"):
         distribution("llama.cpp", ROW, mirostat=2, state=state)
 
 
 def test_a_state_may_hold_numbers_of_another_library() -> None:
-    whole, aim = {"mirostat": 2, "mirostat_tau": 5.0}, {"adaptive_target": 0.5}
+    whole: dict[str, Any] = {"mirostat": 2, "mirostat_tau": 5.0}
+    aim: dict[str, Any] = {"adaptive_target": 0.5}
     for how, right, state in (
         (whole, {"mu": 1.5}, {"mu": np.float32(1.5)}),
         (whole, {"mu": 2}, {"mu": np.int64(2)}),
@@ -424,7 +503,7 @@ def test_a_state_may_hold_numbers_of_another_library() -> None:
 
 
 @pytest.mark.parametrize("uniforms", [{0.5}, {0.5: 1}, "0.5", b"\0", None, range])
-def test_random_numbers_are_a_sequence(uniforms: object) -> None:
+def test_random_numbers_are_a_sequence(uniforms: Any) -> None:
     with pytest.raises(RandomNumberError, match="uniforms must be a sequence of numbers, got "):
         sample("llama.cpp", ROW, uniforms=uniforms)
 
@@ -445,13 +524,13 @@ def test_a_sampler_keeps_to_one_vocabulary() -> None:
 
 
 @pytest.mark.parametrize("row", [{1.0, 2.0}, {0: 1.0}])
-def test_what_has_no_order_is_no_row(row: object) -> None:
+def test_what_has_no_order_is_no_row(row: Any) -> None:
     with pytest.raises(RowError, match="logits must be a sequence of numbers"):
         distribution("vllm", row)
 
 
 def test_scalars_of_numpy_are_numbers() -> None:
-    row = [np.float32(0.5), np.float64(1.5)]
+    row: list[Any] = [np.float32(0.5), np.float64(1.5)]
     assert step("vllm", "repetition_penalty", row, [np.int64(1)], repetition_penalty=2.0) == [
         *(0.5, 0.75)
     ]

@@ -92,6 +92,38 @@ def _greedy_lines(engines: "tuple[Compared, Compared]") -> Iterable[str]:
         line += f", but has only the same token {token} left"
     yield line
     yield f"  source of {greedy.profile.name}: {rule.source or 'see the profile'}"
+    best = _most_probable(run.candidates)
+    if token in best:
+        return
+    # A stage that leaves the best tokens as they are, such as a filter, decides nothing here.
+    one, other = engines
+    deciding = _only_deciding(one, other), _only_deciding(other, one)
+    found = first_difference(*deciding)
+    if found is not None:
+        name = drawing.profile.name
+        yield f"the most probable token of {name} is {best[0]}, because the rows differ, too"
+        yield from _difference_lines(deciding, found)
+
+
+def _most_probable(candidates: "Candidates") -> list[int]:
+    """Return the tokens with the largest logit."""
+    largest = max(candidates.logits)
+    pairs = zip(candidates.tokens, candidates.logits, strict=True)
+    return [token for token, logit in pairs if logit == largest]
+
+
+def _only_deciding(engine: Compared, other: Compared) -> Compared:
+    """Return an engine without stages that the other one lacks and that move no largest logit."""
+    made, run, token = engine
+    idle = [
+        stage
+        for own, others in units_of(run, other[1])
+        for applied, stage in own
+        if not others and _most_probable(applied.before) == _most_probable(applied.after)
+    ]
+    left = tuple(each for each in made.profile.stages if all(each is not stage for stage in idle))
+    deciding = fresh(made, profile=replace(made.profile, stages=left))
+    return deciding, fresh(deciding).run(), token
 
 
 def _draws_lines(engines: "tuple[Compared, Compared]") -> Iterable[str]:
@@ -541,5 +573,5 @@ def compare(one: str, other: str, asked: Asked) -> None:
     and parameters that differ are printed, with the source of each engine. Parameters that are
     not set have the defaults of their engine.
     """
-    for line in comparison_lines(*compared_engines([one, other], asked)):
+    for line in comparison_lines(*compared_engines([one, other], replace(asked, called="ROW"))):
         click.echo(line)

@@ -139,11 +139,13 @@ class Asked:
     uniforms: Sequence[float] = ()
     precision: str = "exact"
     seed: int | None = None
+    called: str = "LOGITS"
+    """What help calls the row."""
 
     @cached_property
     def row(self) -> list[float]:
         """The row. Standard input is read only once."""
-        return read_row(self.logits)
+        return read_row(self.logits, self.called)
 
 
 def asked_options(row: str, setting: str, about: str) -> Decorator:
@@ -240,7 +242,11 @@ def sample(profile: str, asked: Asked, seed: int | None, *, as_json: bool) -> No
         click.echo(line)
     if token is None and asked.uniforms:
         [(_, _, token)] = compared_engines([profile], asked)
-    if token is not None:
+    if token is None:
+        seeded = " or --seed 1" if made.profile.draw.own_stream else ""
+        why = f"no random number was given: add --uniform 0.5{seeded}"
+        click.echo(f"tokenref: no token was chosen, because {why}", err=True)
+    else:
         click.echo(f"\ndrawn: {token}")
 
 
@@ -460,11 +466,24 @@ def compared_engines(
     `chains` has the stages of an engine that are applied, as indices into its own, in order.
     Without `races`, an engine that needs a random number for each token draws none.
     """
+    from sampling_ref import ParameterError
     from sampling_ref.evaluation import read_profile
 
     records = [_with_chain(read_profile(name), (chains or {}).get(name)) for name in engines]
-    settings = _settings_of(records, asked.settings)
-    return [_compared(*pair, asked, races) for pair in zip(records, settings, strict=True)]
+    found = []
+    for record, params in zip(records, _settings_of(records, asked.settings), strict=True):
+        try:
+            found.append(_compared(record, params, asked, races))
+        except ParameterError as error:
+            if len(records) == 1:
+                raise
+            rule = error.requirement
+            takers = [each.name for each in records if error.name in each.by_name]
+            for name in takers:
+                if name != record.name and record.name in takers:
+                    rule += f" (--set {name}:{error.name}=... sets it for {name} alone)"
+            raise ParameterError(f"{record.name}: {error.name}", error.value, rule) from None
+    return found
 
 
 def _with_chain(record: "Profile", chain: Sequence[int] | None) -> "Profile":
@@ -513,11 +532,20 @@ def _compared(
 def _settings_of(
     records: "Sequence[Profile]", settings: Sequence[str]
 ) -> "Sequence[dict[str, Any]]":
-    """Return the parameters of each engine. Raises an error for a name that none has."""
+    """Return the parameters of each engine; what is set for one engine replaces what is for all.
+
+    Raises an error for a name that none has, and for one that is set twice.
+    """
     from sampling_ref import UnknownNameError
 
     found: list[dict[str, Any]] = [{} for _ in records]
-    for setting in settings:
+    typed = [setting.partition("=")[0].strip() for setting in settings]
+    for name in typed:
+        if typed.count(name) > 1:
+            raise InputError(
+                f"--set must be given once for {name}, got it {typed.count(name)} times"
+            )
+    for setting in sorted(settings, key=lambda setting: ":" in setting.partition("=")[0]):
         engine, colon, rest = setting.partition("=")[0].rpartition(":")
         if colon and engine not in {record.name for record in records}:
             raise UnknownNameError("engine in --set", engine, [record.name for record in records])
@@ -574,12 +602,15 @@ def read_row(text: str, name: str = "LOGITS") -> list[float]:
     elif path.is_file():
         content = text_of(read_bytes(path), where)
     else:
-        raise InputError(f"{name} must be numbers separated by commas, or a file, got {text!r}")
+        has = f"got {text!r}" if "," in text else f"but there is no file {text!r}"
+        raise InputError(f"{name} must be numbers separated by commas, or a file, {has}")
     rule = "must contain a JSON list of numbers"
     try:
         numbers = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{where} {rule}: {error}") from None
+        is_json = content.lstrip().startswith(("[", "{"))
+        wrong = f": {error}" if is_json else f" such as [1, 2.5, null], got {content.strip()!r:.60}"
+        raise InputError(f"{where} {rule}{wrong}") from None
     if not isinstance(numbers, list):
         raise InputError(f"{where} {rule}, got {json.dumps(numbers):.60}")
     return [

@@ -20,7 +20,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from bpe_ref import BpeError, ParameterError, Tokenizer, UnknownVocabularyError, load
+from bpe_ref import BpeError, ParameterError, TokenIdError, Tokenizer, UnknownVocabularyError, load
 from bpe_ref.added_tokens import any_of
 from bpe_ref.loading import LIKE_TRANSFORMERS
 from bpe_ref.models.byte_bpe import ByteBPE
@@ -45,6 +45,10 @@ LIKE: Final = click.option(
 )
 USUAL: Final = "tiny"
 """The vocabulary of a command that is given none."""
+
+_NONE_GIVEN: Final = (
+    f"no --vocabulary was given, so {USUAL} was used, a small vocabulary for examples"
+)
 
 JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 SMALL: Final = 1 << 20
@@ -250,8 +254,7 @@ def end_with(errors: Mapping[Any, str]) -> None:
 def say_usual(vocabulary: str | None) -> None:
     """Say on standard error which vocabulary was used if none was named."""
     if vocabulary is None:
-        used = f"so {USUAL} was used, a small vocabulary for examples"
-        click.echo(f"tokenref: no --vocabulary was given, {used}", err=True)
+        click.echo(f"tokenref: {_NONE_GIVEN}", err=True)
 
 
 @dataclass(frozen=True)
@@ -439,15 +442,22 @@ def decode(
     """
     tokenizer = loaded(vocabulary, like)
     tokens = parsed_ids(" ".join(ids) if ids else Source().text())
-    text = ""
-    if as_json or strict:
-        text = tokenizer.decode(
-            tokens, skip_special_tokens=skip_special, errors="strict" if strict else "replace"
-        )
+    text, content = "", b""
+    try:
+        if as_json or strict:
+            text = tokenizer.decode(
+                tokens, skip_special_tokens=skip_special, errors="strict" if strict else "replace"
+            )
+        if not as_json:
+            content = tokenizer.decode_bytes(tokens, skip_special_tokens=skip_special)
+    except TokenIdError as error:
+        if vocabulary is not None:
+            raise
+        raise InputError(f"{error}; {_NONE_GIVEN}") from None
     if as_json:
         write_lines(json.dumps({"text": text}))
     else:
-        write_exactly(tokenizer.decode_bytes(tokens, skip_special_tokens=skip_special))
+        write_exactly(content)
         if sys.stdout.isatty() and sys.stderr.isatty():
             click.echo(err=True)  # the prompt of a shell starts on a line of its own
     say_usual(vocabulary)

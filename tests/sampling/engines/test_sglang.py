@@ -341,8 +341,9 @@ def test_two_stages_come_in_the_same_order(one: str, other: str) -> None:
 @pytest.mark.parametrize("op", ["repetition_penalty", "frequency_penalty", "presence_penalty"])
 def test_the_prompt_does_not_count(op: str) -> None:
     row, history = [1.0, 1.0, 1.0], [0, 1]
-    engine = processed(row, history, 1, **{op: 2.0})
-    assert step("sglang", op, row, history, prompt_length=1, **{op: 2.0}) == engine
+    given: dict[str, Any] = {op: 2.0}
+    engine = processed(row, history, 1, **given)
+    assert step("sglang", op, row, history, prompt_length=1, **given) == engine
     assert engine[0] == 1.0
 
 
