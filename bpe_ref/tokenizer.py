@@ -326,16 +326,14 @@ class Tokenizer(WithoutTables):
             )
             return [list(encoding.ids) for encoding in padded]
 
-        def encoded(item: Text | tuple[Text, Text]) -> list[TokenId]:
-            return self.encode(
-                *_texts(item),
-                add_special_tokens=add_special_tokens,
-                special=special,
-                is_pretokenized=is_pretokenized,
-                draw=draw,
-            )
-
-        return _each("inputs", inputs, encoded)
+        encoded = partial(
+            self.encode,
+            add_special_tokens=add_special_tokens,
+            special=special,
+            is_pretokenized=is_pretokenized,
+            draw=draw,
+        )
+        return _each("inputs", inputs, lambda item: encoded(*_texts(item)))
 
     def tokenize_batch(
         self,
@@ -354,17 +352,14 @@ class Tokenizer(WithoutTables):
         >>> [encoding.ids for encoding in tokenizer.tokenize_batch(["a", "ab"])]
         [(0, 1), (0, 1)]
         """
-
-        def encoded(item: Text | tuple[Text, Text]) -> Encoding:
-            return self.tokenize(
-                *_texts(item),
-                add_special_tokens=add_special_tokens,
-                special=special,
-                is_pretokenized=is_pretokenized,
-                draw=draw,
-            )
-
-        encodings = _each("inputs", inputs, encoded)
+        encoded = partial(
+            self.tokenize,
+            add_special_tokens=add_special_tokens,
+            special=special,
+            is_pretokenized=is_pretokenized,
+            draw=draw,
+        )
+        encodings = _each("inputs", inputs, lambda item: encoded(*_texts(item)))
         return encodings if self.padding is None else self.padding.pad(encodings)
 
     def pieces(self, text: str, *, special: Recognised = "recognise") -> list[str]:
@@ -656,12 +651,12 @@ class Tokenizer(WithoutTables):
         >>> load("tiny").decode_batch([[555], [397]])
         ['to', ' be']
         """
-
-        def decoded(ids: Sequence[TokenId]) -> str:
-            return self.decode(
-                ids, skip_special_tokens=skip_special_tokens, errors=errors, unknown_ids=unknown_ids
-            )
-
+        decoded = partial(
+            self.decode,
+            skip_special_tokens=skip_special_tokens,
+            errors=errors,
+            unknown_ids=unknown_ids,
+        )
         return _each("batch", batch, decoded)
 
     def stream(

@@ -242,12 +242,14 @@ def evaluation(
     logits: Any,
     history: Any = (),
     params: Mapping[str, Any] = MappingProxyType({}),
-    **options: Any,
+    prompt_length: int = 0,
+    uniforms: Any = (),
+    state: Mapping[str, Any] | None = None,
+    precision: Precision = "exact",
 ) -> Evaluation:
     """Return a profile with everything that it is applied to, read and checked.
 
-    `OPTIONS` may be given by name, or among the parameters. `uniforms` are random numbers in
-    [0, 1), or a source of them (`sampling_ref.random.sources`).
+    `uniforms` are random numbers in [0, 1), or a source of them (`sampling_ref.random.sources`).
 
     >>> evaluation("llama.cpp", [0.0], (), {"top_p": 0.9}).parameters["top_p"]
     0.8999999761581421
@@ -259,12 +261,9 @@ def evaluation(
     sampling_ref.errors.ParameterError: precision must be one of exact, f32, got 'f16'
     """
     record = profile if isinstance(profile, Profile) else read_profile(profile)
-    given = {**params, **options}
-    prompt_length, uniforms = given.pop("prompt_length", 0), given.pop("uniforms", ())
-    state, precision = given.pop("state", None), given.pop("precision", "exact")
     read_choice("precision", precision, get_args(Precision))
     state = {} if state is None else _read_state(state)
-    parameters = record.read(given)
+    parameters = record.read(params)
     if isinstance(uniforms, tuple) and not uniforms:
         randomness: Randomness = NO_NUMBERS
     else:
@@ -360,16 +359,7 @@ def step(
         parameter = record.by_name.get(name)
         if parameter is None or parameter.name not in used:
             raise UnknownNameError("parameter", name, used, f"{profile}'s step {op}", also=OPTIONS)
-    made = evaluation(
-        record,
-        logits,
-        history,
-        params,
-        prompt_length=prompt_length,
-        uniforms=uniforms,
-        state=state,
-        precision=precision,
-    )
+    made = evaluation(record, logits, history, params, prompt_length, uniforms, state, precision)
     if op == "logprobs":
         return _log_probabilities(made.candidates, made.situation.size)
     after = made.one_step(op)
@@ -419,16 +409,7 @@ def distribution(
     >>> distribution("transformers", [0.0, 0.0, -1.0, 9.0], top_k=1)
     [0.0, 0.0, 0.0, 1.0]
     """
-    made = evaluation(
-        profile,
-        logits,
-        history,
-        params,
-        prompt_length=prompt_length,
-        uniforms=uniforms,
-        state=state,
-        precision=precision,
-    )
+    made = evaluation(profile, logits, history, params, prompt_length, uniforms, state, precision)
     return made.probabilities(made.run().candidates)
 
 
@@ -454,16 +435,7 @@ def explain(
     >>> [applied.step for applied in trace.steps], trace.row
     (['repetition_penalty', 'top_k'], [1.5, 2.0, -inf])
     """
-    made = evaluation(
-        profile,
-        logits,
-        history,
-        params,
-        prompt_length=prompt_length,
-        uniforms=uniforms,
-        state=state,
-        precision=precision,
-    )
+    made = evaluation(profile, logits, history, params, prompt_length, uniforms, state, precision)
     return made.run().trace
 
 
@@ -495,16 +467,7 @@ def sample(
     >>> sample("llama.cpp", [0.0, 0.0], uniforms=[0.75])
     1
     """
-    made = evaluation(
-        profile,
-        logits,
-        history,
-        params,
-        prompt_length=prompt_length,
-        uniforms=uniforms,
-        state=state,
-        precision=precision,
-    )
+    made = evaluation(profile, logits, history, params, prompt_length, uniforms, state, precision)
     return made.draw(made.run())
 
 
@@ -537,16 +500,7 @@ def logprobs(
     >>> logprobs("vllm", [0.0, 1.0], which="processed_logprobs", top_k=1)
     [-inf, 0.0]
     """
-    made = evaluation(
-        profile,
-        logits,
-        history,
-        params,
-        prompt_length=prompt_length,
-        uniforms=uniforms,
-        state=state,
-        precision=precision,
-    )
+    made = evaluation(profile, logits, history, params, prompt_length, uniforms, state, precision)
     return _log_probabilities(made.reported(which), made.situation.size)
 
 

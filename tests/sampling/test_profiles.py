@@ -871,11 +871,11 @@ def test_the_sentence_about_a_filter_fits_the_tokens_that_it_keeps(
         for least in (0, 1, 3) if "least" in stage.takes else (None,):
             given: dict[str, Any] = {stage.takes[name]: number}
             if stage.step == "xtc":
-                given |= {stage.takes["probability"]: 1, "uniforms": (0.0,)}
+                given[stage.takes["probability"]] = 1
             if least is not None:
                 given[stage.takes["least"]] = least
             try:
-                made = evaluation(profile, row, (), given)
+                made = evaluation(profile, row, (), given, uniforms=(0.0,))
             except ParameterError:
                 continue  # `least` must be at least 1 there
             applied = made.apply(stage, made.candidates)
