@@ -31,7 +31,7 @@ from sampling_ref.random.sources import Given
 from tests.texts import drawn
 from tokenref.catalogue import open_catalogue
 from tokenref.cli import main
-from tokenref.commands.comparing import comparison_lines
+from tokenref.commands.comparing import comparison_lines, first_difference
 from tokenref.commands.sampling import Asked, Compared, compared_engines
 from tokenref.record import SAMPLER_OPS, op_of
 from tokenref.rules import DECIDES, points, rule_names
@@ -719,7 +719,7 @@ def test_what_compare_blames_causes_the_difference(
         engines = compared_engines(names, Asked(row, history, 0, chosen, [0.3] * 16, precision))
     except (ParameterError, UnknownNameError):
         return  # a temperature of 0, or a parameter of other engines
-    heading, *lines = comparison_lines(*engines)
+    heading, *lines = comparison_lines(*engines, found=first_difference(*engines))
     if "takes the largest logit because" in heading:
         assert engines[0][0].is_greedy != engines[1][0].is_greedy
         return

@@ -54,15 +54,14 @@ class Difference(NamedTuple):
     kind: Literal["missing", "rule", "order", "rounding"]
 
 
-def comparison_lines(one: Compared, other: Compared) -> Iterable[str]:
-    """Yield the first difference of two engines, with the choices and sources that cause it."""
+def comparison_lines(one: Compared, other: Compared, *, found: Difference | None) -> Iterable[str]:
+    """Yield the first difference that was found, with the choices and sources that cause it."""
     engines = one, other
     (first, run, token), (second, other_run, other_token) = engines
     names = first.profile.name, second.profile.name
     if first.is_greedy != second.is_greedy:
         yield from _greedy_lines(engines)
         return
-    found = first_difference(one, other)
     if found is not None:
         yield from _difference_lines(engines, found)
         return
@@ -573,5 +572,6 @@ def compare(one: str, other: str, asked: Asked) -> None:
     and parameters that differ are printed, with the source of each engine. Parameters that are
     not set have the defaults of their engine.
     """
-    for line in comparison_lines(*compared_engines([one, other], replace(asked, called="ROW"))):
+    engines = compared_engines([one, other], replace(asked, called="ROW"))
+    for line in comparison_lines(*engines, found=first_difference(*engines)):
         click.echo(line)

@@ -727,8 +727,8 @@ def _side_by_side(
     Those before it, which do the same in both, are folded, but not if their order is the cause.
     """
     one, other = engines
-    heading, *rest = comparison_lines(one, other)
     found = first_difference(one, other)
+    heading, *rest = comparison_lines(one, other, found=found)
     aside = ("  other differences", *(["  differences of rounding"] if found else []))
     causes = [
         line
