@@ -37,6 +37,7 @@ from tokenref.commands.paths import (
 )
 from tokenref.commands.report import Wanted, print_unknown_profiles, report_options
 from tokenref.corpus import compare_corpus, corpus_exit_code
+from tokenref.diagnosis import length
 from tokenref.engines.table import Unavailable, engine
 from tokenref.errors import InputError
 from tokenref.known import Known, read_known
@@ -256,7 +257,7 @@ def _note_what_passes_alone(
         wrong = [each.case for each in run.failures if each.judgement.status == "fail"]
         passed = [
             case.id
-            for case in sorted(wrong, key=lambda case: len(repr(case.input)))[:ALONE]
+            for case in sorted(wrong, key=length)[:ALONE]
             if _passes_alone(case, program, catalogue)
         ]
         if passed:

@@ -91,8 +91,7 @@ class Wanted:
             "--badge": self.badge,
         }
         kept = None if self.old is None else self.old.path.resolve()
-        is_replaced = json_path is not None and json_path.resolve() == kept
-        old = [] if self.old is None or is_replaced else [self.old.path]
+        old = [] if self.old is None or self._replaces_old(json_path) else [self.old.path]
         must_not_overwrite(
             reports | {"--write-known": self.known}, {**inputs, "--only-changes": old}
         )
@@ -105,6 +104,12 @@ class Wanted:
         self._missing.difference_update(streams)  # pipes and devices take only one report
         self._write_invalid(json_path, "it did not finish")
         self._missing.update(streams)
+
+    def _replaces_old(self, json_path: Path | None) -> bool:
+        """Return whether the results are written to the file that they are compared with."""
+        if self.old is None or json_path is None:
+            return False
+        return json_path.resolve() == self.old.path.resolve()
 
     def keep_old(
         self,
@@ -119,7 +124,7 @@ class Wanted:
 
         Records that do not exist any more are no loss. `own` is whether these are a user's own.
         """
-        if self.old is None or json_path is None or json_path.resolve() != self.old.path.resolve():
+        if self.old is None or not self._replaces_old(json_path):
             return
         asked = {case.id for case in cases}
         others = {case.id for case in catalogue.cases} - asked
