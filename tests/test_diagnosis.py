@@ -42,6 +42,7 @@ from tokenref.engines.table import engine as engine_named
 from tokenref.floats import nearest, pack, unpack
 from tokenref.hints import facts_of, tokens_of
 from tokenref.judge import judge
+from tokenref.misreadings import misread
 from tokenref.questions.sampling import BatchInput
 from tokenref.questions.text import TextInput
 from tokenref.record import PIPELINE_OPS, Case, op_of
@@ -559,8 +560,6 @@ def small(catalogue: Catalogue, op: str) -> list[Case]:
 def test_a_misread_question_that_right_answers_contradict_is_not_named(
     catalogue: Catalogue,
 ) -> None:
-    from tokenref.misreadings import misread
-
     cases = small(catalogue, "speculative")
 
     def reference(case: Case, request: Mapping[str, Any]) -> Answer:
@@ -580,6 +579,20 @@ def test_a_misread_question_that_right_answers_contradict_is_not_named(
         for number, (case, answer) in enumerate(asked)
     ]
     assert [each.name for each in diagnose(seen, Known([]), reference=reference)] == []
+
+
+def test_questions_of_all_rules_and_engines_can_be_misread(catalogue: Catalogue) -> None:
+    def reference(case: Case, request: Mapping[str, Any]) -> Answer:
+        return SamplerSession(case.profile).answer(op_of(case), request)
+
+    asked = {
+        (op_of(case), case.profile, str(getattr(case.input, "op", ""))): case
+        for case in catalogue.cases
+        if case.id.startswith("sampling/") and length(case) < 3000
+    }
+    found = {name for case in asked.values() for name, _, _ in misread(case, reference)}
+    assert len(asked) > 1000
+    assert len(found) > 5
 
 
 def test_answers_that_cannot_be_judged_are_a_group_of_their_own() -> None:

@@ -59,15 +59,16 @@ def misread(case: Case, reference: Reference) -> Iterator[tuple[str, Answer, int
 
 def _changes(op: str, row: Row) -> Iterator[tuple[str, Row]]:
     """Yield what a program may make of a question, and the parts that it changes."""
-    if op == "top_p":
+    if op == "top_p" and "p" in row["params"]:
         weights = unpack(row["probs"]) if "probs" in row else _weights(unpack(row["logits"]))
         yield _UNSCALED, {"params": {**row["params"], **_unscaled(row["params"], weights)}}
     if op == "steps":
         yield from _changed_steps(row)
     for most in _COUNTS:
         yield f"counts that end at {most}", {"history": _counted(row, most)}
-    if drafts := row.get("tokens") if op.startswith("speculative") else None:
-        first, *numbers = unpack(row["uniforms"])
+    drafts = row.get("tokens", ()) if op.startswith("speculative") else ()
+    if drafts and (uniforms := unpack(row["uniforms"])):
+        first, *numbers = uniforms
         same = [*[first] * len(drafts), *numbers[len(drafts) - 1 :]]
         yield "one random number for all drafts", {"uniforms": pack(same, "f64")}
 
