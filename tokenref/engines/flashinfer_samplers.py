@@ -1,15 +1,18 @@
-"""FlashInfer's samplers as an engine, without a GPU: https://github.com/flashinfer-ai/flashinfer.
+"""FlashInfer's samplers as an engine: https://github.com/flashinfer-ai/flashinfer.
 
-The CUDA kernels are in the wheel as source (`from_wheels`). Their templates take the number of
-threads of a block, so with one thread they are C++ that g++ compiles, once for each process. Each
-row of a batch is a block. `flashinfer_build.cpp` replaces what they need of CUDA, and gives the
-random numbers. SGLang's kernel that verifies trees of drafts is built on these, and compiled here.
+The CUDA kernels are in the wheel as source (`from_wheels`), and compiled once for each process.
+If `TOKENREF_TORCH_DEVICE` names a GPU, nvcc compiles them as they are. Without one g++ does: the
+templates take the number of threads of a block, so with one thread they are C++. Each row of a
+batch is a block. `flashinfer_build.cpp` gives the random numbers, and replaces what the kernels
+need of CUDA on a CPU. SGLang's kernel that verifies trees of drafts is built on these, and compiled
+here.
 
 What it answers
     The profile "flashinfer", and the rules of the kernels: the tokens that one filter keeps, or
     top-k and top-p in one kernel, in batches, too; the distribution; the token for a given random
     number. Most filters draw by rejection. A token is kept if the kernel accepts it in its first
-    round, with a random number from the middle of the token's part of the row.
+    round, with a random number from the middle of the token's part of the row. On a GPU also many
+    draws with its own generator, from one row.
 What is unsupported
     Two filters one after the other, whose kernels need more threads. Tokens after a rejection. Rows
     and parameters that only the Python functions in front of the kernels would check.
@@ -19,6 +22,7 @@ import ctypes
 import os
 import subprocess
 import zipfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import accumulate, pairwise
@@ -36,12 +40,13 @@ from tokenref.engines.own_rules import (
     profiles_of,
     row_in_32_bits,
 )
+from tokenref.engines.torch_draws import device_name
 from tokenref.floats import pack, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import STANDARD, rule_name
 
 NAME: Final = "flashinfer"
-_HEADER: Final = "flashinfer/data/include/flashinfer/sampling.cuh"
+_HEADERS: Final = "flashinfer/data/include/flashinfer/"
 _PARTS: Final = (
     ("struct ValueCount", "struct DataAndIndex"),
     ("void SamplingFromProbKernel", "cudaError_t OnlineSoftmax("),
@@ -76,8 +81,9 @@ RULES: Final[Mapping[str, OwnRule]] = {
 """The rules that the kernels follow."""
 
 _MIN_P: Final = 3
-_LONGEST: Final = 1100
-"""The longest row whose tokens are tried one by one."""
+_SEED: Final = ctypes.c_uint64(0)
+_LONGEST: Final = (1 << 17, 1100)
+"""The longest row whose tokens are tried one by one, on a GPU and on a CPU."""
 
 _MOST: Final = 1 << 16
 """How many numbers are tried to find all tokens that min-p's kernel draws, without rejection."""
@@ -87,24 +93,42 @@ _MOST: Final = 1 << 16
 def library() -> Any:
     """Compile the kernels, and return the library."""
     own = Path(__file__).with_name("flashinfer_build.cpp").read_text(encoding="utf-8")
-    parts = [f"#define TOKENREF_BEFORE\n{own}\n#undef TOKENREF_BEFORE"]
-    with zipfile.ZipFile(wheel("flashinfer-python")) as archive:
-        header = archive.read(_HEADER).decode()
-    for begin, end in _PARTS:
-        start, stop = (header.rindex(_TEMPLATE, 0, header.index(one) + 1) for one in (begin, end))
-        parts.append(header[start:stop])
-    parts.append("}\n}")  # the end of the namespaces
-    with zipfile.ZipFile(wheel("sglang")) as archive:
-        trees = archive.read(_TREES).decode()
-    lines = trees.replace(".Sum<", ".template Sum<").splitlines()  # as g++ requires
-    parts += [line for line in lines if not line.startswith(("#include", "#pragma once"))]
-    with TemporaryDirectory() as folder:
-        Path(folder, "unit.cpp").write_text("\n".join([*parts, own]), encoding="utf-8")
-        compiler = os.environ.get("CXX") or "g++"
-        options = ("-std=c++17", "-O1", "-ffp-contract=off", "-w", "-shared", "-fPIC", "-o", "it")
-        command = (compiler, *options, "unit.cpp")
+    before, on_cpu = (
+        f"#define TOKENREF_BEFORE\n{own}\n#undef TOKENREF_BEFORE",
+        device_name() == "cpu",
+    )
+    with zipfile.ZipFile(wheel("flashinfer-python")) as archive, TemporaryDirectory() as folder:
+        header = archive.read(f"{_HEADERS}sampling.cuh").decode()
+        if on_cpu:
+            places = [
+                [header.rindex(_TEMPLATE, 0, header.index(one) + 1) for one in part]
+                for part in _PARTS
+            ]
+            kernels = [
+                *(header[start:stop] for start, stop in places),
+                "}\n}",
+            ]  # ends of the namespaces
+            command = [os.environ.get("CXX") or "g++", "-O1", "-ffp-contract=off", "-w", "-fPIC"]
+        else:
+            archive.extractall(folder, [name for name in archive.namelist() if _HEADERS in name])
+            kernels = [f'#include "{_HEADERS}sampling.cuh"']
+            command = ["nvcc", "-O2", "-arch=native", "-w", "-Xcompiler", "-fPIC"]
+        with zipfile.ZipFile(wheel("sglang")) as other:
+            trees = other.read(_TREES).decode()
+        lines = trees.replace(".Sum<", ".template Sum<").splitlines()  # as g++ requires
+        kernels += [line for line in lines if not line.startswith(("#include", "#pragma once"))]
+        unit = "unit.cpp" if on_cpu else "unit.cu"
+        Path(folder, unit).write_text("\n".join([before, *kernels, own]), encoding="utf-8")
+        command += ["-std=c++17", "-shared", "-o", "it", unit]
         subprocess.run(command, cwd=folder, check=True, capture_output=True)
         return ctypes.CDLL(str(Path(folder, "it")))
+
+
+def _run(function: str, *given: Any) -> None:
+    """Call a function of the library, which returns 0 or an error of CUDA."""
+    error = getattr(library(), function)(*given)
+    if error:
+        raise RuntimeError(f"CUDA error {error} in {function}")
 
 
 class FlashinferSession(SamplerSession):
@@ -117,6 +141,8 @@ class FlashinferSession(SamplerSession):
         library()
 
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
+        if op == "stat" and device_name() != "cpu":
+            return Ok({"counts": self._counts(request)})
         if op == "batch":
             rows = request["rows"] * request.get("calls", 1)
             if "layout" in request or "vocab_size" in request:
@@ -148,8 +174,18 @@ class FlashinferSession(SamplerSession):
             raise NotExpressibleError("takes one random number below 1")
         if kernel not in {0, _MIN_P}:
             raise NotExpressibleError("draws by rejection")
-        drawn = _Draw(kernel, shares, given)([number for (number,) in numbers])
+        places, chosen = [*range(len(shares))], [number for (number,) in numbers]
+        drawn = _drawn(kernel, shares, given, places, chosen)
         return [{"token": token} for token, _ in drawn]
+
+    def _counts(self, request: Mapping[str, Any]) -> list[list[int]]:
+        """Return how often each token is drawn, with the generator of the kernels."""
+        names = {"k": "top_k", "p": "top_p", "m": "min_p"}
+        asked = {names.get(name, name): one for name, one in request["params"].items()}
+        given = self._given("chain", {"params": asked})
+        shares = _shares([request], [given["temperature"]], exact=False)
+        drawn = _drawn(_kernel([given]), shares, [given], [0] * request["draws"], None)
+        return [list(pair) for pair in sorted(Counter(token for token, _ in drawn).items())]
 
     def _given(self, op: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters of a question under the engine's names, and those not given."""
@@ -208,7 +244,7 @@ def _shares(
 def _softmax(rows: Sequence[Sequence[float]], temperatures: Sequence[float]) -> list[list[float]]:
     out = _floats([0.0] * (len(rows) * len(rows[0])))
     flat = _floats([number for row in rows for number in row])
-    library().softmax(flat, out, _floats(temperatures), len(rows), len(rows[0]))
+    _run("softmax", flat, out, _floats(temperatures), len(rows), len(rows[0]))
     return [out[at : at + len(rows[0])] for at in range(0, len(out), len(rows[0]))]
 
 
@@ -217,49 +253,52 @@ def _kept(
 ) -> list[set[int]]:
     """Return the tokens of each row that a kernel may draw."""
     found: list[set[int]] = [set() for _ in shares]
+    size = len(shares[0])
     if kernel == _MIN_P:
         tries = int(2 / min(share for row in shares for share in row if share)) + 1
         if tries > _MOST:
             raise NotExpressibleError("finds only tokens that are not too improbable")
-        draw = _Draw(kernel, shares, given)
-        for at in range(tries):
-            for keep, (token, _) in zip(
-                found, draw([(at + 0.5) / tries] * len(shares)), strict=True
-            ):
-                keep.add(token)
-        return found
-    if len(shares[0]) > _LONGEST:
-        raise NotExpressibleError(f"is only asked about rows of up to {_LONGEST} tokens")
-    draw, sums = _Draw(kernel, shares, given), [[0.0, *accumulate(row)] for row in shares]
-    for token in range(len(shares[0])):
-        drawn = draw([(one[token] + one[token + 1]) / 2 for one in sums])
-        for keep, row, (taken, is_rejected) in zip(found, shares, drawn, strict=True):
-            if row[token] and not is_rejected:
-                if taken != token:
-                    raise NotExpressibleError("rounds its sums")
-                keep.add(token)
+        numbers = [(at + 0.5) / tries for at in range(tries)] * len(shares)
+    elif size > _LONGEST[device_name() == "cpu"]:
+        raise NotExpressibleError("is not asked about so long a row")
+    else:
+        tries, sums = size, [[0.0, *accumulate(row)] for row in shares]
+        numbers = [(one[token] + one[token + 1]) / 2 for one in sums for token in range(size)]
+    places = [row for row in range(len(shares)) for _ in range(tries)]
+    drawn = _drawn(kernel, shares, given, places, numbers)
+    for at, (row, (token, is_rejected)) in enumerate(zip(places, drawn, strict=True)):
+        if kernel == _MIN_P:
+            found[row].add(token)
+        elif shares[row][at % size] and not is_rejected:
+            if token != at % size:
+                raise NotExpressibleError("rounds its sums")
+            found[row].add(token)
     return found
 
 
-class _Draw:
-    """A kernel with its rows and parameters, ready for random numbers."""
+def _drawn(
+    kernel: int,
+    shares: Sequence[Sequence[float]],
+    given: Sequence[Mapping[str, Any]],
+    places: Sequence[int],
+    numbers: Sequence[float] | None,
+) -> list[tuple[int, bool]]:
+    """Draw a token from each of these rows, with the kernel's own numbers if none are given.
 
-    def __init__(
-        self, kernel: int, shares: Sequence[Sequence[float]], given: Sequence[Mapping[str, Any]]
-    ) -> None:
-        count, size = len(shares), len(shares[0])
-        name = "min_p" if kernel == _MIN_P else "top_p"
-        self._given = (
-            *(kernel, _floats([share for row in shares for share in row]), count, size),
-            (ctypes.c_int * count)(*(min(one["top_k"], size) for one in given)),
-            _floats([one[name] for one in given]),
-        )
-        self._tokens, self._rejected = (ctypes.c_int * count)(), (ctypes.c_bool * count)()
-
-    def __call__(self, numbers: Sequence[float]) -> list[tuple[int, bool]]:
-        """Return the token of each row, and whether the first one was rejected."""
-        library().draw(*self._given, _floats(numbers), self._tokens, self._rejected)
-        return list(zip(self._tokens, self._rejected, strict=True))
+    Returns the tokens, and whether the first one was rejected.
+    """
+    count, size, draws = len(given), len(shares[0]), len(places)
+    tokens, rejected = (ctypes.c_int * draws)(), (ctypes.c_bool * draws)()
+    name = "min_p" if kernel == _MIN_P else "top_p"
+    _run(
+        "draw",
+        *(kernel, _floats([share for row in shares for share in row]), count, size),
+        (ctypes.c_int * count)(*(min(one["top_k"], size) for one in given)),
+        _floats([one[name] for one in given]),
+        *(draws, (ctypes.c_int * draws)(*places), None if numbers is None else _floats(numbers)),
+        *(tokens, rejected, _SEED),
+    )
+    return list(zip(tokens, rejected, strict=True))
 
 
 def verified(
@@ -284,7 +323,8 @@ def verified(
     siblings = [after.get(node, -1) for node in range(count)]
     nodes = (ctypes.c_int64 * (4 * count))(0, *tokens, *range(count), *first, *siblings)
     predicted, path, accepted = (ctypes.c_int * count)(), (ctypes.c_int * count)(), ctypes.c_int()
-    library().verify(
+    _run(
+        "verify",
         *(predicted, path, ctypes.byref(accepted), nodes),
         *(_floats(numbers[:-1]), _floats(numbers[-1:])),
         *(_floats([share for row in target for share in row]), _floats([0.0] * count * size)),

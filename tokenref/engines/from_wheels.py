@@ -10,6 +10,7 @@ The wheels are in the folder `.wheels`, or in the folder that `TOKENREF_WHEELS` 
 
 import ast
 import importlib
+import linecache
 import os
 import sys
 import zipfile
@@ -160,6 +161,12 @@ class _Source(InspectLoader):
     def get_source(self, fullname: str) -> str:
         return self._source
 
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the source, and remember it for Triton, which compiles the source of functions."""
+        name, lines = f"<{module.__name__}>", self._source.splitlines(keepends=True)
+        linecache.cache[name] = (len(self._source), None, lines, name)
+        exec(compile(self._source, name, "exec"), vars(module))  # noqa: S102
+
 
 class FromWheel(MetaPathFinder, Loader):
     """Imports a package: some modules from their source in a wheel, all others as stand-ins."""
@@ -258,11 +265,12 @@ def vllm() -> SimpleNamespace:
     names = ("is_cpu", "is_cuda", "is_xpu", "is_cuda_alike", "is_rocm")
     platform = SimpleNamespace(**dict.fromkeys(names, _false), simple_compile_backend="eager")
     envs = {"VLLM_BATCH_INVARIANT": False, "VLLM_MAX_N_SEQUENCES": 16384}
-    penalties = ("apply_repetition_penalties", "apply_repetition_penalties_torch")
+    penalty = "apply_repetition_penalties_torch"  # for a GPU it has a compiled one
+    (of_torch,) = hook.functions("vllm/_custom_ops.py", penalty).values()
     given |= {
         "vllm": {"envs": SimpleNamespace(**envs)},
         "vllm.envs": envs,
-        "vllm._custom_ops": hook.functions("vllm/_custom_ops.py", *penalties),
+        "vllm._custom_ops": {"apply_repetition_penalties": of_torch},
         "vllm.config.model": {
             "PROCESSED_LOGPROBS_MODES": ("processed_logits", "processed_logprobs")
         },
@@ -321,19 +329,38 @@ def sglang() -> SimpleNamespace:
 
 @cache
 def sglang_kernels() -> SimpleNamespace:
-    """Return SGLang's module with a Triton kernel. Triton must be imported as an interpreter."""
+    """Return SGLang's module with a Triton kernel. Without a GPU, Triton must interpret."""
     names = ("sglang.kernels.ops.speculative.reject_sampling",)
     return _modules(FromWheel(wheel("sglang"), names, {}), names)
 
 
 @cache
 def vllm_kernels() -> SimpleNamespace:
-    """Return vLLM's module with a Triton kernel. Triton must be imported as an interpreter."""
+    """Return vLLM's modules with Triton kernels. Without a GPU, Triton must interpret."""
+    import torch
     import triton
     import triton.language
 
-    names = ("vllm.v1.worker.gpu.sample.gumbel",)
-    given = {"vllm.triton_utils": {"triton": triton, "tl": triton.language}}
+    names = (
+        "vllm.model_executor.warmup.jit_warmup",
+        "vllm.model_executor.warmup.jit_warmup_triton_helper",
+        "vllm.v1.sample.ops.topk_topp_triton",
+        "vllm.v1.sample.rejection_sampler",
+        "vllm.v1.worker.gpu.sample.gumbel",
+    )
+    is_cuda = torch.cuda.is_available
+
+    def processors(device: int | None = None) -> int:
+        count: int = torch.cuda.get_device_properties(device or 0).multi_processor_count
+        return count
+
+    given = {
+        "vllm.platforms": {"current_platform": SimpleNamespace(is_cuda_alike=is_cuda)},
+        "vllm.triton_utils": {"HAS_TRITON": True, "triton": triton, "tl": triton.language},
+        "vllm.utils.gpu_sync_debug": {"gpu_sync_allowed": nullcontext},
+        "vllm.utils.math_utils": {"next_power_of_2": triton.next_power_of_2},
+        "vllm.utils.platform_utils": {"num_compute_units": processors},
+    }
     return _modules(FromWheel(wheel("vllm"), names, given), names)
 
 

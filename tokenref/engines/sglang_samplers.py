@@ -32,6 +32,7 @@ from tokenref.engines.own_rules import (
     row_in_32_bits,
 )
 from tokenref.engines.torch_draws import (
+    device_name,
     generator_of,
     kept_in,
     laid_out,
@@ -93,10 +94,8 @@ def settings(params: Mapping[str, Any]) -> Any:
 class Batch:
     """A batch of requests, as far as the sampler looks at it."""
 
-    device = "cpu"
-
     def __init__(self, every: Sequence[Mapping[str, Any]], size: int) -> None:
-        self.reqs = []
+        self.device, self.reqs = device_name(), []
         for params in every:
             own = settings(params)
             own.verify(size)
@@ -135,6 +134,13 @@ class SglangSession(SamplerSession):
     def __init__(self, profile: str) -> None:
         self.profile = profile
         sglang()
+
+    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
+        """Answer a request, with all tensors on one device."""
+        import torch
+
+        with torch.device(device_name()):
+            return super().answer(op, request)
 
     def _refused(self, error: Exception) -> Answer | None:
         if isinstance(error, RuntimeError):

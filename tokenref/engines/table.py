@@ -98,7 +98,9 @@ _WHEELS: Final[Mapping[str, str]] = MappingProxyType(
 )
 """Sampling engines that run out of their wheels, with the class of the sessions."""
 
-_ON_DEVICES: Final = frozenset({"torch", "transformers"})
+_ON_DEVICES: Final = frozenset(
+    {"torch", "transformers", "vllm", "vllm-kernels", "sglang", "sglang-kernels", "flashinfer"}
+)
 """The engines that run on the device of TOKENREF_TORCH_DEVICE."""
 
 QUADRATIC: Final = frozenset({"naive", "scan"})
@@ -156,12 +158,9 @@ def engine(name: str) -> Engine | Unavailable:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about itself, to its own developers
             import_module(module)
-        if name in _ON_DEVICES:
-            from tokenref.engines.torch_draws import missing_device
-
-            missing = missing_device()
-            if missing:
-                return Unavailable(name, missing)
+        missing = _missing_device(name)
+        if missing:
+            return Unavailable(name, missing)
         return _adapted(name, adapter, version(package))
     except ModuleNotFoundError as error:
         reason = f"cannot be imported: ModuleNotFoundError: {error}; pip install {package}"
@@ -170,6 +169,17 @@ def engine(name: str) -> Engine | Unavailable:
         raise
     except BaseException as error:  # noqa: BLE001 - compiled modules raise anything when they break
         return Unavailable(name, f"cannot be imported: {type(error).__name__}: {error}")
+
+
+def _missing_device(name: str) -> str | None:
+    """Return why an engine cannot run on the selected device, or None."""
+    from tokenref.engines.torch_draws import device_name, missing_device
+
+    if name not in _ON_DEVICES:
+        return None
+    if name == "flashinfer" and device_name() != "cpu" and which("nvcc") is None:
+        return "nvcc is not installed"
+    return missing_device()
 
 
 def _unknown(name: str) -> str:
@@ -221,6 +231,9 @@ def _of_wheel(name: str) -> Engine | Unavailable:
     try:
         wheel(package)
         import_module("torch")
+        missing = _missing_device(name)
+        if missing:
+            return Unavailable(name, missing)
         if name == "sglang-kernels":  # which include its headers
             wheel("flashinfer-python")
         if has_kernels and find_spec("triton") is None:

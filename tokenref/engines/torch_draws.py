@@ -51,8 +51,6 @@ def drawn(
     """
     import torch
 
-    if device_name() != "cpu":
-        return Unsupported("its generator on a device cannot take given random numbers")
     needed = count if walk else len(shares)
     try:
         words = words_of(uniforms, needed)
@@ -82,8 +80,6 @@ def walked(
     """
     import torch
 
-    if device_name() != "cpu":
-        raise NotExpressibleError("its generator on a device cannot take given random numbers")
     sums = shares.double().cumsum(-1)
     if not reaches and ((sums / sums[-1:] - number).abs() <= _NEAR).any():
         raise NotExpressibleError("draws by reaching a number, and this one is at a running sum")
@@ -108,6 +104,8 @@ def words_of(uniforms: Sequence[float], needed: int) -> list[int]:
 
     Raises `NotExpressibleError` if there are too few or too many, or if it cannot make them.
     """
+    if device_name() != "cpu":
+        raise NotExpressibleError("its generator on a device cannot take given random numbers")
     if len(uniforms) < needed:
         raise NotExpressibleError(f"takes {needed} random numbers, got {len(uniforms)}")
     numbers = in_53_bits(uniforms[:needed])

@@ -180,8 +180,6 @@ class TransformersSession(SamplerSession):
 
     def _verified(self, op: str, request: Mapping[str, Any]) -> Answer:
         """Accept drafts, and draw the token behind them."""
-        if device_name() != "cpu":
-            return Unsupported("its generator on a device cannot take given random numbers")
         is_matching, history = self.profile == _MATCHING, list(request.get("history", ()))
         tokens, numbers, target, draft = checked_drafts(request, by_rows=not is_matching)
         given: dict[str, Any] = {}

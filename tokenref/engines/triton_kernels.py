@@ -1,9 +1,10 @@
-"""Triton kernels of SGLang and vLLM as engines, without a GPU.
+"""Triton kernels of SGLang and vLLM as engines.
 
 https://github.com/sgl-project/sglang, https://github.com/vllm-project/vllm. The kernels run out of
-the wheels (`from_wheels`) on the CPU, executed by Triton's own interpreter. Triton interprets only
-if a variable says so before it is imported, so the kernels have a process of their own, `python -m
-tokenref.engines.triton_kernels`. It reads calls and writes results, a line of JSON each.
+the wheels (`from_wheels`) on the device of `TOKENREF_TORCH_DEVICE`. On a CPU, Triton's own
+interpreter executes them, but only if a variable says so before it is imported. So the kernels have
+a process of their own, `python -m tokenref.engines.triton_kernels`. It reads calls and writes
+results, a line of JSON each.
 
 What they answer
     SGLang: chains of drafts with given random numbers, draft by draft and as a block, by the rule
@@ -11,10 +12,13 @@ What they answer
     row gives the token no probability. Its numbers have 32 bits.
     vLLM: its hash as random words, the uniform numbers that it makes of words, and the token that
     it draws from logits by Gumbel-max. Its kernels hash a seed; here a function that loads given
-    words or numbers replaces the hash, and the seed is the address of these.
+    words or numbers replaces the hash, and the seed is the address of these. Its rejection sampler
+    with given random numbers, where only one token can follow the drafts. On a GPU its top-k and
+    top-p, which the interpreter cannot run, also in batches, and many draws with its own numbers:
+    from one row the token that the rejection sampler puts in the place of an evenly drawn draft,
+    and from a batch of rows tokens by Gumbel-max.
 What is unsupported
-    Trees, which need a GPU. Rows that are no probabilities, because the kernel checks nothing.
-    Several draws at once.
+    Rows that are no probabilities, because the kernels check nothing. Several draws at once.
 """
 
 import json
@@ -24,6 +28,7 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from math import inf
+from types import SimpleNamespace
 from typing import Any, ClassVar, Final
 from unittest.mock import patch
 
@@ -35,11 +40,15 @@ from tokenref.engines.own_rules import (
     OwnRule,
     SamplerSession,
     checked_drafts,
+    is_clear,
+    profiles_of,
     row_in_32_bits,
 )
-from tokenref.floats import pack, unpack
+from tokenref.engines.torch_draws import device_name, kept_in, laid_out, places_of
+from tokenref.engines.vllm_samplers import row_of
+from tokenref.floats import LONGEST, cut_floats, pack, unpack
 from tokenref.questions.sampling import unpack_parameters
-from tokenref.rules import rule_name, rule_names
+from tokenref.rules import STANDARD, rule_name, rule_names
 
 BLOCK: Final = rule_name("speculative", method="block")
 TARGET_ONLY: Final = rule_name("speculative", method="target only")
@@ -92,6 +101,9 @@ def _of_a_tree(request: Mapping[str, Any]) -> dict[str, Any]:
 _WORDS: Final = {"murmur3-32.noise": 0, "murmur3-32.second-noise": 0x9E3779B9}
 """The domain of the hash of each rule."""
 
+_AT_ONCE: Final = 1 << 26
+"""Size of a tensor for many draws."""
+
 _UNIFORMS: Final = {"vllm-float": 32, "vllm-double": 64}
 _DRAWS: Final = {
     rule_name("draw", method="gumbel max", noise="-log(1-u)"): 32,
@@ -100,16 +112,24 @@ _DRAWS: Final = {
 """The bits of the numbers of each rule."""
 
 
+_FILTERS: Final = {"top_k": OwnRule(STANDARD, {"k": "k"}), "top_p": OwnRule(STANDARD, {"p": "p"})}
+_REJECTION: Final = OwnRule(rule_name("speculative", undrafted="reject", equality="accept"), {})
+
+
 class VllmKernelsSession(SamplerSession):
     """vLLM's kernels with a selected rule."""
 
-    profiles: ClassVar = frozenset({*_WORDS, *_UNIFORMS, *_DRAWS})
+    profiles: ClassVar = frozenset(
+        {*_WORDS, *_UNIFORMS, *_DRAWS, *profiles_of(_FILTERS), *rule_names("speculative")}
+    )
 
     def __init__(self, profile: str) -> None:
         self.profile = profile
         _process()
 
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
+        if op in {"random_words", "uniforms", "draw"} and device_name() != "cpu":
+            return Unsupported("only takes given words and numbers from Triton's interpreter")
         if op == "random_words":
             (position,) = request["counter"]
             place = [int(position, 16), request["taken"], request["count"]]
@@ -122,6 +142,19 @@ class VllmKernelsSession(SamplerSession):
                 raise NotExpressibleError("takes hashes of 32 bits")
             numbers = _asked("numbers", words, bits)
             return Ok({"uniforms": pack(numbers, "f32" if bits == 32 else "f64")})
+        if op == "speculative":
+            return Ok(self._verified(request))
+        if op in {*_FILTERS, "batch", "stat", "stat_batch"}:
+            if device_name() == "cpu":
+                return Unsupported("needs a GPU for its filters, and for many draws")
+            is_filter = op in {*_FILTERS, "batch"}
+            return self._filtered(op, request) if is_filter else self._many(op, request)
+        if op != "draw" or self.profile not in _DRAWS:
+            return Unsupported(f"has no {op} by the rule {self.profile}")
+        return self._drawn(request)
+
+    def _drawn(self, request: Mapping[str, Any]) -> Answer:
+        """Draw a token with given noise."""
         row, numbers = request.get("logits"), request["uniforms"]
         if row is None or "count" in request:
             return Unsupported("only draws one token, from logits")
@@ -133,6 +166,57 @@ class VllmKernelsSession(SamplerSession):
             raise NotExpressibleError("does not check its row")
         return Ok({"token": _asked("draw", row, numbers, bits)})
 
+    def _verified(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Accept drafts, if only one token can follow them: the kernels draw by races."""
+        tokens, numbers, target, draft = checked_drafts(request)
+        params = unpack_parameters(request["params"])
+        _REJECTION.parameters("speculative", self.profile, params, request)
+        laws = [[row_in_32_bits({"probs": row}) for row in law] for law in (target, draft)]
+        last = [token for token, share in enumerate(laws[0][-1]) if share]
+        found = _asked("reject", tokens, numbers, *laws, last[0])
+        accepted = len(found) - 1
+        rows = zip(*(law[accepted] for law in laws), strict=True) if accepted < len(tokens) else ()
+        if len(last if accepted == len(tokens) else [1 for p, q in rows if p > q]) != 1:
+            raise NotExpressibleError("draws the token behind the drafts by a race")
+        return {"accepted": accepted, "tokens": found}
+
+    def _filtered(self, op: str, request: Mapping[str, Any]) -> Answer:
+        """Answer questions about one filter with one call."""
+        of, size = request.get("op", op), request.get("vocab_size", LONGEST)
+        if of not in _FILTERS:
+            return Unsupported(f"has no batches of {of}")
+        requests = request["rows"] if op == "batch" else [request]
+        rows, given = list[list[float]](), list[Any]()
+        for one in requests:
+            params = unpack_parameters(one["params"])
+            own = _FILTERS[of].parameters(of, self.profile, params, one)
+            given += own.values()
+            name = "probs" if "probs" in one else "logits"
+            about = {**one, name: cut_floats(one[name], size)}
+            clear = name == "probs" and is_clear(of, params, about)
+            rows.append(row_of(about, clear=clear).tolist())
+        if len({*map(len, rows)}) > 1:
+            raise NotExpressibleError("needs one vocabulary for all rows of a batch")
+        if not rows[0] or any(max(row) == -inf or not all(x < inf for x in row) for row in rows):
+            raise NotExpressibleError("does not check its rows")
+        if not all(isinstance(one, int) if of == "top_k" else 0 < one <= 1 for one in given):
+            raise NotExpressibleError("does not check its parameters")
+        found = [
+            {"keep": keep}
+            for _ in range(request.get("calls", 1))
+            for keep in _asked("filtered", of, rows, given, request.get("layout"))
+        ]
+        return Ok({"rows": found} if op == "batch" else found[0])
+
+    def _many(self, op: str, request: Mapping[str, Any]) -> Answer:
+        """Draw many times from a row."""
+        if request["params"]:
+            return Unsupported("only draws from an unchanged row")
+        row, is_law = row_in_32_bits(request, exact=False), "probs" in request
+        if op == "stat":
+            return Ok({"counts": _asked("counted", row, is_law, request["draws"])})
+        return Ok({"tokens": _asked("batched", row, is_law, request["rows"], request["draws"])})
+
 
 @cache
 def _process() -> Any:
@@ -141,7 +225,7 @@ def _process() -> Any:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        env=os.environ | {"TRITON_INTERPRET": "1"},
+        env=os.environ | ({"TRITON_INTERPRET": "1"} if device_name() == "cpu" else {}),
     )
 
 
@@ -149,7 +233,10 @@ def _asked(*call: Any) -> Any:
     process = _process()
     process.stdin.write(json.dumps(call) + "\n")
     process.stdin.flush()
-    return json.loads(process.stdout.readline())
+    error, found = json.loads(process.stdout.readline())
+    if error:
+        raise RuntimeError(error)
+    return found
 
 
 # ---- in the process
@@ -177,6 +264,84 @@ def verify(
         block_verification=is_block,
     )
     return [int(accepted), *predicted.tolist()]
+
+
+def reject(
+    tokens: list[int],
+    numbers: list[float],
+    target: list[list[float]],
+    draft: list[list[float]],
+    bonus: int,
+) -> list[int]:
+    """Return the accepted tokens, and the one behind them; after a rejection one of many may be."""
+    import torch
+
+    engine, count, size = vllm_kernels().rejection_sampler, len(tokens), len(target[0])
+    drafts, sums = torch.tensor([tokens, [count] * count], dtype=torch.int32)
+    laws = [torch.tensor(law[:count]) for law in (draft, target)]
+    given, found = (sums[:1], drafts, *laws), torch.empty_like(drafts)
+    engine._sample_recovered_tokens(found, *given, torch.ones(1, size), max_spec_len=count)  # noqa: SLF001
+    uniforms, last = torch.tensor(numbers[:count], dtype=torch.float64), torch.tensor([[bonus]])
+    out, is_greedy = torch.full((1, count + 1), -1, dtype=torch.int32), torch.tensor([False])
+    engine._rejection_random_sample(  # noqa: SLF001
+        out, *given, last.int(), found, uniforms, is_greedy, count, None
+    )
+    return [token for token in out[0].tolist() if token >= 0]
+
+
+def filtered(
+    op: str, rows: list[list[float]], given: list[float], layout: dict[str, Any] | None
+) -> list[list[int]]:
+    """Return the tokens that top-k or top-p keeps in each row of a batch."""
+    import torch
+
+    places = places_of(len(rows), layout)
+    ordered = [given[places.index(place)] for place in range(len(rows))]
+    k = torch.tensor(ordered).clamp(max=len(rows[0])) if op == "top_k" else None
+    p = None if op == "top_k" else torch.tensor(ordered)
+    after = vllm_kernels().topk_topp_triton.apply_top_k_top_p_triton(
+        laid_out(torch.tensor(rows), layout), k, p
+    )
+    return [kept_in(after[place]) for place in places]
+
+
+def counted(row: list[float], is_law: bool, draws: int) -> list[list[int]]:
+    """Return how often each token takes the place of a draft that is drawn evenly."""
+    import torch
+
+    engine, size = vllm_kernels().rejection_sampler, len(row)
+    logits = torch.tensor(row).log() if is_law else torch.tensor(row)
+    counts, most = torch.zeros(size, dtype=torch.long), max(1, _AT_ONCE // size)
+    settings = {"all_greedy": False, "all_random": True, "generators": {}}
+    for done in range(0, draws, most):
+        count = min(most, draws - done)
+        drafts = torch.randint(size, (count,), dtype=torch.int32)
+        tokens = engine.rejection_sample(
+            *(drafts, [1] * count, 1, torch.arange(1, count + 1, dtype=torch.int32)),
+            *(torch.full((count, size), 1 / size), logits.expand(count, -1)),
+            torch.zeros((count, 1), dtype=torch.int32),
+            SimpleNamespace(temperature=torch.ones(count), **settings),
+        )
+        counts += torch.bincount(tokens[:, 0], minlength=size)
+    return [[token, count] for token, count in enumerate(counts.tolist()) if count]
+
+
+def batched(row: list[float], is_law: bool, rows: int, calls: int) -> list[list[int]]:
+    """Return the tokens that rows with their own seeds draw in many calls, by Gumbel-max."""
+    import torch
+
+    logits = torch.tensor(row).log() if is_law else torch.tensor(row)
+    tokens = vllm_kernels().gumbel.gumbel_sample(
+        logits.expand(rows * calls, -1),
+        torch.arange(rows, dtype=torch.int32).repeat(calls),
+        torch.ones(rows),
+        torch.arange(rows),
+        torch.arange(calls).repeat_interleave(rows),
+        apply_temperature=False,
+        is_drafting=False,
+    )
+    found: list[list[int]] = tokens.reshape(calls, rows).tolist()
+    return found
 
 
 def hashed(seed: int, position: int, first: int, count: int, domain: int) -> list[int]:
@@ -259,14 +424,25 @@ _CALLS: Final[Mapping[str, Callable[..., Any]]] = {
     "hash": hashed,
     "numbers": numbers_of,
     "draw": draw,
+    "reject": reject,
+    "filtered": filtered,
+    "counted": counted,
+    "batched": batched,
 }
 
 
 def main() -> None:
     """Answer calls until the input ends."""
+    import torch
+
+    torch.set_default_device(device_name())
     for line in sys.stdin:
         name, *given = json.loads(line)
-        sys.stdout.write(json.dumps(_CALLS[name](*given)) + "\n")
+        try:
+            reply = ["", _CALLS[name](*given)]
+        except Exception as error:  # noqa: BLE001 - of a kernel, or of its compiler
+            reply = [f"{type(error).__name__}: {error}"[:500], None]
+        sys.stdout.write(json.dumps(reply) + "\n")
         sys.stdout.flush()
 
 

@@ -36,6 +36,7 @@ from tokenref.engines.own_rules import (
     whole_mask,
 )
 from tokenref.engines.torch_draws import (
+    device_name,
     drawn_after_steps,
     generator_of,
     kept_in,
@@ -127,7 +128,7 @@ def metadata_of(size: int, requests: Sequence[Requested], generators: Mapping[in
         engine.builtin.LogitBiasLogitsProcessor,
         engine.builtin.MinPLogitsProcessor,
     )
-    processors = [kind(config, torch.device("cpu"), is_pin_memory=False) for kind in kinds]
+    processors = [kind(config, torch.device(device_name()), is_pin_memory=False) for kind in kinds]
     update = engine.interface.BatchUpdate(
         batch_size=len(requests),
         removed=(),
@@ -199,6 +200,13 @@ class VllmSession(SamplerSession):
     def __init__(self, profile: str) -> None:
         self.profile = profile
         vllm()
+
+    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
+        """Answer a request, with all tensors on one device."""
+        import torch
+
+        with torch.device(device_name()):
+            return super().answer(op, request)
 
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         if request.get("prompt_length", 0) > len(request.get("history", ())):
