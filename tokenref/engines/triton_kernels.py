@@ -441,7 +441,8 @@ def main() -> None:
         try:
             reply = ["", _CALLS[name](*given)]
         except Exception as error:  # noqa: BLE001 - of a kernel, or of its compiler
-            reply = [f"{type(error).__name__}: {error}"[:500], None]
+            said = " ".join(str(error).split())  # a compiler says the reason last
+            reply = [f"{type(error).__name__}: {said[-300:]}", None]
         sys.stdout.write(json.dumps(reply) + "\n")
         sys.stdout.flush()
 
