@@ -181,8 +181,8 @@ class FlashinferSession(SamplerSession):
     def _counts(self, request: Mapping[str, Any]) -> list[list[int]]:
         """Return how often each token is drawn, with the generator of the kernels."""
         names = {"k": "top_k", "p": "top_p", "m": "min_p"}
-        asked = {names.get(name, name): one for name, one in request["params"].items()}
-        given = self._given("chain", {"params": asked})
+        asked = unpack_parameters(request["params"])
+        given = _checked({names.get(name, name): value for name, value in asked.items()})
         shares = _shares([request], [given["temperature"]], exact=False)
         drawn = _drawn(_kernel([given]), shares, [given], [0] * request["draws"], None)
         return [list(pair) for pair in sorted(Counter(token for token, _ in drawn).items())]
@@ -194,15 +194,19 @@ class FlashinferSession(SamplerSession):
             raise NotExpressibleError("draws one token, in the order of the vocabulary")
         if self.profile != NAME:
             given = RULES[op].parameters(op, self.profile, given, request)
-        given = {name: value for name, value in given.items() if value is not None}
-        found = {**_NEUTRAL, **given}
-        if not (
-            isinstance(found["top_k"], int)
-            and found["top_k"] > 0 < found["top_p"] <= 1 >= found["min_p"] >= 0
-            and 0 < found["temperature"] < inf
-        ):
-            raise NotExpressibleError("does not check its parameters")
-        return found
+        return _checked(given)
+
+
+def _checked(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters that are given, and neutral ones for the others."""
+    found = {**_NEUTRAL, **{name: value for name, value in given.items() if value is not None}}
+    if not (
+        isinstance(found["top_k"], int)
+        and found["top_k"] > 0 < found["top_p"] <= 1 >= found["min_p"] >= 0
+        and 0 < found["temperature"] < inf
+    ):
+        raise NotExpressibleError("does not check its parameters")
+    return found
 
 
 def _check_distinct(

@@ -135,13 +135,6 @@ class SglangSession(SamplerSession):
         self.profile = profile
         sglang()
 
-    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer a request, with all tensors on one device."""
-        import torch
-
-        with torch.device(device_name()):
-            return super().answer(op, request)
-
     def _refused(self, error: Exception) -> Answer | None:
         if isinstance(error, RuntimeError):
             return refused(error)

@@ -313,6 +313,10 @@ class Sampling:
         profiles = self.session.profiles
         if profile in profiles:
             session: Session = self.session(profile)
+            if self.name in _ON_DEVICES:
+                from tokenref.engines.torch_draws import OnDevice, device_name
+
+                return session if device_name() == "cpu" else OnDevice(session)
             return session
         if self.name in profiles:
             return Unsupported(f"implements the profile {self.name}, not {profile}")

@@ -14,15 +14,16 @@ Source: `aten/src/ATen/CPUGeneratorImpl.cpp` (layout of the state), PyTorch 2.13
 import os
 import struct
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from math import log1p
 from typing import TYPE_CHECKING, Any, Final
 
-from tokenref.answers import Answer, Ok, Refused, Unsupported
+from tokenref.answers import Answer, Ok, Refused, Session, Unsupported
 from tokenref.engines.chosen_words import WORDS, in_53_bits, state_of
 from tokenref.engines.own_rules import NotExpressibleError
-from tokenref.floats import DIGITS, Type, to_digits, type_of, unpack
+from tokenref.floats import DIGITS, Type, is_numbers, to_digits, type_of, unpack
 
 if TYPE_CHECKING:
     import torch
@@ -210,6 +211,58 @@ def missing_device() -> str | None:
         reason = str(error).strip().partition("\n")[0]
         return f"{VARIABLE} is {device_name()!r}, which torch cannot use here: {reason}"
     return None
+
+
+@dataclass(frozen=True)
+class OnDevice:
+    """A session whose tensors are on the device.
+
+    A token outside a row would be an assertion in a kernel, after which a process cannot use the
+    device any more. So such questions are not asked.
+    """
+
+    session: Session
+
+    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
+        """Answer a request."""
+        import torch
+
+        questions = [(op, request)]
+        if op == "batch":
+            questions = [(request["op"], row) for row in request["rows"]]
+        if any(_reaches_outside(*question) for question in questions):
+            return Unsupported("is not asked about tokens outside the row, on a device")
+        with torch.device(device_name()):
+            return self.session.answer(op, request)
+
+
+def _reaches_outside(op: str, request: Mapping[str, Any]) -> bool:
+    """Return whether a question names a token that its row does not have."""
+    sizes = list[int]()
+    for part in (request.get(name) for name in ("logits", "probs", "target", "rows")):
+        for row in part if isinstance(part, list) else [part]:
+            if isinstance(row, Mapping) and ("gen" in row or is_numbers(row)):
+                sizes.append(row["n"] if "gen" in row else len(unpack(row)))
+    given = [request.get(name) for name in ("history", "tokens", "token")]
+    for name, step in [(op, request), *((each["step"], each) for each in request.get("steps", ()))]:
+        for parameter, value in step.get("params", {}).items():
+            is_one = parameter in {"ends", "token"} or "_id" in parameter
+            if (is_one or not isinstance(value, int)) and (name, parameter) != (
+                "token_mask",
+                "words",
+            ):
+                given.append(value)
+    return bool(sizes) and any(not 0 <= one < min(sizes) for one in _whole_numbers(given))
+
+
+def _whole_numbers(value: Any) -> Iterator[int]:
+    """Yield the whole numbers in a value of a question."""
+    if isinstance(value, Mapping):
+        value = value.get("map")
+    if isinstance(value, int) and not isinstance(value, bool):
+        yield value
+    for one in value if isinstance(value, list | tuple) else ():
+        yield from _whole_numbers(one)
 
 
 def to_tensor(rows: Sequence[Mapping[str, Any]], dtype: Type | None = None) -> "torch.Tensor":

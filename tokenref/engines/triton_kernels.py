@@ -15,8 +15,7 @@ What they answer
     words or numbers replaces the hash, and the seed is the address of these. Its rejection sampler
     with given random numbers, where only one token can follow the drafts. On a GPU its top-k and
     top-p, which the interpreter cannot run, also in batches, and many draws with its own numbers:
-    from one row the token that the rejection sampler puts in the place of an evenly drawn draft,
-    and from a batch of rows tokens by Gumbel-max.
+    by Gumbel-max, and from drafts.
 What is unsupported
     Rows that are no probabilities, because the kernels check nothing. Several draws at once.
 """
@@ -25,6 +24,7 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from math import inf
@@ -101,9 +101,6 @@ def _of_a_tree(request: Mapping[str, Any]) -> dict[str, Any]:
 _WORDS: Final = {"murmur3-32.noise": 0, "murmur3-32.second-noise": 0x9E3779B9}
 """The domain of the hash of each rule."""
 
-_AT_ONCE: Final = 1 << 26
-"""Size of a tensor for many draws."""
-
 _UNIFORMS: Final = {"vllm-float": 32, "vllm-double": 64}
 _DRAWS: Final = {
     rule_name("draw", method="gumbel max", noise="-log(1-u)"): 32,
@@ -144,7 +141,7 @@ class VllmKernelsSession(SamplerSession):
             return Ok({"uniforms": pack(numbers, "f32" if bits == 32 else "f64")})
         if op == "speculative":
             return Ok(self._verified(request))
-        if op in {*_FILTERS, "batch", "stat", "stat_batch"}:
+        if op in {*_FILTERS, "batch", "stat", "stat_batch", "stat_speculative"}:
             if device_name() == "cpu":
                 return Unsupported("needs a GPU for its filters, and for many draws")
             is_filter = op in {*_FILTERS, "batch"}
@@ -199,8 +196,10 @@ class VllmKernelsSession(SamplerSession):
             raise NotExpressibleError("needs one vocabulary for all rows of a batch")
         if not rows[0] or any(max(row) == -inf or not all(x < inf for x in row) for row in rows):
             raise NotExpressibleError("does not check its rows")
-        if not all(isinstance(one, int) if of == "top_k" else 0 < one <= 1 for one in given):
-            raise NotExpressibleError("does not check its parameters")
+        if of == "top_k" and any(not isinstance(one, int) or one < 1 for one in given):
+            raise NotExpressibleError("does not check its k")
+        if of == "top_p" and not all(0 < one <= 1 for one in given):
+            raise NotExpressibleError("does not check its p")
         found = [
             {"keep": keep}
             for _ in range(request.get("calls", 1))
@@ -209,13 +208,20 @@ class VllmKernelsSession(SamplerSession):
         return Ok({"rows": found} if op == "batch" else found[0])
 
     def _many(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Draw many times from a row."""
-        if request["params"]:
-            return Unsupported("only draws from an unchanged row")
+        """Draw many times from rows, or decode many times with drafts."""
+        if request["params"] or request.get("draft_params"):
+            return Unsupported("only draws from unchanged rows")
+        if op == "stat_speculative":
+            target, draft = (
+                [row_in_32_bits({"logits": row}, exact=False) for row in request[name]]
+                for name in ("target", "draft")
+            )
+            return Ok({"counts": _asked("speculated", target, draft, request["draws"])})
         row, is_law = row_in_32_bits(request, exact=False), "probs" in request
-        if op == "stat":
-            return Ok({"counts": _asked("counted", row, is_law, request["draws"])})
-        return Ok({"tokens": _asked("batched", row, is_law, request["rows"], request["draws"])})
+        if op == "stat_batch":
+            return Ok({"tokens": _asked("batched", row, is_law, request["rows"], request["draws"])})
+        drawn = Counter(token for (token,) in _asked("batched", row, is_law, 1, request["draws"]))
+        return Ok({"counts": [list(pair) for pair in sorted(drawn.items())]})
 
 
 @cache
@@ -305,25 +311,29 @@ def filtered(
     return [kept_in(after[place]) for place in places]
 
 
-def counted(row: list[float], is_law: bool, draws: int) -> list[list[int]]:
-    """Return how often each token takes the place of a draft that is drawn evenly."""
+def speculated(
+    target: list[list[float]], draft: list[list[float]], draws: int
+) -> list[tuple[list[int], int]]:
+    """Return how often each list of tokens is the output of a step with drafts of its own."""
     import torch
 
-    engine, size = vllm_kernels().rejection_sampler, len(row)
-    logits = torch.tensor(row).log() if is_law else torch.tensor(row)
-    counts, most = torch.zeros(size, dtype=torch.long), max(1, _AT_ONCE // size)
-    settings = {"all_greedy": False, "all_random": True, "generators": {}}
-    for done in range(0, draws, most):
-        count = min(most, draws - done)
-        drafts = torch.randint(size, (count,), dtype=torch.int32)
-        tokens = engine.rejection_sample(
-            *(drafts, [1] * count, 1, torch.arange(1, count + 1, dtype=torch.int32)),
-            *(torch.full((count, size), 1 / size), logits.expand(count, -1)),
-            torch.zeros((count, 1), dtype=torch.int32),
-            SimpleNamespace(temperature=torch.ones(count), **settings),
-        )
-        counts += torch.bincount(tokens[:, 0], minlength=size)
-    return [[token, count] for token, count in enumerate(counts.tolist()) if count]
+    count, engine = len(draft), vllm_kernels().rejection_sampler
+    *rows, last = torch.tensor(target)
+    laws = torch.tensor(draft).softmax(-1).repeat(draws, 1)
+    tokens = engine.rejection_sample(
+        torch.multinomial(laws, 1).flatten().int(),
+        [count] * draws,
+        count,
+        torch.arange(1, draws + 1, dtype=torch.int32) * count,
+        laws,
+        torch.stack(rows).repeat(draws, 1),
+        torch.multinomial(last.softmax(-1), draws, replacement=True)[:, None].int(),
+        SimpleNamespace(
+            all_greedy=False, all_random=True, generators={}, temperature=torch.ones(draws)
+        ),
+    ).tolist()
+    found = Counter(tuple(token for token in each if token >= 0) for each in tokens)
+    return [(list(each), times) for each, times in sorted(found.items())]
 
 
 def batched(row: list[float], is_law: bool, rows: int, calls: int) -> list[list[int]]:
@@ -426,7 +436,7 @@ _CALLS: Final[Mapping[str, Callable[..., Any]]] = {
     "draw": draw,
     "reject": reject,
     "filtered": filtered,
-    "counted": counted,
+    "speculated": speculated,
     "batched": batched,
 }
 

@@ -201,13 +201,6 @@ class VllmSession(SamplerSession):
         self.profile = profile
         vllm()
 
-    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer a request, with all tensors on one device."""
-        import torch
-
-        with torch.device(device_name()):
-            return super().answer(op, request)
-
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         if request.get("prompt_length", 0) > len(request.get("history", ())):
             return Unsupported("needs the tokens of the prompt, not their number")

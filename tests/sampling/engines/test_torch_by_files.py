@@ -2,13 +2,16 @@
 
 from collections import Counter
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
 from authoring.attestation.pages import numbers_of
+from tests.sampling.engines.asking_adapters import taken_up
+from tokenref.answers import Unsupported
 from tokenref.catalogue import open_catalogue
 from tokenref.engines.table import Unavailable, engine
+from tokenref.floats import pack
 from tokenref.known import read_known
 from tokenref.protocol.requests import answer_requests, export, judge_responses, read_requests
 from tokenref.record import op_of
@@ -31,6 +34,29 @@ def test_a_device_that_is_not_there_is_said_before_any_question(
     assert isinstance(found, Unavailable)
     assert found.reason.startswith(f"TOKENREF_TORCH_DEVICE is {device!r}, which torch cannot use")
     assert "\n" not in found.reason
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        ("repetition_penalty", {"history": [2], "params": {"penalty": 2}}),
+        ("logit_bias", {"params": {"biases": {"map": [[-1, 1]]}}}),
+        ("min_new_tokens", {"params": {"count": 3, "ends": 2}}),
+        ("bad_words", {"params": {"words": [[0, 1], [2]]}}),
+        ("steps", {"steps": [{"step": "suppress", "params": {"tokens": [0, 2]}}]}),
+    ],
+)
+def test_a_device_is_not_asked_about_tokens_outside_the_row(
+    question: tuple[str, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There it would be an assertion in a kernel, and all later questions would fail."""
+    monkeypatch.setenv("TOKENREF_TORCH_DEVICE", "cpu:0")  # another name of the CPU
+    session = taken_up("vllm", "vllm")
+    asked = {"logits": pack([0.0, 1.0], "f32"), **question[1]}
+    reason = "is not asked about tokens outside the row, on a device"
+    assert session.answer(question[0], asked) == Unsupported(reason)
+    rows = {"op": question[0], "rows": [{"logits": pack([0.0] * 3, "f32")}, asked]}
+    assert session.answer("batch", rows) == Unsupported(reason)
 
 
 SLOW = "takes minutes, because each draw needs a random number for every token"

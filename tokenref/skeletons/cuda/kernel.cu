@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <iostream>
@@ -24,7 +25,12 @@
 #ifdef __CUDACC__
 #define ON_BOTH __host__ __device__
 static void check(cudaError_t error) {
-    if (error != cudaSuccess) throw std::runtime_error(std::string("CUDA: ") + cudaGetErrorString(error));
+    if (error == cudaSuccess) return;
+    const std::string message = std::string("CUDA: ") + cudaGetErrorString(error);
+    if (error == cudaErrorNoDevice || error == cudaErrorInsufficientDriver || cudaDeviceSynchronize() == cudaSuccess)
+        throw std::runtime_error(message);
+    std::cerr << message << std::endl;  // a kernel has failed: this process cannot use the GPU any more,
+    std::_Exit(1);                      // so tokenref starts another one for the next questions
 }
 #else
 #define ON_BOTH
