@@ -14,7 +14,7 @@ What is unsupported
 """
 
 from collections.abc import Mapping, Sequence
-from math import inf
+from math import inf, isfinite
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from unittest.mock import patch
@@ -318,7 +318,10 @@ def _numbers_of(hashes: Sequence[str]) -> list[float]:
 def _row(request: Mapping[str, Any], *, exact: bool = True) -> "torch.Tensor":
     import torch
 
-    return torch.tensor(row_in_32_bits(request, exact=exact), dtype=torch.float32)
+    row = row_in_32_bits(request, exact=exact)
+    if device_name() != "cpu" and (not any(map(isfinite, row)) or not all(x < inf for x in row)):
+        raise NotExpressibleError("ends its process when it draws from such a row on a device")
+    return torch.tensor(row, dtype=torch.float32)
 
 
 def _filtered(weights: "torch.Tensor", every: Sequence[Mapping[str, Any]]) -> "torch.Tensor":

@@ -212,6 +212,8 @@ class VllmKernelsSession(SamplerSession):
         if request["params"] or request.get("draft_params"):
             return Unsupported("only draws from unchanged rows")
         if op == "stat_speculative":
+            if self.profile != STANDARD:
+                return Unsupported(f"does not decode by the rule {self.profile}")
             target, draft = (
                 [row_in_32_bits({"logits": row}, exact=False) for row in request[name]]
                 for name in ("target", "draft")
