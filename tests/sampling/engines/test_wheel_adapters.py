@@ -141,6 +141,21 @@ def test_vllms_kernels_draw_hash_and_make_numbers() -> None:
     assert unpack(out(numbers)["uniforms"]) == [0.5]
 
 
+def test_vllms_kernel_accepts_drafts_if_one_token_can_follow() -> None:
+    rule = rule_name("speculative", undrafted="reject", equality="accept")
+    sure, last = pack([0.25, 0.75, 0.0, 0.0], "f32"), pack([0.0, 0.0, 0.0, 1.0], "f32")
+    drafts = {"draft": [SHARES], "target": [sure, last], "tokens": [0], "params": {}}
+    for number, answer in (
+        (0.5, {"accepted": 1, "tokens": [0, 3]}),  # the ratio itself
+        (0.75, {"accepted": 0, "tokens": [1]}),
+    ):
+        asked = {**drafts, "uniforms": pack([number, 0.25], "f32")}
+        assert out(adapter("vllm-kernels", rule).answer("speculative", asked)) == answer
+        several = {**asked, "target": [pack([0.25, 0.5, 0.25, 0.0], "f32"), SHARES]}
+        assert isinstance(adapter("vllm-kernels", rule).answer("speculative", several), Unsupported)
+    assert isinstance(adapter("vllm-kernels", rule).answer("stat", of_shares()), Unsupported)
+
+
 def test_flashinfers_kernels_keep_all_equals_and_draw_with_one_number() -> None:
     session = adapter("flashinfer", "flashinfer")
     row = {"logits": pack([2.0, 1.0, 1.0, -1.0], "f32")}
