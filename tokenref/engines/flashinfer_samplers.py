@@ -47,6 +47,7 @@ from tokenref.rules import STANDARD, rule_name
 
 NAME: Final = "flashinfer"
 _HEADERS: Final = "flashinfer/data/include/flashinfer/"
+_SAMPLERS: Final = f"{_HEADERS}sampling.cuh"
 _PARTS: Final = (
     ("struct ValueCount", "struct DataAndIndex"),
     ("void SamplingFromProbKernel", "cudaError_t OnlineSoftmax("),
@@ -82,8 +83,8 @@ RULES: Final[Mapping[str, OwnRule]] = {
 
 _MIN_P: Final = 3
 _SEED: Final = ctypes.c_uint64(0)
-_LONGEST: Final = (1 << 17, 1100)
-"""The longest row whose tokens are tried one by one, on a GPU and on a CPU."""
+_LONGEST: Final = {"cpu": 1100}
+"""The longest row whose tokens are tried one by one; on a GPU 2**17."""
 
 _MOST: Final = 1 << 16
 """How many numbers are tried to find all tokens that min-p's kernel draws, without rejection."""
@@ -93,35 +94,34 @@ _MOST: Final = 1 << 16
 def library() -> Any:
     """Compile the kernels, and return the library."""
     own = Path(__file__).with_name("flashinfer_build.cpp").read_text(encoding="utf-8")
-    before, on_cpu = (
-        f"#define TOKENREF_BEFORE\n{own}\n#undef TOKENREF_BEFORE",
-        device_name() == "cpu",
-    )
-    with zipfile.ZipFile(wheel("flashinfer-python")) as archive, TemporaryDirectory() as folder:
-        header = archive.read(f"{_HEADERS}sampling.cuh").decode()
-        if on_cpu:
-            places = [
-                [header.rindex(_TEMPLATE, 0, header.index(one) + 1) for one in part]
-                for part in _PARTS
-            ]
-            kernels = [
-                *(header[start:stop] for start, stop in places),
-                "}\n}",
-            ]  # ends of the namespaces
-            command = [os.environ.get("CXX") or "g++", "-O1", "-ffp-contract=off", "-w", "-fPIC"]
-        else:
+    with zipfile.ZipFile(wheel("sglang")) as archive:
+        trees = archive.read(_TREES).decode().replace(".Sum<", ".template Sum<")  # for g++
+    kernels = [line for line in trees.splitlines() if not line.startswith(("#include", "#pragma"))]
+    with TemporaryDirectory() as folder:
+        with zipfile.ZipFile(wheel("flashinfer-python")) as archive:
             archive.extractall(folder, [name for name in archive.namelist() if _HEADERS in name])
-            kernels = [f'#include "{_HEADERS}sampling.cuh"']
+        if device_name() == "cpu":
+            unit = "unit.cpp"
+            command = [os.environ.get("CXX") or "g++", "-O1", "-ffp-contract=off", "-w", "-fPIC"]
+            samplers = _kernels_alone(Path(folder, _SAMPLERS).read_text(encoding="utf-8"))
+        else:
+            unit = "unit.cu"
             command = ["nvcc", "-O2", "-arch=native", "-w", "-Xcompiler", "-fPIC"]
-        with zipfile.ZipFile(wheel("sglang")) as other:
-            trees = other.read(_TREES).decode()
-        lines = trees.replace(".Sum<", ".template Sum<").splitlines()  # as g++ requires
-        kernels += [line for line in lines if not line.startswith(("#include", "#pragma once"))]
-        unit = "unit.cpp" if on_cpu else "unit.cu"
-        Path(folder, unit).write_text("\n".join([before, *kernels, own]), encoding="utf-8")
+            samplers = f'#include "{_SAMPLERS}"'
+        parts = ["#define TOKENREF_BEFORE", own, "#undef TOKENREF_BEFORE", samplers, *kernels, own]
+        Path(folder, unit).write_text("\n".join(parts), encoding="utf-8")
         command += ["-std=c++17", "-shared", "-o", "it", unit]
         subprocess.run(command, cwd=folder, check=True, capture_output=True)
         return ctypes.CDLL(str(Path(folder, "it")))
+
+
+def _kernels_alone(header: str) -> str:
+    """Return the parts of the header that are no functions of the host."""
+    found = ""
+    for begin, end in _PARTS:
+        start, stop = (header.rindex(_TEMPLATE, 0, header.index(one) + 1) for one in (begin, end))
+        found += header[start:stop]
+    return found + "}\n}"  # the ends of the namespaces
 
 
 def _run(function: str, *given: Any) -> None:
@@ -263,7 +263,7 @@ def _kept(
         if tries > _MOST:
             raise NotExpressibleError("finds only tokens that are not too improbable")
         numbers = [(at + 0.5) / tries for at in range(tries)] * len(shares)
-    elif size > _LONGEST[device_name() == "cpu"]:
+    elif size > _LONGEST.get(device_name(), 1 << 17):
         raise NotExpressibleError("is not asked about so long a row")
     else:
         tries, sums = size, [[0.0, *accumulate(row)] for row in shares]
