@@ -355,7 +355,7 @@ def _with_figures(text: str) -> str:
     """
 
     def drawn(found: re.Match[str]) -> str:
-        drawing = figures(tall=True)[found[1]]
+        drawing = figures(on_slide=True)[found[1]]
         wide = re.search(r'width="(\d+)"', drawing)
         return drawing.replace(
             "<svg", f'<svg preserveAspectRatio="xMidYMin" style="flex-grow: {wide and wide[1]}"', 1
@@ -364,7 +364,7 @@ def _with_figures(text: str) -> str:
     def level(drawings: re.Match[str]) -> str:
         sizes = re.findall(r'viewBox="0 0 (\d+) (\d+)"', drawings[0])
         high = max(int(size[1]) for size in sizes)
-        if len(sizes) == 1 and high > 1.25 * int(sizes[0][0]):
+        if len(sizes) == 1 and high > 1.1 * int(sizes[0][0]):
             return drawings[0].replace("<p>", '<p class="beside">', 1)
         return re.sub(r'(viewBox="0 0 \d+) \d+"', rf'\1 {high}"', drawings[0])
 

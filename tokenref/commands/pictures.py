@@ -49,6 +49,9 @@ if TYPE_CHECKING:
 MOST: Final = 13
 """How many tokens of a row are drawn: two pictures fit beside each other without scrolling."""
 
+NARROW: Final = 5
+"""The largest number of bars beside which a narrow picture has room for a number."""
+
 CAPTIONS: Final[Mapping[str, str]] = {
     "naive": "Each line is one merge: of all pairs that are in the vocabulary, the one with the "
     "lowest rank, the leftmost of equals.",
@@ -77,7 +80,7 @@ Named: TypeAlias = Callable[[int], str]
 Walked: TypeAlias = Literal["downwards", "upwards"]
 """The direction in which a filter adds probabilities: from the most, or the least probable one."""
 
-_TOP, _HIGH, _LEFT, _STEP, _PHRASE, _ROOM = 22, 140, 36, 40, 210, 5
+_TOP, _HIGH, _HIGHER, _LEFT, _STEP, _PHRASE, _ROOM = 22, 140, 155, 36, 40, 210, 5
 
 
 def page(title: str, sections: Iterable[str]) -> bytes:
@@ -330,7 +333,7 @@ def bars(
     before: Mapping[int, float] = MappingProxyType({}),
     walked: Walked | None = None,
     summed: bool = True,
-    tall: bool = False,
+    narrow: bool = False,
     named: Named | None = None,
 ) -> str:
     """Return probabilities as bars, with their running sum as a line above them if `summed`.
@@ -339,8 +342,8 @@ def bars(
     `mark` one at a random number. `before` has earlier probabilities, drawn as outlines.
     `walked` is the direction in which a filter adds the probabilities: a label says what it does
     on its way. Of a long row the most probable tokens are shown, and those at the border between
-    kept and removed ones. A `tall` picture of many bars fills half of a slide. If tokens are
-    `named`, the text of each is below its bar.
+    kept and removed ones. A `narrow` picture has large letters where two are side by side on a
+    slide. If tokens are `named`, the text of each is below its bar.
 
     >>> from sampling_ref.tracing import Share
     >>> drawing = bars([Share(3, 0.75, 0.75), Share(1, 0.25, 1.0)], frozenset({1}), about="a & b")
@@ -348,16 +351,20 @@ def bars(
     (1, 1, True)
     """
     shown = _near(shares, removed, walked)
-    end = _LEFT + _STEP * max(len(shown), 1) + 8
-    lines = {"threshold": threshold, "mark": mark}
-    labels = [f"{at:.4g}" for at in lines.values() if at is not None]
-    width = max(end + max((8 + 8 * len(each) for each in labels), default=0), 170)
-    high = max(_HIGH, end * 2 // 3) if tall else _HIGH
+    step, high = (32, _HIGHER) if narrow else (_STEP, _HIGH)
+    end = _LEFT + step * max(len(shown), 1) + 8
     floor = _TOP + high
 
     def height(share: float) -> float:
         return round(floor - high * share, 2)
 
+    lines = {"threshold": threshold, "mark": mark}
+    levels = [
+        _level(kind, at, height, end, shown, is_narrow=narrow)
+        for kind, at in lines.items()
+        if at is not None
+    ]
+    width = max([end, 250 if narrow else 170, *(width for _, width in levels)])
     end_of_words = floor + (34 if named is None else 48)
     parts = [
         f'<svg role="img" viewBox="0 0 {width} {end_of_words}" width="{width * 3 // 2}"',
@@ -373,49 +380,71 @@ def bars(
         does = " and removes" if walked == "upwards" else " and keeps"
         phrase = "adds in this order" + does * (width >= _PHRASE)
         parts.append(f'<text x="8" y="12" class="label share">{phrase}</text>')
+    short = _shorter if narrow else _short
     points: list[str] = []
     for place, each in enumerate(shown):
-        x = _LEFT + _STEP * place
+        x = _LEFT + step * place
         if each is None:
-            parts.append(f'<text x="{x + _STEP / 2}" y="{floor + 14}">\u2026</text>')
+            parts.append(f'<text x="{x + step / 2}" y="{floor + 14}">\u2026</text>')
             continue
         y = height(each.share)
         points.append(f"{x},{height(each.total - each.share)}")
         kind = "removed" if each.token in removed else "kept"
         total = f", running sum {each.total!r}" if summed else ""
         parts.append(
-            f'<rect class="{kind}" x="{x + 6}" y="{y}" width="{_STEP - 12}" '
+            f'<rect class="{kind}" x="{x + 6}" y="{y}" width="{step - 12}" '
             f'height="{round(floor - y, 2)}"><title>token {each.token}: {each.share!r}'
             f"{total}, {kind}</title></rect>"
-            f'<text x="{x + _STEP / 2}" y="{floor + 14}">{each.token}</text>'
-            f'<text x="{x + _STEP / 2}" y="{floor + 28}" class="share">{_short(each.share)}</text>'
+            f'<text x="{x + step / 2}" y="{floor + 14}">{each.token}</text>'
+            f'<text x="{x + step / 2}" y="{floor + 28}" class="share">{short(each.share)}</text>'
         )
         if named is not None:
             text = named(each.token)
-            short = text if len(text) <= _ROOM else f"{text[: _ROOM - 1]}\N{HORIZONTAL ELLIPSIS}"
+            fitting = text if len(text) <= _ROOM else f"{text[: _ROOM - 1]}\N{HORIZONTAL ELLIPSIS}"
             parts.append(
-                f'<text x="{x + _STEP / 2}" y="{floor + 42}" class="share">{escape(short)}'
+                f'<text x="{x + step / 2}" y="{floor + 42}" class="share">{escape(fitting)}'
                 f"<title>{escape(text)}</title></text>"
             )
         if each.token in before:
             y = height(before[each.token])
             parts.append(
-                f'<rect class="old" x="{x + 3}" y="{y}" width="{_STEP - 6}" '
+                f'<rect class="old" x="{x + 3}" y="{y}" width="{step - 6}" '
                 f'height="{round(floor - y, 2)}"><title>token {each.token} before: '
                 f"{before[each.token]!r}</title></rect>"
             )
-        points.append(f"{x + _STEP},{height(each.total)}")
+        points.append(f"{x + step},{height(each.total)}")
     if summed:
         parts.append(f'<polyline class="sum" points="{" ".join(dict.fromkeys(points))}"/>')
-    for kind, at in lines.items():
-        if at is not None:
-            y = height(at)
-            parts.append(
-                f'<line class="{kind}" x1="{_LEFT}" x2="{end}" y1="{y}" y2="{y}"/>'
-                f'<text class="label" x="{end + 4}" y="{y + 4}">{at:.4g}</text>'
-            )
+    parts.extend(level for level, _ in levels)
     more = len(shares) - sum(each is not None for each in shown)
     return "".join(parts) + "</svg>" + (f"<p>and {more} more tokens</p>" if more > 0 else "")
+
+
+def _level(
+    kind: str,
+    at: float,
+    height: Callable[[float], float],
+    end: int,
+    shown: "Sequence[Share | None]",
+    *,
+    is_narrow: bool,
+) -> tuple[str, int]:
+    """Return a dashed line with its number, and the width that they need.
+
+    The number is at the right, or in a narrow picture where it is empty: left of the running sum,
+    or above the last bars.
+    """
+    y = height(at)
+    number = format(at, ".2g" if is_narrow else ".4g")
+    x, base = end + 4, y + 4
+    if is_narrow and len(shown) > NARROW:
+        last = max(each.share for each in shown[-2:] if each)
+        x, base = end - 8 * len(number), height(max(at, last)) - 4
+        if at > 0.5:
+            x, base = _LEFT + 4, y + 14
+    line = f'<line class="{kind}" x1="{_LEFT}" x2="{end}" y1="{y}" y2="{y}"/>'
+    label = f'<text class="label" x="{x}" y="{base}">{number}</text>'
+    return line + label, x + 4 + 8 * len(number)
 
 
 def _near(
@@ -444,6 +473,15 @@ def _short(share: float) -> str:
     ('0.123', '0.012', '0.001', '1e-04')
     """
     return f"{share:.0e}" if share < 0.001 else f"{round(share, 3):g}"
+
+
+def _shorter(share: float) -> str:
+    """Return a probability in the room of a narrow bar: two digits.
+
+    >>> _shorter(0.12345), _shorter(0.0123), _shorter(0.001)
+    ('.12', '.01', '≈0')
+    """
+    return f"{share:.2f}".lstrip("0") if share >= 0.005 else "\N{ALMOST EQUAL TO}0"
 
 
 def _described(shares: "Sequence[Share | None]", removed: frozenset[int]) -> str:
@@ -503,7 +541,7 @@ def stage_picture(
     first: bool = False,
     earlier: bool = False,
     folded: bool = False,
-    tall: bool = False,
+    narrow: bool = False,
     named: Named | None = None,
 ) -> str:
     """Return one stage: what it does, what decides, and the row before or after it.
@@ -560,7 +598,7 @@ def stage_picture(
             before=old,
             walked=walked,
             summed=walked is not None,
-            tall=tall,
+            narrow=narrow,
             named=named,
         )
         drawing = f"<figure>{drawn}<figcaption>{escape(about + line)}.</figcaption></figure>"
@@ -872,12 +910,12 @@ PAIRS: Final = 10
 
 
 def paired_bars(
-    pairs: Mapping[str, tuple[Kinds, Kinds]], about: str, marked: str = "", *, tall: bool = False
+    pairs: Mapping[str, tuple[Kinds, Kinds]], about: str, marked: str = "", *, narrow: bool = False
 ) -> str:
     """Return two bars for each token, p of the target and q of the draft, made of parts.
 
     A few tokens have the height of each part beside it. The `marked` one is called drafted. A
-    `tall` picture fills half of a slide.
+    `narrow` picture is one of two on a slide.
 
     >>> half, whole = Fraction(1, 2), Fraction(1)
     >>> drawing = paired_bars({"token 0": ({"kept": half, "merged": half}, {"kept": whole})}, "a")
@@ -886,11 +924,12 @@ def paired_bars(
     """
     is_labelled = len(pairs) <= 4
     bar, room = (24, 32) if is_labelled else (17, 2)
+    bar, room = (16, 27) if narrow else (bar, room)
     most = max(sum(bar.values()) for pair in pairs.values() for bar in pair)
     top = next(each for each in (0.125, 0.25, 0.5, 1) if each >= most)
     wide = 2 * (bar + room) + (4 if is_labelled else 12)
     end = _LEFT + wide * len(pairs) + 4
-    high = max(_HIGH, end * 2 // 3) if tall else _HIGH
+    high = _HIGHER if narrow else _HIGH
     floor = _TOP + high
 
     def height(share: Fraction | float) -> float:
