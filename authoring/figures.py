@@ -25,7 +25,8 @@ from sampling_ref.draws.inverse_cdf import inverse_cdf
 from sampling_ref.lz.matches import longest_match, window_and_buffer
 from sampling_ref.lz.variants import lz_changes
 from sampling_ref.speculative.acceptance import acceptance_rate
-from tokenref.commands.pictures import line_in_parts, paired_bars, stage_picture
+from tokenref.commands.pictures.bars import line_in_parts, paired_bars
+from tokenref.commands.pictures.chains import stage_picture
 from tokenref.commands.sampling import Asked, compared_engines
 from tokenref.experiment import Plan, cells, read_results
 from tokenref.fuzzing.comparing import Comparer, Outcome

@@ -19,7 +19,9 @@ from tests.browser import Browser
 from tokenref import pages
 from tokenref.cli import main
 from tokenref.commands.look import explain
-from tokenref.commands.pictures import CAPTIONS, LESSONS, MOST, label, lesson
+from tokenref.commands.pictures import lesson
+from tokenref.commands.pictures.bars import MOST
+from tokenref.commands.pictures.merges import CAPTIONS, LESSONS, label
 from tokenref.operations import ABOUT
 
 
