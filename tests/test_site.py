@@ -274,6 +274,14 @@ def test_pictures_on_one_slide_have_one_scale(site: Path, window: Browser) -> No
     assert one == pytest.approx(other, rel=0.01)
 
 
+def test_a_picture_is_below_the_words_on_a_phone(site: Path, window: Browser) -> None:
+    window.size(390, 800, phone=True)
+    window.post("url", {"url": (site / "slides" / "sampling.html").as_uri() + "#26"})
+    edges = "document.querySelector('section.now > arguments').getBoundingClientRect()"
+    words, picture = (edges.replace("arguments", each) for each in ("ul", "p > svg"))
+    assert window.run(f"return {words}.bottom <= {picture}.top")
+
+
 _PLACE = "return document.body.dataset.place"
 _NOW = "document.querySelector('section.now')"
 
