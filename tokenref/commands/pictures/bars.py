@@ -1,6 +1,6 @@
 """Probabilities as drawings: bars, bars in pairs, and a line from 0 to 1."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from html import escape
 from types import MappingProxyType
@@ -70,11 +70,7 @@ def bars(
         f'<svg role="img" viewBox="0 0 {width} {end_of_words}" width="{width * 3 // 2}"',
         f' style="min-width: {width * 4 // 5}px">',
         f"<title>{escape(about)}</title><desc>{escape(_described(shown, removed))}</desc>",
-        *(
-            f'<text x="{_LEFT - 6}" y="{height(part) + 4}" class="axis">{part:g}</text>'
-            f'<line x1="{_LEFT}" x2="{end}" y1="{height(part)}" y2="{height(part)}" class="grid"/>'
-            for part in (0, 0.5, 1)
-        ),
+        *_axis(end, height, 1),
     ]
     if walked and len(shown) > 1:
         does = " and removes" if walked == "upwards" else " and keeps"
@@ -118,6 +114,16 @@ def bars(
     parts.extend(level for level, _ in levels)
     more = len(shares) - sum(each is not None for each in shown)
     return "".join(parts) + "</svg>" + (f"<p>and {more} more tokens</p>" if more > 0 else "")
+
+
+def _axis(end: int, height: Callable[[float], float], top: float) -> Iterator[str]:
+    """Yield the lines at 0, half of the largest share and the largest one, with their numbers."""
+    for part in (0, top / 2, top):
+        y = height(part)
+        yield (
+            f'<text x="{_LEFT - 6}" y="{y + 4}" class="axis">{part:.3g}</text>'
+            f'<line x1="{_LEFT}" x2="{end}" y1="{y}" y2="{y}" class="grid"/>'
+        )
 
 
 def _level(
@@ -223,11 +229,7 @@ def paired_bars(
     def height(share: Fraction | float) -> float:
         return round(floor - high * float(share) / top, 2)
 
-    parts = [
-        f'<text x="{_LEFT - 6}" y="{height(part) + 4}" class="axis">{part:.3g}</text>'
-        f'<line x1="{_LEFT}" x2="{end}" y1="{height(part)}" y2="{height(part)}" class="grid"/>'
-        for part in (0, top / 2, top)
-    ]
+    parts = [*_axis(end, height, top)]
     for place, (name, pair) in enumerate(pairs.items()):
         for second, (row, kinds) in enumerate(zip("pq", pair, strict=True)):
             left, total = _LEFT + wide * place + 8 + second * (bar + room), Fraction(0)

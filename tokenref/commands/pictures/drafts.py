@@ -49,11 +49,9 @@ def _draft_pictures(
     is_accepted = accepts(p[token], q[token], coin, "reject", "by ratio")
     left = subtract(p, q, "target")
     replaced = token_at(left, last)
-    kept = [min(pair) for pair in zip(p, q, strict=True)]
-    rejected = 1 - sum(kept, Fraction(0))
-    given = [rejected * share for share in left]
-    together = [Fraction(1), Fraction(1), 1 - rejected, rejected]
-    sums = _few([p, q, kept, given], together, {token, replaced}, named)
+    columns, together = _two_ways(p, q, left)
+    rejected = together[-1]
+    sums = _few(columns, together, {token, replaced}, named)
 
     yield '<div class="drafts">'
     yield _drafting(
@@ -184,6 +182,16 @@ def _drafting(title: str, text: str, *drawings: str, more: str = "") -> str:
     return f"{heading}{figures}{more}</section>"
 
 
+def _two_ways(
+    p: Sequence[Fraction], q: Sequence[Fraction], residual: Sequence[Fraction]
+) -> tuple[list[Sequence[Fraction]], list[Fraction]]:
+    """Return p, q, what is accepted of each token and what the residual gives, and their sums."""
+    kept = [min(both) for both in zip(p, q, strict=True)]
+    rejected = 1 - sum(kept, Fraction(0))
+    given = [rejected * share for share in residual]
+    return [p, q, kept, given], [Fraction(1), Fraction(1), 1 - rejected, rejected]
+
+
 def _few(
     columns: Sequence[Sequence[Fraction]],
     together: Sequence[Fraction],
@@ -255,13 +263,10 @@ def _replaced(
     from sampling_ref.speculative.residual import subtract
 
     left = subtract(p, q, "error")
-    kept = [min(both) for both in zip(p, q, strict=True)]
-    rejected = 1 - sum(kept, Fraction(0))
-    given = [rejected * share for share in left]
-    together = [Fraction(1), Fraction(1), 1 - rejected, rejected]
-    words = _residual_in_words(rejected, number, pair[1], named)
+    columns, together = _two_ways(p, q, left)
+    words = _residual_in_words(together[-1], number, pair[1], named)
     words += " In the bars it is light: what p has more than q."
-    drawn = _halved_bars(_few([p, q, kept, given], together, {*pair}, named))
+    drawn = _halved_bars(_few(columns, together, {*pair}, named))
     return words, drawn, _row_line(left, pair[1], number, "The residual", named)
 
 
