@@ -1,5 +1,6 @@
 """The documentation as a site, and the slides of the lectures, made from the same pages."""
 
+import gc
 import re
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -96,7 +97,11 @@ def build_site(root: Path, folder: Path) -> None:
         made = Sphinx(root, None, folder, cache, "html", settings, status=None, warning=said)
         is_playable = (folder / "play" / "index.html").is_file()
         made.connect("source-read", partial(_prepare, is_playable=is_playable))
-        made.build()
+        gc.disable()  # looking for garbage takes nearly half of the time, and finds hardly any
+        try:
+            made.build()
+        finally:
+            gc.enable()
     warnings = re.sub(r"\x1b\[[\d;]*m", "", said.getvalue()).replace(f"{root}/", "").strip()
     if warnings:
         raise InputError(f"the pages must have no warnings, got {warnings}")

@@ -10,7 +10,9 @@ from doctest import DocTestParser
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from itertools import accumulate
+from math import inf
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -286,6 +288,21 @@ _PLACE = "return document.body.dataset.place"
 _NOW = "document.querySelector('section.now')"
 
 
+_SEEN = """
+    const slide = document.querySelector("section.now"), page = document.documentElement;
+    const size = (text) => text.getScreenCTM().d * parseFloat(getComputedStyle(text).fontSize);
+    const share = (bars) => bars.getBoundingClientRect().height / innerHeight;
+    return {
+        place: document.body.dataset.place,
+        length: slide.innerText.length,
+        fits: page.scrollWidth <= innerWidth && page.scrollHeight <= innerHeight,
+        letters: [...slide.querySelectorAll("svg text")].map(size),
+        bars: [...slide.querySelectorAll("svg:has(.grid) g")].map(share),
+    };
+"""
+"""What is seen of a slide: whether it fits, the letters of its pictures, and their height."""
+
+
 @pytest.mark.parametrize("name", LECTURES)
 def test_no_slide_is_larger_than_the_screen_and_pictures_are_large(
     site: Path, window: Browser, name: str
@@ -296,24 +313,17 @@ def test_no_slide_is_larger_than_the_screen_and_pictures_are_large(
         window.post("url", {"url": (site / "slides" / f"{name}.html").as_uri()})
         count = window.run("return document.querySelectorAll('body > section').length")
         for number in range(1, count + 1):
-            assert window.run(_PLACE) == f"{number} / {count}"
-            assert window.run(f"return {_NOW}.innerText.length") > 5
-            page = "document.documentElement"
             where = f"slide {number} at {width} x {height}"
-            assert window.run(f"return {page}.scrollWidth <= innerWidth"), where
-            assert window.run(f"return {page}.scrollHeight <= innerHeight"), where
+            seen: dict[str, Any] = window.run(_SEEN)
+            assert seen["place"] == f"{number} / {count}"
+            assert seen["length"] > 5
+            assert seen["fits"], where
             # The smallest letters of a picture: as large as words that a full room can read.
-            least = window.run(
-                f"return Math.min(...[...{_NOW}.querySelectorAll('svg text')].map((text) => "
-                "text.getScreenCTM().d * parseFloat(getComputedStyle(text).fontSize)))"
-            )
-            assert least is None or least >= (21 if width > 1.7 * height else 16), where
+            least = min(seen["letters"], default=inf)
+            assert least >= (21 if width > 1.7 * height else 16), where
             # Bars use the height of the slide.
-            bars = window.run(
-                f"return [...{_NOW}.querySelectorAll('svg:has(.grid) g')].map((each) => "
-                "each.getBoundingClientRect().height / innerHeight)"
-            )
-            assert min(bars, default=1) > (0.45 if width > 1.7 * height else 0.35), where
+            share = min(seen["bars"], default=1)
+            assert share > (0.45 if width > 1.7 * height else 0.35), where
             window.press("\ue014")
 
 
