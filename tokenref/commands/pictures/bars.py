@@ -41,24 +41,30 @@ def bars(
     Kept tokens are filled, removed ones outlined. `threshold` is a dashed line at that height,
     `mark` one at a random number. `before` has earlier probabilities, drawn as outlines.
     `walked` is the direction in which a filter adds the probabilities: a label says what it does
-    on its way. Of a long row the most probable tokens are shown, and those at the border between
-    kept and removed ones. A `narrow` picture has large letters where two are side by side on a
-    slide. If tokens are `named`, the text of each is below its bar.
+    on its way. The axis ends at 0.1 instead of 1 if nothing is higher. Of a long row the most
+    probable tokens are shown, and those at the border between kept and removed ones. A `narrow`
+    picture has large letters where two are side by side on a slide. If tokens are `named`, the
+    text of each is below its bar.
 
     >>> from sampling_ref.tracing import Share
     >>> drawing = bars([Share(3, 0.75, 0.75), Share(1, 0.25, 1.0)], frozenset({1}), about="a & b")
     >>> drawing.count('class="kept"'), drawing.count('class="removed"'), "a &amp; b" in drawing
     (1, 1, True)
+    >>> ">0.05</text>" in bars([Share(3, 0.02, 0.02)], frozenset(), about="low", summed=False)
+    True
     """
     shown = _near(shares, removed, walked)
     step, high = (32, _HIGHER) if narrow else (_STEP, _HIGH)
     end = _LEFT + step * max(len(shown), 1) + 8
     floor = _TOP + high
+    lines = {"threshold": threshold, "mark": mark}
+    highest = max((each.total if summed else each.share for each in shares), default=0.0)
+    is_low = max(highest, threshold or 0, mark or 0, *before.values()) <= 0.1
+    top, zoom = (0.1, 10) if is_low else (1, 1)
 
     def height(share: float) -> float:
-        return round(floor - high * share, 2)
+        return round(floor - high * zoom * share, 2)
 
-    lines = {"threshold": threshold, "mark": mark}
     levels = [
         _level(kind, at, height, end, shown, is_narrow=narrow)
         for kind, at in lines.items()
@@ -70,7 +76,7 @@ def bars(
         f'<svg role="img" viewBox="0 0 {width} {end_of_words}" width="{width * 3 // 2}"',
         f' style="min-width: {width * 4 // 5}px">',
         f"<title>{escape(about)}</title><desc>{escape(_described(shown, removed))}</desc>",
-        *_axis(end, height, 1),
+        *_axis(end, height, top),
     ]
     if walked and len(shown) > 1:
         does = " and removes" if walked == "upwards" else " and keeps"
@@ -220,7 +226,7 @@ def paired_bars(
     bar, room = (24, 32) if is_labelled else (17, 2)
     bar, room = (16, 27) if narrow else (bar, room)
     most = max(sum(bar.values()) for pair in pairs.values() for bar in pair)
-    top = next(each for each in (0.125, 0.25, 0.5, 1) if each >= most)
+    top = next(each for each in (0.1, 0.2, 0.5, 1) if each >= most)
     wide = 2 * (bar + room) + (4 if is_labelled else 12)
     end = _LEFT + wide * len(pairs) + 4
     high = _HIGHER if narrow else _HIGH
