@@ -25,7 +25,8 @@ from sampling_ref.draws.inverse_cdf import inverse_cdf
 from sampling_ref.lz.matches import longest_match, window_and_buffer
 from sampling_ref.lz.variants import lz_changes
 from sampling_ref.speculative.acceptance import acceptance_rate
-from tokenref.commands.pictures import line_in_parts, paired_bars, stage_picture
+from tokenref.commands.pictures.bars import line_in_parts, paired_bars
+from tokenref.commands.pictures.chains import stage_picture
 from tokenref.commands.sampling import Asked, compared_engines
 from tokenref.experiment import Plan, cells, read_results
 from tokenref.fuzzing.comparing import Comparer, Outcome
@@ -118,10 +119,10 @@ FILTERS: Final[Mapping[str, Filtered]] = {
 
 
 @cache
-def figures(*, tall: bool = False) -> Mapping[str, str]:
+def figures(*, on_slide: bool = False) -> Mapping[str, str]:
     """Return every figure by the name of its file.
 
-    For slides, bars are `tall`, the lines of encoders wide, and those of neighbours narrow.
+    On a slide, letters are larger: bars are narrow, and lines of words short.
 
     >>> sorted(figures())[:3]
     ['backtracking.svg', 'border.svg', 'border_left.svg']
@@ -132,18 +133,18 @@ def figures(*, tall: bool = False) -> Mapping[str, str]:
         "border": border("acbb", "cbab"),
         "border_left": border("acbb"),
         "border_right": border("cbab"),
-        "not_compatible": neighbours("ac", "b", room=340 if tall else _WIDE),
-        "compatible": neighbours("acbb", "cbb", room=340 if tall else _WIDE),
-        **{encoder: steps_of(encoder, 720 if tall else _WIDE) for encoder in ENCODER_STEPS},
+        "not_compatible": neighbours("ac", "b", room=330 if on_slide else _WIDE),
+        "compatible": neighbours("acbb", "cbb", room=330 if on_slide else _WIDE),
+        **{encoder: steps_of(encoder, 630 if on_slide else _WIDE) for encoder in ENCODER_STEPS},
         "training": training(),
         "pieces": pieces(),
         "draw": draw(),
-        "window": window(720 if tall else _WIDE),
-        **speculative(tall=tall),
-        **loops(),
+        "window": window(630 if on_slide else _WIDE),
+        **speculative(on_slide=on_slide),
+        **loops(15 if on_slide else 18),
         "mutant": mutant(),
         "shrinking": shrinking(),
-        **{name: _stage(each, tall=tall) for name, each in FILTERS.items()},
+        **{name: _stage(each, on_slide=on_slide) for name, each in FILTERS.items()},
     }
     return {f"{name}.svg": _file(*drawing) for name, drawing in drawings.items()}
 
@@ -152,7 +153,7 @@ Headed: TypeAlias = tuple[str, str]
 """The heading of a figure, and its drawing as SVG."""
 
 
-def _stage(wanted: Filtered, *, tall: bool) -> Headed:
+def _stage(wanted: Filtered, *, on_slide: bool) -> Headed:
     """Return what one stage of an engine keeps, in words, and its drawing."""
     settings = wanted.settings
     [engine] = compared_engines(
@@ -167,11 +168,11 @@ def _stage(wanted: Filtered, *, tall: bool) -> Headed:
                 values=settings[0].partition("=")[2],
                 kept="1 token" if len(applied.kept) == 1 else f"{len(applied.kept)} tokens",
             )
-            return heading, stage_picture(engine, applied, stage, tall=tall)
+            return heading, stage_picture(engine, applied, stage, narrow=on_slide)
     raise ValueError(f"{wanted.engine} does not apply {wanted.step}")
 
 
-_LETTER, _LINE, _CHARACTER = 20, 32, 8
+_LETTER, _LINE, _CHARACTER = 20, 28, 8
 """The room of a letter in a box, of a line, and of a character of the words."""
 
 _WIDE: Final = 440
@@ -299,7 +300,7 @@ DRAFT: Final = (Fraction(1, 8), Fraction(1, 8), Fraction(3, 4))
 """The rows of the section about speculative decoding."""
 
 
-def speculative(*, tall: bool) -> Mapping[str, Headed]:
+def speculative(*, on_slide: bool) -> Mapping[str, Headed]:
     """Return the bars of target and draft, whole, and with what they have in common."""
     rows, halves = {}, {}
     for token, (p, q) in enumerate(zip(TARGET, DRAFT, strict=True)):
@@ -312,8 +313,8 @@ def speculative(*, tall: bool) -> Mapping[str, Headed]:
     accepted = acceptance_rate(TARGET, DRAFT)
     title = f"accepted {accepted}, rejected {1 - accepted}"
     return {
-        "speculative": ("target p, draft q", paired_bars(rows, "", tall=tall)),
-        "speculative_sum": (title, paired_bars(halves, title, tall=tall)),
+        "speculative": ("target p, draft q", paired_bars(rows, "", narrow=on_slide)),
+        "speculative_sum": (title, paired_bars(halves, title, narrow=on_slide)),
     }
 
 
@@ -437,7 +438,7 @@ def _drawing(wide: int, high: int, parts: Sequence[str]) -> str:
 LOOPS: Final = Path("docs/book/loops.jsonl")
 
 
-def loops() -> Mapping[str, Headed]:
+def loops(line: int) -> Mapping[str, Headed]:
     """Return two heat maps: the texts with loops, and the bits that a penalty costs."""
     results = cells(read_results(LOOPS, Plan()).values())
     shares = {
@@ -446,8 +447,8 @@ def loops() -> Mapping[str, Headed]:
     most = max(cell.bits for cell in results.values())
     bits = {key: (cell.bits / most, f"{cell.bits:.2f}") for key, cell in results.items()}
     return {
-        "loops": ("degenerate texts, %", heat_map(shares)),
-        "loops_bits": ("cross-entropy, bits per token", heat_map(bits)),
+        "loops": ("degenerate texts, %", heat_map(shares, line)),
+        "loops_bits": ("cross-entropy, bits per token", heat_map(bits, line)),
     }
 
 
@@ -455,8 +456,10 @@ HEAT: Final = 0.55
 """The most opaque cell of a heat map: a number on it must be legible, light on dark or reverse."""
 
 
-def heat_map(values: Mapping[tuple[str, float], tuple[float, str]]) -> str:
+def heat_map(values: Mapping[tuple[str, float], tuple[float, str]], line: int = 18) -> str:
     """Return a heat map: rows and columns by name, and the strength and text of each cell.
+
+    A row is a `line` high.
 
     >>> heat_map({("a", 0.5): (1.0, "100"), ("b", 0.5): (0.25, "25")}).count("<rect")
     2
@@ -468,17 +471,17 @@ def heat_map(values: Mapping[tuple[str, float], tuple[float, str]]) -> str:
     ]
     parts.append('<text class="axis" x="122" y="14">temperature</text>')
     for number, row in enumerate(rows):
-        top = 20 + 18 * number
-        parts.append(f'<text class="axis" x="122" y="{top + 13}">{escape(str(row))}</text>')
+        top = 20 + line * number
+        parts.append(f'<text class="axis" x="122" y="{top + line - 5}">{escape(str(row))}</text>')
         for place, column in enumerate(columns):
             strength, text = values[row, column]
             left = 130 + 60 * place
             parts.append(
-                f'<rect class="heat" x="{left}" y="{top}" width="59" height="17" '
+                f'<rect class="heat" x="{left}" y="{top}" width="59" height="{line - 1}" '
                 f'fill-opacity="{HEAT * strength:.2f}"/>'
-                f'<text x="{left + 30}" y="{top + 13}">{text}</text>'
+                f'<text x="{left + 30}" y="{top + line - 5}">{text}</text>'
             )
-    return _drawing(130 + 60 * len(columns), 24 + 18 * len(rows), parts)
+    return _drawing(130 + 60 * len(columns), 24 + line * len(rows), parts)
 
 
 def _file(heading: str, drawing: str) -> str:

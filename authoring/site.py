@@ -1,5 +1,6 @@
 """The documentation as a site, and the slides of the lectures, made from the same pages."""
 
+import gc
 import re
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -96,7 +97,11 @@ def build_site(root: Path, folder: Path) -> None:
         made = Sphinx(root, None, folder, cache, "html", settings, status=None, warning=said)
         is_playable = (folder / "play" / "index.html").is_file()
         made.connect("source-read", partial(_prepare, is_playable=is_playable))
-        made.build()
+        gc.disable()  # looking for garbage takes nearly half of the time, and finds hardly any
+        try:
+            made.build()
+        finally:
+            gc.enable()
     warnings = re.sub(r"\x1b\[[\d;]*m", "", said.getvalue()).replace(f"{root}/", "").strip()
     if warnings:
         raise InputError(f"the pages must have no warnings, got {warnings}")
@@ -355,7 +360,7 @@ def _with_figures(text: str) -> str:
     """
 
     def drawn(found: re.Match[str]) -> str:
-        drawing = figures(tall=True)[found[1]]
+        drawing = figures(on_slide=True)[found[1]]
         wide = re.search(r'width="(\d+)"', drawing)
         return drawing.replace(
             "<svg", f'<svg preserveAspectRatio="xMidYMin" style="flex-grow: {wide and wide[1]}"', 1
@@ -364,7 +369,7 @@ def _with_figures(text: str) -> str:
     def level(drawings: re.Match[str]) -> str:
         sizes = re.findall(r'viewBox="0 0 (\d+) (\d+)"', drawings[0])
         high = max(int(size[1]) for size in sizes)
-        if len(sizes) == 1 and high > 1.25 * int(sizes[0][0]):
+        if len(sizes) == 1 and high > 1.1 * int(sizes[0][0]):
             return drawings[0].replace("<p>", '<p class="beside">', 1)
         return re.sub(r'(viewBox="0 0 \d+) \d+"', rf'\1 {high}"', drawings[0])
 

@@ -34,6 +34,23 @@ class Browser:
         """Send one command of the protocol, and return its value."""
         return _send(f"{self._address}/{command}", content)
 
+    @contextmanager
+    def window(self) -> Iterator[None]:
+        """Work in a new window, of the usual size and colours; close it and what it has opened."""
+        first: str = _send(f"{self._address}/window", None, "GET")
+        opened = self.post("window/new", {"type": "window"})
+        self.post("window", {"handle": opened["handle"]})
+        self.requests()
+        try:
+            yield
+        finally:
+            for handle in _send(f"{self._address}/window/handles", None, "GET"):
+                if handle != first:
+                    self.post("window", {"handle": handle})
+                    _send(f"{self._address}/window", None, "DELETE")
+            self.post("window", {"handle": first})
+            self.log("browser")
+
     def open(self, address: str) -> None:
         """Load a page, whatever is shown now; wait until its scripts have run."""
         self.post("url", {"url": "about:blank"})

@@ -9,6 +9,7 @@ from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 
+from tests.browser import CHROMIUM, DRIVER, Browser, open_browser
 from tests.children import Children
 
 # Deadlines measure the machine and not the code; how fast things are is for benchmarks. The same
@@ -39,6 +40,23 @@ def children(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Children]:
     found = Children(tmp_path_factory.mktemp("printed"))
     yield found
     found.close()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Start a browser, which takes more than a second; each test opens a window of its own."""
+    if not (CHROMIUM and DRIVER):
+        pytest.skip("chromium and chromedriver are not installed")
+    with open_browser() as opened:
+        yield opened
+
+
+@pytest.fixture
+def window(browser: Browser) -> Iterator[Browser]:
+    """Open a window of the browser, in whose console nothing may be written."""
+    with browser.window():
+        yield browser
+        assert [entry for entry in browser.log("browser") if entry["level"] == "SEVERE"] == []
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -15,11 +15,13 @@ from click.testing import CliRunner, Result
 from bpe_ref import load
 from bpe_ref.encoder_steps import ENCODER_STEPS
 from bpe_ref.models.byte_bpe import ByteBPE
-from tests.browser import CHROMIUM, DRIVER, open_browser
+from tests.browser import Browser
 from tokenref import pages
 from tokenref.cli import main
 from tokenref.commands.look import explain
-from tokenref.commands.pictures import CAPTIONS, LESSONS, MOST, label, lesson
+from tokenref.commands.pictures import lesson
+from tokenref.commands.pictures.bars import MOST
+from tokenref.commands.pictures.merges import CAPTIONS, LESSONS, label
 from tokenref.operations import ABOUT
 
 
@@ -430,18 +432,16 @@ def test_the_file_must_be_named_and_writable(tmp_path: Path) -> None:
     assert "cannot be written" in result.output
 
 
-@pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="chromium and chromedriver are not installed")
 @pytest.mark.parametrize("width", [390, 1200])
-def test_a_page_fits_a_phone_and_a_desk(tmp_path: Path, width: int) -> None:
+def test_a_page_fits_a_phone_and_a_desk(tmp_path: Path, window: Browser, width: int) -> None:
     path = tmp_path / "page.html"
     row = ("3,2,2,1,0.5", "--set", "top_k=2", "--set", "temperature=1")
     assert run("compare", "vllm", "llama.cpp", *row, "--html", str(path)).exit_code == 0
-    with open_browser() as window:
-        window.size(width, 900, phone=width < 500)
-        window.post("url", {"url": path.as_uri()})
-        assert window.run("return document.documentElement.scrollWidth") <= width
-        assert window.run("return document.querySelectorAll('svg').length") >= 6
-        sides = window.run(
-            "return [...document.querySelectorAll('.first')].map(e => e.getBoundingClientRect().x)"
-        )
-        assert (sides[0] < sides[1]) == (width == 1200), "side by side where there is room"
+    window.size(width, 900, phone=width < 500)
+    window.post("url", {"url": path.as_uri()})
+    assert window.run("return document.documentElement.scrollWidth") <= width
+    assert window.run("return document.querySelectorAll('svg').length") >= 6
+    sides = window.run(
+        "return [...document.querySelectorAll('.first')].map(e => e.getBoundingClientRect().x)"
+    )
+    assert (sides[0] < sides[1]) == (width == 1200), "side by side where there is room"

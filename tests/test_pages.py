@@ -338,10 +338,12 @@ def anchor_of(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
-def test_the_book_shows_the_first_lines_of_a_comparison() -> None:
-    page = (ROOT / "docs" / "book" / "filters.md").read_text("utf-8")
+@pytest.mark.parametrize("page", ["README.md", "docs/book/filters.md"])
+def test_the_first_page_and_the_book_show_the_first_lines_of_a_comparison(page: str) -> None:
     [(command, shown)] = re.findall(
-        r"```console\n\$ tokenref ([^\n]*)\n(.*?)  \.\.\.\n```", page, re.DOTALL
+        r"```console\n\$ tokenref ([^\n]*)\n(.*?)  \.\.\.\n```",
+        (ROOT / page).read_text("utf-8"),
+        re.DOTALL,
     )
     assert shown.count("\n") == 3
     assert CliRunner().invoke(main, command.split()).stdout.startswith(shown)

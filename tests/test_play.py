@@ -20,7 +20,7 @@ from click.testing import CliRunner
 from sampling_ref import PROFILES, lz_penalty
 from sampling_ref.numbers.softmax import softmax
 from sampling_ref.speculative import acceptance_rate, verify_chain
-from tests.browser import CHROMIUM, DRIVER, Browser, open_browser
+from tests.browser import Browser
 from tokenref.cli import main
 from tokenref.commands.play import LONGEST_BODY, Playground, slider, tokenizers
 from tokenref.small_model import model, probabilities, tokenizer
@@ -519,15 +519,11 @@ def test_wrong_rows_of_a_draft_are_one_sentence(
 
 
 @pytest.fixture
-def window(server: Playground) -> Iterator[Browser]:
-    """Open the page in a browser."""
-    if not (CHROMIUM and DRIVER):
-        pytest.skip("chromium and chromedriver are not installed")
-    with open_browser() as opened:
-        opened.post("url", {"url": f"http://127.0.0.1:{server.server_port}/"})
-        opened.until("return document.querySelector('.token') !== null")
-        yield opened
-        assert [entry for entry in opened.log("browser") if entry["level"] == "SEVERE"] == []
+def window(window: Browser, server: Playground) -> Browser:
+    """Open the page in a window."""
+    window.post("url", {"url": f"http://127.0.0.1:{server.server_port}/"})
+    window.until("return document.querySelector('.token') !== null")
+    return window
 
 
 def typed(window: Browser, field: str, text: str) -> None:

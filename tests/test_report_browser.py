@@ -1,22 +1,17 @@
 """The HTML report in a real browser: it works, fits a phone, asks for nothing, runs nothing."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, get_args
 
 import pytest
 
-from tests.browser import CHROMIUM, DRIVER, Browser, open_browser
+from tests.browser import Browser
 from tests.results_files import catalogue, line, record, whole, write
 from tokenref.questions.text import TextInput
 from tokenref.reports.html.page import html_report
 from tokenref.reports.results import EngineEntry, KnownEntry, read_results
 from tokenref.reports.terminal import changes
 from tokenref.verdicts import Status
-
-pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER), reason="chromium and chromedriver are not installed"
-)
 
 RECORDS: Final = [
     record("count", "alpha", ["Count"]),
@@ -47,12 +42,6 @@ RESULTS: Final = [
     line("bad", RECORDS[2].id, "xfail", detail="boom", known="breaks"),
     *(line("bad", each.id, "unsupported", detail="cannot") for each in RECORDS[3:]),
 ]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with open_browser() as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

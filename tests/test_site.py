@@ -10,7 +10,9 @@ from doctest import DocTestParser
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from itertools import accumulate
+from math import inf
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -18,7 +20,7 @@ from click.testing import CliRunner
 from authoring.__main__ import main
 from authoring.figures import FILTERS
 from authoring.site import LECTURES, build_playground, build_site, slide
-from tests.browser import CHROMIUM, DRIVER, Browser, open_browser
+from tests.browser import Browser
 from tokenref.errors import InputError
 from tokenref.experiment import Plan, cells, read_results
 
@@ -35,16 +37,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "play" / "index.html").write_text("the playground")
     build_site(ROOT, folder)
     return folder
-
-
-@pytest.fixture
-def window() -> Iterator[Browser]:
-    """Open a browser, in whose console nothing may be written."""
-    if not (CHROMIUM and DRIVER):
-        pytest.skip("chromium and chromedriver are not installed")
-    with open_browser() as opened:
-        yield opened
-        assert [entry for entry in opened.log("browser") if entry["level"] == "SEVERE"] == []
 
 
 def test_every_page_is_on_the_site_and_the_chapters_are_at_its_side_in_order(site: Path) -> None:
@@ -284,8 +276,31 @@ def test_pictures_on_one_slide_have_one_scale(site: Path, window: Browser) -> No
     assert one == pytest.approx(other, rel=0.01)
 
 
+def test_a_picture_is_below_the_words_on_a_phone(site: Path, window: Browser) -> None:
+    window.size(390, 800, phone=True)
+    window.post("url", {"url": (site / "slides" / "sampling.html").as_uri() + "#26"})
+    edges = "document.querySelector('section.now > arguments').getBoundingClientRect()"
+    words, picture = (edges.replace("arguments", each) for each in ("ul", "p > svg"))
+    assert window.run(f"return {words}.bottom <= {picture}.top")
+
+
 _PLACE = "return document.body.dataset.place"
 _NOW = "document.querySelector('section.now')"
+
+
+_SEEN = """
+    const slide = document.querySelector("section.now"), page = document.documentElement;
+    const size = (text) => text.getScreenCTM().d * parseFloat(getComputedStyle(text).fontSize);
+    const share = (bars) => bars.getBoundingClientRect().height / innerHeight;
+    return {
+        place: document.body.dataset.place,
+        length: slide.innerText.length,
+        fits: page.scrollWidth <= innerWidth && page.scrollHeight <= innerHeight,
+        letters: [...slide.querySelectorAll("svg text")].map(size),
+        bars: [...slide.querySelectorAll("svg:has(.grid) g")].map(share),
+    };
+"""
+"""What is seen of a slide: whether it fits, the letters of its pictures, and their height."""
 
 
 @pytest.mark.parametrize("name", LECTURES)
@@ -298,24 +313,17 @@ def test_no_slide_is_larger_than_the_screen_and_pictures_are_large(
         window.post("url", {"url": (site / "slides" / f"{name}.html").as_uri()})
         count = window.run("return document.querySelectorAll('body > section').length")
         for number in range(1, count + 1):
-            assert window.run(_PLACE) == f"{number} / {count}"
-            assert window.run(f"return {_NOW}.innerText.length") > 5
-            page = "document.documentElement"
             where = f"slide {number} at {width} x {height}"
-            assert window.run(f"return {page}.scrollWidth <= innerWidth"), where
-            assert window.run(f"return {page}.scrollHeight <= innerHeight"), where
-            # The smallest letters of a picture: a projector shows them if they have 10 pixels.
-            least = window.run(
-                f"return Math.min(...[...{_NOW}.querySelectorAll('svg text')].map((text) => "
-                "text.getScreenCTM().d * parseFloat(getComputedStyle(text).fontSize)))"
-            )
-            assert least is None or least >= 10, where
+            seen: dict[str, Any] = window.run(_SEEN)
+            assert seen["place"] == f"{number} / {count}"
+            assert seen["length"] > 5
+            assert seen["fits"], where
+            # The smallest letters of a picture: as large as words that a full room can read.
+            least = min(seen["letters"], default=inf)
+            assert least >= (21 if width > 1.7 * height else 16), where
             # Bars use the height of the slide.
-            bars = window.run(
-                f"return [...{_NOW}.querySelectorAll('svg:has(.grid) g')].map((each) => "
-                "each.getBoundingClientRect().height / innerHeight)"
-            )
-            assert min(bars, default=1) > (0.45 if width > 1.7 * height else 0.35), where
+            share = min(seen["bars"], default=1)
+            assert share > (0.45 if width > 1.7 * height else 0.35), where
             window.press("\ue014")
 
 

@@ -57,6 +57,7 @@ class NgramModel:
             for length in range(min(order, place + 1)):
                 self._following[tuple(text[place - length : place])][token] += 1
         self._following.default_factory = None
+        self._totals = {context: each.total() for context, each in self._following.items()}
         self._read: list[TokenId] = []
         self._ranked = lru_cache(maxsize=None)(self._rank)
 
@@ -76,7 +77,7 @@ class NgramModel:
             row = [len(following) * each for each in row]
             for token, times in following.items():
                 row[token] += times * self.size
-            total = following.total() + len(following)
+            total = self._totals[context] + len(following)
             row = [each / total for each in row]
         return [log(each) for each in row]
 
@@ -130,7 +131,7 @@ class NgramModel:
         for context in reversed(contexts):
             following = self._following[context]
             kinds = len(following)
-            share = (following[token] + kinds * share) / (following.total() + kinds)
+            share = (following.get(token, 0) + kinds * share) / (self._totals[context] + kinds)
         return share
 
     def _rank(

@@ -275,7 +275,8 @@ def _explain_bpe(text: str, vocabulary: str, encoder: str, path: Path) -> None:
     entries of the heap with stale ones, cells of the prefix table, guesses and steps back.
     """
     from bpe_ref import load
-    from tokenref.commands.pictures import merges, page
+    from tokenref.commands.pictures import page
+    from tokenref.commands.pictures.merges import merges
 
     _begin(path, {"--vocabulary": vocabulary})
     content = argument_text(text)
@@ -310,7 +311,9 @@ def _explain_speculative(
     With `--further`, several tokens are drafted in a row. The pictures show those that are
     accepted, and the token that replaces the first rejected one or follows them all.
     """
-    from tokenref.commands.pictures import drafts_pictures, label, page
+    from tokenref.commands.pictures import page
+    from tokenref.commands.pictures.drafts import drafts_pictures
+    from tokenref.commands.pictures.merges import label
     from tokenref.small_model import DRAFT_ORDER, ORDER, probabilities, tokenizer
 
     _begin(path, {"TARGET": target, "DRAFT": draft})
@@ -344,7 +347,8 @@ def _write(content: bytes, path: Path) -> None:
 
 def _draw(names: Sequence[str], path: Path, asked: sampling.Asked) -> None:
     """Write what one engine does with a row, or two side by side."""
-    from tokenref.commands.pictures import page, question, row_pictures
+    from tokenref.commands.pictures import page
+    from tokenref.commands.pictures.chains import question, row_pictures
 
     _begin(path, {"LOGITS": asked.logits})
     engines = sampling.compared_engines(names, asked)

@@ -21,16 +21,10 @@ from bpe_ref.tiny import SMALL, small_vocabulary
 from sampling_ref import PROFILES
 from sampling_ref.engines.profile import Parameter
 from sampling_ref.lz.variants import Variant
-from tokenref.commands.pictures import (
-    LzSizes,
-    drafts_pictures,
-    label,
-    lz_picture,
-    merges_of_pieces,
-    neighbours,
-    row_pictures,
-    tokens_by_piece,
-)
+from tokenref.commands.pictures.chains import row_pictures
+from tokenref.commands.pictures.drafts import drafts_pictures
+from tokenref.commands.pictures.lz import LzSizes, lz_picture
+from tokenref.commands.pictures.merges import label, merges_of_pieces, neighbours, tokens_by_piece
 from tokenref.commands.sampling import (
     RACES,
     Number,

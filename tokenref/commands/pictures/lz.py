@@ -1,0 +1,147 @@
+"""The LZ penalty: its window, its buffer, the longest match, and the next token."""
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from bpe_ref import Tokenizer
+from bpe_ref.tracing import show_token
+from tokenref.commands.pictures import Box, boxes
+from tokenref.commands.pictures.merges import label
+
+if TYPE_CHECKING:
+    from sampling_ref.generation.ngrams import NgramModel
+
+NEXT: Final = 12
+"""How many possible next tokens are shown."""
+
+
+class LzSizes(NamedTuple):
+    """The parameters of the LZ penalty, and its variant."""
+
+    strength: float
+    window: int
+    buffer: int
+    variant: str
+
+
+def lz_picture(
+    tokenizer: Tokenizer, tokens: Sequence[int], model: "NgramModel", sizes: LzSizes
+) -> str:
+    """Return a text with window, buffer and longest match, and what changes for the next token.
+
+    The model knows the tokens of the tokenizer. Each next token that is text is a button.
+    """
+    from sampling_ref.lz.matches import look_around, window_and_buffer
+    from sampling_ref.lz.variants import lz_changes
+    from sampling_ref.steps.dry import longest_continuations
+
+    window, buffer = window_and_buffer(tokens, sizes.window, sizes.buffer)
+    found = look_around(buffer[::-1], window[::-1])
+    end = len(window) - found.distance + 1
+    in_match = set(range(end - found.length, end)) if found.length else set()
+    in_match |= set(range(len(window) + len(buffer) - found.length, len(window) + len(buffer)))
+    drawn = [
+        Box(label(tokenizer, token), token, look=f"{part}{' match' * (place in in_match)}")
+        for place, (token, part) in enumerate(
+            [*((token, "window") for token in window), *((token, "buffer") for token in buffer)]
+        )
+    ]
+    earlier = len(tokens) - len(drawn)
+    text = f"and {earlier:,} earlier tokens; " * (earlier > 0)
+    text += f"{len(window)} in the window, {len(buffer)} in the buffer"
+    match = f"the longest match has {found.length} tokens" if found.length else "nothing matches"
+    if found.length:
+        followed = [show_token(tokenizer.decode_bytes([token])) for token in found.following]
+        more = f" and {len(followed) - 3} more" if len(followed) > 3 else ""
+        match += f"; its nearest copy ends at token {found.distance} from the end of the window; "
+        match += f"what followed a copy: {', '.join(followed[:3])}{more}"
+
+    def where(token: int) -> str:
+        case = "in the window" if token in window else "new"
+        return f" <small>{'extends the match' if token in found.following else case}</small>"
+
+    repeated = longest_continuations(tokens, len(tokens))
+
+    def matched(token: int) -> str:
+        """Return why DRY changes a token, in the last column."""
+        length = repeated.get(token, 0)
+        return f"<br><small>match of {length}</small>" * (length >= ALLOWED)
+
+    likely = list(model.likeliest(tokens, NEXT)[0])
+    likely += [token for token in found.following if token not in likely][:NEXT]
+    row = model.row(tokens)
+    logits = [row[token] for token in likely]
+    changes = lz_changes(
+        tokens,
+        model.size,
+        window=sizes.window,
+        buffer=sizes.buffer,
+        variant=sizes.variant,  # type: ignore[arg-type] # checked there
+    )
+    bits = [float(changes.of(token)) for token in likely]
+    changed = [logit + sizes.strength * each for logit, each in zip(logits, bits, strict=True)]
+    best = changed.index(max(changed))
+    others = [[changed_row[token] for token in likely] for changed_row in _penalised(row, tokens)]
+    rows = "".join(
+        f"<tr{' class=now' * (place == best)}><th scope=row>{_next(tokenizer, token)} "
+        f"<small>{token}</small>"
+        f"{where(token)}</th>"
+        f"<td>{logits[place]:.2f}</td><td>{bits[place]:+.2f}</td><td>{changed[place]:.2f}</td>"
+        + "".join(
+            f"<td{' class=best' * (each[place] == max(each))}>{each[place]:.2f}"
+            f"{matched(token) * (each is others[-1])}</td>"
+            for each in others
+        )
+        + "</tr>"
+        for place, token in enumerate(likely)
+    )
+    titles = ("token", "logit", "D", "LZ", *OTHERS)
+    head = "".join(f"<th scope=col>{title}</th>" for title in titles)
+    history = ",".join(map(str, tokens))
+    return (
+        f'<section class="stage"><h2>The text</h2><p>{boxes(drawn)}</p>'
+        f"<p>{escape(text)}; {escape(match)}.</p>"
+        "<p>Grey underline: the window. Green underline: the buffer. Orange frame: the longest "
+        "match, which is in both.</p></section>"
+        '<section class="stage"><h2>The penalties</h2><p>The table has the most '
+        "probable next tokens of the small model, those that extend the match, and their logits "
+        "after each penalty. LZ is the logit plus the strength times D, the bits of chapter 8, "
+        f"which are most for a new token. DRY subtracts 0.8 · 1.75^(m - {ALLOWED}) from a token "
+        f"that would continue a repetition of m tokens, if m is at least {ALLOWED}. The "
+        "framed token is best after the LZ penalty, a bold "
+        "number the best after another. Click any token to append it.</p></section>"
+        '<section class="stage"><h2>The next token</h2><table class="numbers penalties">'
+        f'<tr>{head}</tr>{rows}</table><button type="button" data-history="{history}">Show '
+        f"samplers all {model.size:,} logits of this row</button></section>"
+    )
+
+
+OTHERS: Final = ("repetition 1.2", "frequency 0.3", "DRY 0.8")
+"""The other penalties of the table, with their strengths."""
+
+ALLOWED: Final = 2
+"""The longest repetition that DRY allows, less one."""
+
+
+def _penalised(row: Sequence[float], tokens: Sequence[int]) -> list[list[float]]:
+    """Return a row after each of the other penalties."""
+    from sampling_ref.steps.dry import dry
+    from sampling_ref.steps.frequency_penalty import frequency_penalty
+    from sampling_ref.steps.repetition_penalty import repetition_penalty
+
+    made = [
+        repetition_penalty(row, tokens, 1.2),
+        frequency_penalty(row, tokens, 0.3),
+        dry(row, tokens, multiplier=0.8, base=1.75, allowed_length=ALLOWED),
+    ]
+    return [[float(logit) for logit in each] for each in made]
+
+
+def _next(tokenizer: Tokenizer, token: int) -> str:
+    """Return a button that appends a token, or only the token if it is not text by itself."""
+    shown = escape(label(tokenizer, token))
+    text = tokenizer.decode([token])
+    if "\ufffd" in text:
+        return shown
+    return f'<button type="button" data-next="{escape(text)}">{shown}</button>'

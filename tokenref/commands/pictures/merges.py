@@ -1,0 +1,224 @@
+"""The steps of an encoder as tables: the tokens after each, and what decided."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from html import escape
+from typing import Final
+
+from bpe_ref import SymbolError, TokenIdError, Tokenizer
+from bpe_ref.encoder_steps import ENCODER_STEPS, border_steps
+from bpe_ref.models.byte_bpe import ByteBPE
+from bpe_ref.tracing import MOST_LOST, check_length, show_token, trace
+from tokenref.commands.pictures import Box, boxes, lesson
+from tokenref.errors import InputError
+from tokenref.visible import visible
+
+CAPTIONS: Final[Mapping[str, str]] = {
+    "naive": "Each line is one merge: of all pairs that are in the vocabulary, the one with the "
+    "lowest rank, the leftmost of equals.",
+    "heap": "Each line is one entry that leaves the heap: the lowest rank, then the leftmost "
+    "place, which is the number of its first byte. An entry is stale if its tokens have merged "
+    "with others.",
+    "prefix_table": "Each line is one prefix of the piece. Its encoding ends with the only token "
+    "that fits after the encoding of what is before it; longer tokens are tried first, and those "
+    "that do not fit are crossed out.",
+    "backtracking": "Each line is one guess, the longest token first. If no token fits, the last "
+    "one is taken back. Tokens that do not fit, or are taken back, are crossed out.",
+}
+"""The encoders whose steps can be shown, and what a line of them is."""
+
+LESSONS: Final[Mapping[str, str]] = {
+    "naive": "docs/book/merging.md#the-definition",
+    "heap": "docs/book/encoders.md#the-heap",
+    "prefix_table": "docs/book/encoders.md#the-prefix-table",
+    "backtracking": "docs/book/encoders.md#backtracking",
+}
+"""The sections of the book about them."""
+
+
+def merges(tokenizer: Tokenizer, text: str, encoder: str = "naive") -> Iterator[str]:
+    """Yield the steps of an encoder for each piece of a text, and at last all of its tokens.
+
+    >>> from bpe_ref import load
+    >>> sections = list(merges(load("tiny"), "abc def"))
+    >>> len(sections), sections[0].count("<tr")
+    (4, 3)
+    """
+    is_bytes = isinstance(tokenizer.model, ByteBPE)
+    pieces = tokenizer.pieces(text) if is_bytes else [text]
+    yield from merges_of_pieces(tokenizer, pieces, encoder)
+    yield f"<section>{_all_tokens(tokenizer, text)}</section>"
+
+
+def merges_of_pieces(
+    tokenizer: Tokenizer, pieces: Iterable[str], encoder: str = "naive"
+) -> Iterator[str]:
+    """Yield the steps of each piece; of models without bytes, of the pieces of each text.
+
+    Raises `InputError` for an encoder whose steps are not known, or not for this model.
+    """
+    if encoder not in CAPTIONS:
+        raise InputError(f"the encoder must be one of {', '.join(CAPTIONS)}, got {encoder!r:.40}")
+    is_bytes = isinstance(tokenizer.model, ByteBPE)
+    if encoder != "naive" and not is_bytes:
+        raise InputError(f"the steps of {encoder} are shown for vocabularies of bytes only")
+    for piece in pieces:
+        if isinstance(tokenizer.model, ByteBPE):
+            check_length(piece)
+            added = tokenizer.added.ids.get(piece)
+            if added is None:
+                yield _of_bytes(tokenizer.model, piece, encoder)
+            else:
+                yield _piece(piece, f"it is the special token {added}, and is not merged", [])
+            continue
+        for traced in tokenizer.trace(piece):
+            lines = [
+                boxes(Box(label(tokenizer, token), token) for token in tokens)
+                for tokens in traced.steps
+            ]
+            yield _piece(traced.piece, "", [(each, "") for each in lines])
+    yield lesson(LESSONS[encoder])
+
+
+def neighbours(tokenizer: Tokenizer, left: str, right: str) -> str:
+    """Return the fast test of two tokens: which tokens meet at the border as merges are undone.
+
+    Raises `InputError` for a text that is not a token, and for a model without bytes.
+    """
+    if not isinstance(tokenizer.model, ByteBPE):
+        raise InputError("two neighbours are tested in vocabularies of bytes only")
+    vocabulary = tokenizer.model.vocabulary
+    pair = []
+    for text in (left, right):
+        token = vocabulary.ids.get(text.replace(SPACE, " ").encode().decode("latin-1"))
+        if token is None:
+            raise InputError(f"the two neighbours must be tokens of the vocabulary, got {text!r}")
+        pair.append(token)
+    lines = [
+        (
+            boxes(
+                Box(label(tokenizer, token), token, look="border" * (at == step.new))
+                for at, token in enumerate(step.tokens)
+            ),
+            step.why,
+        )
+        for step in border_steps(vocabulary, *pair)
+    ]
+    table = _table(f"Do {left} and {right} fit?", BORDER, lines)
+    return table + lesson("docs/book/encoders.md#the-question-about-two-neighbours")
+
+
+BORDER: Final = (
+    "Each line shows which two tokens meet at the border, the gap. If they "
+    "would not have merged in time, the latest merge is undone. The last line is the definition."
+)
+
+SPACE: Final = "\u2423"
+"""How a space is shown in a token, and may be typed."""
+
+
+def label(tokenizer: Tokenizer, token: int) -> str:
+    """Return what a token is called: its bytes, if the vocabulary is one of bytes."""
+    if isinstance(tokenizer.model, ByteBPE):
+        try:
+            return show_token(tokenizer.model.vocabulary.token_bytes(token))
+        except TokenIdError:
+            pass  # an added token
+    return visible(tokenizer.id_to_token(token))
+
+
+def _all_tokens(tokenizer: Tokenizer, text: str) -> str:
+    ids = tokenizer.encode(text)
+    all_tokens = boxes(Box(label(tokenizer, token), token) for token in ids)
+    noun = "token" if len(ids) == 1 else "tokens"
+    special = ""
+    if not tokenizer.added.ids.keys().isdisjoint(tokenizer.pieces(text)):
+        special = "<p>Special tokens are recognized here, as by <code>tokenref trace</code> and "
+        special += "<code>Tokenizer.encode</code>. For <code>tokenref encode</code> they are text "
+        special += "unless it is given <code>--special</code>.</p>"
+    return f"<h2>The text has {len(ids)} {noun}</h2><p>{all_tokens}</p>{special}"
+
+
+def tokens_by_piece(tokenizer: Tokenizer, text: str) -> str:
+    """Return all tokens of a text, and its pieces as buttons whose merges can be shown.
+
+    >>> from bpe_ref import load
+    >>> tokens_by_piece(load("tiny"), "a <b>").count("<button")
+    4
+    """
+    found = tokenizer.pieces(text)
+    merged = [piece for piece in found if tokenizer.count(piece) < len(piece.encode())]
+    merged = [piece for piece in merged if piece not in tokenizer.added.ids]
+    several = [piece for piece in merged if tokenizer.count(piece) > 1]
+    first = next(iter(several + merged), None)
+    buttons = "".join(
+        f'<button type="button" data-piece="{escape(piece)}"{" data-first" * (piece == first)}>'
+        f"{escape(show_token(piece.encode()))}</button>"
+        for piece in found
+    )
+    pieces = f"<h2>Pieces: click one to see its merges</h2><p>{buttons}</p>" if buttons else ""
+    if several:
+        pieces += '<p class="where">At first the first piece with several tokens is open. Those '
+        pieces += "that are one token have merges, too.</p>"
+    return f"<section>{_all_tokens(tokenizer, text)}{pieces}</section>"
+
+
+def _of_bytes(model: ByteBPE, piece: str, encoder: str) -> str:
+    vocabulary, whole = model.vocabulary, model.whole_token(piece.encode())
+    try:
+        symbols = model.symbols(piece.encode())
+    except SymbolError as error:
+        if whole is None:
+            raise
+        return _piece(piece, f"it is token {whole}, and cannot be merged: {error}", [])
+
+    def names(tokens: Iterable[int]) -> list[str]:
+        return [show_token(vocabulary.token_bytes(token)) for token in tokens]
+
+    def shown(tokens: Sequence[int], new: int = -1, refused: int = -1) -> str:
+        """Return tokens; those of the text that are not yet encoded follow as text."""
+        places = range(len(tokens))
+        drawn = [
+            Box(name, token, place == new, "refused" * (place == refused))
+            for place, token, name in zip(places, tokens, names(tokens), strict=True)
+        ]
+        rest = piece.encode()[sum(len(vocabulary.token_bytes(token)) for token in tokens) :]
+        return boxes([*drawn, *([Box(show_token(rest), None)] if rest else [])])
+
+    note = "" if whole is None else f"it is token {whole}, which is taken without merging"
+    if encoder in ENCODER_STEPS:
+        steps = ENCODER_STEPS[encoder](vocabulary, symbols)
+        lines = [] if encoder == "heap" else [(shown([]), "the beginning")]
+        for each in steps:
+            tried = [shown(tokens, refused=len(tokens) - 1) for tokens in each.refused]
+            if each.new >= 0 or not tried:
+                tried.append(shown(each.tokens, each.new))
+            lines.append(("".join(f"<div>{line}</div>" for line in tried), each.why))
+        return _piece(piece, note, lines, encoder)
+    lines = [(shown(symbols), "the beginning")]
+    before = names(symbols)
+    for step in trace(vocabulary, symbols):
+        lost = ", ".join(
+            f"{before[place]} + {before[place + 1]} of rank {rank}"
+            for rank, place in step.lost[:MOST_LOST]
+        )
+        more = len(step.lost) - MOST_LOST
+        about = f"{before[step.position]} + {before[step.position + 1]} has rank {step.rank}"
+        about += f"; lost: {lost}" if lost else ""
+        lines.append((shown(step.tokens, step.position), about + f" and {more} more" * (more > 0)))
+        before = names(step.tokens)
+    return _piece(piece, note, lines)
+
+
+def _piece(piece: str, note: str, lines: Sequence[tuple[str, str]], encoder: str = "naive") -> str:
+    heading = f"Piece {show_token(piece.encode())}" + (f": {note}" if note else "")
+    return _table(heading, CAPTIONS[encoder], lines)
+
+
+def _table(heading: str, caption: str, lines: Sequence[tuple[str, str]]) -> str:
+    """Return a table with a line for each step: tokens in HTML, and a sentence about them."""
+    rows = "".join(
+        f"<tr><th scope=row>{number}</th><td>{tokens}</td><td>{escape(about)}</td></tr>"
+        for number, (tokens, about) in enumerate(lines)
+    )
+    table = f"<table><caption>{caption}</caption>{rows}</table>" if rows else ""
+    return f"<section><h2>{escape(heading)}</h2>{table}</section>"
