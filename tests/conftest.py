@@ -18,6 +18,8 @@ from tests.children import Children
 IS_CAMPAIGN = os.environ.get("TOKENREF_CAMPAIGN", "1") != "1"
 settings.register_profile("tokenref", deadline=None, derandomize=not IS_CAMPAIGN)
 settings.load_profile("tokenref")
+# Tests leave few cycles, and looking for them as often as usual takes a tenth of the time.
+gc.set_threshold(100_000, 20, 20)
 if not IS_CAMPAIGN:
     # Hypothesis also draws constants of the modules that happen to be imported. So the examples of
     # a test would depend on which other tests run with it.
