@@ -23,7 +23,7 @@ from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.tracing import check_length, lost_pairs, render_details, trace
 from sampling_ref import PROFILES
 from tokenref.catalogue import fixtures_folder, open_catalogue
-from tokenref.commands import comparing, sampling
+from tokenref.commands import sampling
 from tokenref.commands.options import FIXTURES, SAMPLER_OPERATION
 from tokenref.commands.paths import (
     FILE,
@@ -360,7 +360,7 @@ for name, callback, params in (
         [click.Argument(["text"]), *_like(trace_command, "text", "paths"), _ENCODER],
     ),
     ("sample", _explain_sample, _like(sampling.sample, "seed", "as_json")),
-    ("compare", _explain_compare, _like(comparing.compare)),
+    ("compare", _explain_compare, _like(sampling.compare, "seed", "every", "as_json")),
     ("speculative", _explain_speculative, _DRAFTS),
 ):
     command = click.command(name, cls=sampling.RowCommand)(_HTML(callback))
