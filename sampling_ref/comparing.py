@@ -80,6 +80,16 @@ class Difference(NamedTuple):
     unit: Unit
     kind: Literal["missing", "rule", "order", "rounding"]
 
+    def __repr__(self) -> str:
+        """Return the kind, and the steps of each engine."""
+        return f"<Difference {self.kind!r}, {self.steps[0]} and {self.steps[1]}>"
+
+    @property
+    def steps(self) -> tuple[list[str], list[str]]:
+        """The names of the steps of each engine."""
+        one, other = ([applied.step for applied, _ in side] for side in self.unit)
+        return one, other
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -91,6 +101,12 @@ class Comparison:
 
     engines: Engines
     differences: tuple[Difference, ...]
+
+    def __repr__(self) -> str:
+        """Return the names of the engines, and the kinds of the differences."""
+        names = " and ".join(made.profile.name for made, _, _ in self.engines)
+        kinds = ", ".join(each.kind for each in self.differences)
+        return f"<Comparison of {names}: {kinds or 'the same row'}>"
 
     def __str__(self) -> str:
         """Return the lines about the first difference."""
@@ -193,8 +209,8 @@ def compare(
 
     >>> own = {"llama.cpp": {"temp": 1}}
     >>> found = compare("vllm", "llama.cpp", [1.0, 2.0, 2.0], top_k=1, own=own)
-    >>> [(each.kind, [applied.step for applied, _ in each.unit[0]]) for each in found.differences]
-    [('rule', ['top_k'])]
+    >>> found.differences
+    (<Difference 'rule', ['top_k'] and ['top_k']>,)
     >>> print(found)
     they differ at top_k
       choice ties: all in vllm, the first after its sort (libstdc++; here 1 before 2) in llama.cpp
@@ -569,7 +585,7 @@ def _difference_lines(engines: Engines, found: Difference) -> Iterable[str]:
 def _cause_lines(engines: Engines, found: Difference) -> Iterable[str]:
     names = [made.profile.name for made, _, _ in engines]
     (one, other), kind = found
-    steps = [", ".join(applied.step for applied, _ in side) for side in (one, other)]
+    steps = [", ".join(each) for each in found.steps]
     heading = f"they differ at {steps[0]}"
     if steps[0] != steps[1]:
         heading = f"they differ at {steps[0]} in {names[0]}, {steps[1]} in {names[1]}"
@@ -669,7 +685,7 @@ def _rows_in_words(engines: Engines, found: Difference) -> Iterator[str]:
 def _value_lines(engines: Engines, found: Difference) -> Iterable[str]:
     """Yield the choices and parameters of a step that differ; last those without effect here."""
     names = [made.profile.name for made, _, _ in engines]
-    if not _has_same_steps(found):
+    if found.steps[0] != found.steps[1]:
         yield from _call_lines(names, found)
         return
     [one], [other] = found.unit
@@ -739,14 +755,9 @@ def _rounding_lines(engines: Engines, found: Difference | None = None) -> Iterab
         yield f"  differences of rounding: {'; '.join(lines)}"
 
 
-def _has_same_steps(found: Difference) -> bool:
-    one, other = ([applied.step for applied, _ in side] for side in found.unit)
-    return one == other
-
-
 def _values(engines: Engines, found: Difference) -> Iterator[tuple[str, list[Any], bool]]:
     """Yield the values of a step that differ, and whether they decide."""
-    if _has_same_steps(found):
+    if found.steps[0] == found.steps[1]:
         [one], [other] = found.unit
         is_idle = all(_alike(engines, found.unit))
         for name, values, matters in _differing(engines, one, other):

@@ -24,6 +24,7 @@ from bpe_ref import (
     UnknownVocabularyError,
     Vocabulary,
     encoding_name_for_model,
+    like_tokenizers,
     load,
     tokenizer_of,
     vocabulary_by_concatenation,
@@ -40,6 +41,7 @@ from bpe_ref.growing.encoders import AppendEncoder
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import _BACKTRACK_FROM, _SCAN_BELOW, encode_bytes, encode_quickly
 from bpe_ref.models.piece_cache import LONGEST_PIECE, MOST_PIECES, PieceCache
+from bpe_ref.models.unigram import Unigram
 from bpe_ref.patterns.pretokenizer import Pretokenizer
 from bpe_ref.post_processors.padding import Padding
 from bpe_ref.tiny import tiny_vocabulary
@@ -488,6 +490,12 @@ def test_what_a_tokenizer_returns_has_a_short_repr() -> None:
     vocabulary = vocabulary_of(TINY)
     assert repr(vocabulary) == "<Vocabulary, 2000 ordinary and 4 special tokens>"
     assert repr(TINY.added) == "<AddedVocabulary, 4 tokens, 4 of them special>"
+    assert repr(TINY.added_tokens) == "<AddedTokens, 4 tokens>"
+    assert repr(TINY.model) == f"ByteBPE(vocabulary={vocabulary!r}, whole_piece=True)"
+    unigram = Unigram([("<unk>", 0.0), ("a", -1.0)], unk_id=0)
+    assert repr(unigram) == "Unigram(pieces=<2 items>, unk_id=0)"
+    facade = like_tokenizers.Tokenizer(unigram)
+    assert repr(facade) == "<Tokenizer unnamed, 2 tokens, 0 of them special>"
     matcher = GrammarMatcher(Grammar("(ab)+"), vocabulary)
     assert repr(matcher) == "<GrammarMatcher of Grammar('(ab)+'), 0 tokens>"
     assert repr(AppendEncoder(vocabulary)) == "<AppendEncoder, 0 bytes, 0 tokens>"

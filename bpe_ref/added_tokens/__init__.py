@@ -110,6 +110,10 @@ class AddedTokens:
     quirks: Quirks = field(default=HUGGING_FACE, repr=False)
     ids_as_given: bool = False
 
+    def __repr__(self) -> str:
+        """Return the number of tokens."""
+        return f"<AddedTokens, {len(self.tokens)} tokens>"
+
     def with_ids(
         self, vocab: Mapping[str, TokenId], normalizer: Normalizer | None = None
     ) -> "AddedVocabulary":

@@ -76,6 +76,10 @@ class Tokenizer:
         self.frozen = tokenizer.Tokenizer(model)
         """The frozen tokenizer that this is now."""
 
+    def __repr__(self) -> str:
+        """Return the name and the number of tokens, special ones included."""
+        return repr(self.frozen)
+
     @classmethod
     def _of(cls, frozen: tokenizer.Tokenizer) -> "Tokenizer":
         made = cls.__new__(cls)

@@ -39,7 +39,7 @@ from tokenref.operations import ABOUT
 from tokenref.pages import page_text
 from tokenref.questions.sampling import BatchInput
 from tokenref.readable import readable_json, readable_verdict
-from tokenref.record import SAMPLER_OPS, Case, canonical_json, op_of
+from tokenref.record import OWN_DRAW_OPS, SAMPLER_OPS, Case, canonical_json, form_of, op_of
 from tokenref.record_files import manifest_digest, parse_manifest
 from tokenref.reports.terminal import print_labelled
 from tokenref.rules import DECIDES, STANDARD, points, rule_names, slug
@@ -200,21 +200,12 @@ def print_case(console: Console, case: Case, vocabulary: str) -> None:
     print_labelled(console, lines, indent=2, width=8)
 
 
-_OF_MANY: Final = {
-    "stat": '{"counts": [[id, n], ...]}',
-    "stat_speculative": '{"counts": [[[id, ...], n], ...]}',
-    "stat_batch": '{"tokens": [[id, ...], ...]}',
-    "seeds": '{"batches": [[[id, ...], ...], ...]}',
-}
-"""The forms of answers of which many are right."""
-
-
 def _shown_answer(case: Case, out: Any) -> str:
     """Return the answer of a record, or in words why it has none."""
     if out is not None:
         return readable_json(out, _WIDEST)
-    if op_of(case) in _OF_MANY and not isinstance(case.verdict, MustRefuse):
-        return f"any {_OF_MANY[op_of(case)]} that fits the verdict"
+    if op_of(case) in OWN_DRAW_OPS and not isinstance(case.verdict, MustRefuse):
+        return f"any of the form {form_of(op_of(case))} that fits the verdict"
     if isinstance(case.verdict, MustRefuse):
         return "none: the question must be refused"
     return "none is expected" if isinstance(case.verdict, Survey) else "as the verdict says"
