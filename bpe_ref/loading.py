@@ -123,6 +123,17 @@ def _path(name_or_path: str | os.PathLike[str]) -> Path | None:
     return path
 
 
+def is_read_in_folders(name: str) -> bool:
+    """Return whether `load` may read a file because it is in the folder that it is given.
+
+    >>> is_read_in_folders("tokenizer.json"), is_read_in_folders("goldens.jsonl")
+    (True, False)
+    """
+    from bpe_ref.formats.transformers import FILES
+
+    return name in {*_FILES, *_BESIDE, *FILES} or name.endswith(".gguf")
+
+
 def _lone_gguf(folder: Path) -> Path:
     """Return the only GGUF file of a folder. Raises `VocabularyFileError` if there is not one."""
     files: list[Path] = []
