@@ -261,7 +261,7 @@ def test_standard_input_must_be_text() -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
-def test_a_text_in_utf_16_is_recognised_by_its_byte_order_mark(encoding: str) -> None:
+def test_a_text_in_utf_16_is_recognized_by_its_byte_order_mark(encoding: str) -> None:
     result = tokenref("encode", stdin="\ufeffto be".encode(encoding))
     said = "standard input must be UTF-8, but byte 0 is not; it begins like UTF-16"
     assert result.stderr == f"tokenref: {said}\n"

@@ -1085,7 +1085,7 @@ def test_what_may_be_read_in_a_folder_is_not_overwritten(tmp_path: Path) -> None
     read = folder / "tokenizer.json"
     write_tokenizer_json(vocabulary_of(load("tiny")), read)
     before = read.read_bytes()
-    fill = ["fill", "--vocabulary", folder, "--texts", texts, "--out"]
+    fill: list[str | Path] = ["fill", "--vocabulary", folder, "--texts", texts, "--out"]
     rule = "must not be a file that may be read in the folder of"
     for name in ("tokenizer.json", "tokenizer_config.json", "tekken.json"):
         refused = tokenref(*fill, folder / name)
@@ -1097,7 +1097,14 @@ def test_what_may_be_read_in_a_folder_is_not_overwritten(tmp_path: Path) -> None
     fixtures = small_fixtures(tmp_path / "fixtures")
     before = (fixtures / "MANIFEST.json").read_bytes()
     for name in ("MANIFEST.json", "bpe/new.jsonl"):
-        run = ["check", "naive", "--fixtures", fixtures, "--json", fixtures / name]
+        run: list[str | Path] = [
+            "check",
+            "naive",
+            "--fixtures",
+            fixtures,
+            "--json",
+            fixtures / name,
+        ]
         assert f"--json {rule} --fixtures, got {fixtures / name}\n" in tokenref(*run).output
     assert (fixtures / "MANIFEST.json").read_bytes() == before
 

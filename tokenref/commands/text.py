@@ -293,7 +293,7 @@ class Asked:
             special = not isinstance(model, ByteBPE)
         return {
             "add_special_tokens": self.template,
-            "special": "recognise" if special else "ordinary",
+            "special": "recognize" if special else "ordinary",
         }
 
     def text(self, source: Source) -> str:
