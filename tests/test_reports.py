@@ -1079,7 +1079,7 @@ def test_what_a_command_reads_is_not_overwritten(
 
 
 def test_what_may_be_read_in_a_folder_is_not_overwritten(tmp_path: Path) -> None:
-    texts = write(tmp_path / "texts.txt", b"a\n")
+    texts = write(tmp_path / "texts.txt", [b"a\n"])
     folder = tmp_path / "mine"
     folder.mkdir()
     read = folder / "tokenizer.json"
