@@ -84,6 +84,15 @@ _Key = TypeVar("_Key")
 
 _HOLE: Final = -1  # in a template: the ids of the text go here
 _MOST_TREATMENTS: Final = 64
+_METHODS: Final = {
+    "normalizer": "normalize",
+    "pre_tokenizer": "cut",
+    "post_processor": "process_encodings",
+    "decoder": "decode_chain",
+    "truncation": "truncate",
+    "padding": "pad",
+}
+"""A method of each component, by which it is recognized."""
 _OF_ITEM: Final = ("text", "pair", "ids", "item")  # the names of what differs in a batch
 
 
@@ -135,6 +144,10 @@ class Tokenizer(WithoutTables):
         if not hasattr(self.model, "vocab"):
             rule = "must be a model, such as BPE; `load` returns the tokenizer of a name or a file"
             raise ParameterError("model", self.model, rule)
+        for name, method in _METHODS.items():
+            component = getattr(self, name)
+            if component is not None and not hasattr(component, method):
+                raise ParameterError(name, component, f"must be a {name} or None")
         _ = self.added
 
     def __repr__(self) -> str:

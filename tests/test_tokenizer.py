@@ -510,6 +510,8 @@ def test_a_component_that_no_tokenizer_has_is_said_in_one_sentence() -> None:
         TINY.replace(foo=1)
     with pytest.raises(TypeError, match=r"component 'normaliser'; did you mean 'normalizer'\?$"):
         TINY.replace(normaliser=None)
+    with pytest.raises(ParameterError, match=r"^truncation must be a truncation or None, got 512$"):
+        TINY.replace(truncation=512)
 
 
 def test_a_counter_says_whether_it_knows_safe_cuts() -> None:

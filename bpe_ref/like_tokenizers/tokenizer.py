@@ -43,15 +43,13 @@ class _How(TypedDict):
     is_pretokenized: bool
 
 
-def _component(name: str, method: str) -> Any:
-    """Return the property of a component, which must have a method or be None."""
+def _component(name: str) -> Any:
+    """Return the property of a component."""
 
     def get(owner: "Tokenizer") -> Any:
         return getattr(owner.frozen, name)
 
     def set_to(owner: "Tokenizer", value: Any) -> None:
-        if value is not None and not hasattr(value, method):
-            raise ParameterError(name, value, f"must be a {name} or None")
         owner.frozen = owner.frozen.replace(**{name: value})
 
     return property(get, set_to, doc=f"The {name}, or None.")
@@ -357,10 +355,10 @@ class Tokenizer:
             raise ParameterError("model", model, "must be a model")
         self.frozen = self.frozen.replace(model=model)
 
-    normalizer = _component("normalizer", "normalize")
-    pre_tokenizer = _component("pre_tokenizer", "cut")
-    post_processor = _component("post_processor", "process_encodings")
-    decoder = _component("decoder", "decode_chain")
+    normalizer = _component("normalizer")
+    pre_tokenizer = _component("pre_tokenizer")
+    post_processor = _component("post_processor")
+    decoder = _component("decoder")
 
 
 def _key(names: dict[str, str], value: str) -> str:
