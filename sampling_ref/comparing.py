@@ -103,10 +103,9 @@ class Comparison:
     differences: tuple[Difference, ...]
 
     def __repr__(self) -> str:
-        """Return the names of the engines, and the kinds of the differences."""
+        """Return the names of the engines, and the differences."""
         names = " and ".join(made.profile.name for made, _, _ in self.engines)
-        kinds = ", ".join(each.kind for each in self.differences)
-        return f"<Comparison of {names}: {kinds or 'the same row'}>"
+        return f"<Comparison of {names}, differences: {list(self.differences)}>"
 
     def __str__(self) -> str:
         """Return the lines about the first difference."""
@@ -285,6 +284,8 @@ def parameters_of(
         if not any(name in record.by_name for record in records):
             records[0].parameter(name)  # raises an error
     names = [record.name for record in records]
+    if not isinstance(own, Mapping) or not all(isinstance(each, Mapping) for each in own.values()):
+        raise ParameterError("own", own, "must map names of engines to their parameters")
     for name in own:
         if name not in names:
             raise UnknownNameError("engine in own", name, names)

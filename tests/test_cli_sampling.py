@@ -658,6 +658,8 @@ def test_compare_in_python_refuses_parameters_and_engines_that_are_not_compared(
         compare("vllm", "sglang", [1.0], topp=1)
     with pytest.raises(UnknownNameError, match="there is no engine in own 'candle'; there are:"):
         compare("vllm", "sglang", [1.0], own={"candle": {}})
+    with pytest.raises(ParameterError, match=r"^own must map names of engines to their "):
+        compare("vllm", "sglang", [1.0], own={"vllm": 3})  # type: ignore[dict-item]
     with pytest.raises(ParameterError, match=r"^sglang: top_k must be "):
         compare("vllm", "sglang", [1.0], own={"sglang": {"top_k": 0.5}})
 
