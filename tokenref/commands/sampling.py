@@ -602,7 +602,7 @@ def _logit(number: object, what: str) -> float:
 
 def _read_tokens(text: str) -> list[int]:
     try:
-        return read_numbers(text.strip(" ,"), int) if text.strip(" ,") else []
+        return read_numbers(text.strip(" ,[]"), int) if text.strip(" ,[]") else []
     except ValueError:
         raise InputError(f"--history must be token ids separated by commas, got {text!r}") from None
 
@@ -617,5 +617,5 @@ def _read_value(value: str) -> Any:
         except ValueError:
             return value
     if isinstance(read, dict):
-        return {int(token): number for token, number in read.items() if token.isdigit()}
+        return {int(key) if key.isdecimal() else key: each for key, each in read.items()}
     return read
