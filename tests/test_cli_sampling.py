@@ -164,6 +164,16 @@ def test_a_seeded_sampler_is_told_which_tokens_are_the_prompt() -> None:
             ["vllm", "1,2", "--history", "1", "--prompt-length", "2"],
             "--prompt-length must be at most the number of tokens of --history, 1, got 2",
         ),
+        (["llama.cpp", "1,2", "--seed", "-1"], "--seed must be a whole number from 0 to 2**32 - 1"),
+        (
+            ["vllm", "1,2", "--set", "seed=1"],
+            "--set must name a parameter of an engine, got seed: ",
+        ),
+        (
+            ["llama.cpp", "1,2", "--set", "temp=1", "--set", "temperature=1"],
+            "temperature is temp, ",
+        ),
+        (["vllm", "1,2", "--set", 'logit_bias={"a": 1}'], "logit_bias must map token ids to "),
         (["llama.cpp", "1,2", "--uniform", "1"], "item 0 of --uniform must be in [0, 1), got 1.0"),
     ],
 )
@@ -505,6 +515,11 @@ def test_compare_shows_parameters_and_settings_of_one_engine() -> None:
     assert same[0] == "all stages leave the same row in both engines"
     assert same[1].startswith("  draw of vllm: exponential race")
     assert same[2].startswith("  draw of llama.cpp: inverse CDF")
+
+
+def test_a_history_may_be_in_brackets_as_a_row_may() -> None:
+    row = ("sample", "vllm", "1,2", "--set", "repetition_penalty=2", "--history")
+    assert run(*row, "[0, 1]").output == run(*row, "0,1").output != run(*row, "").output
 
 
 def test_compare_uses_the_history() -> None:
