@@ -85,8 +85,8 @@ _Key = TypeVar("_Key")
 _HOLE: Final = -1  # in a template: the ids of the text go here
 _MOST_TREATMENTS: Final = 64
 _METHODS: Final = {
-    "normalizer": "normalize",
-    "pre_tokenizer": "cut",
+    "normalizer": "normalize_text",
+    "pre_tokenizer": "cut_text",
     "post_processor": "process_encodings",
     "decoder": "decode_chain",
     "truncation": "truncate",
