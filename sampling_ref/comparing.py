@@ -141,7 +141,11 @@ class Comparison:
         yield from _draws_lines(self.engines)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything in types that JSON has."""
+        """Return everything in types that JSON has.
+
+        For each difference these are the kind, the stages of each engine, and the choices and
+        parameters that differ, with whether they decide.
+        """
         return {
             "engines": [
                 {
@@ -249,19 +253,19 @@ def apply_engines(
     without `races` none that needs a number for each token.
     """
     numbers = uniforms if isinstance(uniforms, Randomness) else Given(uniforms)
+    is_given = not isinstance(numbers, Given) or numbers.left() > 0
     found = []
     for record, values in zip(records, parameters_of(records, params, own), strict=True):
         read = partial(evaluation, record, logits, history, values, prompt_length)
         try:
             made = read(numbers if seed is None else own_stream(record, seed), None, precision)
-            drawing = fresh(made)
-            run = drawing.run()
-            draws = isinstance(numbers, Given) and numbers.left() > 0
-            draws = draws and (races or run.draw.method not in RACES)
+            used = fresh(made)
+            run, token = used.run(), None
             if seed is not None:  # the engine itself draws in 32 bits
-                drawing = read(own_stream(record, seed), None, "f32")
-            drawn = run if seed is None else drawing.run()
-            token = drawing.draw(drawn) if draws or made.is_greedy or seed is not None else None
+                rounded = read(own_stream(record, seed), None, "f32")
+                token = rounded.draw(rounded.run())
+            elif made.is_greedy or (is_given and (races or run.draw.method not in RACES)):
+                token = used.draw(run)
         except ParameterError as error:
             if len(records) == 1:
                 raise
