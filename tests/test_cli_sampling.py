@@ -602,6 +602,7 @@ def test_a_row_that_is_neither_numbers_nor_a_file_is_explained() -> None:
             ["transformers", "vllm", "3,2,1", "--set", "top_k=-1"],
             "(--set vllm:top_k=... sets it for vllm alone), got -1\n",
         ),
+        (["vllm", "sglang", "1,2", "--set", "logits=1"], "vllm has no parameter 'logits'; "),
         (["vllm", "sglang", "1,2", "--set", "topp=1"], "vllm has no parameter 'topp'; did"),
         (["vllm", "sglang", "1,2", "--set", "vlm:top_p=1"], "there is no engine in --set 'vlm'"),
         (["vllm", "nobody", "1,2"], "there is no profile 'nobody'"),
@@ -626,6 +627,9 @@ def test_compare_shows_every_difference_or_says_how_many_more_there_are() -> Non
     assert every[: len(first) - 1] == first[:-1]
     steps = [re.split("[ :]", line)[3] for line in every if line.startswith("they differ at ")]
     assert steps == ["decaying_penalties", "top_k", "top_p"]
+    greedy = compared(*SEVERAL, *settings, "--set", "do_sample=false")
+    assert "takes the largest logit because" in greedy[0]
+    assert "--all" not in greedy[-1]
 
 
 def test_compare_says_which_rows_a_stage_gets_if_the_order_differs() -> None:

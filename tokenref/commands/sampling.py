@@ -272,7 +272,8 @@ def compare(
     for line in found.lines(every=every):
         click.echo(line)
     more = len(found.differences) - 1
-    if more > 0 and not every:
+    draw_alike = len({each.made.is_greedy for each in found.engines}) == 1
+    if more > 0 and draw_alike and not every:
         click.echo(f"{more} more difference{'s' * (more > 1)}: see --all")
 
 
@@ -330,6 +331,7 @@ def _as_typed(records: Sequence[Profile], asked: Asked) -> Iterator[dict[str, An
         rule = f"must be at most the number of tokens of --history, {len(tokens)}"
         raise InputError(f"--prompt-length {rule}, got {asked.prompt_length}")
     params, own = _settings_of(records, asked.settings)
+    parameters_of(records, params, own)  # so that no argument below is taken for a parameter
     given = {
         "logits": asked.row,
         "history": tokens,
