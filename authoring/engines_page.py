@@ -4,12 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from sampling_ref import PROFILES, STEPS, Profile
-from tokenref.commands.sampling import (
-    choices_in_words,
-    default_in_words,
-    draw_in_words,
-    stage_choices_in_words,
-)
+from sampling_ref.tracing import draw_in_words
+from tokenref.commands.sampling import choices_in_words, default_in_words, stage_choices_in_words
 
 BEGINNING: Final = """\
 # How engines sample

@@ -24,6 +24,22 @@ class WithoutTables:
         """Return the fields."""
         return {entry.name: getattr(self, entry.name) for entry in fields(self)}
 
+    def __repr__(self) -> str:
+        """Return the fields that are not at their defaults, of long ones the number of items.
+
+        >>> from bpe_ref.models.bpe import BPE
+        >>> BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")], ignore_merges=True)
+        BPE(vocab=<3 items>, merges=<1 items>, ignore_merges=True)
+        """
+        shown = []
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            if isinstance(value, Mapping | Sequence) and not isinstance(value, str):
+                shown += [f"{entry.name}=<{len(value)} items>"] if entry.init else []
+            elif entry.repr and value != entry.default:
+                shown.append(f"{entry.name}={value!r}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
 
 class WithoutMerges(WithoutTables):
     """A model in which no token is made by merging."""

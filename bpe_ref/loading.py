@@ -123,6 +123,17 @@ def _path(name_or_path: str | os.PathLike[str]) -> Path | None:
     return path
 
 
+def is_read_in_folders(name: str) -> bool:
+    """Return whether `load` may read a file because it is in the folder that it is given.
+
+    >>> is_read_in_folders("tokenizer.json"), is_read_in_folders("goldens.jsonl")
+    (True, False)
+    """
+    from bpe_ref.formats.transformers import FILES
+
+    return name in {*_FILES, *_BESIDE, *FILES} or name.endswith(".gguf")
+
+
 def _lone_gguf(folder: Path) -> Path:
     """Return the only GGUF file of a folder. Raises `VocabularyFileError` if there is not one."""
     files: list[Path] = []
@@ -141,6 +152,9 @@ def _refuse_unresolved(path: Path, name: str) -> None:
         raise VocabularyFileError(f"{name} must be a name or a path: nothing is downloaded")
     if name.startswith("~") and len(path.parts) > 1:
         raise VocabularyFileError(f"{name} cannot be read: ~ is not expanded; give the folder")
+    if len(path.parts) == 2 and "." not in path.parts[0] and not seen(path.parent.exists):
+        rule = "cannot be read: there is no such file, and models are not downloaded"
+        raise VocabularyFileError(f"{name} {rule}")
 
 
 def _without_any(folder: Path) -> VocabularyFileError:

@@ -39,7 +39,7 @@ from bpe_ref.added_tokens import (
     AddedToken,
     AddedTokens,
     AddedVocabulary,
-    Recognised,
+    Recognized,
     Special,
     Treatment,
     treatment_of,
@@ -84,6 +84,15 @@ _Key = TypeVar("_Key")
 
 _HOLE: Final = -1  # in a template: the ids of the text go here
 _MOST_TREATMENTS: Final = 64
+_METHODS: Final = {
+    "normalizer": "normalize_text",
+    "pre_tokenizer": "cut_text",
+    "post_processor": "process_encodings",
+    "decoder": "decode_chain",
+    "truncation": "truncate",
+    "padding": "pad",
+}
+"""A method of each component, by which it is recognized."""
 _OF_ITEM: Final = ("text", "pair", "ids", "item")  # the names of what differs in a batch
 
 
@@ -135,6 +144,10 @@ class Tokenizer(WithoutTables):
         if not hasattr(self.model, "vocab"):
             rule = "must be a model, such as BPE; `load` returns the tokenizer of a name or a file"
             raise ParameterError("model", self.model, rule)
+        for name, method in _METHODS.items():
+            component = getattr(self, name)
+            if component is not None and not hasattr(component, method):
+                raise ParameterError(name, component, f"must be a {name} or None")
         _ = self.added
 
     def __repr__(self) -> str:
@@ -174,7 +187,7 @@ class Tokenizer(WithoutTables):
         pair: Text | None = None,
         *,
         add_special_tokens: bool = True,
-        special: Recognised = "recognise",
+        special: Recognized = "recognize",
         is_pretokenized: bool = False,
         draw: Draw | None = None,
     ) -> list[TokenId]:
@@ -224,7 +237,7 @@ class Tokenizer(WithoutTables):
         pair: Text | None = None,
         *,
         add_special_tokens: bool = True,
-        special: Recognised = "recognise",
+        special: Recognized = "recognize",
         is_pretokenized: bool = False,
         draw: Draw | None = None,
     ) -> Encoding:
@@ -278,7 +291,7 @@ class Tokenizer(WithoutTables):
         pair: Text | None = None,
         *,
         add_special_tokens: bool = True,
-        special: Recognised = "recognise",
+        special: Recognized = "recognize",
         is_pretokenized: bool = False,
         draw: Draw | None = None,
     ) -> int:
@@ -303,7 +316,7 @@ class Tokenizer(WithoutTables):
         inputs: Iterable[Text | tuple[Text, Text]],
         *,
         add_special_tokens: bool = True,
-        special: Recognised = "recognise",
+        special: Recognized = "recognize",
         is_pretokenized: bool = False,
         draw: Draw | None = None,
     ) -> list[list[TokenId]]:
@@ -340,7 +353,7 @@ class Tokenizer(WithoutTables):
         inputs: Iterable[Text | tuple[Text, Text]],
         *,
         add_special_tokens: bool = True,
-        special: Recognised = "recognise",
+        special: Recognized = "recognize",
         is_pretokenized: bool = False,
         draw: Draw | None = None,
     ) -> list[Encoding]:
@@ -362,7 +375,7 @@ class Tokenizer(WithoutTables):
         encodings = _each("inputs", inputs, lambda item: encoded(*_texts(item)))
         return encodings if self.padding is None else self.padding.pad(encodings)
 
-    def pieces(self, text: str, *, special: Recognised = "recognise") -> list[str]:
+    def pieces(self, text: str, *, special: Recognized = "recognize") -> list[str]:
         """Return the pieces of a text in order; merges never cross them.
 
         They are normalized text. An added token is a piece.
@@ -380,7 +393,7 @@ class Tokenizer(WithoutTables):
             return [piece.text for piece, _ in found]
         return [piece.text if token else _from_letters(piece.text) for piece, token in found]
 
-    def trace(self, text: str, *, special: Recognised = "recognise") -> list[TracedPiece]:
+    def trace(self, text: str, *, special: Recognized = "recognize") -> list[TracedPiece]:
         """Return each piece of a text with its tokens after each step of the model.
 
         The first step is what the piece starts as, the last one is its tokens. Merges that
@@ -414,7 +427,7 @@ class Tokenizer(WithoutTables):
         overlap: int = 0,
         *,
         add_special_tokens: bool = True,
-        special: Recognised = "recognise",
+        special: Recognized = "recognize",
     ) -> "list[Chunk]":
         """Return parts of at most `most` tokens that cover the text, in order.
 
@@ -445,7 +458,7 @@ class Tokenizer(WithoutTables):
         overlap: int = 0,
         *,
         add_special_tokens: bool = True,
-        special: Recognised = "recognise",
+        special: Recognized = "recognize",
     ) -> "Iterator[Chunk]":
         """Yield the chunks that `chunks` returns, each as soon as it is known.
 
@@ -464,7 +477,7 @@ class Tokenizer(WithoutTables):
         most: int,
         *,
         add_special_tokens: bool = True,
-        special: Recognised = "recognise",
+        special: Recognized = "recognize",
     ) -> int:
         """Return how many characters the longest beginning with at most `most` tokens has.
 
@@ -483,7 +496,7 @@ class Tokenizer(WithoutTables):
         limit: int,
         *,
         add_special_tokens: bool = True,
-        special: Recognised = "recognise",
+        special: Recognized = "recognize",
     ) -> int | None:
         """Return the number of tokens, or None if there are more than `limit`.
 
@@ -503,7 +516,7 @@ class Tokenizer(WithoutTables):
         return None if found is None else found + added
 
     def growing(
-        self, *, add_special_tokens: bool = True, special: Recognised = "recognise"
+        self, *, add_special_tokens: bool = True, special: Recognized = "recognize"
     ) -> "AppendCounter":
         """Return a text that grows at its end, and its number of tokens at any moment.
 
@@ -519,7 +532,7 @@ class Tokenizer(WithoutTables):
         return growing.AppendCounter(counter, added=added)
 
     def framed_counter(
-        self, *, add_special_tokens: bool = True, special: Recognised = "recognise"
+        self, *, add_special_tokens: bool = True, special: Recognized = "recognize"
     ) -> "tuple[TextCounter, int]":
         """Return what counts and cuts texts without the template, and how many tokens that adds.
 
@@ -542,7 +555,7 @@ class Tokenizer(WithoutTables):
 
         return safe_cuts.TextCounter(count, bare.text_counter(special).spans), 0
 
-    def text_counter(self, special: Recognised = "recognise") -> "TextCounter":
+    def text_counter(self, special: Recognized = "recognize") -> "TextCounter":
         """Return what counts and cuts texts without template, truncation and padding.
 
         >>> from bpe_ref import load
@@ -777,7 +790,7 @@ class Tokenizer(WithoutTables):
 
     # ---- how
 
-    def treatment(self, special: Recognised) -> Treatment:
+    def treatment(self, special: Recognized) -> Treatment:
         """Return what `special` means here. Raises `ParameterError` unless it means something.
 
         >>> from bpe_ref import load
@@ -787,7 +800,7 @@ class Tokenizer(WithoutTables):
         found = self._treatments.get(special) if type(special) is str else None
         if found is not None:
             return found
-        chosen = (special.recognise, special.refuse) if isinstance(special, Special) else (special,)
+        chosen = (special.recognize, special.refuse) if isinstance(special, Special) else (special,)
         can_be_kept = all(isinstance(one, str | frozenset) for one in chosen)
         if can_be_kept and special in self._treatments:
             return self._treatments[special]

@@ -6,6 +6,7 @@ steps/, tracing     one file for each rule; what each of them did in a chain
 random/, draws/     random bits and numbers, and what is drawn with them
 engines/     what real engines do: one profile for each, and what only one engine does
 evaluation, sampler     a step, a chain, a distribution or a draw of an engine
+comparing     where two engines part, and why
 lz/     the compressor behind the LZ penalty
 speculative/, generation/     drafts, and whether they are accepted; the loop around a model
 public     the names that this package offers

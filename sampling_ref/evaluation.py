@@ -401,10 +401,7 @@ def distribution(
     The values are the correctly rounded probabilities. A greedy engine gives one token
     probability 1.
 
-    `prompt_length` says how many tokens of the history, the first ones, are the prompt: some
-    penalties look only at what follows. `precision` is "exact", or "f32", which rounds every
-    operation to 32 bits. `uniforms` are random numbers in [0, 1), `state` is what adaptive steps
-    remember (`Sampler.state`).
+    `prompt_length`, `uniforms`, `state` and `precision` are those of `step`.
 
     >>> distribution("transformers", [0.0, 0.0, -1.0, 9.0], top_k=1)
     [0.0, 0.0, 0.0, 1.0]
@@ -426,10 +423,7 @@ def explain(
 ) -> Trace:
     """Return what each step of an engine's chain did to the row, and why.
 
-    `prompt_length` says how many tokens of the history, the first ones, are the prompt: some
-    penalties look only at what follows. `precision` is "exact", or "f32", which rounds every
-    operation to 32 bits. `uniforms` are random numbers in [0, 1), `state` is what adaptive steps
-    remember (`Sampler.state`).
+    `prompt_length`, `uniforms`, `state` and `precision` are those of `step`.
 
     >>> trace = explain("transformers", [3.0, 2.0, 1.0], [0], repetition_penalty=2.0, top_k=2)
     >>> [applied.step for applied in trace.steps], trace.row
@@ -459,10 +453,7 @@ def sample(
     In "f32" a random number of exactly 0 may draw an impossible token, where the engine
     does so (transformers, llama.cpp); "exact" never does for a race.
 
-    `prompt_length` says how many tokens of the history, the first ones, are the prompt: some
-    penalties look only at what follows. `precision` is "exact", or "f32", which rounds every
-    operation to 32 bits. `uniforms` are random numbers in [0, 1), `state` is what adaptive steps
-    remember (`Sampler.state`).
+    `prompt_length`, `uniforms`, `state` and `precision` are those of `step`.
 
     >>> sample("llama.cpp", [0.0, 0.0], uniforms=[0.75])
     1
@@ -490,10 +481,7 @@ def logprobs(
     everything) can be asked of every engine, and "raw" is the default where none is known.
     Values are correctly rounded.
 
-    `prompt_length` says how many tokens of the history, the first ones, are the prompt: some
-    penalties look only at what follows. `precision` is "exact", or "f32", which rounds every
-    operation to 32 bits. `uniforms` are random numbers in [0, 1), `state` is what adaptive steps
-    remember (`Sampler.state`).
+    `prompt_length`, `uniforms`, `state` and `precision` are those of `step`.
 
     >>> logprobs("vllm", [0.0, 0.0], temperature=0.5, top_k=1)
     [-0.6931471805599453, -0.6931471805599453]

@@ -1,5 +1,7 @@
 """The public names of `sampling_ref`, which `sampling_ref` itself offers, loaded when used."""
 
+from sampling_ref.comparing import Comparison as Comparison
+from sampling_ref.comparing import compare as compare
 from sampling_ref.engines import PROFILES as PROFILES
 from sampling_ref.engines.profile import Profile as Profile
 from sampling_ref.errors import HistoryError as HistoryError

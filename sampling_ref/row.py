@@ -94,6 +94,9 @@ def is_number(value: object) -> TypeGuard[Number]:
     return isinstance(value, float | int | Fraction) and not isinstance(value, bool)
 
 
+_SHOWN = 6
+"""How many candidates a repr shows."""
+
 PLAIN = frozenset({int, float, bool, str, Fraction, type(None)})
 """The types of values that `plain` returns as they are, which callers may look at first."""
 
@@ -357,6 +360,18 @@ class Candidates:
     is_sorted: bool = False
     whole: Sequence[Number] | None = None
     weights: Sequence[Number] | None = None
+
+    def __repr__(self) -> str:
+        """Return the number of candidates, and the first of them with their logits.
+
+        >>> Candidates([2, 0], [1.5, 0.5])
+        <Candidates, 2 tokens, token:logit 2:1.5 0:0.5>
+        """
+        first = replace(self, tokens=self.tokens[:_SHOWN], logits=self.logits[:_SHOWN])
+        pairs = zip(first.tokens, first.floats(), strict=True)
+        shown = " ".join(f"{token}:{logit:g}" for token, logit in pairs)
+        more = " ..." if len(self.tokens) > _SHOWN else ""
+        return f"<Candidates, {len(self.tokens)} tokens, token:logit {shown}{more}>"
 
     def floats(self) -> list[float]:
         """Return the candidates' logits as the nearest floats; infinite if no float can hold one.

@@ -11,12 +11,20 @@ from itertools import accumulate
 from math import inf, log
 from typing import Any
 
+from sampling_ref.engines.profile import Draw, Stage
 from sampling_ref.errors import shown as brief
 from sampling_ref.row import Candidates, Number, TokenId, to_float
 from sampling_ref.steps.step import Step, Values
 
 SHOWN = 6
 """How many tokens a printed trace shows of each list."""
+
+RACES = ("Gumbel-max", "exponential race")
+"""The methods of drawing that need a random number for each token."""
+
+SORTED = "sorted before"
+RULES = ("ties", "base", "boundary", "walked", "equality", "cut")
+"""What decides about equal tokens and the border of a filter: its sort, and its choices."""
 
 _DIGITS = 12
 """The number of decimals in which distances agree that are shown as equal."""
@@ -184,6 +192,61 @@ def deciding_walk(applied: Applied, shares: Sequence[float]) -> list[TokenId]:
         return -share, token not in kept
 
     return sorted((*sorted(kept), *applied.removed), key=key)
+
+
+def draw_in_words(draw: Draw) -> str:
+    """Return how a token is drawn."""
+    words: list[str] = [draw.method]
+    if draw.method in RACES:
+        words.append(f"noise from {draw.noise}")
+    else:
+        words.append(f"in the order: {draw.order}")
+        words.append("the running sum must " + ("exceed" if draw.boundary == "exceed" else "reach"))
+    if draw.uniform:
+        words.append(f"uniform number: {draw.uniform}")
+    return ", ".join(words)
+
+
+def ties_in_words(stage: Stage, ties: str, here: str = "") -> str:
+    """Return which of equal tokens a stage takes; `here` says it of one row."""
+    if stage.order != "libstdc++":
+        return ties
+    place = "last" if ties == "highest id" else "first"
+    return f"the {place} after its sort ({stage.order}{here})"
+
+
+def rules_of(applied: Applied, stage: Stage) -> dict[str, Any]:
+    """Return the choices of a filter that decide about ties and boundaries."""
+    rules = {name: applied.values[name] for name in RULES if name in applied.values}
+    if "ties" in rules:
+        rules["ties"] = ties_in_words(stage, rules["ties"], tied_at_the_border(applied))
+    if rules.get("boundary") == "fitting":
+        rules["ties"] = "those taken last"
+    return rules
+
+
+def first_looked_at(applied: Applied) -> str:
+    """Return in which order a filter looks at the tokens."""
+    if applied.values.get("boundary") == "fitting":
+        return "as they stand"
+    if applied.step == "typical":
+        return "most typical first"
+    upwards = applied.values.get("walked") == "upwards"
+    return "least probable first" if upwards else "most probable first"
+
+
+def tied_at_the_border(applied: Applied) -> str:
+    """Return the order of equal tokens that a filter kept and removed, if it did both."""
+    row = applied.row_before
+    ties = {row[token] for token in applied.kept} & {row[token] for token in applied.removed}
+    if not ties or applied.changed:
+        return ""
+    kept, removed = (
+        [token for token in tokens if row[token] in ties]
+        for tokens in (applied.kept, applied.removed)
+    )
+    first, last = (kept, removed) if applied.values["ties"] != "highest id" else (removed, kept)
+    return f"; here {shortly(first)} before {shortly(last)}"
 
 
 def _call(applied: Applied) -> str:

@@ -22,17 +22,18 @@ from sampling_ref import (
     ParameterError,
     Sampler,
     UnknownNameError,
+    compare,
     distribution,
     step,
     top_p,
 )
+from sampling_ref.comparing import Compared, comparison
 from sampling_ref.evaluation import related
 from sampling_ref.random.sources import Given
 from tests.texts import drawn
 from tokenref.catalogue import open_catalogue
 from tokenref.cli import main
-from tokenref.commands.comparing import comparison_lines, first_difference
-from tokenref.commands.sampling import Asked, Compared, compared_engines
+from tokenref.commands.sampling import Asked, compared_engines
 from tokenref.record import SAMPLER_OPS, op_of
 from tokenref.rules import DECIDES, points, rule_names
 
@@ -145,7 +146,7 @@ def test_a_seeded_sampler_is_told_which_tokens_are_the_prompt() -> None:
     [
         (["nothing", "1,2"], "there is no profile 'nothing'"),
         (["vllm", "1,two"], "LOGITS must be numbers separated by commas, or a file, got '1,two'"),
-        (["vllm", "1,nan"], "logits[1] must be finite or minus infinity, got nan"),
+        (["vllm", "1,nan"], "item 1 of LOGITS must be finite or minus infinity, got nan"),
         (["vllm", "1,2", "--set", "top_p"], "--set must be NAME=VALUE, got 'top_p'"),
         (["vllm", "1,2", "--set", "topp=1"], "vllm has no parameter 'topp'; did"),
         (["vllm", "1,2", "--set", "top_p=2"], "top_p must be a number in (0, 1], got 2"),
@@ -154,13 +155,26 @@ def test_a_seeded_sampler_is_told_which_tokens_are_the_prompt() -> None:
             ["vllm", "1,2", "--history", "a"],
             "--history must be token ids separated by commas, got 'a'",
         ),
-        (["vllm", "1,2", "--history", "7"], "history[0] must be a token id below 2, got 7"),
+        (
+            ["vllm", "1,2", "--history", "7"],
+            "item 0 of --history must be a token id below 2, got 7",
+        ),
         (["vllm", "1,2", "--seed", "1"], "--seed works for transformers and llama.cpp, "),
         (
             ["vllm", "1,2", "--history", "1", "--prompt-length", "2"],
             "--prompt-length must be at most the number of tokens of --history, 1, got 2",
         ),
-        (["llama.cpp", "1,2", "--uniform", "1"], "uniforms[0] must be in [0, 1), got 1.0"),
+        (["llama.cpp", "1,2", "--seed", "-1"], "--seed must be a whole number from 0 to 2**32 - 1"),
+        (
+            ["vllm", "1,2", "--set", "seed=1"],
+            "--set must name a parameter of an engine, got seed: ",
+        ),
+        (
+            ["llama.cpp", "1,2", "--set", "temp=1", "--set", "temperature=1"],
+            "temperature is temp, ",
+        ),
+        (["vllm", "1,2", "--set", 'logit_bias={"a": 1}'], "logit_bias must map token ids to "),
+        (["llama.cpp", "1,2", "--uniform", "1"], "item 0 of --uniform must be in [0, 1), got 1.0"),
     ],
 )
 def test_bad_input_is_one_sentence(arguments: list[str], sentence: str) -> None:
@@ -503,6 +517,11 @@ def test_compare_shows_parameters_and_settings_of_one_engine() -> None:
     assert same[2].startswith("  draw of llama.cpp: inverse CDF")
 
 
+def test_a_history_may_be_in_brackets_as_a_row_may() -> None:
+    row = ("sample", "vllm", "1,2", "--set", "repetition_penalty=2", "--history")
+    assert run(*row, "[0, 1]").output == run(*row, "0,1").output != run(*row, "").output
+
+
 def test_compare_uses_the_history() -> None:
     settings = ("--set", "repetition_penalty=1.5", "--set", "temperature=1", "--history", "1,1")
     lines = compared("vllm", "mlx-lm", "1,2,3", *settings)
@@ -583,6 +602,7 @@ def test_a_row_that_is_neither_numbers_nor_a_file_is_explained() -> None:
             ["transformers", "vllm", "3,2,1", "--set", "top_k=-1"],
             "(--set vllm:top_k=... sets it for vllm alone), got -1\n",
         ),
+        (["vllm", "sglang", "1,2", "--set", "logits=1"], "vllm has no parameter 'logits'; "),
         (["vllm", "sglang", "1,2", "--set", "topp=1"], "vllm has no parameter 'topp'; did"),
         (["vllm", "sglang", "1,2", "--set", "vlm:top_p=1"], "there is no engine in --set 'vlm'"),
         (["vllm", "nobody", "1,2"], "there is no profile 'nobody'"),
@@ -594,6 +614,73 @@ def test_compare_explains_bad_input_in_one_sentence(arguments: list[str], senten
     assert result.exit_code == 2
     assert sentence in result.output
     assert result.output.count("\n") == 1
+
+
+SEVERAL = ("transformers", "exllamav2", "3,2,2,0", "--history", "0,0", "--set", "top_k=2")
+"""Two engines whose penalties, top-k and top-p all differ."""
+
+
+def test_compare_shows_every_difference_or_says_how_many_more_there_are() -> None:
+    settings = ("--set", "temperature=2", "--set", "top_p=0.8")
+    first, every = compared(*SEVERAL, *settings), compared(*SEVERAL, *settings, "--all")
+    assert first[-1] == "2 more differences: see --all"
+    assert every[: len(first) - 1] == first[:-1]
+    steps = [re.split("[ :]", line)[3] for line in every if line.startswith("they differ at ")]
+    assert steps == ["decaying_penalties", "top_k", "top_p"]
+    greedy = compared(*SEVERAL, *settings, "--set", "do_sample=false")
+    assert "takes the largest logit because" in greedy[0]
+    assert "--all" not in greedy[-1]
+
+
+def test_compare_says_which_rows_a_stage_gets_if_the_order_differs() -> None:
+    row = ("3,2,1,0", "--set", "temperature=2", "--set", "top_p=0.8")
+    lines = compared("llama.cpp", "transformers", *row)
+    assert lines[3] == (
+        "  top_p of llama.cpp gets the row with the probabilities 0.644, 0.237, 0.0871, 0.0321; "
+        "top_p of transformers is after temperature, and gets the flatter row with the "
+        "probabilities 0.455, 0.276, 0.167, 0.102"
+    )
+
+
+def test_compare_writes_json_that_is_what_python_returns() -> None:
+    settings = ("--set", "temperature=2", "--set", "exllamav2:top_p=0.8", "--json")
+    [line] = compared(*SEVERAL, *settings)
+    own = {"exllamav2": {"top_p": 0.8}}
+    found = compare(*SEVERAL[:2], [3, 2, 2, 0], [0, 0], own=own, top_k=2, temperature=2)
+    content = json.loads(line)
+    assert content == json.loads(json.dumps(found.as_dict()))
+    assert [each["kind"] for each in content["differences"]] == ["missing", "rule", "missing"]
+    kept = [[stage["kept"] for stage in side] for side in content["differences"][1]["stages"]]
+    assert kept == [[[0, 1, 2]], [[0, 1]]]
+    decide = {each["name"]: each["decides"] for each in content["differences"][1]["values"]}
+    assert decide["ties"]
+    assert not any(decide[name] for name in decide if name not in {"ties", "sorted before"})
+
+
+def test_compare_draws_with_a_seed_as_sample_does() -> None:
+    row = ("3,2,1,0", "--set", "temperature=2", "--set", "top_p=0.8", "--seed", "3")
+    tokens = []
+    for name in ("llama.cpp", "transformers"):
+        drawn = run("sample", name, *row, "--json")
+        tokens.append(json.loads(drawn.output)["token"])
+    last = compared("llama.cpp", "transformers", *row)[-1]
+    assert last == f"llama.cpp draws {tokens[0]}, and transformers draws {tokens[1]}"
+    alone = compared("llama.cpp", "llama.cpp", *row)
+    assert alone[:2] == ["all stages leave the same row in both engines", f"both draw {tokens[0]}"]
+    refused = run("compare", "llama.cpp", "vllm", *row).output
+    assert "--seed works for transformers and llama.cpp, " in refused
+    assert "not for vllm: give --uniform" in refused
+
+
+def test_compare_in_python_refuses_parameters_and_engines_that_are_not_compared() -> None:
+    with pytest.raises(UnknownNameError, match="no parameter 'topp'; did you mean 'top_p'"):
+        compare("vllm", "sglang", [1.0], topp=1)
+    with pytest.raises(UnknownNameError, match="there is no engine in own 'candle'; there are:"):
+        compare("vllm", "sglang", [1.0], own={"candle": {}})
+    with pytest.raises(ParameterError, match=r"^own must map names of engines to their "):
+        compare("vllm", "sglang", [1.0], own={"vllm": 3})  # type: ignore[dict-item]
+    with pytest.raises(ParameterError, match=r"^sglang: top_k must be "):
+        compare("vllm", "sglang", [1.0], own={"sglang": {"top_k": 0.5}})
 
 
 def test_compare_matches_penalties_by_what_they_do() -> None:
@@ -719,7 +806,7 @@ def test_what_compare_blames_causes_the_difference(
         engines = compared_engines(names, Asked(row, history, 0, chosen, [0.3] * 16, precision))
     except (ParameterError, UnknownNameError):
         return  # a temperature of 0, or a parameter of other engines
-    heading, *lines = comparison_lines(*engines, found=first_difference(*engines))
+    heading, *lines = comparison(*engines).lines()
     if "takes the largest logit because" in heading:
         assert engines[0][0].is_greedy != engines[1][0].is_greedy
         return

@@ -144,6 +144,13 @@ def test_what_is_counted_and_cut_is_what_encode_prints(
     assert len(as_json("chunks", *ours, "--most", str(len(ids) - 1))["chunks"]) == 2
 
 
+def test_ids_are_read_from_a_file_too(tmp_path: Path) -> None:
+    path = tmp_path / "ids.json"
+    path.write_text(tokenref("encode", "to be", "--json").stdout)
+    assert tokenref("decode", "--file", path).stdout == "to be"
+    assert tokenref("decode", "--file", "-", stdin=path.read_bytes()).stdout == "to be"
+
+
 def test_a_dash_is_standard_input() -> None:
     assert tokenref("count", "--file", "-", stdin=b"to be").stdout == "2\n"
     twice = tokenref("count", "--file", "-", "--file", "-", stdin=b"to be")
@@ -161,8 +168,13 @@ def test_audit_takes_a_byte_level_tokenizer_json(pipeline_file: Path) -> None:
         (("encode", "a", "--file", "x"), "give the text either as an argument"),
         (("encode", "--file", "no/such"), "no/such cannot be read"),
         (("encode", "--file", ""), "--file must name a file, got ''"),
-        (("decode", "1", "x"), "ids must be whole numbers, got 'x'"),
+        (
+            ("decode", "1", "x"),
+            "ids must be whole numbers, or what `tokenref encode --json` writes",
+        ),
         (("decode", "[1"), "ids must be valid JSON"),
+        (("decode", "1", "--file", "x"), "give the ids either as arguments or with --file"),
+        (("decode", "--file", "no/such"), "no/such cannot be read"),
         (("decode", "[true]"), "ids must be a list of whole numbers"),
         (("decode", "999999"), "from 0 to 2003, got 999999; no --vocabulary was given, so "),
         (("decode", "999999", "--vocabulary", WHOLE), ", got 999999\n"),
@@ -261,7 +273,7 @@ def test_standard_input_must_be_text() -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
-def test_a_text_in_utf_16_is_recognised_by_its_byte_order_mark(encoding: str) -> None:
+def test_a_text_in_utf_16_is_recognized_by_its_byte_order_mark(encoding: str) -> None:
     result = tokenref("encode", stdin="\ufeffto be".encode(encoding))
     said = "standard input must be UTF-8, but byte 0 is not; it begins like UTF-16"
     assert result.stderr == f"tokenref: {said}\n"

@@ -229,7 +229,7 @@ def test_real_engines_find_the_special_tokens_of_the_reference(
     @given(texts)
     def check(text: str) -> None:
         request = {"text": text, "allowed": allowed, "disallowed": []}
-        ids = tokenizer.encode(text, special="recognise" if allowed == "all" else allowed)
+        ids = tokenizer.encode(text, special="recognize" if allowed == "all" else allowed)
         assert under_test.answer("special", request) == Ok({"ids": ids})
 
     check()

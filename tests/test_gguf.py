@@ -164,7 +164,7 @@ def test_ids_are_those_of_llama_cpp(tmp_path: Path, fields: dict[str, Any]) -> N
     @given(TEXTS.map(lambda one: one.replace("\0", "")), st.booleans(), st.booleans())
     def check(one: str, special: bool, frame: bool) -> None:
         expected = theirs.tokenize(one.encode(), add_bos=frame, special=special)
-        how: Any = "recognise" if special else "ordinary"
+        how: Any = "recognize" if special else "ordinary"
         assert ours.encode(one, add_special_tokens=frame, special=how) == expected
 
     check()

@@ -86,6 +86,14 @@ def test_words_of_other_formats_are_tokens_like_any_other(tmp_path: Path) -> Non
         assert tokenizer.encode("model") == [ids["model"]]
 
 
+def test_the_name_of_a_model_on_a_hub_is_not_downloaded() -> None:
+    sentence = (
+        "^Qwen/Qwen3-8B cannot be read: there is no such file, and models are not downloaded$"
+    )
+    with pytest.raises(VocabularyFileError, match=sentence):
+        load("Qwen/Qwen3-8B")
+
+
 def test_whole_tokenizers_are_loaded_as_such(tmp_path: Path) -> None:
     write_tokenizer_json(SMALL, tmp_path / "x.json")
     (tmp_path / "y.json").write_bytes(a_model([UNKNOWN, Piece("▁a")]))

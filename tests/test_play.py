@@ -780,8 +780,9 @@ def test_an_example_shows_that_the_order_of_steps_decides(window: Browser) -> No
     assert "they differ in the order of their stages" in answer
     assert "llama.cpp keeps the tokens 0 1\n" in answer
     assert "transformers keeps the tokens 0 1 2\n" in answer
-    assert "top_p of transformers is after temperature, and gets the flatter row 0.455," in answer
-    assert "top_p of llama.cpp gets the row 0.644, 0.237, 0.087, 0.032" in answer
+    row = "gets the flatter row with the probabilities 0.455,"
+    assert f"top_p of transformers is after temperature, and {row}" in answer
+    assert "top_p of llama.cpp gets the row with the probabilities 0.644, 0.237," in answer
     earlier = "return [...document.querySelectorAll('.earlier figure')].map((e) => e.offsetHeight)"
     assert [each > 0 for each in window.run(earlier)] == [True], "the temperature is open"
     field = "#parameters div:has([aria-label=top_k]) input[placeholder]"

@@ -21,7 +21,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
+from bpe_ref import load, vocabulary_of
+from bpe_ref.formats.byte_level_json import write_tokenizer_json
 from tests.results_files import catalogue, line, record, whole, write
+from tests.small_fixtures import small_fixtures
 from tokenref.catalogue import open_catalogue
 from tokenref.cli import main
 from tokenref.diagnosis import Result as CaseResult
@@ -1073,6 +1076,37 @@ def test_what_a_command_reads_is_not_overwritten(
     assert refused.output.startswith(f"tokenref: {options}")
     assert refused.output.endswith(f" must be different files, got {read}\n")
     assert (read.read_bytes(), other.read_bytes()) == (before, before)
+
+
+def test_what_may_be_read_in_a_folder_is_not_overwritten(tmp_path: Path) -> None:
+    texts = write(tmp_path / "texts.txt", [b"a\n"])
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    read = folder / "tokenizer.json"
+    write_tokenizer_json(vocabulary_of(load("tiny")), read)
+    before = read.read_bytes()
+    fill: list[str | Path] = ["fill", "--vocabulary", folder, "--texts", texts, "--out"]
+    rule = "must not be a file that may be read in the folder of"
+    for name in ("tokenizer.json", "tokenizer_config.json", "tekken.json"):
+        refused = tokenref(*fill, folder / name)
+        assert refused.exit_code == 2
+        assert f"tokenref: --out {rule} --vocabulary, got {folder / name}\n" == refused.output
+    for _ in range(2):
+        assert tokenref(*fill, folder / "goldens.jsonl").exit_code == 0
+    assert read.read_bytes() == before
+    fixtures = small_fixtures(tmp_path / "fixtures")
+    before = (fixtures / "MANIFEST.json").read_bytes()
+    for name in ("MANIFEST.json", "bpe/new.jsonl"):
+        run: list[str | Path] = [
+            "check",
+            "naive",
+            "--fixtures",
+            fixtures,
+            "--json",
+            fixtures / name,
+        ]
+        assert f"--json {rule} --fixtures, got {fixtures / name}\n" in tokenref(*run).output
+    assert (fixtures / "MANIFEST.json").read_bytes() == before
 
 
 def test_two_reports_in_one_file_are_refused(tmp_path: Path) -> None:

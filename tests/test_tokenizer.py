@@ -24,6 +24,7 @@ from bpe_ref import (
     UnknownVocabularyError,
     Vocabulary,
     encoding_name_for_model,
+    like_tokenizers,
     load,
     tokenizer_of,
     vocabulary_by_concatenation,
@@ -40,6 +41,7 @@ from bpe_ref.growing.encoders import AppendEncoder
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import _BACKTRACK_FROM, _SCAN_BELOW, encode_bytes, encode_quickly
 from bpe_ref.models.piece_cache import LONGEST_PIECE, MOST_PIECES, PieceCache
+from bpe_ref.models.unigram import Unigram
 from bpe_ref.patterns.pretokenizer import Pretokenizer
 from bpe_ref.post_processors.padding import Padding
 from bpe_ref.tiny import tiny_vocabulary
@@ -339,8 +341,8 @@ def test_an_unknown_error_handler_is_refused(errors: Any) -> None:
 def test_a_choice_of_special_tokens_is_all_or_a_collection_of_texts(choice: Any) -> None:
     with pytest.raises(ParameterError, match=r"^special must "):
         TINY.encode("a", special=choice)
-    with pytest.raises(ParameterError, match=r"^recognise must "):
-        TINY.encode("a", special=Special(recognise=choice))
+    with pytest.raises(ParameterError, match=r"^recognize must "):
+        TINY.encode("a", special=Special(recognize=choice))
     with pytest.raises(ParameterError, match=r"^refuse must "):
         TINY.encode("a", special=Special(refuse=choice))
 
@@ -488,6 +490,12 @@ def test_what_a_tokenizer_returns_has_a_short_repr() -> None:
     vocabulary = vocabulary_of(TINY)
     assert repr(vocabulary) == "<Vocabulary, 2000 ordinary and 4 special tokens>"
     assert repr(TINY.added) == "<AddedVocabulary, 4 tokens, 4 of them special>"
+    assert repr(TINY.added_tokens) == "<AddedTokens, 4 tokens>"
+    assert repr(TINY.model) == f"ByteBPE(vocabulary={vocabulary!r}, whole_piece=True)"
+    unigram = Unigram([("<unk>", 0.0), ("a", -1.0)], unk_id=0)
+    assert repr(unigram) == "Unigram(pieces=<2 items>, unk_id=0)"
+    facade = like_tokenizers.Tokenizer(unigram)
+    assert repr(facade) == "<Tokenizer unnamed, 2 tokens, 0 of them special>"
     matcher = GrammarMatcher(Grammar("(ab)+"), vocabulary)
     assert repr(matcher) == "<GrammarMatcher of Grammar('(ab)+'), 0 tokens>"
     assert repr(AppendEncoder(vocabulary)) == "<AppendEncoder, 0 bytes, 0 tokens>"
@@ -502,6 +510,8 @@ def test_a_component_that_no_tokenizer_has_is_said_in_one_sentence() -> None:
         TINY.replace(foo=1)
     with pytest.raises(TypeError, match=r"component 'normaliser'; did you mean 'normalizer'\?$"):
         TINY.replace(normaliser=None)
+    with pytest.raises(ParameterError, match=r"^truncation must be a truncation or None, got 512$"):
+        TINY.replace(truncation=512)
 
 
 def test_a_counter_says_whether_it_knows_safe_cuts() -> None:

@@ -39,19 +39,17 @@ _Model: TypeAlias = BPE | Unigram | WordLevel | WordPiece
 class _How(TypedDict):
     """Arguments of the frozen tokenizer."""
 
-    special: Literal["ordinary", "recognise"]
+    special: Literal["ordinary", "recognize"]
     is_pretokenized: bool
 
 
-def _component(name: str, method: str) -> Any:
-    """Return the property of a component, which must have a method or be None."""
+def _component(name: str) -> Any:
+    """Return the property of a component."""
 
     def get(owner: "Tokenizer") -> Any:
         return getattr(owner.frozen, name)
 
     def set_to(owner: "Tokenizer", value: Any) -> None:
-        if value is not None and not hasattr(value, method):
-            raise ParameterError(name, value, f"must be a {name} or None")
         owner.frozen = owner.frozen.replace(**{name: value})
 
     return property(get, set_to, doc=f"The {name}, or None.")
@@ -75,6 +73,10 @@ class Tokenizer:
 
         self.frozen = tokenizer.Tokenizer(model)
         """The frozen tokenizer that this is now."""
+
+    def __repr__(self) -> str:
+        """Return the name and the number of tokens, special ones included."""
+        return repr(self.frozen)
 
     @classmethod
     def _of(cls, frozen: tokenizer.Tokenizer) -> "Tokenizer":
@@ -135,8 +137,8 @@ class Tokenizer:
         )
 
     def _how(self, is_pretokenized: bool) -> "_How":
-        special: Literal["ordinary", "recognise"] = (
-            "ordinary" if self.encode_special_tokens else "recognise"
+        special: Literal["ordinary", "recognize"] = (
+            "ordinary" if self.encode_special_tokens else "recognize"
         )
         return {"special": special, "is_pretokenized": is_pretokenized}
 
@@ -353,10 +355,10 @@ class Tokenizer:
             raise ParameterError("model", model, "must be a model")
         self.frozen = self.frozen.replace(model=model)
 
-    normalizer = _component("normalizer", "normalize")
-    pre_tokenizer = _component("pre_tokenizer", "cut")
-    post_processor = _component("post_processor", "process_encodings")
-    decoder = _component("decoder", "decode_chain")
+    normalizer = _component("normalizer")
+    pre_tokenizer = _component("pre_tokenizer")
+    post_processor = _component("post_processor")
+    decoder = _component("decoder")
 
 
 def _key(names: dict[str, str], value: str) -> str:

@@ -64,7 +64,7 @@ from bpe_ref.vocabulary.merges import TokenId
 _LAST: Final = LETTER_OF_BYTE[0xFF]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BPE(WithoutTables):
     """The model of a tokenizer, as its file describes it.
 

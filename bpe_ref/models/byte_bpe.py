@@ -57,7 +57,7 @@ def encode_quickly(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[T
     return encode_backtracking(vocabulary, symbols)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ByteBPE(WithoutTables):
     """Merges the bytes of a piece.
 

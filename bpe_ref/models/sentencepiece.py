@@ -106,7 +106,7 @@ class SpecialPieces:
     pad: str = "<pad>"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SentencePieceModel(WithoutTables):
     """The pieces and the rules. Raises `VocabularyError` for what makes no model.
 

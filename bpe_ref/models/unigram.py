@@ -139,7 +139,7 @@ def _subtract(sums: "array[float]", places: Iterator[int]) -> None:
         sums[place] -= offset
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Unigram(WithoutMerges):
     """The model of a tokenizer, as its file describes it.
 

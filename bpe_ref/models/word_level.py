@@ -60,7 +60,7 @@ def unknown_token(vocab: Mapping[str, TokenId], unk_token: str, word: str) -> To
     return Token(token, unk_token, 0, len(word.encode()))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class WordLevel(WithoutMerges):
     """The model of a tokenizer, as its file describes it.
 

@@ -29,7 +29,7 @@ from bpe_ref.vocabulary.longest_matches import Searcher, searcher_of
 from bpe_ref.vocabulary.merges import TokenId
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class WordPiece(WithoutMerges):
     """The model of a tokenizer, as its file describes it.
 

@@ -242,6 +242,10 @@ class Profile:
     logprobs: tuple[Logprobs, ...] = ()
     notes: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        """Return the name and the version. `tokenref profiles NAME` shows everything."""
+        return f"<Profile {self.name!r}, {self.title} {self.version}, {len(self.stages)} stages>"
+
     @cached_property
     def by_name(self) -> Mapping[str, Parameter]:
         """Every parameter by its name and by each of its aliases."""

@@ -23,7 +23,7 @@ from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.tracing import check_length, lost_pairs, render_details, trace
 from sampling_ref import PROFILES
 from tokenref.catalogue import fixtures_folder, open_catalogue
-from tokenref.commands import comparing, sampling
+from tokenref.commands import sampling
 from tokenref.commands.options import FIXTURES, SAMPLER_OPERATION
 from tokenref.commands.paths import (
     FILE,
@@ -39,7 +39,7 @@ from tokenref.operations import ABOUT
 from tokenref.pages import page_text
 from tokenref.questions.sampling import BatchInput
 from tokenref.readable import readable_json, readable_verdict
-from tokenref.record import SAMPLER_OPS, Case, canonical_json, op_of
+from tokenref.record import OWN_DRAW_OPS, SAMPLER_OPS, Case, canonical_json, form_of, op_of
 from tokenref.record_files import manifest_digest, parse_manifest
 from tokenref.reports.terminal import print_labelled
 from tokenref.rules import DECIDES, STANDARD, points, rule_names, slug
@@ -200,21 +200,12 @@ def print_case(console: Console, case: Case, vocabulary: str) -> None:
     print_labelled(console, lines, indent=2, width=8)
 
 
-_OF_MANY: Final = {
-    "stat": '{"counts": [[id, n], ...]}',
-    "stat_speculative": '{"counts": [[[id, ...], n], ...]}',
-    "stat_batch": '{"tokens": [[id, ...], ...]}',
-    "seeds": '{"batches": [[[id, ...], ...], ...]}',
-}
-"""The forms of answers of which many are right."""
-
-
 def _shown_answer(case: Case, out: Any) -> str:
     """Return the answer of a record, or in words why it has none."""
     if out is not None:
         return readable_json(out, _WIDEST)
-    if op_of(case) in _OF_MANY and not isinstance(case.verdict, MustRefuse):
-        return f"any {_OF_MANY[op_of(case)]} that fits the verdict"
+    if op_of(case) in OWN_DRAW_OPS and not isinstance(case.verdict, MustRefuse):
+        return f"any of the form {form_of(op_of(case))} that fits the verdict"
     if isinstance(case.verdict, MustRefuse):
         return "none: the question must be refused"
     return "none is expected" if isinstance(case.verdict, Survey) else "as the verdict says"
@@ -364,7 +355,7 @@ for name, callback, params in (
         [click.Argument(["text"]), *_like(trace_command, "text", "paths"), _ENCODER],
     ),
     ("sample", _explain_sample, _like(sampling.sample, "seed", "as_json")),
-    ("compare", _explain_compare, _like(comparing.compare)),
+    ("compare", _explain_compare, _like(sampling.compare, "seed", "every", "as_json")),
     ("speculative", _explain_speculative, _DRAFTS),
 ):
     command = click.command(name, cls=sampling.RowCommand)(_HTML(callback))

@@ -68,19 +68,34 @@ def must_not_overwrite(
 ) -> None:
     """Raise `InputError` if two outputs are the same file, or one is a file that is read.
 
-    A device may take several outputs.
+    In a folder of fixtures these are all files. In any other folder they are those from which a
+    tokenizer may be loaded: results may be kept beside them. A device may take several outputs.
     """
-    options = {
-        Path(path).resolve(): option
+    read = {
+        Path(path): option
         for option, paths in inputs.items()
         for path in paths
-        if path is not None and os.path.isfile(path)  # noqa: PTH113 - False for any text
+        if path is not None and os.path.exists(path)  # noqa: PTH110 - False for any text
     }
+    options = {path.resolve(): option for path, option in read.items() if path.is_file()}
     for option, path in outputs.items():
         if path is not None and (path.is_file() or not path.exists()):
+            for folder, its in read.items():
+                if _is_read_in(folder.resolve(), path.resolve()):
+                    rule = f"must not be a file that may be read in the folder of {its}"
+                    raise InputError(f"{option} {rule}, got {path}")
             first = options.setdefault(path.resolve(), option)
             if first != option:
                 raise InputError(f"{first} and {option} must be different files, got {path}")
+
+
+def _is_read_in(folder: Path, path: Path) -> bool:
+    """Return whether a file is read if its folder is what a command is given."""
+    from bpe_ref.loading import is_read_in_folders  # here, so that `--version` is quick
+
+    if (folder / "MANIFEST.json").is_file():
+        return folder in path.parents
+    return folder == path.parent and is_read_in_folders(path.name)
 
 
 def write(content: bytes, path: Path) -> None:

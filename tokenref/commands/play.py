@@ -21,18 +21,13 @@ from bpe_ref.tiny import SMALL, small_vocabulary
 from sampling_ref import PROFILES
 from sampling_ref.engines.profile import Parameter
 from sampling_ref.lz.variants import Variant
+from sampling_ref.tracing import RACES
 from tokenref.commands.pictures.chains import row_pictures
 from tokenref.commands.pictures.drafts import drafts_pictures
 from tokenref.commands.pictures.lz import LzSizes, lz_picture
 from tokenref.commands.pictures.merges import label, merges_of_pieces, neighbours, tokens_by_piece
-from tokenref.commands.sampling import (
-    RACES,
-    Number,
-    compared_engines,
-    default_in_words,
-    read_numbers,
-)
 from tokenref.commands.sampling import Asked as Typed
+from tokenref.commands.sampling import Number, compared_engines, default_in_words, read_numbers
 from tokenref.errors import InputError, exit_code
 from tokenref.small_model import DRAFT_ORDER, ORDER, model, probabilities, tokenizer
 

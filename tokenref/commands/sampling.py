@@ -1,41 +1,53 @@
-"""`tokenref profiles` and `sample`: what engines do with a row of logits."""
+"""`tokenref profiles`, `sample` and `compare`: what engines do with a row of logits."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 
+from sampling_ref import (
+    PROFILES,
+    HistoryError,
+    ParameterError,
+    Profile,
+    RandomNumberError,
+    RowError,
+    UnknownNameError,
+    comparing,
+)
+from sampling_ref.comparing import SHOWN, Compared, apply_engines, parameters_of
+from sampling_ref.engines.draws import walk
+from sampling_ref.engines.profile import Parameter, Stage
+from sampling_ref.evaluation import Evaluation, Run, evaluation, read_profile
+from sampling_ref.random.sources import Counted
+from sampling_ref.tracing import (
+    RACES,
+    Applied,
+    Share,
+    deciding_walk,
+    draw_in_words,
+    first_looked_at,
+    rules_of,
+    running_shares,
+    shortly,
+    ties_in_words,
+)
 from tokenref.commands.endings import standard_input
 from tokenref.commands.paths import Decorator, options_as
 from tokenref.errors import InputError
 from tokenref.files import LARGEST, read_bytes, text_of
-
-if TYPE_CHECKING:
-    from sampling_ref import Profile
-    from sampling_ref.engines.profile import Draw, Parameter, Stage
-    from sampling_ref.evaluation import Evaluation, Run
-    from sampling_ref.tracing import Applied, Share
-
-SHOWN: Final = 10
-"""Number of tokens of a distribution that are printed."""
-
-RACES: Final = ("Gumbel-max", "exponential race")
-"""The methods of drawing that need a random number for each token."""
 
 
 @click.command()
 @click.argument("name", required=False)
 def profiles(name: str | None) -> None:
     """List the sampling engines, or show the profile of one."""
-    from sampling_ref import PROFILES
-    from sampling_ref.evaluation import read_profile
-
     if name is not None:
         click.echo(_profile_in_words(read_profile(name)))
         return
@@ -43,7 +55,7 @@ def profiles(name: str | None) -> None:
         click.echo(f"{profile.name:14} {profile.title}, {profile.version}")
 
 
-def _profile_in_words(profile: "Profile") -> str:
+def _profile_in_words(profile: Profile) -> str:
     """Return one profile as text for a terminal."""
     lines = [
         f"{profile.title}: {profile.version}",
@@ -62,19 +74,19 @@ def _profile_in_words(profile: "Profile") -> str:
     return "\n".join(lines)
 
 
-def _parameter_line(parameter: "Parameter", profile: "Profile") -> str:
+def _parameter_line(parameter: Parameter, profile: Profile) -> str:
     aliases = ", ".join(profile.aliases_of(parameter.name))
     other = f" (also {aliases})" if aliases else ""
     return f"{parameter.name} = {default_in_words(parameter)}{other}: {parameter.domain}"
 
 
-def default_in_words(parameter: "Parameter") -> str:
+def default_in_words(parameter: Parameter) -> str:
     """Return the default as Python writes it."""
     is_mapping = isinstance(parameter.default, Mapping)
     return repr(dict(parameter.default) if is_mapping else parameter.default)
 
 
-def _stage_lines(stage: "Stage") -> Iterable[str]:
+def _stage_lines(stage: Stage) -> Iterable[str]:
     takes = ", ".join(f"{ours}={theirs}" for ours, theirs in stage.takes.items())
     yield f"  {stage.step}({takes})"
     for label, text in (
@@ -88,25 +100,12 @@ def _stage_lines(stage: "Stage") -> Iterable[str]:
             yield f"      {label}: {text}"
 
 
-def draw_in_words(draw: "Draw") -> str:
-    """Return how a token is drawn."""
-    words: list[str] = [draw.method]
-    if draw.method in RACES:
-        words.append(f"noise from {draw.noise}")
-    else:
-        words.append(f"in the order: {draw.order}")
-        words.append("the running sum must " + ("exceed" if draw.boundary == "exceed" else "reach"))
-    if draw.uniform:
-        words.append(f"uniform number: {draw.uniform}")
-    return ", ".join(words)
-
-
 def choices_in_words(choices: Mapping[str, Sequence[Any]]) -> str:
     """Return choices and their values, separated by semicolons."""
     return "; ".join(f"{name}: {', '.join(map(str, values))}" for name, values in choices.items())
 
 
-def stage_choices_in_words(stage: "Stage") -> str:
+def stage_choices_in_words(stage: Stage) -> str:
     """Return the choices of a stage; where a sort decides between equal tokens, that it does.
 
     >>> from sampling_ref import PROFILES
@@ -116,16 +115,8 @@ def stage_choices_in_words(stage: "Stage") -> str:
     """
     choices = {name: (value,) for name, value in stage.choices.items()}
     if "ties" in choices:
-        choices["ties"] = (_ties_in_words(stage, stage.choices["ties"]),)
+        choices["ties"] = (ties_in_words(stage, stage.choices["ties"]),)
     return choices_in_words(choices)
-
-
-def _ties_in_words(stage: "Stage", ties: str, here: str = "") -> str:
-    """Return which of equal tokens a stage takes; `here` says it of one row."""
-    if stage.order != "libstdc++":
-        return ties
-    place = "last" if ties == "highest id" else "first"
-    return f"the {place} after its sort ({stage.order}{here})"
 
 
 @dataclass(frozen=True)
@@ -186,6 +177,14 @@ def asked_options(row: str, setting: str, about: str) -> Decorator:
     )
 
 
+SEED: Final = click.option(
+    "--seed",
+    type=int,
+    help="Take random numbers from the engine's own generator with this seed, for llama.cpp and "
+    "transformers.",
+)
+
+
 class RowCommand(click.Command):
     """A command about a row, whose first logit may look like an option."""
 
@@ -206,12 +205,7 @@ class RowCommand(click.Command):
 @click.command(cls=RowCommand)
 @click.argument("profile", metavar="PROFILE")
 @asked_options("LOGITS", "NAME=VALUE", "Set a parameter; may be repeated.")
-@click.option(
-    "--seed",
-    type=int,
-    help="Take random numbers from the engine's own generator with this seed, for llama.cpp and "
-    "transformers.",
-)
+@SEED
 @click.option(
     "--json", "as_json", is_flag=True, help="Print the probabilities and the token as JSON."
 )
@@ -229,9 +223,7 @@ def sample(profile: str, asked: Asked, seed: int | None, *, as_json: bool) -> No
     with the logit 1.5, and `least` is the number of tokens that a filter always keeps.
     `tokenref compare` shows where two engines differ.
     """
-    if seed is not None:
-        _must_take_seeds(profile, asked)
-        asked = replace(asked, seed=seed)
+    asked = _seeded([profile], asked, seed)
     # The chain is printed before the numbers for a race are counted.
     [(made, run, token)] = compared_engines([profile], asked, races=as_json)
     shares = made.probabilities(run.candidates)
@@ -250,24 +242,57 @@ def sample(profile: str, asked: Asked, seed: int | None, *, as_json: bool) -> No
         click.echo(f"\ndrawn: {token}")
 
 
-def _must_take_seeds(profile: str, asked: Asked) -> None:
-    """Raise an error unless the random numbers of an engine can be made from a seed."""
-    from sampling_ref import PROFILES
-    from sampling_ref.evaluation import read_profile
+@click.command(cls=RowCommand)
+@click.argument("one", metavar="ENGINE")
+@click.argument("other", metavar="ENGINE")
+@asked_options(
+    "ROW",
+    "[ENGINE:]NAME=VALUE",
+    "Set a parameter of each engine that has it, or of one engine; may be repeated.",
+)
+@SEED
+@click.option("--all", "every", is_flag=True, help="Show every difference, not only the first.")
+@click.option("--json", "as_json", is_flag=True, help="Print every difference as JSON.")
+def compare(
+    one: str, other: str, asked: Asked, seed: int | None, *, every: bool, as_json: bool
+) -> None:
+    """Show where and why two engines part on a row.
 
-    if asked.uniforms:
+    ROW is as for `tokenref sample`. For the first stage that causes the rows to differ, the choices
+    and parameters that differ are printed, with the source of each engine. Parameters that are
+    not set have the defaults of their engine. `sampling_ref.compare` does the same in Python.
+    """
+    asked = _seeded([one, other], replace(asked, called="ROW"), seed)
+    with _as_typed([read_profile(one), read_profile(other)], asked) as given:
+        params = given.pop("params")
+        found = comparing.compare(one, other, **given, **params)
+    if as_json:
+        click.echo(json.dumps(found.as_dict()))
+        return
+    for line in found.lines(every=every):
+        click.echo(line)
+    more = len(found.differences) - 1
+    draw_alike = len({each.made.is_greedy for each in found.engines}) == 1
+    if more > 0 and draw_alike and not every:
+        click.echo(f"{more} more difference{'s' * (more > 1)}: see --all")
+
+
+def _seeded(engines: Sequence[str], asked: Asked, seed: int | None) -> Asked:
+    """Return what is asked, with the seed. Raise an error unless all engines can use one."""
+    if seed is not None and asked.uniforms:
         raise click.UsageError("give at most one of --seed and --uniform")
-    seeded = [each.name for each in PROFILES.values() if each.draw.own_stream]
-    if read_profile(profile).name not in seeded:
-        names = " and ".join(seeded)
-        raise InputError(
-            f"--seed works for {names}, whose generators are known here, not for {profile}: give "
-            "--uniform"
-        )
+    known = [each.name for each in PROFILES.values() if each.draw.own_stream]
+    for name in engines:
+        if seed is not None and read_profile(name).name not in known:
+            raise InputError(
+                f"--seed works for {' and '.join(known)}, whose generators are known here, not for "
+                f"{name}: give --uniform"
+            )
+    return replace(asked, seed=seed)
 
 
 def _sample_lines(
-    made: "Evaluation", run: "Run", shares: Sequence[float], uniforms: Sequence[float]
+    made: Evaluation, run: Run, shares: Sequence[float], uniforms: Sequence[float]
 ) -> Iterable[str]:
     """Yield what each step did, what decided, the probabilities, and how the engine draws."""
     yield str(run.trace)
@@ -299,29 +324,77 @@ def _in_digits(numbers: Sequence[float], beside: Sequence[float] = ()) -> list[s
 
 
 @contextmanager
-def _what_to_type(
-    evaluated: "Callable[[Any], Evaluation]", uniforms: Sequence[float]
-) -> Iterator[None]:
-    """Within this context, say which options to add where random numbers are missing."""
-    from sampling_ref import RandomNumberError
-    from sampling_ref.random.sources import Counted
-
+def _as_typed(records: Sequence[Profile], asked: Asked) -> Iterator[dict[str, Any]]:
+    """Yield the arguments of `compare`. Errors within this context name what was typed."""
+    tokens = _read_tokens(asked.history)
+    if asked.prompt_length > len(tokens):
+        rule = f"must be at most the number of tokens of --history, {len(tokens)}"
+        raise InputError(f"--prompt-length {rule}, got {asked.prompt_length}")
+    params, own = _settings_of(records, asked.settings)
+    parameters_of(records, params, own)  # so that no argument below is taken for a parameter
+    given = {
+        "logits": asked.row,
+        "history": tokens,
+        "prompt_length": asked.prompt_length,
+        "uniforms": asked.uniforms,
+        "seed": asked.seed,
+        "precision": asked.precision,
+        "params": params,
+        "own": own,
+    }
     try:
-        yield
+        yield dict(given)
+    except ParameterError as error:
+        engine, _, name = error.name.rpartition(": ")
+        others = [each.name for each in records if each.name != engine and name in each.by_name]
+        hints = [f" (--set {each}:{name}=... sets it for {each} alone)" for each in others]
+        rule = error.requirement + "".join(hints if engine else [])
+        typed = _typed(f"{error.name} ", asked).rstrip()
+        raise ParameterError(typed, error.value, rule) from None
+    except (HistoryError, RowError) as error:
+        raise InputError(_typed(str(error), asked)) from None
     except RandomNumberError as error:
+        sentence = _typed(str(error), asked)
+        if sentence == str(error):
+            why = sentence.partition(": give ")[0].replace("uniforms has", "--uniform has")
+            sentence = f"{why}: {_numbers_to_type(records, given)}"
+        raise InputError(sentence) from None
+
+
+def _typed(sentence: str, asked: Asked) -> str:
+    """Return an error about an argument in Python as one about what was typed.
+
+    >>> _typed("history[2] must be a token id below 2, got 3", Asked("1,2"))
+    'item 2 of --history must be a token id below 2, got 3'
+    """
+    names = {"history": "--history", "logits": asked.called, "uniforms": "--uniform"}
+    names["seed"] = "--seed"
+    found = re.match(rf"((?:\S+: )?)({'|'.join(names)})(?:\[(\d+)\])? ", sentence)
+    if found is None:
+        return sentence
+    engine, name, place = found.groups()
+    item = "" if place is None else f"item {place} of "
+    return f"{engine}{item}{names[name]} {sentence[found.end() :]}"
+
+
+def _numbers_to_type(records: Sequence[Profile], given: Mapping[str, Any]) -> str:
+    """Return which options to add where random numbers are missing."""
+    needed = 0
+    for record, params in zip(
+        records, parameters_of(records, given["params"], given["own"]), strict=True
+    ):
         counted = Counted()
-        plenty = evaluated(counted)
-        plenty.draw(plenty.run())
-        needed = counted.taken()
-        missing = needed - len(uniforms)
-        if missing <= 0:
-            raise
-        typed = " ".join(["--uniform 0.5"] * missing)
-        if missing > _MOST_TYPED:
-            typed = f"--uniform 0.5 and {missing - 1} more of these options"
-        sentence = str(error).partition(": give ")[0]  # in Python, and not here
-        seeded = "; `tokenref sample` also takes --seed 1" * bool(plenty.profile.draw.own_stream)
-        raise InputError(f"{sentence}: add {typed}, or other numbers in [0, 1){seeded}") from None
+        about = given["logits"], given["history"], params, given["prompt_length"]
+        made = evaluation(record, *about, counted, None, given["precision"])
+        made.draw(made.run())
+        needed = max(needed, counted.taken())
+    missing = needed - len(given["uniforms"])
+    typed = " ".join(["--uniform 0.5"] * missing)
+    if missing > _MOST_TYPED:
+        typed = f"--uniform 0.5 and {missing - 1} more of these options"
+    seeded = "; `tokenref sample` also takes --seed 1"
+    is_seeded = all(record.draw.own_stream for record in records)
+    return f"add {typed}, or other numbers in [0, 1){seeded * is_seeded}"
 
 
 _MOST_TYPED: Final = 8
@@ -340,50 +413,9 @@ WORDS: Final[Mapping[str, str]] = {
 }
 """What a choice about ties and boundaries means. A choice that goes without saying is missing."""
 
-SORTED: Final = "sorted before"
-RULES: Final = ("ties", "base", "boundary", "walked", "equality", "cut")
 
-
-def rules_of(applied: "Applied", stage: "Stage") -> "dict[str, Any]":
-    """Return the choices of a filter that decide about ties and boundaries."""
-    rules = {name: applied.values[name] for name in RULES if name in applied.values}
-    if "ties" in rules:
-        rules["ties"] = _ties_in_words(stage, rules["ties"], tied_at_the_border(applied))
-    if rules.get("boundary") == "fitting":
-        rules["ties"] = "those taken last"
-    return rules
-
-
-def first_looked_at(applied: "Applied") -> str:
-    """Return in which order a filter looks at the tokens."""
-    if applied.values.get("boundary") == "fitting":
-        return "as they stand"
-    if applied.step == "typical":
-        return "most typical first"
-    upwards = applied.values.get("walked") == "upwards"
-    return "least probable first" if upwards else "most probable first"
-
-
-def tied_at_the_border(applied: "Applied") -> str:
-    """Return the order of equal tokens that a filter kept and removed, if it did both."""
-    from sampling_ref.tracing import shortly
-
-    row = applied.row_before
-    ties = {row[token] for token in applied.kept} & {row[token] for token in applied.removed}
-    if not ties or applied.changed:
-        return ""
-    kept, removed = (
-        [token for token in tokens if row[token] in ties]
-        for tokens in (applied.kept, applied.removed)
-    )
-    first, last = (kept, removed) if applied.values["ties"] != "highest id" else (removed, kept)
-    return f"; here {shortly(first)} before {shortly(last)}"
-
-
-def _deciding_lines(made: "Evaluation", applied: "Applied", stage: "Stage") -> Iterable[str]:
+def _deciding_lines(made: Evaluation, applied: Applied, stage: Stage) -> Iterable[str]:
     """Yield the probabilities that decide a filter, and its rules for ties and boundaries."""
-    from sampling_ref.tracing import deciding_walk, running_shares, shortly
-
     rules = rules_of(applied, stage)
     if not rules or applied.changed or not applied.kept:
         return
@@ -411,10 +443,10 @@ def _deciding_lines(made: "Evaluation", applied: "Applied", stage: "Stage") -> I
 
 
 def _share_lines(
-    sums: "Sequence[Share]",
+    sums: Sequence[Share],
     border: int,
     order: str,
-    fate: "Callable[[int], str]",
+    fate: Callable[[int], str],
     beside: Sequence[float],
 ) -> Iterable[str]:
     """Yield a line for each token near the border, with its probability and the running sum."""
@@ -436,11 +468,8 @@ def _share_lines(
         yield f"  {'...':>8}"
 
 
-def _draw_lines(made: "Evaluation", run: "Run", uniforms: Sequence[float]) -> Iterable[str]:
+def _draw_lines(made: Evaluation, run: Run, uniforms: Sequence[float]) -> Iterable[str]:
     """Yield how a token is drawn: the running sums, or what else decides."""
-    from sampling_ref.engines.draws import walk
-    from sampling_ref.tracing import running_shares
-
     if made.is_greedy:
         yield f"\ndraw: greedy, the largest logit; of equals: {made.profile.greedy.ties}"
         return
@@ -460,33 +489,18 @@ def compared_engines(
     chains: Mapping[str, Sequence[int]] | None = None,
     *,
     races: bool = True,
-) -> "list[Compared]":
+) -> list[Compared]:
     """Return what each engine does with a row, and the token that it draws.
 
     `chains` has the stages of an engine that are applied, as indices into its own, in order.
     Without `races`, an engine that needs a random number for each token draws none.
     """
-    from sampling_ref import ParameterError
-    from sampling_ref.evaluation import read_profile
-
     records = [_with_chain(read_profile(name), (chains or {}).get(name)) for name in engines]
-    found = []
-    for record, params in zip(records, _settings_of(records, asked.settings), strict=True):
-        try:
-            found.append(_compared(record, params, asked, races))
-        except ParameterError as error:
-            if len(records) == 1:
-                raise
-            rule = error.requirement
-            takers = [each.name for each in records if error.name in each.by_name]
-            for name in takers:
-                if name != record.name and record.name in takers:
-                    rule += f" (--set {name}:{error.name}=... sets it for {name} alone)"
-            raise ParameterError(f"{record.name}: {error.name}", error.value, rule) from None
-    return found
+    with _as_typed(records, asked) as given:
+        return apply_engines(records, **given, races=races)
 
 
-def _with_chain(record: "Profile", chain: Sequence[int] | None) -> "Profile":
+def _with_chain(record: Profile, chain: Sequence[int] | None) -> Profile:
     """Return an engine with some of its stages, in another order."""
     if chain is None:
         return record
@@ -499,78 +513,36 @@ def _with_chain(record: "Profile", chain: Sequence[int] | None) -> "Profile":
     return replace(record, stages=tuple(record.stages[place] for place in chain))
 
 
-def _compared(
-    record: "Profile", params: Mapping[str, Any], asked: Asked, races: bool
-) -> "Compared":
-    from sampling_ref.evaluation import evaluation
-    from sampling_ref.sampler import own_stream
-
-    row, tokens = asked.row, _read_tokens(asked.history)
-    if asked.prompt_length > len(tokens):
-        rule = f"must be at most the number of tokens of --history, {len(tokens)}"
-        raise InputError(f"--prompt-length {rule}, got {asked.prompt_length}")
-
-    def evaluated(numbers: Any, precision: Any = asked.precision) -> "Evaluation":
-        how = {"prompt_length": asked.prompt_length, "precision": precision}
-        return evaluation(record, row, tokens, params, uniforms=numbers, **how)
-
-    if asked.seed is not None:  # the engine itself draws in 32 bits
-        made, rounded = (
-            evaluated(own_stream(record, asked.seed), precision)
-            for precision in (asked.precision, "f32")
-        )
-        return made, made.run(), rounded.draw(rounded.run())
-    made = evaluated(asked.uniforms)
-    used = fresh(made)
-    with _what_to_type(evaluated, asked.uniforms):
-        run = used.run()
-        draws = asked.uniforms and (races or run.draw.method not in RACES)
-        drawn = used.draw(run) if draws or made.is_greedy else None
-    return made, run, drawn
-
-
 def _settings_of(
-    records: "Sequence[Profile]", settings: Sequence[str]
-) -> "Sequence[dict[str, Any]]":
-    """Return the parameters of each engine; what is set for one engine replaces what is for all.
+    records: Sequence[Profile], settings: Sequence[str]
+) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """Return the parameters that are set for all engines, and those of one engine by its name.
 
-    Raises an error for a name that none has, and for one that is set twice.
+    Raises an error for an engine that is not asked, and for a parameter that is set twice.
     """
-    from sampling_ref import UnknownNameError
-
-    found: list[dict[str, Any]] = [{} for _ in records]
+    params: dict[str, Any] = {}
+    own: dict[str, dict[str, Any]] = {}
     typed = [setting.partition("=")[0].strip() for setting in settings]
-    for name in typed:
+    for name, setting in zip(typed, settings, strict=True):
+        engine, colon, rest = name.rpartition(":")
         if typed.count(name) > 1:
             raise InputError(
                 f"--set must be given once for {name}, got it {typed.count(name)} times"
             )
-    for setting in sorted(settings, key=lambda setting: ":" in setting.partition("=")[0]):
-        engine, colon, rest = setting.partition("=")[0].rpartition(":")
+        if "=" not in setting:
+            raise InputError(f"--set must be NAME=VALUE, got {setting!r}")
         if colon and engine not in {record.name for record in records}:
             raise UnknownNameError("engine in --set", engine, [record.name for record in records])
-        own = setting.removeprefix(f"{engine}:") if colon else setting
-        name = rest.strip()
-        chosen = [
-            (record, params)
-            for record, params in zip(records, found, strict=True)
-            if (record.name == engine if colon else name in record.by_name)
-        ]
-        for record, params in chosen or [(records[0], found[0])]:  # reports an unknown name
-            key, value = _read_setting(own, record)
-            params[key] = value
-    return found
+        if rest in _OPTIONS and not any(rest in record.by_name for record in records):
+            raise InputError(f"--set must name a parameter of an engine, got {rest}: use --{rest}")
+        (own.setdefault(engine, {}) if colon else params)[rest.strip()] = _read_value(
+            setting.partition("=")[2]
+        )
+    return params, own
 
 
-Compared: TypeAlias = "tuple[Evaluation, Run, int | None]"
-"""An engine with its parameters, what its stages did, and the token it drew, if it drew one."""
-
-
-def fresh(made: "Evaluation", **changed: Any) -> "Evaluation":
-    """Return an engine that has taken none of its random numbers yet."""
-    situation = replace(made.situation, randomness=copy(made.situation.randomness))
-    return replace(made, situation=situation, **changed)
-
+_OPTIONS: Final = ("history", "precision", "seed", "uniform")
+"""Options that are easily taken for parameters."""
 
 Number = TypeVar("Number", int, float)
 
@@ -632,28 +604,20 @@ def _logit(number: object, what: str) -> float:
 
 def _read_tokens(text: str) -> list[int]:
     try:
-        return read_numbers(text.strip(" ,"), int) if text.strip(" ,") else []
+        return read_numbers(text.strip(" ,[]"), int) if text.strip(" ,[]") else []
     except ValueError:
         raise InputError(f"--history must be token ids separated by commas, got {text!r}") from None
 
 
-def _read_setting(text: str, profile: "Profile") -> tuple[str, Any]:
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise InputError(f"--set must be NAME=VALUE, got {text!r}")
-    parameter = profile.parameter(name)
+def _read_value(value: str) -> Any:
+    """Return the value of a parameter, which is JSON; otherwise a number, such as .5, or text."""
     try:
         read = json.loads(value)
     except ValueError:
-        read = _number_or_text(value)
+        try:
+            return float(value)
+        except ValueError:
+            return value
     if isinstance(read, dict):
-        read = {int(token): number for token, number in read.items() if token.isdigit()}
-    return parameter.name, read
-
-
-def _number_or_text(value: str) -> float | str:
-    """Return a number that JSON does not know, such as .5, or the text itself."""
-    try:
-        return float(value)
-    except ValueError:
-        return value
+        return {int(key) if key.isdecimal() else key: each for key, each in read.items()}
+    return read

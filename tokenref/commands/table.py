@@ -12,7 +12,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "audit": ("vocabulary", "audit_command"),
     "check": ("check", "check"),
     "chunks": ("text", "chunks"),
-    "compare": ("comparing", "compare"),
+    "compare": ("sampling", "compare"),
     "count": ("text", "count"),
     "decode": ("text", "decode"),
     "doctor": ("first_steps", "doctor"),

@@ -293,7 +293,7 @@ class Asked:
             special = not isinstance(model, ByteBPE)
         return {
             "add_special_tokens": self.template,
-            "special": "recognise" if special else "ordinary",
+            "special": "recognize" if special else "ordinary",
         }
 
     def text(self, source: Source) -> str:
@@ -386,8 +386,9 @@ def _progress(source: Source, text: str) -> Iterator[Callable[[int], None]]:
 def encode(asked: Asked) -> None:
     """Print the tokens of TEXT, or of files.
 
-    Each line has an id and the token's text or bytes. With several files, each line has the name
-    of a file, its number of tokens and their ids, and the last line has the total.
+    Each line has an id and the token's text or bytes. In the text of a token, letters may stand
+    for bytes, as in the file: Ġ is a space. With several files, each line has the name of a file,
+    its number of tokens and their ids, and the last line has the total.
     """
     tokenizer, how = asked.tokenizer, asked.how
     key = "bytes" if isinstance(tokenizer.model, ByteBPE) else "tokens"
@@ -421,6 +422,7 @@ def _spelled(tokenizer: Tokenizer, token: int, *, as_json: bool) -> str:
 
 @click.command()
 @click.argument("ids", nargs=-1)
+@click.option("--file", "path", metavar="PATH", help="Read the ids from this file.")
 @VOCABULARY
 @LIKE
 @click.option("--skip-special", is_flag=True, help="Omit special tokens.")
@@ -428,6 +430,7 @@ def _spelled(tokenizer: Tokenizer, token: int, *, as_json: bool) -> str:
 @JSON
 def decode(
     ids: Sequence[str],
+    path: str | None,
     vocabulary: str | None,
     like: str | None,
     *,
@@ -437,11 +440,14 @@ def decode(
 ) -> None:
     """Write the bytes of token IDS, and nothing else.
 
-    They may also be read from standard input, as JSON or as numbers. --json prints the text, with
-    U+FFFD for bytes that are not UTF-8.
+    They may also be read from a file or standard input, as JSON or as numbers. `encode --json`
+    writes such JSON. --json prints the text, with U+FFFD for bytes that are not UTF-8.
     """
+    if ids and path is not None:
+        raise InputError("give the ids either as arguments or with --file, not both")
     tokenizer = loaded(vocabulary, like)
-    tokens = parsed_ids(" ".join(ids) if ids else Source().text())
+    source = Source(path=None if path in (None, str(_DASH)) else Path(path))
+    tokens = parsed_ids(" ".join(ids) if ids else source.text())
     text, content = "", b""
     try:
         if as_json or strict:
@@ -487,7 +493,8 @@ def parsed_ids(written: str) -> list[int]:
         odd = next(
             (word for word in words if not word.lstrip("-").isdecimal()), max(words, key=len)
         )
-        raise InputError(f"ids must be whole numbers, got {odd[:40]!r}") from None
+        rule = "ids must be whole numbers, or what `tokenref encode --json` writes"
+        raise InputError(f"{rule}, got {odd[:40]!r}") from None
 
 
 @click.command()

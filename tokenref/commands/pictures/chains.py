@@ -10,18 +10,20 @@ from math import exp, inf, log
 from statistics import pstdev, stdev
 from typing import TYPE_CHECKING, Final
 
-from tokenref.commands.comparing import (
+from sampling_ref.comparing import (
+    Compared,
     Difference,
     Present,
     Side,
     absence,
-    comparison_lines,
-    first_difference,
+    comparison,
+    moved_before,
     units_of,
 )
+from sampling_ref.tracing import RACES, first_looked_at, rules_of
 from tokenref.commands.pictures import Named, lesson
-from tokenref.commands.pictures.bars import Walked, bars, short_share
-from tokenref.commands.sampling import RACES, WORDS, Asked, Compared, first_looked_at, rules_of
+from tokenref.commands.pictures.bars import Walked, bars
+from tokenref.commands.sampling import WORDS, Asked
 from tokenref.operations import ABOUT
 from tokenref.visible import visible
 
@@ -271,8 +273,9 @@ def _side_by_side(
     Those before it, which do the same in both, are folded, but not if their order is the cause.
     """
     one, other = engines
-    found = first_difference(one, other)
-    heading, *rest = comparison_lines(one, other, found=found)
+    compared = comparison(one, other)
+    found = next(iter(compared.differences), None)
+    heading, *rest = compared.lines()
     aside = ("  other differences", *(["  differences of rounding"] if found else []))
     causes = [
         line
@@ -283,7 +286,7 @@ def _side_by_side(
     folded = [line for line in rest if line not in causes]
     items, others = (
         "".join(f"<li>{escape(_plainly(line.strip()))}</li>" for line in lines)
-        for lines in ([*befores(engines, found), *_kept(names, found), *causes], folded)
+        for lines in ([*_kept(names, found), *causes], folded)
     )
     yield (
         f'<section class="answer"><h2>{escape(heading)}</h2><ul>{items}</ul><details><summary>What '
@@ -291,7 +294,7 @@ def _side_by_side(
     )
     yield '<div class="sides">' + "".join(f"<h2>{escape(name)}</h2>" for name in names)
     first = [applied for side in (found.unit if found else ()) for applied, _ in side]
-    moved = [applied for side in _earlier(engines, found) for applied in side]
+    moved = [applied for side in moved_before(compared.engines, found) for applied in side]
     before = bool(first)
     for sides in _in_order([one[1], other[1]], found):
         for engine, side in zip(engines, sides, strict=True):
@@ -309,55 +312,6 @@ def _side_by_side(
     for engine in engines:
         yield draw_picture(engine, number, named)
     yield "</div>"
-
-
-def _earlier(
-    engines: Sequence[Compared], found: Difference | None
-) -> "Sequence[Sequence[Applied]]":
-    """Return the stages with an effect that only one engine has before the first difference.
-
-    They are the cause if two engines differ in the order of their stages; otherwise there are none.
-    """
-    if found is None or found.kind != "order":
-        return [[], []]
-    befores: list[list[Applied]] = []
-    for (_, run, _), side in zip(engines, found.unit, strict=True):
-        at = next(place for place, each in enumerate(run.applied) if each is side[0][0])
-        befores.append([*run.applied[:at]])
-    units = units_of(*(run for _, run, _ in engines))
-    places = {id(each): at for at, unit in enumerate(units) for each, _ in chain(*unit)}
-    sets = [{places[id(each)] for each in before} for before in befores]
-    return [
-        [
-            each
-            for each in before
-            if (each.removed or each.changed) and places[id(each)] not in others
-        ]
-        for before, others in zip(befores, sets[::-1], strict=True)
-    ]
-
-
-def befores(engines: Sequence[Compared], found: Difference | None) -> Iterator[str]:
-    """Yield in one sentence which rows a stage gets if the order of stages is the cause."""
-    moved = _earlier(engines, found)
-    if found is None or not any(moved):
-        return
-    firsts = [side[0][0] for side in found.unit]
-    laws = [
-        sorted(filter(None, map(float, made.situation.numbers.law(first.before))), reverse=True)
-        for (made, _, _), first in zip(engines, firsts, strict=True)
-    ]
-    clauses = []
-    for (made, _, _), first, law, other, before in zip(
-        engines, firsts, laws, laws[::-1], moved, strict=True
-    ):
-        shown = ", ".join(map(short_share, law[:4])) + ", \N{HORIZONTAL ELLIPSIS}" * (len(law) > 4)
-        row = "the row"
-        if before and len(law) == len(other) and law[0] != other[0]:
-            row = "the flatter row" if law[0] < other[0] else "the steeper row"
-        after = f"is after {' and '.join(each.step for each in before)}, and " if before else ""
-        clauses.append(f"{first.step} of {made.profile.name} {after}gets {row} {shown}")
-    yield "; ".join(clauses)
 
 
 def _kept(names: Sequence[str], found: Difference | None) -> Iterator[str]:

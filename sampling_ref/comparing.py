@@ -1,39 +1,66 @@
-"""`tokenref compare`: the first stage at which two engines part, and the choice that causes it."""
+"""Where two engines part on the same row, and the choices that cause it.
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+    compare(one, other, logits, ...)      which stages differ, and why; printed, in words
+
+Both engines are applied to the row. Stages that do the same are put side by side, and those without
+which both engines leave the same row are the causes.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, takewhile
 from math import inf
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-import click
-
-from tokenref.commands.sampling import (
+from sampling_ref.engines.draws import walk
+from sampling_ref.engines.profile import Profile, Stage, holds
+from sampling_ref.errors import ParameterError, RandomNumberError, SamplingError, UnknownNameError
+from sampling_ref.evaluation import (
+    OTHER_NAMES,
+    Evaluation,
+    Precision,
+    Run,
+    evaluation,
+    read_profile,
+    related,
+    stages_of,
+)
+from sampling_ref.parameters import is_finite
+from sampling_ref.random.sources import Given, Randomness, Uniforms
+from sampling_ref.row import AnyHistory, AnyRow, Candidates, TokenId, to_float
+from sampling_ref.sampler import own_stream
+from sampling_ref.tracing import (
     RACES,
     RULES,
-    SHOWN,
     SORTED,
-    Asked,
-    Compared,
-    RowCommand,
-    asked_options,
-    compared_engines,
+    Applied,
     draw_in_words,
-    fresh,
     rules_of,
+    shortly,
     tied_at_the_border,
 )
 
-if TYPE_CHECKING:
-    from sampling_ref.engines.profile import Stage
-    from sampling_ref.evaluation import Evaluation, Run
-    from sampling_ref.row import Candidates
-    from sampling_ref.tracing import Applied
+SHOWN: Final = 10
+"""Number of logits of a row that are printed."""
 
-Present: TypeAlias = "tuple[Applied, Stage]"
+
+class Compared(NamedTuple):
+    """An engine with its parameters, what its stages did, and the token it drew, if it drew one."""
+
+    made: Evaluation
+    run: Run
+    token: TokenId | None
+
+
+Engines: TypeAlias = tuple[Compared, Compared]
+
+Present: TypeAlias = tuple[Applied, Stage]
 """A stage that an engine applied, and what it did."""
 
-Side: TypeAlias = "Present | None"
+Side: TypeAlias = Present | None
 """The same; None if an engine does not apply the stage."""
 
 Unit: TypeAlias = tuple[Sequence[Present], Sequence[Present]]
@@ -44,7 +71,7 @@ ROUNDING: Final = 2.0**-20
 
 
 class Difference(NamedTuple):
-    """The first stages that differ, and in what.
+    """Stages that differ, and in what.
 
     They are "missing" in one engine, they do something else on the same row ("rule"), or they would
     do the same, but get other rows because of the "order" of stages, or because of "rounding".
@@ -53,34 +80,243 @@ class Difference(NamedTuple):
     unit: Unit
     kind: Literal["missing", "rule", "order", "rounding"]
 
+    def __repr__(self) -> str:
+        """Return the kind, and the steps of each engine."""
+        return f"<Difference {self.kind!r}, {self.steps[0]} and {self.steps[1]}>"
 
-def comparison_lines(one: Compared, other: Compared, *, found: Difference | None) -> Iterable[str]:
-    """Yield the first difference that was found, with the choices and sources that cause it."""
-    engines = one, other
-    (first, run, token), (second, other_run, other_token) = engines
-    names = first.profile.name, second.profile.name
-    if first.is_greedy != second.is_greedy:
-        yield from _greedy_lines(engines)
-        return
-    if found is not None:
-        yield from _difference_lines(engines, found)
-        return
-    size = first.situation.size
-    rows = [each.candidates.row(size) for each in (run, other_run)]
-    if rows[0] == rows[1]:
-        yield "all stages leave the same row in both engines"
-    else:
-        yield "all stages leave the same row in both engines, but for rounding"
-        yield from _rounding_lines(engines)
-        tokens = [token for token in range(size) if rows[0][token] != rows[1][token]]
-        for name, row in zip(names, rows, strict=True):
-            yield f"  {name} leaves {_some_logits(tokens, row, repr)}"
-    if token != other_token:
-        yield f"but {names[0]} draws {token}, and {names[1]} draws {other_token}"
-    yield from _draws_lines(engines)
+    @property
+    def steps(self) -> tuple[list[str], list[str]]:
+        """The names of the steps of each engine."""
+        one, other = ([applied.step for applied, _ in side] for side in self.unit)
+        return one, other
 
 
-def _greedy_lines(engines: "tuple[Compared, Compared]") -> Iterable[str]:
+@dataclass(frozen=True)
+class Comparison:
+    """What two engines do with a row, and the stages that cause them to leave different rows.
+
+    Without these stages both leave the same row. Printed, it is what `tokenref compare` prints:
+    the first difference, its choices and sources.
+    """
+
+    engines: Engines
+    differences: tuple[Difference, ...]
+
+    def __repr__(self) -> str:
+        """Return the names of the engines, and the differences."""
+        names = " and ".join(made.profile.name for made, _, _ in self.engines)
+        return f"<Comparison of {names}, differences: {list(self.differences)}>"
+
+    def __str__(self) -> str:
+        """Return the lines about the first difference."""
+        return "\n".join(self.lines())
+
+    def lines(self, *, every: bool = False) -> Iterator[str]:
+        """Yield the first difference, or every one, with the choices and sources that cause it."""
+        (first, run, token), (second, other_run, other_token) = self.engines
+        names = first.profile.name, second.profile.name
+        if first.is_greedy != second.is_greedy:
+            yield from _greedy_lines(self.engines, every=every)
+            return
+        for found in self.differences if every else self.differences[:1]:
+            yield from _difference_lines(self.engines, found)
+        if self.differences:
+            if token is not None and other_token is not None:
+                yield f"{names[0]} draws {token}, and {names[1]} draws {other_token}"
+            return
+        size = first.situation.size
+        rows = [each.candidates.row(size) for each in (run, other_run)]
+        if rows[0] == rows[1]:
+            yield "all stages leave the same row in both engines"
+        else:
+            yield "all stages leave the same row in both engines, but for rounding"
+            yield from _rounding_lines(self.engines)
+            tokens = [token for token in range(size) if rows[0][token] != rows[1][token]]
+            for name, row in zip(names, rows, strict=True):
+                yield f"  {name} leaves {_some_logits(tokens, row, repr)}"
+        if token != other_token:
+            yield f"but {names[0]} draws {token}, and {names[1]} draws {other_token}"
+        elif token is not None and not first.is_greedy:
+            yield f"both draw {token}"
+        yield from _draws_lines(self.engines)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything in types that JSON has.
+
+        For each difference these are the kind, the stages of each engine, and the choices and
+        parameters that differ, with whether they decide.
+        """
+        return {
+            "engines": [
+                {
+                    "name": made.profile.name,
+                    "greedy": made.is_greedy,
+                    "probabilities": made.probabilities(run.candidates),
+                    "token": token,
+                }
+                for made, run, token in self.engines
+            ],
+            "differences": [
+                {
+                    "kind": found.kind,
+                    "stages": [
+                        [_as_dict(run, *present) for present in side]
+                        for (_, run, _), side in zip(self.engines, found.unit, strict=True)
+                    ],
+                    "values": [
+                        {"name": name, "values": list(map(_plain, values)), "decides": decides}
+                        for name, values, decides in _values(self.engines, found)
+                    ],
+                }
+                for found in self.differences
+            ],
+        }
+
+
+def _as_dict(run: Run, applied: Applied, stage: Stage) -> dict[str, Any]:
+    return {
+        "step": applied.step,
+        "place": next(place for place, each in enumerate(run.applied, 1) if each is applied),
+        "parameters": {name: _plain(value) for name, value in applied.parameters.items()},
+        "kept": applied.kept,
+        "why": applied.why,
+        "source": stage.source,
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Return a value in a type that JSON has: numbers, texts, and what is left as text."""
+    is_json = value is None or isinstance(value, str | int) or is_finite(value)
+    return value if is_json else shortly(value)
+
+
+def compare(
+    one: str,
+    other: str,
+    logits: AnyRow,
+    history: AnyHistory = (),
+    *,
+    prompt_length: int = 0,
+    uniforms: Uniforms = (),
+    seed: int | None = None,
+    precision: Precision = "exact",
+    own: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+    **params: Any,
+) -> Comparison:
+    """Return where two engines part on a row, and the choices that cause it.
+
+    Each engine gets those of the parameters that it has, under its own names. `own` has parameters
+    of one engine only, by its name; they replace the others. With `uniforms`, or with a `seed`
+    if the random streams of both are known, the tokens that they draw are compared, too.
+    `prompt_length` and `precision` are those of `step`.
+
+    >>> own = {"llama.cpp": {"temp": 1}}
+    >>> found = compare("vllm", "llama.cpp", [1.0, 2.0, 2.0], top_k=1, own=own)
+    >>> found.differences
+    (<Difference 'rule', ['top_k'] and ['top_k']>,)
+    >>> print(found)
+    they differ at top_k
+      choice ties: all in vllm, the first after its sort (libstdc++; here 1 before 2) in llama.cpp
+    ...
+    """
+    records = read_profile(one), read_profile(other)
+    first, second = apply_engines(
+        records,
+        logits,
+        history,
+        params,
+        own,
+        prompt_length=prompt_length,
+        uniforms=uniforms,
+        seed=seed,
+        precision=precision,
+    )
+    return comparison(first, second)
+
+
+def apply_engines(
+    records: Sequence[Profile],
+    logits: AnyRow,
+    history: AnyHistory,
+    params: Mapping[str, Any],
+    own: Mapping[str, Mapping[str, Any]],
+    *,
+    prompt_length: int,
+    uniforms: Uniforms,
+    seed: int | None,
+    precision: Precision,
+    races: bool = True,
+) -> list[Compared]:
+    """Return what each engine does with a row, and the token that it draws.
+
+    The arguments are those of `compare`. Without random numbers only a greedy engine draws, and
+    without `races` none that needs a number for each token.
+    """
+    numbers = uniforms if isinstance(uniforms, Randomness) else Given(uniforms)
+    is_given = not isinstance(numbers, Given) or numbers.left() > 0
+    found = []
+    for record, values in zip(records, parameters_of(records, params, own), strict=True):
+        read = partial(evaluation, record, logits, history, values, prompt_length)
+        try:
+            made = read(numbers if seed is None else own_stream(record, seed), None, precision)
+            used = fresh(made)
+            run, token = used.run(), None
+            if seed is not None:  # the engine itself draws in 32 bits
+                rounded = read(own_stream(record, seed), None, "f32")
+                token = rounded.draw(rounded.run())
+            elif made.is_greedy or (is_given and (races or run.draw.method not in RACES)):
+                token = used.draw(run)
+        except ParameterError as error:
+            if len(records) == 1:
+                raise
+            name = f"{record.name}: {error.name}"
+            raise ParameterError(name, error.value, error.requirement) from None
+        found.append(Compared(made, run, token))
+    return found
+
+
+def parameters_of(
+    records: Sequence[Profile], params: Mapping[str, Any], own: Mapping[str, Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return the parameters of each engine. Raise an error for a name that none has.
+
+    >>> vllm, sglang = read_profile("vllm"), read_profile("sglang")
+    >>> parameters_of([vllm, sglang], {"top_k": 1, "min_tokens": 0}, {"sglang": {"top_k": 2}})
+    [{'top_k': 1, 'min_tokens': 0}, {'top_k': 2}]
+    """
+    for name in params:
+        if not any(name in record.by_name for record in records):
+            records[0].parameter(name)  # raises an error
+    names = [record.name for record in records]
+    if not isinstance(own, Mapping) or not all(isinstance(each, Mapping) for each in own.values()):
+        raise ParameterError("own", own, "must map names of engines to their parameters")
+    for name in own:
+        if name not in names:
+            raise UnknownNameError("engine in own", name, names)
+    found = []
+    for record in records:
+        ours = {record.parameter(name).name for name in own.get(record.name, {})}
+        shared = {
+            name: value
+            for name, value in params.items()
+            if name in record.by_name and record.parameter(name).name not in ours
+        }
+        found.append({**shared, **own.get(record.name, {})})
+    return found
+
+
+def fresh(made: Evaluation, **changed: Any) -> Evaluation:
+    """Return an engine that has taken none of its random numbers yet."""
+    situation = replace(made.situation, randomness=copy(made.situation.randomness))
+    return replace(made, situation=situation, **changed)
+
+
+def comparison(one: Compared, other: Compared) -> Comparison:
+    """Return where two engines part, which were applied to the same row."""
+    return Comparison((one, other), tuple(_differences(one, other)))
+
+
+def _greedy_lines(engines: Engines, *, every: bool) -> Iterator[str]:
     """Yield why only one of two engines takes the largest logit."""
     (greedy, _, token), (drawing, run, _) = sorted(engines, key=lambda each: not each[0].is_greedy)
     rule = greedy.profile.greedy
@@ -97,14 +333,15 @@ def _greedy_lines(engines: "tuple[Compared, Compared]") -> Iterable[str]:
     # A stage that leaves the best tokens as they are, such as a filter, decides nothing here.
     one, other = engines
     deciding = _only_deciding(one, other), _only_deciding(other, one)
-    found = first_difference(*deciding)
-    if found is not None:
+    differences = _differences(*deciding)
+    if differences:
         name = drawing.profile.name
         yield f"the most probable token of {name} is {best[0]}, because the rows differ, too"
+    for found in differences if every else differences[:1]:
         yield from _difference_lines(deciding, found)
 
 
-def _most_probable(candidates: "Candidates") -> list[int]:
+def _most_probable(candidates: Candidates) -> list[int]:
     """Return the tokens with the largest logit."""
     largest = max(candidates.logits)
     pairs = zip(candidates.tokens, candidates.logits, strict=True)
@@ -122,13 +359,11 @@ def _only_deciding(engine: Compared, other: Compared) -> Compared:
     ]
     left = tuple(each for each in made.profile.stages if all(each is not stage for stage in idle))
     deciding = fresh(made, profile=replace(made.profile, stages=left))
-    return deciding, fresh(deciding).run(), token
+    return Compared(deciding, fresh(deciding).run(), token)
 
 
-def _draws_lines(engines: "tuple[Compared, Compared]") -> Iterable[str]:
+def _draws_lines(engines: Engines) -> Iterable[str]:
     """Yield how two engines draw from the same row."""
-    from sampling_ref.tracing import shortly
-
     names = [made.profile.name for made, _, _ in engines]
     walks: list[Sequence[int]] = []
     if engines[0][0].is_greedy:
@@ -151,10 +386,8 @@ def _draws_lines(engines: "tuple[Compared, Compared]") -> Iterable[str]:
         yield f"  draw of {name}: {words}; source: {source or 'see the profile'}"
 
 
-def _walk(run: "Run") -> list[int]:
+def _walk(run: Run) -> list[int]:
     """Return the tokens in the order in which a draw looks at them, if it has one."""
-    from sampling_ref.engines.draws import walk
-
     left = run.candidates
     if run.draw.method in RACES:
         return []
@@ -162,39 +395,43 @@ def _walk(run: "Run") -> list[int]:
     return [left.tokens[place] for place in places if left.logits[place] != -inf]
 
 
-def first_difference(one: Compared, other: Compared) -> Difference | None:
-    """Return the first stages that cause two engines to leave different rows, or None.
+def _differences(one: Compared, other: Compared) -> list[Difference]:
+    """Return the stages that cause two engines to leave different rows.
 
     Stages are a cause if the engines leave the same row without them and the other causes, and do
     not if they are put back: this is a smallest set of them. So stages that differ are no cause
-    where other stages make up for it. "First" is in the order of the engine whose name is first in
-    the alphabet, so the answer does not depend on the order of the arguments. Only if no cause is
-    missing or does something else is it the order of the stages.
+    where other stages make up for it. They are in the order of the engine whose name is first in
+    the alphabet, so the answer does not depend on the order of the arguments. The order of the
+    stages is the last cause, after those that are missing or do something else.
     """
     if one[0].profile.name > other[0].profile.name:
-        found = first_difference(other, one)
-        return found and Difference(found.unit[::-1], found.kind)
+        return [Difference(each.unit[::-1], each.kind) for each in _differences(other, one)]
     engines, size = (one, other), one[0].situation.size
     if _same(*(run.candidates.row(size) for _, run, _ in engines)):
-        return None
+        return []
     units = units_of(one[1], other[1])
     alike = [_alike(engines, unit) for unit in units]
     causes = _smallest_causes(engines, units, alike)
+    found: list[Difference] = []
+    moved: list[Unit] = []
     for place in causes:
         unit = units[place]
-        if all(unit) and not any(alike[place]):
-            return Difference(unit, "rule")
-        if not all(unit) and any(each.removed or each.changed for each, _ in chain(*unit)):
-            return Difference(unit, "missing")
+        if all(unit) and any(alike[place]):
+            moved.append(unit)
+        elif all(unit):
+            found.append(Difference(unit, "rule"))
+        elif any(each.removed or each.changed for each, _ in chain(*unit)):
+            found.append(Difference(unit, "missing"))
+    if moved and any(_orders(engines)):
+        found.append(Difference(moved[0], "order"))
+    if found:
+        return found
     # A stage without an effect of its own may sort the tokens.
-    both = [units[place] for place in causes if all(units[place])]
-    if not both:
-        return Difference(units[causes[0]], "missing")
-    return Difference(both[0], "order" if any(_orders(engines)) else "rounding")
+    return [Difference(moved[0], "rounding") if moved else Difference(units[causes[0]], "missing")]
 
 
 def _smallest_causes(
-    engines: tuple[Compared, Compared], units: Sequence[Unit], alike: Sequence[Sequence[bool]]
+    engines: Engines, units: Sequence[Unit], alike: Sequence[Sequence[bool]]
 ) -> list[int]:
     """Return the places of the stages without which two engines leave the same row."""
     causes = [*range(len(units))]
@@ -215,15 +452,13 @@ def _smallest_causes(
     return causes
 
 
-def units_of(one: "Run", other: "Run") -> list[Unit]:
+def units_of(one: Run, other: Run) -> list[Unit]:
     """Return the stages of two engines in order, side by side where they do the same.
 
     They do if they have the same step, or if they are all the penalties of an engine and the other
     engine has them in fewer steps or in one that only some engines have. They are in the order of
     the first engine. What only the other one has is before what follows it there.
     """
-    from sampling_ref.evaluation import OTHER_NAMES, related
-
     sides = [list(zip(run.applied, run.stages, strict=True)) for run in (one, other)]
     applied = [{each.step for each, _ in side} for side in sides]
     special = {step for others in OTHER_NAMES.values() for step in others}
@@ -254,8 +489,6 @@ def _same(one: Sequence[Any], other: Sequence[Any]) -> bool:
     >>> _same([1.0, float("-inf")], [1.0 + 2**-30, float("-inf")]), _same([1.0], [1.001])
     (True, False)
     """
-    from sampling_ref.row import to_float
-
     if one == other or len(one) != len(other):
         return one == other
     pairs = list(zip(one, other, strict=True))
@@ -266,7 +499,7 @@ def _same(one: Sequence[Any], other: Sequence[Any]) -> bool:
     return all(left == right or abs(left - right) <= most < inf for left, right in possible)
 
 
-def _alike(engines: tuple[Compared, Compared], unit: Unit) -> list[bool]:
+def _alike(engines: Engines, unit: Unit) -> list[bool]:
     """Return whether stages do the same in both engines, on the row that each of these gets.
 
     If it is the same row, each engine has it in its own order. Nothing is tried if an engine
@@ -285,10 +518,8 @@ def _alike(engines: tuple[Compared, Compared], unit: Unit) -> list[bool]:
     return [_same(*(_left_by(*pair, before) for pair in pairs)) for before in befores]
 
 
-def _left_by(made: "Evaluation", side: Sequence[Present], before: "Candidates") -> list[Any]:
+def _left_by(made: Evaluation, side: Sequence[Present], before: Candidates) -> list[Any]:
     """Return the row that some stages of an engine leave; none if they cannot be applied."""
-    from sampling_ref import SamplingError
-
     engine, left = fresh(made), before
     try:
         for _, stage in side:
@@ -298,10 +529,8 @@ def _left_by(made: "Evaluation", side: Sequence[Present], before: "Candidates") 
     return left.row(made.situation.size)
 
 
-def _agree_without(engines: tuple[Compared, Compared], units: Sequence[Unit]) -> bool:
+def _agree_without(engines: Engines, units: Sequence[Unit]) -> bool:
     """Return whether two engines leave the same row without some of their stages."""
-    from sampling_ref import SamplingError
-
     rows = []
     for place, (made, _, _) in enumerate(engines):
         gone = [stage for unit in units for _, stage in unit[place]]
@@ -314,10 +543,8 @@ def _agree_without(engines: tuple[Compared, Compared], units: Sequence[Unit]) ->
     return _same(*rows)
 
 
-def _usual_names(applied: "Applied") -> set[str]:
+def _usual_names(applied: Applied) -> set[str]:
     """Return the usual names of what a step does; of several penalties in one, those not off."""
-    from sampling_ref.evaluation import OTHER_NAMES
-
     usual = [name for name, others in OTHER_NAMES.items() if applied.step in others]
     if len(usual) > 1:
         defaults, amounts = applied.rule.parameters, applied.values
@@ -326,12 +553,8 @@ def _usual_names(applied: "Applied") -> set[str]:
     return {*usual} or {applied.step}
 
 
-def absence(engine: Compared, applied: "Applied") -> str:
+def absence(engine: Compared, applied: Applied) -> str:
     """Return why an engine does not apply a step of another one, or where it does."""
-    from sampling_ref import UnknownNameError
-    from sampling_ref.engines.profile import holds
-    from sampling_ref.evaluation import stages_of
-
     made, run, _ = engine
     name = made.profile.name
     steps = _usual_names(applied)
@@ -351,9 +574,7 @@ def absence(engine: Compared, applied: "Applied") -> str:
     return "; ".join(found)
 
 
-def _difference_lines(engines: tuple[Compared, Compared], found: Difference) -> Iterable[str]:
-    from sampling_ref.tracing import shortly
-
+def _difference_lines(engines: Engines, found: Difference) -> Iterable[str]:
     names = [made.profile.name for made, _, _ in engines]
     yield from _cause_lines(engines, found)
     yield from _rounding_lines(engines, found)
@@ -366,10 +587,10 @@ def _difference_lines(engines: tuple[Compared, Compared], found: Difference) -> 
                 yield f"    note: {stage.note}"
 
 
-def _cause_lines(engines: tuple[Compared, Compared], found: Difference) -> Iterable[str]:
+def _cause_lines(engines: Engines, found: Difference) -> Iterable[str]:
     names = [made.profile.name for made, _, _ in engines]
     (one, other), kind = found
-    steps = [", ".join(applied.step for applied, _ in side) for side in (one, other)]
+    steps = [", ".join(each) for each in found.steps]
     heading = f"they differ at {steps[0]}"
     if steps[0] != steps[1]:
         heading = f"they differ at {steps[0]} in {names[0]}, {steps[1]} in {names[1]}"
@@ -382,6 +603,7 @@ def _cause_lines(engines: tuple[Compared, Compared], found: Difference) -> Itera
         yield "they differ in the order of their stages"
         for name, order in zip(names, _orders(engines), strict=True):
             yield f"  order in {name}: {', '.join(order)}"
+        yield from _rows_in_words(engines, found)
     elif kind == "rounding":
         yield f"{heading}, because the rows before it differ by rounding"
     else:
@@ -390,12 +612,12 @@ def _cause_lines(engines: tuple[Compared, Compared], found: Difference) -> Itera
         yield from _value_lines(engines, found)
 
 
-def _some_logits(tokens: Sequence[int], row: Sequence[Any], shown: "Callable[[Any], str]") -> str:
+def _some_logits(tokens: Sequence[int], row: Sequence[Any], shown: Callable[[Any], str]) -> str:
     kept = " ".join(f"{token}:{shown(row[token])}" for token in tokens[:SHOWN])
     return kept + (f" and {len(tokens) - SHOWN} more" if len(tokens) > SHOWN else "")
 
 
-def _orders(engines: tuple[Compared, Compared]) -> list[list[str]]:
+def _orders(engines: Engines) -> list[list[str]]:
     """Return the stages with an effect whose order differs, in the order of each engine."""
     moving = [
         unit
@@ -416,12 +638,59 @@ def _orders(engines: tuple[Compared, Compared]) -> list[list[str]]:
     ]
 
 
-def _value_lines(engines: tuple[Compared, Compared], found: Difference) -> Iterable[str]:
-    """Yield the choices and parameters of a step that differ; last those without effect here."""
-    from sampling_ref.tracing import shortly
+def moved_before(engines: Engines, found: Difference | None) -> Sequence[Sequence[Applied]]:
+    """Return the stages with an effect that only one engine has before a difference.
 
+    They are the cause if two engines differ in the order of their stages; otherwise there are none.
+    """
+    if found is None or found.kind != "order":
+        return [[], []]
+    befores: list[list[Applied]] = []
+    for (_, run, _), side in zip(engines, found.unit, strict=True):
+        at = next(place for place, each in enumerate(run.applied) if each is side[0][0])
+        befores.append([*run.applied[:at]])
+    units = units_of(*(run for _, run, _ in engines))
+    places = {id(each): at for at, unit in enumerate(units) for each, _ in chain(*unit)}
+    sets = [{places[id(each)] for each in before} for before in befores]
+    return [
+        [
+            each
+            for each in before
+            if (each.removed or each.changed) and places[id(each)] not in others
+        ]
+        for before, others in zip(befores, sets[::-1], strict=True)
+    ]
+
+
+def _rows_in_words(engines: Engines, found: Difference) -> Iterator[str]:
+    """Yield in one sentence which rows a stage gets if the order of stages is the cause."""
+    moved = moved_before(engines, found)
+    if not any(moved):
+        return
+    firsts = [side[0][0] for side in found.unit]
+    laws = [
+        sorted(filter(None, map(float, made.situation.numbers.law(first.before))), reverse=True)
+        for (made, _, _), first in zip(engines, firsts, strict=True)
+    ]
+    clauses = []
+    for (made, _, _), first, law, other, before in zip(
+        engines, firsts, laws, laws[::-1], moved, strict=True
+    ):
+        shown = ", ".join(f"{share:.3g}" for share in law[:4]) + ", ..." * (len(law) > 4)
+        row = "the row"
+        if before and len(law) == len(other) and law[0] != other[0]:
+            row = "the flatter row" if law[0] < other[0] else "the steeper row"
+        after = f"is after {' and '.join(each.step for each in before)}, and " if before else ""
+        clauses.append(
+            f"{first.step} of {made.profile.name} {after}gets {row} with the probabilities {shown}"
+        )
+    yield f"  {'; '.join(clauses)}"
+
+
+def _value_lines(engines: Engines, found: Difference) -> Iterable[str]:
+    """Yield the choices and parameters of a step that differ; last those without effect here."""
     names = [made.profile.name for made, _, _ in engines]
-    if [each.step for each, _ in found.unit[0]] != [each.step for each, _ in found.unit[1]]:
+    if found.steps[0] != found.steps[1]:
         yield from _call_lines(names, found)
         return
     [one], [other] = found.unit
@@ -448,8 +717,6 @@ def _value_lines(engines: tuple[Compared, Compared], found: Difference) -> Itera
 
 def _call_lines(names: Sequence[str], found: Difference) -> Iterable[str]:
     """Yield what each engine gives to stages that have different names."""
-    from sampling_ref.tracing import shortly
-
     if found.kind != "rule":
         return
     amounts = [_amounts(side) for side in found.unit]
@@ -465,8 +732,6 @@ def _call_lines(names: Sequence[str], found: Difference) -> Iterable[str]:
 
 def _amounts(side: Sequence[Present]) -> dict[str, Any]:
     """Return the parameters of some stages; those of penalties that are on by their usual names."""
-    from sampling_ref.evaluation import OTHER_NAMES
-
     found = {}
     for applied, _ in side:
         for name, value in applied.given.items():
@@ -478,12 +743,8 @@ def _amounts(side: Sequence[Present]) -> dict[str, Any]:
     return found
 
 
-def _rounding_lines(
-    engines: tuple[Compared, Compared], found: Difference | None = None
-) -> Iterable[str]:
+def _rounding_lines(engines: Engines, found: Difference | None = None) -> Iterable[str]:
     """Yield the parameters that differ in digits that are not shown otherwise."""
-    from sampling_ref.tracing import shortly
-
     names = [made.profile.name for made, _, _ in engines]
     blamed = [side[0][0] for side in found.unit] if found and found.kind == "rule" else []
     lines = []
@@ -499,9 +760,18 @@ def _rounding_lines(
         yield f"  differences of rounding: {'; '.join(lines)}"
 
 
+def _values(engines: Engines, found: Difference) -> Iterator[tuple[str, list[Any], bool]]:
+    """Yield the values of a step that differ, and whether they decide."""
+    if found.steps[0] == found.steps[1]:
+        [one], [other] = found.unit
+        is_idle = all(_alike(engines, found.unit))
+        for name, values, matters in _differing(engines, one, other):
+            yield name, values, matters and not is_idle
+
+
 def _differing(
-    engines: tuple[Compared, Compared], one: Present, other: Present
-) -> "Iterator[tuple[str, list[Any], bool]]":
+    engines: Engines, one: Present, other: Present
+) -> Iterator[tuple[str, list[Any], bool]]:
     """Yield the values of a step that differ, and whether one engine's changes the other's row."""
     sides = (one, other)
     values = [{**each[0].values, **rules_of(*each), SORTED: each[1].order} for each in sides]
@@ -521,7 +791,7 @@ def _differing(
             yield name, theirs, True in tried or tried == [None, None]
 
 
-def _changes(made: "Evaluation", side: Present, source: Present, name: str) -> bool | None:
+def _changes(made: Evaluation, side: Present, source: Present, name: str) -> bool | None:
     """Return whether a stage leaves another row if one of its values is that of another engine.
 
     None if that cannot be tried. A stage that walks upwards has its own rules for ties and the
@@ -529,8 +799,6 @@ def _changes(made: "Evaluation", side: Present, source: Present, name: str) -> b
     tokens but for rounding, and no other stage is made to walk upwards. What needs a random number
     matters.
     """
-    from sampling_ref import ParameterError, RandomNumberError
-
     applied, stage = side
     downwards = stage
     if applied.values.get("walked") == "upwards":
@@ -555,23 +823,3 @@ def _changes(made: "Evaluation", side: Present, source: Present, name: str) -> b
     except (ParameterError, NotImplementedError):  # the engine's arithmetic has no such choice
         return None
     return not _same(there.row_after, here.row_after)
-
-
-@click.command(cls=RowCommand)
-@click.argument("one", metavar="ENGINE")
-@click.argument("other", metavar="ENGINE")
-@asked_options(
-    "ROW",
-    "[ENGINE:]NAME=VALUE",
-    "Set a parameter of each engine that has it, or of one engine; may be repeated.",
-)
-def compare(one: str, other: str, asked: Asked) -> None:
-    """Show where and why two engines part on a row.
-
-    ROW is as for `tokenref sample`. For the first stage after which the rows differ, the choices
-    and parameters that differ are printed, with the source of each engine. Parameters that are
-    not set have the defaults of their engine.
-    """
-    engines = compared_engines([one, other], replace(asked, called="ROW"))
-    for line in comparison_lines(*engines, found=first_difference(*engines)):
-        click.echo(line)
