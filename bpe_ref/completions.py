@@ -61,7 +61,7 @@ from itertools import product
 from operator import itemgetter
 from typing import Final
 
-from bpe_ref.added_tokens import Recognized, Treatment
+from bpe_ref.added_tokens import Recognised, Treatment
 from bpe_ref.decoders.utf8_stream import length_from
 from bpe_ref.errors import ParameterError
 from bpe_ref.given_text import without_surrogates
@@ -256,7 +256,7 @@ _SPACES: Final = frozenset(" \t\r\n")
 
 
 def encode_with_unstable(
-    tokenizer: Tokenizer, text: str, *, special: Recognized = "recognize", complete: bool = True
+    tokenizer: Tokenizer, text: str, *, special: Recognised = "recognise", complete: bool = True
 ) -> tuple[list[TokenId], set[Tokens]]:
     """Return the stable tokens of the text, and the completions.
 

@@ -2,7 +2,7 @@
 
 A name is `tiny`, `book` or `odd` (which are part of this package) or one of the registry. A path
 leads to a file of any format in `formats`; what it is, the content tells
-(`formats.recognizing`). Two formats have two files, and either one leads to both:
+(`formats.recognising`). Two formats have two files, and either one leads to both:
 
     merges.txt   beside vocab.json
     vocab.bpe    beside encoder.json
@@ -183,7 +183,7 @@ def _instead(folder: Path) -> str:
 def _load(path: Path, name: str) -> Tokenizer:
     """Return the tokenizer in a file; raise `VocabularyFileError`."""
     from bpe_ref.formats.json_nodes import parse_json
-    from bpe_ref.formats.recognizing import format_of, is_json
+    from bpe_ref.formats.recognising import format_of, is_json
 
     source = str(path)
     data = read_unpacked(path)

@@ -25,7 +25,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import Final, TypeAlias
 
-from bpe_ref.added_tokens import RECOGNIZE_ALL, AddedVocabulary, Treatment
+from bpe_ref.added_tokens import RECOGNISE_ALL, AddedVocabulary, Treatment
 from bpe_ref.aligned_text import AlignedText, Span
 from bpe_ref.components import Draw, Model, Normalizer, PreTokenizer, Token
 from bpe_ref.encoding import Encoding
@@ -43,7 +43,7 @@ def pieces_of(
     added: AddedVocabulary,
     normalizer: Normalizer | None,
     pre_tokenizer: PreTokenizer | None,
-    treatment: Treatment = RECOGNIZE_ALL,
+    treatment: Treatment = RECOGNISE_ALL,
 ) -> list[Piece]:
     """Return the pieces of a text in order: steps 1 to 4.
 

@@ -26,7 +26,7 @@ Why this is the same answer
 from collections.abc import Callable, Iterator
 from typing import Final, TypeAlias
 
-from bpe_ref.added_tokens import RECOGNIZE_ALL, AddedVocabulary, Cut, Treatment
+from bpe_ref.added_tokens import RECOGNISE_ALL, AddedVocabulary, Cut, Treatment
 from bpe_ref.aligned_text import AlignedText
 from bpe_ref.components import Draw, Model, Normalizer, PreTokenizer, steps_of
 from bpe_ref.encoding import TokenRow
@@ -89,7 +89,7 @@ class QuickIds:
         """Whether `pieces` returns byte letters."""
 
     def ids(
-        self, text: str, treatment: Treatment = RECOGNIZE_ALL, draw: Draw | None = None
+        self, text: str, treatment: Treatment = RECOGNISE_ALL, draw: Draw | None = None
     ) -> list[TokenId]:
         """Return the ids; `draw` gives the random numbers for dropout."""
         if treatment.refused:
@@ -108,7 +108,7 @@ class QuickIds:
                 ids.append(token)
         return ids
 
-    def pieces(self, text: str, treatment: Treatment = RECOGNIZE_ALL) -> list[str]:
+    def pieces(self, text: str, treatment: Treatment = RECOGNISE_ALL) -> list[str]:
         """Return the pieces; those of added tokens are their texts.
 
         >>> QuickIds(BPE({"a": 0}, []), AddedVocabulary([]), None, None).pieces("aa")
@@ -129,7 +129,7 @@ class QuickIds:
 
         `keeps_places` must be true of the components.
 
-        >>> QuickIds(BPE({"a": 0}, []), AddedVocabulary([]), None, None).rows("aa", RECOGNIZE_ALL)
+        >>> QuickIds(BPE({"a": 0}, []), AddedVocabulary([]), None, None).rows("aa", RECOGNISE_ALL)
         [(0, 'a', (0, 1), 0), (0, 'a', (1, 2), 0)]
         """
         if self._normalize is not None and self._normalize(text) != text:

@@ -67,7 +67,7 @@ class Quirks:
 
     normalized_form_shown: bool
     """An added token that normalization changes goes by its normalized form in decoding, and is
-    then not recognized as special. Else it goes by its content."""
+    then not recognised as special. Else it goes by its content."""
 
     insertions_may_stand_for_nothing: bool
     """What `Replace` puts at the very beginning for an empty match, and the first character after

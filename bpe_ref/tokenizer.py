@@ -39,7 +39,7 @@ from bpe_ref.added_tokens import (
     AddedToken,
     AddedTokens,
     AddedVocabulary,
-    Recognized,
+    Recognised,
     Special,
     Treatment,
     treatment_of,
@@ -92,7 +92,7 @@ _METHODS: Final = {
     "truncation": "truncate",
     "padding": "pad",
 }
-"""A method of each component, by which it is recognized."""
+"""A method of each component, by which it is recognised."""
 _OF_ITEM: Final = ("text", "pair", "ids", "item")  # the names of what differs in a batch
 
 
@@ -187,7 +187,7 @@ class Tokenizer(WithoutTables):
         pair: Text | None = None,
         *,
         add_special_tokens: bool = True,
-        special: Recognized = "recognize",
+        special: Recognised = "recognise",
         is_pretokenized: bool = False,
         draw: Draw | None = None,
     ) -> list[TokenId]:
@@ -237,7 +237,7 @@ class Tokenizer(WithoutTables):
         pair: Text | None = None,
         *,
         add_special_tokens: bool = True,
-        special: Recognized = "recognize",
+        special: Recognised = "recognise",
         is_pretokenized: bool = False,
         draw: Draw | None = None,
     ) -> Encoding:
@@ -291,7 +291,7 @@ class Tokenizer(WithoutTables):
         pair: Text | None = None,
         *,
         add_special_tokens: bool = True,
-        special: Recognized = "recognize",
+        special: Recognised = "recognise",
         is_pretokenized: bool = False,
         draw: Draw | None = None,
     ) -> int:
@@ -316,7 +316,7 @@ class Tokenizer(WithoutTables):
         inputs: Iterable[Text | tuple[Text, Text]],
         *,
         add_special_tokens: bool = True,
-        special: Recognized = "recognize",
+        special: Recognised = "recognise",
         is_pretokenized: bool = False,
         draw: Draw | None = None,
     ) -> list[list[TokenId]]:
@@ -353,7 +353,7 @@ class Tokenizer(WithoutTables):
         inputs: Iterable[Text | tuple[Text, Text]],
         *,
         add_special_tokens: bool = True,
-        special: Recognized = "recognize",
+        special: Recognised = "recognise",
         is_pretokenized: bool = False,
         draw: Draw | None = None,
     ) -> list[Encoding]:
@@ -375,7 +375,7 @@ class Tokenizer(WithoutTables):
         encodings = _each("inputs", inputs, lambda item: encoded(*_texts(item)))
         return encodings if self.padding is None else self.padding.pad(encodings)
 
-    def pieces(self, text: str, *, special: Recognized = "recognize") -> list[str]:
+    def pieces(self, text: str, *, special: Recognised = "recognise") -> list[str]:
         """Return the pieces of a text in order; merges never cross them.
 
         They are normalized text. An added token is a piece.
@@ -393,7 +393,7 @@ class Tokenizer(WithoutTables):
             return [piece.text for piece, _ in found]
         return [piece.text if token else _from_letters(piece.text) for piece, token in found]
 
-    def trace(self, text: str, *, special: Recognized = "recognize") -> list[TracedPiece]:
+    def trace(self, text: str, *, special: Recognised = "recognise") -> list[TracedPiece]:
         """Return each piece of a text with its tokens after each step of the model.
 
         The first step is what the piece starts as, the last one is its tokens. Merges that
@@ -427,7 +427,7 @@ class Tokenizer(WithoutTables):
         overlap: int = 0,
         *,
         add_special_tokens: bool = True,
-        special: Recognized = "recognize",
+        special: Recognised = "recognise",
     ) -> "list[Chunk]":
         """Return parts of at most `most` tokens that cover the text, in order.
 
@@ -458,7 +458,7 @@ class Tokenizer(WithoutTables):
         overlap: int = 0,
         *,
         add_special_tokens: bool = True,
-        special: Recognized = "recognize",
+        special: Recognised = "recognise",
     ) -> "Iterator[Chunk]":
         """Yield the chunks that `chunks` returns, each as soon as it is known.
 
@@ -477,7 +477,7 @@ class Tokenizer(WithoutTables):
         most: int,
         *,
         add_special_tokens: bool = True,
-        special: Recognized = "recognize",
+        special: Recognised = "recognise",
     ) -> int:
         """Return how many characters the longest beginning with at most `most` tokens has.
 
@@ -496,7 +496,7 @@ class Tokenizer(WithoutTables):
         limit: int,
         *,
         add_special_tokens: bool = True,
-        special: Recognized = "recognize",
+        special: Recognised = "recognise",
     ) -> int | None:
         """Return the number of tokens, or None if there are more than `limit`.
 
@@ -516,7 +516,7 @@ class Tokenizer(WithoutTables):
         return None if found is None else found + added
 
     def growing(
-        self, *, add_special_tokens: bool = True, special: Recognized = "recognize"
+        self, *, add_special_tokens: bool = True, special: Recognised = "recognise"
     ) -> "AppendCounter":
         """Return a text that grows at its end, and its number of tokens at any moment.
 
@@ -532,7 +532,7 @@ class Tokenizer(WithoutTables):
         return growing.AppendCounter(counter, added=added)
 
     def framed_counter(
-        self, *, add_special_tokens: bool = True, special: Recognized = "recognize"
+        self, *, add_special_tokens: bool = True, special: Recognised = "recognise"
     ) -> "tuple[TextCounter, int]":
         """Return what counts and cuts texts without the template, and how many tokens that adds.
 
@@ -555,7 +555,7 @@ class Tokenizer(WithoutTables):
 
         return safe_cuts.TextCounter(count, bare.text_counter(special).spans), 0
 
-    def text_counter(self, special: Recognized = "recognize") -> "TextCounter":
+    def text_counter(self, special: Recognised = "recognise") -> "TextCounter":
         """Return what counts and cuts texts without template, truncation and padding.
 
         >>> from bpe_ref import load
@@ -790,7 +790,7 @@ class Tokenizer(WithoutTables):
 
     # ---- how
 
-    def treatment(self, special: Recognized) -> Treatment:
+    def treatment(self, special: Recognised) -> Treatment:
         """Return what `special` means here. Raises `ParameterError` unless it means something.
 
         >>> from bpe_ref import load
@@ -800,7 +800,7 @@ class Tokenizer(WithoutTables):
         found = self._treatments.get(special) if type(special) is str else None
         if found is not None:
             return found
-        chosen = (special.recognize, special.refuse) if isinstance(special, Special) else (special,)
+        chosen = (special.recognise, special.refuse) if isinstance(special, Special) else (special,)
         can_be_kept = all(isinstance(one, str | frozenset) for one in chosen)
         if can_be_kept and special in self._treatments:
             return self._treatments[special]

@@ -84,7 +84,7 @@ def test_special_tokens_are_text_unless_they_are_asked_for(pipeline_file: Path) 
     assert special in as_json("encode", TEXT, "--special")["ids"]
     for command in (["encode"], ["count"], ["chunks", "--most", "9"]):
         said = tokenref(*command, TEXT).stderr
-        assert "such as <|endoftext|>, were treated as text; --special recognizes them" in said
+        assert "such as <|endoftext|>, were treated as text; --special recognises them" in said
         for option in ("--special", "--as-text"):
             assert "treated as text" not in tokenref(*command, TEXT, option).stderr
     ours = ("--vocabulary", pipeline_file)
@@ -273,7 +273,7 @@ def test_standard_input_must_be_text() -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
-def test_a_text_in_utf_16_is_recognized_by_its_byte_order_mark(encoding: str) -> None:
+def test_a_text_in_utf_16_is_recognised_by_its_byte_order_mark(encoding: str) -> None:
     result = tokenref("encode", stdin="\ufeffto be".encode(encoding))
     said = "standard input must be UTF-8, but byte 0 is not; it begins like UTF-16"
     assert result.stderr == f"tokenref: {said}\n"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from authoring.tokenizer_files.charsmaps import compile_charsmap
 from bpe_ref import ParameterError, load
-from bpe_ref.added_tokens import AddedToken, AddedTokens, Recognized
+from bpe_ref.added_tokens import AddedToken, AddedTokens, Recognised
 from bpe_ref.cutting import fewest, growing, long_pieces, splitting
 from bpe_ref.cutting.counting import TextIntervalCounter, count_till_limit, safe_cuts
 from bpe_ref.cutting.fewest import MOST_DECOMPOSED
@@ -365,8 +365,8 @@ UNBOUNDED = {
 """Kinds of which nobody knows how much a token stands for."""
 
 
-def treatment_of(kind: str) -> Recognized:
-    return "ordinary" if kind == "gpt2, special as text" else "recognize"
+def treatment_of(kind: str) -> Recognised:
+    return "ordinary" if kind == "gpt2, special as text" else "recognise"
 
 
 @cache

@@ -280,7 +280,7 @@ def test_a_command_that_starts_nothing_is_one_sentence(wrong: str) -> None:
         ({"keep": [1]}, ""),
     ],
 )
-def test_numbers_and_digits_of_a_wrong_form_are_recognized(out: object, said: str) -> None:
+def test_numbers_and_digits_of_a_wrong_form_are_recognised(out: object, said: str) -> None:
     assert said in hint_on_answer(out)
     assert bool(said) == bool(hint_on_answer(out))
 

@@ -229,7 +229,7 @@ def test_real_engines_find_the_special_tokens_of_the_reference(
     @given(texts)
     def check(text: str) -> None:
         request = {"text": text, "allowed": allowed, "disallowed": []}
-        ids = tokenizer.encode(text, special="recognize" if allowed == "all" else allowed)
+        ids = tokenizer.encode(text, special="recognise" if allowed == "all" else allowed)
         assert under_test.answer("special", request) == Ok({"ids": ids})
 
     check()
@@ -298,7 +298,7 @@ def test_bpe_openai_with_other_special_tokens_keeps_what_is_left() -> None:
     assert isinstance(under_test.answer("decode", {"ids": [200002]}), Unsupported)
 
 
-def test_engines_with_fixed_vocabularies_recognize_these_by_content() -> None:
+def test_engines_with_fixed_vocabularies_recognise_these_by_content() -> None:
     known = real_vocabulary("cl100k_base")
     assert which(known, ["o200k_base", "cl100k_base"]) == "cl100k_base"
     ranks = {content: token for token, content in known.tokens.items()}

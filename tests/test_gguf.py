@@ -16,7 +16,7 @@ from bpe_ref import VocabularyFileError, load
 from bpe_ref.data import document
 from bpe_ref.formats import files, gguf
 from bpe_ref.formats.gguf import parse_gguf, pre_tokenizers
-from bpe_ref.formats.recognizing import format_of
+from bpe_ref.formats.recognising import format_of
 from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE
 from tests.sampling.engines.llama_cpp_vocabularies import unpacked
 from tests.texts import drawn, text_of
@@ -164,7 +164,7 @@ def test_ids_are_those_of_llama_cpp(tmp_path: Path, fields: dict[str, Any]) -> N
     @given(TEXTS.map(lambda one: one.replace("\0", "")), st.booleans(), st.booleans())
     def check(one: str, special: bool, frame: bool) -> None:
         expected = theirs.tokenize(one.encode(), add_bos=frame, special=special)
-        how: Any = "recognize" if special else "ordinary"
+        how: Any = "recognise" if special else "ordinary"
         assert ours.encode(one, add_special_tokens=frame, special=how) == expected
 
     check()

@@ -102,7 +102,7 @@ def test_tokens_ids_and_offsets_are_the_librarys_for_all_flags(lower: bool) -> N
             return
         ours, theirs = both(listed, lower=lower)
         theirs.encode_special_tokens = as_text
-        special: Any = "ordinary" if as_text else "recognize"
+        special: Any = "ordinary" if as_text else "recognise"
         expected = engine_answer(lambda: theirs.encode(text))
         encoding = our_answer(lambda: ours.tokenize(text, special=special))
         if expected is FAILED or encoding is FAILED:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpe_ref.added_tokens import RECOGNIZE_ALL, AddedToken, AddedTokens
+from bpe_ref.added_tokens import RECOGNISE_ALL, AddedToken, AddedTokens
 from bpe_ref.encoders.naive import encode_naive
 from bpe_ref.encoding import Encoding
 from bpe_ref.models import partwise
@@ -244,7 +244,7 @@ def test_tokens_without_origins_are_those_of_the_definition() -> None:
         assert tokenizer.tokenize(text) == expected
         rows = None
         if keeps_places(model, tokenizer.added, *parts):
-            rows = QuickIds(model, tokenizer.added, *parts).rows(text, RECOGNIZE_ALL)
+            rows = QuickIds(model, tokenizer.added, *parts).rows(text, RECOGNISE_ALL)
         assert rows is None or Encoding.of(rows) == expected
         quick.append(rows is not None)
 

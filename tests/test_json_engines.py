@@ -66,7 +66,7 @@ def test_it_makes_the_tokens_of_the_reference(name: str) -> None:
         assert session.answer("count", {"text": text}) == Ok({"count": len(ids)})
         if ids or name not in {"tokenizers-js", BYTE_LEVEL}:  # no ids: a known difference
             assert session.answer("decode", {"ids": ids}) == Ok({"bytes": text.encode().hex()})
-        found = tokenizer.encode(text, special="recognize")
+        found = tokenizer.encode(text, special="recognise")
         request = {"text": text, "allowed": "all", "disallowed": []}
         assert session.answer("special", request) == Ok({"ids": found})
 
@@ -244,7 +244,7 @@ def test_sentencepiece_makes_the_tokens_of_the_reference() -> None:
         assert session.answer("encode", {"text": text}) == Ok({"ids": ids})
         assert session.answer("count", {"text": text}) == Ok({"count": len(ids)})
         assert session.answer("decode", {"ids": ids}) == Ok({"bytes": text.encode().hex()})
-        found = tokenizer.encode(text, special="recognize")
+        found = tokenizer.encode(text, special="recognise")
         request = {"text": text, "allowed": "all", "disallowed": []}
         assert session.answer("special", request) == Ok({"ids": found})
 

@@ -23,7 +23,7 @@ from bpe_ref.formats.gpt2 import write_gpt2
 from bpe_ref.formats.merges_text import write_merges_text
 from bpe_ref.formats.minbpe import write_minbpe
 from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json
-from bpe_ref.formats.recognizing import format_of
+from bpe_ref.formats.recognising import format_of
 from bpe_ref.formats.tiktoken import write_tiktoken
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.sentencepiece import Piece, SentencePieceModel

@@ -163,7 +163,7 @@ def test_special_tokens_are_refused_for_the_right_reason(package: NodePackage) -
     assert ask(package, "special", allowed, vocabulary) == Ok({"ids": [100257, 64]})
 
 
-def test_its_own_encodings_are_recognized_by_their_content(package: NodePackage) -> None:
+def test_its_own_encodings_are_recognised_by_their_content(package: NodePackage) -> None:
     """A byte order mark shows whose ranks are used: gpt-tokenizer does not find it in its own."""
     marks = {"gpt-tokenizer": [171, 3299], "js-tiktoken": [3305], "tiktoken-wasm": [3305]}
     answer = ask(package, "encode", {"text": "\ufeff"}, published("cl100k_base"))

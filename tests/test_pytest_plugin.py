@@ -206,7 +206,7 @@ def test_what_is_wrong_is_said_in_one_sentence(kept: object, sentence: str) -> N
     assert sentence in says(assert_top_p, ROW, kept, p=0.75)
 
 
-def test_a_tie_that_is_broken_the_other_way_is_recognized() -> None:
+def test_a_tie_that_is_broken_the_other_way_is_recognised() -> None:
     sentence = says(assert_top_p, ROW, [1, 2, 3], p=0.875)
     assert "of equals, 0 is kept and 2 removed" in sentence
     assert "the rule ties.highest-id gives, not standard" in sentence

@@ -341,8 +341,8 @@ def test_an_unknown_error_handler_is_refused(errors: Any) -> None:
 def test_a_choice_of_special_tokens_is_all_or_a_collection_of_texts(choice: Any) -> None:
     with pytest.raises(ParameterError, match=r"^special must "):
         TINY.encode("a", special=choice)
-    with pytest.raises(ParameterError, match=r"^recognize must "):
-        TINY.encode("a", special=Special(recognize=choice))
+    with pytest.raises(ParameterError, match=r"^recognise must "):
+        TINY.encode("a", special=Special(recognise=choice))
     with pytest.raises(ParameterError, match=r"^refuse must "):
         TINY.encode("a", special=Special(refuse=choice))
 

@@ -153,7 +153,7 @@ def test_encode_returns_the_ids_that_tokenize_returns_and_count_their_number(kin
     tokenizer = loaded(kind)
 
     @drawn(60)
-    @given(TEXT, st.booleans(), st.sampled_from(["recognize", "ordinary"]), st.booleans())
+    @given(TEXT, st.booleans(), st.sampled_from(["recognise", "ordinary"]), st.booleans())
     def check(text: str, template: bool, special: Any, is_pair: bool) -> None:
         how: dict[str, Any] = {"add_special_tokens": template, "special": special}
         texts = (text, "ab") if is_pair else (text,)
@@ -327,7 +327,7 @@ def test_special_tokens_can_be_chosen_one_by_one() -> None:
     first = tokenizer.encode(text, special=["<|endoftext|>"])
     assert first[0] == both[0]
     assert first[1:] == tokenizer.encode("<|fim_prefix|>", special="ordinary")
-    chosen = Special(recognize=frozenset({"<|endoftext|>"}), refuse="all")
+    chosen = Special(recognise=frozenset({"<|endoftext|>"}), refuse="all")
     assert tokenizer.encode("<|endoftext|>", special=chosen) == both[:1]
     with pytest.raises(SpecialTokenError):
         tokenizer.encode(text, special=chosen)
@@ -384,7 +384,7 @@ def test_only_special_tokens_of_the_tokenizer_can_be_named() -> None:
     rule = r"special must name special tokens of this tokenizer only, got '<\|nope\|>'"
     with pytest.raises(ParameterError, match=rule):
         load("tiny").encode("a", special={"<|endoftext|>", "<|nope|>"})
-    refusing = Special(recognize=frozenset(), refuse=frozenset({"<|nope|>"}))
+    refusing = Special(recognise=frozenset(), refuse=frozenset({"<|nope|>"}))
     with pytest.raises(SpecialTokenError):  # any text can be refused
         load("tiny").encode("<|nope|>", special=refusing)
 

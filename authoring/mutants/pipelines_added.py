@@ -14,7 +14,7 @@ from authoring.mutants.pipelines import (
     without_choice,
 )
 from bpe_ref.added_tokens import (
-    RECOGNIZE_ALL,
+    RECOGNISE_ALL,
     AddedToken,
     AddedVocabulary,
     Cut,
@@ -126,7 +126,7 @@ class _Renumbered:
         self.is_skipped = right.is_skipped
 
     def cut(
-        self, text: str, *, normalized: bool, treatment: Treatment = RECOGNIZE_ALL
+        self, text: str, *, normalized: bool, treatment: Treatment = RECOGNISE_ALL
     ) -> list[Cut]:
         """Return the right cuts with the other ids."""
         return [

@@ -33,13 +33,13 @@ Special tokens in a text
     the text spells in one of three ways, and so do all tokenizers here; the argument is called
     `special`:
 
-    recognize    it becomes its id; the text before and after it is encoded separately
+    recognise    it becomes its id; the text before and after it is encoded separately
     refuse       it is an error: whoever can put a special token into a prompt can end it
     ordinary     it is text like any other
 
     "ordinary" is no guarantee of safety: if the model takes whole pieces (`ignore_merges`) and has
     a token with the same spelling, the text still becomes it. A token that is to be read as text
-    never hides one that is recognized, unless `Quirks.rejected_match_hides`.
+    never hides one that is recognised, unless `Quirks.rejected_match_hides`.
 """
 
 import re
@@ -130,30 +130,30 @@ class AddedTokens:
 
 @dataclass(frozen=True)
 class Special:
-    """Which special tokens in a text are recognized, and which are errors; all others are text.
+    """Which special tokens in a text are recognised, and which are errors; all others are text.
 
     Attributes:
-        recognize: contents of special tokens, or "all".
-        refuse: likewise. "all" stands for every special token that is not recognized.
+        recognise: contents of special tokens, or "all".
+        refuse: likewise. "all" stands for every special token that is not recognised.
 
-    >>> Special(recognize=frozenset({"<s>"}), refuse="all").refuse
+    >>> Special(recognise=frozenset({"<s>"}), refuse="all").refuse
     'all'
 
     """
 
-    recognize: Literal["all"] | frozenset[str] = "all"
+    recognise: Literal["all"] | frozenset[str] = "all"
     refuse: Literal["all"] | frozenset[str] = frozenset()
 
 
-Recognized: TypeAlias = Literal["recognize", "refuse", "ordinary"] | Collection[str] | Special
+Recognised: TypeAlias = Literal["recognise", "refuse", "ordinary"] | Collection[str] | Special
 """How to treat special tokens that a text spells.
 
-A collection: recognize these, treat all others as ordinary text.
+A collection: recognise these, treat all others as ordinary text.
 """
 
 
 class Treatment(NamedTuple):
-    """What `Recognized` means for the special tokens of one tokenizer."""
+    """What `Recognised` means for the special tokens of one tokenizer."""
 
     ordinary: frozenset[str]
     """The special tokens that are text like any other."""
@@ -172,7 +172,7 @@ class Treatment(NamedTuple):
             raise refusal(found.group(), found.start())
 
 
-RECOGNIZE_ALL: Final = Treatment(frozenset(), frozenset())
+RECOGNISE_ALL: Final = Treatment(frozenset(), frozenset())
 
 
 def refusal(content: str, place: int) -> SpecialTokenError:
@@ -184,11 +184,11 @@ def refusal(content: str, place: int) -> SpecialTokenError:
     """
     return SpecialTokenError(
         f"text must not spell a refused special token, got {content!r:.80} at character {place}; "
-        'pass special="recognize" to get its id, or special="ordinary" to encode it as text'
+        'pass special="recognise" to get its id, or special="ordinary" to encode it as text'
     )
 
 
-def treatment_of(special: Recognized, contents: Collection[str]) -> Treatment:
+def treatment_of(special: Recognised, contents: Collection[str]) -> Treatment:
     """Return what `special` means for special tokens with these contents.
 
     Raises `ParameterError` unless it is one of the words or a collection of texts.
@@ -198,25 +198,25 @@ def treatment_of(special: Recognized, contents: Collection[str]) -> Treatment:
     """
     everything = frozenset(contents)
     match special:
-        case "recognize":
-            return RECOGNIZE_ALL
+        case "recognise":
+            return RECOGNISE_ALL
         case "refuse":
             return Treatment(frozenset(), everything)
         case "ordinary":
             return Treatment(everything, frozenset())
-        case Special(recognize=recognized, refuse=refused):
+        case Special(recognise=recognised, refuse=refused):
             pass
         case _:
-            recognized, refused = _texts("special", special), frozenset()
-    recognized = everything if recognized == "all" else _texts("recognize", recognized)
-    refused = everything - recognized if refused == "all" else _texts("refuse", refused)
-    return Treatment(everything - recognized, refused)
+            recognised, refused = _texts("special", special), frozenset()
+    recognised = everything if recognised == "all" else _texts("recognise", recognised)
+    refused = everything - recognised if refused == "all" else _texts("refuse", refused)
+    return Treatment(everything - recognised, refused)
 
 
 def _texts(name: str, choice: object) -> frozenset[str]:
     if isinstance(choice, str | bytes) or not isinstance(choice, Iterable):
         rule = (
-            'must be "recognize", "refuse", "ordinary" (text), a collection of texts or a Special'
+            'must be "recognise", "refuse", "ordinary" (text), a collection of texts or a Special'
         )
         raise ParameterError(name, choice, rule)
     texts = list(choice)
@@ -339,7 +339,7 @@ class AddedVocabulary:
         return f"<AddedVocabulary, {len(self.ids)} tokens, {len(self.special)} of them special>"
 
     def cut(
-        self, text: str, *, normalized: bool, treatment: Treatment = RECOGNIZE_ALL
+        self, text: str, *, normalized: bool, treatment: Treatment = RECOGNISE_ALL
     ) -> list[Cut]:
         """Return the stretches of a text, in order, none of them empty.
 
@@ -351,7 +351,7 @@ class AddedVocabulary:
         [5, 5, 6]
         """
         longest = self._longest[normalized]
-        if longest is None or treatment != RECOGNIZE_ALL:
+        if longest is None or treatment != RECOGNISE_ALL:
             return self._cut_by_rules(text, treatment, normalized=normalized)
         by_text = self._by_text[normalized]
         cuts: list[Cut] = []

@@ -57,7 +57,7 @@ from functools import cache, cached_property, partial
 from itertools import pairwise, product
 from typing import Any, Final, Protocol, TypeAlias
 
-from bpe_ref.added_tokens import AddedToken, Recognized, Treatment
+from bpe_ref.added_tokens import AddedToken, Recognised, Treatment
 from bpe_ref.components import meet
 from bpe_ref.cutting.fewest import Fewest, fewest_of
 from bpe_ref.cutting.long_pieces import (
@@ -198,19 +198,19 @@ class TextCounter:
 class Countable(Components, Protocol):
     """A tokenizer that neither truncates nor pads."""
 
-    def treatment(self, special: Recognized) -> Treatment:
+    def treatment(self, special: Recognised) -> Treatment:
         """Return what `special` means for the added tokens."""
 
     def replace(self, **components: Any) -> "Countable":
         """Return the tokenizer with other components."""
 
     def encode(
-        self, text: str, *, add_special_tokens: bool = True, special: Recognized = "recognize"
+        self, text: str, *, add_special_tokens: bool = True, special: Recognised = "recognise"
     ) -> list[TokenId]:
         """Return the ids of a text."""
 
 
-def counter_of(tokenizer: Countable, special: Recognized = "recognize") -> TextCounter:
+def counter_of(tokenizer: Countable, special: Recognised = "recognise") -> TextCounter:
     """Return the counter of a tokenizer, without regard to its template.
 
     >>> from bpe_ref import load

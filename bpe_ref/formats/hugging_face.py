@@ -149,7 +149,7 @@ def _model(node: Node, quirks: Quirks) -> Model:
 
 
 def _model_type(node: Node) -> str:
-    """Return the type of a model, recognized by its fields if it has no "type"."""
+    """Return the type of a model, recognised by its fields if it has no "type"."""
     given = node.fields()
     if "type" in given:
         return node.field("type").choice(tuple(MODELS))

@@ -5,7 +5,7 @@ classes have the same fields. So one reader serves them all: it looks up the cla
 field by the type that the class declares.
 
 Which fields may be absent is the library's choice (`_MAY_BE_ABSENT`). Files written before there
-were type names may leave out some of these; those are recognized by their fields
+were type names may leave out some of these; those are recognised by their fields
 (`_KNOWN_BY_FIELDS`).
 
 Where the engine differs

@@ -39,7 +39,7 @@ _Model: TypeAlias = BPE | Unigram | WordLevel | WordPiece
 class _How(TypedDict):
     """Arguments of the frozen tokenizer."""
 
-    special: Literal["ordinary", "recognize"]
+    special: Literal["ordinary", "recognise"]
     is_pretokenized: bool
 
 
@@ -137,8 +137,8 @@ class Tokenizer:
         )
 
     def _how(self, is_pretokenized: bool) -> "_How":
-        special: Literal["ordinary", "recognize"] = (
-            "ordinary" if self.encode_special_tokens else "recognize"
+        special: Literal["ordinary", "recognise"] = (
+            "ordinary" if self.encode_special_tokens else "recognise"
         )
         return {"special": special, "is_pretokenized": is_pretokenized}
 

@@ -10,7 +10,7 @@ Representation
 
 Invariant
     The heap holds every adjacent pair that has a merge. It may also hold *stale* entries, whose
-    slots have since merged with something else; nobody removes those early, they are recognized
+    slots have since merged with something else; nobody removes those early, they are recognised
     when they are popped.
 
 Why this is the same answer

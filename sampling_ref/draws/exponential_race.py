@@ -15,7 +15,7 @@ Noise, u = 0, u near 1
 Tokens without weight
     Never arrive, even against noise of nothing (u = 0 with "-log(1-u)").
 Equal arrivals
-    By rising token id. They are recognized exactly: log u / log v is the ratio of two
+    By rising token id. They are recognised exactly: log u / log v is the ratio of two
     weights only if u and v are powers of one rational number.
 Rounding
     There is none: the times are compared as real numbers.

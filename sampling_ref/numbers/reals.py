@@ -11,7 +11,7 @@ What is exact
     number minus itself and a number divided by itself.
 
 What stays undecided
-    Two formulas of one value cannot always be recognized as equal. When two numbers that
+    Two formulas of one value cannot always be recognised as equal. When two numbers that
     are not both rational agree to 200 significant decimal digits, or both are below
     2**-8192, `UndecidedError` is raised. A wrong answer is never given.
 

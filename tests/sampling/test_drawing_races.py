@@ -193,7 +193,7 @@ def test_a_token_of_weight_w_wins_exactly_above_the_power_w_of_the_other_number(
             assert exponential_race(row, mirrored, noise="-log(1-u)") == expected
 
 
-def test_equal_arrivals_are_recognized_also_where_neither_weight_is_a_multiple() -> None:
+def test_equal_arrivals_are_recognised_also_where_neither_weight_is_a_multiple() -> None:
     root = Fraction(3, 5)
     assert exponential_race([2, 3], [root**2, root**3]) == 0
     assert exponential_race([3, 2], [root**3, root**2]) == 0

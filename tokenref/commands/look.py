@@ -91,7 +91,7 @@ def trace_command(text: Sequence[str], paths: Sequence[str], vocabulary: str) ->
     The text is split into pieces first. After each merge the ids are shown, and the pairs that
     could have merged but have a higher rank, or the same rank further right. A place is the
     number of tokens before a pair; those behind "instead of" count in the row before the merge.
-    Special tokens are recognized, as with `tokenref encode --special`. Without TEXT and --file, the
+    Special tokens are recognised, as with `tokenref encode --special`. Without TEXT and --file, the
     text is read from standard input.
     """
     sources = given_texts(text, paths)

@@ -293,7 +293,7 @@ class Asked:
             special = not isinstance(model, ByteBPE)
         return {
             "add_special_tokens": self.template,
-            "special": "recognize" if special else "ordinary",
+            "special": "recognise" if special else "ordinary",
         }
 
     def text(self, source: Source) -> str:
@@ -326,7 +326,7 @@ class Asked:
         if self.spelled:
             click.echo(
                 f"tokenref: special tokens in the text, such as {visible(self.spelled[0])}, were "
-                "treated as text; --special recognizes them, as Python's encode does by default",
+                "treated as text; --special recognises them, as Python's encode does by default",
                 err=True,
             )
         end_with(self.errors)
@@ -356,9 +356,9 @@ asked_options: Final = options_as(
         "--special/--as-text",
         "special",
         default=None,
-        help="Whether to recognize special tokens in the text. By default they are treated as text "
-        "if the file is a list of tokens of bytes, such as tiktoken's, and recognized otherwise. "
-        "Python's encode always recognizes them by default.",
+        help="Whether to recognise special tokens in the text. By default they are treated as text "
+        "if the file is a list of tokens of bytes, such as tiktoken's, and recognised otherwise. "
+        "Python's encode always recognises them by default.",
     ),
     template=click.option(
         "--template/--no-template", default=True, help="Add the special tokens of the template."

@@ -1,7 +1,7 @@
 """bpe-openai as an engine: GitHub's crates bpe and bpe-openai, in a Python package.
 
 What it can express
-    Only its own three encodings, recognized by their content: cl100k_base, o200k_base and
+    Only its own three encodings, recognised by their content: cl100k_base, o200k_base and
     voyage3_base. (It also lists gpt2, r50k_base and others, but its compiled part lacks them.)
 
 What it answers

@@ -247,7 +247,7 @@ class ReferenceSession:
             case "special":
                 allowed, disallowed = request["allowed"], request["disallowed"]
                 special = Special(
-                    recognize="all" if allowed == "all" else frozenset(allowed),
+                    recognise="all" if allowed == "all" else frozenset(allowed),
                     refuse="all" if disallowed == "all" else frozenset(disallowed),
                 )
                 return {"ids": tools.special(tokenizer, request["text"], special)}

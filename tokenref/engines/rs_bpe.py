@@ -1,7 +1,7 @@
 """rs-bpe as an engine: https://github.com/gweidart/rs-bpe.
 
 What it can express
-    Only its own two encodings, recognized by their content: cl100k_base and o200k_base. It has no
+    Only its own two encodings, recognised by their content: cl100k_base and o200k_base. It has no
     special tokens.
 
 What it answers

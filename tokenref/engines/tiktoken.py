@@ -197,7 +197,7 @@ def _file_sha256(vocabulary: Vocabulary) -> str:
 
 
 class OwnEncodings:
-    """An engine that only has encodings of its own, which are recognized by their content."""
+    """An engine that only has encodings of its own, which are recognised by their content."""
 
     name: str
     own: tuple[str, ...]

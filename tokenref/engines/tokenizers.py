@@ -18,7 +18,7 @@ Special tokens
     Their ids cannot be chosen: an added token gets the id that the model has for its text, else the
     next free id. So the model for each selection of allowed tokens contains their texts with their
     ids. No merge leads to them. Ordinary text cannot either, because text that spells one in the
-    byte-level alphabet is recognized as special before. Unsupported are special tokens that are
+    byte-level alphabet is recognised as special before. Unsupported are special tokens that are
     spelled like a token, that are made of the alphabet's letters beyond ASCII, or that share their
     id with another one in the same text. Text cannot be disallowed; questions in which a disallowed
     text occurs are unsupported.

@@ -1,7 +1,7 @@
 """wordchipper as an engine: https://github.com/zspacelabs/wordchipper.
 
 What it can express
-    Only the encodings of OpenAI, recognized by their content. It looks for their files in a folder,
+    Only the encodings of OpenAI, recognised by their content. It looks for their files in a folder,
     and would fetch what is missing. So the vocabulary is written there first.
 
 What it answers

@@ -230,7 +230,7 @@ class Comparer:
         """
         self._known = known
         self.known_keys: dict[str, set[tuple[Hashable, ...]]] = {}
-        """For operations with findings, what `likely_bugs` recognizes known failures by."""
+        """For operations with findings, what `likely_bugs` recognises known failures by."""
 
         self._ignored = ignored
         self.name, self.version = engine.name, engine.version

@@ -4,7 +4,7 @@
 //     tokenref check --cmd 'node gpt_tokenizer.mjs DIR/node_modules'
 //
 // What it can express
-//     Its own cl100k_base and o200k_base, which are recognized by their digest. Other
+//     Its own cl100k_base and o200k_base, which are recognised by their digest. Other
 //     vocabularies by concatenation, whose ids are their ranks, are given to the constructor
 //     of its class GptEncoding, which is private in TypeScript: with its own patterns where
 //     a vocabulary has a published one, else with the same pattern in JavaScript's words.

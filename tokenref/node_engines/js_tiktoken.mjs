@@ -4,7 +4,7 @@
 //     tokenref check --cmd 'node js_tiktoken.mjs DIR/node_modules'
 //
 // What it can express
-//     Its own cl100k_base and o200k_base, which are recognized by their digest, and other
+//     Its own cl100k_base and o200k_base, which are recognised by their digest, and other
 //     vocabularies by concatenation whose ids are their ranks: with the pattern of its own
 //     encodings where a vocabulary has a published one, else with the same pattern in
 //     JavaScript's words. Text without a pattern is one piece, as by `[^]+`. It always takes

@@ -132,7 +132,7 @@ def _all_tokens(tokenizer: Tokenizer, text: str) -> str:
     noun = "token" if len(ids) == 1 else "tokens"
     special = ""
     if not tokenizer.added.ids.keys().isdisjoint(tokenizer.pieces(text)):
-        special = "<p>Special tokens are recognized here, as by <code>tokenref trace</code> and "
+        special = "<p>Special tokens are recognised here, as by <code>tokenref trace</code> and "
         special += "<code>Tokenizer.encode</code>. For <code>tokenref encode</code> they are text "
         special += "unless it is given <code>--special</code>.</p>"
     return f"<h2>The text has {len(ids)} {noun}</h2><p>{all_tokens}</p>{special}"

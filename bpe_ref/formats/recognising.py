@@ -16,7 +16,7 @@ Definition
     SentencePiece      begins with a field 1 to 5 of bytes, as Protocol Buffers write it
     tiktoken           a text that nearly begins so, so that its reader says what is wrong
 
-    Files of other kinds that are beside tokenizers, such as a pickle or a PNG, are recognized by
+    Files of other kinds that are beside tokenizers, such as a pickle or a PNG, are recognised by
     how they begin (`data/other_files.json`), and refused by name.
 
     The order matters: a tiktoken file may begin with an empty line, whose byte is the first one of
