@@ -170,6 +170,14 @@ def test_ids_are_those_of_llama_cpp(tmp_path: Path, fields: dict[str, Any]) -> N
     check()
 
 
+@pytest.mark.parametrize("text", ["\u2581", "the\u2581", "the\u2581 ", " \u2581 \u2581", "the "])
+def test_only_spaces_go_at_the_end_of_a_text(text: str, tmp_path: Path) -> None:
+    """SentencePiece itself also takes away the letter that stands for a space."""
+    path = tmp_path / "x.gguf"
+    path.write_bytes(written(**T5))
+    assert load(path).encode(text) == engine(path).tokenize(text.encode(), add_bos=True)
+
+
 @pytest.mark.parametrize("flags", [{}, {"normalizer.lowercase": False}])
 def test_words_of_bert_begin_and_end_as_there(tmp_path: Path, flags: dict[str, Any]) -> None:
     path = tmp_path / "x.gguf"

@@ -493,7 +493,10 @@ def _t5(metadata: _Metadata) -> Tokenizer:
     if prefix and not merged:
         metadata.fail("remove_extra_whitespaces", "must be true if add_space_prefix is", merged)
     rules = NormalizationRules(
-        charsmap=metadata.charsmap(), add_dummy_prefix=merged, remove_extra_whitespaces=merged
+        charsmap=metadata.charsmap(),
+        add_dummy_prefix=merged,
+        remove_extra_whitespaces=merged,
+        symbol_is_space=False,
     )
     normal = [score for score, kind in zip(scores, kinds, strict=True) if kind == "normal"]
     lowest = min(normal, default=0.0)

@@ -58,6 +58,9 @@ class NormalizationRules:
     space_behind: bool = False
     """Whether the added space stands behind the text: `treat_whitespace_as_suffix`."""
 
+    symbol_is_space: bool = True
+    """Whether a `SPACE_SYMBOL` that the text itself has at its end goes with the spaces."""
+
 
 @dataclass(frozen=True)
 class UserDefined:
@@ -172,6 +175,7 @@ def normalize(
     space = SPACE_SYMBOL if rules.escape_whitespaces else " "
     characters: list[str] = []
     origins: list[int] = []
+    least = 0  # what is in front of the spaces at the end
     if rules.add_dummy_prefix and not rules.space_behind:
         characters.append(space)
         origins.append(start)
@@ -183,11 +187,13 @@ def normalize(
         for character in replacement:
             characters.append(space if character == " " else character)
             origins.append(start)
+            if character != " " and not rules.symbol_is_space:
+                least = len(characters)
         if replacement and rules.remove_extra_whitespaces:
             after_space = replacement.endswith(" ")
         start += length
     if rules.remove_extra_whitespaces:
-        while characters and characters[-1] == space:
+        while len(characters) > least and characters[-1] == space:
             characters.pop()
             start = origins.pop()
     if rules.add_dummy_prefix and rules.space_behind:
