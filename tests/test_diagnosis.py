@@ -570,7 +570,7 @@ def test_a_misread_question_that_right_answers_contradict_is_not_named(
     asked = [
         (case, answer)
         for case in cases
-        for name, answer, _ in misread(case, reference)
+        for name, answer in misread(case, reference)
         if name == says
     ]
     seen = [

@@ -39,10 +39,11 @@ from tokenref.answers import Answer, Crashed, Ok, Refused, TimedOut, request_tex
 from tokenref.catalogue import CANARY
 from tokenref.floats import numbers_of
 from tokenref.hints import Reference, exchanged, facts_of, rearranged
-from tokenref.judge import FAILURES, runs_of
+from tokenref.judge import FAILURES, judge, runs_of
 from tokenref.questions.sampling import BatchInput
 from tokenref.questions.text import DecodeInput, SpecialInput, TextInput
 from tokenref.record import OWN_DRAW_OPS, Case, canonical_json, op_of
+from tokenref.subjects import SAMPLERS
 from tokenref.verdicts import Judgement, MustRefuse, Status
 
 PATH: Final = Path(__file__).parent / "causes.json.xz"
@@ -62,7 +63,7 @@ MOST_ALIKE: Final = 3
 UNSPECIFIC: Final = frozenset({"stages", "long inputs", "invalid input", "known differences"})
 """Names of groups whose failures have no likely cause."""
 
-Kind: TypeAlias = Literal["bug", "rule", "engine"]
+Kind: TypeAlias = Literal["bug", "rule", "engine", "misreading"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,10 +219,11 @@ class _Match:
         """The name of the cause, or the names of all that the records cannot distinguish."""
         return " or ".join(each.name for each in self.causes)
 
-    @property
-    def says(self) -> str:
-        """What the causes are."""
-        return ", or ".join(map(_in_words, self.causes))
+    def said(self, verb: str) -> str:
+        """Return what is said about failures that the causes explain."""
+        if self.causes[0].kind == "misreading":
+            verb = "resemble" if self.name.startswith("answers") else "have in common:"
+        return f"{verb} {', or '.join(map(_in_words, self.causes))}"
 
     def gain(self, left: set[str]) -> int:
         """Return how much the cause explains of what is left, less its wrong predictions."""
@@ -294,6 +296,8 @@ def diagnose(
     if not failed and not stages:
         return found
     known = known or known_causes()
+    if reference is not None:
+        known = known._replace(causes=[*known.causes, *_misread(failed, passed, reference)])
     matches = _matches(known.causes, passed.keys(), failed)
     hit = {record for match in matches for record in match.hits}
     long = {record: failed.pop(record) for record in known.left_out - hit if record in failed}
@@ -371,12 +375,12 @@ def _named(
 
     for match in _likely(matches, failed, fewest):
         verb = ("match", "resemble")[_are_own_draws(match, failed)]
-        name(match.name, f"{verb} {match.says}", match.hits)
+        name(match.name, match.said(verb), match.hits)
     for match in _likely_there(known.causes, passed, left, fewest):
-        name(match.name, f"match, in some operations only, {match.says}", match.hits)
+        name(match.name, match.said("match, in some operations only,"), match.hits)
     for here in [{**left}, *_by_place(left).values()]:
         for match in _similar(known.causes, passed, here, failed):
-            name(match.name, f"resemble {match.says}", match.hits | match.others)
+            name(match.name, match.said("resemble"), match.hits | match.others)
     explained = {_place(failed[record].case) for record in failed.keys() - left.keys()}
     every = {**left, **{r: seen for r, seen in every.items() if _place(seen.case) not in explained}}
     for fact, records in _of_exchanged(every, passed, reference):
@@ -556,13 +560,43 @@ def _likely_there(
     return found
 
 
-def _asked_again(case: Case, reference: Reference) -> Iterator[tuple[str, Answer, int]]:
-    """Yield other questions like that of a case, their answers, and how many rows differ."""
+def _misread(
+    failed: Mapping[str, Result], passed: Mapping[str, Case], reference: Reference
+) -> list[Signature]:
+    """Return the signatures of misread questions that explain at least two failures.
+
+    The reference makes them now. They are about the failures, and about the records of the same
+    operations that pass.
+    """
     from tokenref.misreadings import misread  # which imports every step
 
+    likely: dict[str, dict[str, str]] = {}
+    of_place: dict[str, set[str]] = {}
+    for place, here in _by_place(failed).items():
+        hits: Counter[str] = Counter()
+        asked = sorted(here, key=lambda record: length(here[record].case))[:_MOST_TRIED]
+        for record in asked if place not in OWN_DRAW_OPS else ():
+            case, wrong = here[record].case, here[record].answer
+            for says, answer in misread(case, reference):
+                hits[says] += answer_digest(op_of(case), answer) == wrong
+        of_place[place] = {says for says, count in hits.items() if count >= MOST * len(asked)}
+    asked = {record: seen.case for record, seen in failed.items()} | passed
+    for record, case in asked.items():
+        if isinstance(case.verdict, MustRefuse) or not (only := of_place.get(_place(case))):
+            continue
+        for says, answer in misread(case, reference, only):
+            if judge(case, answer, SAMPLERS).status in FAILURES:
+                likely.setdefault(says, {})[record] = answer_digest(op_of(case), answer)
+    for says, answers in likely.items():
+        answers |= {record: seen.answer for record, seen in failed.items() if says in seen.facts}
+    found = likely.items()
+    return [Signature("misreading", says, says, a) for says, a in found if len(a) > 1]
+
+
+def _asked_again(case: Case, reference: Reference) -> Iterator[tuple[str, Answer, int]]:
+    """Yield other questions like that of a case, their answers, and how many rows differ."""
     if isinstance(case.input, BatchInput):
         yield from exchanged(case, reference)
-    yield from misread(case, reference)
     if _place(case) in {"steps", "batches of steps"}:
         yield from rearranged(case, reference)
 

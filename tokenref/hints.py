@@ -459,11 +459,12 @@ def _of_sums(key: str, want: Sequence[float], have: Sequence[float]) -> Iterator
         return
     lacks = 1 - 1 / factor
     if lacks > 0:
-        yield from _of_block([0.0, *accumulate(probs)], lacks)
+        apart = max(factors) - min(factors)
+        yield from _of_block([0.0, *accumulate(probs)], lacks, max(CLOSE * lacks, apart))
     yield f"all {named}: the sum is too {'small' if lacks > 0 else 'large'}"
 
 
-def _of_block(until: Sequence[float], lacks: float) -> Iterator[str]:
+def _of_block(until: Sequence[float], lacks: float, within: float) -> Iterator[str]:
     """Yield which block of tokens weighs what a sum lacks, given the sums until each token.
 
     Smaller blocks come first. Of those smaller than `FIRST_BLOCK`, only one that is incomplete
@@ -476,7 +477,7 @@ def _of_block(until: Sequence[float], lacks: float) -> Iterator[str]:
         found = [
             start
             for start in starts
-            if abs(until[min(start + size, count)] - until[start] - lacks) <= CLOSE * lacks
+            if abs(until[min(start + size, count)] - until[start] - lacks) <= within
         ]
         if not last or not found:
             continue
@@ -485,7 +486,7 @@ def _of_block(until: Sequence[float], lacks: float) -> Iterator[str]:
         )
         yield f"the sum lacks {which} block of {size:,} tokens"
     for place in range(FIRST_BLOCK, count, FIRST_BLOCK):
-        if abs(1 - until[place] - lacks) <= CLOSE * lacks:
+        if abs(1 - until[place] - lacks) <= within:
             yield f"the sum lacks all tokens from {place:,} on"
 
 
