@@ -33,6 +33,8 @@ from itertools import accumulate
 from math import ceil, exp, inf, log, log1p, log2, ulp
 from typing import Any, Final, NamedTuple
 
+from msgspec import UNSET
+
 from sampling_ref.engines.profile import holds
 from sampling_ref.errors import ParameterError
 from sampling_ref.evaluation import Evaluation
@@ -41,11 +43,11 @@ from sampling_ref.steps.mirostat_1 import mirostat_1
 from sampling_ref.steps.mirostat_2 import mirostat_2
 from tokenref.answers import Answer, Ok
 from tokenref.engines.reference_samplers import SamplerSession, evaluation_of, with_functions
-from tokenref.floats import nearest, pack, spacing, type_of, units_apart, unpack
+from tokenref.floats import floats, is_numbers, nearest, pack, spacing, type_of, units_apart, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.record import ADAPTIVE_OPS, FILTER_OPS, ROW_OPS
 from tokenref.rounding.margins import ROUNDED, UndecidedError, filter_verdict, is_decided, kept_of
-from tokenref.rounding.rows import report_verdict, row_verdict, softmax_verdict
+from tokenref.rounding.rows import NEAR, report_verdict, row_verdict, softmax_verdict
 from tokenref.rules import RACE_PROFILES, all_choices, choices_of
 from tokenref.verdicts import Close, Exact, Verdict
 
@@ -326,7 +328,13 @@ def _verdict(op: str, profile: str, request: Mapping[str, Any], right: Answer) -
     if op in ROW_OPS:
         return row_verdict(op, profile, request)
     if op in {"softmax", "logprobs", "top_logprobs", "prompt_logprobs"}:
-        return _looser(_of_logarithms(op, profile, request), request, right)
+        try:
+            verdict = _of_logarithms(op, profile, request)
+        except UndecidedError:
+            if op == "softmax":
+                raise
+            verdict = _near_zero(request, right)
+        return _looser(verdict, request, right)
     if op == "batch":
         return _of_rows(profile, request, right)
     if op in {"chain", "distribution", "sample"}:
@@ -339,6 +347,8 @@ def _verdict(op: str, profile: str, request: Mapping[str, Any], right: Answer) -
         _prove_token(profile, request, right.out)
     if op == "speculative_steps":
         prove_steady(profile, request, right)
+    if op == "steps":
+        _prove_fused(profile, request, right)
     return CLOSE if op == "residual" else Exact()
 
 
@@ -366,10 +376,74 @@ def prove_steady(profile: str, request: Mapping[str, Any], right: Answer) -> Non
                 raise UndecidedError(f"random number {place} is too near to where tokens change")
 
 
+def _prove_fused(profile: str, request: Mapping[str, Any], right: Answer) -> None:
+    """Raise `UndecidedError` if a share or the random number a little off changes the answer.
+
+    All else that steps compare must be exact: logits and parameters of few digits.
+    """
+    session = SamplerSession(profile)
+    shares = [
+        (place, name, *unpack(value))
+        for place, step in enumerate(request["steps"])
+        for name, value in step["params"].items()
+        if name in _SHARES and is_numbers(value)
+    ]
+    numbers = unpack(request["draw"]) if "draw" in request else []
+    for place, name, share in [*shares, *((-1, "draw", number) for number in numbers)]:
+        if share == 0 or (share == 1 and place >= 0):
+            continue
+        for moved in (share - MARGIN, min(share + MARGIN, 1 - 2.0**-24)):
+            number = pack([max(moved, 0.0)], "f64")
+            other = {**request, name: number} if place < 0 else _with_share(request, place, name, number)
+            if session.answer("steps", other) != right:
+                raise UndecidedError(f"{name} is too near to where the answer changes")
+
+
+_SHARES: Final = frozenset({"p", "m"})
+"""The parameters of fused steps that are compared with probabilities."""
+
+
+def _with_share(
+    request: Mapping[str, Any], place: int, name: str, number: Mapping[str, str]
+) -> Mapping[str, Any]:
+    """Return steps with another parameter of one of them."""
+    steps = list(request["steps"])
+    steps[place] = {**steps[place], "params": {**steps[place]["params"], name: number}}
+    return {**request, "steps": steps}
+
+
 def _of_logarithms(op: str, profile: str, request: Mapping[str, Any]) -> Verdict:
     if op in {"softmax", "logprobs"}:
         return softmax_verdict(op, request["logits"], type_of(request["logits"]))
     return report_verdict(op, profile, request)
+
+
+_FINEST: Final = 2.0**-12
+"""The relative distance that an error may be of the smallest logarithm that is compared."""
+
+
+def _near_zero(request: Mapping[str, Any], right: Answer) -> Verdict:
+    """Return how far logarithms may be off if one is near zero: a token is nearly certain.
+
+    The errors of the sum and of adding its logarithm to the largest logit do not become smaller
+    with the logarithm. So all logarithms are equal up to a floor, where such an error is a small
+    part of them.
+    """
+    rows, _ = _rows_and_logprobs(request, right)
+    dtype, size = type_of(rows[0]), max(len(unpack(row)) for row in rows)
+    error = (size + 1) * UNIT + 2 * spacing(NEAR, "f32") if dtype != "f64" else size * 2.0**-48
+    floor = 2.0 ** ceil(log2(error / _FINEST))
+    return Close(ulp=ceil(error / spacing(floor, dtype)), floor=floats([floor], "f32"))
+
+
+def _rows_and_logprobs(
+    request: Mapping[str, Any], right: Answer
+) -> tuple[Sequence[Any], Sequence[float]]:
+    """Return the rows of a question, and the logarithms in the right answer."""
+    out = right.out if isinstance(right, Ok) else {}
+    rows = request["rows"] if "rows" in request else [request["logits"]]
+    reports = [each for each in out["rows"] if each] if "rows" in out else [out]
+    return rows, [number for each in reports for number in unpack(each.get("logprobs", pack([])))]
 
 
 def _looser(verdict: Verdict, request: Mapping[str, Any], right: Answer) -> Verdict:
@@ -381,12 +455,12 @@ def _looser(verdict: Verdict, request: Mapping[str, Any], right: Answer) -> Verd
     """
     if not isinstance(verdict, Close) or not isinstance(right, Ok):
         return verdict
-    rows = request["rows"] if "rows" in request else [request["logits"]]
+    rows, logprobs = _rows_and_logprobs(request, right)
     dtype, size = type_of(rows[0]), max(len(unpack(row)) for row in rows)
-    error = (size + 1) * (2.0**-53 if dtype == "f64" else 2.0**-24)
-    reports = [each for each in right.out["rows"] if each] if "rows" in request else [right.out]
-    logprobs = [number for each in reports for number in unpack(each.get("logprobs", pack([])))]
-    least = min((spacing(number, dtype) for number in logprobs if -inf < number < 0), default=1.0)
+    error = (size + 1) * (2.0**-53 if dtype == "f64" else UNIT)
+    floor = 0.0 if verdict.floor is UNSET else verdict.floor.values()[0]
+    compared = [max(-number, floor) for number in logprobs if -inf < number < 0]
+    least = min((spacing(number, dtype) for number in compared), default=1.0)
     units = ceil(error / min(least, spacing(0.5, dtype)))
     return Close(ulp=max(verdict.ulp, units) + OTHER_LIBRARY, floor=verdict.floor)
 
