@@ -394,7 +394,11 @@ def _prove_fused(profile: str, request: Mapping[str, Any], right: Answer) -> Non
             continue
         for moved in (share - MARGIN, min(share + MARGIN, 1 - 2.0**-24)):
             number = pack([max(moved, 0.0)], "f64")
-            other = {**request, name: number} if place < 0 else _with_share(request, place, name, number)
+            other = (
+                {**request, name: number}
+                if place < 0
+                else _with_share(request, place, name, number)
+            )
             if session.answer("steps", other) != right:
                 raise UndecidedError(f"{name} is too near to where the answer changes")
 
