@@ -280,7 +280,7 @@ def test_a_campaign_takes_your_own_list_of_known_differences(tmp_path: Path) -> 
     assert failed.exit_code == 1, failed.output
     assert f"--known {own}" in failed.output.replace("\n", "")
     console = Console(record=True, width=1000, file=StringIO())
-    print_summary(console, {"encode": {"known": 1}}, "", "", plan(again=["--known", str(own)]))
+    print_summary(console, {"encode": {"known": 1}}, "", "", plan(again=["--known", str(own)]), {})
     said = f"known differences ({own}); --all instead of --known shows them too"
     assert said in console.export_text()
     both = run(*command, "--all")

@@ -38,7 +38,7 @@ import msgspec
 from tokenref.answers import Answer, Crashed, Ok, Refused, TimedOut, request_text
 from tokenref.catalogue import CANARY
 from tokenref.floats import numbers_of
-from tokenref.hints import Reference, exchanged, facts_of, rearranged
+from tokenref.hints import MOST_AGAIN, Reference, exchanged, facts_of, rearranged
 from tokenref.judge import FAILURES, judge, runs_of
 from tokenref.questions.sampling import BatchInput
 from tokenref.questions.text import DecodeInput, SpecialInput, TextInput
@@ -560,6 +560,19 @@ def _likely_there(
     return found
 
 
+_MOST_OF_RIGHT: Final = 5_000
+"""The tokens of the longest question that was answered right and is misread."""
+
+
+def _by_profile(failed: Mapping[str, Result]) -> dict[tuple[str, str], dict[str, Result]]:
+    """Return the failures that can be misread questions, by operation and profile."""
+    found: dict[tuple[str, str], dict[str, Result]] = {}
+    for place, here in _by_place(failed).items():
+        for record, seen in here.items() if place not in OWN_DRAW_OPS else ():
+            found.setdefault((place, seen.case.profile), {})[record] = seen
+    return found
+
+
 def _misread(
     failed: Mapping[str, Result], passed: Mapping[str, Case], reference: Reference
 ) -> list[Signature]:
@@ -571,22 +584,22 @@ def _misread(
     from tokenref.misreadings import misread  # which imports every step
 
     likely: dict[str, dict[str, str]] = {}
-    of_place: dict[str, set[str]] = {}
-    for place, here in _by_place(failed).items():
+    of_place: dict[tuple[str, str], set[str]] = {}
+    for about, here in _by_profile(failed).items():
         hits: Counter[str] = Counter()
-        asked = sorted(here, key=lambda record: length(here[record].case))[:_MOST_TRIED]
-        for record in asked if place not in OWN_DRAW_OPS else ():
+        tried = sorted(here, key=lambda record: length(here[record].case))[:_MOST_TRIED]
+        for record in tried:
             case, wrong = here[record].case, here[record].answer
             for says, answer in misread(case, reference):
                 hits[says] += answer_digest(op_of(case), answer) == wrong
-        of_place[place] = {says for says, count in hits.items() if count >= MOST * len(asked)}
-    asked = {record: seen.case for record, seen in failed.items()} | passed
-    for record, case in asked.items():
-        if isinstance(case.verdict, MustRefuse) or not (only := of_place.get(_place(case))):
-            continue
-        for says, answer in misread(case, reference, only):
-            if judge(case, answer, SAMPLERS).status in FAILURES:
-                likely.setdefault(says, {})[record] = answer_digest(op_of(case), answer)
+        of_place[about] = {says for says, count in hits.items() if count >= MOST * len(tried)}
+    for record, case in ({r: seen.case for r, seen in failed.items()} | passed).items():
+        only = of_place.get((_place(case), case.profile))
+        if only and not isinstance(case.verdict, MustRefuse):
+            most = MOST_AGAIN if record in failed else _MOST_OF_RIGHT
+            for says, answer in misread(case, reference, only, most):
+                if judge(case, answer, SAMPLERS).status in FAILURES:
+                    likely.setdefault(says, {})[record] = answer_digest(op_of(case), answer)
     for says, answers in likely.items():
         answers |= {record: seen.answer for record, seen in failed.items() if says in seen.facts}
     found = likely.items()

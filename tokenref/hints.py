@@ -88,6 +88,8 @@ def _facts(case: Case, out: Mapping[str, Any]) -> Iterator[str]:
     batch = case.input if isinstance(case.input, BatchInput) else None
     if batch is not None and tokens_of(batch.rows) > _MOST_TOKENS:
         return
+    if op_of(case) == "stat_batch":
+        yield from _of_own_draws(out["tokens"])
     right = _right(case)
     if right is None:
         return
@@ -123,6 +125,14 @@ def _right(case: Case) -> Mapping[str, Any] | None:
 
 
 # ---- batches
+
+
+def _of_own_draws(calls: Sequence[Sequence[int]]) -> Iterator[str]:
+    """Yield whether rows always draw the same token as other rows."""
+    for size in GROUPS:
+        if all(len(row) > size and [*row[size:]] == [*row[:-size]] for row in calls):
+            yield f"row r draws the token of row r modulo {size}"
+
 
 _OTHER_ROWS: Final[Sequence[tuple[str, Callable[[int], int]]]] = (
     ("row r has the right answer of row 0", lambda _: 0),

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
-from math import copysign, exp, fsum, inf, log
+from math import copysign, exp, fsum, inf, isinf, log
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -39,16 +39,16 @@ IS_FACT: Final = "the sum lacks"
 
 
 def misread(
-    case: Case, reference: Reference, only: Container[str] | None = None
+    case: Case, reference: Reference, only: Container[str] | None = None, most: int = MOST_AGAIN
 ) -> Iterator[tuple[str, Answer]]:
     """Yield what a program may make of a question, and its answer if it is another one then.
 
-    With `only`, nothing else is answered.
+    With `only`, nothing else is answered. A question of more than `most` tokens is left out.
     """
     question = msgspec.to_builtins(case.input)
     is_batch = isinstance(case.input, BatchInput)
     rows, op = (question["rows"], question["op"]) if is_batch else ([question], op_of(case))
-    if tokens_of(rows) > MOST_AGAIN:
+    if tokens_of(rows) > most:
         return
     if size := question.pop("vocab_size", None) if is_batch else None:
         question.pop("layout", None)
@@ -106,6 +106,11 @@ def _changes(op: str, row: Row) -> Changes:
         first, *numbers = unpack(row["uniforms"])
         same = [*[first] * len(drafts), *numbers[len(drafts) - 1 :]]
         yield "one random number for all drafts", {"uniforms": pack(same, "f64")}
+    yield from _changed_numbers(op, row)
+
+
+def _changed_numbers(op: str, row: Row) -> Changes:
+    """Yield rounded random numbers, and rows without subnormal numbers."""
     name = "draw" if op == "steps" else "uniforms"
     for says, rounded in _ROUNDED if name in row and op != "uniforms" else ():
         numbers = [min(rounded(number), _BELOW_1) for number in unpack(row[name])]
@@ -263,6 +268,7 @@ def _changed_answers(
         shares = [nearest(exp(number), wide) for number in unpack(out["logprobs"])]
         logarithms = [nearest(log(share), dtype) if share else -inf for share in shares]
         yield "the logarithm of a rounded probability", {"logprobs": pack(logarithms, dtype)}
+    yield from _rounded_otherwise(row, out, ask)
     if op == "random_words" and "counter" in row:
         yield from _without_carry(row, ask)
     if op == "speculative" and profile == STANDARD and not row["params"]:
@@ -270,6 +276,42 @@ def _changed_answers(
             if isinstance(answer, Ok):
                 yield says, answer.out
 
+
+def _rounded_otherwise(row: Row, out: Row, ask: Callable[[Row], Answer]) -> Changes:
+    """Yield numbers of 16 bits that are rounded otherwise."""
+    part = next((part for part in ("logits", "probs", "logprobs") if part in out), "")
+    if not part or (dtype := type_of(out[part])) not in {"f16", "bf16"} or "logits" not in row:
+        return
+    wide = ask({**row, "logits": pack(unpack(row["logits"]), "f64")})
+    if not isinstance(wide, Ok):
+        return
+    exact = unpack(wide.out[part])
+    for says, rounded in _OF_16_BITS:
+        numbers = [n if isinf(n) else rounded(n, nearest(n, dtype), dtype) for n in exact]
+        yield f"numbers of {dtype} {says}", {**out, part: pack(numbers, dtype)}
+
+
+def _cut_off(exact: float, right: float, dtype: Type) -> float:
+    """Return the next number of a type that is not farther from 0."""
+    return right if abs(right) <= abs(exact) else _next(right, -1, dtype)
+
+
+def _away(exact: float, right: float, dtype: Type) -> float:
+    """Return the nearest number of a type, of two the one farther from 0."""
+    other = _next(right, 1, dtype)
+    return other if abs(other) - abs(exact) == abs(exact) - abs(right) else right
+
+
+def _next(number: float, by: int, dtype: Type) -> float:
+    """Return the number of a type that is so many units farther from 0."""
+    digits = to_digits([number], dtype)
+    return from_digits(f"{int(digits, 16) + by:04x}", dtype)[0]
+
+
+_OF_16_BITS: Final[Sequence[tuple[str, Callable[[float, float, Type], float]]]] = (
+    ("cut off, not rounded", _cut_off),
+    ("with halves rounded away from zero", _away),
+)
 
 _MOST_WORDS: Final = 256
 

@@ -54,12 +54,8 @@ def print_finding(console: Console, finding: Finding, plan: Plan) -> None:
         _where(finding),
     ]
     if finding.now_and_then:
-        lines.append(
-            (
-                "but",
-                "it did not fail when asked again: it is intermittent, or depends on earlier questions",
-            )
-        )
+        says = "it did not fail when asked again: it is intermittent, or depends on earlier"
+        lines.append(("but", f"{says} questions"))
     elif finding.only_later:
         says = "it does not fail as the first question of a new process: the answer depends on"
         lines.append(("but", f"{says} earlier questions"))

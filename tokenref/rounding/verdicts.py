@@ -27,8 +27,9 @@ Draws by noise
     equal, the lower id wins by definition, in every arithmetic.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import accumulate
 from math import ceil, exp, inf, log, log1p, log2, ulp
 from typing import Any, Final, NamedTuple
@@ -43,7 +44,7 @@ from sampling_ref.steps.mirostat_1 import mirostat_1
 from sampling_ref.steps.mirostat_2 import mirostat_2
 from tokenref.answers import Answer, Ok
 from tokenref.engines.reference_samplers import SamplerSession, evaluation_of, with_functions
-from tokenref.floats import floats, is_numbers, nearest, pack, spacing, type_of, units_apart, unpack
+from tokenref.floats import floats, nearest, pack, spacing, type_of, units_apart, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.record import ADAPTIVE_OPS, FILTER_OPS, ROW_OPS
 from tokenref.rounding.margins import ROUNDED, UndecidedError, filter_verdict, is_decided, kept_of
@@ -328,13 +329,7 @@ def _verdict(op: str, profile: str, request: Mapping[str, Any], right: Answer) -
     if op in ROW_OPS:
         return row_verdict(op, profile, request)
     if op in {"softmax", "logprobs", "top_logprobs", "prompt_logprobs"}:
-        try:
-            verdict = _of_logarithms(op, profile, request)
-        except UndecidedError:
-            if op == "softmax":
-                raise
-            verdict = _near_zero(request, right)
-        return _looser(verdict, request, right)
+        return _looser(_of_logarithms(op, profile, request, right), request, right)
     if op == "batch":
         return _of_rows(profile, request, right)
     if op in {"chain", "distribution", "sample"}:
@@ -343,13 +338,18 @@ def _verdict(op: str, profile: str, request: Mapping[str, Any], right: Answer) -
         return _of_calls(profile, request)
     if op in ADAPTIVE_OPS and isinstance(right, Ok):
         return adaptive_verdict(op, profile, request, right.out)
+    _prove_exact(op, profile, request, right)
+    return CLOSE if op == "residual" else Exact()
+
+
+def _prove_exact(op: str, profile: str, request: Mapping[str, Any], right: Answer) -> None:
+    """Raise `UndecidedError` if rounding decides an answer of tokens."""
     if op == "draw" and isinstance(right, Ok):
         _prove_token(profile, request, right.out)
-    if op == "speculative_steps":
+    elif op == "speculative_steps":
         prove_steady(profile, request, right)
-    if op == "steps":
+    elif op == "steps":
         _prove_fused(profile, request, right)
-    return CLOSE if op == "residual" else Exact()
 
 
 def _prove_token(profile: str, request: Mapping[str, Any], out: Mapping[str, Any]) -> None:
@@ -379,47 +379,57 @@ def prove_steady(profile: str, request: Mapping[str, Any], right: Answer) -> Non
 def _prove_fused(profile: str, request: Mapping[str, Any], right: Answer) -> None:
     """Raise `UndecidedError` if a share or the random number a little off changes the answer.
 
-    All else that steps compare must be exact: logits and parameters of few digits.
+    All else that steps compare must be exact: logits and parameters of few digits. If no token is
+    left, programs may refuse the question.
     """
+    if isinstance(right, Ok) and not right.out["keep"]:
+        raise UndecidedError("no token is left")
     session = SamplerSession(profile)
-    shares = [
-        (place, name, *unpack(value))
-        for place, step in enumerate(request["steps"])
-        for name, value in step["params"].items()
-        if name in _SHARES and is_numbers(value)
-    ]
-    numbers = unpack(request["draw"]) if "draw" in request else []
-    for place, name, share in [*shares, *((-1, "draw", number) for number in numbers)]:
-        if share == 0 or (share == 1 and place >= 0):
-            continue
-        for moved in (share - MARGIN, min(share + MARGIN, 1 - 2.0**-24)):
-            number = pack([max(moved, 0.0)], "f64")
-            other = (
-                {**request, name: number}
-                if place < 0
-                else _with_share(request, place, name, number)
-            )
-            if session.answer("steps", other) != right:
-                raise UndecidedError(f"{name} is too near to where the answer changes")
+    for number, changed in _shares_of(request):
+        for moved in (number - MARGIN, number + MARGIN):
+            asked = changed(pack([min(max(moved, 0.0), 1 - 2.0**-24)], "f64"))
+            if session.answer("steps", asked) != right:
+                raise UndecidedError(f"{number!r} is too near to where the answer changes")
 
 
 _SHARES: Final = frozenset({"p", "m"})
 """The parameters of fused steps that are compared with probabilities."""
 
 
-def _with_share(
-    request: Mapping[str, Any], place: int, name: str, number: Mapping[str, str]
-) -> Mapping[str, Any]:
-    """Return steps with another parameter of one of them."""
-    steps = list(request["steps"])
-    steps[place] = {**steps[place], "params": {**steps[place]["params"], name: number}}
-    return {**request, "steps": steps}
+def _shares_of(
+    request: Mapping[str, Any],
+) -> Iterator[tuple[float, Callable[[Mapping[str, str]], Mapping[str, Any]]]]:
+    """Yield what is compared with probabilities, and what makes the question with another one.
+
+    A share of 0 or 1 makes a filter do nothing, or keep the largest only.
+    """
+
+    def with_number(number: Mapping[str, str]) -> Mapping[str, Any]:
+        return {**request, "draw": number}
+
+    def with_share(place: int, name: str, number: Mapping[str, str]) -> Mapping[str, Any]:
+        steps = list(request["steps"])
+        steps[place] = {**steps[place], "params": {**steps[place]["params"], name: number}}
+        return {**request, "steps": steps}
+
+    if "draw" in request:
+        yield unpack(request["draw"])[0], with_number
+    for place, step in enumerate(request["steps"]):
+        for name in _SHARES & step["params"].keys():
+            share = unpack_parameters(step["params"])[name]
+            if share not in {0, 1}:
+                yield share, partial(with_share, place, name)
 
 
-def _of_logarithms(op: str, profile: str, request: Mapping[str, Any]) -> Verdict:
-    if op in {"softmax", "logprobs"}:
-        return softmax_verdict(op, request["logits"], type_of(request["logits"]))
-    return report_verdict(op, profile, request)
+def _of_logarithms(op: str, profile: str, request: Mapping[str, Any], right: Answer) -> Verdict:
+    try:
+        if op in {"softmax", "logprobs"}:
+            return softmax_verdict(op, request["logits"], type_of(request["logits"]))
+        return report_verdict(op, profile, request)
+    except UndecidedError:
+        if op == "softmax":
+            raise
+        return _near_zero(request, right)
 
 
 _FINEST: Final = 2.0**-12
