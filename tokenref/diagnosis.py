@@ -593,7 +593,7 @@ def _misread(
             for says, answer in misread(case, reference):
                 hits[says] += answer_digest(op_of(case), answer) == wrong
         of_place[about] = {says for says, count in hits.items() if count >= MOST * len(tried)}
-    for record, case in ({r: seen.case for r, seen in failed.items()} | passed).items():
+    for record, case in {**{r: seen.case for r, seen in failed.items()}, **passed}.items():
         only = of_place.get((_place(case), case.profile))
         if only and not isinstance(case.verdict, MustRefuse):
             most = MOST_AGAIN if record in failed else _MOST_OF_RIGHT

@@ -164,7 +164,7 @@ def _changed_steps(row: Row) -> Changes:
         yield "a draw by the sum of the weights before the last step", early
     for says, changed in _SUMS if left else ():
         factors = {place: changed(weights) / fsum(weights) for place, weights in left.items()}
-        other = {
+        other: dict[str, Any] = {
             "steps": [
                 {**step, "params": _with_p(step["params"], factors[place])}
                 if step["step"] == "top_p"

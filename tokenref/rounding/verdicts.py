@@ -31,7 +31,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import accumulate
-from math import ceil, exp, inf, log, log1p, log2, ulp
+from math import ceil, copysign, exp, inf, log, log1p, log2, ulp
 from typing import Any, Final, NamedTuple
 
 from msgspec import UNSET
@@ -441,9 +441,11 @@ def _near_zero(request: Mapping[str, Any], right: Answer) -> Verdict:
 
     The errors of the sum and of adding its logarithm to the largest logit do not become smaller
     with the logarithm. So all logarithms are equal up to a floor, where such an error is a small
-    part of them.
+    part of them. Raises `UndecidedError` if the sign of a zero is that of a logit.
     """
-    rows, _ = _rows_and_logprobs(request, right)
+    rows, logprobs = _rows_and_logprobs(request, right)
+    if 0.0 in logprobs and any(copysign(1.0, n) < 0 for row in rows for n in unpack(row) if n == 0):
+        raise UndecidedError("the sign of a zero depends on the order of subtractions")
     dtype, size = type_of(rows[0]), max(len(unpack(row)) for row in rows)
     error = (size + 1) * UNIT + 2 * spacing(NEAR, "f32") if dtype != "f64" else size * 2.0**-48
     floor = 2.0 ** ceil(log2(error / _FINEST))
