@@ -521,10 +521,10 @@ def drawn_by(change: Callable[[float], float]) -> Callable[..., Answer]:
 
     def wrong(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
         right = session.answer(op, request)
-        if op != "draw" or not isinstance(right, Ok) or len(unpack(request["uniforms"])) != 1:
+        if op != "draw" or not isinstance(right, Ok):
             return right
-        number = change(unpack(request["uniforms"])[0])
-        return session.answer(op, {**request, "uniforms": pack([number], "f64")})
+        numbers = [change(number) for number in unpack(request["uniforms"])]
+        return session.answer(op, {**request, "uniforms": pack(numbers, "f64")})
 
     return wrong
 
@@ -556,6 +556,11 @@ def revived(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Ans
     return Ok({"keep": [*range(len(unpack(request.get("logits", request.get("probs")))))]})
 
 
+def out_of(answer: Answer) -> Mapping[str, Any]:
+    assert isinstance(answer, Ok)
+    return answer.out
+
+
 def without_a_carry(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
     """Count in 64 of the counter's 128 bits."""
     right = session.answer(op, request)
@@ -567,7 +572,7 @@ def without_a_carry(session: SamplerSession, op: str, request: Mapping[str, Any]
         now = f"{(low + at // 4) % 2**64:016x}"
         counter = [now[8:], now[:8], *request["counter"][2:]]
         asked = {**request, "counter": counter, "taken": at % 4, "count": 1}
-        words += session.answer(op, asked).out["words"]
+        words += out_of(session.answer(op, asked))["words"]
     return Ok({"words": words})
 
 
@@ -589,7 +594,7 @@ def cut_off_in_f16(session: SamplerSession, op: str, request: Mapping[str, Any])
     if op != "softmax" or not isinstance(right, Ok) or "f16" not in request["logits"]:
         return right
     wide = session.answer(op, {"logits": pack(unpack(request["logits"]), "f64")})
-    exact, there = unpack(wide.out["probs"]), unpack(right.out["probs"])
+    exact, there = unpack(out_of(wide)["probs"]), unpack(right.out["probs"])
     bits = [int(pack([number], "f16")["f16"], 16) for number in there]
     cut = [b - (t > e) for b, t, e in zip(bits, there, exact, strict=True)]
     return Ok({"probs": {"f16": "".join(f"{each:04x}" for each in cut)}})

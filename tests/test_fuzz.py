@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from io import StringIO
@@ -37,7 +38,7 @@ from tokenref.fuzzing.campaign import (
     run_campaign,
     run_group,
 )
-from tokenref.fuzzing.comparing import Comparer, case_of, right_answer_to
+from tokenref.fuzzing.comparing import Comparer, Outcome, case_of, right_answer_to
 from tokenref.fuzzing.drawn_questions import fingerprint, plan_of, questions_of
 from tokenref.fuzzing.findings import Finding
 from tokenref.fuzzing.journal import Footer, Journal, Writer, read_journal
@@ -143,9 +144,11 @@ def test_every_way_to_calculate_random_logprobs_is_right_and_nearly_all_are_deci
         if not isinstance(right, Ok):
             continue
         case = case_of(question, right)
-        decided += case is not None
-        row, dtype = (f(question.request["logits"]) for f in (unpack, type_of))
-        for way in WAYS if case is not None else ():
+        if case is None:
+            continue
+        decided += 1
+        row, dtype = unpack(question.request["logits"]), type_of(question.request["logits"])
+        for way in WAYS:
             if not way.together or abs(max(row)) <= NEAR:
                 numbers = _probabilities("logprobs", row, dtype, way)
                 given = pack([nearest(number, dtype) for number in numbers], dtype)
@@ -166,7 +169,7 @@ def test_a_logarithm_near_zero_is_still_compared() -> None:
         assert judge(case, Ok({"logprobs": pack(numbers)}), SAMPLERS).status == status
 
 
-def fused_wrongly(session: SamplerSession, op: str, request: dict[str, Any]) -> Answer:
+def fused_wrongly(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
     """Draw from the row in front of the last step."""
     if op != "steps" or "draw" not in request or len(request["steps"]) == 1:
         return session.answer(op, request)
@@ -195,14 +198,14 @@ def test_random_questions_to_fused_kernels_are_decided_and_find_one_that_draws_t
 
 def test_a_long_row_of_equals_becomes_small_with_few_questions() -> None:
     """Of 1,024 tokens at most are kept."""
+    asked = list[Question]()
 
-    def wrong(session: SamplerSession, op: str, request: dict[str, Any]) -> Answer:
-        return Ok({"keep": session.answer(op, request).out["keep"][:1024]})
-
-    asked = []
+    def wrong(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+        right = session.answer(op, request)
+        return Ok({"keep": right.out["keep"][:1024]}) if isinstance(right, Ok) else right
 
     class Counting(Comparer):
-        def compare(self, questions: list[Question]) -> list[Any]:
+        def compare(self, questions: Sequence[Question]) -> list[Outcome]:
             asked.extend(questions)
             return super().compare(questions)
 
@@ -229,7 +232,8 @@ for line in sys.stdin:
         answer = {"id": asked["id"], "results": []}
         for case in asked["cases"]:
             (dtype, digits), = case["in"]["logits"].items()
-            row = [n for n, in struct.iter_unpack(">f", bytes.fromhex(digits))] if dtype == "f32" else []
+            numbers = bytes.fromhex(digits) if dtype == "f32" else b""
+            row = [number for number, in struct.iter_unpack(">f", numbers)]
             right = row.index(max(row)) if row else 0
             is_wrong = count > 0 or len(row) >= LONG
             said = {"ok": {"token": right + is_wrong}}

@@ -137,7 +137,7 @@ def steps(draw: st.DrawFn, _: str) -> Request:
         "logit_bias": biases.map(lambda given: {"biases": given}),
         "token_mask": st.lists(token, min_size=1, max_size=6).map(lambda given: {"tokens": given}),
     }
-    known = {**_FUSED, **of_row}
+    known: dict[str, st.SearchStrategy[Any]] = {**_FUSED, **of_row}
     names = draw(st.lists(st.sampled_from(sorted(known)), min_size=1, max_size=5))
     names = [name for at, name in enumerate(names) if name in _FUSED or name not in names[:at]]
     request = {
