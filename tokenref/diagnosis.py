@@ -11,6 +11,9 @@ explain nearly all failures of its operations. A mistake of one kernel shows in 
 so failures that remain are compared again, operation by operation; batches have the operation of
 their rows.
 
+The reference also answers the questions again as programs misread them; see
+`tokenref.misreadings`. This makes more signatures, of the records of the run alone.
+
 Batches that remain are answered again with parts of other rows, such as the parameters of the next
 row, and steps that remain in another order, with a step twice or without one. What remains then is
 named by a fact that most failures of an operation have in common; see `tokenref.hints`. A fact
@@ -384,7 +387,7 @@ def _named(
     explained = {_place(failed[record].case) for record in failed.keys() - left.keys()}
     every = {**left, **{r: seen for r, seen in every.items() if _place(seen.case) not in explained}}
     for fact, records in _of_exchanged(every, passed, reference):
-        of_rows = not fact.startswith(("steps", "answers"))
+        of_rows = not fact.startswith("steps")
         name(fact, f"resemble {'batches with the ' if of_rows else ''}{fact}", records)
     for fact, says, records in _shared_facts(every):
         name(fact, says, records)
@@ -624,9 +627,9 @@ _MOST_TRIED: Final = 12
 def _of_exchanged(
     failed: Mapping[str, Result], passed: Mapping[str, Case], reference: Reference | None
 ) -> Iterator[tuple[str, list[str]]]:
-    """Yield what explains failures, and these: parts of other rows of a batch, a misread question.
+    """Yield what explains failures, and these: parts of other rows of a batch, or other steps.
 
-    An answer to one question may be that of a misread one by chance. So this explains nothing if
+    An answer to one question may be that to other steps by chance. So this explains nothing if
     records that pass would fail.
     """
     if reference is None:
@@ -656,7 +659,7 @@ def _of_exchanged(
 
 
 def _is_allowed(says: str, place: str, passed: Iterable[Case], reference: Reference) -> bool:
-    """Return whether nearly all records that pass would do so if a question were misread."""
+    """Return whether nearly all records that pass would do so with other steps."""
     here = sorted((case for case in passed if _place(case) == place), key=length)[:_MOST_TRIED]
     wrong = sum(says in {each for each, _, _ in _asked_again(case, reference)} for case in here)
     return wrong <= (1 - NEARLY_ALL) * len(here)

@@ -17,11 +17,20 @@ import msgspec
 from sampling_ref import Use, chain
 from sampling_ref.speculative.shares import read_exactly, read_shares, token_at
 from tokenref.answers import Answer, Ok, Refused
-from tokenref.floats import Type, cut_floats, from_digits, nearest, pack, to_digits, type_of, unpack
+from tokenref.floats import (
+    SMALLEST_NORMAL,
+    Type,
+    cut_floats,
+    from_digits,
+    nearest,
+    pack,
+    to_digits,
+    type_of,
+    unpack,
+)
 from tokenref.hints import BLOCKS, FIRST_BLOCK, MOST_AGAIN, Reference, tokens_of
 from tokenref.questions.sampling import BatchInput, unpack_parameters
 from tokenref.record import Case, op_of
-from tokenref.rounding.rows import SMALLEST_NORMAL
 from tokenref.rules import STANDARD
 
 Row: TypeAlias = Mapping[str, Any]
