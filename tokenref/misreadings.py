@@ -69,13 +69,17 @@ def misread(
     def ask(rows: Sequence[Row]) -> Answer:
         return reference(case, {**question, "rows": rows} if is_batch else rows[0])
 
+    def ask_one(row: Row) -> Answer:
+        answer = ask([row])
+        return Ok(answer.out["rows"][0]) if is_batch and isinstance(answer, Ok) else answer
+
     right = ask(rows)
     if not isinstance(right, Ok):
         return
     outs = right.out["rows"] if is_batch else [right.out]
     asked = [dict(_changes(op, row)) for row in rows]
     said = [
-        dict(_changed_answers(op, case.profile, rows[at % len(rows)], out, lambda row: ask([row])))
+        dict(_changed_answers(op, case.profile, rows[at % len(rows)], out, ask_one))
         for at, out in enumerate(outs)
     ]
     for says in dict.fromkeys(says for each in (*asked, *said) for says in each):
