@@ -712,6 +712,29 @@ def small(catalogue: Catalogue, op: str) -> list[Case]:
     ]
 
 
+def test_every_valid_question_can_be_misread(catalogue: Catalogue) -> None:
+    """Rows of batches as well, in all types."""
+    from tokenref.misreadings import misread
+
+    def reference(case: Case, request: Mapping[str, Any]) -> Answer:
+        return SamplerSession(case.profile).answer(op_of(case), request)
+
+    valid = [
+        c for c in catalogue.cases if c.vocab is None and not isinstance(c.verdict, MustRefuse)
+    ]
+    batches = [c for c in valid if op_of(c) == "batch" and length(c) < 5000][::3]
+    rows = [
+        c for c in valid if op_of(c) in {"steps", "softmax", "logprobs", "min_p", "temperature"}
+    ]
+    said = set[str]()
+    for case in (*batches, *(c for c in rows if length(c) < 1000)):
+        for says, answer in misread(case, reference):
+            assert isinstance(answer, Ok | Refused)
+            said.add(says)
+    assert "answers with numbers of bf16 cut off, not rounded" in said
+    assert "answers with 0 for subnormal numbers of rows in f32" in said
+
+
 def test_a_misread_question_that_right_answers_contradict_is_not_named(
     catalogue: Catalogue,
 ) -> None:

@@ -157,8 +157,8 @@ _SUMS: Final[Sequence[tuple[str, Callable[[Sequence[float]], float]]]] = (
 
 
 def _with_p(params: Row, factor: float) -> Row:
-    """Return parameters whose p is a share of another sum."""
-    (p,) = unpack(params["p"])
+    """Return parameters whose p, if it has this name, is a share of another sum."""
+    p = unpack_parameters(params).get("p", 1)
     return {**params, "p": pack([min(p * factor, _BELOW_1)], "f64")} if p < 1 else params
 
 
@@ -272,7 +272,7 @@ def _changed_answers(
     number = row.get("draw" if op == "steps" else "uniforms") if "token" in out else None
     if number is not None and unpack(number) == [0.0]:
         yield "token 0 for the random number 0", {**out, "token": 0}
-    if op == "min_p" and unpack_parameters(row["params"])["m"] == 0:
+    if op == "min_p" and unpack_parameters(row["params"]).get("m") == 0:
         count = len(unpack(row.get("logits", row.get("probs"))))
         yield "every token kept for the threshold 0", {"keep": [*range(count)]}
     if op == "logprobs":
