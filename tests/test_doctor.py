@@ -71,6 +71,43 @@ def test_a_program_that_hangs_after_hello_is_not_told_to_flush(
     assert said.wrote == ""
 
 
+@pytest.mark.parametrize("order", ["big", "little"])
+def test_numbers_with_their_bytes_in_the_other_order_are_told_so(
+    tmp_path: Path, order: str
+) -> None:
+    program = tmp_path / "turned.py"
+    program.write_text(
+        f"""
+import json, struct, sys
+from math import exp
+for line in sys.stdin:
+    asked = json.loads(line)
+    answer = {{"proto": 1, "impl": {{"name": "turned", "version": "1"}},
+              "ops": {{"softmax": {{"profiles": ["standard"]}}}}}}
+    if asked["cmd"] == "bye":
+        break
+    if asked["cmd"] == "run":
+        answer = {{"id": asked["id"], "results": []}}
+        for case in asked["cases"]:
+            row = case["in"]["logits"]
+            said = {{"skip": {{"reason": "has rows of 32 bits"}}}}
+            if "f32" in row:
+                numbers = [n for n, in struct.iter_unpack(">f", bytes.fromhex(row["f32"]))]
+                weights = [exp(n - max(numbers, default=0)) for n in numbers]
+                parts = [struct.pack(">f", w / sum(weights)) for w in weights]
+                digits = "".join(p[:: {1 if order == "big" else -1}].hex() for p in parts)
+                said = {{"ok": {{"probs": {{"f32": digits}}}}}}
+            answer["results"].append({{"k": case["k"], **said}})
+    print(json.dumps(answer), flush=True)
+""",
+        encoding="utf-8",
+    )
+    found = list(examine(shlex.join([sys.executable, str(program)]), catalogue(), CALM))
+    hints = [each.hint for each in found if each.text.startswith("sampling/softmax/")]
+    said = "the bytes of each number are in the other order: digits begin with the highest byte"
+    assert (said in hints) == (order == "little")
+
+
 def test_own_draws_are_asked_and_their_form_is_shown(tmp_path: Path) -> None:
     program = tmp_path / "draws.py"
     program.write_text(OWN_DRAWS)

@@ -3,10 +3,12 @@
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from io import StringIO
@@ -19,14 +21,15 @@ import pytest
 from click.testing import CliRunner, Result
 from rich.console import Console
 
+from authoring.mutants.samplers import SamplersWithHandler
 from authoring.mutants.table import MUTANTS
 from bpe_ref import Vocabulary, vocabulary_by_concatenation
 from tokenref.answers import Answer, Ok
 from tokenref.cli import main
 from tokenref.engines.reference import ReferenceEngine
-from tokenref.engines.reference_samplers import FilterFunction, SamplerTools
+from tokenref.engines.reference_samplers import FilterFunction, SamplerSession, SamplerTools
 from tokenref.errors import InputError
-from tokenref.floats import nearest, pack, unpack
+from tokenref.floats import nearest, pack, type_of, unpack
 from tokenref.fuzzing.campaign import (
     Done,
     done_group,
@@ -35,17 +38,19 @@ from tokenref.fuzzing.campaign import (
     run_campaign,
     run_group,
 )
-from tokenref.fuzzing.comparing import Comparer, case_of, right_answer_to
+from tokenref.fuzzing.comparing import Comparer, Outcome, case_of, right_answer_to
 from tokenref.fuzzing.drawn_questions import fingerprint, plan_of, questions_of
 from tokenref.fuzzing.findings import Finding
 from tokenref.fuzzing.journal import Footer, Journal, Writer, read_journal
 from tokenref.fuzzing.plan import GROUP, Plan, Question, Selection, Shard
 from tokenref.fuzzing.printing import print_finding, print_summary
+from tokenref.fuzzing.shrinking import shrunk
 from tokenref.fuzzing.smaller_questions import smaller_sampling
 from tokenref.judge import judge
 from tokenref.known import Known
 from tokenref.protocol.channel import Patience
 from tokenref.questions.sampling import pack_parameters
+from tokenref.rounding.rows import NEAR, WAYS, _probabilities
 from tokenref.subjects import SAMPLERS
 from tokenref.verdicts import MustRefuse
 
@@ -130,6 +135,143 @@ def test_a_mutant_is_found_and_its_question_becomes_small(
     assert len(found.record["in"]["text"]) <= longest
     assert f"question {found.index}" in found.record["why"]
     assert found.record["op"] == op
+
+
+def test_every_way_to_calculate_random_logprobs_is_right_and_nearly_all_are_decided() -> None:
+    decided = 0
+    for question in (q for g in range(12) for q in questions_of(Selection(ops=["logprobs"]), 7, g)):
+        right = right_answer_to(question, "one")
+        if not isinstance(right, Ok):
+            continue
+        case = case_of(question, right)
+        if case is None:
+            continue
+        decided += 1
+        row, dtype = unpack(question.request["logits"]), type_of(question.request["logits"])
+        for way in WAYS:
+            if not way.together or abs(max(row)) <= NEAR:
+                numbers = _probabilities("logprobs", row, dtype, way)
+                given = pack([nearest(number, dtype) for number in numbers], dtype)
+                assert judge(case, Ok({"logprobs": given}), SAMPLERS).status == "pass", (row, way)
+    assert decided > 180
+
+
+def test_a_logarithm_near_zero_is_still_compared() -> None:
+    request = {"logits": pack([0.0, -60.0, -61.0])}
+    question = Question("logprobs", "standard", SAMPLERS, "", request)
+    case = case_of(question, right_answer_to(question, "one"))
+    assert case is not None
+    for numbers, status in {
+        (0.0, -60.0, -61.0): "pass",
+        (0.0, -60.125, -61.0): "fail",
+        (-0.25, -60.0, -61.0): "fail",
+    }.items():
+        assert judge(case, Ok({"logprobs": pack(numbers)}), SAMPLERS).status == status
+
+
+def fused_wrongly(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+    """Draw from the row in front of the last step."""
+    if op != "steps" or "draw" not in request or len(request["steps"]) == 1:
+        return session.answer(op, request)
+    right = session.answer(op, request)
+    early = session.answer(op, {**request, "steps": request["steps"][:-1]})
+    if not isinstance(right, Ok) or not isinstance(early, Ok):
+        return right
+    return Ok({**right.out, "token": early.out["token"]})
+
+
+def test_random_questions_to_fused_kernels_are_decided_and_find_one_that_draws_too_early() -> None:
+    selection, comparer = Selection(ops=["steps"]), Comparer(ReferenceEngine())
+    outcomes = [o for g in range(12) for o in comparer.compare(questions_of(selection, 7, g))]
+    assert {each.fate for each in outcomes} <= {"same", "undecided"}
+    decided = [case_of(each.question, each.right) is not None for each in outcomes]
+    assert sum(decided) > 0.9 * len(decided)
+    wrong = Comparer(SamplersWithHandler(handle=fused_wrongly))
+    found = next(
+        done.findings[0]
+        for group in range(20)
+        if (done := done_group(plan(selection=selection), wrong, group)).findings
+    )
+    assert len(found.record["in"]["steps"]) == 2
+    assert len(unpack(found.record["in"]["logits"])) == 2
+
+
+def test_a_long_row_of_equals_becomes_small_with_few_questions() -> None:
+    """Of 1,024 tokens at most are kept."""
+    asked = list[Question]()
+
+    def wrong(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+        right = session.answer(op, request)
+        return Ok({"keep": right.out["keep"][:1024]}) if isinstance(right, Ok) else right
+
+    class Counting(Comparer):
+        def compare(self, questions: Sequence[Question]) -> list[Outcome]:
+            asked.extend(questions)
+            return super().compare(questions)
+
+    comparer = Counting(SamplersWithHandler(handle=wrong))
+    request = {"probs": pack([2.0**-11] * 2048), "params": {"k": 1500}}
+    (failed,) = comparer.compare([Question("top_k", "standard", SAMPLERS, "", request)])
+    found = shrunk(failed, comparer)
+    assert found.is_finished
+    assert found.question.request["params"]["k"] == 1025
+    assert len(unpack(found.question.request["probs"])) <= 1028
+    assert len(asked) < 600
+
+
+STATEFUL = """
+import json, struct, sys
+count = 0
+for line in sys.stdin:
+    asked = json.loads(line)
+    answer = {"proto": 1, "impl": {"name": "stateful", "version": "1"},
+              "ops": {"greedy": {"profiles": ["standard"]}}}
+    if asked["cmd"] == "bye":
+        break
+    if asked["cmd"] == "run":
+        answer = {"id": asked["id"], "results": []}
+        for case in asked["cases"]:
+            (dtype, digits), = case["in"]["logits"].items()
+            numbers = bytes.fromhex(digits) if dtype == "f32" else b""
+            row = [number for number, in struct.iter_unpack(">f", numbers)]
+            right = row.index(max(row)) if row else 0
+            is_wrong = count > 0 or len(row) >= LONG
+            said = {"ok": {"token": right + is_wrong}}
+            if dtype != "f32":
+                said = {"skip": {"reason": "has rows of 32 bits"}}
+            answer["results"].append({"k": case["k"], **said})
+            count += 1
+    print(json.dumps(answer), flush=True)
+"""
+"""It is right about the first question, unless its row is long."""
+
+
+@pytest.mark.parametrize(("long", "size", "alone"), [(100, 1, False), (3, 3, True)])
+def test_a_finding_fails_in_a_new_process_or_says_that_it_needs_earlier_questions(
+    tmp_path: Path, long: int, size: int, alone: bool
+) -> None:
+    program = tmp_path / "stateful.py"
+    program.write_text(STATEFUL.replace("LONG", str(long)), encoding="utf-8")
+    comparer = Comparer(open_engine(f"cmd:{shlex.join([sys.executable, str(program)])}"))
+    request = {"logits": pack([2.0, 1.0, 0.5, 0.25])}
+    question = Question("greedy", "standard", SAMPLERS, "", request)
+    _, failed = comparer.compare([question, question])
+    found = shrunk(failed, comparer)
+    assert (found.fails_again, found.fails_alone) == (True, alone)
+    assert len(unpack(found.question.request["logits"])) == size
+    comparer.restart()
+
+
+def test_a_campaign_says_what_needs_earlier_questions_and_what_was_declined(tmp_path: Path) -> None:
+    (program := tmp_path / "stateful.py").write_text(STATEFUL.replace("LONG", "100"), "utf-8")
+    command = shlex.join([sys.executable, str(program)])
+    result = run("--cmd", command, "--op", "greedy", "--cases", "64", "--seed", "1")
+    said = "it does not fail as the first question of a new process: the answer depends on earlier"
+    assert said in " ".join(result.output.split())
+    assert "fail after other questions at token: another" in result.output
+    declined = re.search(r"unsupported: (\d+) questions that the program declined", result.output)
+    assert declined is not None
+    assert f"  {declined[1]} of greedy: has rows of 32 bits" in result.output
 
 
 def test_the_reference_differs_from_itself_in_nothing() -> None:
@@ -280,7 +422,7 @@ def test_a_campaign_takes_your_own_list_of_known_differences(tmp_path: Path) -> 
     assert failed.exit_code == 1, failed.output
     assert f"--known {own}" in failed.output.replace("\n", "")
     console = Console(record=True, width=1000, file=StringIO())
-    print_summary(console, {"encode": {"known": 1}}, "", "", plan(again=["--known", str(own)]))
+    print_summary(console, {"encode": {"known": 1}}, "", "", plan(again=["--known", str(own)]), {})
     said = f"known differences ({own}); --all instead of --known shows them too"
     assert said in console.export_text()
     both = run(*command, "--all")

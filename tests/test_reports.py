@@ -380,6 +380,18 @@ def test_the_smallest_of_very_many_failures_are_shown(tmp_path: Path) -> None:
 CANARY = line("one", "canary/count/one", "fail", cause="off by one")
 
 
+def test_the_example_of_a_cause_is_a_record_and_no_canary_though_that_is_shorter(
+    tmp_path: Path,
+) -> None:
+    record, canary = "sampling/min_p/rows/minus-infinity-keep-all", "canary/min_p/equality-removed"
+    failed = [line("one", name, "fail", cause="a bug") for name in (canary, record)]
+    sums = {"one": {"causes": {"a bug": "These 2 failures match a bug"}}}
+    path = write(tmp_path / "results.jsonl", whole(failed, sums=sums))
+    shown = tokenref("report", path).output
+    assert f"  {record} fail" in shown
+    assert f"  {canary} fail" not in shown
+
+
 def test_shards_of_one_run_are_shown_as_one_run(tmp_path: Path) -> None:
     """The canary was asked in both. Each explains its failures with what it has seen."""
     paths = [tmp_path / name for name in ("a.jsonl", "b.jsonl")]

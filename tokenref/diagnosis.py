@@ -11,6 +11,9 @@ explain nearly all failures of its operations. A mistake of one kernel shows in 
 so failures that remain are compared again, operation by operation; batches have the operation of
 their rows.
 
+The reference also answers the questions again as programs misread them; see
+`tokenref.misreadings`. This makes more signatures, of the records of the run alone.
+
 Batches that remain are answered again with parts of other rows, such as the parameters of the next
 row, and steps that remain in another order, with a step twice or without one. What remains then is
 named by a fact that most failures of an operation have in common; see `tokenref.hints`. A fact
@@ -38,11 +41,12 @@ import msgspec
 from tokenref.answers import Answer, Crashed, Ok, Refused, TimedOut, request_text
 from tokenref.catalogue import CANARY
 from tokenref.floats import numbers_of
-from tokenref.hints import Reference, exchanged, facts_of, rearranged
-from tokenref.judge import FAILURES, runs_of
+from tokenref.hints import MOST_AGAIN, Reference, exchanged, facts_of, rearranged
+from tokenref.judge import FAILURES, judge, runs_of
 from tokenref.questions.sampling import BatchInput
 from tokenref.questions.text import DecodeInput, SpecialInput, TextInput
 from tokenref.record import OWN_DRAW_OPS, Case, canonical_json, op_of
+from tokenref.subjects import SAMPLERS
 from tokenref.verdicts import Judgement, MustRefuse, Status
 
 PATH: Final = Path(__file__).parent / "causes.json.xz"
@@ -62,7 +66,7 @@ MOST_ALIKE: Final = 3
 UNSPECIFIC: Final = frozenset({"stages", "long inputs", "invalid input", "known differences"})
 """Names of groups whose failures have no likely cause."""
 
-Kind: TypeAlias = Literal["bug", "rule", "engine"]
+Kind: TypeAlias = Literal["bug", "rule", "engine", "misreading"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,10 +222,11 @@ class _Match:
         """The name of the cause, or the names of all that the records cannot distinguish."""
         return " or ".join(each.name for each in self.causes)
 
-    @property
-    def says(self) -> str:
-        """What the causes are."""
-        return ", or ".join(map(_in_words, self.causes))
+    def said(self, verb: str) -> str:
+        """Return what is said about failures that the causes explain."""
+        if self.causes[0].kind == "misreading":
+            verb = "resemble" if self.name.startswith("answers") else "have in common:"
+        return f"{verb} {', or '.join(map(_in_words, self.causes))}"
 
     def gain(self, left: set[str]) -> int:
         """Return how much the cause explains of what is left, less its wrong predictions."""
@@ -294,6 +299,8 @@ def diagnose(
     if not failed and not stages:
         return found
     known = known or known_causes()
+    if reference is not None:
+        known = known._replace(causes=[*known.causes, *_misread(failed, passed, reference)])
     matches = _matches(known.causes, passed.keys(), failed)
     hit = {record for match in matches for record in match.hits}
     long = {record: failed.pop(record) for record in known.left_out - hit if record in failed}
@@ -371,16 +378,16 @@ def _named(
 
     for match in _likely(matches, failed, fewest):
         verb = ("match", "resemble")[_are_own_draws(match, failed)]
-        name(match.name, f"{verb} {match.says}", match.hits)
+        name(match.name, match.said(verb), match.hits)
     for match in _likely_there(known.causes, passed, left, fewest):
-        name(match.name, f"match, in some operations only, {match.says}", match.hits)
+        name(match.name, match.said("match, in some operations only,"), match.hits)
     for here in [{**left}, *_by_place(left).values()]:
         for match in _similar(known.causes, passed, here, failed):
-            name(match.name, f"resemble {match.says}", match.hits | match.others)
+            name(match.name, match.said("resemble"), match.hits | match.others)
     explained = {_place(failed[record].case) for record in failed.keys() - left.keys()}
     every = {**left, **{r: seen for r, seen in every.items() if _place(seen.case) not in explained}}
     for fact, records in _of_exchanged(every, passed, reference):
-        of_rows = not fact.startswith(("steps", "answers"))
+        of_rows = not fact.startswith("steps")
         name(fact, f"resemble {'batches with the ' if of_rows else ''}{fact}", records)
     for fact, says, records in _shared_facts(every):
         name(fact, says, records)
@@ -556,13 +563,56 @@ def _likely_there(
     return found
 
 
-def _asked_again(case: Case, reference: Reference) -> Iterator[tuple[str, Answer, int]]:
-    """Yield other questions like that of a case, their answers, and how many rows differ."""
+_MOST_OF_RIGHT: Final = 5_000
+"""The tokens of the longest question that was answered right and is misread."""
+
+
+def _by_profile(failed: Mapping[str, Result]) -> dict[tuple[str, str], dict[str, Result]]:
+    """Return the failures that can be misread questions, by operation and profile."""
+    found: dict[tuple[str, str], dict[str, Result]] = {}
+    for place, here in _by_place(failed).items():
+        for record, seen in here.items() if place not in OWN_DRAW_OPS else ():
+            found.setdefault((place, seen.case.profile), {})[record] = seen
+    return found
+
+
+def _misread(
+    failed: Mapping[str, Result], passed: Mapping[str, Case], reference: Reference
+) -> list[Signature]:
+    """Return the signatures of misread questions that explain at least two failures.
+
+    The reference makes them now. They are about the failures, and about the records of the same
+    operations that pass.
+    """
     from tokenref.misreadings import misread  # which imports every step
 
+    likely: dict[str, dict[str, str]] = {}
+    of_place: dict[tuple[str, str], set[str]] = {}
+    for about, here in _by_profile(failed).items():
+        hits: Counter[str] = Counter()
+        tried = sorted(here, key=lambda record: length(here[record].case))[:_MOST_TRIED]
+        for record in tried:
+            case, wrong = here[record].case, here[record].answer
+            for says, answer in misread(case, reference):
+                hits[says] += answer_digest(op_of(case), answer) == wrong
+        of_place[about] = {says for says, count in hits.items() if count >= MOST * len(tried)}
+    for record, case in {**{r: seen.case for r, seen in failed.items()}, **passed}.items():
+        only = of_place.get((_place(case), case.profile))
+        if only and not isinstance(case.verdict, MustRefuse):
+            most = MOST_AGAIN if record in failed else _MOST_OF_RIGHT
+            for says, answer in misread(case, reference, only, most):
+                if judge(case, answer, SAMPLERS).status in FAILURES:
+                    likely.setdefault(says, {})[record] = answer_digest(op_of(case), answer)
+    for says, answers in likely.items():
+        answers |= {record: seen.answer for record, seen in failed.items() if says in seen.facts}
+    found = likely.items()
+    return [Signature("misreading", says, says, a) for says, a in found if len(a) > 1]
+
+
+def _asked_again(case: Case, reference: Reference) -> Iterator[tuple[str, Answer, int]]:
+    """Yield other questions like that of a case, their answers, and how many rows differ."""
     if isinstance(case.input, BatchInput):
         yield from exchanged(case, reference)
-    yield from misread(case, reference)
     if _place(case) in {"steps", "batches of steps"}:
         yield from rearranged(case, reference)
 
@@ -577,9 +627,9 @@ _MOST_TRIED: Final = 12
 def _of_exchanged(
     failed: Mapping[str, Result], passed: Mapping[str, Case], reference: Reference | None
 ) -> Iterator[tuple[str, list[str]]]:
-    """Yield what explains failures, and these: parts of other rows of a batch, a misread question.
+    """Yield what explains failures, and these: parts of other rows of a batch, or other steps.
 
-    An answer to one question may be that of a misread one by chance. So this explains nothing if
+    An answer to one question may be that to other steps by chance. So this explains nothing if
     records that pass would fail.
     """
     if reference is None:
@@ -609,7 +659,7 @@ def _of_exchanged(
 
 
 def _is_allowed(says: str, place: str, passed: Iterable[Case], reference: Reference) -> bool:
-    """Return whether nearly all records that pass would do so if a question were misread."""
+    """Return whether nearly all records that pass would do so with other steps."""
     here = sorted((case for case in passed if _place(case) == place), key=length)[:_MOST_TRIED]
     wrong = sum(says in {each for each, _, _ in _asked_again(case, reference)} for case in here)
     return wrong <= (1 - NEARLY_ALL) * len(here)

@@ -353,6 +353,15 @@ _SHAPES: Final[Mapping[Type, tuple[int, int, float]]] = {
 """Per type: bits of the significand, the least exponent, the largest number."""
 
 
+SMALLEST_NORMAL: Final[dict[Type, float]] = {
+    "f64": 2.0**-1022,
+    "f32": 2.0**-126,
+    "f16": 2.0**-14,
+    "bf16": 2.0**-126,
+}
+"""The smallest positive number of each type that has all its digits."""
+
+
 def spacing(value: float, dtype: Type) -> float:
     """Return the distance of a normal number of a type from the next one away from zero.
 

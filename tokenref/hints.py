@@ -88,6 +88,8 @@ def _facts(case: Case, out: Mapping[str, Any]) -> Iterator[str]:
     batch = case.input if isinstance(case.input, BatchInput) else None
     if batch is not None and tokens_of(batch.rows) > _MOST_TOKENS:
         return
+    if op_of(case) == "stat_batch":
+        yield from _of_own_draws(out["tokens"])
     right = _right(case)
     if right is None:
         return
@@ -123,6 +125,14 @@ def _right(case: Case) -> Mapping[str, Any] | None:
 
 
 # ---- batches
+
+
+def _of_own_draws(calls: Sequence[Sequence[int]]) -> Iterator[str]:
+    """Yield whether rows always draw the same token as other rows."""
+    for size in GROUPS:
+        if all(len(row) > size and [*row[size:]] == [*row[:-size]] for row in calls):
+            yield f"row r draws the token of row r modulo {size}"
+
 
 _OTHER_ROWS: Final[Sequence[tuple[str, Callable[[int], int]]]] = (
     ("row r has the right answer of row 0", lambda _: 0),
@@ -459,11 +469,12 @@ def _of_sums(key: str, want: Sequence[float], have: Sequence[float]) -> Iterator
         return
     lacks = 1 - 1 / factor
     if lacks > 0:
-        yield from _of_block([0.0, *accumulate(probs)], lacks)
+        apart = max(factors) - min(factors)
+        yield from _of_block([0.0, *accumulate(probs)], lacks, max(CLOSE * lacks, apart))
     yield f"all {named}: the sum is too {'small' if lacks > 0 else 'large'}"
 
 
-def _of_block(until: Sequence[float], lacks: float) -> Iterator[str]:
+def _of_block(until: Sequence[float], lacks: float, within: float) -> Iterator[str]:
     """Yield which block of tokens weighs what a sum lacks, given the sums until each token.
 
     Smaller blocks come first. Of those smaller than `FIRST_BLOCK`, only one that is incomplete
@@ -476,7 +487,7 @@ def _of_block(until: Sequence[float], lacks: float) -> Iterator[str]:
         found = [
             start
             for start in starts
-            if abs(until[min(start + size, count)] - until[start] - lacks) <= CLOSE * lacks
+            if abs(until[min(start + size, count)] - until[start] - lacks) <= within
         ]
         if not last or not found:
             continue
@@ -485,7 +496,7 @@ def _of_block(until: Sequence[float], lacks: float) -> Iterator[str]:
         )
         yield f"the sum lacks {which} block of {size:,} tokens"
     for place in range(FIRST_BLOCK, count, FIRST_BLOCK):
-        if abs(1 - until[place] - lacks) <= CLOSE * lacks:
+        if abs(1 - until[place] - lacks) <= within:
             yield f"the sum lacks all tokens from {place:,} on"
 
 

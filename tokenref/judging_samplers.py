@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, combinations, product
-from math import ceil, exp, fsum, inf, log, ulp
+from math import ceil, copysign, exp, fsum, inf, log, ulp
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -379,10 +379,14 @@ def _compare_floats(
 
 
 def _distance(first: float, second: float, dtype: Type, close: Close | None) -> float:
-    """Return the distance of two numbers in units; below the floor all but zero are equal."""
+    """Return the distance of two numbers in units; below the floor all but zero are equal.
+
+    A minus zero is a logarithm that is a little below 0, so it is no exact zero.
+    """
     if close is not None and close.floor is not msgspec.UNSET:
         (floor,) = close.floor.values()
-        if first != 0 and abs(first) <= floor and abs(second) <= floor:
+        is_exactly_zero = first == 0 and copysign(1.0, first) > 0
+        if not is_exactly_zero and abs(first) <= floor and abs(second) <= floor:
             return 0
     return units_apart(first, second, dtype)
 

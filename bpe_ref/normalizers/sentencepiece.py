@@ -175,31 +175,27 @@ def normalize(
     space = SPACE_SYMBOL if rules.escape_whitespaces else " "
     characters: list[str] = []
     origins: list[int] = []
-    least = 0  # what is in front of the spaces at the end
     if rules.add_dummy_prefix and not rules.space_behind:
-        characters.append(space)
+        characters.append(" ")
         origins.append(start)
     after_space = rules.remove_extra_whitespaces
     while start < len(text):
         replacement, length = _replace(rules, text, start, user_defined)
         if after_space:
             replacement = replacement.lstrip(" ")
-        for character in replacement:
-            characters.append(space if character == " " else character)
-            origins.append(start)
-            if character != " " and not rules.symbol_is_space:
-                least = len(characters)
+        characters += replacement
+        origins += [start] * len(replacement)
         if replacement and rules.remove_extra_whitespaces:
             after_space = replacement.endswith(" ")
         start += length
     if rules.remove_extra_whitespaces:
-        while len(characters) > least and characters[-1] == space:
+        while characters and characters[-1] in {" ", space if rules.symbol_is_space else " "}:
             characters.pop()
             start = origins.pop()
     if rules.add_dummy_prefix and rules.space_behind:
-        characters.append(space)
+        characters.append(" ")
         origins.append(start)
-    return Normalized("".join(characters), [*origins, start])
+    return Normalized("".join(characters).replace(" ", space), [*origins, start])
 
 
 def _first_kept(rules: NormalizationRules, text: str, user_defined: UserDefined | None) -> int:

@@ -150,6 +150,7 @@ def merge(ctx: click.Context, files: Sequence[Path]) -> None:
         f"{len(files)} shard{'s' * (len(files) != 1)}, questions 0 to {result.questions - 1:,} "
         f"(seed {plan.seed})",
         plan,
+        result.declined,
     )
     ctx.exit(1 if result.findings else 0)
 

@@ -30,6 +30,7 @@ from tokenref.doctor.conversation import (
     hint_on_code,
     near,
 )
+from tokenref.hints import VAGUE
 from tokenref.judge import judge
 from tokenref.protocol.channel import Patience
 from tokenref.protocol.messages import HelloAnswer, loading_of, shown
@@ -266,9 +267,10 @@ class _Visit:
         for case, one in zip(trial.answered, said, strict=True):
             answer, judgement = one.answer, judge(case, one.answer, subject)
             self._seen.append(result_of(case, answer, judgement))
+            fact = next(iter(self._seen[-1].facts), "")
             passed += judgement.status == "pass"
             if judgement.status not in {"pass", "skip"}:
-                yield _about_answer(case, one, f"{judgement.status}: {judgement.detail}")
+                yield _about_answer(case, one, f"{judgement.status}: {judgement.detail}", fact)
             if judgement.status == "skip":
                 yield Finding("note", trial.op, f"{case.id} was skipped: {judgement.detail}")
             if judgement.status == "pass" and isinstance(answer, Ok):
@@ -370,8 +372,8 @@ def _about_load(op: str, name: str, instead: Crashed) -> Finding:
     )
 
 
-def _about_answer(case: Case, said: Said, text: str) -> Finding:
-    suggestion = hint_on_answer(said.result.get("ok"))
+def _about_answer(case: Case, said: Said, text: str, fact: str) -> Finding:
+    suggestion = hint_on_answer(said.result.get("ok")) or fact * (fact not in VAGUE)
     if isinstance(said.answer, Crashed) and "a code must be" in said.answer.message:
         suggestion = hint_on_code(str(said.result["err"]["code"]))
     return Finding(

@@ -125,7 +125,9 @@ def done_group(plan: Plan, comparer: Comparer, group: int, limits: Limits | None
             findings.append(finding)
     milliseconds = round((time.perf_counter() - start) * 1000)
     counts = summed({each.question.op: {each.fate: 1}} for each in outcomes)
-    done = Group(group=group, counts=counts, milliseconds=milliseconds)
+    lacking = [each for each in outcomes if each.fate == "unsupported"]
+    declined = summed({e.question.op: {e.judgement.detail: 1}} for e in lacking)
+    done = Group(group=group, counts=counts, milliseconds=milliseconds, declined=declined)
     lost = next((each.got for each in outcomes if isinstance(each.got, NotAsked)), None)
     trouble = "" if lost is None else lost.reason
     return Done(group=done, findings=findings, trouble=trouble, interrupted=interrupted)

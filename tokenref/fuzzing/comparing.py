@@ -39,6 +39,7 @@ from tokenref.goldens import GoldensError, golden, right_answer
 from tokenref.judge import FAILURES, judge
 from tokenref.known import Known
 from tokenref.operations import ABOUT
+from tokenref.protocol.engine import ProtocolEngine
 from tokenref.record import ROW_OPS, SAMPLER_OPS, Case, op_of
 from tokenref.rounding.verdicts import sampler_verdict
 from tokenref.rules import STANDARD
@@ -235,12 +236,19 @@ class Comparer:
         self._ignored = ignored
         self.name, self.version = engine.name, engine.version
         self._engine = OneSession(engine)
+        self._program = engine if isinstance(engine, ProtocolEngine) else None
         self._reference = OneSession(ReferenceEngine())
 
     @property
     def takes_many(self) -> bool:
         """Whether the engine takes many questions in one message."""
         return isinstance(self._engine.session, AnswersMany)
+
+    def restart(self) -> bool:
+        """End the engine's process, and return whether it has one. The next question starts it."""
+        if self._program is not None:
+            self._program.close()
+        return self._program is not None
 
     def compare(self, questions: Sequence[Question]) -> list[Outcome]:
         """Return the outcome of each question, in order."""

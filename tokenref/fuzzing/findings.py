@@ -80,6 +80,9 @@ class Finding(Strict, frozen=True, kw_only=True, tag_field="kind", tag="finding"
     now_and_then: bool = False
     """Whether it did not fail when it was asked again."""
 
+    only_later: bool = False
+    """Whether it does not fail in a new process: the answer depends on earlier questions."""
+
     replaces: str = ""
     """The sum of the larger finding that this one replaces, if any."""
 
@@ -120,6 +123,7 @@ def finding_of(first: Outcome, shrunk: Shrunk, *, index: int, seed: int, engine:
         asked=asked,
         unfinished=not shrunk.is_finished,
         now_and_then=not shrunk.fails_again,
+        only_later=not shrunk.fails_alone,
     )
 
 
@@ -292,6 +296,7 @@ def _simplicity(finding: Finding) -> tuple[object, ...]:
         hard = 0.0
     return (
         finding.now_and_then,
+        finding.only_later,
         finding.unfinished,
         len(request) + entries + _UNREAD * ("name" in subject),
         hard,
@@ -311,8 +316,11 @@ def keys_of(finding: Finding) -> tuple[Key, Key]:
     """Return two keys; findings that share one of them are likely the same bug."""
     record, op = finding.record, str(finding.record.get("op"))
     how = disagreement(finding)
-    if finding.now_and_then:  # if the engine died, the question and its subject do not matter
-        alike: Key = ("now and then", "" if finding.status in {"crash", "timeout"} else op, how)
+    if (
+        finding.now_and_then or finding.only_later
+    ):  # if the engine died, the question and its subject do not matter
+        how_often = "now and then" if finding.now_and_then else "only later"
+        alike: Key = (how_often, "" if finding.status in {"crash", "timeout"} else op, how)
         return (*alike, 1), (*alike, 2)
     alike = op, how, traits_of(finding)
     rule = record.get("profile")

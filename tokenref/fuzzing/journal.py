@@ -42,6 +42,9 @@ class Group(
 
     milliseconds: int = 0
 
+    declined: dict[str, dict[str, int]] = {}
+    """For each operation, how many questions the program declined, by its reason."""
+
 
 class Bug(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Findings that are likely the same bug, by their ids."""
@@ -95,6 +98,10 @@ class Journal:
     def counts(self) -> dict[str, dict[str, int]]:
         """Return for each operation the number of questions by outcome."""
         return summed(group.counts for group in self.groups.values())
+
+    def declined(self) -> dict[str, dict[str, int]]:
+        """Return for each operation the number of declined questions by reason."""
+        return summed(group.declined for group in self.groups.values())
 
 
 def summed(counts: Iterable[dict[str, dict[str, int]]]) -> dict[str, dict[str, int]]:
@@ -232,6 +239,8 @@ class Merged:
     questions: int = 0
     """All questions below this number were asked."""
 
+    declined: dict[str, dict[str, int]] = field(default_factory=dict)
+
 
 def merged(journals: Mapping[str, Journal]) -> Merged:
     """Combine the journals of one campaign, given by the names of their files."""
@@ -246,6 +255,7 @@ def merged(journals: Mapping[str, Journal]) -> Merged:
     result = Merged(
         summed(journal.counts() for journal in journals.values()),
         questions=GROUP * min(ends) if plan.cases is None else plan.cases,
+        declined=summed(journal.declined() for journal in journals.values()),
     )
     for journal in journals.values():
         for finding in journal.findings.values():

@@ -54,7 +54,11 @@ def print_finding(console: Console, finding: Finding, plan: Plan) -> None:
         _where(finding),
     ]
     if finding.now_and_then:
-        lines.append(("but", "it did not fail when asked again: the failure is intermittent"))
+        says = "it did not fail when asked again: it is intermittent, or depends on earlier"
+        lines.append(("but", f"{says} questions"))
+    elif finding.only_later:
+        says = "it does not fail as the first question of a new process: the answer depends on"
+        lines.append(("but", f"{says} earlier questions"))
     elif finding.unfinished:
         smaller = "it may become smaller; with --state, the same command continues shrinking"
         lines.append(("but", smaller))
@@ -140,9 +144,14 @@ def again(plan: Plan, index: int) -> list[str]:
 
 
 def print_summary(
-    console: Console, counts: Mapping[str, Mapping[str, int]], found: str, sentence: str, plan: Plan
+    console: Console,
+    counts: Mapping[str, Mapping[str, int]],
+    found: str,
+    sentence: str,
+    plan: Plan,
+    declined: Mapping[str, Mapping[str, int]],
 ) -> None:
-    """Print the number of questions by operation and outcome, and what was found."""
+    """Print the number of questions by operation and outcome, why some have no answer, and more."""
     shown = [
         fate
         for fate in _FATES
@@ -171,7 +180,27 @@ def print_summary(
         print_line(
             console, f"{said}; findings that look alike are one likely bug", "dim", above="\n"
         )
+    _print_declined(console, declined)
     print_line(console, f"{found}; {sentence}", above="\n")
+
+
+_REASONS: Final = 8
+"""How many reasons are shown."""
+
+
+def _print_declined(console: Console, declined: Mapping[str, Mapping[str, int]]) -> None:
+    """Print how many questions the program declined, and its most frequent reasons."""
+    reasons = [(n, op, why) for op, each in declined.items() for why, n in each.items()]
+    reasons.sort(key=lambda reason: (-reason[0], *reason[1:]))
+    if not reasons:
+        return
+    total = sum(number for number, _, _ in reasons)
+    said = f"unsupported: {_counted(total, 'question')} that the program declined"
+    print_line(console, said, "dim", above="\n")
+    for number, op, why in reasons[:_REASONS]:
+        print_line(console, visible(f"  {number:,} of {op}: {why}"), "dim")
+    if more := sum(number for number, _, _ in reasons[_REASONS:]):
+        print_line(console, f"  {more:,} for other reasons", "dim")
 
 
 _SHOWN: Final = 3
@@ -210,6 +239,7 @@ def _lines(bug: LikelyBug) -> list[str]:
     first = bug.first
     status, *where = disagreement(first)
     often = " intermittently" if first.now_and_then else ""
+    often = " after other questions" if first.only_later else often
     how = f"{status}{often}{' at' if len(where) > 1 else ':'} {where[-1]}"
     lines = [f"{first.record['id']}  {how}"]
     if bug.others:

@@ -10,6 +10,10 @@ fails then costs a restart.
 A question fails in the same way if it has the same status and the reference still answers it, or
 still refuses it with the same code. So shrinking does not lead to a question that makes no sense.
 
+An answer may depend on earlier questions. So the smallest question is asked once more in a new
+process. If it does not fail there, the search begins anew with a new process for each question.
+If the first question does not fail alone either, the finding says so.
+
 The number of questions and the time are limited. When a limit is reached, or on Ctrl-C, the
 smallest failure so far is kept and can be shrunk further later.
 """
@@ -53,6 +57,9 @@ class Shrunk:
     fails_again: bool = True
     """Whether it failed once more when it was asked once more."""
 
+    fails_alone: bool = True
+    """Whether it fails as the first question of a new process, if the engine has one."""
+
     @property
     def question(self) -> Question:
         """The smallest question that was found."""
@@ -78,13 +85,17 @@ def shrunk(
     True
     """
     search = _Search(comparer, failed, most, time.monotonic() + (limits or Limits()).left())
+    fails_alone = True
     try:
         fails_again = search.fails_again()
         if fails_again and search.run():
             fails_again = search.fails_again()
+        if fails_again and not search.fails_alone():
+            fails_alone = search.run_alone(failed)
     except KeyboardInterrupt:
         return Shrunk(search.best, is_finished=False, was_interrupted=True)
-    return Shrunk(search.best, not (fails_again and search.is_over()), fails_again=fails_again)
+    finished = not (fails_again and search.is_over())
+    return Shrunk(search.best, finished, fails_again=fails_again, fails_alone=fails_alone)
 
 
 def _requests(question: Question) -> Iterator[Question]:
@@ -108,6 +119,7 @@ class _Search:
         self._left = most
         self._end = end
         restarts = failed.judgement.status in {"crash", "timeout"}
+        self._is_alone = False
         self._many = MANY if comparer.takes_many and not restarts else 1
 
     def fails_again(self) -> bool:
@@ -122,6 +134,25 @@ class _Search:
             self._descend(_requests)
             self._descend(_vocabularies)
         return self.best is not first
+
+    def fails_alone(self) -> bool:
+        """Return whether the smallest question fails in a new process, if the engine has one."""
+        if not self._comparer.restart():
+            return True
+        (outcome,) = self._comparer.compare([self.best.question])
+        return outcome.fate == "failed"
+
+    def run_alone(self, first: Outcome) -> bool:
+        """Search again with a new process for each question; return whether the first one fails.
+
+        What was found needs earlier questions. If the first one does, too, it is kept.
+        """
+        found, self.best, self._is_alone, self._many = self.best, first, True, 1
+        if self.fails_alone():
+            self.run()
+            return True
+        self.best = found
+        return False
 
     def is_over(self) -> bool:
         """Return whether a limit was reached."""
@@ -142,13 +173,13 @@ class _Search:
         for smaller in questions:
             if self.is_over():
                 return
-            if _size(smaller) >= size or not _is_well_formed(smaller):
-                continue
             subject = smaller.subject
             about = subject.digest() if isinstance(subject, Vocabulary) else ""
             key = canonical_json([smaller.request, about])
-            if key not in seen:
-                seen.add(key)
+            if key in seen:
+                continue
+            seen.add(key)
+            if _size(smaller) < size and _is_well_formed(smaller):
                 yield smaller
 
     def _first_failing(self, questions: Iterable[Question]) -> Outcome | None:
@@ -158,6 +189,8 @@ class _Search:
             if not batch:
                 return None
             self._left -= len(batch)
+            if self._is_alone:
+                self._comparer.restart()
             for outcome in self._comparer.compare(batch):
                 if outcome.fate == "failed" and outcome.kind == self._kind:
                     return outcome

@@ -10,11 +10,12 @@ that names tokens; later tokens move up. The weight of a removed token goes to t
 so that weights still sum to 1.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import accumulate
-from math import inf, isfinite
+from itertools import accumulate, count, takewhile
+from math import fsum, inf, isfinite
 from typing import Any, Final, TypeAlias, TypeVar
 
 from bpe_ref import TextRules, TokenId, Vocabulary, vocabulary_by_concatenation, vocabulary_by_pair
@@ -96,8 +97,10 @@ def _smaller(key: str, value: Any) -> Iterator[Any]:
 
 
 def _smaller_numbers(number: int) -> Iterator[int]:
-    """Yield whole numbers that are nearer to 0: for 9, these are 0, 1, 4 and 8."""
-    steps = (0, 1, int(number / 2), number - 1 if number > 0 else number + 1)
+    """Yield whole numbers that are nearer to 0: for 9, these are 0, 1, 4, 7 and 8."""
+    parts = takewhile(bool, (abs(number) >> power for power in count(2)))
+    nearer = (number - part if number > 0 else number + part for part in (*parts, 1))
+    steps = (0, 1, int(number / 2), *nearer)
     yield from (
         step for step in dict.fromkeys(steps) if (abs(step), step < 0) < (abs(number), number < 0)
     )
@@ -159,10 +162,10 @@ def hardness(request: Any) -> float:
     >>> hardness({"probs": pack([0.5, 0.5])}) < hardness({"probs": pack([0.3125, 0.6875])})
     True
     """
-    return sum(
-        len(repr(number)) + abs(number) / 1000 if isfinite(number) else len("-inf.0")
-        for _, row in numbers_in(request)
-        for number in unpack(row)
+    often = Counter(number for _, row in numbers_in(request) for number in unpack(row))
+    return fsum(
+        times * (len(repr(number)) + abs(number) / 1000 if isfinite(number) else len("-inf.0"))
+        for number, times in often.items()
     )
 
 
@@ -182,11 +185,14 @@ _LONGEST: Final = 64
 
 def smaller_sampling(request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield requests with fewer tokens, fewer parameters, or a plainer number."""
-    size = _size(request)
+    size, rows = _size(request), _rows_alone(request)
     part = max(size // 2, 1)
     while part:
         for start in range(0, size, part) if part > 1 or size <= _LONGEST else ():
             gone = range(start, min(start + part, size))
+            before = max(start - part, 0)
+            if rows and start and all(row[before:start] == row[start : gone.stop] for row in rows):
+                continue  # without these tokens it is the same as without those before
             if len(gone) < size:
                 yield _without(request, gone, size)
         part //= 2
@@ -200,6 +206,17 @@ def smaller_sampling(request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                 yield from _with_simplest_weights(shorter, weights)
     yield from _in_32_bits(request)
     yield from _with_one_changed("", request, _plainer)
+
+
+def _rows_alone(request: Mapping[str, Any]) -> list[list[float]]:
+    """Return the rows of a request in which nothing else is about a single token, or none."""
+    params = request.get("params", {})
+    parts = [request[key] for key in request.keys() - ROWS - {"params"}] + [*params.values()]
+    if all(
+        isinstance(part, int) or (is_numbers(part) and len(unpack(part)) == 1) for part in parts
+    ):
+        return [unpack(row) for key, row in numbers_in(request) if key in ROWS]
+    return []
 
 
 def _with_simplest_weights(

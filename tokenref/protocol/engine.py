@@ -126,8 +126,11 @@ class ProtocolEngine:
         return answers
 
     def close(self) -> None:
-        """Say goodbye, and end the program whether it responds or not."""
-        channel, self._channel = self._channel, None
+        """Say goodbye, and end the program whether it responds or not.
+
+        Another question starts it again.
+        """
+        channel, self._channel, self._loaded = self._channel, None, None
         try:
             if channel is not None:
                 channel.bye(line_of({"cmd": "bye"}))

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tokenref.catalogue import Catalogue, Selection
+from tokenref.catalogue import CANARY, Catalogue, Selection
 from tokenref.corpus import CorpusResult, Tokens
 from tokenref.diagnosis import UNSPECIFIC, is_of_few, length
 from tokenref.hints import VAGUE
@@ -93,9 +93,9 @@ class Summary:
     def failures(self, cause: str = "") -> list[CaseLine]:
         """Return the failures with a likely cause that have the shortest questions."""
 
-        def size(line: CaseLine) -> tuple[int, str]:
+        def size(line: CaseLine) -> tuple[bool, int, str]:
             record = self.records.get(line.id)
-            return (0 if record is None else length(record), line.id)
+            return (line.id.startswith(CANARY), 0 if record is None else length(record), line.id)
 
         return nsmallest(SHOWN_FAILURES, self._failures[cause], key=size)
 

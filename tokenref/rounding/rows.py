@@ -31,7 +31,16 @@ from tokenref.engines.reference_samplers import (
     reported_row,
     with_functions,
 )
-from tokenref.floats import Type, floats, nearest, pack, type_of, units_apart, unpack
+from tokenref.floats import (
+    SMALLEST_NORMAL,
+    Type,
+    floats,
+    nearest,
+    pack,
+    type_of,
+    units_apart,
+    unpack,
+)
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rounding.margins import UndecidedError
 from tokenref.rules import choices_of
@@ -41,12 +50,6 @@ IRRATIONAL: Final = frozenset({"lz", "dynamic_temperature"})
 """Steps with logarithms, whose last bits are the library's."""
 
 
-SMALLEST_NORMAL: Final[dict[Type, float]] = {
-    "f64": 2.0**-1022,
-    "f32": 2.0**-126,
-    "f16": 2.0**-14,
-    "bf16": 2.0**-126,
-}
 NEAR: Final = 8.0
 """Up to this size the logarithm of the sum may be added to the largest logit."""
 

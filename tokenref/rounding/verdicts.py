@@ -27,11 +27,14 @@ Draws by noise
     equal, the lower id wins by definition, in every arithmetic.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import accumulate
-from math import ceil, exp, inf, log, log1p, log2, ulp
+from math import ceil, copysign, exp, inf, log, log1p, log2, ulp
 from typing import Any, Final, NamedTuple
+
+from msgspec import UNSET
 
 from sampling_ref.engines.profile import holds
 from sampling_ref.errors import ParameterError
@@ -41,11 +44,11 @@ from sampling_ref.steps.mirostat_1 import mirostat_1
 from sampling_ref.steps.mirostat_2 import mirostat_2
 from tokenref.answers import Answer, Ok
 from tokenref.engines.reference_samplers import SamplerSession, evaluation_of, with_functions
-from tokenref.floats import nearest, pack, spacing, type_of, units_apart, unpack
+from tokenref.floats import floats, nearest, pack, spacing, type_of, units_apart, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.record import ADAPTIVE_OPS, FILTER_OPS, ROW_OPS
 from tokenref.rounding.margins import ROUNDED, UndecidedError, filter_verdict, is_decided, kept_of
-from tokenref.rounding.rows import report_verdict, row_verdict, softmax_verdict
+from tokenref.rounding.rows import NEAR, report_verdict, row_verdict, softmax_verdict
 from tokenref.rules import RACE_PROFILES, all_choices, choices_of
 from tokenref.verdicts import Close, Exact, Verdict
 
@@ -326,7 +329,7 @@ def _verdict(op: str, profile: str, request: Mapping[str, Any], right: Answer) -
     if op in ROW_OPS:
         return row_verdict(op, profile, request)
     if op in {"softmax", "logprobs", "top_logprobs", "prompt_logprobs"}:
-        return _looser(_of_logarithms(op, profile, request), request, right)
+        return _looser(_of_logarithms(op, profile, request, right), request, right)
     if op == "batch":
         return _of_rows(profile, request, right)
     if op in {"chain", "distribution", "sample"}:
@@ -335,11 +338,18 @@ def _verdict(op: str, profile: str, request: Mapping[str, Any], right: Answer) -
         return _of_calls(profile, request)
     if op in ADAPTIVE_OPS and isinstance(right, Ok):
         return adaptive_verdict(op, profile, request, right.out)
+    _prove_exact(op, profile, request, right)
+    return CLOSE if op == "residual" else Exact()
+
+
+def _prove_exact(op: str, profile: str, request: Mapping[str, Any], right: Answer) -> None:
+    """Raise `UndecidedError` if rounding decides an answer of tokens."""
     if op == "draw" and isinstance(right, Ok):
         _prove_token(profile, request, right.out)
-    if op == "speculative_steps":
+    elif op == "speculative_steps":
         prove_steady(profile, request, right)
-    return CLOSE if op == "residual" else Exact()
+    elif op == "steps":
+        _prove_fused(profile, request, right)
 
 
 def _prove_token(profile: str, request: Mapping[str, Any], out: Mapping[str, Any]) -> None:
@@ -366,10 +376,90 @@ def prove_steady(profile: str, request: Mapping[str, Any], right: Answer) -> Non
                 raise UndecidedError(f"random number {place} is too near to where tokens change")
 
 
-def _of_logarithms(op: str, profile: str, request: Mapping[str, Any]) -> Verdict:
-    if op in {"softmax", "logprobs"}:
-        return softmax_verdict(op, request["logits"], type_of(request["logits"]))
-    return report_verdict(op, profile, request)
+def _prove_fused(profile: str, request: Mapping[str, Any], right: Answer) -> None:
+    """Raise `UndecidedError` if a share or the random number a little off changes the answer.
+
+    All else that steps compare must be exact: logits and parameters of few digits. If no token is
+    left, programs may refuse the question.
+    """
+    if isinstance(right, Ok) and not right.out["keep"]:
+        raise UndecidedError("no token is left")
+    session = SamplerSession(profile)
+    for number, changed in _shares_of(request):
+        for moved in (number - MARGIN, number + MARGIN):
+            asked = changed(pack([min(max(moved, 0.0), 1 - 2.0**-24)], "f64"))
+            if session.answer("steps", asked) != right:
+                raise UndecidedError(f"{number!r} is too near to where the answer changes")
+
+
+_SHARES: Final = frozenset({"p", "m"})
+"""The parameters of fused steps that are compared with probabilities."""
+
+
+def _shares_of(
+    request: Mapping[str, Any],
+) -> Iterator[tuple[float, Callable[[Mapping[str, str]], Mapping[str, Any]]]]:
+    """Yield what is compared with probabilities, and what makes the question with another one.
+
+    A share of 0 or 1 makes a filter do nothing, or keep the largest only.
+    """
+
+    def with_number(number: Mapping[str, str]) -> Mapping[str, Any]:
+        return {**request, "draw": number}
+
+    def with_share(place: int, name: str, number: Mapping[str, str]) -> Mapping[str, Any]:
+        steps = list(request["steps"])
+        steps[place] = {**steps[place], "params": {**steps[place]["params"], name: number}}
+        return {**request, "steps": steps}
+
+    if "draw" in request:
+        yield unpack(request["draw"])[0], with_number
+    for place, step in enumerate(request["steps"]):
+        for name in _SHARES & step["params"].keys():
+            share = unpack_parameters(step["params"])[name]
+            if share not in {0, 1}:
+                yield share, partial(with_share, place, name)
+
+
+def _of_logarithms(op: str, profile: str, request: Mapping[str, Any], right: Answer) -> Verdict:
+    try:
+        if op in {"softmax", "logprobs"}:
+            return softmax_verdict(op, request["logits"], type_of(request["logits"]))
+        return report_verdict(op, profile, request)
+    except UndecidedError:
+        if op == "softmax":
+            raise
+        return _near_zero(request, right)
+
+
+_FINEST: Final = 2.0**-12
+"""The relative distance that an error may be of the smallest logarithm that is compared."""
+
+
+def _near_zero(request: Mapping[str, Any], right: Answer) -> Verdict:
+    """Return how far logarithms may be off if one is near zero: a token is nearly certain.
+
+    The errors of the sum and of adding its logarithm to the largest logit do not become smaller
+    with the logarithm. So all logarithms are equal up to a floor, where such an error is a small
+    part of them. Raises `UndecidedError` if the sign of a zero is that of a logit.
+    """
+    rows, logprobs = _rows_and_logprobs(request, right)
+    if 0.0 in logprobs and any(copysign(1.0, n) < 0 for row in rows for n in unpack(row) if n == 0):
+        raise UndecidedError("the sign of a zero depends on the order of subtractions")
+    dtype, size = type_of(rows[0]), max(len(unpack(row)) for row in rows)
+    error = (size + 1) * UNIT + 2 * spacing(NEAR, "f32") if dtype != "f64" else size * 2.0**-48
+    floor = 2.0 ** ceil(log2(error / _FINEST))
+    return Close(ulp=ceil(error / spacing(floor, dtype)), floor=floats([floor], "f32"))
+
+
+def _rows_and_logprobs(
+    request: Mapping[str, Any], right: Answer
+) -> tuple[Sequence[Any], Sequence[float]]:
+    """Return the rows of a question, and the logarithms in the right answer."""
+    out = right.out if isinstance(right, Ok) else {}
+    rows = request["rows"] if "rows" in request else [request["logits"]]
+    reports = [each for each in out["rows"] if each] if "rows" in out else [out]
+    return rows, [number for each in reports for number in unpack(each.get("logprobs", pack([])))]
 
 
 def _looser(verdict: Verdict, request: Mapping[str, Any], right: Answer) -> Verdict:
@@ -381,12 +471,12 @@ def _looser(verdict: Verdict, request: Mapping[str, Any], right: Answer) -> Verd
     """
     if not isinstance(verdict, Close) or not isinstance(right, Ok):
         return verdict
-    rows = request["rows"] if "rows" in request else [request["logits"]]
+    rows, logprobs = _rows_and_logprobs(request, right)
     dtype, size = type_of(rows[0]), max(len(unpack(row)) for row in rows)
-    error = (size + 1) * (2.0**-53 if dtype == "f64" else 2.0**-24)
-    reports = [each for each in right.out["rows"] if each] if "rows" in request else [right.out]
-    logprobs = [number for each in reports for number in unpack(each.get("logprobs", pack([])))]
-    least = min((spacing(number, dtype) for number in logprobs if -inf < number < 0), default=1.0)
+    error = (size + 1) * (2.0**-53 if dtype == "f64" else UNIT)
+    floor = 0.0 if verdict.floor is UNSET else verdict.floor.values()[0]
+    compared = [max(-number, floor) for number in logprobs if -inf < number < 0]
+    least = min((spacing(number, dtype) for number in compared), default=1.0)
     units = ceil(error / min(least, spacing(0.5, dtype)))
     return Close(ulp=max(verdict.ulp, units) + OTHER_LIBRARY, floor=verdict.floor)
 

@@ -23,6 +23,7 @@ from tokenref.strategies.sampler_questions import plain_rows as plain_rows
 from tokenref.strategies.sampler_questions import race_numbers as race_numbers
 from tokenref.strategies.sampler_questions import races as races
 from tokenref.strategies.sampler_questions import sampler_calls as sampler_calls
+from tokenref.strategies.sampler_questions import steps as steps
 from tokenref.strategies.texts import atoms as atoms
 from tokenref.strategies.texts import long_runs as long_runs
 from tokenref.strategies.texts import mostly as mostly

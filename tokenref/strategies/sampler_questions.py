@@ -109,6 +109,47 @@ def speculative_steps(draw: st.DrawFn, profile: str) -> Request:
     }
 
 
+_EIGHTHS: Final = st.integers(-64, 64).map(lambda number: number / 8)
+_FUSED: Final[Mapping[str, st.SearchStrategy[dict[str, Any]]]] = {
+    "repetition_penalty": st.sampled_from([2.0, 0.5, 4.0]).map(lambda n: {"penalty": n}),
+    "frequency_penalty": st.integers(-4, 8).map(lambda n: {"penalty": n / 4}),
+    "presence_penalty": st.integers(-4, 8).map(lambda n: {"penalty": n / 4}),
+    "temperature": st.sampled_from([0.5, 2.0, 0.25]).map(lambda n: {"temperature": n}),
+    "top_k": st.integers(1, 6).map(lambda n: {"k": n}),
+    "top_p": st.integers(1, 32).map(lambda n: {"p": n / 32}),
+    "min_p": st.integers(0, 15).map(lambda n: {"m": n / 32}),
+}
+"""Parameters of fused steps. All arithmetic on logits in eighths is exact."""
+
+
+@st.composite
+def steps(draw: st.DrawFn, _: str) -> Request:
+    """Draw a question to a fused kernel: penalties, biases, masks, temperature, filters, a draw.
+
+    >>> sorted(find(steps("standard"), lambda request: "draw" in request))
+    ['draw', 'history', 'logits', 'prompt_length', 'steps']
+    """
+    row = draw(st.lists(mostly(_EIGHTHS, st.just(-inf), 8), min_size=1, max_size=12))
+    row = row if max(row) > -inf else [*row, 0.0]
+    history, token = draw(histories(len(row))), st.integers(0, len(row) - 1)
+    biases = st.dictionaries(token, mostly(_EIGHTHS, st.just(-inf), 8), min_size=1, max_size=3)
+    of_row = {
+        "logit_bias": biases.map(lambda given: {"biases": given}),
+        "token_mask": st.lists(token, min_size=1, max_size=6).map(lambda given: {"tokens": given}),
+    }
+    known: dict[str, st.SearchStrategy[Any]] = {**_FUSED, **of_row}
+    names = draw(st.lists(st.sampled_from(sorted(known)), min_size=1, max_size=5))
+    names = [name for at, name in enumerate(names) if name in _FUSED or name not in names[:at]]
+    request = {
+        "logits": pack(row),
+        "history": history,
+        "prompt_length": draw(st.integers(0, len(history))),
+        "steps": [{"step": n, "params": pack_parameters(draw(known[n]))} for n in names],
+    }
+    number = mostly(st.integers(0, 63).map(lambda n: (n + 0.5) / 64), uniforms(), 8)
+    return {**request, "draw": pack([draw(number)])} if draw(st.booleans()) else request
+
+
 def _sixteenths(cuts: Sequence[int]) -> list[float]:
     ends = [0, *sorted(cuts), 16]
     return [(high - low) / 16 for low, high in pairwise(ends)]
@@ -527,6 +568,7 @@ SAMPLER_QUESTIONS: Final[Mapping[str, Callable[[str], Drawn]]] = {
     "uniforms": uniforms_of_words,
     "speculative": lambda _: speculative(),
     "speculative_steps": speculative_steps,
+    "steps": steps,
     "residual": lambda _: residual(),
     "batch": _batch,
     "chain": chains,

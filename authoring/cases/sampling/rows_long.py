@@ -20,9 +20,8 @@ from authoring.grids import grid
 from authoring.summing import BLOCK, lightest_block, row_logprobs_units, softmax_units
 from tokenref.answers import Ok
 from tokenref.catalogue import LARGE
-from tokenref.floats import DIGITS, Floats, Type, floats, nearest, pack
+from tokenref.floats import DIGITS, SMALLEST_NORMAL, Floats, Type, floats, nearest, pack
 from tokenref.questions.sampling import pack_parameters
-from tokenref.rounding.rows import SMALLEST_NORMAL
 from tokenref.rules import rule_name
 from tokenref.verdicts import Exact, Row
 
