@@ -45,7 +45,7 @@ Runs
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, lru_cache, partial
 from itertools import chain, pairwise
@@ -222,12 +222,11 @@ class CharacterBorders(dict[str, str]):
     def __init__(self, made: Iterable[bytes]) -> None:
         """Take the tokens that merges make."""
         super().__init__()
-        behind: dict[bytes, set[bytes]] = {}
+        behind = defaultdict[bytes, set[bytes]](set)
         for token in made:
             if not token.isascii():
-                characters = _CHARACTERS.findall(token)
-                for left, right in pairwise(characters):
-                    behind.setdefault(left, set()).add(right)
+                for left, right in pairwise(_CHARACTERS.findall(token)):
+                    behind[left].add(right)
         self._behind: Final = behind
         """What is behind each character, or end of one, in some token."""
         self._beginnings: Final = lru_cache(MOST_PAIRS)(_beginnings)
