@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from bpe_ref.added_tokens import RECOGNISE_ALL, AddedToken, AddedTokens
 from bpe_ref.encoders.naive import encode_naive
 from bpe_ref.encoding import Encoding
+from bpe_ref.models import borders as borders_module
 from bpe_ref.models import partwise
 from bpe_ref.models.borders import MOST_PAIRS, Borders, CharacterBorders, joined
 from bpe_ref.models.bpe import BPE
@@ -59,7 +60,10 @@ def test_what_is_cut_by_kind_is_cut_at_borders_only(*, falls_back: bool) -> None
     assert sum(map(bool, cuts)) > len(cuts) / 20
 
 
-def test_letters_and_other_characters_of_ascii_are_cut_apart_at_borders_only() -> None:
+def test_letters_and_other_characters_of_ascii_are_cut_apart_at_borders_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(borders_module, "FEW", 0)
     cuts: list[int] = []
     alike = st.one_of(*(st.text(kind, min_size=2, max_size=4) for kind in ("▁aZé", "▁1.é", "▁a1")))
 
@@ -166,6 +170,7 @@ def models_of_runs(draw: st.DrawFn) -> BPE:
 def test_runs_that_merge_first_are_cut_off_and_the_tokens_stay_the_same(
     longest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(borders_module, "FEW", 0)
     monkeypatch.setattr(partwise, "_LONGEST_PART", longest)
     monkeypatch.setattr(partwise, "_WHOLE", 1)
     found: list[int] = []

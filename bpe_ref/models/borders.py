@@ -32,8 +32,9 @@ Three ways to cut
     vocabularies they turn out to be the Latin letters, the Cyrillic ones,
     punctuation, and little else; once the one letter is taken out, before which
     all words are cut anyway, and which stays with what follows it. Finding them
-    takes as long as encoding many pages. So for text of ASCII, only this is looked
-    for: whether its letters are of another kind than its other characters.
+    among hundreds of thousands of tokens takes as long as encoding many pages. So for
+    text of ASCII, only this is looked for: whether its letters are of another kind than
+    its other characters.
     *Everywhere*: letter by letter, the definition.
 
 Runs
@@ -58,6 +59,8 @@ MOST_PAIRS: Final = 1 << 16
 """How many pairs of characters are remembered."""
 BETWEEN: Final = "\ud800"
 """A surrogate, which no text contains."""
+FEW: Final = 1 << 19
+"""Characters of tokens in which kinds of letters are found at once."""
 _SOME: Final = 1 << 14  # characters; as many show what most tokens begin with
 _KINDS: Final = bytes(b if b >= 0x80 else ord("a" if chr(b).isalpha() else ".") for b in range(256))
 _CHARACTERS: Final = re.compile(rb"[\xc0-\xff][\x80-\xbf]*|[\x80-\xbf]+|[\x00-\x7f]")
@@ -98,7 +101,7 @@ class Borders:
         self._begins_words = self._befores <= {self.letter}
         self._before = re.compile(self._before_letter())
         self._by_letters = None
-        if falls_back and _letters_are_apart(made):
+        if falls_back and len(made) > FEW and _letters_are_apart(made):
             letter = re.escape(self.letter)
             run = f"{letter}{{2,{longest_run}}}(?!{letter})|" if longest_run else ""
             kinds = f"[a-zA-Z]+|[^a-zA-Z{letter}]+"

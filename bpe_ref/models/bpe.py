@@ -369,7 +369,7 @@ class BPE(WithoutTables):
         if ends != (len(runs), len(runs)):
             return 0
         ids = [self.vocab[run] for run in {letter, *(run[:-1] for run in runs)}]
-        within = max(map(self.ranked.ranks.get, product(ids, repeat=2), repeat(-1)))
+        within = max(self.ranked.ranks.get(pair, -1) for pair in product(ids, ids))
         mixed = (
             rank
             for rank, (left, right) in enumerate(self.merges)
