@@ -112,10 +112,11 @@ class QuickIds:
             if not (searches and self._added.may_be_in(changed, normalized=True)):
                 pieces = self._cut(changed, True) if changed else []
                 return self._cache.encode(pieces) if self._remembers else self._ids_of(pieces, draw)
-        if self._splits and treatment == RECOGNISE_ALL:
+        elif self._splits and treatment == RECOGNISE_ALL:
             stretches = self._added.split(text)
             if stretches is not None:
-                return self._stretches.encode(stretches)
+                one = len(stretches) == 1
+                return self._stretch_ids(text) if one else self._stretches.encode(stretches)
         return self._ids_of_parts(text, treatment, draw)
 
     def _stretch_ids(self, text: str) -> list[TokenId]:

@@ -144,15 +144,14 @@ class Borders:
     def is_unjoined(self, part: str) -> bool:
         """Return whether a part of `cut_by_kind` has a border wherever two letters meet.
 
-        It is not known of a part that ends with ASCII or `letter`; merging that takes no longer.
+        Where only kinds of ASCII are known at once, of a part that ends with ASCII or `letter` it
+        is not known. Merging that takes no longer.
 
         >>> Borders({}, joined(["ab"]), falls_back=True).is_unjoined("éè")
         True
         """
-        last = part[-1]
-        if self.known is not None or last.isascii() or last == self.letter:
-            return False
-        return last not in self._joined
+        plain = self._by_letters is not None and (part[-1].isascii() or part[-1] == self.letter)
+        return self.known is None and not plain and part[0] not in self._joined
 
     def is_border(self, left: str, right: str) -> bool:
         """Return whether there is a border between two letters.
