@@ -13,17 +13,15 @@ of them, the only GGUF file. The other files of the folder change nothing, unles
 tokenizer is loaded as transformers does (`formats.transformers`).
 """
 
-import gc
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from bpe_ref import finding
 from bpe_ref.decoders import ByteLevel
 from bpe_ref.errors import ParameterError, VocabularyFileError
-from bpe_ref.formats.files import read_unpacked, seen
+from bpe_ref.formats.files import no_collection, read_unpacked, seen
 from bpe_ref.registry import REGISTRY
 from bpe_ref.tiny import SMALL, small_vocabulary, tiny_vocabulary
 from bpe_ref.tokenizer import Tokenizer, tokenizer_of
@@ -66,7 +64,7 @@ def load(name_or_path: str | os.PathLike[str], *, like: str | None = None) -> To
     if like is not None:
         return _load_like(path, name, like)
     if path is not None:
-        with _no_collection():
+        with no_collection():
             return _load(path, name)
     if name in SMALL:
         return tokenizer_of(small_vocabulary(name), name=name)
@@ -89,18 +87,6 @@ def _load_like(path: Path | None, name: str, like: str) -> Tokenizer:
         file: read_unpacked(folder / file) for file in FILES if seen((folder / file).is_file)
     }
     return like_transformers(load(path), contents, str(folder), like).replace(name=name)
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Within this context, do not search the growing tables for garbage again and again."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _path(name_or_path: str | os.PathLike[str]) -> Path | None:
@@ -192,7 +178,7 @@ def _load(path: Path, name: str) -> Tokenizer:
         case "tokenizer.json":
             from bpe_ref.formats.hugging_face import parse_tokenizer_json
 
-            return parse_tokenizer_json(content, source).replace(name=name)
+            return parse_tokenizer_json(content, source, name=name)
         case "gguf":
             from bpe_ref.formats.gguf import parse_gguf
 

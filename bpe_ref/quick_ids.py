@@ -8,12 +8,18 @@ The quick way
     the piece as it stands in the text: where a byte level comes last, its
     letters are written for new pieces only. New ones that are not ASCII are cut
     once more by the model, between characters whose bytes no merge joins.
+    Between added tokens, what a whole stretch of text becomes is remembered
+    too: where line ends are such tokens, a stretch is a line.
 
 Why this is the same answer
     *Bare strings*: every component has a way without origins that returns the
     same text, or else `reads_origins` says so, and this way is not taken.
     *Remembering*: pieces do not influence one another, so what a piece became
     once, it becomes again. With dropout nothing is remembered.
+    *Stretches*: at each place the longest added token is taken, whatever stands around
+    it. So none starts in a stretch, in the text or alone, and a token is found in its own
+    text. What else becomes of a stretch depends on what is before it only if the
+    pre-tokenizer `reads_start`; then stretches are not remembered.
     *Letters later*: a byte level that is not the only step cuts and writes each
     piece by itself, whatever stands around it.
     *Offsets* (`rows`): where nothing is inserted or removed and pieces are the text in
@@ -32,7 +38,7 @@ from bpe_ref.components import Draw, Model, Normalizer, PreTokenizer, steps_of
 from bpe_ref.encoding import TokenRow
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import ByteBPE
-from bpe_ref.models.piece_cache import PieceCache
+from bpe_ref.models.piece_cache import LONGEST_PIECE, PieceCache
 from bpe_ref.pieces import offsets_of
 from bpe_ref.pre_tokenizers.byte_level import ByteLevel, write_aligned
 from bpe_ref.pre_tokenizers.metaspace import Metaspace
@@ -41,6 +47,8 @@ from bpe_ref.pre_tokenizers.sequence import Sequence, needs_alignment, reads_sta
 from bpe_ref.pre_tokenizers.split_by_pattern import Split
 from bpe_ref.vocabulary.byte_alphabet import to_letters
 from bpe_ref.vocabulary.merges import TokenId
+
+_LONGEST_STRETCH: Final = 2 * LONGEST_PIECE  # a line, if line ends are added tokens
 
 _Cut: TypeAlias = Callable[[str, bool], list[str]]
 """Cuts a text; the flag tells whether the original begins with it."""
@@ -73,6 +81,10 @@ class QuickIds:
         by_parts = merges_letters and not _cuts(pre_tokenizer)
         self._uncut: Final = model.partwise if by_parts and isinstance(model, BPE) else None
         self._cache: Final = PieceCache(self._piece_ids)
+        self._stretches: Final = PieceCache(self._stretch_ids, _LONGEST_STRETCH)
+        self._splits: Final = not model.drops_merges and not (
+            pre_tokenizer is not None and reads_start(pre_tokenizer)
+        )
         self._remembers: Final = self._uncut is None and not model.drops_merges
         self._ids_of_text: Final = (
             model.ids_of_text if isinstance(model, BPE) and self._finish is _in_letters else None
@@ -100,6 +112,26 @@ class QuickIds:
             if not (searches and self._added.may_be_in(changed, normalized=True)):
                 pieces = self._cut(changed, True) if changed else []
                 return self._cache.encode(pieces) if self._remembers else self._ids_of(pieces, draw)
+        elif self._splits and treatment == RECOGNISE_ALL:
+            stretches = self._added.split(text)
+            if stretches is not None:
+                one = len(stretches) == 1
+                return self._stretch_ids(text) if one else self._stretches.encode(stretches)
+        return self._ids_of_parts(text, treatment, draw)
+
+    def _stretch_ids(self, text: str) -> list[TokenId]:
+        """Return the ids of a stretch of text, or of an added token, where `added.split` cut."""
+        token = self._added.spelled(text)
+        if token is not None:
+            return [token]
+        changed = text if self._normalize is None else self._normalize(text)
+        if self._added.may_be_in(changed, normalized=True):
+            return self._ids_of_parts(text, RECOGNISE_ALL, None)
+        pieces = self._cut(changed, True) if changed else []
+        return self._piece_ids(pieces[0]) if len(pieces) == 1 else self._ids_of(pieces, None)
+
+    def _ids_of_parts(self, text: str, treatment: Treatment, draw: Draw | None) -> list[TokenId]:
+        """Return the ids of a text that may contain added tokens."""
         ids: list[TokenId] = []
         for pieces, token in self._parts(text, treatment):
             if token is None:
@@ -192,6 +224,8 @@ class QuickIds:
     def _piece_ids(self, piece: str, draw: Draw | None = None) -> list[TokenId]:
         if self._ids_of_text is not None:
             return self._ids_of_text(piece, draw)
+        if self._finish is _unchanged:
+            return self._model.ids(piece, draw)
         return [token for part in self._finish(piece) for token in self._model.ids(part, draw)]
 
 

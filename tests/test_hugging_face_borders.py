@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from bpe_ref.added_tokens import RECOGNISE_ALL, AddedToken, AddedTokens
 from bpe_ref.encoders.naive import encode_naive
 from bpe_ref.encoding import Encoding
+from bpe_ref.models import borders as borders_module
 from bpe_ref.models import partwise
-from bpe_ref.models.borders import MOST_PAIRS, Borders, CharacterBorders
+from bpe_ref.models.borders import MOST_PAIRS, Borders, CharacterBorders, joined
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.normalizers.nfc import PinnedNFC
@@ -44,7 +45,7 @@ def test_what_is_cut_by_kind_is_cut_at_borders_only(*, falls_back: bool) -> None
     @given(tokens, texts, st.sets(st.sampled_from(LETTERS)))
     def check(made: list[str], text: str, known: set[str]) -> None:
         vocab = {letter: id_ for id_, letter in enumerate(sorted(known))}
-        borders = Borders(vocab, made, falls_back=falls_back)
+        borders = Borders(vocab, joined(made), falls_back=falls_back)
         parts = borders.cut_by_kind(text)
         assert "".join(parts) == text
         assert all(parts)
@@ -59,6 +60,28 @@ def test_what_is_cut_by_kind_is_cut_at_borders_only(*, falls_back: bool) -> None
     assert sum(map(bool, cuts)) > len(cuts) / 20
 
 
+def test_letters_and_other_characters_of_ascii_are_cut_apart_at_borders_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(borders_module, "FEW", 0)
+    cuts: list[int] = []
+    alike = st.one_of(*(st.text(kind, min_size=2, max_size=4) for kind in ("▁aZé", "▁1.é", "▁a1")))
+
+    @drawn(500)
+    @given(st.lists(alike, max_size=5), st.text("▁▁aZ1.\n", min_size=1, max_size=16))
+    def check(made: list[str], text: str) -> None:
+        borders = Borders({}, joined(["▁a", "▁Z", *made]), falls_back=True)
+        parts = borders.cut_by_kind(text)
+        cuts.append(len(parts) - 1 if "joints" not in vars(borders) else 0)
+        assert "".join(parts) == text
+        assert all(parts)
+        for left, right in pairwise(parts):
+            assert borders.is_border(left[-1], right[0])
+
+    check()
+    assert sum(map(bool, cuts)) > len(cuts) / 20
+
+
 @pytest.mark.parametrize("falls_back", [False, True])
 def test_what_is_cut_before_the_letter_is_cut_at_borders_only(*, falls_back: bool) -> None:
     cuts: list[int] = []
@@ -67,7 +90,7 @@ def test_what_is_cut_before_the_letter_is_cut_at_borders_only(*, falls_back: boo
     @given(tokens, texts)
     def check(made: list[str], text: str) -> None:
         vocab = {letter: id_ for id_, letter in enumerate(LETTERS[:-1])}
-        borders = Borders(vocab, made, falls_back=falls_back)
+        borders = Borders(vocab, joined(made), falls_back=falls_back)
         head, *tails = borders.cut_before_letter(text)
         parts = [head, *(borders.letter + tail for tail in tails)]
         assert "".join(parts) == text
@@ -81,7 +104,7 @@ def test_what_is_cut_before_the_letter_is_cut_at_borders_only(*, falls_back: boo
 
 
 def test_borders_are_between_letters_that_are_tokens_and_in_no_token_side_by_side() -> None:
-    borders = Borders({"a": 0, "b": 1, "c": 2}, ["ab"], falls_back=False)
+    borders = Borders({"a": 0, "b": 1, "c": 2}, joined(["ab"]), falls_back=False)
     pairs = [left + right for left in "abcx" for right in "abcx"]
     found = {pair for pair in pairs if borders.is_border(*pair)}
     assert found == {"aa", "ac", "ba", "bb", "bc", "ca", "cb", "cc"}
@@ -117,13 +140,51 @@ def test_a_model_that_cuts_at_the_borders_of_its_merges_has_the_same_tokens(
         expected = [token for token, _ in model.tokenize_by_definition(text)]
         assert model.partwise.ids(text) == expected
         every = Borders(
-            model.vocab, [left + right for left, right in model.merges], falls_back=True
+            model.vocab, joined(left + right for left, right in model.merges), falls_back=True
         )
         assert model.borders.joints <= every.joints
         made.append(model.borders.joints < every.joints)
 
     check()
     assert any(made)  # the inside of a token that nothing makes has borders
+
+
+@st.composite
+def models_of_runs(draw: st.DrawFn) -> BPE:
+    """Draw merges of runs of one letter, and of others, of which a few may come before them."""
+    runs = ["▁" * count for count in range(1, draw(st.integers(2, 6)))]
+    pairs = [(one, other) for one in runs for other in runs if one + other in runs]
+    spellings, mixed = ["▁", "a", "b", ".", draw(st.sampled_from(["a", *runs]))], []
+    for _ in range(draw(st.integers(0, 8))):
+        pair = draw(st.sampled_from(spellings)), draw(st.sampled_from(spellings))
+        spellings.append("".join(pair))
+        mixed.append(pair)
+    at = draw(st.sampled_from([0, 0, 0, 1]))
+    merges = [*mixed[:at], *draw(st.permutations(pairs)), *mixed[at:]]
+    tokens = [*(f"<0x{byte:02X}>" for byte in range(256)), *runs, *spellings]
+    vocab = {token: id_ for id_, token in enumerate(dict.fromkeys(tokens))}
+    return BPE(vocab, merges, byte_fallback=True)
+
+
+@pytest.mark.parametrize("longest", [2, partwise._LONGEST_PART])
+def test_runs_that_merge_first_are_cut_off_and_the_tokens_stay_the_same(
+    longest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(borders_module, "FEW", 0)
+    monkeypatch.setattr(partwise, "_LONGEST_PART", longest)
+    monkeypatch.setattr(partwise, "_WHOLE", 1)
+    found: list[int] = []
+
+    @drawn(1000)
+    @given(models_of_runs(), st.text("▁▁▁ab.?\n", min_size=1, max_size=16))
+    def check(model: BPE, text: str) -> None:
+        expected = [token for token, _ in model.tokenize_by_definition(text)]
+        assert model.partwise.ids(text) == expected
+        found.append(model._longest_run)
+
+    check()
+    assert len(set(found)) > 3
+    assert found.count(0) > len(found) / 20
 
 
 BYTES = {letter: id_ for id_, letter in enumerate(LETTER_OF_BYTE)}
@@ -216,6 +277,9 @@ ADDED = [
 ]
 
 
+SPELLINGS = [*"aéèи好妃😀 <b>e\u0301", "<a>", "<b>"]
+
+
 def test_tokens_without_origins_are_those_of_the_definition() -> None:
     quick: list[bool] = []
 
@@ -225,7 +289,9 @@ def test_tokens_without_origins_are_those_of_the_definition() -> None:
         st.sampled_from([None, NFC(), PinnedNFC(), Replace(Literal("è"), "é")]),
         st.lists(st.sampled_from(CUTS), max_size=2, unique_by=id),
         st.lists(st.sampled_from(ADDED), max_size=2, unique_by=id),
-        st.text("aéèи好妃😀 <b>e\u0301", max_size=12),
+        st.lists(st.sampled_from([*"aéèи好妃😀 <b>e\u0301", "<a>", "<b>"]), max_size=12).map(
+            "".join
+        ),
     )
     def check(
         model: BPE, normalizer: Any, cuts: list[Any], added: list[AddedToken], text: str
@@ -242,6 +308,8 @@ def test_tokens_without_origins_are_those_of_the_definition() -> None:
         pieces = pieces_of(text, tokenizer.added, *parts)
         expected = encode_pieces(model, pieces, text, 0)
         assert tokenizer.tokenize(text) == expected
+        for _ in "again":
+            assert tokenizer.encode(text) == list(expected.ids)
         rows = None
         if keeps_places(model, tokenizer.added, *parts):
             rows = QuickIds(model, tokenizer.added, *parts).rows(text, RECOGNISE_ALL)

@@ -144,6 +144,9 @@ class Added:
         """Apply the rule."""
         return self.rule(self.right, text, normalized)
 
+    def split(self, text: str) -> None:
+        """Return None, so that the rule is asked."""
+
 
 # ---- what a wrong function replaces
 

@@ -125,6 +125,9 @@ class _Renumbered:
         self.may_be_in = right.may_be_in
         self.is_skipped = right.is_skipped
 
+    def split(self, text: str) -> None:
+        """Return None, so that the ids are those of `cut`."""
+
     def cut(
         self, text: str, *, normalized: bool, treatment: Treatment = RECOGNISE_ALL
     ) -> list[Cut]:

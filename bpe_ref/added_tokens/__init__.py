@@ -311,7 +311,28 @@ class AddedVocabulary:
         few = len(by_text) <= MOST_AT_ONCE
         if not (plain and few) or isinstance(self._searchers[normalized], ByAutomaton):
             return None
-        return re.compile(pattern_of_longest(sorted(by_text)) or "(?!)")
+        return re.compile(f"({pattern_of_longest(sorted(by_text)) or '(?!)'})")
+
+    def spelled(self, text: str) -> TokenId | None:
+        """Return the token that a part of a text is, among those looked for in the text as it is.
+
+        >>> AddedTokens([AddedToken("<s>", normalized=False)]).with_ids({}).spelled("<s>")
+        0
+        """
+        found = self._by_text[False].get(text)
+        return None if found is None else found[1]
+
+    def split(self, text: str) -> list[str] | None:
+        """Return the stretches between tokens that are looked for in the text as it is, and these.
+
+        Stretches and tokens alternate; a stretch may be empty. None if only `cut` can tell.
+
+        >>> added = AddedTokens([AddedToken("<s>", normalized=False)]).with_ids({})
+        >>> added.split("a<s>")
+        ['a', '<s>', '']
+        """
+        longest = self._longest[False]
+        return None if longest is None else longest.split(text)
 
     def has(self, *, normalized: bool) -> bool:
         """Return whether there are tokens to look for in the text, normalized or as it is."""

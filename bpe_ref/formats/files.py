@@ -1,5 +1,6 @@
 """Read and write vocabulary files: never too much, and never by halves."""
 
+import gc
 import os
 import sys
 from binascii import crc32
@@ -17,6 +18,18 @@ MAXIMUM_SIZE: Final = 64 * 2**20
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _BEGINS_WITH_ALL: Final = b"GGUF"
 """How a file begins that has gigabytes, but all about its tokenizer at the beginning."""
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """Within this context, do not search the growing tables for garbage again and again."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def read_unpacked(path: str | os.PathLike[str]) -> bytes:

@@ -38,7 +38,7 @@ from typing import Any, Final
 
 from bpe_ref.added_tokens import AddedToken, AddedTokens
 from bpe_ref.components import Model
-from bpe_ref.formats.files import located
+from bpe_ref.formats.files import located, no_collection
 from bpe_ref.formats.hugging_face_components import read_component
 from bpe_ref.formats.json_nodes import Node, parse_json
 from bpe_ref.models.bpe import BPE
@@ -62,10 +62,13 @@ _LENGTH_LIMIT: Final = 1 << 64
 _TWO: Final = 2
 
 
+@no_collection()
 def parse_tokenizer_json(
-    data: bytes | Node, source: str, quirks: Quirks = HUGGING_FACE
+    data: bytes | Node, source: str, quirks: Quirks = HUGGING_FACE, name: str = ""
 ) -> Tokenizer:
     """Return the tokenizer that is the content of a file; `source` names it in errors.
+
+    It has the name `name`, or else that of the file.
 
     Raises `VocabularyFileError`.
 
@@ -90,7 +93,7 @@ def parse_tokenizer_json(
             added_tokens=AddedTokens(tuple(map(_added_token, added_tokens)), quirks),
             truncation=_truncation(sections.get("truncation"), quirks),
             padding=_padding(sections.get("padding")),
-            name=source,
+            name=name or source,
             **components,
         )
 
@@ -189,10 +192,15 @@ def _merges(node: Node, quirks: Quirks) -> Sequence[tuple[str, str]]:
         node.fail("must be a list")
     if merges and isinstance(merges[0], str):
         return _merges_of_text(node, quirks)
-    pairs = [tuple(pair) if type(pair) is list else () for pair in merges]
-    for number, pair in enumerate(pairs):
-        if len(pair) != _TWO or not (type(pair[0]) is type(pair[1]) is str):
-            node.elements()[number].fail("must be a pair of tokens")
+    pairs: list[tuple[str, str]] = []
+    for pair in merges:
+        if (
+            type(pair) is not list
+            or len(pair) != _TWO
+            or not (type(pair[0]) is type(pair[1]) is str)
+        ):
+            node.elements()[len(pairs)].fail("must be a pair of tokens")
+        pairs.append((pair[0], pair[1]))
     return pairs
 
 

@@ -31,23 +31,38 @@ Three ways to cut
     letters of different kinds. Nobody says what kinds there are, but in real
     vocabularies they turn out to be the Latin letters, the Cyrillic ones,
     punctuation, and little else; once the one letter is taken out, before which
-    all words are cut anyway, and which stays with what follows it.
+    all words are cut anyway, and which stays with what follows it. Finding them
+    among hundreds of thousands of tokens takes as long as encoding many pages. So for
+    text of ASCII, only this is looked for: whether its letters are of another kind than
+    its other characters.
     *Everywhere*: letter by letter, the definition.
+
+Runs
+    Source code is indented. If all merges within runs of the one letter rank before
+    all that join it with another one, such a run is merged before its ends can take
+    part in anything. If it has become one token of two letters or more then, and no
+    token has two of it beside another letter, nothing merges with that. So such a
+    run has borders at both ends, and words are the same wherever they are indented.
 """
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property, lru_cache, partial
 from itertools import chain, pairwise
-from operator import add, itemgetter
+from operator import add
 from typing import Final
 
 from bpe_ref.vocabulary.merges import TokenId
 
 MOST_PAIRS: Final = 1 << 16
 """How many pairs of characters are remembered."""
-_MARK: Final = "\ud800"  # a surrogate, which no text contains
+BETWEEN: Final = "\ud800"
+"""A surrogate, which no text contains."""
+FEW: Final = 1 << 19
+"""Characters of tokens in which kinds of letters are found at once."""
+_SOME: Final = 1 << 14  # characters; as many show what most tokens begin with
+_KINDS: Final = bytes(b if b >= 0x80 else ord("a" if chr(b).isalpha() else ".") for b in range(256))
 _CHARACTERS: Final = re.compile(rb"[\xc0-\xff][\x80-\xbf]*|[\x80-\xbf]+|[\x00-\x7f]")
 _MOST_KINDS: Final = 8  # as many are tried in turn, and the smallest ones are seldom seen
 
@@ -58,7 +73,7 @@ class Borders:
     Attributes:
         letter: the one that `cut_before_letter` cuts before.
 
-    >>> borders = Borders({"a": 0, "b": 1, "_": 2}, ["_a", "ab", "_ab"], falls_back=False)
+    >>> borders = Borders({"a": 0, "b": 1, "_": 2}, joined(["_a", "ab", "_ab"]), falls_back=False)
     >>> borders.letter, borders.cut_before_letter("_ab_b__a"), borders.cut("_aab_x")
     ('_', ['_ab', 'b', '', 'a'], ['_a', 'ab', '_x'])
 
@@ -67,27 +82,43 @@ class Borders:
     def __init__(
         self,
         vocab: Mapping[str, TokenId],
-        made: Sequence[str],
-        joints: set[str] | None = None,
+        made: str,
+        joints: Callable[[], set[str]] | None = None,
+        longest_run: int = 0,
         *,
         falls_back: bool,
     ) -> None:
-        """Take the vocabulary, the tokens that merges make, and `joints`.
+        """Take the vocabulary, and the tokens that merges make, `joined`.
 
-        These are the pairs of letters where the halves of a merge meet. As halves are made of
-        halves, no other letters come together. By default, all neighbours in a token count.
+        `joints` returns the pairs of letters where the halves of a merge meet. As halves are made
+        of halves, no other letters come together. By default, all neighbours in a token count. Runs
+        of 2 to `longest_run` of `letter` have borders at both ends.
         """
         self.known = None if falls_back else {token for token in vocab if len(token) == 1}
-        if joints is None:
-            joints = set(chain.from_iterable(map(add, token, token[1:]) for token in made))
-        self.joints = joints
-        firsts = Counter(map(itemgetter(0), made))
-        self.letter = max(firsts, key=firsts.__getitem__, default="")
-        befores = {joint[0] for joint in self.joints if joint[1] == self.letter}
-        self._begins_words = bool(self.letter) and befores <= {self.letter}
-        self._before = re.compile(self._before_letter(befores))
-        self._by_kind = re.compile(self._of_one_kind(befores))
-        self._joined = frozenset(chain.from_iterable(self.joints))
+        self._find_joints: Final = joints or partial(_joints_in, made)
+        self.letter = first_letter(made)
+        self._befores = _befores(self.letter, made)
+        self._begins_words = self._befores <= {self.letter}
+        self._before = re.compile(self._before_letter())
+        self._by_letters = None
+        if falls_back and len(made) > FEW and _letters_are_apart(made):
+            letter = re.escape(self.letter)
+            run = f"{letter}{{2,{longest_run}}}(?!{letter})|" if longest_run else ""
+            kinds = f"[a-zA-Z]+|[^a-zA-Z{letter}]+"
+            self._by_letters = re.compile(run + self._with_letter(kinds))
+
+    @cached_property
+    def joints(self) -> set[str]:
+        """The pairs of letters that come together."""
+        return self._find_joints()
+
+    @cached_property
+    def _joined(self) -> frozenset[str]:
+        return frozenset(chain.from_iterable(self.joints))
+
+    @cached_property
+    def _by_kind(self) -> re.Pattern[str]:
+        return re.compile(self._of_one_kind())
 
     def cut_before_letter(self, text: str) -> list[str]:
         """Return the parts that begin with `letter`, without it; the first part as it is."""
@@ -100,23 +131,32 @@ class Borders:
 
         Letters that are in no token with others stay together: see `is_unjoined`.
 
-        >>> Borders({}, ["_ab", "_bc", "12"], falls_back=True).cut_by_kind("_abc1_2_xy1")
+        >>> made = joined(["_ab", "_bc", "12"])
+        >>> Borders({}, made, falls_back=True).cut_by_kind("_abc1_2_xy1")
         ['_abc', '1', '_2', '_', 'xy', '1']
         """
-        return self._by_kind.findall(text) if self.known is None else self.cut(text)
+        if self.known is not None:
+            return self.cut(text)
+        if self._by_letters is not None and text.replace(self.letter, "").isascii():
+            return self._by_letters.findall(text)
+        return self._by_kind.findall(text)
 
     def is_unjoined(self, part: str) -> bool:
         """Return whether a part of `cut_by_kind` has a border wherever two letters meet.
 
-        >>> Borders({}, ["ab"], falls_back=True).is_unjoined("xy")
+        Where only kinds of ASCII are known at once, of a part that ends with ASCII or `letter` it
+        is not known. Merging that takes no longer.
+
+        >>> Borders({}, joined(["ab"]), falls_back=True).is_unjoined("éè")
         True
         """
-        return self.known is None and part[0] not in self._joined
+        plain = self._by_letters is not None and (part[-1].isascii() or part[-1] == self.letter)
+        return self.known is None and not plain and part[0] not in self._joined
 
     def is_border(self, left: str, right: str) -> bool:
         """Return whether there is a border between two letters.
 
-        >>> Borders({}, ["ab"], falls_back=True).is_border("a", "b")
+        >>> Borders({}, joined(["ab"]), falls_back=True).is_border("a", "b")
         False
         """
         if self.known is not None and not (left in self.known and right in self.known):
@@ -133,32 +173,34 @@ class Borders:
             places = [at for at in places if text[at - 1] in known and text[at] in known]
         return [text[start:stop] for start, stop in pairwise((0, *places, len(text)))]
 
-    def _before_letter(self, joined: set[str]) -> str:
+    def _before_letter(self) -> str:
         """Return a pattern for `letter` where there is a border before it."""
-        letter = re.escape(self.letter)
-        if not letter or (self.known is not None and self.letter not in self.known):
+        letter, befores = re.escape(self.letter), self._befores
+        if self.known is not None and self.letter not in self.known:
             return "(?!)"
         if self.known is None:
-            others = "^" + "".join(map(re.escape, sorted(joined))) if joined else r"\s\S"
+            others = "^" + "".join(map(re.escape, sorted(befores))) if befores else r"\s\S"
         else:
-            others = "".join(map(re.escape, sorted(self.known - joined)))
+            others = "".join(map(re.escape, sorted(self.known - befores)))
         return f"{letter}(?<=[{others}]{letter})" if others else "(?!)"
 
-    def _of_one_kind(self, befores: set[str]) -> str:
-        """Return a pattern for a part of one kind, or of unjoined letters; together all text.
-
-        A part may have `letter` after one of `befores`, and then goes on with any kind.
-        """
+    def _of_one_kind(self) -> str:
+        """Return a pattern for a part of one kind, or of unjoined letters; together all text."""
         kinds = _kinds(joint for joint in self.joints if self.letter not in joint)
         kinds[_MOST_KINDS:] = [set(chain(*kinds[_MOST_KINDS:]))]  # one kind of all the small ones
-        joined = set(chain.from_iterable(self.joints))
-        if not joined:
+        if not self._joined:
             return r"[\s\S]+"
-        alone = joined - {self.letter} - set(chain(*kinds))  # joined to `letter` only
+        alone = self._joined - {self.letter} - set(chain(*kinds))  # joined to `letter` only
         some = "|".join([*(f"{_one_of(kind)}+" for kind in kinds), _one_of(alone)])
-        letters = f"{re.escape(self.letter)}+"
-        goes_on = f"(?:(?<={_one_of(befores - {self.letter})}){letters}(?:{some})?)*"
-        return f"[^{_one_of(joined)[1:]}+|(?:{letters})?(?:{some}){goes_on}|{letters}"
+        return f"[^{_one_of(self._joined)[1:]}+|{self._with_letter(some)}"
+
+    def _with_letter(self, kinds: str) -> str:
+        """Return a pattern for a part of some kind, with `letter` before it.
+
+        A part may have `letter` after one of `_befores`, and then goes on with any kind.
+        """
+        before, letters = _one_of(self._befores - {self.letter}), f"{re.escape(self.letter)}+"
+        return f"(?:{letters})?(?:{kinds})(?:(?<={before}){letters}(?:{kinds})?)*|{letters}"
 
 
 class CharacterBorders(dict[str, str]):
@@ -182,12 +224,11 @@ class CharacterBorders(dict[str, str]):
     def __init__(self, made: Iterable[bytes]) -> None:
         """Take the tokens that merges make."""
         super().__init__()
-        behind: dict[bytes, set[bytes]] = {}
+        behind = defaultdict[bytes, set[bytes]](set)
         for token in made:
             if not token.isascii():
-                characters = _CHARACTERS.findall(token)
-                for left, right in pairwise(characters):
-                    behind.setdefault(left, set()).add(right)
+                for left, right in pairwise(_CHARACTERS.findall(token)):
+                    behind[left].add(right)
         self._behind: Final = behind
         """What is behind each character, or end of one, in some token."""
         self._beginnings: Final = lru_cache(MOST_PAIRS)(_beginnings)
@@ -196,13 +237,13 @@ class CharacterBorders(dict[str, str]):
     def cut(self, text: str) -> list[str]:
         """Return the parts between all borders."""
         marked = "".join(map(self.__getitem__, map(add, text, text[1:])))
-        return (marked + text[-1:]).split(_MARK)
+        return (marked + text[-1:]).split(BETWEEN)
 
     def __missing__(self, pair: str) -> str:
         """Look for tokens that the two characters may share."""
         left, right = pair[0], pair[1]
         is_border = self._may_follow(left).isdisjoint(self._beginnings(right))
-        marked = left + _MARK if is_border and not pair.isascii() else left
+        marked = left + BETWEEN if is_border and not pair.isascii() else left
         if len(self) >= MOST_PAIRS:
             self.clear()
         self[pair] = marked
@@ -219,6 +260,51 @@ def _beginnings(character: str) -> list[bytes]:
     """Return the first bytes of a character, up to all of them."""
     content = character.encode()
     return [content[:stop] for stop in range(1, len(content) + 1)]
+
+
+def joined(tokens: Iterable[str]) -> str:
+    """Return tokens as one text, with `BETWEEN` before and behind each."""
+    return BETWEEN.join(["", *tokens, ""])
+
+
+def first_letter(made: str) -> str:
+    """Return the letter that most tokens begin with.
+
+    >>> first_letter(joined(["ab", "ac", "b"]))
+    'a'
+    """
+    firsts = Counter(re.findall(f"{BETWEEN}([^{BETWEEN}])", made[:_SOME]))
+    return max(firsts, key=firsts.__getitem__, default=BETWEEN)
+
+
+def _befores(letter: str, made: str) -> set[str]:
+    """Return what is before a letter in some token.
+
+    >>> sorted(_befores("_", joined(["_a", "_b", "c_", "__"])))
+    ['_', 'c']
+    """
+    *parts, _ = made.replace(BETWEEN + letter, BETWEEN).split(letter)
+    lasts = {part[-1:] for part in parts}
+    return {letter if last in {"", BETWEEN} else last for last in lasts}
+
+
+def _joints_in(made: str) -> set[str]:
+    """Return the pairs of letters that are side by side in some token.
+
+    >>> sorted(_joints_in(joined(["abc", "bcd"])))
+    ['ab', 'bc', 'cd']
+    """
+    return {joint for joint in set(map(add, made, made[1:])) if BETWEEN not in joint}
+
+
+def _letters_are_apart(made: str) -> bool:
+    """Return whether no token has a letter of ASCII beside another character of ASCII.
+
+    >>> _letters_are_apart(joined(["éa", "ab", "1.", "1é"])), _letters_are_apart(joined(["a1"]))
+    (True, False)
+    """
+    kinds = made.encode(errors="surrogatepass").translate(_KINDS)
+    return b"a." not in kinds and b".a" not in kinds
 
 
 def _kinds(joints: Iterable[str]) -> list[set[str]]:

@@ -33,15 +33,16 @@ What the source leaves open
     argument.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import accumulate, chain, islice, repeat
+from itertools import accumulate, chain, islice, product, repeat
 from typing import Final
 
 from bpe_ref.components import Draw, Token, WithoutTables
 from bpe_ref.errors import ParameterError, SymbolError, VocabularyError
-from bpe_ref.models.borders import Borders, CharacterBorders
+from bpe_ref.models.borders import BETWEEN, Borders, CharacterBorders, first_letter, joined
 from bpe_ref.models.merging import (
     SHORT,
     RankedMerges,
@@ -283,7 +284,7 @@ class BPE(WithoutTables):
         tokens = set(self._byte_tokens)
         if not self.byte_fallback or None in tokens:
             return False
-        if self.spells_alike and not any("<0x" in token for token in self._made):
+        if self.spells_alike and "<0x" not in self._made:
             return True  # a merge of such a token makes one that contains its string
         return tokens.isdisjoint(chain.from_iterable(self.ranked.ranks))
 
@@ -344,13 +345,42 @@ class BPE(WithoutTables):
     @cached_property
     def borders(self) -> Borders:
         """Where pieces may be cut, if symbols are letters and all pieces merge."""
-        joints = {left[-1] + right[0] for left, right in self.merges if left and right}
-        return Borders(self.vocab, self._made, joints, falls_back=self._always_falls_back)
+
+        def joints() -> set[str]:
+            """Return the letters where halves meet: halves are letters, or made of halves."""
+            return {left[-1] + right[0] for left, right in self.merges if left and right}
+
+        falls_back = self._always_falls_back
+        return Borders(self.vocab, self._made, joints, self._longest_run, falls_back=falls_back)
 
     @cached_property
-    def _made(self) -> Sequence[str]:
-        """The tokens that merges make."""
-        return list(map(self.strings.__getitem__, set(self.ranked.results)))
+    def _made(self) -> str:
+        """The tokens that merges make, `joined`."""
+        return joined(map(self.strings.__getitem__, set(self.ranked.results)))
+
+    @property
+    def _longest_run(self) -> int:
+        """The length up to which each run of the first letter, from 2 on, has borders; or 0."""
+        letter = first_letter(self._made)
+        if letter not in self.vocab:
+            return 0
+        runs = re.findall(f"{re.escape(letter) * 2}+(?s:.)", self._made)
+        ends = self._made.count(BETWEEN + letter * 2), sum(run[-1] == BETWEEN for run in runs)
+        if ends != (len(runs), len(runs)):
+            return 0
+        ids = [self.vocab[run] for run in {letter, *(run[:-1] for run in runs)}]
+        within = max(self.ranked.ranks.get(pair, -1) for pair in product(ids, ids))
+        mixed = (
+            rank
+            for rank, (left, right) in enumerate(self.merges)
+            if letter in left + right and {*left, *right} != {letter}
+        )
+        if within > next(mixed, len(self.merges)):
+            return 0
+        length = 1
+        while self._merged_ids(letter * (length + 1)) == [self.vocab.get(letter * (length + 1))]:
+            length += 1
+        return length if length > 1 else 0
 
     def ids_of_text(self, piece: str, draw: Draw | None = None) -> list[TokenId]:
         """Return the ids of a piece that the model gets as the letters of its bytes.
@@ -375,7 +405,7 @@ class BPE(WithoutTables):
         if self.drops_merges or not self.spells_alike or not self.spells_bytes:
             return None
         try:
-            made = from_letters(_LAST.join(self._made))
+            made = from_letters(self._made.replace(BETWEEN, _LAST))
         except KeyError:  # a token of other letters
             return None
 

@@ -4,12 +4,12 @@ Definition: those of the model, where symbols are characters wherever they stand
 no piece is taken whole, and nothing is drawn.
 
 The quick way
-    A piece of up to `merging.SHORT` letters is merged as it is. A longer one may be a
-    whole text, if nothing cut it before. It is cut
+    A piece as short as a line is cut by kind of letter, and the parts are looked up.
+    A longer one may be a whole text, if nothing cut it before. It is cut
     before the letter that most tokens begin with. Of these words, most were seen
-    before. A new one that has more than a few letters is cut once more, by kind
-    of letter, and the parts are looked up. In what is new even then, and longer
-    than a piece that can be remembered, all borders are looked for.
+    before. A new one that has more than a few letters is cut once more, by kind.
+    In what is new even then, and longer than a piece that can be remembered, all
+    borders are looked for.
 
 Why this is the same answer: no merge crosses a border (see `borders`), so the
 ids of a piece are those of its parts, in order, wherever it is cut at borders.
@@ -30,9 +30,10 @@ _LONGEST_PART: Final = 2 * LONGEST_PIECE  # rules drawn with hyphens are as long
 class Partwise:
     """Encodes pieces part by part.
 
-    >>> borders = Borders({"a": 0, "b": 1, "ab": 2}, ["ab"], falls_back=False)
+    >>> from bpe_ref.models.borders import joined
+    >>> borders = Borders({"a": 0, "b": 1, "ab": 2}, joined(["ab"]), falls_back=False)
     >>> Partwise(lambda part: [len(part)], borders).ids("abbab")
-    [3, 2]
+    [2, 1, 2]
     """
 
     def __init__(self, merge: Callable[[str], list[TokenId]], borders: Borders) -> None:
@@ -45,6 +46,8 @@ class Partwise:
 
     def ids(self, piece: str) -> list[TokenId]:
         """Return the ids of a piece."""
+        if len(piece) <= _LONGEST_PART:
+            return self._parts.encode(self._borders.cut_by_kind(piece))
         # All words but the first begin with the same letter, so they are kept without it.
         head, *tails = self._borders.cut_before_letter(piece)
         words = chain.from_iterable(map(self._words.__getitem__, tails))

@@ -69,7 +69,7 @@ from typing import Final, Literal, TypeAlias
 
 from bpe_ref.components import Draw, Token, WithoutTables
 from bpe_ref.errors import VocabularyError
-from bpe_ref.models.borders import Borders
+from bpe_ref.models.borders import Borders, joined
 from bpe_ref.models.merging import SHORT
 from bpe_ref.models.partwise import Partwise
 from bpe_ref.models.unigram import UNKNOWN_PENALTY, best_path
@@ -371,7 +371,7 @@ class SentencePieceModel(WithoutTables):
         """Where a text may be cut before it is merged."""
         kinds = ((text, token, self.pieces[token].kind) for text, token in self.ordinary.items())
         known = {text: token for text, token, kind in kinds if kind != "unused"}
-        return Borders(known, [*self.ordinary], falls_back=self.byte_fallback)
+        return Borders(known, joined(self.ordinary), falls_back=self.byte_fallback)
 
     @cached_property
     def finite_scores(self) -> Mapping[str, float] | None:

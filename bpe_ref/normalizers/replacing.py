@@ -121,6 +121,8 @@ class Replace:
 
     def normalize_text(self, text: str) -> str:
         """Return the text only. Raises `ParameterError` if it becomes too long."""
+        if isinstance(self.pattern, Literal) and len(self.pattern.text) == len(self.content) == 1:
+            return text.replace(self.pattern.text, self.content)
         check_growth(self.pattern, self.content, text)
         if isinstance(self.pattern, Literal) and self.pattern.text:
             return text.replace(self.pattern.text, self.content)
