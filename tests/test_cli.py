@@ -934,6 +934,34 @@ def test_an_answer_that_depends_on_earlier_questions_is_said_to(tmp_path: Path) 
     assert "pass if a new process is asked nothing else: the program seems to keep" in shown.output
 
 
+def test_a_known_wrong_answer_is_not_said_to_depend_on_earlier_questions(tmp_path: Path) -> None:
+    """It is the answer of a canary, so a judge that is right about it says `pass`."""
+    program = tmp_path / "engine.py"
+    program.write_text(
+        "import json, sys\n"
+        "from tests.fakes.honest import make\n"
+        "from tokenref.floats import unpack\n"
+        "answer = make()\n"
+        "for line in sys.stdin:\n"
+        "    message = json.loads(line)\n"
+        "    if message['cmd'] == 'bye':\n"
+        "        break\n"
+        "    said = answer(message)\n"
+        "    asked = {case['k']: case['in'] for case in message.get('cases', ())}\n"
+        "    for result in said.get('results', ()):\n"
+        "        if 'ok' in result:\n"
+        "            row = unpack(asked[result['k']]['logits'])\n"
+        "            result['ok']['token'] = len(row) - 1 - row[::-1].index(max(row))\n"
+        "    print(json.dumps(said), flush=True)\n"
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(Path(__file__).parent.parent))
+        command = f"{sys.executable} {program}"
+        shown = tokenref("check", "--cmd", command, "--op", "greedy", "--profile", "standard")
+    assert shown.exit_code == 1
+    assert "seems to keep" not in shown.output
+
+
 def test_that_an_engine_hangs_is_printed_at_once(tmp_path: Path) -> None:
     limits = ["--timeout", "0.2", "--op", "top_k"]
     command = ["check", "--cmd", str(hanging(tmp_path)), *limits]

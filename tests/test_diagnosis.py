@@ -39,7 +39,7 @@ from tokenref.diagnosis import (
 from tokenref.engines.reference import ReferenceSession
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.engines.table import engine as engine_named
-from tokenref.floats import nearest, pack, type_of, unpack
+from tokenref.floats import Type, nearest, pack, type_of, unpack
 from tokenref.hints import facts_of, tokens_of
 from tokenref.judge import judge
 from tokenref.misreadings import misread
@@ -590,15 +590,25 @@ def penalised(counted: Callable[[list[int]], list[int]]) -> Callable[..., Answer
     return wrong
 
 
-def cut_off_in_f16(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
-    right = session.answer(op, request)
-    if op != "softmax" or not isinstance(right, Ok) or "f16" not in request["logits"]:
-        return right
-    wide = session.answer(op, {"logits": pack(unpack(request["logits"]), "f64")})
-    exact, there = unpack(out_of(wide)["probs"]), unpack(right.out["probs"])
-    bits = [int(pack([number], "f16")["f16"], 16) for number in there]
-    cut = [b - (t > e) for b, t, e in zip(bits, there, exact, strict=True)]
-    return Ok({"probs": {"f16": "".join(f"{each:04x}" for each in cut)}})
+def cut_off_in(*types: Type) -> Callable[[SamplerSession, str, Mapping[str, Any]], Answer]:
+    def wrong(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+        right = session.answer(op, request)
+        dtype = next((each for each in types if each in request.get("logits", ())), None)
+        if op != "softmax" or not isinstance(right, Ok) or dtype is None:
+            return right
+        wide = session.answer(op, {"logits": pack(unpack(request["logits"]), "f64")})
+        exact, there = unpack(out_of(wide)["probs"]), unpack(right.out["probs"])
+        bits = [int(pack([number], dtype)[dtype], 16) for number in there]
+        cut = [b - (t > e) for b, t, e in zip(bits, there, exact, strict=True)]
+        return Ok({"probs": {dtype: "".join(f"{each:04x}" for each in cut)}})
+
+    return wrong
+
+
+def temperature_last(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+    steps = request.get("steps", ())
+    last = sorted(steps, key=lambda one: one["step"] == "temperature")
+    return session.answer(op, {**request, "steps": last} if steps else request)
 
 
 @pytest.mark.parametrize(
@@ -621,7 +631,13 @@ def cut_off_in_f16(session: SamplerSession, op: str, request: Mapping[str, Any])
             ),
             "answers with counts of repeated tokens that are too small by 1",
         ),
-        ("softmax", cut_off_in_f16, "answers with numbers of f16 cut off, not rounded"),
+        ("softmax", cut_off_in("f16"), "answers with numbers of f16 cut off, not rounded"),
+        (
+            "softmax",
+            cut_off_in("f16", "bf16"),
+            "answers with numbers of 16 bits cut off, not rounded",
+        ),
+        ("steps", temperature_last, "steps with temperature at the end"),
         (
             "top_p",
             top_p_unscaled,

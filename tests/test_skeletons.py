@@ -383,7 +383,7 @@ def test_kernels_skip_what_they_do_not_have(kernels: Path) -> None:
     assert batch == {"skip": {"reason": "has no operation top_a"}}
     mixed = [row, {"logits": pack([1.0], "f16"), "params": {}}]
     batch = answered(kernels, "batch", {"op": "softmax", "rows": mixed})
-    assert batch == {"skip": {"reason": "has rows of one kind in a batch"}}
+    assert batch == {"skip": {"reason": "cannot mix types, or weights and logits, in a batch"}}
     walked = row | {"params": {"p": pack([0.5], "f32"), "walked": "upwards"}}
     assert answered(kernels, "top_p", walked) == {"skip": {"reason": "has no parameter walked"}}
 

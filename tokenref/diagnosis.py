@@ -651,10 +651,11 @@ def _of_exchanged(
                     fits[says] += 1
                     rows[says] += changed
             best = [says for says, count in fits.items() if count == max(fits.values())]
+        if is_alone and best and fits[best[0]] >= NEARLY_ALL * tried:
+            best = [each for each in best if _is_allowed(each, place, passed.values(), reference)]
         many = [says for says in best if rows[says] >= FEWEST]
         said = (" or " if is_alone or "steps" in place else " or the ").join(many)
-        fit = said and len(best) <= MOST_ALIKE and fits[best[0]] >= NEARLY_ALL * tried
-        if fit and (not is_alone or _is_allowed(best[0], place, passed.values(), reference)):
+        if said and len(best) <= MOST_ALIKE and fits[best[0]] >= NEARLY_ALL * tried:
             yield said, asked
 
 

@@ -302,7 +302,8 @@ def _rounded_otherwise(row: Row, out: Row, ask: Callable[[Row], Answer]) -> Chan
     exact = unpack(wide.out[part])
     for says, rounded in _OF_16_BITS:
         numbers = [n if isinf(n) else rounded(n, nearest(n, dtype), dtype) for n in exact]
-        yield f"numbers of {dtype} {says}", {**out, part: pack(numbers, dtype)}
+        for types in (dtype, "16 bits"):  # of one type only, or of both
+            yield f"numbers of {types} {says}", {**out, part: pack(numbers, dtype)}
 
 
 def _cut_off(exact: float, right: float, dtype: Type) -> float:

@@ -355,6 +355,9 @@ ON_BOTH void answer_row(const Batch &batch, std::size_t r) {
 // draw another token, or be 1.
 constexpr bool DRAWS_IN_32_BITS = false;
 
+// Whether the kernel has rows of 64 bits. If not, questions about them are skipped.
+constexpr bool HAS_F64 = true;
+
 using Object = std::map<std::string, Json>;
 using List = std::vector<Json>;
 
@@ -577,7 +580,7 @@ static void read_parameters(Op op, const Json &question, Row &row) {
         row.penalty = real(params_of(question, {"penalty"}), "penalty");
         if (!std::isfinite(row.penalty) || (op == Op::repetition_penalty && row.penalty <= 0)) refuse("penalty", "a number, and above 0 for repetitions");
     } else if (op == Op::draw) {
-        if (question.has("count") || question.has("order")) throw Skipped{"draws one token, in the order of the ids"};
+        if (question.has("count") || question.has("order")) throw Skipped{"cannot draw several tokens, or in an order of its own"};
         read_uniform(question.get("uniforms", Json::object), row);
     }
 }
@@ -689,7 +692,8 @@ static Call read_rows(Op op, const std::vector<const Json *> &questions, const J
         const bool probabilities = question->has("probs");
         given.push_back(read_numbers(question->get(probabilities ? "probs" : "logits", Json::object)));
         const bool first = given.size() == 1;
-        if (!first && (given.back().type != given[0].type || probabilities != call.batch.probabilities)) throw Skipped{"has rows of one kind in a batch"};
+        if (!first && (given.back().type != given[0].type || probabilities != call.batch.probabilities)) throw Skipped{"cannot mix types, or weights and logits, in a batch"};
+        if (!HAS_F64 && given.back().type == Type::f64) throw Skipped{"has no rows of 64 bits"};
         call.batch.probabilities = probabilities;
         Row row{};
         row.place = given.size() - 1;
