@@ -957,7 +957,7 @@ def test_a_known_wrong_answer_is_not_said_to_depend_on_earlier_questions(tmp_pat
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(Path(__file__).parent.parent))
         command = f"{sys.executable} {program}"
-        shown = tokenref("check", "--cmd", command, "--op", "greedy", "--profile", "standard")
+        shown = tokenref("check", "--cmd", command, "--id", "sampling/greedy/greedy/*")
     assert shown.exit_code == 1
     assert "seems to keep" not in shown.output
 
