@@ -23,6 +23,7 @@ from tokenref.answers import Answer, Ok, Refused
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import Type, from_digits, is_numbers, nearest, pack, to_digits, type_of, unpack
 from tokenref.questions.sampling import pack_parameters, unpack_parameters
+from tokenref.record import FILTER_OPS
 
 _HISTORY: Final[dict[str, Any]] = {"history": [], "prompt_length": 0}
 
@@ -931,6 +932,42 @@ def steps_round_in_between(session: SamplerSession, request: Request) -> Answer:
     """Each step rounds the logits to the type of 16 bits that they came in."""
     logits, steps = before_filters(session, request, type_of(request["logits"]))
     return session.answer("steps", {**request, "logits": logits, "steps": steps})
+
+
+@answering(
+    "steps",
+    _steps(
+        [1.0, 0.0],
+        _step("temperature", temperature=0.5),
+        _step("logit_bias", biases={0: -1.5}),
+        _step("top_k", k=1),
+    ),
+)
+@wraps_steps
+def bias_on_the_logit_of_the_question(session: SamplerSession, request: Request) -> Answer:
+    """A bias is added to the logit of the question, whatever earlier steps made of it."""
+    names = [each["step"] for each in request["steps"]]
+    place = names.index("logit_bias") if "logit_bias" in names else 0
+    before, after = request["steps"][:place], request["steps"][place + 1 :]
+    if not before or any(name in FILTER_OPS for name in names[:place]):
+        return session.answer("steps", request)
+    logits, _ = before_filters(session, {**request, "steps": before}, "f64")
+    row, given = unpack(logits), unpack(request["logits"])
+    for token, bias in unpack_parameters(request["steps"][place]["params"])["biases"].items():
+        row[token] = given[token] + bias
+    return session.answer("steps", {**request, "logits": pack(row, "f64"), "steps": after})
+
+
+@answering(("softmax", "logprobs"), {"logits": pack([17.0, 17.0, -17.125], "bf16")})
+@other_question
+def differences_in_16_bits(request: dict[str, Any]) -> Mapping[str, Any]:
+    """The differences to the largest logit of a row of 16 bits are kept in 16 bits."""
+    dtype = type_of(request["logits"]) if "logits" in request else "f32"
+    if dtype not in {"f16", "bf16"}:
+        return {}
+    row = unpack(request["logits"])
+    largest = max(row)
+    return {"logits": pack([nearest(logit - largest, dtype) for logit in row], dtype)}
 
 
 @answering(("greedy", "batch"), {"logits": pack([-2.0, -1.0], "f16")})

@@ -53,6 +53,12 @@ DRAWN: Final[tuple[tuple[str, Steps, str], ...]] = (
 )  # fmt: skip
 """Steps that a random number ends."""
 
+BIASED: Final[tuple[tuple[str, Steps, str], ...]] = (
+    ("temperature", [("temperature", {"temperature": 0.5}), ("logit_bias", {"biases": {5: 5.5}})], "what a temperature left"),
+    ("mask", [("token_mask", {"tokens": [0, 1, 3, 6]}), ("logit_bias", {"biases": {5: 9.0}})], "minus infinity, behind a mask"),
+)  # fmt: skip
+"""A bias that is not the first step. Added to the logit of the question, it keeps other tokens."""
+
 NUMBERS: Final = (0.0, 0.1875, 0.390625, 0.609375, 0.84375, 1 - 2.0**-24)
 
 
@@ -74,6 +80,11 @@ def _all() -> Iterator[SamplerDraft]:
                 f"In one kernel: {says}, and a draw by the number {number!r}.",
                 history=[1, 3, 3, 6, 1, 1], number=number,
             )  # fmt: skip
+    for slug, steps, says in BIASED:
+        yield _case(
+            f"bias-behind-{slug}", {"logits": pack(ROW)}, [*steps, ("top_k", {"k": 2})],
+            f"In one kernel: a bias is added to {says}, not to the logit of the question.",
+        )  # fmt: skip
     yield _case(
         "penalty-k-twice", {"logits": pack(ROW)},
         [("frequency_penalty", {"penalty": 0.375}), ("top_k", {"k": 1}), ("temperature", {"temperature": 0.5}), ("top_k", {"k": 3})],

@@ -60,6 +60,8 @@ ROWS: Final = (
     Row("f16-nearly-certain", [0.0, -6.0], "A token that is nearly certain, in binary16: a sum in 16 bits loses most of the other one.", ("SixteenBit",), "f16"),
     Row("bf16-nearly-certain", [0.0, -6.0], ("A token that is nearly certain, in bfloat16: a sum "
                                             "in 16 bits is 1, and its logarithm is 0."), ("SixteenBit",), "bf16"),
+    Row("f16-far-apart", [4.0, 4.0, -4.00390625], "The difference of two logits has more digits than binary16.", ("SixteenBit",), "f16"),
+    Row("bf16-far-apart", [17.0, 17.0, -17.125], "The difference of two logits has more digits than bfloat16.", ("SixteenBit",), "bf16"),
     Row("f64", [2.0, 1.0, 0.5, -3.0], "Logits and probabilities of 64 bits.", (), "f64"),
     Row("f64-large", [1e308, 1e308, -1e308], "Logits near the end of 64 bits; the difference to the last one is beyond it.", (), "f64", [0.5, 0.5, 0.0]),
 )  # fmt: skip
