@@ -23,7 +23,7 @@ from tokenref.pages import section
 INDEXES: Final = ("docs/README", "docs/book/README")
 """The pages that list all others; their links are the navigation of the site."""
 
-LECTURES: Final = ("tokens", "sampling", "oracles", "both")
+LECTURES: Final = ("tokens", "sampling", "oracles", "overview")
 """The lectures of the book, each a file of slides; other files in the folder are built, too."""
 
 _LECTURES: Final = Path("authoring/lectures")
