@@ -478,6 +478,10 @@ def test_notes_are_in_a_second_window_which_turns_the_slides_too(
     window.go("8")
     section = "return notes.document.querySelector('details').textContent"
     assert "Top-p limits the sum" in window.run(section), "it is in the notes of slide 7, too"
+    window.go("10")
+    demonstration = f"{site.as_uri()}/play/index.html#view=sampling&engine=transformers"
+    link = "return [...notes.document.querySelectorAll('a')].map((each) => each.href)"
+    assert window.run(link)[0].startswith(demonstration)
 
 
 def test_a_key_switches_between_light_and_dark(site: Path, window: Browser) -> None:
