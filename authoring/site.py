@@ -23,10 +23,12 @@ from tokenref.pages import section
 INDEXES: Final = ("docs/README", "docs/book/README")
 """The pages that list all others; their links are the navigation of the site."""
 
-LECTURES: Final = ("tokens", "sampling", "oracles")
-"""The lectures, each a file of slides."""
+LECTURES: Final = ("tokens", "sampling", "oracles", "overview")
+"""The lectures of the book, each a file of slides; other files in the folder are built, too."""
 
 _LECTURES: Final = Path("authoring/lectures")
+
+_PLAY: Final = "http://127.0.0.1:8321/"  # where `tokenref play` is, to which notes have links
 
 STYLE: Final = """
 pre { white-space: pre-wrap; }
@@ -107,9 +109,11 @@ def build_site(root: Path, folder: Path) -> None:
         raise InputError(f"the pages must have no warnings, got {warnings}")
     write(INDEX.encode(), folder / "index.html")
     (folder / "slides").mkdir(exist_ok=True)
-    for name in LECTURES:
-        page = lecture(root / _LECTURES / f"{name}.md")
-        write(page.encode(), folder / "slides" / f"{name}.html")
+    for path in (root / _LECTURES).glob("*.md"):
+        page = lecture(path)
+        if is_playable:
+            page = page.replace(f'href="{_PLAY}', 'href="../play/index.html')
+        write(page.encode(), folder / "slides" / f"{path.stem}.html")
 
 
 PYODIDE: Final = (
@@ -236,26 +240,24 @@ def navigation(pages: Sequence[str]) -> str:
 
 
 def folded_notes(slides: Sequence[str]) -> list[str]:
-    """Return slides whose section of the book is folded, and shown by the first of them only.
+    """Return slides whose section of the book is folded, and is in the first of them only.
+
+    The others have an empty fold with the number of that slide, which slides.js fills.
 
     >>> folded_notes(["<aside>a<hr>text</aside>"])
     ['<aside>a<details><summary>The section of the book</summary>text</details></aside>']
     >>> folded_notes(["<aside>a<hr>text</aside>", "<aside>b<hr>text</aside>"])[1]
-    '<aside>b<p class="fold">The section of the book is in the notes of slide 1.</p></aside>'
+    '<aside>b<details data-slide="1"></details></aside>'
     """
     places: dict[str, int] = {}
     folded = []
     for number, each in enumerate(slides, 1):
         own, line, text = each.removesuffix("</aside>").partition("<hr>")
         first = places.setdefault(text, number)
-        if not line:
-            folded.append(each)
-        elif first == number:
+        below = f'<details data-slide="{first}"></details>'
+        if first == number:
             below = f"<details><summary>The section of the book</summary>{text}</details>"
-            folded.append(f"{own}{below}</aside>")
-        else:
-            below = f"The section of the book is in the notes of slide {first}."
-            folded.append(f'{own}<p class="fold">{below}</p></aside>')
+        folded.append(f"{own}{below}</aside>" if line else each)
     return folded
 
 
@@ -264,10 +266,10 @@ def lecture(page: Path) -> str:
     style = files("tokenref.commands").joinpath("pictures.css").read_text(encoding="utf-8")
     own = Path(__file__).with_name("slides.css").read_text(encoding="utf-8")
     script = Path(__file__).with_name("slides.js").read_text(encoding="utf-8")
-    title, *parts = re.split(r"^##? ", page.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    title, *parts = _parts(page)
     title = escape(title.strip())
     keys = "Right and left turn the slides. n: notes in a second window. o: leave out the optional "
-    keys += "slides, or show them. t: light or dark."
+    keys += "slides, or show them. c: the clock of the notes begins again. t: light or dark."
     slides = [
         f"<section><h1>{title}</h1>{_outline(map(planned, parts))}<p><small>{keys}</small></p>"
     ]
@@ -278,6 +280,25 @@ def lecture(page: Path) -> str:
         f"<title>{title}</title><style>{style}{own}</style></head><body>"
         f"{'</section>'.join(folded_notes(slides))}</section><script>{script}</script></body></html>\n"
     )
+
+
+def _parts(page: Path) -> list[str]:
+    """Return the title of a lecture, and its slides. Raises `InputError`.
+
+    A slide without a section, only with another lecture, is the slide of that name there, with the
+    minutes that are said here.
+    """
+    title, *parts = re.split(r"^##? ", page.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    for at, part in enumerate(parts):
+        name, path, anchor, *_ = planned(part)
+        if not anchor:
+            there = [each for each in _parts(page.parent / path)[1:] if planned(each).title == name]
+            if len(there) != 1:
+                raise InputError(f"{page.parent / path} must have one slide {name!r}")
+            time = part.partition("\n")[0].rpartition(")")[2]
+            heading, _, content = there[0].partition("\n")
+            parts[at] = f"{heading.rpartition(')')[0]}){time}\n{content}"
+    return [title, *parts]
 
 
 class Planned(NamedTuple):
@@ -298,7 +319,7 @@ def planned(part: str) -> Planned:
     Planned(title='Top-k', path='filters.md', anchor='top-k', minutes=3, is_optional=True)
     """
     heading = part.partition("\n")[0]
-    found = re.fullmatch(r"\[(.+)\]\((.+)#(.+)\) (\d+) min(, optional)?", heading)
+    found = re.fullmatch(r"\[(.+)\]\(([^#]+)#?(.*)\) (\d+) min(, optional)?", heading)
     if found is None:
         raise InputError(
             f"the heading of a slide must be a link to its notes and minutes, got {heading!r}"
@@ -338,11 +359,12 @@ def slide(part: str, folder: Path) -> str:
     text = _section(folder / path, anchor)
     text = re.sub(r"^(!\[.*\n)+\n\*Figure [^*]*\*\n", "", text, flags=re.MULTILINE)
     content, _, own = part.partition("\n")[2].partition("\n---\n")
+    own = rendered(own).replace("<a ", '<a target="play" ')
     content = re.sub(r"^\[(table)\]\((.+)#(.+)\)$", table, content, flags=re.MULTILINE)
     return (
         f'<section data-minutes="{minutes}"{_OPTIONAL * is_optional}>'
         f"{rendered(f'## {title}')}{_with_figures(content)}"
-        f"<aside>{rendered(own)}<hr>{rendered(text)}</aside>"
+        f"<aside>{own}<hr>{rendered(text)}</aside>"
     )
 
 

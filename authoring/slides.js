@@ -1,5 +1,5 @@
 const slides = [...document.body.querySelectorAll(":scope > section")];
-const started = Date.now();
+let started = Date.now();
 let place = Math.min(Math.max(Number(location.hash.slice(1)) || 1, 1), slides.length) - 1;
 let notes = null;
 let is_unfolded = false; // whether the speaker wants to see the book below the notes
@@ -9,9 +9,12 @@ const largest = 32; // twentieths of the usual size of words
 let is_dark = matchMedia("(prefers-color-scheme: dark)").matches;
 
 function show() {
+  document.body.classList.toggle("short", is_short());
   slides.forEach((slide, number) => slide.classList.toggle("now", number === place));
   grow(slides[place]);
-  document.body.dataset.place = `${place + 1} / ${slides.length}${is_short() ? ", short" : ""}`;
+  const numbers = slides.flatMap((slide, number) => is_left_out(slide) ? [] : [number]);
+  const before = numbers.filter((number) => number <= place);
+  document.body.dataset.place = `${before.length} / ${numbers.length}${is_short() ? ", short" : ""}`;
   history.replaceState(null, "", `#${place + 1}`);
   if (notes === null || notes.closed) return;
   const page = notes.document;
@@ -22,6 +25,8 @@ function show() {
   line.textContent = `${document.body.dataset.place}, ${minutes} min${planned()}. Next: ${next}`;
   const shown = [slides[place].querySelector("h1, h2"), slides[place].querySelector("aside")];
   page.body.replaceChildren(line, ...shown.filter(Boolean).map((each) => each.cloneNode(true)));
+  for (const fold of page.querySelectorAll("[data-slide]"))
+    fold.replaceWith(slides[fold.dataset.slide - 1].querySelector("details").cloneNode(true));
   for (const fold of page.querySelectorAll("details")) fold.open = is_unfolded;
   page.documentElement.scrollTop = 0;
 }
@@ -37,6 +42,12 @@ function grow(slide) {
   let size = slide.querySelector("p:not(.beside) > svg") ? 20 : largest;
   do slide.style.setProperty("--grown", size / 20);
   while (is_full() && --size >= 20);
+}
+
+/** Let the clock of the notes begin again. */
+function restart() {
+  started = Date.now();
+  show();
 }
 
 /** Return when the slide should end, if the optional ones before it were left out. */
@@ -94,6 +105,7 @@ function pressed(event) {
   else if (event.key === "End") go(slides.findLastIndex((slide) => !is_left_out(slide)));
   else if (event.key === "n") open_notes();
   else if (event.key === "o") switch_length();
+  else if (event.key === "c") restart();
   else if (event.key === "t") switch_theme();
   else return;
   event.preventDefault();

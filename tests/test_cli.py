@@ -547,6 +547,7 @@ def test_an_unknown_id_leads_to_the_nearest_and_canaries_can_be_shown() -> None:
     assert result.exit_code == 2
     assert f"no record has the id '{case.id}x'; did you mean {case.id}" in result.output
     assert catalogue.canaries[0].id in tokenref("show", catalogue.canaries[0].id).output
+    assert "did you mean docs/book/glossary.md?" in tokenref("show", "glossary").output
 
 
 def test_a_pattern_shows_all_records_whose_ids_match() -> None:

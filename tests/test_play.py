@@ -13,6 +13,7 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 from click.testing import CliRunner
@@ -1036,10 +1037,15 @@ def test_stages_are_presented_one_at_a_time_from_the_first_difference(window: Br
     window.click("#show-sampling")
     window.until("return document.querySelectorAll('.stage').length > 0")
     every = window.run(seen)
+    assert every == ["top_k", "top_p", "min_p", "temperature", "draw"]
+    idle = "return [...document.querySelectorAll('.idle summary h3')].map((e) => e.textContent)"
+    assert [each.partition("(")[0] for each in window.run(idle)] == ["min_p"]
     window.click("#present")
-    assert [window.run(at), window.run(seen)] == [f"0 of {len(every) - 1}", every[:1]]
-    window.press("\ue014")
-    assert window.run(seen) == every[1:2]
+    assert [window.run(at), window.run(seen)] == ["0 of 3", ["top_k"]]
+    for name in ("top_p", "temperature", "draw"):
+        window.press("\ue014")
+        assert window.run(seen) == [name], "stages without an effect are left out"
+    assert "Escape" in window.run("return document.getElementById('present').textContent")
     window.press("\ue00c")
     assert window.run(seen) == every
     window.click("#present")
@@ -1055,10 +1061,10 @@ def test_stages_are_presented_one_at_a_time_from_the_first_difference(window: Br
     window.until("return document.querySelectorAll('.stage.first').length > 0")
     assert window.run(seen) == ["top_k", "top_k"]
     before = window.run(at)
-    window.press("\ue012")
-    assert len(window.run(seen)) == 2
-    assert window.run("return document.querySelector('.stage.first').offsetHeight") == 0
     window.press("\ue014")
+    assert window.run(seen) == ["draw", "draw"]
+    assert window.run("return document.querySelector('.stage.first').offsetHeight") == 0
+    window.press("\ue012")
     assert window.run(at) == before
     window.press(*["\ue014"] * 20)
     heading = window.run("return document.querySelector('h2').textContent")
@@ -1068,18 +1074,20 @@ def test_stages_are_presented_one_at_a_time_from_the_first_difference(window: Br
 def test_the_cause_is_the_first_screen_and_beside_its_pictures_on_the_last_one(
     window: Browser,
 ) -> None:
-    window.size(1280, 800)
+    window.size(1280, 720)
     order = "engine=transformers&other=llama.cpp&row=3,2,1,0&p.temperature=2&p.top_p=0.8&present=1"
     window.go(f"view=sampling&{order}")
     window.until("return document.querySelectorAll('.stage.first').length === 2")
     shown = "[...document.querySelectorAll('#answer svg')].filter((e) => e.getClientRects().length)"
-    assert window.run("return document.getElementById('at').textContent") == "0 of 6"
+    assert window.run("return document.getElementById('at').textContent") == "0 of 4"
     assert window.run(f"return {shown}.length") == 1, "the temperature, which comes earlier"
-    window.press(*["\ue014"] * 6)
+    for _ in range(4):
+        window.press("\ue014")
+        assert window.run("return document.documentElement.scrollHeight") == 720
     assert window.run("return document.querySelector('.answer').offsetHeight") > 0
     bottoms = window.run(f"return {shown}.map((each) => each.getBoundingClientRect().bottom)")
     assert len(bottoms) == 2
-    assert max(bottoms) <= 800
+    assert max(bottoms) <= 720
 
 
 def test_an_address_without_a_text_has_one_of_its_vocabulary(window: Browser) -> None:
@@ -1136,6 +1144,62 @@ def test_merges_are_seen_without_scrolling_on_a_small_screen(window: Browser) ->
     window.click("#on")
     bottom = "return document.querySelectorAll('#steps tr')[1].getBoundingClientRect().bottom"
     assert 0 < window.run(bottom) < 720
+
+
+def test_the_step_that_is_framed_is_seen_on_a_small_screen(window: Browser) -> None:
+    window.size(1280, 720)
+    window.go("view=tokens&vocabulary=tiny&text=unbelievable&encoder=backtracking")
+    window.until("return document.querySelectorAll('#steps tr').length > 8")
+    assert window.run("return scrollY") == 0, "only who goes to a step is led there"
+    box = "document.querySelector(arguments[0]).getBoundingClientRect()"
+
+    def is_seen() -> bool:
+        window.until("return document.querySelectorAll('tr.now').length === 1")
+        top, bottom, bar = window.run(
+            f"return [{box}.top, {box}.bottom, at('stepper').getBoundingClientRect().bottom]",
+            "tr.now",
+        )
+        return bool(0 < bar <= top < bottom <= 720)
+
+    last = int(window.run("return at('step').max"))
+    for _ in range(last):
+        window.press("\ue014")
+        assert is_seen()
+    for _ in range(last):
+        window.click("#back")
+        assert is_seen()
+    window.click("#on")
+    assert is_seen()
+    window.click("#all")
+    assert window.run("return at('step').value") == str(last)
+    assert is_seen()
+
+
+def test_each_link_in_the_notes_of_a_lecture_shows_what_it_says(
+    window: Browser, server: Playground
+) -> None:
+    links = set[str]()
+    for page in (ROOT / "authoring" / "lectures").glob("*.md"):
+        links |= {*re.findall(r"\(http://127.0.0.1:8321/#(.*?)\)", page.read_text("utf-8"))}
+    assert len(links) == 9
+    for link in links:
+        window.post("url", {"url": "about:blank"})
+        window.post("url", {"url": f"http://127.0.0.1:{server.server_port}/#{link}"})
+        window.until("return document.body.dataset.answered && !at('stepper').hidden")
+        assert window.run("return at('wrong').hidden"), link
+        for name, value in parse_qsl(link):
+            if name not in {"view", "present"} and not name.startswith("p."):
+                assert window.run("return at(arguments[0]).value", name) == value
+        view, *_ = (value for name, value in parse_qsl(link) if name == "view")
+        assert window.run("return [view, presenting()]") == [view, True]
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_number_of_the_step_is_one_line_beside_a_slider(window: Browser, width: int) -> None:
+    window.size(width, 800, phone=width < 500)
+    window.click("#present")
+    assert window.run("return at('at').parentElement.offsetHeight") < 90
+    assert window.run("return at('step').offsetWidth") > width / 2
 
 
 def test_a_picture_is_on_the_first_screen_of_a_phone(window: Browser, server: Playground) -> None:

@@ -5,21 +5,24 @@ import re
 import subprocess
 import sys
 import threading
+from base64 import b64decode
 from collections.abc import Iterator
 from doctest import DocTestParser
+from fractions import Fraction
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from itertools import accumulate
 from math import inf
 from pathlib import Path
 from typing import Any
+from zlib import decompress
 
 import pytest
 from click.testing import CliRunner
 
 from authoring.__main__ import main
 from authoring.figures import FILTERS
-from authoring.site import LECTURES, build_playground, build_site, slide
+from authoring.site import LECTURES, build_playground, build_site, lecture, slide
 from tests.browser import Browser
 from tokenref.errors import InputError
 from tokenref.experiment import Plan, cells, read_results
@@ -69,6 +72,8 @@ def test_pages_lead_to_the_playground_if_it_is_on_the_site(site: Path) -> None:
         page = site / name
         [link] = re.findall(r'href="([^"]*play/index\.html)"', page.read_text("utf-8"))
         assert (page.parent / link).is_file()
+    slides = (site / "slides" / "tokens.html").read_text("utf-8")
+    assert slides.count('<a target="play" href="../play/index.html#view=tokens&amp;') == 3
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
@@ -76,6 +81,7 @@ def test_figures_can_be_read_on_a_phone(site: Path, window: Browser, chapter: st
     window.size(390, 800, phone=True)
     window.post("url", {"url": (site / "docs" / "book" / f"{chapter}.html").as_uri()})
     scale = "Math.min(...[...document.images].map((each) => each.width / each.naturalWidth))"
+    window.until(f"return {scale} > 0")  # all are loaded
     assert window.run(f"return {scale}") * 13 > 9, "letters have 13 pixels"
     assert window.run("return document.documentElement.scrollWidth") == 390
 
@@ -167,7 +173,7 @@ def test_slides_are_few_and_each_has_its_section_of_the_book_as_its_note(site: P
                 assert section not in sections, "each section is there once"
                 sections.append(section)
             else:
-                [first] = re.findall(r"of the book is in the notes of slide (\d+)\.", own)
+                [first] = re.findall(r'<details data-slide="(\d+)"></details>', own)
                 assert "<details>" in slides[int(first) - 2], shown
             assert "<em>Ask" in note or "<em>Answer" in note or "<em>Draw" in note, shown
             assert re.search("<svg|<table|<pre|<li", shown)
@@ -242,10 +248,11 @@ def test_numbers_on_a_slide_are_those_of_its_picture() -> None:
     for each in slides:
         names = [name for name in re.findall(r"figures/(\w+)\.svg", each) if name in FILTERS]
         values = [value.partition("=")[2] for name in names for value in FILTERS[name].settings]
+        values += [f"{float(1 - Fraction(value)):g}" for value in values if float(value) < 1]
         found = re.findall(r"\b\d\.\d+\b", each.partition("\n---\n")[0]) if names else []
         assert set(found) <= set(values), each
         numbers += found
-    assert numbers == ["0.9", "0.2"], "of the slide about min-p"
+    assert numbers == ["0.9", "0.2", "0.2", "0.8"], "of the slides about min-p and the order"
     assert "min-p 0.2 asks for a fifth" in "".join(slides)
 
 
@@ -266,6 +273,71 @@ def test_the_table_of_the_experiment_on_a_slide_is_that_of_the_file() -> None:
     assert all(results["DRY", t].bits < results["frequency 0.3", t].bits for t in all_three), (
         "DRY costs less"
     )
+
+
+def test_a_deck_is_made_of_slides_of_others_with_its_own_minutes(tmp_path: Path) -> None:
+    (tmp_path / "b.md").write_text("# B\n\n## C\n\nText.\n")
+    (tmp_path / "a.md").write_text("# A\n\n## [One](b.md#c) 2 min, optional\n\n* Shown\n")
+    deck = tmp_path / "deck.md"
+    deck.write_text("# Deck\n\n## [One](a.md) 7 min\n")
+    page = lecture(deck)
+    assert '<section data-minutes="7"><h2>One</h2>' in page
+    assert "<li>Shown</li>" in page
+    deck.write_text("# Deck\n\n## [Two](a.md) 7 min\n")
+    with pytest.raises(InputError, match=r"a\.md must have one slide 'Two'$"):
+        lecture(deck)
+
+
+@pytest.mark.parametrize(("name", "number"), [("tokens", 13), ("sampling", 26)])
+def test_each_slide_is_printed_on_its_own_page(
+    site: Path, window: Browser, name: str, number: int
+) -> None:
+    """Page sizes are in the file as they are; what is drawn on a page is compressed."""
+    address = (site / "slides" / f"{name}.html").as_uri()
+    window.post("url", {"url": address})
+    count = window.run("return slides.length")
+    sheets = printed(window)
+    assert len(re.findall(rb"/Type /Page\b", sheets)) == count
+    assert set(re.findall(rb"/MediaBox \[(.*?)\]", sheets)) == {b"0 0 960 540"}, "16 to 9"
+    parts = window.run(
+        f"return slides[{number - 1}].querySelectorAll('svg :is(rect, path)').length"
+    )
+    shapes = [shapes_of(printed(window, pageRanges=f"{page}")) for page in (1, number)]
+    assert shapes[0] < parts / 2 < shapes[1], "the picture is on the page of its slide"
+    window.tools("Emulation.setEmulatedMedia", media="print")
+    number_of_page = f"getComputedStyle(slides[{number - 1}], '::after')"
+    assert window.run(f"return {number_of_page}.content") == "counter(slide)"
+    window.tools("Emulation.setEmulatedMedia", media="")
+    window.post("url", {"url": "about:blank"})
+    window.post("url", {"url": f"{address}?short"})
+    short = window.run("return slides.filter((each) => !is_left_out(each)).length")
+    assert len(re.findall(rb"/Type /Page\b", printed(window))) == short < count
+
+
+def printed(window: Browser, **pages: str) -> bytes:
+    """Return the PDF that the browser prints."""
+    made = window.tools("Page.printToPDF", preferCSSPageSize=True, printBackground=True, **pages)
+    return b64decode(made["data"])
+
+
+def shapes_of(sheet: bytes) -> int:
+    """Return how many rectangles and paths the streams of a PDF draw."""
+    streams = re.findall(rb"/FlateDecode\n/Length \d+>> stream\n(.*?)\nendstream", sheet, re.DOTALL)
+    return sum(len(re.findall(rb" (?:re|h|l)\n", decompress(each))) for each in streams)
+
+
+@pytest.mark.parametrize("name", LECTURES)
+def test_tables_of_slides_are_as_wide_as_a_phone(site: Path, window: Browser, name: str) -> None:
+    window.size(390, 800, phone=True)
+    window.post("url", {"url": (site / "slides" / f"{name}.html").as_uri()})
+    wider = "[...slides[place].querySelectorAll(':scope > :is(table, pre)')]"
+    wider += ".filter((each) => each.scrollWidth > each.clientWidth)"
+    found = window.run(
+        "return slides.flatMap((_, number) => { go(number); "
+        f"return {wider}.map((each) => [each.rows?.[0].cells.length, each.matches('table') "
+        "&& getComputedStyle(each).backgroundAttachment]) })"
+    )
+    assert found == [[8, "local, scroll"]] * (name == "oracles"), "a shadow says that it scrolls"
 
 
 def test_pictures_on_one_slide_have_one_scale(site: Path, window: Browser) -> None:
@@ -358,6 +430,8 @@ def test_a_key_leaves_out_the_optional_slides_and_the_address_remembers_it(
     assert window.run("return location.search") == "?short"
     window.post("url", {"url": "about:blank"})
     window.post("url", {"url": f"{address}?short#1"})
+    titles = "return [...document.querySelectorAll('.outline a')].filter((e) => e.offsetHeight)"
+    needed = window.run(f"{titles}.length") + 1
     optional = f"return {_NOW}.classList.contains('optional')"
     minutes, seen = 0, []
     for _ in range(every):
@@ -368,6 +442,7 @@ def test_a_key_leaves_out_the_optional_slides_and_the_address_remembers_it(
         if window.run(_PLACE) == seen[-1]:
             break
     assert minutes == 45
+    assert seen == [f"{number} / {needed}, short" for number in range(1, needed + 1)]
     window.press("\ue011", "\ue010")  # Home, End
     assert window.run(_PLACE) == seen[-1]
     window.press("\ue012")
@@ -395,6 +470,18 @@ def test_notes_are_in_a_second_window_which_turns_the_slides_too(
     window.run("notes.document.querySelector('summary').click()")
     window.run("notes.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight' }))")
     assert window.run("return notes.document.querySelector('details').open") is False
+    window.run("Date.now = () => performance.timeOrigin + 600000")
+    window.press("\ue014")
+    assert re.search(r", (9|10) min", window.run(said))
+    window.press("c")
+    assert ", 0 min" in window.run(said)
+    window.go("8")
+    section = "return notes.document.querySelector('details').textContent"
+    assert "Top-p limits the sum" in window.run(section), "it is in the notes of slide 7, too"
+    window.go("10")
+    demonstration = f"{site.as_uri()}/play/index.html#view=sampling&engine=transformers"
+    link = "return [...notes.document.querySelectorAll('a')].map((each) => each.href)"
+    assert window.run(link)[0].startswith(demonstration)
 
 
 def test_a_key_switches_between_light_and_dark(site: Path, window: Browser) -> None:

@@ -17,6 +17,12 @@ def docs_folder() -> Path:
     return here / "docs" if (here / "docs").is_dir() else here.parent / "docs"
 
 
+def page_addresses() -> dict[str, Path]:
+    """Return the files of all pages by their addresses, such as `docs/bpe.md`."""
+    folder = docs_folder()
+    return {f"docs/{path.relative_to(folder).as_posix()}": path for path in folder.rglob("*.md")}
+
+
 def page_text(address: str) -> str:
     r"""Return a page of the documentation, or the section that the part after # names.
 
@@ -26,8 +32,7 @@ def page_text(address: str) -> str:
     '## Counting'
     """
     name, _, anchor = address.partition("#")
-    folder = docs_folder()
-    pages = {f"docs/{path.relative_to(folder).as_posix()}": path for path in folder.rglob("*.md")}
+    pages = page_addresses()
     if name == "fixtures/README.md":
         from tokenref.catalogue import fixtures_folder
 

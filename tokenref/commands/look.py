@@ -36,7 +36,7 @@ from tokenref.commands.text import argument_text, given_texts
 from tokenref.engines.table import Unavailable, engine, engine_names
 from tokenref.errors import InputError
 from tokenref.operations import ABOUT
-from tokenref.pages import page_text
+from tokenref.pages import page_addresses, page_text
 from tokenref.questions.sampling import BatchInput
 from tokenref.readable import readable_json, readable_verdict
 from tokenref.record import OWN_DRAW_OPS, SAMPLER_OPS, Case, canonical_json, form_of, op_of
@@ -68,7 +68,8 @@ def show(case_id: str, as_line: bool, fixtures: Path | None) -> None:
     by_id = catalogue.records
     cases = [by_id[each] for each in fnmatch.filter(by_id, case_id)]
     if not cases:
-        nearest = difflib.get_close_matches(case_id, by_id, cutoff=0.4)
+        pages = [each for each in page_addresses() if each.endswith(f"/{case_id}.md")]
+        nearest = pages or difflib.get_close_matches(case_id, by_id, cutoff=0.4)
         hint = f"; did you mean {', '.join(nearest)}?" if nearest else ""
         raise InputError(f"no record has the id {case_id!r}{hint}")
     for number, case in enumerate(cases):

@@ -112,11 +112,12 @@ function stagesOnScreens() { // one stage or two side by side on each, and at la
   if (!STAGED.includes(view) || !presenting()) return [];
   const found = (kinds) => [...at("answer").querySelectorAll(kinds)];
   const stages = found(".stage, .none, .draw"), wide = found(".sides").length + 1;
-  const screens = stages.flatMap((_, place) => place % wide ? [] : [stages.slice(place, place + wide)]);
+  const screens = stages.flatMap((_, place) => place % wide ? [] : [stages.slice(place, place + wide)])
+    .filter((each) => each.some((stage) => stage.matches(".first, .earlier, :not(.idle, .none)"))); // others have no effect
   return [...screens, ...found(".answer").map((each) => [each, ...found(".first")])];
 }
 
-function walk() {
+function walk(isMoved) { // whether the reader goes to a step
   const step = Number(at("step").value), last = Number(at("step").max), isLast = step === last;
   at("at").textContent = `${step} of ${last}`;
   if (view === "tokens" && !presenting() && last) whole = isLast;
@@ -124,12 +125,12 @@ function walk() {
   at("steps").querySelectorAll("section tr").forEach((row, number) => {
     row.hidden = number > step;
     row.classList.toggle("now", number === step);
-    if (number === step && presenting()) row.scrollIntoView({ block: "nearest" });
+    if (number === step && (isMoved || presenting())) row.scrollIntoView({ block: "nearest" });
   });
   at("answer").hidden = presenting() && view === "tokens" && !isLast; // it is the last step's
   const screens = stagesOnScreens(), shown = screens[step] ?? [];
   for (const each of at("answer").querySelectorAll("section"))
-    each.hidden = screens.flat().includes(each) && !shown.includes(each);
+    each.hidden = screens.length > 0 && !shown.includes(each);
   for (const each of at("answer").querySelectorAll(".sides")) each.hidden = !each.querySelector("section:not([hidden])");
   at("back").disabled = step === 0;
   at("on").disabled = isLast;
@@ -210,6 +211,7 @@ function turn() { // the same step is shown before and after Present, which begi
 function present(on) {
   document.body.classList.toggle("present", on);
   at("present").setAttribute("aria-pressed", on);
+  at("present").textContent = on ? "End (Escape)" : "Present";
 }
 
 function paint(name) { // light, dark, or as the system is
@@ -231,7 +233,7 @@ function press(event) {
 
 function go(move) {
   at("step").value = Number(at("step").value) + move;
-  walk();
+  walk(true);
 }
 
 function show(name) {

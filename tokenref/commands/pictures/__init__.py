@@ -95,4 +95,4 @@ def rendered(text: str) -> str:
 
     html = MarkdownIt("commonmark").enable("table").render(text)
     html = html.replace("\n\n</code>", "\n</code>")
-    return re.sub(r'<a href="(?!https:)[^"]*">(.*?)</a>', r"\1", html, flags=re.DOTALL)
+    return re.sub(r'<a href="(?!https?:)[^"]*">(.*?)</a>', r"\1", html, flags=re.DOTALL)
