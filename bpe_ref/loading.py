@@ -138,7 +138,8 @@ def _refuse_unresolved(path: Path, name: str) -> None:
         raise VocabularyFileError(f"{name} must be a name or a path: nothing is downloaded")
     if name.startswith("~") and len(path.parts) > 1:
         raise VocabularyFileError(f"{name} cannot be read: ~ is not expanded; give the folder")
-    if len(path.parts) == 2 and "." not in path.parts[0] and not seen(path.parent.exists):
+    is_model = len(path.parts) == 2 and not path.suffix[1:].isalpha()
+    if is_model and "." not in path.parts[0] and not seen(path.parent.exists):
         rule = "cannot be read: there is no such file, and models are not downloaded"
         raise VocabularyFileError(f"{name} {rule}")
 
