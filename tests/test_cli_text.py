@@ -759,6 +759,20 @@ def test_every_command_finds_what_was_fetched_by_its_name(command: str, fetched:
         assert (named.exit_code, beside.exit_code) == (0, 0), named.output
 
 
+def test_records_are_checked_with_the_file_of_their_kind_next_to_them(
+    tmp_path: Path, pipeline_file: Path
+) -> None:
+    texts, out = tmp_path / "texts.txt", tmp_path / "goldens.jsonl"
+    texts.write_text("a\n", encoding="utf-8")
+    vocabulary = tmp_path / "v.tiktoken"
+    vocabulary.write_text("YQ== 0\nYWE= 1\n")
+    for made_from in (vocabulary, pipeline_file, vocabulary):
+        made = tokenref("fill", "--vocabulary", made_from, "--texts", texts, "--out", out)
+        assert made.exit_code == 0, made.output
+        checked = tokenref("check", "reference", "--records", out)
+        assert checked.exit_code == 0, checked.output
+
+
 @pytest.mark.parametrize("given", ["file", "folder"])
 def test_goldens_cannot_be_made_for_a_sentencepiece_model(
     tmp_path: Path, model_file: Path, given: str
@@ -853,8 +867,9 @@ def test_the_progress_of_making_goldens_is_shown_on_a_terminal(tmp_path: Path) -
     texts, out = tmp_path / "texts.txt", tmp_path / "goldens.jsonl"
     texts.write_text("".join(f"{TEXT} {number}\n" for number in range(2000)), encoding="utf-8")
     terminal, inner = os.openpty()
-    program = [sys.executable, "-m", "tokenref", "fill", "--vocabulary", "tiny", "--texts", texts]
-    running = subprocess.Popen([*program, "--out", out], stdout=subprocess.DEVNULL, stderr=inner)
+    fill = ["fill", "--vocabulary", "tiny", "--texts", str(texts), "--out", str(out)]
+    program = [sys.executable, "-m", "tokenref", *fill]
+    running = subprocess.Popen(program, stdout=subprocess.DEVNULL, stderr=inner)
     os.close(inner)
     shown = b"".join(_written_to(terminal)).decode()
     assert running.wait() == 0

@@ -17,8 +17,8 @@ from tokenref.errors import InputError
 from tokenref.files import read_text
 from tokenref.judge import judge
 from tokenref.questions.sampling import BatchInput
-from tokenref.record import OPERATIONS, Case, answer_type, make_case, op_of
-from tokenref.record_files import dump_records, parse_records, read_file
+from tokenref.record import OPERATIONS, PIPELINE_OPS, Case, answer_type, make_case, op_of
+from tokenref.record_files import dump_records, parse_records, read_file, read_records
 from tokenref.rules import NAMED, choices_of, other_rules
 from tokenref.subjects import (
     SAMPLERS,
@@ -232,11 +232,16 @@ def goldens_for(
 def beside_goldens(path: Path) -> Path | None:
     """Return the file that `tokenref fill` wrote next to these records, if it exists.
 
+    If there are two, one is left from earlier records with this name.
+
     >>> beside_goldens(Path("no/such/goldens.jsonl")) is None
     True
     """
     named = (path.with_name(f"{path.stem}.{kind}.json") for kind in ("vocabulary", "tokenizer"))
-    return next((beside for beside in named if beside.is_file()), None)
+    found = [beside for beside in named if beside.is_file()]
+    if len(found) > 1:
+        return found[op_of(read_records(path)[0]) in PIPELINE_OPS]
+    return found[0] if found else None
 
 
 def open_goldens(path: Path, name_or_path: str) -> Catalogue:

@@ -100,7 +100,11 @@ def as_text(finding: Finding) -> str:
 
 
 @click.command()
-@click.option("--vocabulary", required=True, help="A vocabulary or tokenizer.json: name or path.")
+@click.option(
+    "--vocabulary",
+    required=True,
+    help="A name, a vocabulary file, a tokenizer.json or a GGUF file.",
+)
 @click.option(
     "--texts",
     type=FILE,
