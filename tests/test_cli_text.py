@@ -21,8 +21,11 @@ from bpe_ref.formats.byte_level_json import write_tokenizer_json
 from tests.sentencepiece_models import trained
 from tests.test_pages import ROOT, code_of
 from tests.test_tekken import a_file, tokens_of_tiny
+from tokenref.answers import Engine
 from tokenref.cli import main
 from tokenref.commands.text import _closed
+from tokenref.record import canonical_json
+from tokenref.subjects import Subject, load_subject
 
 TEXT = "Hello, wörld! 你好 It's <|endoftext|> fine."
 
@@ -717,13 +720,160 @@ def test_goldens_can_be_made_for_a_whole_tokenizer(tmp_path: Path, pipeline_file
     assert checked.exit_code == 0, checked.output
 
 
-def test_goldens_cannot_be_made_for_a_sentencepiece_model(tmp_path: Path, model_file: Path) -> None:
+@pytest.fixture
+def fetched(
+    tmp_path: Path, pipeline_file: Path, model_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """Return a folder to work in, with texts, and vocabularies in the user's cache."""
+    monkeypatch.delenv("TOKENREF_VOCABULARIES", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (tmp_path / "tokenref" / "qwen3").mkdir(parents=True)
+    shutil.copy(pipeline_file, tmp_path / "tokenref" / "qwen3" / "tokenizer.json")
+    shutil.copy(model_file, tmp_path / "tokenref" / "mistral_v3.model")
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    (folder / "a.txt").write_text(f"{TEXT}\n", encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "count hi --vocabulary {}",
+        "check tokenizers --corpus a.txt --vocabulary {}",
+        "fill --vocabulary {} --texts a.txt --out a.jsonl",
+    ],
+)
+def test_every_command_finds_what_was_fetched_by_its_name(command: str, fetched: Path) -> None:
+    found = tokenref(*command.format("qwen3").split())
+    assert found.exit_code == 0, found.output
+    if not command.startswith("count"):
+        refused = tokenref(*command.format("mistral_v3").split())
+        assert refused.exit_code == 2
+        assert "tokenref: mistral_v3 must be a byte-level BPE, or what a " in refused.stderr
+        assert "its model is SentencePieceModel, and a tokenizer.json has no " in refused.stderr
+    if command.startswith("fill"):
+        named = tokenref("check", "reference", "--records", "a.jsonl", "--vocabulary", "qwen3")
+        beside = tokenref("check", "reference", "--records", "a.jsonl")
+        assert (named.exit_code, beside.exit_code) == (0, 0), named.output
+
+
+def test_records_are_checked_with_the_file_of_their_kind_next_to_them(
+    tmp_path: Path, pipeline_file: Path
+) -> None:
     texts, out = tmp_path / "texts.txt", tmp_path / "goldens.jsonl"
     texts.write_text("a\n", encoding="utf-8")
-    made = tokenref("fill", "--vocabulary", model_file, "--texts", texts, "--out", out)
+    vocabulary = tmp_path / "v.tiktoken"
+    vocabulary.write_text("YQ== 0\nYWE= 1\n")
+    for made_from in (vocabulary, pipeline_file, vocabulary):
+        made = tokenref("fill", "--vocabulary", made_from, "--texts", texts, "--out", out)
+        assert made.exit_code == 0, made.output
+        checked = tokenref("check", "reference", "--records", out)
+        assert checked.exit_code == 0, checked.output
+
+
+@pytest.mark.parametrize("given", ["file", "folder"])
+def test_goldens_cannot_be_made_for_a_sentencepiece_model(
+    tmp_path: Path, model_file: Path, given: str
+) -> None:
+    texts, out = tmp_path / "texts.txt", tmp_path / "goldens.jsonl"
+    texts.write_text("a\n", encoding="utf-8")
+    vocabulary = model_file if given == "file" else model_file.parent
+    made = tokenref("fill", "--vocabulary", vocabulary, "--texts", texts, "--out", out)
     assert made.exit_code == 2
     assert "but its model is SentencePieceModel" in made.stderr
+    assert "use the tokenizer.json that transformers makes from it" in made.stderr
     assert not out.exists()
+
+
+def test_a_vocabulary_is_loaded_and_hashed_once_for_all_its_goldens(
+    tmp_path: Path, pipeline_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[str] = []
+    hashed: list[object] = []
+
+    def load_once(engine: Engine, subject: Subject, name: str, profile: str) -> Any:
+        loaded.append(name)
+        return load_subject(engine, subject, name, profile)
+
+    def hash_once(value: object) -> bytes:
+        hashed.append(value)
+        return canonical_json(value)
+
+    monkeypatch.setattr("tokenref.goldens.load_subject", load_once)
+    monkeypatch.setattr("tokenref.subjects.canonical_json", hash_once)
+    texts, out = tmp_path / "texts.txt", tmp_path / "goldens.jsonl"
+    texts.write_text("a\nb\nc\n", encoding="utf-8")
+    for vocabulary, hashes in ((pipeline_file, 1), ("tiny", 0)):  # a vocabulary has its own way
+        made = tokenref("fill", "--vocabulary", vocabulary, "--texts", texts, "--out", out)
+        assert made.exit_code == 0, made.output
+        assert (len(loaded), len(hashed)) == (1, hashes)
+        loaded.clear()
+        hashed.clear()
+
+
+def test_texts_with_line_feeds_are_given_as_json(tmp_path: Path) -> None:
+    texts, out = tmp_path / "texts.JSONL", tmp_path / "goldens.jsonl"
+    lines = ['"two\\nlines"', '{"id": 3, "text": "a\\r\\n"}', '"two\\u000alines"', '""\r']
+    texts.write_bytes("\n".join(lines).encode())
+    made = tokenref("fill", "--vocabulary", "tiny", "--texts", texts, "--out", out)
+    assert made.exit_code == 0, made.output
+    assert "goldens.jsonl: 3 cases, 1 duplicate omitted" in made.output
+    records = [json.loads(line) for line in out.read_bytes().splitlines()[1:]]
+    assert [record["in"]["text"] for record in records] == ["two\nlines", "a\r\n", ""]
+    assert records[2]["why"].startswith("Line 4 of texts.JSONL, ")
+    assert tokenref("check", "naive", "--records", out, "--vocabulary", "tiny").exit_code == 0
+
+
+@pytest.mark.parametrize("line", ["plain", "3", '{"content": "a"}', '{"text": 3}', "", '"a" "b"'])
+def test_a_line_that_is_not_json_is_named(tmp_path: Path, line: str) -> None:
+    texts, out = tmp_path / "texts.jsonl", tmp_path / "goldens.jsonl"
+    texts.write_text(f'"a"\n{line}\n', encoding="utf-8")
+    made = tokenref("fill", "--vocabulary", "tiny", "--texts", texts, "--out", out)
+    assert made.exit_code == 2
+    rule = 'must be JSON: a string, or an object whose "text" is a string; got '
+    assert f"tokenref: {texts}, line 2 {rule}{line!r}: " in made.stderr
+    assert not out.exists()
+
+
+def test_goldens_without_a_template_have_none_of_its_special_tokens(
+    tmp_path: Path, pipeline_file: Path
+) -> None:
+    path, texts, out = tmp_path / "t.json", tmp_path / "texts.txt", tmp_path / "out.jsonl"
+    content = json.loads(pipeline_file.read_bytes())
+    first = {"id": "<|begin|>", "ids": [7], "tokens": ["<|begin|>"]}
+    sequences: list[dict[str, Any]] = [{"Sequence": {"id": name, "type_id": 0}} for name in "AB"]
+    single = [{"SpecialToken": {"id": "<|begin|>", "type_id": 0}}, sequences[0]]
+    content["post_processor"] = {
+        "type": "TemplateProcessing",
+        "single": single,
+        "pair": sequences,
+        "special_tokens": {"<|begin|>": first},
+    }
+    path.write_text(json.dumps(content), encoding="utf-8")
+    texts.write_text(TEXT, encoding="utf-8")
+    ids = load(path).encode(TEXT, add_special_tokens=False)
+    for options, right, code in (([], [7, *ids], 3), (["--no-template"], ids, 0)):
+        fill: list[str | Path] = ["fill", "--vocabulary", path, "--texts", texts, "--out", out]
+        assert tokenref(*fill, *options).exit_code == 0
+        assert json.loads(out.read_bytes().splitlines()[1])["out"]["ids"] == right
+        checked = tokenref("check", "kitoken", "--records", out)
+        assert checked.exit_code == code, checked.output
+        assert ("`fill --no-template` makes records without them" in checked.output) == bool(code)
+
+
+def test_the_progress_of_making_goldens_is_shown_on_a_terminal(tmp_path: Path) -> None:
+    texts, out = tmp_path / "texts.txt", tmp_path / "goldens.jsonl"
+    texts.write_text("".join(f"{TEXT} {number}\n" for number in range(2000)), encoding="utf-8")
+    terminal, inner = os.openpty()
+    fill = ["fill", "--vocabulary", "tiny", "--texts", str(texts), "--out", str(out)]
+    program = [sys.executable, "-m", "tokenref", *fill]
+    running = subprocess.Popen(program, stdout=subprocess.DEVNULL, stderr=inner)
+    os.close(inner)
+    shown = b"".join(_written_to(terminal)).decode()
+    assert running.wait() == 0
+    assert re.search(r"[1-9]\d?%", shown)
 
 
 SHOWN = [

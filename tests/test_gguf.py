@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +21,8 @@ from bpe_ref.formats.recognising import format_of
 from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE
 from tests.sampling.engines.llama_cpp_vocabularies import unpacked
 from tests.texts import drawn, text_of
+from tokenref.cli import main
+from tokenref.record_files import parse_records
 
 llama_cpp = pytest.importorskip("llama_cpp")
 
@@ -378,3 +381,39 @@ def test_a_folder_with_just_one_file_of_llama_cpp_is_that_file(tmp_path: Path) -
     (tmp_path / "other.gguf").touch()
     with pytest.raises(VocabularyFileError, match=r"without any; to load model-q4\.gguf, give its"):
         load(tmp_path)
+
+
+@pytest.mark.parametrize("fields", [GPT2, BERT])
+def test_goldens_can_be_made_for_a_file_that_a_tokenizer_json_can_express(
+    tmp_path: Path, fields: dict[str, Any]
+) -> None:
+    path, texts, out = tmp_path / "x.gguf", tmp_path / "texts.txt", tmp_path / "goldens.jsonl"
+    path.write_bytes(written(**fields))
+    lines = ["the hell <s>", "", " a  thé<u>12"]
+    texts.write_text("\n".join(lines), encoding="utf-8")
+    runner = CliRunner()
+    fill = ["fill", "--vocabulary", str(path), "--texts", str(texts), "--out", str(out)]
+    made = runner.invoke(main, fill)
+    assert made.exit_code == 0, made.output
+    records: list[Any] = parse_records(out.read_bytes(), "goldens.jsonl")
+    tokenizer = load(path)
+    assert [record.out.ids for record in records] == [tokenizer.encode(line) for line in lines]
+    for given_as in ([], ["--vocabulary", str(path)]):
+        check = ["check", "reference", "tokenizers", "--records", str(out), *given_as]
+        checked = runner.invoke(main, check)
+        assert checked.exit_code == 0, checked.output
+    corpus = ["check", "tokenizers", "--corpus", str(texts), "--vocabulary", str(path)]
+    assert runner.invoke(main, corpus).exit_code == 0
+
+
+def test_goldens_cannot_be_made_for_a_file_with_the_normalizer_of_sentencepiece(
+    tmp_path: Path,
+) -> None:
+    path, texts, out = tmp_path / "x.gguf", tmp_path / "texts.txt", tmp_path / "goldens.jsonl"
+    texts.write_text("a\n", encoding="utf-8")
+    for fields, kind in ((LLAMA, "SentencePieceModel"), (T5, "Unigram")):
+        path.write_bytes(written(**fields))
+        fill = ["fill", "--vocabulary", str(path), "--texts", str(texts), "--out", str(out)]
+        refused = CliRunner().invoke(main, fill)
+        assert refused.exit_code == 2
+        assert f"its model is {kind}, and a tokenizer.json has no normalizer " in refused.output

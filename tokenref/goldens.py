@@ -2,7 +2,8 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
@@ -13,10 +14,11 @@ from tokenref.answers import Ok, Refused, Unsupported, guarded
 from tokenref.catalogue import Catalogue, own_catalogue
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.errors import InputError
+from tokenref.files import read_text
 from tokenref.judge import judge
 from tokenref.questions.sampling import BatchInput
-from tokenref.record import OPERATIONS, Case, answer_type, make_case, op_of
-from tokenref.record_files import dump_records, parse_records, read_file
+from tokenref.record import OPERATIONS, PIPELINE_OPS, Case, answer_type, make_case, op_of
+from tokenref.record_files import dump_records, parse_records, read_file, read_records
 from tokenref.rules import NAMED, choices_of, other_rules
 from tokenref.subjects import (
     SAMPLERS,
@@ -43,13 +45,24 @@ def right_answer(
     >>> right_answer("greedy", "standard", SAMPLERS, "", {"logits": {"f32": "0000000040000000"}})
     Ok(out={'token': 1})
     """
+    return next(right_answers(op, profile, subject, name, [request]))
+
+
+def right_answers(
+    op: str, profile: str, subject: Subject, name: str, requests: Iterable[Mapping[str, Any]]
+) -> Iterator[Ok | Refused]:
+    """Yield the reference's answers to questions about a subject, which is loaded once.
+
+    Raises `GoldensError` if it has no answer.
+    """
     session = load_subject(ReferenceEngine(), subject, name, profile)
     if isinstance(session, Unsupported):
         raise GoldensError(f"the reference cannot answer it: {session.reason}")
-    answer = guarded(lambda: session.answer(op, request))
-    if not isinstance(answer, Ok | Refused):
-        raise GoldensError(f"the reference cannot answer it: {answer}")
-    return answer
+    for request in requests:
+        answer = guarded(partial(session.answer, op, request))
+        if not isinstance(answer, Ok | Refused):
+            raise GoldensError(f"the reference cannot answer it: {answer}")
+        yield answer
 
 
 def golden(
@@ -138,47 +151,97 @@ def texts_of(content: str) -> list[str]:
     return [line.removesuffix("\r") for line in lines] + ([last] if last else [])
 
 
+class _Line(msgspec.Struct, frozen=True):
+    """An object in a line of JSON. Other keys are allowed."""
+
+    text: str
+
+
+_LINE: Final = msgspec.json.Decoder(str | _Line)
+
+
+def texts_in(path: Path) -> list[str]:
+    """Return the texts in a file: one in each line, as JSON if the file's name ends in `.jsonl`.
+
+    Raises `InputError` for a file that cannot be read, and for a line that is not JSON.
+    """
+    lines = texts_of(read_text(path))
+    if path.suffix.lower() != ".jsonl":
+        return lines
+    return [_text_of(line, f"{path}, line {at}") for at, line in enumerate(lines, start=1)]
+
+
+def _text_of(line: str, place: str) -> str:
+    """Return the text in a line of JSON."""
+    try:
+        found: str | _Line = _LINE.decode(line)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise GoldensError(
+            f'{place} must be JSON: a string, or an object whose "text" is a string; '
+            f"got {line!r:.80}: {error}"
+        ) from None
+    return found if isinstance(found, str) else found.text
+
+
 def goldens_for(
-    subject: TokenizerSubject, name: str, texts: Sequence[str], source: str, out: Path
+    subject: TokenizerSubject,
+    name: str,
+    texts: Sequence[str],
+    source: str,
+    out: Path,
+    *,
+    template: bool = True,
+    progress: Callable[[int], None] | None = None,
 ) -> tuple[bytes, int]:
     """Return a record file for a user's own texts, and its number of cases.
 
     There is one case per distinct text, in order: `encode` for a vocabulary, `tokenize` for a whole
     tokenizer. At least one text is required. Ids and reasons contain the first line of the text in
-    `source`; ids also contain the name of `out`, so that two files do not clash.
+    `source`; ids also contain the name of `out`, so that two files do not clash. `template` is
+    whether a whole tokenizer adds the special tokens of its template. `progress` is called with the
+    number of the line that is done.
     """
     slug = re.sub(r"[^a-z0-9_.-]+", "-", out.stem.lower())
     whole = isinstance(subject, TokenizerFile)
     op, profile = ("tokenize", "hugging-face") if whole else ("encode", "definition")
-    parameters = {"add_special_tokens": True} if whole else {}
+    parameters = {"add_special_tokens": template} if whole else {}
     first_lines: dict[str, int] = {}
     for line, text in enumerate(texts, start=1):
         first_lines.setdefault(text, line)
-    cases = [
-        golden(
+    requests = [{"text": text, **parameters} for text in first_lines]
+    answers = right_answers(op, profile, subject, name, requests)
+    cases: list[Case] = []
+    for line, request, answer in zip(first_lines.values(), requests, answers, strict=True):
+        case = golden(
             op,
             subject,
-            request := {"text": text, **parameters},
-            right_answer(op, profile, subject, name, request),
+            request,
+            answer,
             id=f"bpe/{op}/own/{slug}-{line:06d}",
             profile=profile,
             why=_unicode(f"Line {line} of {source}, encoded by the reference with {name}."),
             flags=[],
             spec="docs/tokenizers.md#pipeline" if whole else "docs/bpe.md#definition",
         )
-        for text, line in first_lines.items()
-    ]
+        cases.append(case)
+        if progress is not None:
+            progress(line)
     return dump_records(_unicode(out.name), cases), len(cases)
 
 
 def beside_goldens(path: Path) -> Path | None:
     """Return the file that `tokenref fill` wrote next to these records, if it exists.
 
+    If there are two, one is left from earlier records with this name.
+
     >>> beside_goldens(Path("no/such/goldens.jsonl")) is None
     True
     """
     named = (path.with_name(f"{path.stem}.{kind}.json") for kind in ("vocabulary", "tokenizer"))
-    return next((beside for beside in named if beside.is_file()), None)
+    found = [beside for beside in named if beside.is_file()]
+    if len(found) > 1:
+        return found[op_of(read_records(path)[0]) in PIPELINE_OPS]
+    return found[0] if found else None
 
 
 def open_goldens(path: Path, name_or_path: str) -> Catalogue:

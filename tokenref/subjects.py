@@ -2,12 +2,17 @@
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from bpe_ref import Tokenizer, Vocabulary, VocabularyFileError, load, tokenizer_of
+from bpe_ref.errors import VocabularyError
+from bpe_ref.finding import find
 from bpe_ref.formats.files import read_unpacked
+from bpe_ref.formats.hugging_face_writing import dump_tokenizer_json
+from bpe_ref.formats.recognising import is_json
 from bpe_ref.models.byte_bpe import ByteBPE
 from tokenref.answers import (
     Crashed,
@@ -35,6 +40,10 @@ class TokenizerFile:
         >>> TokenizerFile("one", b'{"a": 1}').digest() == TokenizerFile("two", b'{"a":1}').digest()
         True
         """
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:
         return f"sha256:{sha256(canonical_json(json.loads(self.content))).hexdigest()}"
 
 
@@ -66,11 +75,11 @@ def load_bytes(name_or_path: str | Path) -> Vocabulary:
     return model.vocabulary
 
 
-def load_text_subject(name_or_path: str | Path) -> tuple[TokenizerSubject, Tokenizer]:
+def load_text_subject(name_or_path: str) -> tuple[TokenizerSubject, Tokenizer]:
     """Return what engines get of a name or a file, and the reference's tokenizer of it.
 
-    It is a vocabulary of bytes, or else a whole tokenizer.json. Raises `BpeError` if it is
-    neither.
+    It is a vocabulary of bytes, or else a whole tokenizer.json, which is written for a file of
+    another format. Raises `BpeError` if there can be neither.
 
     >>> subject, tokenizer = load_text_subject("tiny")
     >>> type(subject).__name__, tokenizer.name
@@ -79,16 +88,21 @@ def load_text_subject(name_or_path: str | Path) -> tuple[TokenizerSubject, Token
     tokenizer = load(name_or_path)
     if isinstance(tokenizer.model, ByteBPE):
         vocabulary = tokenizer.model.vocabulary
-        return vocabulary, tokenizer_of(vocabulary, name=str(name_or_path))
-    path = Path(name_or_path)
-    content = read_unpacked(path / "tokenizer.json" if path.is_dir() else path)
-    is_json = content.lstrip().startswith(b"{")
-    if not (is_json and "model" in json.loads(content)):
+        return vocabulary, tokenizer_of(vocabulary, name=name_or_path)
+    path = find(name_or_path)
+    path = path / "tokenizer.json" if path.is_dir() else path
+    content = read_unpacked(path) if path.is_file() else b""
+    if is_json(content):
+        return TokenizerFile(path.name, content), tokenizer
+    try:
+        return TokenizerFile(path.name, dump_tokenizer_json(tokenizer)), tokenizer
+    except VocabularyError as error:
         kind = type(tokenizer.model).__name__
         raise VocabularyFileError(
-            f"{name_or_path} must be a byte-level BPE or a tokenizer.json, but its model is {kind}"
-        )
-    return TokenizerFile(path.name, content), tokenizer
+            f"{name_or_path} must be a byte-level BPE, or what a tokenizer.json can hold, because "
+            f"engines are given one of the two, but its model is {kind}, and {error}; use the "
+            "tokenizer.json that transformers makes from it"
+        ) from None
 
 
 def load_subject(

@@ -22,7 +22,7 @@ from types import MappingProxyType
 from typing import Any, Final, get_type_hints
 
 from bpe_ref.decoders import DECODERS
-from bpe_ref.errors import VocabularyFileError
+from bpe_ref.errors import VocabularyError, VocabularyFileError
 from bpe_ref.formats.json_nodes import Node
 from bpe_ref.normalizers.bert import BertNormalizer
 from bpe_ref.normalizers.normalization_forms import NFC, NFD, NFKC, NFKD
@@ -144,13 +144,18 @@ def read_component(node: Node, kind: str, quirks: Quirks, depth: int = 0) -> Any
 def write_component(component: object, kind: str) -> dict[str, Any] | None:
     """Return the JSON value that describes a component.
 
+    Raises `VocabularyError` for one that the format does not have.
+
     >>> from bpe_ref.decoders import BPEDecoder
     >>> write_component(BPEDecoder("_"), "decoder")
     {'type': 'BPEDecoder', 'suffix': '_'}
     """
     if component is None:
         return None
-    name = next(name for name, known in KINDS[kind].items() if known is type(component))
+    names = (name for name, known in KINDS[kind].items() if known is type(component))
+    name = next(names, None)
+    if name is None:
+        raise VocabularyError(f"a tokenizer.json has no {kind} {type(component).__name__}")
     content: dict[str, Any] = {"type": name}
     for field in fields(component):  # type: ignore[arg-type]  # all components are dataclasses
         if field.name not in _NOT_IN_FILES:

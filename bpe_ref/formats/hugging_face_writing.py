@@ -22,8 +22,8 @@ if TYPE_CHECKING:  # loaded when they are needed
 def dump_tokenizer_json(tokenizer: Tokenizer) -> bytes:
     """Return the content of the file, one line per section; no final newline.
 
-    Raises `VocabularyError` for a tokenizer whose model is not that of such a file, and for a token
-    with half of a surrogate pair, which no file can contain.
+    Raises `VocabularyError` for a tokenizer whose model or other component is not that of such a
+    file, and for a token with half of a surrogate pair, which no file can contain.
 
     >>> from bpe_ref.formats.hugging_face import parse_tokenizer_json
     >>> from bpe_ref.models.bpe import BPE

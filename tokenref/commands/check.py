@@ -107,9 +107,9 @@ def check(
 
     ENGINE is a name from `tokenref engines` or py:module:function. --cmd tests any program.
 
-    --corpus needs --vocabulary: a name, a vocabulary file or a tokenizer.json. With several, each
-    text is encoded by each. --records needs exactly one, unless the vocabulary lies next to the
-    file, where `fill` and `promote` write it.
+    --corpus needs --vocabulary: a name, a vocabulary file, a tokenizer.json or a GGUF file. With
+    several, each text is encoded by each. --records needs exactly one, unless the vocabulary lies
+    next to the file, where `fill` and `promote` write it.
     """
     one = {"records": [records], "fixtures": [fixtures], "known": [known_path]}
     options = {name: list(values) for name, values in selection.named().items() if values}

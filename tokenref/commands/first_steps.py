@@ -4,6 +4,7 @@ from pathlib import Path
 from shlex import quote
 
 import click
+from rich.markup import escape
 
 from bpe_ref import Vocabulary
 from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json
@@ -15,13 +16,14 @@ from tokenref.commands.paths import (
     FOLDER,
     must_be_writable,
     must_not_overwrite,
+    progress_bar,
     said_if_slow,
+    shown_in,
     write,
 )
 from tokenref.doctor.conversation import Finding
 from tokenref.doctor.walk import examine
 from tokenref.errors import InputError
-from tokenref.files import read_text
 from tokenref.protocol.channel import Patience
 from tokenref.skeletons import LANGUAGES, write_skeleton
 from tokenref.subjects import TokenizerSubject, load_text_subject
@@ -98,13 +100,23 @@ def as_text(finding: Finding) -> str:
 
 
 @click.command()
-@click.option("--vocabulary", required=True, help="A vocabulary or tokenizer.json: name or path.")
+@click.option(
+    "--vocabulary",
+    required=True,
+    help="A name, a vocabulary file, a tokenizer.json or a GGUF file.",
+)
 @click.option(
     "--texts",
     type=FILE,
     required=True,
     help="The texts, in UTF-8, one per line. A line ends with a line feed, or with a carriage "
-    "return and a line feed; neither is part of the text.",
+    "return and a line feed; neither is part of the text. If the file's name ends in .jsonl, each "
+    'line is JSON: a string, or an object whose "text" is a string.',
+)
+@click.option(
+    "--template/--no-template",
+    default=True,
+    help="Add the special tokens of a tokenizer's template.",
 )
 @click.option(
     "--out",
@@ -113,9 +125,9 @@ def as_text(finding: Finding) -> str:
     help="The file for the golden records. The vocabulary is written next to it, unless its name "
     "is known.",
 )
-def fill(vocabulary: str, texts: Path, out: Path) -> None:
+def fill(vocabulary: str, texts: Path, out: Path, *, template: bool) -> None:
     """Make golden records for your own texts and vocabulary."""
-    from tokenref.goldens import goldens_for, texts_of
+    from tokenref.goldens import goldens_for, texts_in
 
     subject, _ = load_text_subject(vocabulary)
     kind = "vocabulary" if isinstance(subject, Vocabulary) else "tokenizer"
@@ -130,9 +142,12 @@ def fill(vocabulary: str, texts: Path, out: Path) -> None:
     for path in (out, beside):
         if path is not None:
             must_be_writable(path)
-    lines = texts_of(read_text(texts))
+    lines = texts_in(texts)
     name = vocabulary if is_known else Path(vocabulary).name
-    data, count = goldens_for(subject, name, lines, texts.name, out)
+    with progress_bar() as bar:
+        show = shown_in(bar, bar.add_task(escape(visible(name)), total=len(lines)))
+        made = goldens_for(subject, name, lines, texts.name, out, template=template, progress=show)
+    data, count = made
     if beside is None:
         write(data, out)
     else:

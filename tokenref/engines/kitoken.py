@@ -29,7 +29,10 @@ class KitokenEngine(JsonEngine):
 
     def encode(self, tokenizer: Any, text: str, *, added: bool) -> Found:
         if added:
-            return Unsupported("does not add the special tokens of a template")
+            return Unsupported(
+                "does not add the special tokens of a template; "
+                "`fill --no-template` makes records without them"
+            )
         return tokenizer.encode(text, True)  # special tokens are found
 
     def decode(self, tokenizer: Any, ids: list[int], *, skip: bool) -> Found:
