@@ -117,6 +117,7 @@ class Tokenizer(WithoutTables):
         truncation, padding: see there.
         name: what it was loaded as, if anything.
         changes: what `load(..., like=...)` changed, a sentence each.
+        notes: what the file lacks, a sentence each; see `load`.
 
     Raises `VocabularyError` for added tokens that contradict one another. `bpe_ref.load` returns
     the tokenizer of a name or a file.
@@ -138,6 +139,7 @@ class Tokenizer(WithoutTables):
     padding: "Padding | None" = None
     name: str | None = None
     changes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Give the added tokens their ids, so that what is wrong is found at once."""
@@ -786,7 +788,7 @@ class Tokenizer(WithoutTables):
         except VocabularyError:  # it does not merge bytes
             ranks = self.model.ranks_of_tokens
             found = auditing.audit_model(self.model, self.added.tokens, ranks)
-        return replace(found, changes=self.changes)
+        return replace(found, changes=self.changes, notes=self.notes)
 
     # ---- how
 

@@ -650,6 +650,32 @@ def _written_to(terminal: int) -> Iterator[bytes]:
     os.close(terminal)
 
 
+def test_a_file_without_a_pattern_is_given_one_and_otherwise_says_so(tmp_path: Path) -> None:
+    text, out = tmp_path / "text.txt", tmp_path / "mine.tiktoken"
+    text.write_text("low lower lowest " * 50, encoding="utf-8")
+    trained_one = tokenref("train", "--size", "262", "--out", out, text)
+    assert trained_one.stdout == f"{out}: 262 tokens; use it with --pattern cl100k_base\n"
+    note = load(out).notes[0]
+    given = ("--vocabulary", out)
+    pattern = ("--pattern", "cl100k_base")
+    for command in (["encode"], ["count"], ["chunks", "--most", "9"], ["trace"]):
+        without = tokenref(*command, "low low", *given)
+        assert (without.exit_code, without.stderr) == (0, f"tokenref: {note}\n")
+        patterned = tokenref(*command, "low low", *given, *pattern)
+        assert (patterned.exit_code, patterned.stderr) == (0, "")
+    expected = load(out, pattern="cl100k_base").encode("low low")
+    assert as_json("encode", "low low", *given, *pattern)["ids"] == expected
+    html = tmp_path / "x.html"
+    assert tokenref("explain", "bpe", "low", *given, *pattern, "--html", html).exit_code == 0
+    assert as_json("audit", out)["notes"] == [note]
+    assert "notes" not in as_json("audit", out, *pattern)
+    assert re.search(rf"note +{re.escape(note)}", tokenref("audit", out).stdout)
+    assert tokenref("audit", out, out, *pattern).exit_code == 0
+    refused = tokenref("count", "low", "--vocabulary", "tiny", *pattern)
+    rule = "--pattern must not be given for tiny, which holds its own rules, got 'cl100k_base'"
+    assert (refused.exit_code, refused.stderr) == (2, f"tokenref: {rule}\n")
+
+
 def test_several_vocabularies_are_audited_with_a_line_each_and_a_total(
     pipeline_file: Path, model_file: Path
 ) -> None:
@@ -699,6 +725,7 @@ def test_programs_get_all_ids_of_an_audit(tmp_path: Path, model_file: Path) -> N
         "holes": [[3, 4]],
         "missing_bytes": bytes(byte for byte in range(256) if byte != ord("a")).hex(),
         "ids_follow_ranks": True,
+        "notes": list(load(path).notes),
     }
     assert as_json("audit", path) == odd
     first, second = as_json("audit", path, model_file)["vocabularies"]

@@ -43,6 +43,12 @@ LIKE: Final = click.option(
     type=click.Choice(LIKE_TRANSFORMERS),
     help="Read the other settings of a folder, too, as this version of transformers does.",
 )
+PATTERN: Final = click.option(
+    "--pattern",
+    metavar="NAME|REGEX",
+    help="For a file that holds no pattern, such as one in the tiktoken format: use the pattern of "
+    "this vocabulary, such as cl100k_base, that of llama3, or a regular expression.",
+)
 USUAL: Final = "tiny"
 """The vocabulary of a command that is given none."""
 
@@ -211,10 +217,16 @@ def write_lines(*lines: str) -> None:
     write_exactly("".join(f"{line}\n" for line in lines).encode())
 
 
-def loaded(vocabulary: str | None, like: str | None = None) -> Tokenizer:
+def loaded(
+    vocabulary: str | None, like: str | None = None, pattern: str | None = None
+) -> Tokenizer:
     """Return the tokenizer. An error about a name that can be downloaded says how."""
     try:
-        return load(USUAL if vocabulary is None else vocabulary, like=like)
+        return load(USUAL if vocabulary is None else vocabulary, like=like, pattern=pattern)
+    except ParameterError as error:
+        if error.name != "pattern":
+            raise
+        raise InputError(f"--{error}") from None
     except UnknownVocabularyError as error:
         from tokenref.fetching import packaged_files
 
@@ -251,6 +263,12 @@ def end_with(errors: Mapping[Any, str]) -> None:
         click.get_current_context().exit(2)
 
 
+def say_notes(tokenizer: Tokenizer) -> None:
+    """Say on standard error what the file lacks."""
+    for note in tokenizer.notes:
+        click.echo(f"tokenref: {visible(note)}", err=True)
+
+
 def say_usual(vocabulary: str | None) -> None:
     """Say on standard error which vocabulary was used if none was named."""
     if vocabulary is None:
@@ -264,6 +282,7 @@ class Asked:
     sources: Sequence[Source]
     vocabulary: str | None
     like: str | None
+    pattern: str | None
     special: bool | None
     template: bool
     as_json: bool
@@ -279,7 +298,7 @@ class Asked:
     @cached_property
     def tokenizer(self) -> Tokenizer:
         """The tokenizer."""
-        return loaded(self.vocabulary, self.like)
+        return loaded(self.vocabulary, self.like, self.pattern)
 
     @property
     def how(self) -> dict[str, Any]:
@@ -323,6 +342,7 @@ class Asked:
         elif self.several:
             write_lines("\t".join(["total", *map(str, totals.values())]))
         say_usual(self.vocabulary)
+        say_notes(self.tokenizer)
         if self.spelled:
             click.echo(
                 f"tokenref: special tokens in the text, such as {visible(self.spelled[0])}, were "
@@ -352,6 +372,7 @@ asked_options: Final = options_as(
     ),
     vocabulary=VOCABULARY,
     like=LIKE,
+    pattern=PATTERN,
     special=click.option(
         "--special/--as-text",
         "special",
