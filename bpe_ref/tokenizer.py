@@ -774,6 +774,16 @@ class Tokenizer(WithoutTables):
         given = self.added_tokens.ids_as_given
         return self.added_tokens.with_ids({} if given else self.model.vocab, self.normalizer)
 
+    @cached_property
+    def unspellable(self) -> frozenset[str]:
+        """The control pieces that no text becomes, whatever `special` is: those of SentencePiece.
+
+        >>> from bpe_ref import load
+        >>> load("tiny").unspellable
+        frozenset()
+        """
+        return getattr(self.model, "unspellable", frozenset[str]()).difference(self.added.ids)
+
     def audit(self) -> "Audit":
         """Return what is unusual about the tokens and merges; see `auditing`.
 
@@ -808,8 +818,7 @@ class Tokenizer(WithoutTables):
             return self._treatments[special]
         found = treatment_of(special, self.added.special)
         named = {text for one in chosen if not isinstance(one, str) for text in one}
-        unspellable = set(getattr(self.model, "unspellable", ())) - self.added.ids.keys()
-        for text in sorted(named & unspellable):
+        for text in sorted(named & self.unspellable):
             rule = "must not name control tokens, which no text can spell"
             raise ParameterError("special", text, rule)
         if not isinstance(special, str | Special):  # one may refuse any text

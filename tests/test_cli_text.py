@@ -309,8 +309,27 @@ def test_programs_are_told_the_bytes_of_a_token_or_its_text(
 def test_an_option_that_a_tokenizer_has_no_use_for_is_refused(model_file: Path) -> None:
     refused = tokenref("encode", "a", "--special", "--vocabulary", model_file)
     assert (refused.exit_code, refused.stdout) == (2, "")
-    assert "is a SentencePiece model, which takes no --special" in refused.stderr
+    assert refused.stderr == (
+        f"tokenref: {model_file} is a SentencePiece model, which takes no --special: a text never "
+        "becomes one of its control pieces, such as </s>\n"
+    )
     assert tokenref("encode", "a", "--as-text", "--vocabulary", model_file).exit_code == 0
+
+
+def test_control_pieces_in_a_text_are_never_recognised_and_the_command_says_so(
+    model_file: Path,
+) -> None:
+    tokenizer = load(model_file)
+    rendered = "<s>a</s>"
+    assert tokenizer.encode(rendered) == tokenizer.encode(rendered, special="ordinary")
+    said = tokenref("count", rendered, "--vocabulary", model_file)
+    assert (said.exit_code, said.stdout) == (0, f"{tokenizer.count(rendered)}\n")
+    assert said.stderr == (
+        "tokenref: special tokens in the text, such as <s>, were treated as text; "
+        "a SentencePiece model never recognises its control pieces\n"
+    )
+    assert tokenref("count", rendered, "--as-text", "--vocabulary", model_file).stderr == ""
+    assert tokenref("count", "a", "--vocabulary", model_file).stderr == ""
 
 
 @pytest.mark.parametrize("option", [(), ("--strict",)])

@@ -1,6 +1,7 @@
 """GGUF files: what is read is what llama.cpp reads, and what cannot be read is named."""
 
 import ctypes
+import json
 import struct
 import time
 from collections.abc import Iterable
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +22,7 @@ from bpe_ref.formats.recognising import format_of
 from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE
 from tests.sampling.engines.llama_cpp_vocabularies import unpacked
 from tests.texts import drawn, text_of
+from tokenref.cli import main
 
 llama_cpp = pytest.importorskip("llama_cpp")
 
@@ -365,6 +368,17 @@ def test_models_of_onnx_and_binary_files_are_named() -> None:
             format_of(content, "x")
     assert gguf.MAGIC == b"GGUF"
     assert format_of(written(), "x") == "gguf"
+
+
+def test_the_command_recognises_control_tokens_as_python_does(tmp_path: Path) -> None:
+    path = tmp_path / "x.gguf"
+    path.write_bytes(written(**LLAMA))
+    ids = load(path).encode("</s>")
+    assert ids[-1] == load(path).special_tokens["</s>"]
+    for option in ((), ("--special",)):
+        arguments = ["encode", "</s>", *option, "--vocabulary", str(path), "--json"]
+        told = CliRunner().invoke(main, arguments)
+        assert (told.exit_code, told.stderr, json.loads(told.stdout)["ids"]) == (0, "", ids)
 
 
 def test_a_folder_with_just_one_file_of_llama_cpp_is_that_file(tmp_path: Path) -> None:

@@ -24,7 +24,6 @@ from bpe_ref import BpeError, ParameterError, TokenIdError, Tokenizer, UnknownVo
 from bpe_ref.added_tokens import any_of
 from bpe_ref.loading import LIKE_TRANSFORMERS
 from bpe_ref.models.byte_bpe import ByteBPE
-from bpe_ref.models.sentencepiece import SentencePieceModel
 from tokenref.commands.endings import standard_input
 from tokenref.commands.paths import options_as, progress_bar, shown_in
 from tokenref.errors import InputError
@@ -304,9 +303,11 @@ class Asked:
     def how(self) -> dict[str, Any]:
         """How special tokens are treated; by default as text in a vocabulary of bytes."""
         model, special = self.tokenizer.model, self.special
-        if special and isinstance(model, SentencePieceModel):
+        unspellable = self.tokenizer.unspellable
+        if special and unspellable:
+            why = f"a text never becomes one of its control pieces, such as {min(unspellable)}"
             raise InputError(
-                f"{self.vocabulary} is a SentencePiece model, which takes no --special"
+                f"{self.vocabulary} is a SentencePiece model, which takes no --special: {why}"
             )
         if special is None:
             special = not isinstance(model, ByteBPE)
@@ -317,9 +318,11 @@ class Asked:
 
     def text(self, source: Source) -> str:
         """Read a text, and note a special token in it that is treated as text by default."""
-        text = source.text()
-        if self.special is None and isinstance(self.tokenizer.model, ByteBPE):
-            found = any_of(frozenset(self.tokenizer.added.special)).search(text)
+        text, names = source.text(), self.tokenizer.unspellable
+        if isinstance(self.tokenizer.model, ByteBPE):
+            names = frozenset(self.tokenizer.added.special)
+        if self.special is None:
+            found = any_of(names).search(text)
             self.spelled.extend([] if found is None else [found.group()])
         return text
 
@@ -344,9 +347,12 @@ class Asked:
         say_usual(self.vocabulary)
         say_notes(self.tokenizer)
         if self.spelled:
+            how = "--special recognises them, as Python's encode does by default"
+            if self.tokenizer.unspellable:
+                how = "a SentencePiece model never recognises its control pieces"
             click.echo(
                 f"tokenref: special tokens in the text, such as {visible(self.spelled[0])}, were "
-                "treated as text; --special recognises them, as Python's encode does by default",
+                f"treated as text; {how}",
                 err=True,
             )
         end_with(self.errors)
@@ -379,7 +385,7 @@ asked_options: Final = options_as(
         default=None,
         help="Whether to recognise special tokens in the text. By default they are treated as text "
         "if the file is a list of tokens of bytes, such as tiktoken's, and recognised otherwise. "
-        "Python's encode always recognises them by default.",
+        "Python's encode always recognises them by default. A SentencePiece .model never does.",
     ),
     template=click.option(
         "--template/--no-template", default=True, help="Add the special tokens of the template."
