@@ -642,6 +642,37 @@ def test_compare_says_which_rows_a_stage_gets_if_the_order_differs() -> None:
     )
 
 
+TEMPERATURE = "temp was set for llama.cpp only; vllm calls it temperature"
+PENALTY = "repeat_penalty was set for llama.cpp only; vllm calls it repetition_penalty"
+
+
+@pytest.mark.parametrize(
+    ("settings", "notes"),
+    [
+        (["temp=0.7"], [TEMPERATURE]),
+        (["temp=0.7", "vllm:temperature=0.7"], []),
+        (["temperature=0.7"], []),  # llama.cpp knows this name, too
+        (["frequency_penalty=1"], []),
+        (["repeat_penalty=2"], [PENALTY]),
+        (["repeat_penalty=2", "temp=2"], [PENALTY, TEMPERATURE]),
+        (["min_tokens=1"], []),  # llama.cpp has no such thing
+    ],
+)
+def test_compare_says_which_parameter_has_another_name_in_the_other_engine(
+    settings: list[str], notes: list[str]
+) -> None:
+    typed = [option for each in settings for option in ("--set", each)]
+    for engines in (("vllm", "llama.cpp"), ("llama.cpp", "vllm")):
+        lines = compared(*engines, "1,2,2,3", *typed)
+        assert lines[: len(notes)] == notes
+        assert not any("was set for" in line for line in lines[len(notes) :])
+        content = json.loads(compared(*engines, "1,2,2,3", *typed, "--json")[0])
+        assert content["notes"] == notes
+    found = compare("vllm", "llama.cpp", [1.0, 2.0], temp=0.7)
+    assert found.notes == (TEMPERATURE,)
+    assert str(found).startswith(f"{TEMPERATURE}\n")
+
+
 def test_compare_writes_json_that_is_what_python_returns() -> None:
     settings = ("--set", "temperature=2", "--set", "exllamav2:top_p=0.8", "--json")
     [line] = compared(*SEVERAL, *settings)
