@@ -18,6 +18,7 @@ from click.testing import CliRunner, Result
 
 from bpe_ref import VocabularyFileError, load, vocabulary_of
 from bpe_ref.formats.byte_level_json import write_tokenizer_json
+from bpe_ref.formats.tiktoken import write_tiktoken
 from tests.sentencepiece_models import trained
 from tests.test_pages import ROOT, code_of
 from tests.test_tekken import a_file, tokens_of_tiny
@@ -798,6 +799,10 @@ def test_the_commands_that_the_front_page_shows_work_as_typed(
     shutil.copy(pipeline_file, tmp_path / "qwen3" / "tokenizer.json")
     settings = {"tokenizer_class": "PreTrainedTokenizerFast"}
     (tmp_path / "qwen3" / "tokenizer_config.json").write_text(json.dumps(settings))
+    (tmp_path / "Llama-3").mkdir()
+    tokens = vocabulary_of(load("tiny")).tokens
+    for name in ("mine.tiktoken", "Llama-3/tokenizer.model"):
+        write_tiktoken({content: token for token, content in tokens.items()}, tmp_path / name)
     for name in ("my.txt", "other.txt"):
         (tmp_path / name).write_text(TEXT, encoding="utf-8")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

@@ -66,10 +66,10 @@ def dump_plain_json(named: NamedVocabulary | Vocabulary) -> bytes:
     """
     if isinstance(named, Vocabulary):
         named = NamedVocabulary("", "", named)
-    if not isinstance(named, NamedVocabulary):
-        rule = "must be a vocabulary, which `vocabulary_of` returns for a tokenizer"
-        raise ParameterError("named", named, rule)
-    vocabulary = named.vocabulary
+    vocabulary = getattr(named, "vocabulary", None)
+    if not isinstance(vocabulary, Vocabulary):
+        of = "must be a vocabulary, which `vocabulary_of` returns for a tokenizer"
+        raise ParameterError("named", named, of)
     text, rule = vocabulary.text, vocabulary.rule
     by_concatenation = isinstance(rule, ByConcatenation)
     ranks = rule.ranks if isinstance(rule, ByConcatenation) else {}
