@@ -59,6 +59,9 @@ class Audit:
     changes: Sequence[str] = ()
     """What the other settings of its folder changed; see `Tokenizer.changes`."""
 
+    notes: Sequence[str] = ()
+    """What the file lacks: a pattern."""
+
     def __repr__(self) -> str:
         """Return the numbers of what was found, not the tens of thousands of ids."""
         missing = "" if self.missing_bytes is None else f"; {len(self.missing_bytes)} missing bytes"

@@ -36,6 +36,9 @@ from bpe_ref.vocabulary import Vocabulary, vocabulary_by_concatenation
 _FETCHED: Final = ("/tokenizer.json", ".model", ".json")
 """The endings of downloaded tokenizers, see `tokenref vocabulary fetch`."""
 
+_CARRIED: Final = ("cl100k_base", "o200k_base", "voyage3_base")
+"""The files in bpe-openai."""
+
 _MORE: Final = "those of `tokenref vocabulary fetch`"
 
 
@@ -87,14 +90,13 @@ def find(name: str) -> Path:
         if seen(candidate.is_file):
             return candidate
         missing.append(str(candidate))
-    remedy = (
-        "install the package bpe-openai, which carries it"
-        if entry.url is None
-        else f"run `tokenref vocabulary fetch {name}`"
-    )
+    remedies = [] if entry.url is None else [f"run `tokenref vocabulary fetch {name}`"]
+    if entry.file in _CARRIED:
+        remedies.append("install the package bpe-openai, which carries it")
+    here = f"; ./{name} is what this folder has by that name" * seen(Path(name).exists)
     raise UnknownVocabularyError(
         f"vocabulary {name} was found nowhere: there is no {', no '.join(missing)}; "
-        f"{remedy}, or name its folder in TOKENREF_VOCABULARIES"
+        f"{', or '.join(remedies)}, or name its folder in TOKENREF_VOCABULARIES{here}"
     )
 
 

@@ -15,6 +15,7 @@ tokenizer is loaded as transformers does (`formats.transformers`).
 
 import os
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -22,10 +23,10 @@ from bpe_ref import finding
 from bpe_ref.decoders import ByteLevel
 from bpe_ref.errors import ParameterError, VocabularyFileError
 from bpe_ref.formats.files import no_collection, read_unpacked, seen
-from bpe_ref.registry import REGISTRY
+from bpe_ref.registry import REGISTRY, text_rules_of
 from bpe_ref.tiny import SMALL, small_vocabulary, tiny_vocabulary
 from bpe_ref.tokenizer import Tokenizer, tokenizer_of
-from bpe_ref.vocabulary import Vocabulary, vocabulary_by_concatenation
+from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_concatenation
 
 LIKE_TRANSFORMERS: Final = ("transformers-4", "transformers-5")
 """What `load(folder, like=...)` accepts."""
@@ -33,6 +34,10 @@ LIKE_TRANSFORMERS: Final = ("transformers-4", "transformers-5")
 _TINY: Final = "tiny"
 _FILES: Final = ("tokenizer.json", "tekken.json", "tokenizer.model", "vocab.json", "encoder.json")
 _ENDINGS: Final = ("tokenizer.json", "tekken.json", ".model", "vocab.json", ".tiktoken", ".gguf")
+_WITHOUT_PATTERN: Final = ("tiktoken", "ids", "merges text")
+_LLAMA3: Final = "82e9d31979e92ab929cd544440f129d9ecd797b69e327f80f17e1c50d5551b55"
+"""The sha256 of Llama 3's tokenizer.model, which its tokenizer.json has all tokens of."""
+
 _BESIDE: Final = {
     "merges.txt": "vocab.json",
     "vocab.json": "merges.txt",
@@ -41,12 +46,20 @@ _BESIDE: Final = {
 }
 
 
-def load(name_or_path: str | os.PathLike[str], *, like: str | None = None) -> Tokenizer:
+def load(
+    name_or_path: str | os.PathLike[str], *, like: str | None = None, pattern: str | None = None
+) -> Tokenizer:
     """Return the tokenizer that a name, a file of any format, or a folder stands for.
 
     With `like`, which is "transformers-4" or "transformers-5", it is what transformers makes of a
     folder with a tokenizer.json: other settings there change it. `changes` of the tokenizer says
     how. See `formats.transformers`.
+
+    A file in the tiktoken format holds no pattern and no special tokens, and neither do the pairs
+    of files above hold a pattern. `pattern` is the name of a registered vocabulary, such as
+    "cl100k_base", whose pattern is used, or "llama3", or a regular expression. Without it each text
+    is one piece, and `notes` of the tokenizer and `audit` say so. Raises `ParameterError` if any
+    other file is given a pattern.
 
     A str without a path separator is a name, unless there is a file that is called so. Raises
     `UnknownVocabularyError` for a name that is not known or whose file is not found, and
@@ -62,10 +75,12 @@ def load(name_or_path: str | os.PathLike[str], *, like: str | None = None) -> To
     path = _path(name_or_path)
     name = str(name_or_path)
     if like is not None:
+        _refuse_pattern(pattern, name)
         return _load_like(path, name, like)
     if path is not None:
         with no_collection():
-            return _load(path, name)
+            return _load(path, name, pattern)
+    _refuse_pattern(pattern, name)
     if name in SMALL:
         return tokenizer_of(small_vocabulary(name), name=name)
     vocabulary = tiny_vocabulary() if name == _TINY else finding.registered_vocabulary(name)
@@ -167,7 +182,14 @@ def _instead(folder: Path) -> str:
     return ""
 
 
-def _load(path: Path, name: str) -> Tokenizer:
+def _refuse_pattern(pattern: str | None, name: str) -> None:
+    """Raise `ParameterError` if there is a pattern for what has its own."""
+    if pattern is not None:
+        rule = f"must not be given for {name}, which holds its own rules"
+        raise ParameterError("pattern", pattern, rule)
+
+
+def _load(path: Path, name: str, pattern: str | None) -> Tokenizer:
     """Return the tokenizer in a file; raise `VocabularyFileError`."""
     from bpe_ref.formats.json_nodes import parse_json
     from bpe_ref.formats.recognising import format_of, is_json
@@ -175,7 +197,11 @@ def _load(path: Path, name: str) -> Tokenizer:
     source = str(path)
     data = read_unpacked(path)
     content = parse_json(data, source) if is_json(data) else data
-    match format_of(content, source):
+    kind = format_of(content, source)
+    if kind not in _WITHOUT_PATTERN:
+        _refuse_pattern(pattern, name)
+    text = None if pattern is None else text_rules_of(pattern)
+    match kind:
         case "tokenizer.json":
             from bpe_ref.formats.hugging_face import parse_tokenizer_json
 
@@ -207,14 +233,36 @@ def _load(path: Path, name: str) -> Tokenizer:
         case "tiktoken":
             from bpe_ref.formats.tiktoken import parse_tiktoken
 
-            vocabulary = vocabulary_by_concatenation(parse_tiktoken(data, source))
+            vocabulary = vocabulary_by_concatenation(parse_tiktoken(data, source), text=text)
         case _:
-            vocabulary = _load_pair(path)
-    return tokenizer_of(vocabulary, name=name)
+            vocabulary = _load_pair(path, text)
+    tokenizer = tokenizer_of(vocabulary, name=name)
+    if text is None and kind in _WITHOUT_PATTERN:
+        return tokenizer.replace(notes=(_no_pattern(name, data, kind),))
+    return tokenizer
 
 
-def _load_pair(path: Path) -> Vocabulary:
-    """Return the vocabulary of a file and the one beside it; raise `VocabularyFileError`."""
+def _no_pattern(name: str, data: bytes, kind: str) -> str:
+    """Return what to do about a file without a pattern. A registered one is known by its digest."""
+    from hashlib import sha256
+
+    digest = sha256(data).hexdigest()
+    files = {each.sha256: each.file for each in REGISTRY.values()}
+    known = "llama3" if digest == _LLAMA3 else files.get(digest)
+    use = known or ("cl100k_base" if kind == "tiktoken" else "gpt2")
+    why = f"its tokens are those of {known}" if known else f"to cut texts as {use} does"
+    return (
+        f"{name} holds no pattern, so each text is one piece; {why}, "
+        f"use --pattern {use}, in Python pattern={use!r}"
+    )
+
+
+def _load_pair(path: Path, text: TextRules | None) -> Vocabulary:
+    """Return the vocabulary of a file and the one beside it; raise `VocabularyFileError`.
+
+    A list of merges is all there is: pieces that are tokens are not taken whole.
+    """
+    text = None if text is None else replace(text, whole_piece=False)
     name = path.name.removesuffix(".gz")
     beside = _BESIDE.get(name)
     if beside is None:
@@ -227,7 +275,7 @@ def _load_pair(path: Path) -> Vocabulary:
     if "vocab.bpe" in files:
         from bpe_ref.formats.gpt2 import read_gpt2
 
-        return read_gpt2(files["vocab.bpe"], files["encoder.json"])
+        return read_gpt2(files["vocab.bpe"], files["encoder.json"], text=text)
     from bpe_ref.formats.merges_text import read_merges_text
 
-    return read_merges_text(files["merges.txt"], files["vocab.json"])
+    return read_merges_text(files["merges.txt"], files["vocab.json"], text=text)

@@ -10,6 +10,7 @@ Sources
     which vocabulary is in `data/models.json`.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -177,6 +178,28 @@ def registered(name: str) -> RegisteredVocabulary:
             f"a registered vocabulary must be one of {', '.join(REGISTRY)}, got {name!r}"
         )
     return entry
+
+
+def text_rules_of(pattern: str) -> TextRules:
+    r"""Return what a registered name, llama3 or a regular expression says about text.
+
+    tiktoken takes pieces that are tokens whole, so this is what a regular expression alone means.
+    Raises `ParameterError` for anything else, and for a word that is not a name: as a regular
+    expression it would only match itself.
+
+    >>> text_rules_of("gpt2") == REGISTRY["gpt2"].text_rules(), text_rules_of(r"\w+").pattern
+    (True, '\\w+')
+    >>> text_rules_of("cl100k")
+    Traceback (most recent call last):
+    bpe_ref.errors.ParameterError: pattern must be one of gpt2, ..., llama3, or a regular ...
+    """
+    if pattern in REGISTRY:
+        return REGISTRY[pattern].text_rules()
+    source = PATTERNS["llama3"].source if pattern == "llama3" else pattern
+    if not isinstance(source, str) or re.fullmatch(r"[\w-]*", source):
+        rule = f"must be one of {', '.join(REGISTRY)}, llama3, or a regular expression"
+        raise ParameterError("pattern", pattern, rule)
+    return TextRules(source, whole_piece=True)
 
 
 MODELS: Final[Mapping[str, str]] = MappingProxyType(

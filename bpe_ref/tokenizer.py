@@ -117,6 +117,7 @@ class Tokenizer(WithoutTables):
         truncation, padding: see there.
         name: what it was loaded as, if anything.
         changes: what `load(..., like=...)` changed, a sentence each.
+        notes: what the file lacks, a sentence each; see `load`.
 
     Raises `VocabularyError` for added tokens that contradict one another. `bpe_ref.load` returns
     the tokenizer of a name or a file.
@@ -138,6 +139,7 @@ class Tokenizer(WithoutTables):
     padding: "Padding | None" = None
     name: str | None = None
     changes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Give the added tokens their ids, so that what is wrong is found at once."""
@@ -772,6 +774,16 @@ class Tokenizer(WithoutTables):
         given = self.added_tokens.ids_as_given
         return self.added_tokens.with_ids({} if given else self.model.vocab, self.normalizer)
 
+    @cached_property
+    def unspellable(self) -> frozenset[str]:
+        """The control pieces that no text becomes, whatever `special` is: those of SentencePiece.
+
+        >>> from bpe_ref import load
+        >>> load("tiny").unspellable
+        frozenset()
+        """
+        return getattr(self.model, "unspellable", frozenset[str]()).difference(self.added.ids)
+
     def audit(self) -> "Audit":
         """Return what is unusual about the tokens and merges; see `auditing`.
 
@@ -786,7 +798,7 @@ class Tokenizer(WithoutTables):
         except VocabularyError:  # it does not merge bytes
             ranks = self.model.ranks_of_tokens
             found = auditing.audit_model(self.model, self.added.tokens, ranks)
-        return replace(found, changes=self.changes)
+        return replace(found, changes=self.changes, notes=self.notes)
 
     # ---- how
 
@@ -806,8 +818,7 @@ class Tokenizer(WithoutTables):
             return self._treatments[special]
         found = treatment_of(special, self.added.special)
         named = {text for one in chosen if not isinstance(one, str) for text in one}
-        unspellable = set(getattr(self.model, "unspellable", ())) - self.added.ids.keys()
-        for text in sorted(named & unspellable):
+        for text in sorted(named & self.unspellable):
             rule = "must not name control tokens, which no text can spell"
             raise ParameterError("special", text, rule)
         if not isinstance(special, str | Special):  # one may refuse any text

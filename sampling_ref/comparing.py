@@ -101,6 +101,8 @@ class Comparison:
 
     engines: Engines
     differences: tuple[Difference, ...]
+    notes: tuple[str, ...] = ()
+    """Which parameters were set for one engine only, although the other has them, too."""
 
     def __repr__(self) -> str:
         """Return the names of the engines, and the differences."""
@@ -113,6 +115,7 @@ class Comparison:
 
     def lines(self, *, every: bool = False) -> Iterator[str]:
         """Yield the first difference, or every one, with the choices and sources that cause it."""
+        yield from self.notes
         (first, run, token), (second, other_run, other_token) = self.engines
         names = first.profile.name, second.profile.name
         if first.is_greedy != second.is_greedy:
@@ -156,6 +159,7 @@ class Comparison:
                 }
                 for made, run, token in self.engines
             ],
+            "notes": list(self.notes),
             "differences": [
                 {
                     "kind": found.kind,
@@ -205,8 +209,9 @@ def compare(
 ) -> Comparison:
     """Return where two engines part on a row, and the choices that cause it.
 
-    Each engine gets those of the parameters that it has, under its own names. `own` has parameters
-    of one engine only, by its name; they replace the others. With `uniforms`, or with a `seed`
+    Each engine gets those of the parameters that it has, under its own names; `notes` has those
+    that one of them calls by another name. `own` has parameters of one engine only, by its name;
+    they replace the others. With `uniforms`, or with a `seed`
     if the random streams of both are known, the tokens that they draw are compared, too.
     `prompt_length` and `precision` are those of `step`.
 
@@ -231,7 +236,40 @@ def compare(
         seed=seed,
         precision=precision,
     )
-    return comparison(first, second)
+    return replace(comparison(first, second), notes=tuple(_set_for_one(records, params, own)))
+
+
+def _set_for_one(
+    records: tuple[Profile, Profile],
+    params: Mapping[str, Any],
+    own: Mapping[str, Mapping[str, Any]],
+) -> Iterator[str]:
+    """Yield a sentence about each parameter that one engine has, but not under the given name."""
+    given = parameters_of(records, params, own)
+    for record, values, other in zip(records, given, reversed(records), strict=True):
+        known = {record.parameter(name).name for name in values}
+        for name in params:
+            if name not in record.by_name:
+                theirs = other.parameter(name).name
+                same = {what for what, taken in _parts(other) if taken == theirs}
+                called = {taken for what, taken in _parts(record) if what in same}
+                if called and not called & known:
+                    names = " and ".join(sorted(called))
+                    yield f"{name} was set for {other.name} only; {record.name} calls it {names}"
+
+
+def _parts(record: Profile) -> Iterator[tuple[str, str]]:
+    """Yield what each parameter is to a step, and what the engine calls it."""
+    for stage in record.stages:
+        for name, taken in stage.takes.items():
+            usual = _usual_name(stage.step, name)
+            yield usual or f"{stage.step} {name}", taken.partition(".")[0]
+
+
+def _usual_name(step: str, name: str) -> str | None:
+    """Return the usual name of a penalty, given a step and its parameter, or None for another."""
+    usual = step if name == "penalty" else f"{name}_penalty"
+    return usual if usual in OTHER_NAMES else None
 
 
 def apply_engines(
@@ -735,8 +773,8 @@ def _amounts(side: Sequence[Present]) -> dict[str, Any]:
     found = {}
     for applied, _ in side:
         for name, value in applied.given.items():
-            usual = applied.step if name == "penalty" else f"{name}_penalty"
-            if usual not in OTHER_NAMES:
+            usual = _usual_name(applied.step, name)
+            if usual is None:
                 found[name] = value
             elif value != applied.rule.parameters[name]:
                 found[usual] = value

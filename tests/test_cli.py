@@ -637,7 +637,10 @@ def test_a_vocabulary_with_fewer_tokens_than_wanted_is_written_and_said(tmp_path
     text, out = tmp_path / "text.txt", tmp_path / "mine.tiktoken"
     text.write_text("to be to be", encoding="utf-8")
     result = tokenref("train", text, "--size", "5000", "--out", out)
-    assert (result.exit_code, result.stdout) == (1, f"{out}: 259 tokens\n")
+    assert (result.exit_code, result.stdout) == (
+        1,
+        f"{out}: 259 tokens; use it with --pattern cl100k_base\n",
+    )
     fewer = "it has fewer than the 5,000 tokens of --size: no pair is left that occurs twice"
     assert result.stderr == f"tokenref: {out}: {fewer}\n"
     assert len(load(out)) == 259

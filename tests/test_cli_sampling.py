@@ -146,7 +146,10 @@ def test_a_seeded_sampler_is_told_which_tokens_are_the_prompt() -> None:
     [
         (["nothing", "1,2"], "there is no profile 'nothing'"),
         (["vllm", "1,two"], "LOGITS must be numbers separated by commas, or a file, got '1,two'"),
-        (["vllm", "1,nan"], "item 1 of LOGITS must be finite or minus infinity, got nan"),
+        (
+            ["vllm", "1,nan"],
+            "item 1 (counted from 0) of LOGITS must be finite or minus infinity, got nan",
+        ),
         (["vllm", "1,2", "--set", "top_p"], "--set must be NAME=VALUE, got 'top_p'"),
         (["vllm", "1,2", "--set", "topp=1"], "vllm has no parameter 'topp'; did"),
         (["vllm", "1,2", "--set", "top_p=2"], "top_p must be a number in (0, 1], got 2"),
@@ -157,7 +160,7 @@ def test_a_seeded_sampler_is_told_which_tokens_are_the_prompt() -> None:
         ),
         (
             ["vllm", "1,2", "--history", "7"],
-            "item 0 of --history must be a token id below 2, got 7",
+            "item 0 (counted from 0) of --history must be a token id below 2, got 7",
         ),
         (["vllm", "1,2", "--seed", "1"], "--seed works for transformers and llama.cpp, "),
         (
@@ -174,7 +177,10 @@ def test_a_seeded_sampler_is_told_which_tokens_are_the_prompt() -> None:
             "temperature is temp, ",
         ),
         (["vllm", "1,2", "--set", 'logit_bias={"a": 1}'], "logit_bias must map token ids to "),
-        (["llama.cpp", "1,2", "--uniform", "1"], "item 0 of --uniform must be in [0, 1), got 1.0"),
+        (
+            ["llama.cpp", "1,2", "--uniform", "1"],
+            "item 0 (counted from 0) of --uniform must be in [0, 1), got 1.0",
+        ),
     ],
 )
 def test_bad_input_is_one_sentence(arguments: list[str], sentence: str) -> None:
@@ -640,6 +646,48 @@ def test_compare_says_which_rows_a_stage_gets_if_the_order_differs() -> None:
         "top_p of transformers is after temperature, and gets the flatter row with the "
         "probabilities 0.455, 0.276, 0.167, 0.102"
     )
+
+
+def test_random_numbers_may_be_separated_by_commas_as_rows_are() -> None:
+    settings = ("--set", "xtc_probability=1", "--set", "xtc_threshold=0.1")
+    arguments = ("sample", "llama.cpp", "1,3,3,1", *settings)
+    expected = run(*arguments, "--uniform", "0", "--uniform", "0.5").stdout
+    assert "drawn: " in expected
+    assert run(*arguments, "--uniform", "0,0.5").stdout == expected
+    refused = run(*arguments, "--uniform", "0;1")
+    assert refused.exit_code == 2
+    assert "must be numbers separated by commas, got '0;1'" in refused.stderr
+
+
+TEMPERATURE = "temp was set for llama.cpp only; vllm calls it temperature"
+PENALTY = "repeat_penalty was set for llama.cpp only; vllm calls it repetition_penalty"
+
+
+@pytest.mark.parametrize(
+    ("settings", "notes"),
+    [
+        (["temp=0.7"], [TEMPERATURE]),
+        (["temp=0.7", "vllm:temperature=0.7"], []),
+        (["temperature=0.7"], []),  # llama.cpp knows this name, too
+        (["frequency_penalty=1"], []),
+        (["repeat_penalty=2"], [PENALTY]),
+        (["repeat_penalty=2", "temp=2"], [PENALTY, TEMPERATURE]),
+        (["min_tokens=1"], []),  # llama.cpp has no such thing
+    ],
+)
+def test_compare_says_which_parameter_has_another_name_in_the_other_engine(
+    settings: list[str], notes: list[str]
+) -> None:
+    typed = [option for each in settings for option in ("--set", each)]
+    for engines in (("vllm", "llama.cpp"), ("llama.cpp", "vllm")):
+        lines = compared(*engines, "1,2,2,3", *typed)
+        assert lines[: len(notes)] == notes
+        assert not any("was set for" in line for line in lines[len(notes) :])
+        content = json.loads(compared(*engines, "1,2,2,3", *typed, "--json")[0])
+        assert content["notes"] == notes
+    found = compare("vllm", "llama.cpp", [1.0, 2.0], temp=0.7)
+    assert found.notes == (TEMPERATURE,)
+    assert str(found).startswith(f"{TEMPERATURE}\n")
 
 
 def test_compare_writes_json_that_is_what_python_returns() -> None:

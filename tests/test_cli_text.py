@@ -18,6 +18,7 @@ from click.testing import CliRunner, Result
 
 from bpe_ref import VocabularyFileError, load, vocabulary_of
 from bpe_ref.formats.byte_level_json import write_tokenizer_json
+from bpe_ref.formats.tiktoken import write_tiktoken
 from tests.sentencepiece_models import trained
 from tests.test_pages import ROOT, code_of
 from tests.test_tekken import a_file, tokens_of_tiny
@@ -312,8 +313,27 @@ def test_programs_are_told_the_bytes_of_a_token_or_its_text(
 def test_an_option_that_a_tokenizer_has_no_use_for_is_refused(model_file: Path) -> None:
     refused = tokenref("encode", "a", "--special", "--vocabulary", model_file)
     assert (refused.exit_code, refused.stdout) == (2, "")
-    assert "is a SentencePiece model, which takes no --special" in refused.stderr
+    assert refused.stderr == (
+        f"tokenref: {model_file} is a SentencePiece model, which takes no --special: a text never "
+        "becomes one of its control pieces, such as </s>\n"
+    )
     assert tokenref("encode", "a", "--as-text", "--vocabulary", model_file).exit_code == 0
+
+
+def test_control_pieces_in_a_text_are_never_recognised_and_the_command_says_so(
+    model_file: Path,
+) -> None:
+    tokenizer = load(model_file)
+    rendered = "<s>a</s>"
+    assert tokenizer.encode(rendered) == tokenizer.encode(rendered, special="ordinary")
+    said = tokenref("count", rendered, "--vocabulary", model_file)
+    assert (said.exit_code, said.stdout) == (0, f"{tokenizer.count(rendered)}\n")
+    assert said.stderr == (
+        "tokenref: special tokens in the text, such as <s>, were treated as text; "
+        "a SentencePiece model never recognises its control pieces\n"
+    )
+    assert tokenref("count", rendered, "--as-text", "--vocabulary", model_file).stderr == ""
+    assert tokenref("count", "a", "--vocabulary", model_file).stderr == ""
 
 
 @pytest.mark.parametrize("option", [(), ("--strict",)])
@@ -653,6 +673,32 @@ def _written_to(terminal: int) -> Iterator[bytes]:
     os.close(terminal)
 
 
+def test_a_file_without_a_pattern_is_given_one_and_otherwise_says_so(tmp_path: Path) -> None:
+    text, out = tmp_path / "text.txt", tmp_path / "mine.tiktoken"
+    text.write_text("low lower lowest " * 50, encoding="utf-8")
+    trained_one = tokenref("train", "--size", "262", "--out", out, text)
+    assert trained_one.stdout == f"{out}: 262 tokens; use it with --pattern cl100k_base\n"
+    note = load(out).notes[0]
+    given = ("--vocabulary", out)
+    pattern = ("--pattern", "cl100k_base")
+    for command in (["encode"], ["count"], ["chunks", "--most", "9"], ["trace"]):
+        without = tokenref(*command, "low low", *given)
+        assert (without.exit_code, without.stderr) == (0, f"tokenref: {note}\n")
+        patterned = tokenref(*command, "low low", *given, *pattern)
+        assert (patterned.exit_code, patterned.stderr) == (0, "")
+    expected = load(out, pattern="cl100k_base").encode("low low")
+    assert as_json("encode", "low low", *given, *pattern)["ids"] == expected
+    html = tmp_path / "x.html"
+    assert tokenref("explain", "bpe", "low", *given, *pattern, "--html", html).exit_code == 0
+    assert as_json("audit", out)["notes"] == [note]
+    assert "notes" not in as_json("audit", out, *pattern)
+    assert re.search(rf"note +{re.escape(note)}", tokenref("audit", out).stdout)
+    assert tokenref("audit", out, out, *pattern).exit_code == 0
+    refused = tokenref("count", "low", "--vocabulary", "tiny", *pattern)
+    rule = "--pattern must not be given for tiny, which holds its own rules, got 'cl100k_base'"
+    assert (refused.exit_code, refused.stderr) == (2, f"tokenref: {rule}\n")
+
+
 def test_several_vocabularies_are_audited_with_a_line_each_and_a_total(
     pipeline_file: Path, model_file: Path
 ) -> None:
@@ -702,6 +748,7 @@ def test_programs_get_all_ids_of_an_audit(tmp_path: Path, model_file: Path) -> N
         "holes": [[3, 4]],
         "missing_bytes": bytes(byte for byte in range(256) if byte != ord("a")).hex(),
         "ids_follow_ranks": True,
+        "notes": list(load(path).notes),
     }
     assert as_json("audit", path) == odd
     first, second = as_json("audit", path, model_file)["vocabularies"]
@@ -902,6 +949,10 @@ def test_the_commands_that_the_front_page_shows_work_as_typed(
     shutil.copy(pipeline_file, tmp_path / "qwen3" / "tokenizer.json")
     settings = {"tokenizer_class": "PreTrainedTokenizerFast"}
     (tmp_path / "qwen3" / "tokenizer_config.json").write_text(json.dumps(settings))
+    (tmp_path / "Llama-3").mkdir()
+    tokens = vocabulary_of(load("tiny")).tokens
+    for name in ("mine.tiktoken", "Llama-3/tokenizer.model"):
+        write_tiktoken({content: token for token, content in tokens.items()}, tmp_path / name)
     for name in ("my.txt", "other.txt"):
         (tmp_path / name).write_text(TEXT, encoding="utf-8")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

@@ -1,6 +1,7 @@
 """GGUF files: what is read is what llama.cpp reads, and what cannot be read is named."""
 
 import ctypes
+import json
 import struct
 import time
 from collections.abc import Iterable
@@ -368,6 +369,17 @@ def test_models_of_onnx_and_binary_files_are_named() -> None:
             format_of(content, "x")
     assert gguf.MAGIC == b"GGUF"
     assert format_of(written(), "x") == "gguf"
+
+
+def test_the_command_recognises_control_tokens_as_python_does(tmp_path: Path) -> None:
+    path = tmp_path / "x.gguf"
+    path.write_bytes(written(**LLAMA))
+    ids = load(path).encode("</s>")
+    assert ids[-1] == load(path).special_tokens["</s>"]
+    for option in ((), ("--special",)):
+        arguments = ["encode", "</s>", *option, "--vocabulary", str(path), "--json"]
+        told = CliRunner().invoke(main, arguments)
+        assert (told.exit_code, told.stderr, json.loads(told.stdout)["ids"]) == (0, "", ids)
 
 
 def test_a_folder_with_just_one_file_of_llama_cpp_is_that_file(tmp_path: Path) -> None:

@@ -1,15 +1,18 @@
 """Loading: what a file is, its content tells; every format leads to the right tokenizer."""
 
 import json
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
+import tiktoken
 import tiktoken.load
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bpe_ref import (
     ParameterError,
+    PatternError,
     Tokenizer,
     UnknownVocabularyError,
     VocabularyError,
@@ -27,7 +30,9 @@ from bpe_ref.formats.recognising import format_of
 from bpe_ref.formats.tiktoken import write_tiktoken
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.sentencepiece import Piece, SentencePieceModel
+from bpe_ref.registry import REGISTRY, text_rules_of
 from tests.broken_files import is_read_or_refused
+from tests.real_vocabularies import real_file
 from tests.sentencepiece_models import UNKNOWN, a_model
 from tests.test_gpt2_formats import SMALL
 from tests.test_minbpe_format import small
@@ -55,6 +60,96 @@ def test_tiktoken_reads_what_we_write(tmp_path: Path, monkeypatch: pytest.Monkey
     ranks = {content: token for token, content in vocabulary_of(load("tiny")).tokens.items()}
     write_tiktoken(ranks, tmp_path / "tiny.tiktoken")
     assert tiktoken.load.load_tiktoken_bpe(str(tmp_path / "tiny.tiktoken")) == ranks
+
+
+@pytest.fixture
+def unpatterned(tmp_path: Path) -> Path:
+    """Return a file in the tiktoken format: the tokens of tiny."""
+    path = tmp_path / "tiny.tiktoken"
+    tokens = vocabulary_of(load("tiny")).tokens
+    write_tiktoken({content: token for token, content in tokens.items()}, path)
+    return path
+
+
+@pytest.mark.parametrize("pattern", ["cl100k_base", "o200k_base", "llama3", r"\p{L}+|\P{L}"])
+def test_a_tiktoken_file_with_a_pattern_is_what_tiktoken_makes_of_both(
+    unpatterned: Path, pattern: str
+) -> None:
+    tokens = vocabulary_of(load("tiny")).tokens
+    theirs = tiktoken.Encoding(
+        "theirs",
+        pat_str=text_rules_of(pattern).pattern or "",
+        mergeable_ranks={content: token for token, content in tokens.items()},
+        special_tokens={},
+    )
+    ours = load(unpatterned, pattern=pattern)
+    text = "It's the question, whether 12345 'tis nobler\n  in the mind<|endoftext|>\n  "
+    assert ours.encode(text) == theirs.encode_ordinary(text) != load(unpatterned).encode(text)
+    assert (ours.notes, ours.audit().notes) == ((), ())
+
+
+def test_a_file_without_a_pattern_says_so_and_which_one_fits(
+    unpatterned: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin = f"{unpatterned} holds no pattern, so each text is one piece; "
+    (note,) = load(unpatterned).audit().notes
+    assert note == (
+        f"{begin}to cut texts as cl100k_base does, "
+        "use --pattern cl100k_base, in Python pattern='cl100k_base'"
+    )
+    monkeypatch.setattr("bpe_ref.loading._LLAMA3", sha256(unpatterned.read_bytes()).hexdigest())
+    (note,) = load(unpatterned).notes
+    assert note == (
+        f"{begin}its tokens are those of llama3, use --pattern llama3, in Python pattern='llama3'"
+    )
+    (tmp_path / "plain.json").write_bytes(dump_plain_json(SMALL))
+    assert load(tmp_path / "plain.json").notes == ()  # it says that there is none
+
+
+def test_the_tokens_of_a_registered_file_are_known_by_their_digest(tmp_path: Path) -> None:
+    path = tmp_path / "copy.tiktoken"
+    path.write_bytes(real_file("cl100k_base"))
+    (note,) = load(path).notes
+    assert "; its tokens are those of cl100k_base, use --pattern cl100k_base, in" in note
+    text = "to be\n\n  or not\n  to be"
+    expected = load("cl100k_base").encode(text)
+    assert load(path, pattern="cl100k_base").encode(text) == expected != load(path).encode(text)
+
+
+def test_a_list_of_merges_takes_a_pattern_too(tmp_path: Path) -> None:
+    write_gpt2(SMALL, tmp_path / "vocab.bpe", tmp_path / "encoder.json")
+    write_merges_text(small(), tmp_path / "merges.txt", tmp_path / "vocab.json")
+    for name in ("vocab.bpe", "encoder.json", "merges.txt", "vocab.json"):
+        assert "use --pattern gpt2, in Python" in load(tmp_path / name).notes[0]
+        rules = vocabulary_of(load(tmp_path / name, pattern="gpt2")).text
+        assert (rules.pattern, rules.whole_piece) == (REGISTRY["gpt2"].pattern, False)
+
+
+def test_a_pattern_is_refused_by_files_that_hold_their_own_and_if_it_is_none(
+    unpatterned: Path, tmp_path: Path
+) -> None:
+    write_tokenizer_json(SMALL, tmp_path / "tokenizer.json")
+    (tmp_path / "plain.json").write_bytes(dump_plain_json(SMALL))
+    for name in ("tiny", "odd", tmp_path, tmp_path / "plain.json"):
+        with pytest.raises(ParameterError, match=r"^pattern must not be given for .*, which holds"):
+            load(name, pattern="cl100k_base")
+    with pytest.raises(ParameterError, match=r"^pattern must not be given for .*, which holds"):
+        load(tmp_path, like="transformers-5", pattern="cl100k_base")
+    for wrong in ("", "cl100k", "gpt-4", 5):
+        with pytest.raises(ParameterError, match=r"^pattern must be one of gpt2, .*, llama3, or"):
+            load(unpatterned, pattern=wrong)  # type: ignore[arg-type]
+    with pytest.raises(PatternError, match="a group is never closed"):
+        load(unpatterned, pattern="(")
+
+
+def test_a_tiktoken_file_is_saved_with_its_pattern_as_plain_json(
+    unpatterned: Path, tmp_path: Path
+) -> None:
+    tokenizer = load(unpatterned, pattern="cl100k_base")
+    (tmp_path / "x.json").write_bytes(dump_plain_json(vocabulary_of(tokenizer)))
+    assert load(tmp_path / "x.json").encode("it's 1234") == tokenizer.encode("it's 1234")
+    with pytest.raises(ParameterError, match=r"^named must be a vocabulary, which `vocabulary_of`"):
+        dump_plain_json(tokenizer)  # type: ignore[arg-type]
 
 
 def test_of_two_files_either_leads_to_both(tmp_path: Path) -> None:

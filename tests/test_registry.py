@@ -325,9 +325,21 @@ def test_a_path_is_taken_as_it_is(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("_nowhere")
 def test_a_registered_name_is_not_a_file_of_that_name_but_a_path_is(tmp_path: Path) -> None:
     (tmp_path / "gpt2").write_bytes(SMALL)
-    with pytest.raises(UnknownVocabularyError, match="vocabulary gpt2 was found nowhere"):
+    nowhere = (
+        r"^vocabulary gpt2 was found nowhere: .*; \./gpt2 is what this folder has by that name$"
+    )
+    with pytest.raises(UnknownVocabularyError, match=nowhere):
         find("gpt2")
     assert len(loaded(Path("gpt2")).tokens) == 3
+
+
+@pytest.mark.usefixtures("_nowhere")
+def test_the_package_that_carries_a_file_is_named_beside_the_download() -> None:
+    remedies = "; run `tokenref vocabulary fetch cl100k_base`, or install the package bpe-openai, "
+    with pytest.raises(UnknownVocabularyError, match=f"{remedies}which carries it, or name its"):
+        find("cl100k_base")
+    with pytest.raises(UnknownVocabularyError, match=r"^((?!bpe-openai, which).)*$"):
+        find("p50k_base")
 
 
 @pytest.mark.usefixtures("_nowhere")

@@ -20,7 +20,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from bpe_ref.errors import VocabularyError, VocabularyFileError
+from bpe_ref.errors import ParameterError, VocabularyError, VocabularyFileError
 from bpe_ref.formats.files import located
 from bpe_ref.formats.json_nodes import Node, parse_json
 from bpe_ref.vocabulary import (
@@ -54,15 +54,22 @@ class NamedVocabulary:
     vocabulary: Vocabulary
 
 
-def dump_plain_json(named: NamedVocabulary) -> bytes:
+def dump_plain_json(named: NamedVocabulary | Vocabulary) -> bytes:
     """Return the content of the file: ASCII, one line per token and merge.
+
+    A vocabulary alone is written without a name. Raises `ParameterError` for anything else.
 
     >>> vocabulary = vocabulary_by_concatenation({b"a": 0})
     >>> data = dump_plain_json(NamedVocabulary("one", "the smallest", vocabulary))
     >>> parse_plain_json(data, "one.json").vocabulary.digest() == vocabulary.digest()
     True
     """
-    vocabulary = named.vocabulary
+    if isinstance(named, Vocabulary):
+        named = NamedVocabulary("", "", named)
+    vocabulary = getattr(named, "vocabulary", None)
+    if not isinstance(vocabulary, Vocabulary):
+        of = "must be a vocabulary, which `vocabulary_of` returns for a tokenizer"
+        raise ParameterError("named", named, of)
     text, rule = vocabulary.text, vocabulary.rule
     by_concatenation = isinstance(rule, ByConcatenation)
     ranks = rule.ranks if isinstance(rule, ByConcatenation) else {}

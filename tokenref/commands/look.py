@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from bpe_ref import SymbolError, load
+from bpe_ref import SymbolError
 from bpe_ref.components import Model
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import ByteBPE
@@ -32,7 +32,7 @@ from tokenref.commands.paths import (
     output_console,
     write,
 )
-from tokenref.commands.text import argument_text, given_texts
+from tokenref.commands.text import PATTERN, argument_text, given_texts, loaded, say_notes
 from tokenref.engines.table import Unavailable, engine, engine_names
 from tokenref.errors import InputError
 from tokenref.operations import ABOUT
@@ -86,7 +86,10 @@ def show(case_id: str, as_line: bool, fixtures: Path | None) -> None:
     "--file", "paths", metavar="PATH", multiple=True, help="Read the text from this file."
 )
 @click.option("--vocabulary", default="tiny", show_default=True, help="A name or a path.")
-def trace_command(text: Sequence[str], paths: Sequence[str], vocabulary: str) -> None:
+@PATTERN
+def trace_command(
+    text: Sequence[str], paths: Sequence[str], vocabulary: str, pattern: str | None
+) -> None:
     """Show how a text becomes tokens, merge by merge.
 
     The text is split into pieces first. After each merge the ids are shown, and the pairs that
@@ -99,7 +102,8 @@ def trace_command(text: Sequence[str], paths: Sequence[str], vocabulary: str) ->
     if len(sources) > 1:
         raise InputError(f"--file must name one file, got {len(sources)}")
     content = sources[0].text()
-    tokenizer = load(vocabulary)
+    tokenizer = loaded(vocabulary, pattern=pattern)
+    say_notes(tokenizer)
     if isinstance(tokenizer.model, ByteBPE):
         for piece in tokenizer.pieces(content):
             if piece in tokenizer.added.ids:
@@ -260,19 +264,20 @@ def _like(shown: click.Command, *left_out: str) -> Sequence[click.Parameter]:
     return [each for each in shown.params if each.name not in left_out]
 
 
-def _explain_bpe(text: str, vocabulary: str, encoder: str, path: Path) -> None:
+def _explain_bpe(text: str, vocabulary: str, pattern: str | None, encoder: str, path: Path) -> None:
     """Show how a text becomes tokens, merge by merge, with the pairs that lost.
 
     With `--encoder`, the steps of a quick encoder are shown instead of those of the definition:
     entries of the heap with stale ones, cells of the prefix table, guesses and steps back.
     """
-    from bpe_ref import load
     from tokenref.commands.pictures import page
     from tokenref.commands.pictures.merges import merges
 
     _begin(path, {"--vocabulary": vocabulary})
     content = argument_text(text)
-    sections = list(merges(load(vocabulary), content, encoder))
+    tokenizer = loaded(vocabulary, pattern=pattern)
+    say_notes(tokenizer)
+    sections = list(merges(tokenizer, content, encoder))
     _write(page(f"Merges of the vocabulary {Path(vocabulary).name}", sections), path)
 
 

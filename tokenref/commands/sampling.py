@@ -139,6 +139,15 @@ class Asked:
         return read_row(self.logits, self.called)
 
 
+def _uniforms(_: click.Context, __: click.Parameter, typed: Sequence[str]) -> Sequence[float]:
+    """Return the numbers of all options --uniform. Raises `BadParameter`."""
+    try:
+        return [number for each in typed for number in read_numbers(each.strip("[]"), float)]
+    except ValueError:
+        rule = "must be numbers separated by commas"
+        raise click.BadParameter(f"{rule}, got {', '.join(typed)!r:.80}") from None
+
+
 def asked_options(row: str, setting: str, about: str) -> Decorator:
     """Return a decorator: the command receives what is asked about a row as the argument `asked`.
 
@@ -163,9 +172,9 @@ def asked_options(row: str, setting: str, about: str) -> Decorator:
             "--uniform",
             "uniforms",
             multiple=True,
-            type=float,
-            help="A random number in [0, 1); may be repeated. The steps take theirs first, then "
-            "the draw.",
+            callback=_uniforms,
+            help="Random numbers in [0, 1), separated by commas; may be repeated. The steps take "
+            "theirs first, then the draw.",
         ),
         precision=click.option(
             "--precision",
@@ -365,7 +374,7 @@ def _typed(sentence: str, asked: Asked) -> str:
     """Return an error about an argument in Python as one about what was typed.
 
     >>> _typed("history[2] must be a token id below 2, got 3", Asked("1,2"))
-    'item 2 of --history must be a token id below 2, got 3'
+    'item 2 (counted from 0) of --history must be a token id below 2, got 3'
     """
     names = {"history": "--history", "logits": asked.called, "uniforms": "--uniform"}
     names["seed"] = "--seed"
@@ -373,7 +382,7 @@ def _typed(sentence: str, asked: Asked) -> str:
     if found is None:
         return sentence
     engine, name, place = found.groups()
-    item = "" if place is None else f"item {place} of "
+    item = "" if place is None else f"item {place} (counted from 0) of "
     return f"{engine}{item}{names[name]} {sentence[found.end() :]}"
 
 

@@ -24,7 +24,6 @@ from bpe_ref import BpeError, ParameterError, TokenIdError, Tokenizer, UnknownVo
 from bpe_ref.added_tokens import any_of
 from bpe_ref.loading import LIKE_TRANSFORMERS
 from bpe_ref.models.byte_bpe import ByteBPE
-from bpe_ref.models.sentencepiece import SentencePieceModel
 from tokenref.commands.endings import standard_input
 from tokenref.commands.paths import options_as, progress_bar, shown_in
 from tokenref.errors import InputError
@@ -42,6 +41,12 @@ LIKE: Final = click.option(
     "--like",
     type=click.Choice(LIKE_TRANSFORMERS),
     help="Read the other settings of a folder, too, as this version of transformers does.",
+)
+PATTERN: Final = click.option(
+    "--pattern",
+    metavar="NAME|REGEX",
+    help="For a file that holds no pattern, such as one in the tiktoken format: use the pattern of "
+    "this vocabulary, such as cl100k_base, that of llama3, or a regular expression.",
 )
 USUAL: Final = "tiny"
 """The vocabulary of a command that is given none."""
@@ -211,10 +216,16 @@ def write_lines(*lines: str) -> None:
     write_exactly("".join(f"{line}\n" for line in lines).encode())
 
 
-def loaded(vocabulary: str | None, like: str | None = None) -> Tokenizer:
+def loaded(
+    vocabulary: str | None, like: str | None = None, pattern: str | None = None
+) -> Tokenizer:
     """Return the tokenizer. An error about a name that can be downloaded says how."""
     try:
-        return load(USUAL if vocabulary is None else vocabulary, like=like)
+        return load(USUAL if vocabulary is None else vocabulary, like=like, pattern=pattern)
+    except ParameterError as error:
+        if error.name != "pattern":
+            raise
+        raise InputError(f"--{error}") from None
     except UnknownVocabularyError as error:
         from tokenref.fetching import packaged_files
 
@@ -251,6 +262,12 @@ def end_with(errors: Mapping[Any, str]) -> None:
         click.get_current_context().exit(2)
 
 
+def say_notes(tokenizer: Tokenizer) -> None:
+    """Say on standard error what the file lacks."""
+    for note in tokenizer.notes:
+        click.echo(f"tokenref: {visible(note)}", err=True)
+
+
 def say_usual(vocabulary: str | None) -> None:
     """Say on standard error which vocabulary was used if none was named."""
     if vocabulary is None:
@@ -264,6 +281,7 @@ class Asked:
     sources: Sequence[Source]
     vocabulary: str | None
     like: str | None
+    pattern: str | None
     special: bool | None
     template: bool
     as_json: bool
@@ -279,15 +297,17 @@ class Asked:
     @cached_property
     def tokenizer(self) -> Tokenizer:
         """The tokenizer."""
-        return loaded(self.vocabulary, self.like)
+        return loaded(self.vocabulary, self.like, self.pattern)
 
     @property
     def how(self) -> dict[str, Any]:
         """How special tokens are treated; by default as text in a vocabulary of bytes."""
         model, special = self.tokenizer.model, self.special
-        if special and isinstance(model, SentencePieceModel):
+        unspellable = self.tokenizer.unspellable
+        if special and unspellable:
+            why = f"a text never becomes one of its control pieces, such as {min(unspellable)}"
             raise InputError(
-                f"{self.vocabulary} is a SentencePiece model, which takes no --special"
+                f"{self.vocabulary} is a SentencePiece model, which takes no --special: {why}"
             )
         if special is None:
             special = not isinstance(model, ByteBPE)
@@ -298,9 +318,11 @@ class Asked:
 
     def text(self, source: Source) -> str:
         """Read a text, and note a special token in it that is treated as text by default."""
-        text = source.text()
-        if self.special is None and isinstance(self.tokenizer.model, ByteBPE):
-            found = any_of(frozenset(self.tokenizer.added.special)).search(text)
+        text, names = source.text(), self.tokenizer.unspellable
+        if isinstance(self.tokenizer.model, ByteBPE):
+            names = frozenset(self.tokenizer.added.special)
+        if self.special is None:
+            found = any_of(names).search(text)
             self.spelled.extend([] if found is None else [found.group()])
         return text
 
@@ -323,10 +345,14 @@ class Asked:
         elif self.several:
             write_lines("\t".join(["total", *map(str, totals.values())]))
         say_usual(self.vocabulary)
+        say_notes(self.tokenizer)
         if self.spelled:
+            how = "--special recognises them, as Python's encode does by default"
+            if self.tokenizer.unspellable:
+                how = "a SentencePiece model never recognises its control pieces"
             click.echo(
                 f"tokenref: special tokens in the text, such as {visible(self.spelled[0])}, were "
-                "treated as text; --special recognises them, as Python's encode does by default",
+                f"treated as text; {how}",
                 err=True,
             )
         end_with(self.errors)
@@ -352,13 +378,14 @@ asked_options: Final = options_as(
     ),
     vocabulary=VOCABULARY,
     like=LIKE,
+    pattern=PATTERN,
     special=click.option(
         "--special/--as-text",
         "special",
         default=None,
         help="Whether to recognise special tokens in the text. By default they are treated as text "
         "if the file is a list of tokens of bytes, such as tiktoken's, and recognised otherwise. "
-        "Python's encode always recognises them by default.",
+        "Python's encode always recognises them by default. A SentencePiece .model never does.",
     ),
     template=click.option(
         "--template/--no-template", default=True, help="Add the special tokens of the template."

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -25,7 +26,15 @@ from tokenref.commands.paths import (
     progress_bar,
     written,
 )
-from tokenref.commands.text import JSON, each_answer, end_with, loaded, write_exactly, write_lines
+from tokenref.commands.text import (
+    JSON,
+    PATTERN,
+    each_answer,
+    end_with,
+    loaded,
+    write_exactly,
+    write_lines,
+)
 from tokenref.files import read_text
 from tokenref.visible import visible
 
@@ -58,8 +67,9 @@ def fetch(name: str, folder: Path | None, url: str | None) -> None:
 
 @vocabulary.command("audit")
 @click.argument("names_or_paths", nargs=-1, required=True, metavar="NAME_OR_PATH...")
+@PATTERN
 @JSON
-def audit_command(names_or_paths: Sequence[str], *, as_json: bool) -> None:
+def audit_command(names_or_paths: Sequence[str], pattern: str | None, *, as_json: bool) -> None:
     """Report what is unusual about vocabularies; no text is read.
 
     `tokenref audit` and `tokenref vocabulary audit` are the same command.
@@ -69,17 +79,18 @@ def audit_command(names_or_paths: Sequence[str], *, as_json: bool) -> None:
     special tokens. Several vocabularies get one line each with the numbers, and a total. --json has
     all ids.
     """
+    audited = partial(_audited, pattern=pattern)
     if as_json:
         errors: dict[str, str] = {}
-        found = [row for _, row in each_answer(names_or_paths, _audited, errors)]
+        found = [row for _, row in each_answer(names_or_paths, audited, errors)]
         found += [{"vocabulary": name, "error": said} for name, said in errors.items()]
         write_lines(json.dumps(found[0] if len(names_or_paths) == 1 else {"vocabularies": found}))
         end_with(errors)
     elif len(names_or_paths) == 1:
-        tokenizer = loaded(names_or_paths[0])
+        tokenizer = loaded(names_or_paths[0], pattern=pattern)
         print_audit(output_console(), tokenizer, _transformers(names_or_paths[0]))
     else:
-        _print_audits(names_or_paths)
+        _print_audits(names_or_paths, pattern)
 
 
 @click.command("train")
@@ -97,7 +108,8 @@ def audit_command(names_or_paths: Sequence[str], *, as_json: bool) -> None:
 def train_command(texts: Sequence[Path], size: int, pattern_of: str, out: Path) -> None:
     """Train a vocabulary on text files.
 
-    It is written in the tiktoken format. If no pair is left that occurs twice before there are
+    It is written in the tiktoken format, which holds no pattern: give the same --pattern to the
+    commands that use it. If no pair is left that occurs twice before there are
     --size tokens, the smaller vocabulary is written, and the exit code is 1.
     """
     must_not_overwrite({"--out": out}, {"FILE": texts})
@@ -113,7 +125,8 @@ def train_command(texts: Sequence[Path], size: int, pattern_of: str, out: Path) 
     ranks = {content: token for token, content in learned.tokens.items()}
     with written(out):
         write_tiktoken(ranks, out)
-    write_lines(f"{visible(str(out))}: {len(ranks):,} tokens")
+    use = f"use it with --pattern {pattern_of}"
+    write_lines(f"{visible(str(out))}: {len(ranks):,} tokens; {use}")
     if len(ranks) < size:
         fewer = (
             f"it has fewer than the {size:,} tokens of --size: no pair is left that occurs twice"
@@ -122,9 +135,9 @@ def train_command(texts: Sequence[Path], size: int, pattern_of: str, out: Path) 
         click.get_current_context().exit(1)
 
 
-def _audited(name: str) -> dict[str, object]:
+def _audited(name: str, pattern: str | None) -> dict[str, object]:
     """Return the findings about a vocabulary for programs. A hole is [first id, last id]."""
-    tokenizer = loaded(name)
+    tokenizer = loaded(name, pattern=pattern)
     found = tokenizer.audit()
     return {
         "vocabulary": name,
@@ -134,6 +147,7 @@ def _audited(name: str) -> dict[str, object]:
         "holes": [[hole.start, hole.stop - 1] for hole in found.holes],
         "missing_bytes": None if found.missing_bytes is None else found.missing_bytes.hex(),
         "ids_follow_ranks": found.ids_follow_ranks,
+        **({"notes": found.notes} if found.notes else {}),
         **({"changes": changes} if (changes := _transformers(name)) else {}),
     }
 
@@ -155,21 +169,21 @@ def _transformers(name: str) -> dict[str, Sequence[str]]:
 _COLUMNS: Final = ("tokens", "dead", "improper", "holes", "missing bytes")
 
 
-def _print_audits(names: Sequence[str]) -> None:
+def _print_audits(names: Sequence[str], pattern: str | None) -> None:
     """Print a table with one line for each vocabulary, and a total."""
     write_lines("\t".join(("vocabulary", *_COLUMNS)))
     totals = [0] * len(_COLUMNS)
     errors: dict[str, str] = {}
-    for name, counts in each_answer(names, _counts, errors):
+    for name, counts in each_answer(names, partial(_counts, pattern=pattern), errors):
         totals = [total + each for total, each in zip(totals, counts, strict=True)]
         write_lines("\t".join((visible(name), *map(str, counts))))
     write_lines("\t".join(("total", *map(str, totals))))
     end_with(errors)
 
 
-def _counts(name: str) -> tuple[int, ...]:
+def _counts(name: str, pattern: str | None) -> tuple[int, ...]:
     """Return the numbers of a vocabulary, as `_COLUMNS` names them."""
-    tokenizer = loaded(name)
+    tokenizer = loaded(name, pattern=pattern)
     found = tokenizer.audit()
     return (
         _number_of_tokens(tokenizer),
@@ -222,6 +236,7 @@ def print_audit(
         *([] if found.missing_bytes is None else [("missing bytes", _bytes(found.missing_bytes))]),
         ("ids follow ranks", "yes" if found.ids_follow_ranks else "no"),
         ("fast seam test", "valid for all tokens" if found.is_orderly else "valid for some tokens"),
+        *(("note", visible(note)) for note in found.notes),
         *(
             (f"as {version}", visible(change))
             for version, found_changes in changes.items()
