@@ -976,3 +976,20 @@ def test_the_front_page_shows_every_command_about_text_and_sampling() -> None:
     commands = {line.split()[1] for line in SHOWN}
     names = {"encode", "count", "chunks", "audit", "sample", "compare", "profiles", "trace"}
     assert commands == names | {"explain"}
+
+
+def test_own_records_of_a_file_without_a_pattern_say_so_or_take_one(tmp_path: Path) -> None:
+    texts, file, out = (tmp_path / name for name in ("my.txt", "mine.tiktoken", "own.jsonl"))
+    texts.write_text("2024 and 12345\n" * 9)
+    trained = tokenref("train", texts, "--size", "262", "--out", file)
+    assert trained.exit_code == 0
+    said = tokenref("fill", "--vocabulary", file, "--texts", texts, "--out", out)
+    assert f"tokenref: {file} holds no pattern" in said.stderr
+    pattern = ["--pattern", "cl100k_base"]
+    said = tokenref("fill", "--vocabulary", file, *pattern, "--texts", texts, "--out", out)
+    assert (said.exit_code, said.stderr) == (0, "")
+    (record,) = (json.loads(line) for line in out.read_text().splitlines()[1:])
+    assert record["out"]["ids"] == load(file, pattern="cl100k_base").encode("2024 and 12345")
+    compared = tokenref("check", "heap", "--corpus", texts, "--vocabulary", file)
+    assert "note: " in compared.output
+    assert "holds no pattern" in compared.output.replace("\n", " ")

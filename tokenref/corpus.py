@@ -104,6 +104,9 @@ class Comparison:
     vocabulary_digest: str
     results: Sequence[CorpusResult]
 
+    notes: Sequence[str] = ()
+    """What the file of the vocabulary lacks."""
+
 
 @dataclass(frozen=True)
 class _Reference:
@@ -186,7 +189,9 @@ def compare_corpus(path: Path, vocabulary_name: str, engines: Sequence[Engine]) 
     reference = _Reference(text, len(encoded), subject, tokenizer, ids, taken)
     with quiet_standard_error():
         results = [_compare(reference, engine, vocabulary_name) for engine in engines]
-    return Comparison(sha256(encoded).hexdigest(), len(encoded), subject.digest(), results)
+    return Comparison(
+        sha256(encoded).hexdigest(), len(encoded), subject.digest(), results, tokenizer.notes
+    )
 
 
 def _compare(reference: _Reference, engine: Engine, name: str) -> CorpusResult:

@@ -75,7 +75,9 @@ def load_bytes(name_or_path: str | Path) -> Vocabulary:
     return model.vocabulary
 
 
-def load_text_subject(name_or_path: str) -> tuple[TokenizerSubject, Tokenizer]:
+def load_text_subject(
+    name_or_path: str, pattern: str | None = None
+) -> tuple[TokenizerSubject, Tokenizer]:
     """Return what engines get of a name or a file, and the reference's tokenizer of it.
 
     It is a vocabulary of bytes, or else a whole tokenizer.json, which is written for a file of
@@ -85,10 +87,11 @@ def load_text_subject(name_or_path: str) -> tuple[TokenizerSubject, Tokenizer]:
     >>> type(subject).__name__, tokenizer.name
     ('Vocabulary', 'tiny')
     """
-    tokenizer = load(name_or_path)
+    tokenizer = load(name_or_path, pattern=pattern)
     if isinstance(tokenizer.model, ByteBPE):
         vocabulary = tokenizer.model.vocabulary
-        return vocabulary, tokenizer_of(vocabulary, name=name_or_path)
+        made = tokenizer_of(vocabulary, name=name_or_path)
+        return vocabulary, made.replace(notes=tokenizer.notes)
     path = find(name_or_path)
     path = path / "tokenizer.json" if path.is_dir() else path
     content = read_unpacked(path) if path.is_file() else b""

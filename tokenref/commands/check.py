@@ -370,6 +370,8 @@ def _check_corpora(
         if len(pairs) > 1:
             print_line(console, f"{corpus} by {vocabulary}", "bold", above="\n")
         print_corpus(console, compared.results)
+        for note in compared.notes:
+            print_line(console, f"note: {note}", "yellow")
         code = max(code, corpus_exit_code(compared.results))
     for name, reason in unavailable:
         print_line(console, f"{name} is unavailable: {reason}", "yellow", above="\n")

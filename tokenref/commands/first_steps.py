@@ -21,6 +21,7 @@ from tokenref.commands.paths import (
     shown_in,
     write,
 )
+from tokenref.commands.text import PATTERN, say_notes
 from tokenref.doctor.conversation import Finding
 from tokenref.doctor.walk import examine
 from tokenref.errors import InputError
@@ -105,6 +106,7 @@ def as_text(finding: Finding) -> str:
     required=True,
     help="A name, a vocabulary file, a tokenizer.json or a GGUF file.",
 )
+@PATTERN
 @click.option(
     "--texts",
     type=FILE,
@@ -125,11 +127,12 @@ def as_text(finding: Finding) -> str:
     help="The file for the golden records. The vocabulary is written next to it, unless its name "
     "is known.",
 )
-def fill(vocabulary: str, texts: Path, out: Path, *, template: bool) -> None:
+def fill(vocabulary: str, pattern: str | None, texts: Path, out: Path, *, template: bool) -> None:
     """Make golden records for your own texts and vocabulary."""
     from tokenref.goldens import goldens_for, texts_in
 
-    subject, _ = load_text_subject(vocabulary)
+    subject, tokenizer = load_text_subject(vocabulary, pattern)
+    say_notes(tokenizer)
     kind = "vocabulary" if isinstance(subject, Vocabulary) else "tokenizer"
     is_known = vocabulary == "tiny" or vocabulary in REGISTRY
     beside = None if is_known else out.with_name(f"{out.stem}.{kind}.json")
