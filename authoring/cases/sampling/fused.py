@@ -54,7 +54,7 @@ DRAWN: Final[tuple[tuple[str, Steps, str], ...]] = (
 """Steps that a random number ends."""
 
 BIASED: Final[tuple[tuple[str, Steps, str], ...]] = (
-    ("temperature", [("temperature", {"temperature": 0.5}), ("logit_bias", {"biases": {5: 5.5}})], "what a temperature left"),
+    ("temperature", [("temperature", {"temperature": 0.5}), ("logit_bias", {"biases": {5: 6.5}})], "what a temperature left"),
     ("mask", [("token_mask", {"tokens": [0, 1, 3, 6]}), ("logit_bias", {"biases": {5: 9.0}})], "minus infinity, behind a mask"),
 )  # fmt: skip
 """A bias that is not the first step. Added to the logit of the question, it keeps other tokens."""
