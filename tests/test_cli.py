@@ -473,9 +473,10 @@ def test_where_nothing_can_be_written_is_noticed_before_the_work(
 ) -> None:
     for work in (
         *("check.open_catalogue", "check.compare_corpus", "check.run_engine"),
-        *("first_steps.read_text", "vocabulary.read_text", "vocabulary.train"),
+        *("vocabulary.read_text", "vocabulary.train"),
     ):
         monkeypatch.setattr(f"tokenref.commands.{work}", _never)
+    monkeypatch.setattr("tokenref.goldens.texts_in", _never)
     monkeypatch.chdir(tmp_path)
     result = tokenref(*arguments, "no/such/report.jsonl")
     assert result.exit_code == 2

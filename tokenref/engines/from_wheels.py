@@ -20,7 +20,7 @@ from functools import cache
 from importlib.abc import InspectLoader, Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any, Final
 from unittest.mock import patch
 
@@ -161,11 +161,11 @@ class _Source(InspectLoader):
     def get_source(self, fullname: str) -> str:
         return self._source
 
-    def exec_module(self, module: ModuleType) -> None:
-        """Run the source, and remember it for Triton, which compiles the source of functions."""
-        name, lines = f"<{module.__name__}>", self._source.splitlines(keepends=True)
+    def get_code(self, fullname: str) -> CodeType:
+        """Return the code, and remember the source for Triton, which compiles functions of it."""
+        name, lines = f"<{fullname}>", self._source.splitlines(keepends=True)
         linecache.cache[name] = (len(self._source), None, lines, name)
-        exec(compile(self._source, name, "exec"), vars(module))  # noqa: S102
+        return self.source_to_code(self._source, name)
 
 
 class FromWheel(MetaPathFinder, Loader):
