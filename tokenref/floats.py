@@ -261,6 +261,15 @@ def cut_floats(plain: Mapping[str, Any], size: int) -> dict[str, str]:
     return {dtype: digits[: size * DIGITS[dtype]]}
 
 
+def size_of(plain: Mapping[str, Any]) -> int:
+    """Return the number of numbers of a `Floats` given as plain data; a recipe is not followed.
+
+    >>> size_of({"f16": "3c003800"}), size_of({"gen": "grid.v1", "n": 300})
+    (2, 300)
+    """
+    return int(plain["n"]) if "gen" in plain else len(unpack(plain))
+
+
 def type_of(plain: Mapping[str, Any]) -> Type:
     """Return the type of a `Floats` given as plain data.
 

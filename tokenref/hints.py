@@ -23,6 +23,7 @@ from tokenref.floats import (
     is_numbers,
     nearest,
     numbers_of,
+    size_of,
     type_of,
     unpack,
 )
@@ -306,7 +307,7 @@ def tokens_of(rows: Sequence[Mapping[str, Any]]) -> int:
     """Return the number of all tokens without making rows from their recipes."""
     parts = [row.get(name, []) for row in rows for name in ("logits", "probs", "target")]
     numbers = [each for part in parts for each in (part if isinstance(part, list) else [part])]
-    return sum(each["n"] if "gen" in each else len(unpack(each)) for each in numbers)
+    return sum(map(size_of, numbers))
 
 
 def _parts(row: Mapping[str, Any]) -> list[str]:

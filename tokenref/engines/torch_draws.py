@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tokenref.answers import Answer, Ok, Refused, Session, Unsupported
 from tokenref.engines.chosen_words import WORDS, in_53_bits, state_of
 from tokenref.engines.own_rules import NotExpressibleError
-from tokenref.floats import DIGITS, Type, is_numbers, to_digits, type_of, unpack
+from tokenref.floats import DIGITS, Type, is_numbers, size_of, to_digits, type_of, unpack
 
 if TYPE_CHECKING:
     import torch
@@ -242,7 +242,7 @@ def _reaches_outside(op: str, request: Mapping[str, Any]) -> bool:
     for part in (request.get(name) for name in ("logits", "probs", "target", "rows")):
         for row in part if isinstance(part, list) else [part]:
             if isinstance(row, Mapping) and ("gen" in row or is_numbers(row)):
-                sizes.append(row["n"] if "gen" in row else len(unpack(row)))
+                sizes.append(size_of(row))
     given = [request.get(name) for name in ("history", "tokens", "token")]
     for name, step in [(op, request), *((each["step"], each) for each in request.get("steps", ()))]:
         for parameter, value in step.get("params", {}).items():
