@@ -240,7 +240,8 @@ def beside_goldens(path: Path) -> Path | None:
     named = (path.with_name(f"{path.stem}.{kind}.json") for kind in ("vocabulary", "tokenizer"))
     found = [beside for beside in named if beside.is_file()]
     if len(found) > 1:
-        return found[op_of(read_records(path)[0]) in PIPELINE_OPS]
+        vocabulary, tokenizer = found
+        return tokenizer if op_of(read_records(path)[0]) in PIPELINE_OPS else vocabulary
     return found[0] if found else None
 
 

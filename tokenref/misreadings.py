@@ -318,7 +318,7 @@ def _away(exact: float, right: float, dtype: Type) -> float:
 
 
 def _next(number: float, by: int, dtype: Type) -> float:
-    """Return the number of a type that is so many units farther from 0."""
+    """Return the number of a type that is `by` units farther from 0."""
     digits = to_digits([number], dtype)
     return from_digits(f"{int(digits, 16) + by:04x}", dtype)[0]
 
