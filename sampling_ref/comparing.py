@@ -1,94 +1,44 @@
-"""Where two engines part on the same row, and the choices that cause it.
+"""Where two engines part on the same row, in words.
 
     compare(one, other, logits, ...)      which stages differ, and why; printed, in words
 
-Both engines are applied to the row. Stages that do the same are put side by side, and those without
-which both engines leave the same row are the causes.
+How the causes are found is in `causes.py`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, takewhile
+from itertools import takewhile
 from math import inf
 from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final
 
+from sampling_ref.causes import (
+    Compared,
+    Difference,
+    Engines,
+    Present,
+    alike_on,
+    differences_of,
+    differing,
+    fresh,
+    moved_before,
+    orders_of,
+    units_of,
+    values_of,
+)
 from sampling_ref.engines.draws import walk
 from sampling_ref.engines.profile import Profile, Stage, holds
-from sampling_ref.errors import ParameterError, RandomNumberError, SamplingError, UnknownNameError
-from sampling_ref.evaluation import (
-    OTHER_NAMES,
-    Evaluation,
-    Precision,
-    Run,
-    evaluation,
-    read_profile,
-    related,
-    stages_of,
-)
+from sampling_ref.errors import ParameterError, UnknownNameError
+from sampling_ref.evaluation import OTHER_NAMES, Precision, Run, evaluation, read_profile, stages_of
 from sampling_ref.parameters import is_finite
 from sampling_ref.random.sources import Given, Randomness, Uniforms
-from sampling_ref.row import AnyHistory, AnyRow, Candidates, TokenId, to_float
+from sampling_ref.row import AnyHistory, AnyRow, Candidates
 from sampling_ref.sampler import own_stream
-from sampling_ref.tracing import (
-    RACES,
-    RULES,
-    SORTED,
-    Applied,
-    draw_in_words,
-    rules_of,
-    shortly,
-    tied_at_the_border,
-)
+from sampling_ref.tracing import RACES, RULES, SORTED, Applied, draw_in_words, shortly
 
 SHOWN: Final = 10
 """Number of logits of a row that are printed."""
-
-
-class Compared(NamedTuple):
-    """An engine with its parameters, what its stages did, and the token it drew, if it drew one."""
-
-    made: Evaluation
-    run: Run
-    token: TokenId | None
-
-
-Engines: TypeAlias = tuple[Compared, Compared]
-
-Present: TypeAlias = tuple[Applied, Stage]
-"""A stage that an engine applied, and what it did."""
-
-Side: TypeAlias = Present | None
-"""The same; None if an engine does not apply the stage."""
-
-Unit: TypeAlias = tuple[Sequence[Present], Sequence[Present]]
-"""The stages of two engines that do the same, of one engine perhaps none."""
-
-ROUNDING: Final = 2.0**-20
-"""Logits that differ by no more than this part of the largest one, or of 1, differ by rounding."""
-
-
-class Difference(NamedTuple):
-    """Stages that differ, and in what.
-
-    They are "missing" in one engine, they do something else on the same row ("rule"), or they would
-    do the same, but get other rows because of the "order" of stages, or because of "rounding".
-    """
-
-    unit: Unit
-    kind: Literal["missing", "rule", "order", "rounding"]
-
-    def __repr__(self) -> str:
-        """Return the kind, and the steps of each engine."""
-        return f"<Difference {self.kind!r}, {self.steps[0]} and {self.steps[1]}>"
-
-    @property
-    def steps(self) -> tuple[list[str], list[str]]:
-        """The names of the steps of each engine."""
-        one, other = ([applied.step for applied, _ in side] for side in self.unit)
-        return one, other
 
 
 @dataclass(frozen=True)
@@ -169,7 +119,7 @@ class Comparison:
                     ],
                     "values": [
                         {"name": name, "values": list(map(_plain, values)), "decides": decides}
-                        for name, values, decides in _values(self.engines, found)
+                        for name, values, decides in values_of(self.engines, found)
                     ],
                 }
                 for found in self.differences
@@ -343,15 +293,9 @@ def parameters_of(
     return found
 
 
-def fresh(made: Evaluation, **changed: Any) -> Evaluation:
-    """Return an engine that has taken none of its random numbers yet."""
-    situation = replace(made.situation, randomness=copy(made.situation.randomness))
-    return replace(made, situation=situation, **changed)
-
-
 def comparison(one: Compared, other: Compared) -> Comparison:
     """Return where two engines part, which were applied to the same row."""
-    return Comparison((one, other), tuple(_differences(one, other)))
+    return Comparison((one, other), tuple(differences_of(one, other)))
 
 
 def _greedy_lines(engines: Engines, *, every: bool) -> Iterator[str]:
@@ -371,7 +315,7 @@ def _greedy_lines(engines: Engines, *, every: bool) -> Iterator[str]:
     # A stage that leaves the best tokens as they are, such as a filter, decides nothing here.
     one, other = engines
     deciding = _only_deciding(one, other), _only_deciding(other, one)
-    differences = _differences(*deciding)
+    differences = differences_of(*deciding)
     if differences:
         name = drawing.profile.name
         yield f"the most probable token of {name} is {best[0]}, because the rows differ, too"
@@ -433,154 +377,6 @@ def _walk(run: Run) -> list[int]:
     return [left.tokens[place] for place in places if left.logits[place] != -inf]
 
 
-def _differences(one: Compared, other: Compared) -> list[Difference]:
-    """Return the stages that cause two engines to leave different rows.
-
-    Stages are a cause if the engines leave the same row without them and the other causes, and do
-    not if they are put back: this is a smallest set of them. So stages that differ are no cause
-    where other stages make up for it. They are in the order of the engine whose name is first in
-    the alphabet, so the answer does not depend on the order of the arguments. The order of the
-    stages is the last cause, after those that are missing or do something else.
-    """
-    if one[0].profile.name > other[0].profile.name:
-        return [Difference(each.unit[::-1], each.kind) for each in _differences(other, one)]
-    engines, size = (one, other), one[0].situation.size
-    if _same(*(run.candidates.row(size) for _, run, _ in engines)):
-        return []
-    units = units_of(one[1], other[1])
-    alike = [_alike(engines, unit) for unit in units]
-    causes = _smallest_causes(engines, units, alike)
-    found: list[Difference] = []
-    moved: list[Unit] = []
-    for place in causes:
-        unit = units[place]
-        if all(unit) and any(alike[place]):
-            moved.append(unit)
-        elif all(unit):
-            found.append(Difference(unit, "rule"))
-        elif any(each.removed or each.changed for each, _ in chain(*unit)):
-            found.append(Difference(unit, "missing"))
-    if moved and any(_orders(engines)):
-        found.append(Difference(moved[0], "order"))
-    if found:
-        return found
-    # A stage without an effect of its own may sort the tokens.
-    return [Difference(moved[0], "rounding") if moved else Difference(units[causes[0]], "missing")]
-
-
-def _smallest_causes(
-    engines: Engines, units: Sequence[Unit], alike: Sequence[Sequence[bool]]
-) -> list[int]:
-    """Return the places of the stages without which two engines leave the same row."""
-    causes = [*range(len(units))]
-
-    def last(place: int) -> tuple[bool, bool, int]:
-        return not all(alike[place]), not any(alike[place]), -place
-
-    # What does the same in both engines is put back first: it is no cause, unless it has another
-    # place. Of the others the last ones are, so that the first ones stay. What cannot be put back
-    # may be later, when others are.
-    count = 0
-    while count != len(causes):
-        count = len(causes)
-        for place in sorted(causes, key=last):
-            without = [cause for cause in causes if cause != place]
-            if _agree_without(engines, [units[cause] for cause in without]):
-                causes = without
-    return causes
-
-
-def units_of(one: Run, other: Run) -> list[Unit]:
-    """Return the stages of two engines in order, side by side where they do the same.
-
-    They do if they have the same step, or if they are all the penalties of an engine and the other
-    engine has them in fewer steps or in one that only some engines have. They are in the order of
-    the first engine. What only the other one has is before what follows it there.
-    """
-    sides = [list(zip(run.applied, run.stages, strict=True)) for run in (one, other)]
-    applied = [{each.step for each, _ in side} for side in sides]
-    special = {step for others in OTHER_NAMES.values() for step in others}
-
-    def named(step: str) -> str:
-        theirs = [steps & related(step) for steps in applied]
-        is_special = theirs[0] != theirs[1] and special.intersection(*[theirs[0] | theirs[1]])
-        return min(related(step)) if is_special else step
-
-    orders = [list(dict.fromkeys(named(each.step) for each, _ in side)) for side in sides]
-    order: list[str] = []
-    for name in orders[0]:
-        if name in orders[1]:
-            before = orders[1][: orders[1].index(name)]
-            order += [each for each in before if each not in {*orders[0], *order}]
-        order.append(name)
-    order += [name for name in orders[1] if name not in order]
-    found: list[Unit] = []
-    for name in order:
-        left, right = ([each for each in side if named(each[0].step) == name] for side in sides)
-        found.append((left, right))
-    return found
-
-
-def _same(one: Sequence[Any], other: Sequence[Any]) -> bool:
-    """Return whether two rows have the same tokens and the same logits but for rounding.
-
-    >>> _same([1.0, float("-inf")], [1.0 + 2**-30, float("-inf")]), _same([1.0], [1.001])
-    (True, False)
-    """
-    if one == other or len(one) != len(other):
-        return one == other
-    pairs = list(zip(one, other, strict=True))
-    if any((left == -inf) != (right == -inf) for left, right in pairs):
-        return False
-    possible = [pair for pair in pairs if pair[0] != -inf]
-    most = ROUNDING * max(1, *(abs(to_float(logit)) for pair in possible for logit in pair))
-    return all(left == right or abs(left - right) <= most < inf for left, right in possible)
-
-
-def _alike(engines: Engines, unit: Unit) -> list[bool]:
-    """Return whether stages do the same in both engines, on the row that each of these gets.
-
-    If it is the same row, each engine has it in its own order. Nothing is tried if an engine
-    carries along probabilities of tokens that were removed, which the row of the other one lacks.
-    """
-    if not all(unit):
-        return [False]
-    pairs = list(zip([made for made, _, _ in engines], unit, strict=True))
-    befores = [side[0][0].before for side in unit]
-    if _same(*(side[0][0].row_before for side in unit)):
-        return [_same(*(_left_by(*pair, own) for pair, own in zip(pairs, befores, strict=True)))]
-    rows = [each.logits for each in (engines[0][0].candidates, *befores)]
-    left = {sum(logit != -inf for logit in row) for row in rows}
-    if len(left) > 1 and len({before.weights is None for before in befores}) > 1:
-        return [False]
-    return [_same(*(_left_by(*pair, before) for pair in pairs)) for before in befores]
-
-
-def _left_by(made: Evaluation, side: Sequence[Present], before: Candidates) -> list[Any]:
-    """Return the row that some stages of an engine leave; none if they cannot be applied."""
-    engine, left = fresh(made), before
-    try:
-        for _, stage in side:
-            left = engine.apply(stage, left).after
-    except SamplingError:
-        return []
-    return left.row(made.situation.size)
-
-
-def _agree_without(engines: Engines, units: Sequence[Unit]) -> bool:
-    """Return whether two engines leave the same row without some of their stages."""
-    rows = []
-    for place, (made, _, _) in enumerate(engines):
-        gone = [stage for unit in units for _, stage in unit[place]]
-        left = [stage for stage in made.profile.stages if all(stage is not each for each in gone)]
-        engine = fresh(made, profile=replace(made.profile, stages=tuple(left)))
-        try:
-            rows.append(engine.run().candidates.row(made.situation.size))
-        except SamplingError:
-            return False
-    return _same(*rows)
-
-
 def _usual_names(applied: Applied) -> set[str]:
     """Return the usual names of what a step does; of several penalties in one, those not off."""
     usual = [name for name, others in OTHER_NAMES.items() if applied.step in others]
@@ -639,7 +435,7 @@ def _cause_lines(engines: Engines, found: Difference) -> Iterable[str]:
             yield f"  {absence(engines[lacks], applied)}"
     elif kind == "order":
         yield "they differ in the order of their stages"
-        for name, order in zip(names, _orders(engines), strict=True):
+        for name, order in zip(names, orders_of(engines), strict=True):
             yield f"  order in {name}: {', '.join(order)}"
         yield from _rows_in_words(engines, found)
     elif kind == "rounding":
@@ -653,51 +449,6 @@ def _cause_lines(engines: Engines, found: Difference) -> Iterable[str]:
 def _some_logits(tokens: Sequence[int], row: Sequence[Any], shown: Callable[[Any], str]) -> str:
     kept = " ".join(f"{token}:{shown(row[token])}" for token in tokens[:SHOWN])
     return kept + (f" and {len(tokens) - SHOWN} more" if len(tokens) > SHOWN else "")
-
-
-def _orders(engines: Engines) -> list[list[str]]:
-    """Return the stages with an effect whose order differs, in the order of each engine."""
-    moving = [
-        unit
-        for unit in units_of(*(run for _, run, _ in engines))
-        if all(unit) and any(each.removed or each.changed for side in unit for each, _ in side)
-    ]
-    orders = []
-    for side, (_, run, _) in enumerate(engines):
-        places = {id(applied): place for place, applied in enumerate(run.applied)}
-        firsts = [places[id(unit[side][0][0])] for unit in moving]
-        orders.append(sorted(range(len(moving)), key=firsts.__getitem__))
-    for end in (0, -1):
-        while orders[0] and orders[0][end] == orders[1][end]:
-            orders = [order[1:] if end == 0 else order[:-1] for order in orders]
-    return [
-        [applied.step for place in order for applied, _ in moving[place][side]]
-        for side, order in enumerate(orders)
-    ]
-
-
-def moved_before(engines: Engines, found: Difference | None) -> Sequence[Sequence[Applied]]:
-    """Return the stages with an effect that only one engine has before a difference.
-
-    They are the cause if two engines differ in the order of their stages; otherwise there are none.
-    """
-    if found is None or found.kind != "order":
-        return [[], []]
-    befores: list[list[Applied]] = []
-    for (_, run, _), side in zip(engines, found.unit, strict=True):
-        at = next(place for place, each in enumerate(run.applied) if each is side[0][0])
-        befores.append([*run.applied[:at]])
-    units = units_of(*(run for _, run, _ in engines))
-    places = {id(each): at for at, unit in enumerate(units) for each, _ in chain(*unit)}
-    sets = [{places[id(each)] for each in before} for before in befores]
-    return [
-        [
-            each
-            for each in before
-            if (each.removed or each.changed) and places[id(each)] not in others
-        ]
-        for before, others in zip(befores, sets[::-1], strict=True)
-    ]
 
 
 def _rows_in_words(engines: Engines, found: Difference) -> Iterator[str]:
@@ -732,8 +483,8 @@ def _value_lines(engines: Engines, found: Difference) -> Iterable[str]:
         yield from _call_lines(names, found)
         return
     [one], [other] = found.unit
-    idle, causes, is_idle = [], 0, all(_alike(engines, found.unit))
-    for name, values, matters in _differing(engines, one, other):
+    idle, causes, is_idle = [], 0, all(alike_on(engines, found.unit))
+    for name, values, matters in differing(engines, one, other):
         kind = "choice" if name in {*one[0].rule.choices, *RULES} else "parameter"
         shown = [shortly(value) for value in values]
         if matters and shown[0] == shown[1]:
@@ -796,68 +547,3 @@ def _rounding_lines(engines: Engines, found: Difference | None = None) -> Iterab
                 lines.append(f"{name}: {values[0]} in {names[0]}, {values[1]} in {names[1]}")
     if lines:
         yield f"  differences of rounding: {'; '.join(lines)}"
-
-
-def _values(engines: Engines, found: Difference) -> Iterator[tuple[str, list[Any], bool]]:
-    """Yield the values of a step that differ, and whether they decide."""
-    if found.steps[0] == found.steps[1]:
-        [one], [other] = found.unit
-        is_idle = all(_alike(engines, found.unit))
-        for name, values, matters in _differing(engines, one, other):
-            yield name, values, matters and not is_idle
-
-
-def _differing(
-    engines: Engines, one: Present, other: Present
-) -> Iterator[tuple[str, list[Any], bool]]:
-    """Yield the values of a step that differ, and whether one engine's changes the other's row."""
-    sides = (one, other)
-    values = [{**each[0].values, **rules_of(*each), SORTED: each[1].order} for each in sides]
-    # If a sort decides between equal tokens, another rule for ties cannot be tried: it matters if
-    # some equal tokens are kept and others removed.
-    sorts = any(made.situation.numbers.sorts for made, _, _ in engines)
-    sorts = sorts or any(stage.order != "as they stand" for _, stage in sides)
-    for name in {**values[0], **values[1]}:
-        theirs = [each.get(name, "-") for each in values]
-        if theirs[0] != theirs[1]:
-            tried: list[bool | None] = [
-                _changes(made, side, source, name)
-                for (made, _, _), side, source in zip(engines, sides, sides[::-1], strict=True)
-            ]
-            if name == "ties" and sorts:
-                tried = [bool(tied_at_the_border(applied)) for applied, _ in sides]
-            yield name, theirs, True in tried or tried == [None, None]
-
-
-def _changes(made: Evaluation, side: Present, source: Present, name: str) -> bool | None:
-    """Return whether a stage leaves another row if one of its values is that of another engine.
-
-    None if that cannot be tried. A stage that walks upwards has its own rules for ties and the
-    boundary. So it is tried as one that walks downwards with these rules, which keeps the same
-    tokens but for rounding, and no other stage is made to walk upwards. What needs a random number
-    matters.
-    """
-    applied, stage = side
-    downwards = stage
-    if applied.values.get("walked") == "upwards":
-        downwards = replace(stage, choices={**stage.choices, "walked": "downwards"})
-    takes = {ours: theirs for ours, theirs in stage.takes.items() if ours != name}
-    choices = {**downwards.choices, name: source[0].values.get(name)}
-    if name == "walked":
-        if downwards is stage:
-            return None
-        plain, tried = stage, downwards
-    elif name == SORTED:
-        plain, tried = downwards, replace(downwards, order=source[1].order)
-    else:
-        plain, tried = downwards, replace(downwards, takes=takes, choices=choices)
-    try:
-        here = applied if plain is stage else fresh(made).apply(plain, applied.before)
-        # An engine that carries probabilities along would not look at what is left.
-        before = replace(applied.before, weights=None) if name == "base" else applied.before
-        there = fresh(made).apply(tried, before)
-    except RandomNumberError:
-        return True
-    except (ParameterError, NotImplementedError):  # the engine's arithmetic has no such choice
-        return None
-    return not _same(there.row_after, here.row_after)

@@ -27,7 +27,8 @@ from sampling_ref import (
     step,
     top_p,
 )
-from sampling_ref.comparing import Compared, comparison
+from sampling_ref.causes import Compared
+from sampling_ref.comparing import comparison
 from sampling_ref.evaluation import related
 from sampling_ref.random.sources import Given
 from tests.texts import drawn

@@ -21,7 +21,8 @@ from sampling_ref import (
     UnknownNameError,
     comparing,
 )
-from sampling_ref.comparing import SHOWN, Compared, apply_engines, parameters_of
+from sampling_ref.causes import Compared
+from sampling_ref.comparing import SHOWN, apply_engines, parameters_of
 from sampling_ref.engines.draws import walk
 from sampling_ref.engines.profile import Parameter, Stage
 from sampling_ref.evaluation import Evaluation, Run, evaluation, read_profile

@@ -10,16 +10,8 @@ from math import exp, inf, log
 from statistics import pstdev, stdev
 from typing import TYPE_CHECKING, Final
 
-from sampling_ref.comparing import (
-    Compared,
-    Difference,
-    Present,
-    Side,
-    absence,
-    comparison,
-    moved_before,
-    units_of,
-)
+from sampling_ref.causes import Compared, Difference, Present, Side, moved_before, units_of
+from sampling_ref.comparing import absence, comparison
 from sampling_ref.tracing import RACES, first_looked_at, rules_of
 from tokenref.commands.pictures import Named, lesson
 from tokenref.commands.pictures.bars import Walked, bars
