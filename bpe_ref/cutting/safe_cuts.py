@@ -64,6 +64,7 @@ from bpe_ref.cutting.long_pieces import (
     Components,
     CountingModel,
     LongPieces,
+    has_symbols_for_bytes,
     long_pieces_of,
     merging_of,
 )
@@ -229,13 +230,12 @@ def counter_of(tokenizer: Countable, special: Recognised = "recognise") -> TextC
     merging = cache(lambda: merging_of(tokenizer.model))
 
     def remembering(forwards: bool) -> Callable[[str], int] | None:
-        found = merging()
         spells = isinstance(tokenizer.model, ByteBPE)
         if not spells and not writes_letters(tokenizer.normalizer, tokenizer.pre_tokenizer):
             return None
-        if found is None:
+        if not has_symbols_for_bytes(tokenizer.model):
             return None
-        model = CountingModel(tokenizer.model, found, forwards=forwards)
+        model = CountingModel(tokenizer.model, merging, forwards=forwards)
         return partial(count, by=tokenizer.replace(model=model))
 
     return TextCounter(
