@@ -66,6 +66,19 @@ def test_encode_prints_a_line_per_token() -> None:
     assert [int(line.split("\t")[0]) for line in lines] == ids
 
 
+@pytest.mark.parametrize("command", ["encode", "trace"])
+def test_tokens_are_shown_as_text_and_bytes_where_they_have_parts_of_characters(
+    command: str, pipeline_file: Path
+) -> None:
+    text = "schön 🙂"
+    for vocabulary in ("tiny", str(pipeline_file)):
+        shown = tokenref(command, text, "--vocabulary", vocabulary).stdout
+        last = [line.rpartition("\t")[2] for line in shown.splitlines()]
+        words = [word for line in last for word in line.split()]
+        assert {"ö", r"␣\xf0\x9f", r"\x99"} <= {*words}
+        assert not {*"ĠÃ¶ðŁ"} & {*shown}
+
+
 def test_the_text_may_come_from_a_file_or_from_standard_input(tmp_path: Path) -> None:
     path = tmp_path / "text.txt"
     path.write_text(TEXT, encoding="utf-8")
@@ -367,7 +380,7 @@ def test_a_trace_shows_the_pairs_that_lost_whatever_the_file(pipeline_file: Path
     lost = [
         [line for line in out.splitlines() if "instead of" in line]
         for out in (
-            tokenref("trace", text, "--vocabulary", vocabulary).stdout.replace("Ġ", "␣")
+            tokenref("trace", text, "--vocabulary", vocabulary).stdout
             for vocabulary in ("tiny", str(pipeline_file))
         )
     ]
@@ -379,11 +392,10 @@ def test_a_trace_shows_the_pairs_that_lost_whatever_the_file(pipeline_file: Path
 
 def test_a_trace_of_a_list_of_merges_names_each_merge_and_its_rank(pipeline_file: Path) -> None:
     merges = json.loads(pipeline_file.read_text(encoding="utf-8"))["model"]["merges"]
-    traces = (
+    of_tiny, of_file = (
         tokenref("trace", "abab cdcd someone", "--vocabulary", vocabulary).stdout
         for vocabulary in ("tiny", str(pipeline_file))
     )
-    of_tiny, of_file = (out.replace("Ġ", "␣") for out in traces)
     table = re.findall(r"^ +\d+ +\d+ +(\d+)  (\S+ \+ \S+ = \S+)", of_tiny, re.MULTILINE)
     merged = re.findall(r"merged (.*) \(rank (\d+), place (\d+)\)", of_file)
     assert table == [(place, merge) for merge, _, place in merged]
@@ -993,3 +1005,11 @@ def test_own_records_of_a_file_without_a_pattern_say_so_or_take_one(tmp_path: Pa
     compared = tokenref("check", "heap", "--corpus", texts, "--vocabulary", file)
     assert "note: " in compared.output
     assert "holds no pattern" in compared.output.replace("\n", " ")
+    for option, path in (("--corpus", texts), ("--records", out)):
+        checked = tokenref("check", "heap", option, path, "--vocabulary", file, *pattern)
+        assert (checked.exit_code, "holds no pattern" in checked.output) == (0, False)
+    alone = tokenref("check", "heap", *pattern)
+    assert (alone.exit_code, "--pattern needs --corpus or --records" in alone.stderr) == (2, True)
+    refused = tokenref("check", "heap", "--corpus", texts, "--vocabulary", "tiny", *pattern)
+    assert refused.exit_code == 2
+    assert refused.stderr.startswith("tokenref: --pattern must not be given for tiny")

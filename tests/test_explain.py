@@ -21,7 +21,7 @@ from tokenref.cli import main
 from tokenref.commands.look import explain
 from tokenref.commands.pictures import lesson
 from tokenref.commands.pictures.bars import MOST
-from tokenref.commands.pictures.merges import CAPTIONS, LESSONS, label
+from tokenref.commands.pictures.merges import CAPTIONS, LESSONS
 from tokenref.operations import ABOUT
 
 
@@ -160,7 +160,9 @@ def test_tokens_are_called_by_their_bytes_and_added_tokens_by_their_names(tmp_pa
     page = explained(tmp_path, "bpe", " a\u00e9")
     assert "\u0120" not in page.text
     assert "\u2423a" in page.text
-    assert "<|endoftext|>" in label(load("tiny"), load("tiny").token_to_id("<|endoftext|>") or 0)
+    assert "<|endoftext|>" in load("tiny").show_token(
+        load("tiny").token_to_id("<|endoftext|>") or 0
+    )
 
 
 def test_text_is_never_markup(tmp_path: Path) -> None:
