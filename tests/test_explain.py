@@ -447,3 +447,11 @@ def test_a_page_fits_a_phone_and_a_desk(tmp_path: Path, window: Browser, width: 
         "return [...document.querySelectorAll('.first')].map(e => e.getBoundingClientRect().x)"
     )
     assert (sides[0] < sides[1]) == (width == 1200), "side by side where there is room"
+
+
+def test_what_was_set_for_one_engine_only_is_said_as_in_the_terminal(tmp_path: Path) -> None:
+    asked = ("compare", "vllm", "llama.cpp", "3,2,1,0", "--set", "temp=2")
+    [said, *_] = CliRunner().invoke(main, asked).output.splitlines()
+    assert said == "temp was set for llama.cpp only; vllm calls it temperature"
+    assert f"{said}." in explained(tmp_path, *asked).text
+    assert "was set for" not in explained(tmp_path, *asked[:-1], "vllm:temperature=2").text

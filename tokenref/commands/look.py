@@ -350,7 +350,8 @@ def _draw(names: Sequence[str], path: Path, asked: sampling.Asked) -> None:
     engines = sampling.compared_engines(names, asked)
     shown = " and ".join(made.profile.name for made, _, _ in engines)
     title = f"What {shown} does with a row" if len(engines) == 1 else f"Where {shown} differ"
-    _write(page(title, [question(asked), *row_pictures(engines, asked.uniforms)]), path)
+    notes = sampling.notes_about(names, asked.settings) if len(names) > 1 else []
+    _write(page(title, [question(asked, notes), *row_pictures(engines, asked.uniforms)]), path)
 
 
 for name, callback, params in (
