@@ -17,6 +17,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bpe_ref import VocabularyFileError, load, vocabulary_of
+from bpe_ref.finding import default_folder
 from bpe_ref.formats.byte_level_json import write_tokenizer_json
 from bpe_ref.formats.tiktoken import write_tiktoken
 from tests.sentencepiece_models import trained
@@ -811,7 +812,7 @@ def test_every_command_finds_what_was_fetched_by_its_name(command: str, fetched:
         refused = tokenref(*command.format("mistral_v3").split())
         assert refused.exit_code == 2
         assert "tokenref: mistral_v3 must be a byte-level BPE, or what a " in refused.stderr
-        assert "its model is SentencePieceModel, and a tokenizer.json has no " in refused.stderr
+        assert "use the tokenizer.json of the same model, which save_pretrained" in refused.stderr
     if command.startswith("fill"):
         named = tokenref("check", "reference", "--records", "a.jsonl", "--vocabulary", "qwen3")
         beside = tokenref("check", "reference", "--records", "a.jsonl")
@@ -941,7 +942,8 @@ SHOWN = [
     for block in code_of(page, "sh")
     for line in block.splitlines()
     if re.match(
-        r"tokenref (encode|count|chunks|audit|sample|compare|profiles|trace|explain) ?", line
+        r"tokenref (encode|count|chunks|audit|sample|compare|profiles|trace|explain|fill --t) ?",
+        line,
     )
 ]
 
@@ -965,7 +967,8 @@ def test_the_commands_that_the_front_page_shows_work_as_typed(
     tokens = vocabulary_of(load("tiny")).tokens
     for name in ("mine.tiktoken", "Llama-3/tokenizer.model"):
         write_tiktoken({content: token for token, content in tokens.items()}, tmp_path / name)
-    for name in ("my.txt", "other.txt"):
+    shutil.copy(pipeline_file, tmp_path / "tokenizer.json")
+    for name in ("my.txt", "other.txt", "prompt.txt"):
         (tmp_path / name).write_text(TEXT, encoding="utf-8")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
@@ -984,10 +987,45 @@ def test_the_commands_that_the_front_page_shows_work_as_typed(
         assert done.stdout == TEXT
 
 
+def test_the_page_about_own_golden_records_works_line_by_line_as_typed(tmp_path: Path) -> None:
+    """Nothing is downloaded: lines about a file that is not in the cache are left out."""
+    pytest.importorskip("kitoken")
+    page = (ROOT / "docs" / "commands.md").read_text("utf-8")
+    section = page.partition("## Your own golden records\n")[2].partition("\n## ")[0]
+    lines = section.partition("```sh\n")[2].partition("```")[0].splitlines()
+    assert len(lines) == 9
+    prose = [path.read_text("utf-8") for path in sorted((ROOT / "docs").glob("**/*.md"))]
+    words = re.findall(r"\w+", " ".join(prose))
+    texts = [" ".join(words[at : at + 100]) for at in range(0, len(words), 100)]
+    (tmp_path / "my.txt").write_text("\n".join(texts), encoding="utf-8")
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    for name, file in (("qwen3", "qwen3"), ("r50k_base", "r50k_base.tiktoken")):
+        there = default_folder() / file
+        if not there.exists():
+            lines = [line for line in lines if name not in line]
+        elif there.is_dir():
+            shutil.copytree(there, cache / file)
+            shutil.copytree(there, tmp_path / file)
+        else:
+            shutil.copy(there, cache / file)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for line in lines:
+        done = subprocess.run(
+            [str(shutil.which("bash")), "-c", line],
+            cwd=tmp_path,
+            env={**os.environ, "PATH": path, "TOKENREF_VOCABULARIES": str(cache)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, bool(done.stdout)) == (0, True), f"{line}: {done}"
+
+
 def test_the_front_page_shows_every_command_about_text_and_sampling() -> None:
     commands = {line.split()[1] for line in SHOWN}
     names = {"encode", "count", "chunks", "audit", "sample", "compare", "profiles", "trace"}
-    assert commands == names | {"explain"}
+    assert commands == names | {"explain", "fill"}
 
 
 def test_own_records_of_a_file_without_a_pattern_say_so_or_take_one(tmp_path: Path) -> None:
