@@ -155,10 +155,6 @@ class TextCounter:
         """Return whether counts add up between two characters."""
         return self._kind(left + right) != _NO
 
-    def counts_alone(self, left: str, right: str) -> bool:
-        """Return whether there is a safe cut behind which texts count as they do alone."""
-        return self._kind(left + right) == _ALONE
-
     def count_after(self, left: str, text: str, count: Callable[[str], int] | None = None) -> int:
         """Return the number of tokens that a text adds to one that ends with `left`.
 
