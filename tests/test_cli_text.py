@@ -812,6 +812,7 @@ def test_every_command_finds_what_was_fetched_by_its_name(command: str, fetched:
         refused = tokenref(*command.format("mistral_v3").split())
         assert refused.exit_code == 2
         assert "tokenref: mistral_v3 must be a byte-level BPE, or what a " in refused.stderr
+        assert "its model is SentencePieceModel, and a tokenizer.json has no " in refused.stderr
         assert "use the tokenizer.json of the same model, which save_pretrained" in refused.stderr
     if command.startswith("fill"):
         named = tokenref("check", "reference", "--records", "a.jsonl", "--vocabulary", "qwen3")
@@ -843,7 +844,7 @@ def test_goldens_cannot_be_made_for_a_sentencepiece_model(
     made = tokenref("fill", "--vocabulary", vocabulary, "--texts", texts, "--out", out)
     assert made.exit_code == 2
     assert "but its model is SentencePieceModel" in made.stderr
-    assert "use the tokenizer.json that transformers makes from it" in made.stderr
+    assert "use the tokenizer.json of the same model, which save_pretrained" in made.stderr
     assert not out.exists()
 
 

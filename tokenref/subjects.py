@@ -100,10 +100,12 @@ def load_text_subject(
     try:
         return TokenizerFile(path.name, dump_tokenizer_json(tokenizer)), tokenizer
     except VocabularyError as error:
+        kind = type(tokenizer.model).__name__
         raise VocabularyFileError(
             f"{name_or_path} must be a byte-level BPE, or what a tokenizer.json can hold, because "
-            f"records and engines have one of the two, but {error}; use the tokenizer.json of the "
-            "same model, which save_pretrained of its fast tokenizer in transformers writes"
+            f"records and engines have one of the two, but its model is {kind}, and {error}; use "
+            "the tokenizer.json of the same model, which save_pretrained of its fast tokenizer in "
+            "transformers writes"
         ) from None
 
 
