@@ -29,13 +29,14 @@ from bpe_ref.vocabulary.merges import TokenId
 TokenRow: TypeAlias = tuple[TokenId, str, Span, int | None]
 """The id of an ordinary token, its string, its offsets and its word."""
 
+_SHOWN = 8  # ids in the repr
 _PER_TOKEN = (
     *("ids", "type_ids", "tokens", "words", "offsets"),
     *("special_tokens_mask", "attention_mask"),
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Encoding:
     """The tokens of a text, or of a pair of texts.
 
@@ -51,8 +52,8 @@ class Encoding:
         sequence_ranges: text, first token, and token after the last.
 
     >>> encoding = Encoding.of([(5, "a", (0, 1), 0), (7, "b", (1, 2), 0)])
-    >>> encoding.tokens, encoding.char_to_token(1)
-    (('a', 'b'), 1)
+    >>> encoding, encoding.tokens, encoding.char_to_token(1)
+    (<Encoding, 2 tokens: [5, 7]>, ('a', 'b'), 1)
 
     """
 
@@ -76,6 +77,12 @@ class Encoding:
         for text, start, stop in self.sequence_ranges:
             if not (text >= 0 and 0 <= start <= stop <= size):
                 raise ParameterError("sequence_ranges", (text, start, stop), "must hold tokens")
+
+    def __repr__(self) -> str:
+        """Return the number of tokens, and the first few ids."""
+        few = ", ".join([*map(str, self.ids[:_SHOWN]), *["..."] * (len(self) > _SHOWN)])
+        more = f", {len(self.overflowing)} overflowing" if self.overflowing else ""
+        return f"<Encoding, {len(self)} tokens: [{few}]{more}>"
 
     def __len__(self) -> int:
         """Return the number of tokens."""

@@ -80,7 +80,7 @@ def find(name: str) -> Path:
             f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}, and {_MORE}"
         )
         with suppress(UnknownVocabularyError):
-            names = f"the model of that name uses {encoding_name_for_model(name)}"
+            names = f"the model of that name uses {encoding_name_for_model(name.lower())}"
         raise UnknownVocabularyError(
             f"there is no file {name!r}, and no vocabulary of that name; {names}"
         )

@@ -28,6 +28,7 @@ Where only ids are needed, there is a faster way to them: see `quick_ids`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from functools import cached_property, partial
@@ -749,6 +750,32 @@ class Tokenizer(WithoutTables):
             raise self._unknown(id_)
         return string
 
+    def token_bytes(self, token: TokenId) -> bytes:
+        r"""Return the bytes that the letters of a token stand for, or its string in UTF-8.
+
+        Raises `TokenIdError` for an id that no token has.
+
+        >>> from bpe_ref import load
+        >>> load("tiny").token_bytes(397), load("tiny").token_bytes(153)
+        (b' be', b'\x99')
+        """
+        string = self.id_to_token(token)
+        if token not in self.added.strings and self._has_letters:
+            with suppress(KeyError):  # a string of other characters
+                return from_letters(string)
+        return string.encode(errors="surrogatepass")
+
+    def show_token(self, token: TokenId) -> str:
+        r"""Return a token as people read it: `␣` is a space, `\xf0` a part of a character.
+
+        >>> from bpe_ref import load
+        >>> print(*map(load("tiny").show_token, [371, 153, 1088, 397]))
+        ␣\xf0\x9f \x99 ö ␣be
+        """
+        from bpe_ref.tracing import show_token
+
+        return show_token(self.token_bytes(token))
+
     def token_to_id(self, token: str | bytes) -> TokenId | None:
         """Return the id of a token by its string, or by the bytes it stands for; None if none.
 
@@ -965,6 +992,11 @@ class Tokenizer(WithoutTables):
         if self.added_tokens.quirks.byte_level_maps_added_tokens:
             return False
         return _reads_letters(self.decoder)
+
+    @cached_property
+    def _has_letters(self) -> bool:
+        """Whether tokens are written in byte letters."""
+        return _reads_letters(self.decoder) or writes_letters(self.normalizer, self.pre_tokenizer)
 
     @cached_property
     def _skipped(self) -> frozenset[TokenId]:

@@ -186,15 +186,18 @@ def compare(
         seed=seed,
         precision=precision,
     )
-    return replace(comparison(first, second), notes=tuple(_set_for_one(records, params, own)))
+    return replace(comparison(first, second), notes=tuple(set_for_one(records, params, own)))
 
 
-def _set_for_one(
-    records: tuple[Profile, Profile],
-    params: Mapping[str, Any],
-    own: Mapping[str, Mapping[str, Any]],
+def set_for_one(
+    records: Sequence[Profile], params: Mapping[str, Any], own: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[str]:
-    """Yield a sentence about each parameter that one engine has, but not under the given name."""
+    """Yield a sentence about each parameter that one engine has, but not under the given name.
+
+    >>> [said] = set_for_one([read_profile("vllm"), read_profile("llama.cpp")], {"temp": 1}, {})
+    >>> said
+    'temp was set for llama.cpp only; vllm calls it temperature'
+    """
     given = parameters_of(records, params, own)
     for record, values, other in zip(records, given, reversed(records), strict=True):
         known = {record.parameter(name).name for name in values}

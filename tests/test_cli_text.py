@@ -17,6 +17,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bpe_ref import VocabularyFileError, load, vocabulary_of
+from bpe_ref.finding import default_folder
 from bpe_ref.formats.byte_level_json import write_tokenizer_json
 from bpe_ref.formats.tiktoken import write_tiktoken
 from tests.sentencepiece_models import trained
@@ -64,6 +65,19 @@ def test_encode_prints_a_line_per_token() -> None:
     lines = tokenref("encode", TEXT).stdout.splitlines()
     ids = load("tiny").encode(TEXT, special="ordinary")
     assert [int(line.split("\t")[0]) for line in lines] == ids
+
+
+@pytest.mark.parametrize("command", ["encode", "trace"])
+def test_tokens_are_shown_as_text_and_bytes_where_they_have_parts_of_characters(
+    command: str, pipeline_file: Path
+) -> None:
+    text = "schön 🙂"
+    for vocabulary in ("tiny", str(pipeline_file)):
+        shown = tokenref(command, text, "--vocabulary", vocabulary).stdout
+        last = [line.rpartition("\t")[2] for line in shown.splitlines()]
+        words = [word for line in last for word in line.split()]
+        assert {"ö", r"␣\xf0\x9f", r"\x99"} <= {*words}
+        assert not {*"ĠÃ¶ðŁ"} & {*shown}
 
 
 def test_the_text_may_come_from_a_file_or_from_standard_input(tmp_path: Path) -> None:
@@ -367,7 +381,7 @@ def test_a_trace_shows_the_pairs_that_lost_whatever_the_file(pipeline_file: Path
     lost = [
         [line for line in out.splitlines() if "instead of" in line]
         for out in (
-            tokenref("trace", text, "--vocabulary", vocabulary).stdout.replace("Ġ", "␣")
+            tokenref("trace", text, "--vocabulary", vocabulary).stdout
             for vocabulary in ("tiny", str(pipeline_file))
         )
     ]
@@ -379,11 +393,10 @@ def test_a_trace_shows_the_pairs_that_lost_whatever_the_file(pipeline_file: Path
 
 def test_a_trace_of_a_list_of_merges_names_each_merge_and_its_rank(pipeline_file: Path) -> None:
     merges = json.loads(pipeline_file.read_text(encoding="utf-8"))["model"]["merges"]
-    traces = (
+    of_tiny, of_file = (
         tokenref("trace", "abab cdcd someone", "--vocabulary", vocabulary).stdout
         for vocabulary in ("tiny", str(pipeline_file))
     )
-    of_tiny, of_file = (out.replace("Ġ", "␣") for out in traces)
     table = re.findall(r"^ +\d+ +\d+ +(\d+)  (\S+ \+ \S+ = \S+)", of_tiny, re.MULTILINE)
     merged = re.findall(r"merged (.*) \(rank (\d+), place (\d+)\)", of_file)
     assert table == [(place, merge) for merge, _, place in merged]
@@ -800,6 +813,7 @@ def test_every_command_finds_what_was_fetched_by_its_name(command: str, fetched:
         assert refused.exit_code == 2
         assert "tokenref: mistral_v3 must be a byte-level BPE, or what a " in refused.stderr
         assert "its model is SentencePieceModel, and a tokenizer.json has no " in refused.stderr
+        assert "use the tokenizer.json of the same model, which save_pretrained" in refused.stderr
     if command.startswith("fill"):
         named = tokenref("check", "reference", "--records", "a.jsonl", "--vocabulary", "qwen3")
         beside = tokenref("check", "reference", "--records", "a.jsonl")
@@ -830,7 +844,7 @@ def test_goldens_cannot_be_made_for_a_sentencepiece_model(
     made = tokenref("fill", "--vocabulary", vocabulary, "--texts", texts, "--out", out)
     assert made.exit_code == 2
     assert "but its model is SentencePieceModel" in made.stderr
-    assert "use the tokenizer.json that transformers makes from it" in made.stderr
+    assert "use the tokenizer.json of the same model, which save_pretrained" in made.stderr
     assert not out.exists()
 
 
@@ -929,7 +943,8 @@ SHOWN = [
     for block in code_of(page, "sh")
     for line in block.splitlines()
     if re.match(
-        r"tokenref (encode|count|chunks|audit|sample|compare|profiles|trace|explain) ?", line
+        r"tokenref (encode|count|chunks|audit|sample|compare|profiles|trace|explain|fill --t) ?",
+        line,
     )
 ]
 
@@ -953,7 +968,8 @@ def test_the_commands_that_the_front_page_shows_work_as_typed(
     tokens = vocabulary_of(load("tiny")).tokens
     for name in ("mine.tiktoken", "Llama-3/tokenizer.model"):
         write_tiktoken({content: token for token, content in tokens.items()}, tmp_path / name)
-    for name in ("my.txt", "other.txt"):
+    shutil.copy(pipeline_file, tmp_path / "tokenizer.json")
+    for name in ("my.txt", "other.txt", "prompt.txt"):
         (tmp_path / name).write_text(TEXT, encoding="utf-8")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
@@ -972,10 +988,45 @@ def test_the_commands_that_the_front_page_shows_work_as_typed(
         assert done.stdout == TEXT
 
 
+def test_the_page_about_own_golden_records_works_line_by_line_as_typed(tmp_path: Path) -> None:
+    """Nothing is downloaded: lines about a file that is not in the cache are left out."""
+    pytest.importorskip("kitoken")
+    page = (ROOT / "docs" / "commands.md").read_text("utf-8")
+    section = page.partition("## Your own golden records\n")[2].partition("\n## ")[0]
+    lines = section.partition("```sh\n")[2].partition("```")[0].splitlines()
+    assert len(lines) == 9
+    prose = [path.read_text("utf-8") for path in sorted((ROOT / "docs").glob("**/*.md"))]
+    words = re.findall(r"\w+", " ".join(prose))
+    texts = [" ".join(words[at : at + 100]) for at in range(0, len(words), 100)]
+    (tmp_path / "my.txt").write_text("\n".join(texts), encoding="utf-8")
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    for name, file in (("qwen3", "qwen3"), ("r50k_base", "r50k_base.tiktoken")):
+        there = default_folder() / file
+        if not there.exists():
+            lines = [line for line in lines if name not in line]
+        elif there.is_dir():
+            shutil.copytree(there, cache / file)
+            shutil.copytree(there, tmp_path / file)
+        else:
+            shutil.copy(there, cache / file)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for line in lines:
+        done = subprocess.run(
+            [str(shutil.which("bash")), "-c", line],
+            cwd=tmp_path,
+            env={**os.environ, "PATH": path, "TOKENREF_VOCABULARIES": str(cache)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, bool(done.stdout)) == (0, True), f"{line}: {done}"
+
+
 def test_the_front_page_shows_every_command_about_text_and_sampling() -> None:
     commands = {line.split()[1] for line in SHOWN}
     names = {"encode", "count", "chunks", "audit", "sample", "compare", "profiles", "trace"}
-    assert commands == names | {"explain"}
+    assert commands == names | {"explain", "fill"}
 
 
 def test_own_records_of_a_file_without_a_pattern_say_so_or_take_one(tmp_path: Path) -> None:
@@ -993,3 +1044,11 @@ def test_own_records_of_a_file_without_a_pattern_say_so_or_take_one(tmp_path: Pa
     compared = tokenref("check", "heap", "--corpus", texts, "--vocabulary", file)
     assert "note: " in compared.output
     assert "holds no pattern" in compared.output.replace("\n", " ")
+    for option, path in (("--corpus", texts), ("--records", out)):
+        checked = tokenref("check", "heap", option, path, "--vocabulary", file, *pattern)
+        assert (checked.exit_code, "holds no pattern" in checked.output) == (0, False)
+    alone = tokenref("check", "heap", *pattern)
+    assert (alone.exit_code, "--pattern needs --corpus or --records" in alone.stderr) == (2, True)
+    refused = tokenref("check", "heap", "--corpus", texts, "--vocabulary", "tiny", *pattern)
+    assert refused.exit_code == 2
+    assert refused.stderr.startswith("tokenref: --pattern must not be given for tiny")

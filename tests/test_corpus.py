@@ -1,5 +1,6 @@
 """Whole encodings of a user's own text."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -9,7 +10,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from bpe_ref import ENCODERS, Vocabulary, load
+from bpe_ref import ENCODERS, Vocabulary, load, vocabulary_of
+from bpe_ref.formats.byte_level_json import write_tokenizer_json
 from tests.real_vocabularies import real_vocabulary
 from tests.small_fixtures import checkout_fixtures
 from tokenref import corpus, files
@@ -254,3 +256,14 @@ def test_several_texts_and_vocabularies_are_compared_each_with_each(tmp_path: Pa
     refused = CliRunner().invoke(main, [*command, "--json", str(tmp_path / "out.jsonl")])
     assert refused.exit_code == 2
     assert "--json needs exactly one --corpus and one --vocabulary" in refused.output
+
+
+def test_tokens_are_shown_as_text_whatever_the_file(tmp_path: Path) -> None:
+    file, texts = tmp_path / "tokenizer.json", written(tmp_path, "e\u00e4a\u00e4".encode())
+    write_tokenizer_json(vocabulary_of(load("tiny")), file)
+    (result,) = compare_corpus(texts, str(file), [LosesAnId("loses")]).results
+    assert result.difference is not None
+    assert result.difference.expected == [(680, b"\xc3\xa4"), (97, b"a"), (680, b"\xc3\xa4")]
+    given = ["check", "greedy", "--corpus", str(texts), "--vocabulary", "tiny"]
+    output = CliRunner().invoke(main, given).output
+    assert re.search(r"expected +97 a, 680 \u00e4$", output, re.MULTILINE), output

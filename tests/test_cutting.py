@@ -92,9 +92,10 @@ texts = text_of(
 
 @pytest.fixture
 def short_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let pieces of five characters count as long, so that short texts have some."""
+    """Let pieces of five characters count as long, so that short texts have some, with tables."""
     for module in (growing, long_pieces):
         monkeypatch.setattr(module, "LONG", 5)
+    monkeypatch.setattr(long_pieces, "LETTERS_FIRST", 0)
     monkeypatch.setattr(splitting, "WORD", 5)
 
 

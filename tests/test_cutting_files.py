@@ -2,6 +2,7 @@
 
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields
 from doctest import DocTestParser
 from functools import cache
 from itertools import product
@@ -21,6 +22,7 @@ from bpe_ref.cutting.growing import AppendCounter
 from bpe_ref.cutting.long_pieces import kind_of
 from bpe_ref.cutting.safe_cuts import TextCounter, counter_of
 from bpe_ref.cutting.splitting import chunks, split_at
+from bpe_ref.encoding import Encoding
 from bpe_ref.growing.encoders import AppendEncoder, PrependEncoder
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.sentencepiece import Piece, SentencePieceModel
@@ -396,9 +398,10 @@ texts = text_of(
 
 @pytest.fixture
 def short_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let pieces of five characters count as long, so that short texts have some."""
+    """Let pieces of five characters count as long, so that short texts have some, with tables."""
     for module in (growing, long_pieces):
         monkeypatch.setattr(module, "LONG", 5)
+    monkeypatch.setattr(long_pieces, "LETTERS_FIRST", 0)
     monkeypatch.setattr(splitting, "WORD", 5)
 
 
@@ -639,6 +642,7 @@ def test_a_long_piece_is_counted_a_few_times(
         plain(encoder, byte)
 
     plain = AppendEncoder.push
+    monkeypatch.setattr(long_pieces, "LETTERS_FIRST", 0)
     monkeypatch.setattr(AppendEncoder, "push", push)
     monkeypatch.setattr(PrependEncoder, "push", push)
     for length in (400, 1600):
@@ -648,6 +652,28 @@ def test_a_long_piece_is_counted_a_few_times(
         assert pushed < 12 * length
         assert watched.counted < 150 * length
         pushed = 0
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "qwen2"])
+def test_tables_for_long_pieces_are_not_built_for_a_few_letters(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of a large vocabulary take seconds, in which the model encodes many letters."""
+    made: list[object] = []
+    plain = AppendEncoder.__init__
+
+    def noted(encoder: Any, vocabulary: Any) -> None:
+        made.append(encoder)
+        plain(encoder, vocabulary)
+
+    monkeypatch.setattr(AppendEncoder, "__init__", noted)
+    tokenizer = FILES[kind]()
+    text = "x" * len(tokenizer)
+    found = tokenizer.chunks(text, 100)
+    assert not made
+    monkeypatch.setattr(long_pieces, "LETTERS_FIRST", 0)
+    assert tokenizer.chunks(text, 100) == found
+    assert made
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KNOWN if kind != "pieces removed"])
@@ -811,3 +837,25 @@ def test_the_recipe_for_the_last_tokens_keeps_as_many_as_there_may_be() -> None:
     for most in range(len(ids) + 2):
         kept = LAST_TOKENS(tiny, text, most)
         assert load("tiny").encode(kept) == ids[max(0, len(ids) - most) :]
+
+
+def test_the_recipe_for_the_last_tokens_reads_only_the_end_of_a_long_text() -> None:
+    tiny = load("tiny")
+    read: list[int] = []
+
+    class Watched(Tokenizer):
+        """A tokenizer that notes how many characters it was asked about."""
+
+        def encode(self, text: Any, *given: Any, **named: Any) -> list[int]:
+            read.append(len(text))
+            return super().encode(text, *given, **named)
+
+        def tokenize(self, text: Any, *given: Any, **named: Any) -> Encoding:
+            read.append(len(text))
+            return super().tokenize(text, *given, **named)
+
+    watched = Watched(**{each.name: getattr(tiny, each.name) for each in fields(tiny) if each.init})
+    text = "To be or not to be, that is the question. " * 2000
+    kept = LAST_TOKENS(watched, text, 100)
+    assert tiny.encode(kept) == tiny.encode(text)[-100:]
+    assert sum(read) < 100 * 100 < len(text)

@@ -21,7 +21,7 @@ from tokenref.cli import main
 from tokenref.commands.look import explain
 from tokenref.commands.pictures import lesson
 from tokenref.commands.pictures.bars import MOST
-from tokenref.commands.pictures.merges import CAPTIONS, LESSONS, label
+from tokenref.commands.pictures.merges import CAPTIONS, LESSONS
 from tokenref.operations import ABOUT
 
 
@@ -160,7 +160,9 @@ def test_tokens_are_called_by_their_bytes_and_added_tokens_by_their_names(tmp_pa
     page = explained(tmp_path, "bpe", " a\u00e9")
     assert "\u0120" not in page.text
     assert "\u2423a" in page.text
-    assert "<|endoftext|>" in label(load("tiny"), load("tiny").token_to_id("<|endoftext|>") or 0)
+    assert "<|endoftext|>" in load("tiny").show_token(
+        load("tiny").token_to_id("<|endoftext|>") or 0
+    )
 
 
 def test_text_is_never_markup(tmp_path: Path) -> None:
@@ -445,3 +447,11 @@ def test_a_page_fits_a_phone_and_a_desk(tmp_path: Path, window: Browser, width: 
         "return [...document.querySelectorAll('.first')].map(e => e.getBoundingClientRect().x)"
     )
     assert (sides[0] < sides[1]) == (width == 1200), "side by side where there is room"
+
+
+def test_what_was_set_for_one_engine_only_is_said_as_in_the_terminal(tmp_path: Path) -> None:
+    asked = ("compare", "vllm", "llama.cpp", "3,2,1,0", "--set", "temp=2")
+    [said, *_] = CliRunner().invoke(main, asked).output.splitlines()
+    assert said == "temp was set for llama.cpp only; vllm calls it temperature"
+    assert f"{said}." in explained(tmp_path, *asked).text
+    assert "was set for" not in explained(tmp_path, *asked[:-1], "vllm:temperature=2").text

@@ -23,7 +23,9 @@ from rich.console import Console
 
 from authoring.mutants.samplers import SamplersWithHandler
 from authoring.mutants.table import MUTANTS
-from bpe_ref import Vocabulary, vocabulary_by_concatenation
+from bpe_ref import Vocabulary, load, vocabulary_by_concatenation, vocabulary_of
+from bpe_ref.formats.tiktoken import write_tiktoken
+from bpe_ref.registry import REGISTRY
 from tokenref.answers import Answer, Ok
 from tokenref.cli import main
 from tokenref.engines.reference import ReferenceEngine
@@ -40,7 +42,7 @@ from tokenref.fuzzing.campaign import (
 )
 from tokenref.fuzzing.comparing import Comparer, Outcome, case_of, right_answer_to
 from tokenref.fuzzing.drawn_questions import fingerprint, plan_of, questions_of
-from tokenref.fuzzing.findings import Finding
+from tokenref.fuzzing.findings import Finding, named_subject, read_written, written
 from tokenref.fuzzing.journal import Footer, Journal, Writer, read_journal
 from tokenref.fuzzing.plan import GROUP, Plan, Question, Selection, Shard
 from tokenref.fuzzing.printing import print_finding, print_summary
@@ -96,6 +98,35 @@ def test_the_questions_of_a_group_are_about_one_thing() -> None:
         assert len({id(question.subject) for question in questions}) == 1
         if questions[0].op.startswith("top"):
             assert len({(question.op, question.profile) for question in questions}) == 1
+
+
+def test_a_campaign_about_a_file_without_a_pattern_takes_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Findings about a large vocabulary have its name, and what its file does not hold."""
+    monkeypatch.setattr("tokenref.fuzzing.findings.LARGEST", 100)
+    file, state = tmp_path / "mine.tiktoken", tmp_path / "found.jsonl"
+    tokens = vocabulary_of(load("tiny")).tokens
+    write_tiktoken({content: token for token, content in tokens.items()}, file)
+    about = ["--vocabulary", str(file), "--op", "encode", "--seed", "1", "--cases", "48"]
+    result = run("greedy", *about, "--pattern", "gpt2", "--state", str(state))
+    assert result.exit_code == 1
+    assert f"--vocabulary {file} --pattern gpt2" in result.output
+    first = questions_of(read_journal(state).plan.selection, 1, 0)[0].subject
+    assert isinstance(first, Vocabulary)
+    assert first.text.pattern == REGISTRY["gpt2"].pattern
+    for pattern in ("gpt2", None):
+        subject = named_subject(str(file), pattern)
+        content = json.loads(json.dumps(written(subject, str(file))))
+        assert (content["name"], "text" in content) == (str(file), pattern is not None)
+        again = read_written(content)
+        assert isinstance(subject, Vocabulary)
+        assert isinstance(again, Vocabulary)
+        assert again.digest() == subject.digest()
+    alone = run("greedy", "--pattern", "gpt2", "--op", "encode", "--cases", "5")
+    assert (alone.exit_code, "--pattern needs --vocabulary" in alone.output) == (2, True)
+    owned = run("greedy", "--pattern", "gpt2", "--vocabulary", "tiny", "--cases", "5")
+    assert (owned.exit_code, "--pattern must not be given for tiny" in owned.output) == (2, True)
 
 
 def test_shards_are_disjoint_and_together_they_are_all() -> None:

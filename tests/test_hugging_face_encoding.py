@@ -104,6 +104,12 @@ def test_the_token_after_the_last_is_in_a_text_but_has_no_characters() -> None:
     assert ABC.token_to_chars(3) is None
 
 
+def test_the_representation_of_a_long_encoding_is_short() -> None:
+    long = Encoding.of([(number, "a", (number, number + 1), 0) for number in range(10_000)])
+    assert repr(long) == "<Encoding, 10000 tokens: [0, 1, 2, 3, 4, 5, 6, 7, ...]>"
+    assert repr(replace(ABC, overflowing=(long,))).endswith("], 1 overflowing>")
+
+
 def test_every_field_has_an_entry_per_token() -> None:
     with pytest.raises(ParameterError, match=r"type_ids must have one entry per token \(1\)"):
         Encoding(ids=(1,))

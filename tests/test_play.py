@@ -18,6 +18,7 @@ from urllib.parse import parse_qsl
 import pytest
 from click.testing import CliRunner
 
+from bpe_ref.formats.tiktoken import write_tiktoken
 from sampling_ref import PROFILES, lz_penalty
 from sampling_ref.numbers.softmax import softmax
 from sampling_ref.speculative import acceptance_rate, verify_chain
@@ -41,6 +42,16 @@ def server() -> Iterator[Playground]:
     playground.shutdown()
     playground.server_close()
     thread.join()
+
+
+def test_a_file_without_a_pattern_is_given_one(tmp_path: Path) -> None:
+    file = tmp_path / "mine.tiktoken"
+    write_tiktoken({bytes([byte]): byte for byte in range(256)}, file)
+    found = tokenizers([str(file)], "gpt2")[str(file)]
+    assert found.pieces("a b") == ["a", " b"]
+    refused = CliRunner().invoke(main, ["play", "--pattern", "gpt2", "--port", "0"])
+    assert refused.exit_code == 2
+    assert refused.stderr.startswith("tokenref: --pattern must not be given for tiny")
 
 
 def ask(

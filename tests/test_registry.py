@@ -33,6 +33,7 @@ from bpe_ref.registry import (
 from bpe_ref.tokenizer import vocabulary_of
 from bpe_ref.vocabulary import TextRules, Vocabulary
 from tests.real_vocabularies import gpt2_original_files, real_file, real_vocabulary, rebuilt_file
+from tokenref.fetching import fetch_vocabulary
 
 SMALL = b"YQ== 0\nYg== 1\nYWI= 2\n"
 VARIABLES = ("TOKENREF_VOCABULARIES", "TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR", "XDG_CACHE_HOME")
@@ -383,10 +384,18 @@ def test_a_folder_may_be_called_as_the_shell_calls_the_one_of_the_user(
     assert len(load("~/x.json")) == len(load("tiny"))
 
 
+def test_a_model_cannot_be_downloaded_but_its_vocabulary_can(tmp_path: Path) -> None:
+    for name, used in (("gpt-4o", "o200k_base"), ("text-embedding-3-small", "cl100k_base")):
+        sentence = f"name must be a vocabulary, such as {used}, which the model of that name uses"
+        with pytest.raises(UnknownVocabularyError, match=f"^{sentence}, got '{name}'$"):
+            fetch_vocabulary(name, tmp_path)
+
+
 @pytest.mark.usefixtures("_nowhere")
 def test_the_name_of_a_model_is_no_vocabulary_but_leads_to_one() -> None:
-    with pytest.raises(UnknownVocabularyError, match=r"the model of that name uses o200k_base$"):
-        loaded("gpt-4o")
+    for name in ("gpt-4o", "GPT-4o"):
+        with pytest.raises(UnknownVocabularyError, match=r"that name uses o200k_base$"):
+            loaded(name)
 
 
 @pytest.mark.usefixtures("_nowhere")

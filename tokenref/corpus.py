@@ -146,14 +146,11 @@ class _Reference:
         return len(self.text[: offsets[at][0]].encode()) if at < len(offsets) else self.size
 
     def shown(self, ids: Sequence[TokenId]) -> Tokens:
-        """Return a few tokens with their bytes, or with the strings that a file has of them."""
+        """Return a few tokens with their bytes."""
         shown: list[tuple[TokenId, bytes | None]] = []
         for token in ids[:SHOWN]:
             try:
-                if isinstance(self.subject, Vocabulary):
-                    shown.append((token, self.subject.token_bytes(token)))
-                else:
-                    shown.append((token, self.tokenizer.id_to_token(token).encode()))
+                shown.append((token, self.tokenizer.token_bytes(token)))
             except TokenIdError:
                 shown.append((token, None))
         return shown
@@ -165,12 +162,14 @@ def _right(subject: TokenizerSubject, tokenizer: Tokenizer, text: str) -> list[T
     return tokenizer.encode(text, add_special_tokens=False)
 
 
-def compare_corpus(path: Path, vocabulary_name: str, engines: Sequence[Engine]) -> Comparison:
+def compare_corpus(
+    path: Path, vocabulary_name: str, engines: Sequence[Engine], pattern: str | None = None
+) -> Comparison:
     """Compare how each engine encodes a text file with the reference.
 
-    `vocabulary_name` is a registered name or a path, as for `subjects.load_text_subject`. Raises
-    `InputError` if the file is unreadable, empty, too large or not UTF-8, and if the reference
-    refuses the text; `BpeError` for the vocabulary.
+    `vocabulary_name` is a registered name or a path, and `pattern` is used for a file that holds
+    none, as for `subjects.load_text_subject`. Raises `InputError` if the file is unreadable, empty,
+    too large or not UTF-8, and if the reference refuses the text; `BpeError` for the vocabulary.
 
     >>> from pathlib import Path
     >>> compare_corpus(Path("no/such.txt"), "cl100k_base", [])
@@ -178,7 +177,7 @@ def compare_corpus(path: Path, vocabulary_name: str, engines: Sequence[Engine]) 
     tokenref.errors.InputError: no/such.txt cannot be read: No such file or directory
     """
     text = read_text(path)
-    subject, tokenizer = load_text_subject(vocabulary_name)
+    subject, tokenizer = load_text_subject(vocabulary_name, pattern)
     start = time.perf_counter()
     try:
         ids = array("Q", _right(subject, tokenizer, text))

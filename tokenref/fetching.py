@@ -19,6 +19,7 @@ import tarfile
 import tomllib
 import zipfile
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from http.client import HTTPException, IncompleteRead
@@ -31,7 +32,7 @@ from urllib.request import build_opener
 from bpe_ref.errors import UnknownVocabularyError, VocabularyFileError, shown
 from bpe_ref.finding import default_folder
 from bpe_ref.formats.files import MAXIMUM_SIZE, read_unpacked, write_atomically
-from bpe_ref.registry import REGISTRY, RegisteredVocabulary, registered
+from bpe_ref.registry import REGISTRY, RegisteredVocabulary, encoding_name_for_model, registered
 from tokenref.errors import InputError
 
 _PATIENCE_OF_MANAGERS: Final = 600.0
@@ -186,8 +187,11 @@ def _registered(name: str) -> RegisteredVocabulary:
     try:
         return registered(name)
     except UnknownVocabularyError:
-        names = ", ".join([*REGISTRY, *packaged_files()])
-        raise UnknownVocabularyError(f"name must be one of {names}, got {shown(name)}") from None
+        rule = f"must be one of {', '.join([*REGISTRY, *packaged_files()])}"
+        with suppress(UnknownVocabularyError):
+            used = encoding_name_for_model(name.lower())
+            rule = f"must be a vocabulary, such as {used}, which the model of that name uses"
+        raise UnknownVocabularyError(f"name {rule}, got {shown(name)}") from None
 
 
 def _is_there(path: Path, digest: str) -> bool:

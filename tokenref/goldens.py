@@ -245,7 +245,7 @@ def beside_goldens(path: Path) -> Path | None:
     return found[0] if found else None
 
 
-def open_goldens(path: Path, name_or_path: str) -> Catalogue:
+def open_goldens(path: Path, name_or_path: str, pattern: str | None = None) -> Catalogue:
     """Return a user's own golden records as a catalogue, with the canaries of the package.
 
     Raises `RecordError` if the file has no records, `BpeError` if their subject is invalid, and
@@ -253,7 +253,7 @@ def open_goldens(path: Path, name_or_path: str) -> Catalogue:
     """
     data = read_file(path)
     cases = parse_records(data, str(path))
-    subject, _ = load_text_subject(name_or_path)
+    subject, _ = load_text_subject(name_or_path, pattern)
     digest = subject.digest()
     other = next((case for case in cases if case.vocab != digest), None)
     if other is not None:

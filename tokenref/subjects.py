@@ -103,8 +103,9 @@ def load_text_subject(
         kind = type(tokenizer.model).__name__
         raise VocabularyFileError(
             f"{name_or_path} must be a byte-level BPE, or what a tokenizer.json can hold, because "
-            f"engines are given one of the two, but its model is {kind}, and {error}; use the "
-            "tokenizer.json that transformers makes from it"
+            f"records and engines have one of the two, but its model is {kind}, and {error}; use "
+            "the tokenizer.json of the same model, which save_pretrained of its fast tokenizer in "
+            "transformers writes"
         ) from None
 
 

@@ -65,6 +65,9 @@ REACH: Final = 4
 LONG: Final = 64
 """Pieces of this many letters or more are counted byte by byte; shorter ones anew, as fast."""
 
+LETTERS_FIRST: Final = 8
+"""Letters per token of the vocabulary that are encoded before tables for long pieces are built."""
+
 _MOST_KEPT: Final = 4
 _GPT2: Final = ("luo", "n", "mpqs", "br")
 _CL100K: Final = ("luo", "mpqs", "b", "r")
@@ -291,12 +294,18 @@ class CountingModel:
     If a piece is a beginning of one of the last ones (an end, unless `forwards`), or one of them
     with more behind it (before it), only what is new is encoded. So texts that begin alike (end
     alike) are counted in little more time than it takes to cut them into pieces.
+
+    This needs tables, and those of a large vocabulary take seconds to build. Until the model has
+    encoded `LETTERS_FIRST` letters per token itself, which takes no longer, there are none.
     """
 
-    def __init__(self, model: Model, merging: "Merging", *, forwards: bool) -> None:
-        """Take the model, and what is known about it."""
+    def __init__(
+        self, model: Model, find_merging: Callable[[], "Merging | None"], *, forwards: bool
+    ) -> None:
+        """Take the model, and what returns how it merges bytes."""
         self.model = model
-        self._merging, self._forwards = merging, forwards
+        self._find_merging, self._forwards = find_merging, forwards
+        self._letters_left = LETTERS_FIRST * len(model.strings)
         self._encoder = AppendEncoder if forwards else PrependEncoder
         self._kept: list[tuple[bytes, AppendEncoder | PrependEncoder]] = []
 
@@ -308,18 +317,22 @@ class CountingModel:
         """Return the ids of a short piece, or as many zeros as a long one has ids."""
         if len(piece) < LONG:
             return self.model.ids(piece, draw)
+        self._letters_left -= len(piece)
+        merging = None if self._letters_left > 0 else self._find_merging()
+        if merging is None:
+            return self.model.ids(piece, draw)
         content = piece.encode() if isinstance(self.model, ByteBPE) else from_letters(piece)
-        if self._merging.whole_piece and content.decode("latin-1") in self._merging.vocabulary.ids:
+        if merging.whole_piece and content.decode("latin-1") in merging.vocabulary.ids:
             return [0]
-        return [0] * self._count(content)
+        return [0] * self._count(content, merging.vocabulary)
 
-    def _count(self, content: bytes) -> int:
+    def _count(self, content: bytes, vocabulary: Vocabulary) -> int:
         begins = bytes.startswith if self._forwards else bytes.endswith
         for kept, encoder in self._kept:
             if begins(kept, content):
                 return encoder.count_of(len(content))
         shorter = [one for one in self._kept if begins(content, one[0])]
-        new = (b"", self._encoder(self._merging.vocabulary))
+        new = (b"", self._encoder(vocabulary))
         kept, encoder = shorter[0] if shorter else new
         encoder.truncate(len(kept))  # an error may have left more
         rest = len(content) - len(kept)
@@ -425,15 +438,20 @@ class Merging(NamedTuple):
     """Whether a piece that is a token is taken whole."""
 
 
+def has_symbols_for_bytes(model: Model) -> bool:
+    """Return whether a model merges, and every byte is a symbol by itself."""
+    if not isinstance(model, BPE) or model.drops_merges:
+        return isinstance(model, ByteBPE)
+    if model.continuing_subword_prefix or model.end_of_word_suffix:
+        return False
+    return all(letter in model.vocab for letter in BYTE_OF_LETTER)
+
+
 def merging_of(model: Model) -> Merging | None:
     """Return how a model merges bytes; None if not every byte is a symbol by itself."""
     if isinstance(model, ByteBPE):
         return Merging(model.vocabulary, model.whole_piece)
-    if not isinstance(model, BPE) or model.drops_merges:
-        return None
-    if model.continuing_subword_prefix or model.end_of_word_suffix:
-        return None
-    if not all(letter in model.vocab for letter in BYTE_OF_LETTER):
+    if not isinstance(model, BPE) or not has_symbols_for_bytes(model):
         return None
     used = {*BYTE_OF_LETTER}
     for left, right in model.merges:

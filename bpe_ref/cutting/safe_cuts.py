@@ -64,6 +64,7 @@ from bpe_ref.cutting.long_pieces import (
     Components,
     CountingModel,
     LongPieces,
+    has_symbols_for_bytes,
     long_pieces_of,
     merging_of,
 )
@@ -154,10 +155,6 @@ class TextCounter:
         """Return whether counts add up between two characters."""
         return self._kind(left + right) != _NO
 
-    def counts_alone(self, left: str, right: str) -> bool:
-        """Return whether there is a safe cut behind which texts count as they do alone."""
-        return self._kind(left + right) == _ALONE
-
     def count_after(self, left: str, text: str, count: Callable[[str], int] | None = None) -> int:
         """Return the number of tokens that a text adds to one that ends with `left`.
 
@@ -229,13 +226,12 @@ def counter_of(tokenizer: Countable, special: Recognised = "recognise") -> TextC
     merging = cache(lambda: merging_of(tokenizer.model))
 
     def remembering(forwards: bool) -> Callable[[str], int] | None:
-        found = merging()
         spells = isinstance(tokenizer.model, ByteBPE)
         if not spells and not writes_letters(tokenizer.normalizer, tokenizer.pre_tokenizer):
             return None
-        if found is None:
+        if not has_symbols_for_bytes(tokenizer.model):
             return None
-        model = CountingModel(tokenizer.model, found, forwards=forwards)
+        model = CountingModel(tokenizer.model, merging, forwards=forwards)
         return partial(count, by=tokenizer.replace(model=model))
 
     return TextCounter(

@@ -15,6 +15,7 @@ from tokenref.catalogue import Selection as Chosen
 from tokenref.catalogue import open_catalogue
 from tokenref.commands.endings import reached
 from tokenref.commands.paths import output_console, progress_bar, shown_in
+from tokenref.commands.text import naming_options
 from tokenref.diagnosis import length
 from tokenref.errors import InputError, InvalidRunError
 from tokenref.fuzzing.campaign import (
@@ -65,6 +66,7 @@ class Wanted:
     profiles: Sequence[str]
     ignored: Sequence[str]
     subjects: Sequence[str]
+    pattern: str | None
     seed: int | None
     cases: int | None
     shard: str
@@ -192,13 +194,17 @@ def ask_again(wanted: Wanted, index: int, shrink_seconds: float) -> int:
 def plan_for(wanted: Wanted, engine: Engine) -> Plan:
     """Return the plan for the options. Raises `InputError` if they leave nothing to ask."""
     shard = read_shard(wanted.shard)
-    known = () if wanted.ops else supported(engine, wanted.subjects)
-    selection = Selection(
-        ops=[op for op in OPS if op in (wanted.ops or known)],
-        profiles=list(wanted.profiles) or supported_profiles(engine),
-        subjects=list(wanted.subjects),
-    )
-    _must_fit(selection)
+    if wanted.pattern is not None and not wanted.subjects:
+        raise InputError("--pattern needs --vocabulary, a file that holds no pattern")
+    with naming_options("pattern"):
+        known = () if wanted.ops else supported(engine, wanted.subjects, wanted.pattern)
+        selection = Selection(
+            ops=[op for op in OPS if op in (wanted.ops or known)],
+            profiles=list(wanted.profiles) or supported_profiles(engine),
+            subjects=list(wanted.subjects),
+            pattern=wanted.pattern,
+        )
+        _must_fit(selection)
     if isinstance(engine, ProtocolEngine) and engine.hello.ops.keys().isdisjoint(selection.ops):
         raise InvalidRunError(
             f"nothing can be compared: {engine.name} does not declare {', '.join(selection.ops)}, "
@@ -235,13 +241,16 @@ def _options(wanted: Wanted) -> list[str]:
         ("--profile", wanted.profiles),
         ("--ignore", wanted.ignored),
         ("--vocabulary", wanted.subjects),
+        ("--pattern", [] if wanted.pattern is None else [wanted.pattern]),
         ("--known", [] if wanted.known_path is None else [str(wanted.known_path)]),
     ):
         options += [part for value in values for part in (name, value)]
     return [*options, *["--all"][: wanted.every]]
 
 
-def supported(engine: Engine, subjects: Sequence[str] = ()) -> list[str]:
+def supported(
+    engine: Engine, subjects: Sequence[str] = (), pattern: str | None = None
+) -> list[str]:
     """Return the operations that an engine declares, or that it answers when tried.
 
     >>> from tokenref.engines.table import engine
@@ -253,10 +262,10 @@ def supported(engine: Engine, subjects: Sequence[str] = ()) -> list[str]:
     lacking = set() if isinstance(engine, LoadsTokenizers) else {"tokenizer"}
     lacking |= set() if isinstance(engine, LoadsProfiles) else {"sampler"}
     asked = [op for op in OPS if op in QUESTIONS and kind_of(op) not in lacking]
-    return [op for op in asked if _answers(Comparer(engine), op, subjects)]
+    return [op for op in asked if _answers(Comparer(engine), op, subjects, pattern)]
 
 
-def _answers(comparer: Comparer, op: str, subjects: Sequence[str]) -> bool:
+def _answers(comparer: Comparer, op: str, subjects: Sequence[str], pattern: str | None) -> bool:
     """Return whether an engine answers any of a few questions of an operation."""
     if kind_of(op) == "sampler":
         questions = [
@@ -269,9 +278,9 @@ def _answers(comparer: Comparer, op: str, subjects: Sequence[str]) -> bool:
     fitting = [
         name
         for name in subjects or usual
-        if isinstance(named_subject(name), TokenizerFile) == wants_tokenizer
+        if isinstance(named_subject(name, pattern), TokenizerFile) == wants_tokenizer
     ]
-    questions = [each for name in fitting for each in a_few_questions(op, name)]
+    questions = [each for name in fitting for each in a_few_questions(op, name, pattern)]
     return any(outcome.fate != "unsupported" for outcome in comparer.compare(questions))
 
 
@@ -325,7 +334,8 @@ def _must_fit(selection: Selection) -> None:
             f"got {', '.join(selection.profiles)}"
         )
     for name in selection.subjects:
-        kind = "tokenizer" if isinstance(named_subject(name), TokenizerFile) else "vocabulary"
+        subject = named_subject(name, selection.pattern)
+        kind = "tokenizer" if isinstance(subject, TokenizerFile) else "vocabulary"
         if kind not in kinds:
             raise InputError(f"--vocabulary {name} is a {kind}, but no --op is about one")
     if len(selection.subjects) and len(kinds - {"sampler"}) > 1:

@@ -43,6 +43,7 @@ from tokenref.commands.paths import (
     write,
 )
 from tokenref.commands.report import Wanted, print_unknown_profiles, report_options
+from tokenref.commands.text import PATTERN, naming_options
 from tokenref.corpus import compare_corpus, corpus_exit_code
 from tokenref.diagnosis import length
 from tokenref.engines.table import Unavailable, engine
@@ -66,6 +67,7 @@ ALONE = 3
 @click.argument("engines", nargs=-1, metavar="ENGINE...")
 @click.option("--cmd", "commands", multiple=True, metavar="'PROGRAM ARGS'", help=PROGRAM_HELP)
 @selection_options("Run")
+@PATTERN
 @click.option(
     "--corpus",
     "corpora",
@@ -97,6 +99,7 @@ def check(
     engines: Sequence[str],
     commands: Sequence[str],
     selection: Selection,
+    pattern: str | None,
     corpora: Sequence[Path],
     records: Path | None,
     fixtures: Path | None,
@@ -122,7 +125,8 @@ def check(
     options = {name: list(values) for name, values in selection.named().items() if values}
     paths = {"corpus": corpora, **one}
     options |= {name: list(map(str, each)) for name, each in paths.items() if any(each)}
-    options |= {} if digest is None else {"fixtures-digest": [digest]}
+    for name, value in (("fixtures-digest", digest), ("pattern", pattern)):
+        options |= {} if value is None else {name: [value]}
     _refuse_mixtures([*engines, *commands], options, reports, json_path, least)
     reports.begin(
         json_path,
@@ -138,6 +142,7 @@ def check(
         code = _check_corpora(
             console,
             list(product(selection.vocabularies, corpora)),
+            pattern,
             available,
             unavailable,
             json_path,
@@ -146,7 +151,7 @@ def check(
         _print_not_bpe(console, available)
         ctx.exit(max(code, int(require and bool(unavailable))))
     if records is not None:
-        catalogue = _own_catalogue(records, selection.vocabularies)
+        catalogue = _own_catalogue(records, selection.vocabularies, pattern)
         selection = replace(selection, vocabularies=())
         about["records"] = f"sha256:{catalogue.manifest.files[0].sha256}"
     else:
@@ -342,13 +347,15 @@ def _refuse_mixtures(
             raise click.UsageError("--corpus has no report except --json")
         if least is not None:
             raise click.UsageError("--answered-at-least cannot be used together with --corpus")
-        _only(options, "corpus", [])
+        _only(options, "corpus", ["pattern"])
     elif "records" in options:
         _only(
             options,
             "records",
-            ["id", "op", "flag", "without-flag", "profile", "rows-at-most", "known"],
+            ["id", "op", "flag", "without-flag", "profile", "rows-at-most", "known", "pattern"],
         )
+    elif "pattern" in options:
+        raise click.UsageError("--pattern needs --corpus or --records")
 
 
 def _only(options: Mapping[str, Sequence[str]], mode: str, others: Sequence[str]) -> None:
@@ -366,6 +373,7 @@ def _only(options: Mapping[str, Sequence[str]], mode: str, others: Sequence[str]
 def _check_corpora(
     console: Console,
     pairs: Sequence[tuple[str, Path]],
+    pattern: str | None,
     available: Sequence[Engine],
     unavailable: Sequence[tuple[str, str]],
     json_path: Path | None,
@@ -374,7 +382,8 @@ def _check_corpora(
     """Compare encodings of texts by vocabularies, report them, and return the worst exit code."""
     code = 0
     for vocabulary, corpus in pairs:
-        compared = compare_corpus(corpus, vocabulary, available)
+        with naming_options("pattern"):
+            compared = compare_corpus(corpus, vocabulary, available, pattern)
         if json_path is not None:
             write(dump_corpus_report(compared, about), json_path)
         if len(pairs) > 1:
@@ -388,14 +397,19 @@ def _check_corpora(
     return code
 
 
-def _own_catalogue(records: Path, vocabularies: Sequence[str]) -> Catalogue:
+def _own_catalogue(records: Path, vocabularies: Sequence[str], pattern: str | None) -> Catalogue:
     """Return a user's own records, written by `fill` or by `promote`."""
     from tokenref.fuzzing.promoting import open_regressions
     from tokenref.goldens import beside_goldens, open_goldens
 
     subject = vocabularies[0] if vocabularies else beside_goldens(records)
     try:
-        return open_goldens(records, str(subject)) if subject else open_regressions(records)
+        with naming_options("pattern"):
+            return (
+                open_goldens(records, str(subject), pattern)
+                if subject
+                else open_regressions(records)
+            )
     except UnknownSubjectError as error:
         kinds = (f"{records.stem}.{kind}.json" for kind in ("vocabulary", "tokenizer"))
         raise RecordError(

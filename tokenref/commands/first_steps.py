@@ -21,7 +21,7 @@ from tokenref.commands.paths import (
     shown_in,
     write,
 )
-from tokenref.commands.text import PATTERN, say_notes
+from tokenref.commands.text import PATTERN, naming_options, say_notes
 from tokenref.doctor.conversation import Finding
 from tokenref.doctor.walk import examine
 from tokenref.errors import InputError
@@ -131,7 +131,8 @@ def fill(vocabulary: str, pattern: str | None, texts: Path, out: Path, *, templa
     """Make golden records for your own texts and vocabulary."""
     from tokenref.goldens import goldens_for, texts_in
 
-    subject, tokenizer = load_text_subject(vocabulary, pattern)
+    with naming_options("pattern"):
+        subject, tokenizer = load_text_subject(vocabulary, pattern)
     say_notes(tokenizer)
     kind = "vocabulary" if isinstance(subject, Vocabulary) else "tokenizer"
     is_known = vocabulary == "tiny" or vocabulary in REGISTRY

@@ -9,6 +9,7 @@ import click
 
 from tokenref.commands.options import KNOWN, OPERATION, number_of_seconds, patience_options
 from tokenref.commands.paths import FILE, FOLDER, output_console, write
+from tokenref.commands.text import PATTERN
 from tokenref.errors import InputError
 from tokenref.fuzzing.plan import SECONDS
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="Ask about this vocabulary or tokenizer (a name or a path) instead of random ones.",
 )
+@PATTERN
 @click.option(
     "--ignore",
     "ignored",

@@ -16,8 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from bpe_ref import SymbolError
-from bpe_ref.components import Model
+from bpe_ref import SymbolError, Tokenizer
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.tracing import check_length, lost_pairs, render_details, trace
@@ -115,15 +114,16 @@ def trace_command(
     for traced in tokenizer.trace(content):
         click.echo(f"piece {traced.piece!r}")
         for number, tokens in enumerate(traced.steps):
-            shown = " ".join(visible(tokenizer.id_to_token(token)) for token in tokens)
+            shown = " ".join(map(tokenizer.show_token, tokens))
             click.echo(f"{number:4}  {shown}")
             click.echo(f"      ids {' '.join(map(str, tokens))}")
-            for line in _merge_lines(tokenizer.model, traced.steps, number):
+            for line in _merge_lines(tokenizer, traced.steps, number):
                 click.echo(f"      {line}")
 
 
-def _merge_lines(model: Model, steps: Sequence[Sequence[int]], number: int) -> list[str]:
+def _merge_lines(tokenizer: Tokenizer, steps: Sequence[Sequence[int]], number: int) -> list[str]:
     """Return the merge of a step and the pairs that lost, for a model with a list of merges."""
+    model = tokenizer.model
     if not number or not isinstance(model, BPE):
         return []
     before, after = steps[number - 1], steps[number]
@@ -136,8 +136,8 @@ def _merge_lines(model: Model, steps: Sequence[Sequence[int]], number: int) -> l
         for at, pair in enumerate(pairwise(before))
         if pair in ranks and at != place
     )
-    names = [visible(model.strings[token]) for token in before]
-    left, right, result = *names[place : place + 2], visible(model.strings[after[place]])
+    names = list(map(tokenizer.show_token, before))
+    left, right, result = *names[place : place + 2], tokenizer.show_token(after[place])
     rank = ranks[before[place], before[place + 1]]
     merged = f"merged {left} + {right} = {result} (rank {rank}, place {place})"
     return [merged, *lost_pairs(names, pairs)]
@@ -310,7 +310,6 @@ def _explain_speculative(
     """
     from tokenref.commands.pictures import page
     from tokenref.commands.pictures.drafts import drafts_pictures
-    from tokenref.commands.pictures.merges import label
     from tokenref.small_model import DRAFT_ORDER, ORDER, probabilities, tokenizer
 
     _begin(path, {"TARGET": target, "DRAFT": draft})
@@ -324,7 +323,7 @@ def _explain_speculative(
         return typed[name] or probabilities(order, [*tokens, *drafted])
 
     rows = partial(after, "TARGET", ORDER), partial(after, "DRAFT", DRAFT_ORDER)
-    named = partial(label, tokenizer()) if None in typed.values() else str
+    named = tokenizer().show_token if None in typed.values() else str
     count = f"{len(further) + 1} tokens" if further else "one token"
     pictures = drafts_pictures(*rows, uniforms, further, named)
     _write(page(f"Speculative decoding of {count}", pictures), path)
@@ -351,7 +350,8 @@ def _draw(names: Sequence[str], path: Path, asked: sampling.Asked) -> None:
     engines = sampling.compared_engines(names, asked)
     shown = " and ".join(made.profile.name for made, _, _ in engines)
     title = f"What {shown} does with a row" if len(engines) == 1 else f"Where {shown} differ"
-    _write(page(title, [question(asked), *row_pictures(engines, asked.uniforms)]), path)
+    notes = sampling.notes_about(names, asked.settings) if len(names) > 1 else []
+    _write(page(title, [question(asked, notes), *row_pictures(engines, asked.uniforms)]), path)
 
 
 for name, callback, params in (

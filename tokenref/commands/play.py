@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias, cast, get_args
 
 import click
 
-from bpe_ref import Tokenizer, load, tokenizer_of
+from bpe_ref import Tokenizer, tokenizer_of
 from bpe_ref.tiny import SMALL, small_vocabulary
 from sampling_ref import PROFILES
 from sampling_ref.engines.profile import Parameter
@@ -25,9 +25,10 @@ from sampling_ref.tracing import RACES
 from tokenref.commands.pictures.chains import row_pictures
 from tokenref.commands.pictures.drafts import drafts_pictures
 from tokenref.commands.pictures.lz import LzSizes, lz_picture
-from tokenref.commands.pictures.merges import label, merges_of_pieces, neighbours, tokens_by_piece
+from tokenref.commands.pictures.merges import merges_of_pieces, neighbours, tokens_by_piece
 from tokenref.commands.sampling import Asked as Typed
 from tokenref.commands.sampling import Number, compared_engines, default_in_words, read_numbers
+from tokenref.commands.text import PATTERN, loaded, say_notes
 from tokenref.errors import InputError, exit_code
 from tokenref.small_model import DRAFT_ORDER, ORDER, model, probabilities, tokenizer
 
@@ -70,15 +71,19 @@ Asked: TypeAlias = Mapping[str, Any]
     show_default=True,
     help="A name or a path to choose from on the page; may be repeated.",
 )
+@PATTERN
 @click.option(
     "--port", type=click.IntRange(0, 65_535), default=8321, show_default=True, help="0: any."
 )
-def play(names: tuple[str, ...], port: int) -> None:
+def play(names: tuple[str, ...], pattern: str | None, port: int) -> None:
     """Open a local page on which merges and samplers can be tried.
 
     Everything runs in this program, and works without a network. Ctrl-C ends it.
     """
-    server = Playground(port, tokenizers(names))
+    found = tokenizers(names, pattern)
+    for each in found.values():
+        say_notes(each)
+    server = Playground(port, found)
     try:
         click.echo(f"open http://127.0.0.1:{server.server_port}/ in a browser; Ctrl-C ends this")
         server.serve_forever()
@@ -88,9 +93,9 @@ def play(names: tuple[str, ...], port: int) -> None:
         server.server_close()
 
 
-def tokenizers(names: Iterable[str]) -> dict[str, Tokenizer]:
+def tokenizers(names: Iterable[str], pattern: str | None = None) -> dict[str, Tokenizer]:
     """Return the tokenizers with these names or paths, and those of the book."""
-    found = {name: load(name) for name in names}
+    found = {name: loaded(name, pattern=pattern) for name in names}
     return found | {name: tokenizer_of(small_vocabulary(name)) for name in SMALL}
 
 
@@ -293,7 +298,7 @@ def sample_view(asked: Asked) -> str:
         ) from None
     numbers = row_of(asked, "row", lambda: model_row(tokens))
     of_model = text_of(asked, "row", LONGEST_ROW).strip() == "model"
-    named = partial(label, tokenizer()) if of_model else None
+    named = tokenizer().show_token if of_model else None
     settings = asked.get("settings", {})
     if not isinstance(settings, Mapping):
         raise InputError("settings must map names to values")
@@ -377,7 +382,7 @@ def speculative_view(asked: Asked) -> str:
 
     uniforms = [number_of(asked, name, float) for name in RANDOM[1:]]
     of_model = "model" in {text_of(asked, name, LONGEST_ROW).strip() for name in DRAFTS}
-    named = partial(label, tokenizer()) if of_model else str
+    named = tokenizer().show_token if of_model else str
     target, draft = (partial(after, name) for name in DRAFTS)
     return "".join(drafts_pictures(target, draft, uniforms, further_drafts(asked), named))
 

@@ -510,6 +510,16 @@ def compared_engines(
         return apply_engines(records, **given, races=races)
 
 
+def notes_about(engines: Sequence[str], settings: Sequence[str]) -> list[str]:
+    """Return a sentence about each parameter that was set for one of two engines only.
+
+    >>> notes_about(["vllm", "llama.cpp"], ["temp=1"])
+    ['temp was set for llama.cpp only; vllm calls it temperature']
+    """
+    records = [read_profile(name) for name in engines]
+    return list(comparing.set_for_one(records, *_settings_of(records, settings)))
+
+
 def _with_chain(record: Profile, chain: Sequence[int] | None) -> Profile:
     """Return an engine with some of its stages, in another order."""
     if chain is None:

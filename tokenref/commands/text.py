@@ -221,11 +221,8 @@ def loaded(
 ) -> Tokenizer:
     """Return the tokenizer. An error about a name that can be downloaded says how."""
     try:
-        return load(USUAL if vocabulary is None else vocabulary, like=like, pattern=pattern)
-    except ParameterError as error:
-        if error.name != "pattern":
-            raise
-        raise InputError(f"--{error}") from None
+        with naming_options("pattern"):
+            return load(USUAL if vocabulary is None else vocabulary, like=like, pattern=pattern)
     except UnknownVocabularyError as error:
         from tokenref.fetching import packaged_files
 
@@ -233,6 +230,17 @@ def loaded(
             raise
         fetch = f"to download it: tokenref vocabulary fetch {vocabulary}"
         raise UnknownVocabularyError(f"{error}; {fetch}") from None
+
+
+@contextmanager
+def naming_options(*options: str) -> Iterator[None]:
+    """Within this context, an error about an argument of these names is one about the option."""
+    try:
+        yield
+    except ParameterError as error:
+        if error.name not in options:
+            raise
+        raise InputError(f"--{error}") from None
 
 
 def each_answer(
@@ -411,16 +419,21 @@ def _progress(source: Source, text: str) -> Iterator[Callable[[int], None]]:
 @click.command()
 @asked_options
 def encode(asked: Asked) -> None:
-    """Print the tokens of TEXT, or of files.
+    r"""Print the tokens of TEXT, or of files.
 
-    Each line has an id and the token's text or bytes. In the text of a token, letters may stand
-    for bytes, as in the file: Ġ is a space. With several files, each line has the name of a file,
-    its number of tokens and their ids, and the last line has the total.
+    Each line has an id and the token's text. In tokens of bytes, ␣ is a space, and \xf0 is a byte
+    of a character of which the token has only a part. --json prints tokens as the file has them,
+    or their bytes in hex. With several files, each line has the name of a file, its number of
+    tokens and their ids, and the last line has the total.
     """
     tokenizer, how = asked.tokenizer, asked.how
-    key = "bytes" if isinstance(tokenizer.model, ByteBPE) else "tokens"
+    of_bytes = isinstance(tokenizer.model, ByteBPE)
+    key = "bytes" if of_bytes else "tokens"
     rows: list[dict[str, Any]] = []
     total = 0
+
+    def written(token: int) -> str:
+        return tokenizer.decode_bytes([token]).hex() if of_bytes else tokenizer.id_to_token(token)
 
     def ids_of(source: Source) -> list[int]:
         return tokenizer.encode(asked.text(source), **how)
@@ -430,21 +443,13 @@ def encode(asked: Asked) -> None:
         if asked.several and not asked.as_json:
             write_lines(f"{source.name}\t{len(ids)}\t{' '.join(map(str, ids))}")
             continue
-        known = {token: _spelled(tokenizer, token, as_json=asked.as_json) for token in set(ids)}
+        spelled = written if asked.as_json else tokenizer.show_token
+        known = {token: spelled(token) for token in set(ids)}
         if asked.as_json:
             rows.append({"ids": ids, key: [known[token] for token in ids]})
         else:
             write_lines(*(f"{token}\t{known[token]}" for token in ids))
     asked.end(rows, {"total": total})
-
-
-def _spelled(tokenizer: Tokenizer, token: int, *, as_json: bool) -> str:
-    """Return a token as JSON has it, or for people in one line."""
-    if isinstance(tokenizer.model, ByteBPE):
-        data = tokenizer.decode_bytes([token])
-        return data.hex() if as_json else repr(data)
-    text = tokenizer.id_to_token(token)
-    return text if as_json else visible(text)
 
 
 @click.command()
@@ -591,13 +596,10 @@ def chunks(asked: Asked, most: int, overlap: int) -> None:
 
     def chunks_of(source: Source) -> tuple[str, list[Chunk]]:
         text, found = asked.text(source), []
-        try:
-            with _progress(source, text) as show:
-                for chunk in tokenizer.each_chunk(text, most, overlap, **how):
-                    found.append(chunk)
-                    show(chunk.stop)
-        except ParameterError as error:  # it names the function's parameter, not the option
-            raise InputError(f"--{error.name}{str(error).removeprefix(error.name)}") from None
+        with naming_options("most", "overlap"), _progress(source, text) as show:
+            for chunk in tokenizer.each_chunk(text, most, overlap, **how):
+                found.append(chunk)
+                show(chunk.stop)
         return text, found
 
     for source, (text, found) in each_answer(asked.sources, chunks_of, asked.errors):

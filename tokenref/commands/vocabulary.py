@@ -217,21 +217,19 @@ def print_audit(
     except VocabularyError:  # it does not merge bytes
         kind = type(tokenizer.model).__name__
         rule = [("model", kind)]
-        contents: Mapping[int, str | bytes] = tokenizer.model.strings
     else:
         by_concatenation = isinstance(vocabulary.rule, ByConcatenation)
         rule = [
             ("digest", vocabulary.digest()),
             ("merge rule", "by concatenation" if by_concatenation else "by pair"),
         ]
-        contents = vocabulary.tokens
     for label, value in (
         *rule,
         ("tokens", f"{_number_of_tokens(tokenizer):,} without special ones"),
         ("made by merging", f"{len(found.splits):,}"),
         ("special tokens", f"{len(tokenizer.special_tokens):,}"),
-        ("dead tokens", _tokens(contents, found.dead_tokens)),
-        ("improper tokens", _tokens(contents, found.improper_tokens)),
+        ("dead tokens", _tokens(tokenizer, found.dead_tokens)),
+        ("improper tokens", _tokens(tokenizer, found.improper_tokens)),
         ("holes", f"{holes:,}" + (f", the first at {found.holes[0].start}" if holes else "")),
         *([] if found.missing_bytes is None else [("missing bytes", _bytes(found.missing_bytes))]),
         ("ids follow ranks", "yes" if found.ids_follow_ranks else "no"),
@@ -252,9 +250,10 @@ def _more(changes: Sequence[str]) -> list[str]:
     return [f"and {len(changes) - _SHOWN:,} more"] if len(changes) > _SHOWN else []
 
 
-def _tokens(contents: Mapping[int, str | bytes], ids: Sequence[int]) -> str:
+def _tokens(tokenizer: Tokenizer, ids: Sequence[int]) -> str:
     """Show how many tokens these are, and the first few of them."""
-    return _few([f"{token} {contents[token]!r}" for token in ids[:_SHOWN]], len(ids), ", ")
+    shown = [f"{token} {tokenizer.show_token(token)}" for token in ids[:_SHOWN]]
+    return _few(shown, len(ids), ", ")
 
 
 def _bytes(missing: bytes) -> str:

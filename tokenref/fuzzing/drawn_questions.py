@@ -59,7 +59,7 @@ def questions_of(selection: Selection, seed: int, group: int) -> list[Question]:
     ops = [op for op in OPS if op in selection.ops and kind_of(op) == kind]
     if kind == "sampler":
         return _sampler_questions(ops, selection.profiles, seed, group)
-    subject, name = _subject(ops, selection.subjects, seed, group)
+    subject, name = _subject(ops, selection, seed, group)
     strategies = _strategies(ops, subject)
     either = st.one_of(*(st.tuples(st.just(op), each) for op, each in strategies.items()))
     questions = []
@@ -69,13 +69,15 @@ def questions_of(selection: Selection, seed: int, group: int) -> list[Question]:
     return questions
 
 
-def a_few_questions(op: str, name: str, count: int = 3) -> list[Question]:
+def a_few_questions(
+    op: str, name: str, pattern: str | None = None, count: int = 3
+) -> list[Question]:
     """Return a few questions about a named vocabulary or tokenizer, to try an engine.
 
     >>> [question.op for question in a_few_questions("count", "doubles")]
     ['count', 'count', 'count']
     """
-    subject = named_subject(name)
+    subject = named_subject(name, pattern)
     questions = []
     for place in range(count):
         request = drawn(_strategies([op], subject)[op], "a few", op, place)
@@ -134,19 +136,21 @@ def plan_of(*, seed: int, selection: Selection, **more: Any) -> Plan:
 
 
 def _subject(
-    ops: Sequence[str], names: Sequence[str], seed: int, group: int
+    ops: Sequence[str], selection: Selection, seed: int, group: int
 ) -> tuple[Subject, str]:
     """Return the subject of questions of these operations, and its name if it has one."""
     either: st.SearchStrategy[Vocabulary | str]
-    if names:
-        either = st.sampled_from(names)
+    if selection.subjects:
+        either = st.sampled_from(selection.subjects)
     elif kind_of(ops[0]) == "tokenizer":
         either = st.sampled_from(_tokenizer_names())
     else:
         own = vocabularies_of_texts() if _NEEDS_TEXTS.issuperset(ops) else vocabularies()
         either = mostly(own, st.sampled_from(_shipped("vocab")), 3)
     chosen = drawn(either, GENERATOR, seed, "subject", group)
-    return (chosen, "") if isinstance(chosen, Vocabulary) else (named_subject(chosen), chosen)
+    if isinstance(chosen, Vocabulary):
+        return chosen, ""
+    return named_subject(chosen, selection.pattern), chosen
 
 
 def _strategies(

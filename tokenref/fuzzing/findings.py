@@ -23,14 +23,14 @@ properties are the traits of a question.
 import json
 import unicodedata
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from math import inf, isfinite, isnan
 from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from bpe_ref import BpeError, Vocabulary
+from bpe_ref import BpeError, TextRules, Vocabulary
 from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json, parse_plain_json
 from tokenref.answers import Answer, Ok, Refused
 from tokenref.catalogue import shipped_subject, shipped_subjects
@@ -176,9 +176,11 @@ def written(subject: Subject, name: str) -> dict[str, Any] | None:
     if isinstance(subject, TokenizerFile):
         return {"tokenizer": json.loads(subject.content), "name": subject.name}
     if name and len(subject.tokens) > LARGEST:
-        return {"name": name}
-    named = NamedVocabulary(name or "drawn", "Drawn or made smaller by a campaign.", subject)
-    return {"vocabulary": json.loads(dump_plain_json(named))}
+        named = named_subject(name)
+        has_rules = isinstance(named, Vocabulary) and named.text == subject.text
+        return {"name": name} if has_rules else {"name": name, "text": asdict(subject.text)}
+    drawn = NamedVocabulary(name or "drawn", "Drawn or made smaller by a campaign.", subject)
+    return {"vocabulary": json.loads(dump_plain_json(drawn))}
 
 
 def read_written(content: dict[str, Any] | None) -> Subject:
@@ -193,17 +195,24 @@ def read_written(content: dict[str, Any] | None) -> Subject:
         return parse_plain_json(data, "the vocabulary of a finding").vocabulary
     if "tokenizer" in content:
         return TokenizerFile(str(content["name"]), canonical_json(content["tokenizer"]))
-    return named_subject(str(content["name"]))
+    subject = named_subject(str(content["name"]))
+    if "text" in content and isinstance(subject, Vocabulary):
+        return replace(subject, text=msgspec.convert(content["text"], TextRules))
+    return subject
 
 
-def named_subject(name: str) -> Subject:
-    """Return a subject by name or path; names in the fixtures come first."""
-    return shipped_subject(name) if name in shipped_subjects() else _loaded(name)
+def named_subject(name: str, pattern: str | None = None) -> Subject:
+    """Return a subject by name or path; names in the fixtures come first.
+
+    `pattern` is used for a file that holds none.
+    """
+    shipped = pattern is None and name in shipped_subjects()
+    return shipped_subject(name) if shipped else _loaded(name, pattern)
 
 
 @cache
-def _loaded(name: str) -> Subject:
-    return load_text_subject(name)[0]
+def _loaded(name: str, pattern: str | None) -> Subject:
+    return load_text_subject(name, pattern)[0]
 
 
 def shipped_name(subject: Vocabulary | TokenizerFile) -> str | None:

@@ -33,6 +33,9 @@ class Selection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     subjects: list[str] = []
     """Vocabularies and tokenizers by name or path; if empty, random and shipped ones."""
 
+    pattern: str | None = None
+    """The pattern of files that hold none."""
+
 
 def kind_of(op: str) -> Kind:
     """Return the kind of subject of an operation.

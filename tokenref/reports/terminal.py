@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from bpe_ref.tracing import show_token
 from tokenref.catalogue import CANARY, Catalogue, Selection
 from tokenref.corpus import CorpusResult, Tokens
 from tokenref.diagnosis import UNSPECIFIC, is_of_few, length
@@ -389,7 +390,10 @@ def _speed(bytes_per_second: float) -> str:
 def _tokens(tokens: Tokens) -> str:
     if not tokens:
         return "the end"
-    return ", ".join(f"{token} {content!r}" for token, content in tokens)
+    return ", ".join(
+        f"{token} {'(no such token)' if content is None else show_token(content)}"
+        for token, content in tokens
+    )
 
 
 # ---- changes between two runs

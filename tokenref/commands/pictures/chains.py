@@ -210,8 +210,8 @@ LEGEND: Final = (
 )
 
 
-def question(asked: Asked) -> str:
-    """Return what was asked, and how to read the pictures.
+def question(asked: Asked, notes: Sequence[str] = ()) -> str:
+    """Return what was asked, notes about it, and how to read the pictures.
 
     >>> question(Asked("1,2", "0", settings=["top_k=<1>"]))[:63]
     '<p>Row: <code>1,2</code>. History: <code>0</code>. Parameters: '
@@ -220,7 +220,8 @@ def question(asked: Asked) -> str:
     return (
         f"<p>Row: <code>{escape(visible(asked.logits))}</code>. History: "
         f"<code>{escape(visible(asked.history)) or 'empty'}</code>. Parameters: "
-        f"<code>{escape(visible(given)) or 'the defaults'}</code>.</p>{LEGEND}"
+        f"<code>{escape(visible(given)) or 'the defaults'}</code>.</p>"
+        f"{''.join(f'<p>{escape(visible(each))}.</p>' for each in notes)}{LEGEND}"
     )
 
 

@@ -5,9 +5,7 @@ from html import escape
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from bpe_ref import Tokenizer
-from bpe_ref.tracing import show_token
 from tokenref.commands.pictures import Box, boxes
-from tokenref.commands.pictures.merges import label
 
 if TYPE_CHECKING:
     from sampling_ref.generation.ngrams import NgramModel
@@ -42,7 +40,7 @@ def lz_picture(
     in_match = set(range(end - found.length, end)) if found.length else set()
     in_match |= set(range(len(window) + len(buffer) - found.length, len(window) + len(buffer)))
     drawn = [
-        Box(label(tokenizer, token), token, look=f"{part}{' match' * (place in in_match)}")
+        Box(tokenizer.show_token(token), token, look=f"{part}{' match' * (place in in_match)}")
         for place, (token, part) in enumerate(
             [*((token, "window") for token in window), *((token, "buffer") for token in buffer)]
         )
@@ -52,7 +50,7 @@ def lz_picture(
     text += f"{len(window)} in the window, {len(buffer)} in the buffer"
     match = f"the longest match has {found.length} tokens" if found.length else "nothing matches"
     if found.length:
-        followed = [show_token(tokenizer.decode_bytes([token])) for token in found.following]
+        followed = [tokenizer.show_token(token) for token in found.following]
         more = f" and {len(followed) - 3} more" if len(followed) > 3 else ""
         match += f"; its nearest copy ends at token {found.distance} from the end of the window; "
         match += f"what followed a copy: {', '.join(followed[:3])}{more}"
@@ -140,7 +138,7 @@ def _penalised(row: Sequence[float], tokens: Sequence[int]) -> list[list[float]]
 
 def _next(tokenizer: Tokenizer, token: int) -> str:
     """Return a button that appends a token, or only the token if it is not text by itself."""
-    shown = escape(label(tokenizer, token))
+    shown = escape(tokenizer.show_token(token))
     text = tokenizer.decode([token])
     if "\ufffd" in text:
         return shown

@@ -4,13 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from typing import Final
 
-from bpe_ref import SymbolError, TokenIdError, Tokenizer
+from bpe_ref import SymbolError, Tokenizer
 from bpe_ref.encoder_steps import ENCODER_STEPS, border_steps
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.tracing import MOST_LOST, check_length, show_token, trace
 from tokenref.commands.pictures import Box, boxes, lesson
 from tokenref.errors import InputError
-from tokenref.visible import visible
 
 CAPTIONS: Final[Mapping[str, str]] = {
     "naive": "Each line is one merge: of all pairs that are in the vocabulary, the one with the "
@@ -72,7 +71,7 @@ def merges_of_pieces(
             continue
         for traced in tokenizer.trace(piece):
             lines = [
-                boxes(Box(label(tokenizer, token), token) for token in tokens)
+                boxes(Box(tokenizer.show_token(token), token) for token in tokens)
                 for tokens in traced.steps
             ]
             yield _piece(traced.piece, "", [(each, "") for each in lines])
@@ -96,7 +95,7 @@ def neighbours(tokenizer: Tokenizer, left: str, right: str) -> str:
     lines = [
         (
             boxes(
-                Box(label(tokenizer, token), token, look="border" * (at == step.new))
+                Box(tokenizer.show_token(token), token, look="border" * (at == step.new))
                 for at, token in enumerate(step.tokens)
             ),
             step.why,
@@ -116,19 +115,9 @@ SPACE: Final = "\u2423"
 """How a space is shown in a token, and may be typed."""
 
 
-def label(tokenizer: Tokenizer, token: int) -> str:
-    """Return what a token is called: its bytes, if the vocabulary is one of bytes."""
-    if isinstance(tokenizer.model, ByteBPE):
-        try:
-            return show_token(tokenizer.model.vocabulary.token_bytes(token))
-        except TokenIdError:
-            pass  # an added token
-    return visible(tokenizer.id_to_token(token))
-
-
 def _all_tokens(tokenizer: Tokenizer, text: str) -> str:
     ids = tokenizer.encode(text)
-    all_tokens = boxes(Box(label(tokenizer, token), token) for token in ids)
+    all_tokens = boxes(Box(tokenizer.show_token(token), token) for token in ids)
     noun = "token" if len(ids) == 1 else "tokens"
     special = ""
     if not tokenizer.added.ids.keys().isdisjoint(tokenizer.pieces(text)):
