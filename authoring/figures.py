@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import cache
 from html import escape
 from importlib.resources import files
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 from textwrap import wrap
 from typing import Final, NamedTuple, TypeAlias, cast
@@ -133,9 +133,10 @@ def figures(*, on_slide: bool = False) -> Mapping[str, str]:
         "border": border("acbb", "cbab"),
         "border_left": border("acbb"),
         "border_right": border("cbab"),
-        "not_compatible": neighbours("ac", "b", room=330 if on_slide else _WIDE),
-        "compatible": neighbours("acbb", "cbb", room=330 if on_slide else _WIDE),
-        **{encoder: steps_of(encoder, 630 if on_slide else _WIDE) for encoder in ENCODER_STEPS},
+        "not_compatible": neighbours("ac", "b"),
+        "compatible": neighbours("acbb", "cbb"),
+        **{encoder: steps_of(encoder, on_slide=on_slide) for encoder in ENCODER_STEPS},
+        **{f"heap_{name}": heap_tree(*each) for name, each in _TREES.items()},
         "training": training(),
         "pieces": pieces(),
         "draw": draw(),
@@ -219,27 +220,76 @@ def border(*parts: str) -> Headed:
     return token_lines(text, lines)
 
 
-def neighbours(left: str, right: str, *, room: int = _WIDE) -> Headed:
+def neighbours(left: str, right: str) -> Headed:
     """Return the fast test of two neighbours: merges undone, the latest first."""
     *steps, _ = border_steps(small_vocabulary("book"), NAMES.index(left), NAMES.index(right))
     lines = [
         Line([NAMES[token] for token in step.tokens], {step.new - 1, step.new}, step.why, step.new)
         for step in steps
     ]
-    return token_lines(f"{left} and {right}", lines, room=room)
+    return token_lines(f"{left} and {right}", lines)
 
 
 _STEPS_OF: Final = {"heap": "abacbb", "prefix_table": "abacbb", "backtracking": "abacb"}
 
 
-def steps_of(encoder: str, room: int = _WIDE) -> Headed:
-    """Return what an encoder does with a text, step by step, with the reasons."""
+def steps_of(encoder: str, *, on_slide: bool) -> Headed:
+    """Return what an encoder does with a text, step by step, with the reasons.
+
+    A slide shows how the heap begins as a tree, so that it is not said again.
+    """
     text = _STEPS_OF[encoder]
     vocabulary = small_vocabulary("book")
     steps = ENCODER_STEPS[encoder](vocabulary, vocabulary.symbols(text.encode()))
     lines = [Line([NAMES[token] for token in step.tokens], {step.new}, step.why) for step in steps]
+    room = _WIDE
+    if on_slide:
+        room = 530 if encoder == "heap" else 630
+        lines[0] = lines[0]._replace(words="the beginning") if encoder == "heap" else lines[0]
     title = f"{encoder.replace('_', ' ')}: the steps for {text}"
     return token_lines(title, lines, room=room)
+
+
+_TREES: Final = {"beginning": (0, "the beginning"), "stale": (2, "two are stale")}
+"""The pictures of the heap as a tree: how many entries have been taken out before, and a title."""
+
+
+def heap_tree(taken: int, title: str) -> Headed:
+    """Return the heap for a text as a tree, in which no entry comes before the one above it."""
+    vocabulary = small_vocabulary("book")
+    symbols = vocabulary.symbols(_STEPS_OF["heap"].encode())
+    step = list(ENCODER_STEPS["heap"](vocabulary, symbols))[taken]
+    ends = [0, *accumulate(len(NAMES[token]) for token in step.tokens)]
+    there = {(at, *pair) for at, pair in zip(ends, pairwise(step.tokens), strict=False)}
+    wide, high, below = 96, 44, 70
+    columns = _from_left(len(step.heap))
+    middles = [56 + 52 * columns.index(at) for at in range(len(step.heap))]
+    tops = [4 + below * ((at + 1).bit_length() - 1) for at in range(len(step.heap))]
+    parts = [
+        f'<line style="stroke: var(--soft)" x1="{middles[(at - 1) // 2]}" x2="{middles[at]}" '
+        f'y1="{tops[at] - below + high}" y2="{tops[at]}"/>'
+        for at in range(1, len(step.heap))
+    ]
+    for x, y, (rank, at, left, right, _) in zip(middles, tops, step.heap, strict=True):
+        kind = "box" if (at, left, right) in there else "removed"
+        parts.append(
+            f'<rect class="{kind}" x="{x - wide // 2}" y="{y}" width="{wide}" height="{high}" '
+            f'rx="4"/><text x="{x}" y="{y + 17}">{NAMES[left]} + {NAMES[right]}</text>'
+            f'<text class="share" x="{x}" y="{y + 35}">rank {rank}, at {at}</text>'
+        )
+    tokens = " ".join(NAMES[token] for token in step.tokens)
+    return f"{tokens}: {title}", _drawing(max(middles) + 56, max(tops) + high + 8, parts)
+
+
+def _from_left(size: int, at: int = 0) -> list[int]:
+    """Return the indices of a heap in the order in which its tree is drawn from left to right.
+
+    >>> _from_left(4)
+    [3, 1, 0, 2]
+    """
+    if at >= size:
+        return []
+    return [*_from_left(size, 2 * at + 1), at, *_from_left(size, 2 * at + 2)]
 
 
 def training() -> Headed:

@@ -14,6 +14,7 @@ function show() {
   grow(slides[place]);
   const numbers = slides.flatMap((slide, number) => is_left_out(slide) ? [] : [number]);
   const before = numbers.filter((number) => number <= place);
+  numbers.forEach((number, at) => { slides[number].dataset.place = `${at + 1} / ${numbers.length}`; }); // printed
   document.body.dataset.place = `${before.length} / ${numbers.length}${is_short() ? ", short" : ""}`;
   history.replaceState(null, "", `#${place + 1}`);
   if (notes === null || notes.closed) return;
