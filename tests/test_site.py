@@ -10,11 +10,13 @@ from collections.abc import Iterator
 from doctest import DocTestParser
 from fractions import Fraction
 from functools import partial
+from html import unescape
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from itertools import accumulate
 from math import inf
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 from zlib import decompress
 
 import pytest
@@ -65,6 +67,37 @@ def test_the_folder_has_an_index_and_the_book_is_once_at_the_side_with_its_slide
     style = (site / "_static" / "site.css").read_text("utf-8")
     assert "pre-wrap" in style
     assert "_static/site.css" in page
+
+
+def test_every_link_of_the_site_leads_somewhere(site: Path) -> None:
+    ids, links = dict[Path, set[str]](), list[tuple[Path, str]]()
+    for page in site.rglob("*.html"):
+        text = re.sub("<script.*?</script>", "", page.read_text("utf-8"), flags=re.DOTALL)
+        ids[page] = set(re.findall(r'\bid="([^"]+)"', text))
+        links += ((page, unescape(link)) for link in re.findall(r'\b(?:href|src)="([^"]+)"', text))
+    assert len(links) > 5000
+    for page, link in links:
+        path, _, anchor = unquote(link).partition("#")
+        if re.match("[a-z]+:", link) or (page.parent.name == "slides" and not path):
+            continue
+        target = (page.parent / path.partition("?")[0]).resolve() if path else page
+        assert target.is_file(), (page, link)
+        if anchor and "=" not in anchor:  # which are states of a page
+            assert anchor in ids[target], (page, link)
+
+
+def test_a_case_on_the_page_about_all_engines_leads_to_pages_of_the_site(
+    site: Path, window: Browser
+) -> None:
+    window.post("url", {"url": (site / "docs" / "report.html").as_uri()})
+    window.until("return document.querySelector('.case') !== null")
+    window.click(".case")
+    own = "[...document.querySelectorAll('.open dd a')].map((e) => e.href)"
+    found = [link for link in window.run(f"return {own}") if link.startswith("file:")]
+    assert len(found) == 2
+    for link in found:
+        path, _, anchor = link.removeprefix("file://").partition("#")
+        assert f'id="{anchor}"' in Path(path).read_text("utf-8")
 
 
 def test_pages_lead_to_the_playground_if_it_is_on_the_site(site: Path) -> None:
