@@ -147,7 +147,8 @@ def figures(*, on_slide: bool = False) -> Mapping[str, str]:
         "shrinking": shrinking(),
         **{name: _stage(each, on_slide=on_slide) for name, each in FILTERS.items()},
     }
-    return {f"{name}.svg": _file(*drawing) for name, drawing in drawings.items()}
+    files = {f"{name}.svg": _file(*drawing) for name, drawing in drawings.items()}
+    return files | {f"formula_{name}.svg": formula(*parts) for name, parts in FORMULAS.items()}
 
 
 Headed: TypeAlias = tuple[str, str]
@@ -534,6 +535,98 @@ def heat_map(values: Mapping[tuple[str, float], tuple[float, str]], line: int = 
     return _drawing(130 + 60 * len(columns), 24 + line * len(rows), parts)
 
 
+FORMULAS: Final[Mapping[str, Sequence[str | tuple[str, str]]]] = {
+    "softmax": ("p(i) = ", ("e^{logit(i)}", "Σ e^{logit(j)}")),
+    "share": (
+        "share of the k best = ",
+        ("1", "1 + R"),
+        ",  R = Σ",
+        ("1", "Σ e^{(l(i) - l(j)) / T}"),
+    ),
+    "race": ("∫ p₁ e^{-(p₁ + … + pₙ) t} dt = ", ("p₁", "p₁ + … + pₙ"), " = p₁"),
+    "passes": ("1 + a + a² + … + a^{k} = ", ("1 - a^{k + 1}", "1 - a"), " < ", ("1", "1 - a")),
+    "lz": ("D = log2 ", ("(m + 1) (d - 1)", "m d"), " - 1"),
+    "cosine": ("1 - cosine similarity ≈ ", ("e²", "2 |p|²")),
+}
+"""Formulas with fractions, as the parts of a line: words, or what is above and below a bar.
+
+What is between the braces behind ^ is raised.
+"""
+
+_EM: Final = 17
+"""The size of the letters of formulas."""
+
+
+def formula(*parts: str | tuple[str, str]) -> str:
+    """Return an SVG file of a formula. Its letters have given widths, whatever the font is.
+
+    >>> formula("a = ", ("1", "b")).count("<line"), formula("e^{x}").count("<text")
+    (1, 2)
+    """
+    drawn, left = [], 8.0
+    for part in parts:
+        if isinstance(part, str):
+            drawn.append(_words(part, left, 34))
+            left += _width(part)
+            continue
+        wide = max(map(_width, part)) + 8
+        for words, y in zip(part, (22, 47), strict=True):
+            drawn.append(_words(words, left + (wide - _width(words)) / 2, y))
+        bar = f'<line x1="{left + 1:.1f}" x2="{left + wide - 1:.1f}" y1="29" y2="29"/>'
+        drawn.append(bar)
+        left += wide
+    width = round(left + 8)
+    return (
+        '<svg xmlns="http://www.w3.org/2000/svg" class="formula" role="img" '
+        f'viewBox="0 0 {width} 58" width="{width}" height="58">\n<style>\n{_style()[0]}'
+        ".formula { background: var(--paper); }\n"
+        f".formula text {{ fill: var(--ink); font: {_EM}px serif; text-anchor: start; }}\n"
+        f".formula .raised {{ font-size: {0.7 * _EM:.1f}px; }}\n"
+        f".formula line {{ stroke: var(--ink); }}\n</style>\n{''.join(drawn)}\n</svg>\n"
+    )
+
+
+def _runs(words: str) -> list[tuple[str, bool]]:
+    """Return parts of words, and whether each is raised.
+
+    >>> _runs("1 - a^{k}")
+    [('1 - a', False), ('k', True)]
+    """
+    parts = re.split(r"\^\{(.*?)\}", words)
+    return [(part, at % 2 == 1) for at, part in enumerate(parts) if part]
+
+
+def _width(words: str) -> float:
+    """Return the width of words in a formula."""
+    size = dict.fromkeys("fijlrt()|,.", 0.35) | dict.fromkeys("BDRT", 0.68)
+    size |= dict.fromkeys("mwP∫…=+<≈", 0.75) | {" ": 0.25}
+    return sum(
+        _EM * (0.7 if raised else 1) * sum(size.get(letter, 0.52) for letter in part)
+        for part, raised in _runs(words)
+    )
+
+
+def _words(words: str, left: float, y: int) -> str:
+    """Return the words of a formula as SVG."""
+    drawn = []
+    for part, raised in _runs(words):
+        wide = _width(f"^{{{part}}}" if raised else part)
+        own, place = (' class="raised"', y - 7) if raised else ("", y)
+        drawn.append(
+            f'<text{own} x="{left:.1f}" y="{place}" textLength="{wide:.1f}" '
+            f'lengthAdjust="spacingAndGlyphs" xml:space="preserve">{escape(part)}</text>'
+        )
+        left += wide
+    return "".join(drawn)
+
+
+def _style() -> tuple[str, str]:
+    """Return the colours and the rules of pictures."""
+    style = files("tokenref.commands").joinpath("pictures.css").read_text(encoding="utf-8")
+    rules = "\n".join(line for line in style.splitlines() if line.startswith("svg"))
+    return style[: style.index("* {")], rules
+
+
 def _file(heading: str, drawing: str) -> str:
     """Return an SVG file: a drawing under its heading.
 
@@ -546,9 +639,7 @@ def _file(heading: str, drawing: str) -> str:
         raise ValueError(f"there is no drawing under {heading!r}")
     width = max(int(found[1]), 16 + _CHARACTER * len(heading))
     height = int(found[2]) + _HEAD
-    style = files("tokenref.commands").joinpath("pictures.css").read_text(encoding="utf-8")
-    colours = style[: style.index("* {")]
-    rules = "\n".join(line for line in style.splitlines() if line.startswith("svg"))
+    colours, rules = _style()
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {width} {height}" '
         f'width="{width}" height="{height}">\n<title>{escape(heading)}</title>\n'

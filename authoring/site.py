@@ -385,7 +385,7 @@ def slide(part: str, folder: Path) -> str:
     return (
         f'<section data-minutes="{minutes}"{_OPTIONAL * is_optional}>'
         f"{rendered(f'## {title}')}{_with_figures(content)}"
-        f"<aside>{own}<hr>{rendered(text)}</aside>"
+        f"<aside>{own}<hr>{_with_figures(text)}</aside>"
     )
 
 
