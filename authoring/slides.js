@@ -40,7 +40,7 @@ function grow(slide) {
   const is_broken = (code) => filled(code.getClientRects(), ({ width }) => width) > filled(code.textContent.split("\n"), Boolean);
   const is_full = () => document.documentElement.scrollWidth > innerWidth
     || [...slide.children].some(is_low) || [...slide.querySelectorAll("pre > code")].some(is_broken);
-  let size = slide.querySelector("p:not(.beside) > svg") ? 20 : largest;
+  let size = slide.querySelector(":scope > p:not(.beside) > svg") ? 20 : largest;
   do slide.style.setProperty("--grown", size / 20);
   while (is_full() && --size >= 20);
 }

@@ -420,7 +420,7 @@ _SEEN = """
         place: document.body.dataset.place,
         length: slide.innerText.length,
         fits: page.scrollWidth <= innerWidth && page.scrollHeight <= innerHeight,
-        letters: [...slide.querySelectorAll("svg text")].map(size),
+        letters: [...slide.querySelectorAll(":scope > :not(aside) svg text")].map(size),
         bars: [...slide.querySelectorAll("svg:has(.grid) g")].map(share),
     };
 """
