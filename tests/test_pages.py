@@ -366,7 +366,7 @@ def test_every_claim_has_a_verdict_and_a_section(page: Path) -> None:
     for _claim, verdict, link in rows(page, "claim", "verdict", "shown in"):
         assert verdict in VERDICTS
         found = re.fullmatch(r"\[[^\]]+\]\(#([^)]+)\)", link)
-        assert found, section
+        assert found, link
         shown.add(found[1])
     assert shown == anchors
     for text, path in re.findall(r"!\[([^\]]*)\]\(([^)]*)\)", prose(page)):
