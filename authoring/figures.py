@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import cache
 from html import escape
 from importlib.resources import files
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 from textwrap import wrap
 from typing import Final, NamedTuple, TypeAlias, cast
@@ -133,9 +133,10 @@ def figures(*, on_slide: bool = False) -> Mapping[str, str]:
         "border": border("acbb", "cbab"),
         "border_left": border("acbb"),
         "border_right": border("cbab"),
-        "not_compatible": neighbours("ac", "b", room=330 if on_slide else _WIDE),
-        "compatible": neighbours("acbb", "cbb", room=330 if on_slide else _WIDE),
-        **{encoder: steps_of(encoder, 630 if on_slide else _WIDE) for encoder in ENCODER_STEPS},
+        "not_compatible": neighbours("ac", "b"),
+        "compatible": neighbours("acbb", "cbb"),
+        **{encoder: steps_of(encoder, on_slide=on_slide) for encoder in ENCODER_STEPS},
+        **{f"heap_{name}": heap_tree(*each) for name, each in _TREES.items()},
         "training": training(),
         "pieces": pieces(),
         "draw": draw(),
@@ -146,7 +147,8 @@ def figures(*, on_slide: bool = False) -> Mapping[str, str]:
         "shrinking": shrinking(),
         **{name: _stage(each, on_slide=on_slide) for name, each in FILTERS.items()},
     }
-    return {f"{name}.svg": _file(*drawing) for name, drawing in drawings.items()}
+    files = {f"{name}.svg": _file(*drawing) for name, drawing in drawings.items()}
+    return files | {f"formula_{name}.svg": formula(*parts) for name, parts in FORMULAS.items()}
 
 
 Headed: TypeAlias = tuple[str, str]
@@ -219,27 +221,76 @@ def border(*parts: str) -> Headed:
     return token_lines(text, lines)
 
 
-def neighbours(left: str, right: str, *, room: int = _WIDE) -> Headed:
+def neighbours(left: str, right: str) -> Headed:
     """Return the fast test of two neighbours: merges undone, the latest first."""
     *steps, _ = border_steps(small_vocabulary("book"), NAMES.index(left), NAMES.index(right))
     lines = [
         Line([NAMES[token] for token in step.tokens], {step.new - 1, step.new}, step.why, step.new)
         for step in steps
     ]
-    return token_lines(f"{left} and {right}", lines, room=room)
+    return token_lines(f"{left} and {right}", lines)
 
 
 _STEPS_OF: Final = {"heap": "abacbb", "prefix_table": "abacbb", "backtracking": "abacb"}
 
 
-def steps_of(encoder: str, room: int = _WIDE) -> Headed:
-    """Return what an encoder does with a text, step by step, with the reasons."""
+def steps_of(encoder: str, *, on_slide: bool) -> Headed:
+    """Return what an encoder does with a text, step by step, with the reasons.
+
+    A slide shows how the heap begins as a tree, so that it is not said again.
+    """
     text = _STEPS_OF[encoder]
     vocabulary = small_vocabulary("book")
     steps = ENCODER_STEPS[encoder](vocabulary, vocabulary.symbols(text.encode()))
     lines = [Line([NAMES[token] for token in step.tokens], {step.new}, step.why) for step in steps]
+    room = _WIDE
+    if on_slide:
+        room = 530 if encoder == "heap" else 630
+        lines[0] = lines[0]._replace(words="the beginning") if encoder == "heap" else lines[0]
     title = f"{encoder.replace('_', ' ')}: the steps for {text}"
     return token_lines(title, lines, room=room)
+
+
+_TREES: Final = {"beginning": (0, "the beginning"), "stale": (2, "two are stale")}
+"""The pictures of the heap as a tree: how many entries have been taken out before, and a title."""
+
+
+def heap_tree(taken: int, title: str) -> Headed:
+    """Return the heap for a text as a tree, in which no entry comes before the one above it."""
+    vocabulary = small_vocabulary("book")
+    symbols = vocabulary.symbols(_STEPS_OF["heap"].encode())
+    step = list(ENCODER_STEPS["heap"](vocabulary, symbols))[taken]
+    ends = [0, *accumulate(len(NAMES[token]) for token in step.tokens)]
+    there = {(at, *pair) for at, pair in zip(ends, pairwise(step.tokens), strict=False)}
+    wide, high, below = 96, 44, 70
+    columns = _from_left(len(step.heap))
+    middles = [56 + 52 * columns.index(at) for at in range(len(step.heap))]
+    tops = [4 + below * ((at + 1).bit_length() - 1) for at in range(len(step.heap))]
+    parts = [
+        f'<line style="stroke: var(--soft)" x1="{middles[(at - 1) // 2]}" x2="{middles[at]}" '
+        f'y1="{tops[at] - below + high}" y2="{tops[at]}"/>'
+        for at in range(1, len(step.heap))
+    ]
+    for x, y, (rank, at, left, right, _) in zip(middles, tops, step.heap, strict=True):
+        kind = "box" if (at, left, right) in there else "removed"
+        parts.append(
+            f'<rect class="{kind}" x="{x - wide // 2}" y="{y}" width="{wide}" height="{high}" '
+            f'rx="4"/><text x="{x}" y="{y + 17}">{NAMES[left]} + {NAMES[right]}</text>'
+            f'<text class="share" x="{x}" y="{y + 35}">rank {rank}, at {at}</text>'
+        )
+    tokens = " ".join(NAMES[token] for token in step.tokens)
+    return f"{tokens}: {title}", _drawing(max(middles) + 56, max(tops) + high + 8, parts)
+
+
+def _from_left(size: int, at: int = 0) -> list[int]:
+    """Return the indices of a heap in the order in which its tree is drawn from left to right.
+
+    >>> _from_left(4)
+    [3, 1, 0, 2]
+    """
+    if at >= size:
+        return []
+    return [*_from_left(size, 2 * at + 1), at, *_from_left(size, 2 * at + 2)]
 
 
 def training() -> Headed:
@@ -484,6 +535,98 @@ def heat_map(values: Mapping[tuple[str, float], tuple[float, str]], line: int = 
     return _drawing(130 + 60 * len(columns), 24 + line * len(rows), parts)
 
 
+FORMULAS: Final[Mapping[str, Sequence[str | tuple[str, str]]]] = {
+    "softmax": ("p(i) = ", ("e^{logit(i)}", "Σ e^{logit(j)}")),
+    "share": (
+        "share of the k best = ",
+        ("1", "1 + R"),
+        ",  R = Σ",
+        ("1", "Σ e^{(l(i) - l(j)) / T}"),
+    ),
+    "race": ("∫ p₁ e^{-(p₁ + … + pₙ) t} dt = ", ("p₁", "p₁ + … + pₙ"), " = p₁"),
+    "passes": ("1 + a + a² + … + a^{k} = ", ("1 - a^{k + 1}", "1 - a"), " < ", ("1", "1 - a")),
+    "lz": ("D = log2 ", ("(m + 1) (d - 1)", "m d"), " - 1"),
+    "cosine": ("1 - cosine similarity ≈ ", ("e²", "2 |p|²")),
+}
+"""Formulas with fractions, as the parts of a line: words, or what is above and below a bar.
+
+What is between the braces behind ^ is raised.
+"""
+
+_EM: Final = 17
+"""The size of the letters of formulas."""
+
+
+def formula(*parts: str | tuple[str, str]) -> str:
+    """Return an SVG file of a formula. Its letters have given widths, whatever the font is.
+
+    >>> formula("a = ", ("1", "b")).count("<line"), formula("e^{x}").count("<text")
+    (1, 2)
+    """
+    drawn, left = [], 8.0
+    for part in parts:
+        if isinstance(part, str):
+            drawn.append(_words(part, left, 34))
+            left += _width(part)
+            continue
+        wide = max(map(_width, part)) + 8
+        for words, y in zip(part, (22, 47), strict=True):
+            drawn.append(_words(words, left + (wide - _width(words)) / 2, y))
+        bar = f'<line x1="{left + 1:.1f}" x2="{left + wide - 1:.1f}" y1="29" y2="29"/>'
+        drawn.append(bar)
+        left += wide
+    width = round(left + 8)
+    return (
+        '<svg xmlns="http://www.w3.org/2000/svg" class="formula" role="img" '
+        f'viewBox="0 0 {width} 58" width="{width}" height="58">\n<style>\n{_style()[0]}'
+        ".formula { background: var(--paper); }\n"
+        f".formula text {{ fill: var(--ink); font: {_EM}px serif; text-anchor: start; }}\n"
+        f".formula .raised {{ font-size: {0.7 * _EM:.1f}px; }}\n"
+        f".formula line {{ stroke: var(--ink); }}\n</style>\n{''.join(drawn)}\n</svg>\n"
+    )
+
+
+def _runs(words: str) -> list[tuple[str, bool]]:
+    """Return parts of words, and whether each is raised.
+
+    >>> _runs("1 - a^{k}")
+    [('1 - a', False), ('k', True)]
+    """
+    parts = re.split(r"\^\{(.*?)\}", words)
+    return [(part, at % 2 == 1) for at, part in enumerate(parts) if part]
+
+
+def _width(words: str) -> float:
+    """Return the width of words in a formula."""
+    size = dict.fromkeys("fijlrt()|,.", 0.35) | dict.fromkeys("BDRT", 0.68)
+    size |= dict.fromkeys("mwP∫…=+<≈", 0.75) | {" ": 0.25}
+    return sum(
+        _EM * (0.7 if raised else 1) * sum(size.get(letter, 0.52) for letter in part)
+        for part, raised in _runs(words)
+    )
+
+
+def _words(words: str, left: float, y: int) -> str:
+    """Return the words of a formula as SVG."""
+    drawn = []
+    for part, raised in _runs(words):
+        wide = _width(f"^{{{part}}}" if raised else part)
+        own, place = (' class="raised"', y - 7) if raised else ("", y)
+        drawn.append(
+            f'<text{own} x="{left:.1f}" y="{place}" textLength="{wide:.1f}" '
+            f'lengthAdjust="spacingAndGlyphs" xml:space="preserve">{escape(part)}</text>'
+        )
+        left += wide
+    return "".join(drawn)
+
+
+def _style() -> tuple[str, str]:
+    """Return the colours and the rules of pictures."""
+    style = files("tokenref.commands").joinpath("pictures.css").read_text(encoding="utf-8")
+    rules = "\n".join(line for line in style.splitlines() if line.startswith("svg"))
+    return style[: style.index("* {")], rules
+
+
 def _file(heading: str, drawing: str) -> str:
     """Return an SVG file: a drawing under its heading.
 
@@ -496,9 +639,7 @@ def _file(heading: str, drawing: str) -> str:
         raise ValueError(f"there is no drawing under {heading!r}")
     width = max(int(found[1]), 16 + _CHARACTER * len(heading))
     height = int(found[2]) + _HEAD
-    style = files("tokenref.commands").joinpath("pictures.css").read_text(encoding="utf-8")
-    colours = style[: style.index("* {")]
-    rules = "\n".join(line for line in style.splitlines() if line.startswith("svg"))
+    colours, rules = _style()
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {width} {height}" '
         f'width="{width}" height="{height}">\n<title>{escape(heading)}</title>\n'

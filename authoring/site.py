@@ -1,8 +1,10 @@
 """The documentation as a site, and the slides of the lectures, made from the same pages."""
 
 import re
+from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from functools import partial
+from hashlib import sha256
 from html import escape
 from importlib import import_module
 from importlib.resources import files
@@ -25,6 +27,9 @@ INDEXES: Final = ("docs/README", "docs/book/README")
 
 LECTURES: Final = ("tokens", "sampling", "oracles", "overview")
 """The lectures of the book, each a file of slides; other files in the folder are built, too."""
+
+_REPORT: Final = Path("docs/report.html")
+"""The page about all engines."""
 
 _LECTURES: Final = Path("authoring/lectures")
 
@@ -105,12 +110,28 @@ def build_site(root: Path, folder: Path) -> None:
     if warnings:
         raise InputError(f"the pages must have no warnings, got {warnings}")
     write(INDEX.encode(), folder / "index.html")
+    write(_report_of_site((root / _REPORT).read_text(encoding="utf-8")).encode(), folder / _REPORT)
     (folder / "slides").mkdir(exist_ok=True)
     for path in (root / _LECTURES).glob("*.md"):
         page = lecture(path)
         if is_playable:
             page = page.replace(f'href="{_PLAY}', 'href="../play/index.html')
         write(page.encode(), folder / "slides" / f"{path.stem}.html")
+
+
+def _report_of_site(page: str) -> str:
+    """Return the page about all engines with links to pages of the site.
+
+    The page allows only the script with one hash.
+    """
+
+    def digest(script: str) -> str:
+        return b64encode(sha256(script.encode()).digest()).decode()
+
+    [script] = re.findall("<script>(.*?)</script>", page, re.DOTALL)
+    changed = script.replace("report.pages + page", 'report.pages + page.replace(".md", ".html")')
+    page = page.replace(script, changed).replace(digest(script), digest(changed))
+    return page.replace("docs/differences.md", "docs/differences.html")
 
 
 PYODIDE: Final = (
@@ -175,6 +196,9 @@ def _prepare(app: object, name: str, content: list[str], *, is_playable: bool) -
         address = "../" * name.count("/") + "play/index.html"
         link = f'<a href="{address}">Play with merges and samplers in this browser</a>'
         content[0] = content[0].replace("\n", f"\n\n{link}\n", 1)
+    content[0] = re.sub(
+        r"\[([^\]]+)\]\(((?:docs/)?report\.html)\)", r'<a href="\2">\1</a>', content[0]
+    )
     content[0] = re.sub(r'<a id="([^"]+)"></a>', r"(\1)=", content[0])
     if name == "README":
         content[0] += navigation([f"{index}.md" for index in INDEXES])
@@ -361,7 +385,7 @@ def slide(part: str, folder: Path) -> str:
     return (
         f'<section data-minutes="{minutes}"{_OPTIONAL * is_optional}>'
         f"{rendered(f'## {title}')}{_with_figures(content)}"
-        f"<aside>{own}<hr>{rendered(text)}</aside>"
+        f"<aside>{own}<hr>{_with_figures(text)}</aside>"
     )
 
 

@@ -14,6 +14,7 @@ function show() {
   grow(slides[place]);
   const numbers = slides.flatMap((slide, number) => is_left_out(slide) ? [] : [number]);
   const before = numbers.filter((number) => number <= place);
+  numbers.forEach((number, at) => { slides[number].dataset.place = `${at + 1} / ${numbers.length}`; }); // printed
   document.body.dataset.place = `${before.length} / ${numbers.length}${is_short() ? ", short" : ""}`;
   history.replaceState(null, "", `#${place + 1}`);
   if (notes === null || notes.closed) return;
@@ -39,7 +40,7 @@ function grow(slide) {
   const is_broken = (code) => filled(code.getClientRects(), ({ width }) => width) > filled(code.textContent.split("\n"), Boolean);
   const is_full = () => document.documentElement.scrollWidth > innerWidth
     || [...slide.children].some(is_low) || [...slide.querySelectorAll("pre > code")].some(is_broken);
-  let size = slide.querySelector("p:not(.beside) > svg") ? 20 : largest;
+  let size = slide.querySelector(":scope > p:not(.beside) > svg") ? 20 : largest;
   do slide.style.setProperty("--grown", size / 20);
   while (is_full() && --size >= 20);
 }

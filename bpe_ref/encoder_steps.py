@@ -34,6 +34,8 @@ class EncoderStep:
     why: str
     refused: tuple[tuple[TokenId, ...], ...] = ()
     """Tokens that were tried, or taken back, each at the end of those before it."""
+    heap: tuple["Entry", ...] = ()
+    """Of the heap encoder: what is left in its heap, in the order of the list."""
 
 
 Entry: TypeAlias = tuple[int, int, TokenId, TokenId, TokenId]
@@ -72,7 +74,7 @@ def heap_steps(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> Iterator[E
     heap = [entry for slot in slots for entry in pair_at(slot)]
     heapify(heap)
     begun = ", ".join(map(show, sorted(heap))) or "nothing, because no pair can merge"
-    yield EncoderStep(tuple(symbols), -1, f"the heap begins with {begun}")
+    yield EncoderStep(tuple(symbols), -1, f"the heap begins with {begun}", heap=tuple(heap))
     while heap:
         entry = heappop(heap)
         _, slot, left, right, result = entry
@@ -86,7 +88,8 @@ def heap_steps(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> Iterator[E
             after = _name(vocabulary, slots[following]) if following in slots else "nothing"
             why = f"{after} follows that place now"
         if why:
-            yield EncoderStep(tuple(slots.values()), -1, f"{show(entry)} is stale: {why}")
+            why = f"{show(entry)} is stale: {why}"
+            yield EncoderStep(tuple(slots.values()), -1, why, heap=tuple(heap))
             continue
         slots[slot] = result
         del slots[following]
@@ -96,7 +99,8 @@ def heap_steps(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> Iterator[E
             heappush(heap, each)
         more = f"; new in the heap: {', '.join(map(show, pushed))}" if pushed else ""
         new = list(slots).index(slot)
-        yield EncoderStep(tuple(slots.values()), new, f"{show(entry)} merges{more}")
+        why = f"{show(entry)} merges{more}"
+        yield EncoderStep(tuple(slots.values()), new, why, heap=tuple(heap))
 
 
 def prefix_steps(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> Iterator[EncoderStep]:

@@ -548,7 +548,21 @@ def test_an_unknown_id_leads_to_the_nearest_and_canaries_can_be_shown() -> None:
     assert result.exit_code == 2
     assert f"no record has the id '{case.id}x'; did you mean {case.id}" in result.output
     assert catalogue.canaries[0].id in tokenref("show", catalogue.canaries[0].id).output
-    assert "did you mean docs/book/glossary.md?" in tokenref("show", "glossary").output
+    assert "did you mean docs/book/merging.md?" in tokenref("show", "merging").output
+
+
+def test_show_prints_what_a_word_means_or_the_whole_glossary() -> None:
+    rows = tokenref("show", "docs/book/glossary.md").output.count("\n| ") - 2
+    every = tokenref("show", "glossary").output.splitlines()
+    assert len(every) == rows > 40
+    for word in ("rank", "Top-P", "vocabulary"):
+        result = tokenref("show", word)
+        assert result.exit_code == 0
+        [line] = result.output.splitlines()
+        assert line in every
+        assert word.lower() in line.partition(":")[0]
+        [page] = re.findall(r"\((docs/[^)]*#[^)]*)\)", line)[:1]
+        assert tokenref("show", page).exit_code == 0
 
 
 def test_a_pattern_shows_all_records_whose_ids_match() -> None:

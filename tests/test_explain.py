@@ -117,7 +117,7 @@ def test_the_sections_of_the_book_are_on_the_page_with_figures_and_without_links
     assert "The book: Inverse CDF" in page.text
     page = explained(tmp_path, "bpe", "unbelievable", "--encoder", "heap")
     assert "The book: The heap" in page.text
-    assert page.tags["img"] == 1
+    assert page.tags["img"] == 3, "two trees, and the steps"
 
 
 def test_an_installed_package_has_the_book_beside_it(

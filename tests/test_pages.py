@@ -21,6 +21,7 @@ from sampling_ref.steps.step import REQUIRED
 from tokenref.cli import main
 from tokenref.generators import CONVERSIONS, GENERATORS
 from tokenref.operations import ABOUT
+from tokenref.pages import section
 from tokenref.record import OPS, SAMPLER_OPS
 from tokenref.rules import points, slug
 from tokenref.verdicts import SamplerErrorCode, TokenizerErrorCode
@@ -327,10 +328,11 @@ def test_every_command_that_a_page_shows_exists_with_its_options(page: Path) -> 
 @pytest.mark.parametrize("op", OPS)
 def test_the_book_teaches_every_operation_with_an_example(op: str) -> None:
     page, _, anchor = ABOUT[op].lesson.partition("#")
-    sections = re.split(r"^## ", (ROOT / page).read_text("utf-8"), flags=re.MULTILINE)[1:]
-    found = [section for section in sections if anchor_of(section.partition("\n")[0]) == anchor]
-    assert len(found) == 1
-    assert "```" in found[0] or "](../figures/" in found[0]
+    text = (ROOT / page).read_text("utf-8")
+    headings = re.findall(r"^##+ (.*)", text, re.MULTILINE)
+    assert [*map(anchor_of, headings)].count(anchor) == 1
+    found = section(text, anchor)
+    assert "```" in found or "](../figures/" in found
 
 
 def anchor_of(heading: str) -> str:
@@ -361,10 +363,10 @@ def test_every_claim_has_a_verdict_and_a_section(page: Path) -> None:
         anchor_of(heading) for heading in re.findall(r"^## (.*)$", prose(page), re.MULTILINE)
     }
     shown = set()
-    for _claim, verdict, section in rows(page, "claim", "verdict", "shown in"):
+    for _claim, verdict, link in rows(page, "claim", "verdict", "shown in"):
         assert verdict in VERDICTS
-        found = re.fullmatch(r"\[[^\]]+\]\(#([^)]+)\)", section)
-        assert found, section
+        found = re.fullmatch(r"\[[^\]]+\]\(#([^)]+)\)", link)
+        assert found, link
         shown.add(found[1])
     assert shown == anchors
     for text, path in re.findall(r"!\[([^\]]*)\]\(([^)]*)\)", prose(page)):

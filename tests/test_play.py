@@ -1101,6 +1101,24 @@ def test_the_cause_is_the_first_screen_and_beside_its_pictures_on_the_last_one(
     assert max(bottoms) <= 720
 
 
+@pytest.mark.parametrize("number", [1, 2])
+def test_the_pictures_of_an_example_are_seen_without_scrolling(
+    window: Browser, number: int
+) -> None:
+    window.size(1280, 720)
+    window.click("#show-sampling")
+    window.click(f"#example a:nth-of-type({number})")
+    window.until("return document.querySelectorAll('.stage.first').length === 2")
+    assert window.run("return document.querySelector('#parameters').offsetHeight") > 0
+    edges = "[...document.querySelectorAll(arguments[0])].map((e) => e.getBoundingClientRect())"
+    [answer] = window.run(f"return {edges}.map((e) => e.bottom)", ".answer")
+    pictures = window.run(f"return {edges}.map((e) => [e.top, e.bottom, e.height])", ".first svg")
+    assert len(pictures) == 2
+    for top, bottom, height in pictures:
+        assert answer < top < bottom <= 720
+        assert height > 150
+
+
 def test_an_address_without_a_text_has_one_of_its_vocabulary(window: Browser) -> None:
     window.go("encoder=neighbours&vocabulary=odd&left=abc&right=d")
     window.until("return document.getElementById('steps').textContent.includes('abc and d fit?')")

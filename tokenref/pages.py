@@ -3,6 +3,7 @@
 import difflib
 import re
 from pathlib import Path
+from posixpath import normpath
 
 from tokenref.errors import InputError
 
@@ -48,6 +49,25 @@ def page_text(address: str) -> str:
     if not part:
         raise InputError(f"{name} has no section #{anchor:.200}")
     return part
+
+
+def meanings(word: str) -> list[str]:
+    """Return what the glossary of the book says about a word, or about all: "glossary".
+
+    >>> meanings("top-p")[0][:86]
+    'top-k, top-p, min-p: the most common filters: see top-k (docs/book/filters.md#top-k), '
+    """
+
+    def named(link: re.Match[str]) -> str:
+        return f"{link[1]} ({normpath(f'docs/book/{link[2]}')})"
+
+    text = re.sub(r"\[(.+?)\]\((.+?)\)", named, page_text("docs/book/glossary.md").replace("*", ""))
+    _, _, *rows = re.findall(r"^\| (.+?) \| (.+) \|$", text, re.MULTILINE)
+    return [
+        f"{words}: {meaning}"
+        for words, meaning in rows
+        if word == "glossary" or word.lower() in words.lower().split(", ")
+    ]
 
 
 def section(text: str, anchor: str) -> str:

@@ -35,7 +35,7 @@ from tokenref.commands.text import PATTERN, argument_text, given_texts, loaded, 
 from tokenref.engines.table import Unavailable, engine, engine_names
 from tokenref.errors import InputError
 from tokenref.operations import ABOUT
-from tokenref.pages import page_addresses, page_text
+from tokenref.pages import meanings, page_addresses, page_text
 from tokenref.questions.sampling import BatchInput
 from tokenref.readable import readable_json, readable_verdict
 from tokenref.record import OWN_DRAW_OPS, SAMPLER_OPS, Case, canonical_json, form_of, op_of
@@ -47,16 +47,17 @@ from tokenref.visible import short_json, visible
 
 
 @click.command()
-@click.argument("case_id", metavar="ID|PAGE")
+@click.argument("case_id", metavar="ID|PAGE|WORD")
 @click.option(
     "--json", "as_line", is_flag=True, help="Print the line of the record file unchanged."
 )
 @FIXTURES
 def show(case_id: str, as_line: bool, fixtures: Path | None) -> None:
-    """Show golden records, or a page of the documentation.
+    """Show golden records, a page of the documentation, or what a word means.
 
     ID is that of a record; with * and ? it may be that of many. PAGE is a page that records name,
-    such as docs/bpe.md, or one section of it, such as docs/bpe.md#definition.
+    such as docs/bpe.md, or one section of it, such as docs/bpe.md#definition. WORD is in the
+    glossary, such as rank; the word glossary shows all of them.
 
     Floats are shown in decimal. Canaries, which have wrong answers, can be shown too.
     """
@@ -66,7 +67,9 @@ def show(case_id: str, as_line: bool, fixtures: Path | None) -> None:
     catalogue = open_catalogue(fixtures)
     by_id = catalogue.records
     cases = [by_id[each] for each in fnmatch.filter(by_id, case_id)]
-    if not cases:
+    if not cases and (found := meanings(case_id)):
+        click.echo("\n".join(found))
+    elif not cases:
         pages = [each for each in page_addresses() if each.endswith(f"/{case_id}.md")]
         nearest = pages or difflib.get_close_matches(case_id, by_id, cutoff=0.4)
         hint = f"; did you mean {', '.join(nearest)}?" if nearest else ""

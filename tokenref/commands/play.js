@@ -13,7 +13,7 @@ const COMMON = ["temperature", "temp", "top_k", "top_p", "min_p", "repetition_pe
 const LONGEST = 20000, LONGEST_ROW = 200000;
 const EXAMPLE = ["text", "left", "right"]; // the fields with an example for each small vocabulary
 const EXAMPLES = { book: ["abbacb", "ac", "b"], odd: ["abcd", "abc", "d"] }; // a text and two neighbours
-const ABOUT = { book: "book: nine tokens for texts of a, b and c", odd: "odd: here the fast test of two neighbours fails" };
+const ABOUT = { book: "book: nine tokens of a, b and c", odd: "odd: here the fast test of two neighbours fails" };
 const FIRST = { top_k: "6", top_p: "0.9" }; // with these, the first row loses tokens
 const settings = {};
 const folds = new Map(); // the stages that the reader has opened or closed

@@ -285,7 +285,7 @@ def _side_by_side(
         f'<section class="answer"><h2>{escape(heading)}</h2><ul>{items}</ul><details><summary>What '
         f"each engine does, and its source</summary><ul>{others}</ul></details></section>"
     )
-    yield '<div class="sides">' + "".join(f"<h2>{escape(name)}</h2>" for name in names)
+    yield '<div class="sides">'
     first = [applied for side in (found.unit if found else ()) for applied, _ in side]
     moved = [applied for side in moved_before(compared.engines, found) for applied in side]
     before = bool(first)

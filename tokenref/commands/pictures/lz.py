@@ -5,7 +5,8 @@ from html import escape
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from bpe_ref import Tokenizer
-from tokenref.commands.pictures import Box, boxes
+from tokenref.commands.pictures import Box, boxes, lesson
+from tokenref.operations import ABOUT
 
 if TYPE_CHECKING:
     from sampling_ref.generation.ngrams import NgramModel
@@ -101,14 +102,16 @@ def lz_picture(
         f'<section class="stage"><h2>The text</h2><p>{boxes(drawn)}</p>'
         f"<p>{escape(text)}; {escape(match)}.</p>"
         "<p>Grey underline: the window. Green underline: the buffer. Orange frame: the longest "
-        "match, which is in both.</p></section>"
+        "match, which is in both.</p>"
+        f"{lesson(ABOUT['lz'].lesson)}</section>"
         '<section class="stage"><h2>The penalties</h2><p>The table has the most '
         "probable next tokens of the small model, those that extend the match, and their logits "
         "after each penalty. LZ is the logit plus the strength times D, the bits of chapter 8, "
-        f"which are most for a new token. DRY subtracts 0.8 · 1.75^(m - {ALLOWED}) from a token "
-        f"that would continue a repetition of m tokens, if m is at least {ALLOWED}. The "
-        "framed token is best after the LZ penalty, a bold "
-        "number the best after another. Click any token to append it.</p></section>"
+        f"which are most for a new token. DRY subtracts 0.8 · 1.75<sup>m - {ALLOWED}</sup> from a "
+        f"token that would continue a repetition of m tokens, if m is at least {ALLOWED}. The "
+        "framed token is best after the LZ penalty, a bold number the best after another. Click "
+        "any token to append it.</p>"
+        f"{lesson(ABOUT['repetition_penalty'].lesson)}{lesson(ABOUT['dry'].lesson)}</section>"
         '<section class="stage"><h2>The next token</h2><table class="numbers penalties">'
         f'<tr>{head}</tr>{rows}</table><button type="button" data-history="{history}">Show '
         f"samplers all {model.size:,} logits of this row</button></section>"
