@@ -27,11 +27,10 @@ from tokenref.engines.own_rules import (
     SamplerSession,
     check_ties,
     is_clear,
-    logarithms,
     profiles_of,
     row_in_32_bits,
 )
-from tokenref.engines.torch_draws import kept_in, walked
+from tokenref.engines.torch_draws import kept_in, row_of, walked
 from tokenref.floats import pack, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import STANDARD, rule_name
@@ -45,6 +44,9 @@ RULES: Final[Mapping[str, OwnRule]] = {
     "tail_free": OwnRule(STANDARD, {"z": "tfs"}, undefined=_TIES),
     "eta": OwnRule(STANDARD, {"cutoff": "eta_cutoff"}, {"cutoff": (0, 1)}),
     "epsilon": OwnRule(STANDARD, {"cutoff": "epsilon_cutoff"}, {"cutoff": (0, 1)}),
+    "typical": OwnRule(
+        rule_name("typical", boundary="short", ties="lowest id"), {"mass": "typical_p"}
+    ),
     "top_n_sigma": OwnRule(rule_name("top_n_sigma", deviation="sample"), {"n": "top_nsigma"}),
     "xtc": OwnRule(
         rule_name("xtc", coin="below"),
@@ -60,10 +62,11 @@ _FUNCTIONS: Final = {
     "eta": "eta_cutoff",
     "epsilon": "epsilon_cutoff",
     "top_n_sigma": "top_nsigma",
+    "typical": "typical_p",
 }
 """Operations that have another name in the engine."""
 
-_AT_MOST_1: Final = frozenset({"tfs", "xtc_probability", "xtc_threshold"})
+_AT_MOST_1: Final = frozenset({"tfs", "typical_p", "xtc_probability", "xtc_threshold"})
 """Parameters that are probabilities; all others may be any number that is not negative."""
 
 
@@ -90,11 +93,11 @@ class AphroditeSession(SamplerSession):
         uniforms = unpack(request.get("uniforms", {"f64": ""}))
         if len(uniforms) != (op == "xtc") or not all(0 <= number < 1 for number in uniforms):
             raise NotExpressibleError("takes one random number below 1 for its xtc, and no other")
-        if not all(
+        if given.get("typical_p", 1) == 0 or not all(
             0 <= value <= (1 if name in _AT_MOST_1 else _MOST) for name, value in given.items()
         ):
             raise NotExpressibleError("does not check its parameters in its operations")
-        row = _row(op, params, request)
+        row = row_of(request, clear="probs" in request and is_clear(op, params, request))
         if not (row < inf).all() or not row.isfinite().any():
             raise NotExpressibleError("does not check its row")
         name = _FUNCTIONS.get(op, op)
@@ -102,21 +105,6 @@ class AphroditeSession(SamplerSession):
         if "ties" in RULES[op].undefined:
             check_ties(request, kept_in(left))
         return Ok({"keep": kept_in(left)})
-
-
-def _row(op: str, params: Mapping[str, Any], request: Mapping[str, Any]) -> "torch.Tensor":
-    import torch
-
-    if "probs" in request:
-        row = logarithms(
-            request["probs"],
-            lambda row: torch.tensor(row).softmax(-1).tolist(),
-            lambda number: torch.tensor(number).item(),
-            clear=is_clear(op, params, request),
-        )
-    else:
-        row = row_in_32_bits(request)
-    return torch.tensor(row, dtype=torch.float32)
 
 
 def _called(

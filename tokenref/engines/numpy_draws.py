@@ -25,11 +25,16 @@ GENERATORS: Final = (
     *("philox4x64-10.seed-sequence", "philox4x64-10.numpy"),
 )
 _OTHER_WIDTHS: Final = {
+    "mt19937+pairs-low-first": 64,
+    "mt19937.seed-sequence+pairs-low-first": 64,
     "mt19937+pairs-high-first": 64,
     "pcg64.seed-sequence+low-then-high": 32,
     "philox4x64-10.seed-sequence+low-then-high": 32,
 }
-"""Generators whose words `Generator.integers` joins or halves, and the bits that it returns."""
+"""Generators whose words are joined or halved, and the bits of the result.
+
+`Generator.integers` does so, or `Generator.bytes`, which has low words first.
+"""
 
 
 @dataclass(frozen=True)
@@ -76,7 +81,9 @@ def _words(profile: str, request: Mapping[str, Any]) -> Answer:
     if source is None:
         return Unsupported(f"cannot seed {profile} like this")
     bits = _OTHER_WIDTHS.get(profile)
-    if bits:
+    if profile.endswith("pairs-low-first"):
+        words = np.frombuffer(np.random.Generator(source).bytes(8 * wanted), "<u8")
+    elif bits:
         words = np.random.Generator(source).integers(0, 1 << bits, wanted, f"u{bits // 8}")
     else:
         bits = 32 if profile.startswith("mt19937") else 64

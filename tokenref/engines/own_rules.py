@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Final
 from sampling_ref.numbers.binary32 import to_binary32
 from tokenref.answers import Answer, Ok, Refused, Unsupported
 from tokenref.floats import FloatsError, to_digits, type_of, unpack
-from tokenref.rules import all_choices, choices_of, rule_names
+from tokenref.rules import all_choices, choices_of, rule_name, rule_names
 
 _ERROR: Final = 1e-6
 """How far a sum of probabilities calculated from logits may be off, in 32 bits."""
@@ -60,6 +60,11 @@ class SamplerSession:
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
         """Answer a request."""
         try:
+            own = self._rule(op)
+            found = own and own.with_counted(op, self.profile, request)
+            if found:
+                profile, request = found
+                return type(self)(profile)._answered(op, request)  # noqa: SLF001 - its own
             return self._answered(op, request)
         except NotExpressibleError as error:
             return Unsupported(str(error))
@@ -69,9 +74,16 @@ class SamplerSession:
                 raise
             return found
 
+    def __init__(self, profile: str) -> None:
+        self.profile = profile
+
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         """Answer a request, or raise `NotExpressibleError` or what `_refused` knows."""
         raise NotImplementedError
+
+    def _rule(self, op: str) -> "OwnRule | None":
+        """Return the rule of a step that counts the tokens that it is given, or None."""
+        return None
 
     def _refused(self, error: Exception) -> Answer | None:
         """Return what an exception of the engine answers, or None for a crash."""
@@ -138,11 +150,41 @@ class OwnRule:
                     continue
                 raise NotExpressibleError(f"its {op} decides otherwise about {point}")
         for name in given:
-            if name not in self.names:
+            if name not in self.names and not _is_idle(op, profile, name, request):
                 raise NotExpressibleError(f"its {op} has no equivalent of the parameter {name}")
             if given[name] in self.off.get(name, ()):
                 raise NotExpressibleError(f"{given[name]} disables its {op}")
-        return {self.names[name]: value for name, value in given.items()}
+        return {self.names[name]: value for name, value in given.items() if name in self.names}
+
+    def with_counted(
+        self, op: str, profile: str, request: Mapping[str, Any]
+    ) -> tuple[str, dict[str, Any]] | None:
+        """Return a rule and a question whose history has only the tokens that a penalty counts.
+
+        A function counts the tokens that its caller passes. So one that looks at the output or at
+        everything is given the prompt, or all tokens that are not skipped. Returns None if the
+        question can stay as it is.
+
+        >>> own = OwnRule("standard", {"penalty": "penalty"})
+        >>> question = {"history": [3, 1, 2], "prompt_length": 2, "params": {}}
+        >>> rule, counted = own.with_counted("presence_penalty", "scope.prompt", question)
+        >>> rule, counted["history"], counted["prompt_length"]
+        ('standard', [3, 1], 0)
+        """
+        choices, own = choices_of(op, profile), choices_of(op, self.rule)
+        if choices is None or own is None or "history" not in request:
+            return None
+        params, scope = dict(request["params"]), all_choices(op, choices).get("scope")
+        skipped = 0 if "skipped" in self.names else params.pop("skipped", 0)
+        history, prompt_length = request["history"], request.get("prompt_length", 0)
+        if op != "repetition_penalty":  # the others skip tokens of the prompt only
+            skipped = min(skipped, prompt_length)
+        if scope is None or skipped < 0 or (scope != "prompt" and not skipped):
+            return None
+        begin = max(skipped, prompt_length) if scope == "output" else skipped
+        seen = history[begin : prompt_length if scope == "prompt" else None]
+        rule = rule_name(op, **{**choices, "scope": all_choices(op, own)["scope"]})
+        return rule, {**request, "params": params, "history": seen, "prompt_length": 0}
 
     def _agrees(self, op: str, profile: str, request: Mapping[str, Any]) -> bool:
         """Return whether both rules have one answer to a question, by the reference.
@@ -150,16 +192,30 @@ class OwnRule:
         A draw may have the same token by chance, so draws are not compared, nor sums of
         probabilities that an engine rounds. Nor does the reference show what rounding does.
         """
-        from tokenref.engines.reference import ReferenceEngine
-
         is_exact = "probs" in request or op in _COMPARED
         if not is_exact or "params" not in request or ("uniforms" in request and op != "xtc"):
             return False
-        sessions = map(ReferenceEngine().load_profile, (profile, self.rule))
-        one, other = (session.answer(op, request) for session in sessions)
+        one, other = (_answer_of(rule, op, request) for rule in (profile, self.rule))
         if isinstance(one, Refused) and isinstance(other, Refused):
             return one.code == other.code == "INVALID_PARAMETER"
         return isinstance(one, Ok) and one == other
+
+
+def _answer_of(rule: str, op: str, request: Mapping[str, Any]) -> Answer:
+    from tokenref.engines.reference import ReferenceEngine
+
+    answer: Answer = ReferenceEngine().load_profile(rule).answer(op, request)
+    return answer
+
+
+def _is_idle(op: str, rule: str, name: str, request: Mapping[str, Any]) -> bool:
+    """Return whether a question has the same answer without a parameter, by the reference."""
+    params = request.get("params", {})
+    if "uniforms" in request or name not in params:
+        return False
+    others = {other: value for other, value in params.items() if other != name}
+    answer = _answer_of(rule, op, request)
+    return isinstance(answer, Ok) and answer == _answer_of(rule, op, {**request, "params": others})
 
 
 def _matters(  # noqa: PLR0911
@@ -181,7 +237,7 @@ def _matters(  # noqa: PLR0911
             possible = sum(count for _, count, _, _ in _groups(request))
             least = {"zero": 0, "above_one": nextafter(1, inf), "beyond": possible}[point]
             return any(number == 0 if point == "zero" else number >= least for number in numbers)
-        case "scope":
+        case "scope" | "additive_scope":
             parts = [_part(history, prompt_length, scope) for scope in choices]
             return parts[0] != parts[1]
         case "counting":

@@ -20,6 +20,7 @@ from tokenref.answers import Answer, Ok, Unsupported
 from tokenref.engines.own_rules import NotExpressibleError
 from tokenref.engines.torch_draws import (
     MOST,
+    RACES,
     batched,
     counted,
     device_name,
@@ -56,7 +57,7 @@ _UNIFORMS: Final[Mapping[str, tuple[str, int]]] = {
 class TorchSession:
     """A selected rule."""
 
-    profiles: ClassVar = frozenset({STANDARD, RACE, WALK, REACH, GENERATOR, *_UNIFORMS})
+    profiles: ClassVar = frozenset({STANDARD, RACE, *RACES, WALK, REACH, GENERATOR, *_UNIFORMS})
     profile: str
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
@@ -149,6 +150,8 @@ def _draw(profile: str, request: Mapping[str, Any]) -> Answer:
     if "probs" not in request:
         return Unsupported("only draws from probabilities, not from logits")
     row, uniforms = to_tensor([request["probs"]])[0], unpack(request["uniforms"])
+    if profile in RACES and all(0 <= number < 1 for number in uniforms):
+        uniforms = [*map(RACES[profile], uniforms)]
     if "order" in request or len(uniforms) != (
         request.get("count", 1) if profile == WALK else len(row)
     ):

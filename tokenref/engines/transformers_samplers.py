@@ -38,7 +38,6 @@ from tokenref.engines.own_rules import (
     check_ties,
     checked_drafts,
     is_clear,
-    logarithms,
     profiles_of,
 )
 from tokenref.engines.torch_draws import (
@@ -51,10 +50,11 @@ from tokenref.engines.torch_draws import (
     refused_as_empty,
     to_floats,
     to_tensor,
+    with_logits,
 )
 from tokenref.engines.transformers_drafts import verified
 from tokenref.engines.transformers_steps import FILTERS, MASK, ROWS, RULES, prepare, steps
-from tokenref.floats import Type, cut_floats, pack, type_of, unpack
+from tokenref.floats import cut_floats, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import STANDARD, rule_name, rule_names
 
@@ -323,36 +323,6 @@ def _logits(rows: Sequence[Mapping[str, Any]], *, is_law: bool) -> "torch.Tensor
     """Return rows of logits, or of probabilities as logits, in 32 bits."""
     own = [with_logits({"probs": row}, "f32")["logits"] if is_law else row for row in rows]
     return to_tensor(own, "f32")
-
-
-def with_logits(
-    request: Mapping[str, Any], only: Type | None = None, *, clear: bool = False
-) -> dict[str, Any]:
-    """Return a question with logits instead of probabilities, in 32 or in 64 bits, or in one type.
-
-    Raises `NotExpressibleError` if torch's softmax does not return the probabilities, unless the
-    question is clear.
-    """
-    import torch
-
-    def made(dtype: torch.dtype, *, clear: bool = False) -> list[float]:
-        return logarithms(
-            request["probs"],
-            lambda row: torch.tensor(row, dtype=dtype).softmax(-1).tolist(),
-            lambda number: torch.tensor(number, dtype=dtype).item(),
-            clear=clear,
-        )
-
-    try:
-        if only == "f64":
-            raise NotExpressibleError  # noqa: TRY301 - for 64 bits
-        logits = pack(made(torch.float32), "f32")
-    except NotExpressibleError:
-        if only == "f32":
-            raise
-        logits = pack(made(torch.float64, clear=clear), "f64")
-    others = {name: value for name, value in request.items() if name != "probs"}
-    return {**others, "logits": logits}
 
 
 def _allowed(
