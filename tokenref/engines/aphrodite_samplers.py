@@ -22,6 +22,7 @@ from unittest.mock import patch
 from tokenref.answers import Answer, Ok, Unsupported
 from tokenref.engines.from_wheels import aphrodite
 from tokenref.engines.own_rules import (
+    PREFIXES,
     NotExpressibleError,
     OwnRule,
     SamplerSession,
@@ -38,10 +39,9 @@ from tokenref.rules import STANDARD, rule_name
 if TYPE_CHECKING:
     import torch
 
-_TIES: Final = frozenset({"ties"})
 RULES: Final[Mapping[str, OwnRule]] = {
     "top_a": OwnRule(rule_name("top_a", ties="all"), {"a": "top_a"}),
-    "tail_free": OwnRule(STANDARD, {"z": "tfs"}, undefined=_TIES),
+    "tail_free": OwnRule(STANDARD, {"z": "tfs"}),
     "eta": OwnRule(STANDARD, {"cutoff": "eta_cutoff"}, {"cutoff": (0, 1)}),
     "epsilon": OwnRule(STANDARD, {"cutoff": "epsilon_cutoff"}, {"cutoff": (0, 1)}),
     "typical": OwnRule(
@@ -51,7 +51,6 @@ RULES: Final[Mapping[str, OwnRule]] = {
     "xtc": OwnRule(
         rule_name("xtc", coin="below"),
         {"threshold": "xtc_threshold", "probability": "xtc_probability"},
-        undefined=_TIES,
     ),
     "mirostat_2": OwnRule(STANDARD, {"tau": "mirostat_tau", "eta": "mirostat_eta"}),
 }
@@ -102,7 +101,7 @@ class AphroditeSession(SamplerSession):
             raise NotExpressibleError("does not check its row")
         name = _FUNCTIONS.get(op, op)
         left = _called(name, row, given, uniforms)
-        if "ties" in RULES[op].undefined:
+        if op in PREFIXES and self.profile != RULES[op].rule:
             check_ties(request, kept_in(left))
         return Ok({"keep": kept_in(left)})
 

@@ -25,10 +25,11 @@ from types import ModuleType
 from typing import Any, ClassVar, Final
 from unittest.mock import patch
 
-from tokenref.answers import Answer, Ok, Refused, Unsupported
+from tokenref.answers import Answer, Ok, Unsupported
 from tokenref.engines.own_rules import (
     NotExpressibleError,
     OwnRule,
+    SamplerSession,
     answer_in_order,
     check_ties,
     is_clear,
@@ -93,25 +94,20 @@ def sample_utils() -> ModuleType:
     return module
 
 
-class MlxLmSession:
+class MlxLmSession(SamplerSession):
     """The functions with the engine's own profile."""
 
     profiles: ClassVar = profiles_of(RULES) | {NAME}
+    refusing: ClassVar = (ValueError,)
 
     def __init__(self, profile: str) -> None:
-        self.profile = profile
+        super().__init__(profile)
         sample_utils()
 
-    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer a request."""
+    def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         if op == "sequence":
             return answer_in_order(request, lambda each: self.answer("sample", each))
-        if self.profile != NAME:
-            try:
-                return self._by_rule(op, request)
-            except NotExpressibleError as error:
-                return Unsupported(str(error))
-        return self._by_profile(op, request)
+        return (self._by_profile if self.profile == NAME else self._by_rule)(op, request)
 
     def _by_profile(self, op: str, request: Mapping[str, Any]) -> Answer:
         """Answer a request about the engine's profile."""
@@ -196,11 +192,8 @@ def _asked(op: str, request: Mapping[str, Any], row: list[float], given: dict[st
     if op in _FILTERS:
         given["temp"] = 1.0  # at 0 it filters nothing
     dtype = type_of(request["logits"]) if "logits" in request else "f32"
-    try:
-        with patch.object(mx.random, "uniform", lambda *_, **__: mx.array(numbers[0])):
-            return _answered(op, row, dtype, list(request.get("history", ())), given)
-    except ValueError as error:
-        return Refused("INVALID_PARAMETER", str(error))
+    with patch.object(mx.random, "uniform", lambda *_, **__: mx.array(numbers[0])):
+        return _answered(op, row, dtype, list(request.get("history", ())), given)
 
 
 def _answered(

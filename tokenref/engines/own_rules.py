@@ -12,7 +12,7 @@ Probabilities
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate, pairwise
@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Final
 
 from sampling_ref.numbers.binary32 import to_binary32
 from tokenref.answers import Answer, Ok, Refused, Unsupported
-from tokenref.floats import FloatsError, to_digits, type_of, unpack
+from tokenref.floats import FloatsError, cut_floats, to_digits, type_of, unpack
 from tokenref.rules import all_choices, choices_of, rule_name, rule_names
 
 _ERROR: Final = 1e-6
@@ -139,6 +139,9 @@ class OwnRule:
         choices, own = choices_of(op, profile), choices_of(op, self.rule)
         if choices is None or own is None:
             raise NotExpressibleError(f"its {op} follows the rule {self.rule}, not {profile}")
+        for name in given.keys() - self.names.keys():
+            request = _without(op, profile, name, request)
+        given = {name: value for name, value in given.items() if name in self.names}
         wanted, mine = all_choices(op, choices), all_choices(op, own)
         for point, choice in mine.items():
             is_other = wanted[point] != choice
@@ -150,11 +153,9 @@ class OwnRule:
                     continue
                 raise NotExpressibleError(f"its {op} decides otherwise about {point}")
         for name in given:
-            if name not in self.names and not _is_idle(op, profile, name, request):
-                raise NotExpressibleError(f"its {op} has no equivalent of the parameter {name}")
             if given[name] in self.off.get(name, ()):
                 raise NotExpressibleError(f"{given[name]} disables its {op}")
-        return {self.names[name]: value for name, value in given.items() if name in self.names}
+        return {self.names[name]: value for name, value in given.items()}
 
     def with_counted(
         self, op: str, profile: str, request: Mapping[str, Any]
@@ -208,14 +209,15 @@ def _answer_of(rule: str, op: str, request: Mapping[str, Any]) -> Answer:
     return answer
 
 
-def _is_idle(op: str, rule: str, name: str, request: Mapping[str, Any]) -> bool:
-    """Return whether a question has the same answer without a parameter, by the reference."""
-    params = request.get("params", {})
-    if "uniforms" in request or name not in params:
-        return False
-    others = {other: value for other, value in params.items() if other != name}
-    answer = _answer_of(rule, op, request)
-    return isinstance(answer, Ok) and answer == _answer_of(rule, op, {**request, "params": others})
+def _without(op: str, rule: str, name: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a question without a parameter that does not change its answer, by the reference."""
+    others = {other: value for other, value in request["params"].items() if other != name}
+    left = {**request, "params": others}
+    if "uniforms" not in request or op == "xtc":
+        answer = _answer_of(rule, op, request)
+        if isinstance(answer, Ok) and answer == _answer_of(rule, op, left):
+            return left
+    raise NotExpressibleError(f"its {op} has no equivalent of the parameter {name}")
 
 
 def _matters(  # noqa: PLR0911
@@ -537,6 +539,36 @@ def row_in_32_bits(request: Mapping[str, Any], *, exact: bool = True) -> list[fl
     except FloatsError:
         raise NotExpressibleError("only has 32-bit rows, which cannot represent this row") from None
     return row
+
+
+def answer_batch(
+    request: Mapping[str, Any],
+    ops: Collection[str],
+    one_step: Callable[..., list[dict[str, Any]]],
+    whole: Callable[..., list[dict[str, Any]]] | None,
+) -> Answer:
+    """Answer the rows of a batch with one call, for an engine that processes rows together.
+
+    `ops` are those of single steps. `whole` answers questions about the whole chain, if the profile
+    has one.
+    """
+    op, rows = request["op"], request["rows"]
+    is_whole = whole is not None and op in {"chain", "distribution", "sample"}
+    if (not is_whole and op not in ops) or (is_whole and "layout" in request):
+        return Unsupported(f"cannot process batches of {op}")
+    name = "probs" if "probs" in rows[0] else "logits"
+    if "vocab_size" in request:
+        rows = [{**row, name: cut_floats(row[name], request["vocab_size"])} for row in rows]
+    if len({len(unpack(row[name])) for row in rows}) > 1:
+        return Unsupported("needs one vocabulary for all rows of a batch")
+    found: list[dict[str, Any]] = []
+    for _ in range(request.get("calls", 1)):
+        found += (
+            whole(op, rows)
+            if is_whole and whole is not None
+            else one_step(op, rows, request.get("layout"))
+        )
+    return Ok({"rows": found})
 
 
 def answer_in_order(

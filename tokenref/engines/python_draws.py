@@ -37,7 +37,7 @@ class PythonSession:
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
         """Answer a request."""
-        if op != "draw" or "probs" not in request or "count" in request:
+        if op != "draw" or "probs" not in request or request.get("count", 1) != 1:
             return Unsupported("only draws one token from probabilities")
         row, numbers = unpack(request["probs"]), unpack(request["uniforms"])
         order = request.get("order", [*range(len(row))])
@@ -51,4 +51,4 @@ class PythonSession:
             (token,) = given.choices(order, [row[token] for token in order])
         except (ValueError, IndexError) as error:
             return Refused("INVALID_ROW", str(error))
-        return Ok({"token": token})
+        return Ok({"tokens": [token]} if "count" in request else {"token": token})

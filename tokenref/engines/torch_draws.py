@@ -51,7 +51,7 @@ _AT_ONCE: Final = 1 << 22
 
 def drawn(
     shares: "torch.Tensor", uniforms: Sequence[float], count: int = 1, *, walk: bool = False
-) -> list[int] | Refused | Unsupported:
+) -> list[int]:
     """Return the tokens that torch draws from a row of probabilities with given numbers.
 
     Without replacement it uses a race, with one number per token. With replacement it uses the
@@ -59,17 +59,10 @@ def drawn(
     """
     import torch
 
-    needed = count if walk else len(shares)
-    try:
-        words = words_of(uniforms, needed)
-    except NotExpressibleError as error:
-        return Unsupported(str(error))
-    try:
-        tokens: list[int] = torch.multinomial(
-            shares, count, replacement=walk, generator=generator_of(words)
-        ).tolist()
-    except RuntimeError as error:
-        return refused(error)
+    words = words_of(uniforms, count if walk else len(shares))
+    tokens: list[int] = torch.multinomial(
+        shares, count, replacement=walk, generator=generator_of(words)
+    ).tolist()
     return tokens
 
 

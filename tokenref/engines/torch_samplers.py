@@ -13,11 +13,10 @@ What it refuses
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from tokenref.answers import Answer, Ok, Unsupported
-from tokenref.engines.own_rules import NotExpressibleError
+from tokenref.engines.own_rules import NotExpressibleError, SamplerSession
 from tokenref.engines.torch_draws import (
     MOST,
     RACES,
@@ -53,22 +52,21 @@ _UNIFORMS: Final[Mapping[str, tuple[str, int]]] = {
 """The type of the numbers of each conversion, and the number of words for each."""
 
 
-@dataclass(frozen=True)
-class TorchSession:
+class TorchSession(SamplerSession):
     """A selected rule."""
 
     profiles: ClassVar = frozenset({STANDARD, RACE, *RACES, WALK, REACH, GENERATOR, *_UNIFORMS})
-    profile: str
 
-    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer a request."""
+    def _refused(self, error: Exception) -> Answer | None:
+        if isinstance(error, IndexError):
+            return refused_as_empty(error)
+        return refused(error) if isinstance(error, RuntimeError) else None
+
+    def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         if self.profile == STANDARD and op == "batch":
             return _batch(request)
         if self.profile == STANDARD and op in _OF_LOGITS:
-            try:
-                return Ok(_of_logits(op, request["logits"]))
-            except IndexError as error:
-                return refused_as_empty(error)
+            return Ok(_of_logits(op, request["logits"]))
         if self.profile == STANDARD and op in {"stat", "stat_batch"}:
             return _stat(op, request)
         if op == "draw":
@@ -123,8 +121,7 @@ def _draws(request: Mapping[str, Any]) -> Answer:
         "probs" if "probs" in request["rows"][0] else "logits",
     )
     rows = [{**row, name: cut_floats(row[name], size)} for row in request["rows"]]
-    found = _walked(rows * request.get("calls", 1))
-    return Ok({"rows": found}) if isinstance(found, list) else found
+    return Ok({"rows": [_walked(row) for row in rows * request.get("calls", 1)]})
 
 
 def _stat(op: str, request: Mapping[str, Any]) -> Answer:
@@ -135,18 +132,14 @@ def _stat(op: str, request: Mapping[str, Any]) -> Answer:
     shares = row if is_law else row.softmax(-1)
     if len(shares) * request["draws"] > _MOST_RANDOM_NUMBERS:
         return Unsupported("takes minutes, because each draw needs a random number for every token")
-    try:
-        if op == "stat_batch":
-            return Ok({"tokens": batched(shares, request["rows"], request["draws"], SEED)})
-        return Ok({"counts": counted(shares, request["draws"], SEED)})
-    except RuntimeError as error:
-        return refused(error)
+    if op == "stat_batch":
+        return Ok({"tokens": batched(shares, request["rows"], request["draws"], SEED)})
+    return Ok({"counts": counted(shares, request["draws"], SEED)})
 
 
 def _draw(profile: str, request: Mapping[str, Any]) -> Answer:
     if profile in {STANDARD, REACH}:
-        found = _walked([request], reaches=profile == REACH)
-        return Ok(found[0]) if isinstance(found, list) else found
+        return Ok(_walked(request, reaches=profile == REACH))
     if "probs" not in request:
         return Unsupported("only draws from probabilities, not from logits")
     row, uniforms = to_tensor([request["probs"]])[0], unpack(request["uniforms"])
@@ -157,34 +150,22 @@ def _draw(profile: str, request: Mapping[str, Any]) -> Answer:
     ):
         return Unsupported("cannot take an order, and needs one number per token or per draw")
     tokens = drawn(row, uniforms, request.get("count", 1), walk=profile == WALK)
-    if not isinstance(tokens, list):
-        return tokens
     return Ok({"tokens": tokens} if "count" in request else {"token": tokens[0]})
 
 
-def _walked(
-    requests: Sequence[Mapping[str, Any]], *, reaches: bool = False
-) -> list[dict[str, Any]] | Answer:
-    """Return the token that torch draws from each row with replacement, in 64 bits."""
-    found: list[dict[str, Any]] = []
-    for request in requests:
-        is_law, numbers = "probs" in request, unpack(request["uniforms"])
-        if not {"order", "count"}.isdisjoint(request) or len(numbers) != 1:
-            return Unsupported("cannot take an order, and takes one number for one token")
-        row = to_tensor([request["probs" if is_law else "logits"]], "f64")[0]
-        if reaches and not is_law:
-            return Unsupported("may round the sums of softmax")
-        shares = row if is_law else row.softmax(-1)
-        try:
-            token = walked(shares, numbers[0], reaches=reaches)
-            if reaches and not shares[token] > 0:
-                return Unsupported("may draw a token of no weight")
-            found.append({"token": token})
-        except NotExpressibleError as error:
-            return Unsupported(str(error))
-        except RuntimeError as error:
-            return refused(error)
-    return found
+def _walked(request: Mapping[str, Any], *, reaches: bool = False) -> dict[str, Any]:
+    """Return the token that torch draws from a row with replacement, in 64 bits."""
+    is_law, numbers = "probs" in request, unpack(request["uniforms"])
+    if not {"order", "count"}.isdisjoint(request) or len(numbers) != 1:
+        raise NotExpressibleError("cannot take an order, and takes one number for one token")
+    if reaches and not is_law:
+        raise NotExpressibleError("may round the sums of softmax")
+    row = to_tensor([request["probs" if is_law else "logits"]], "f64")[0]
+    shares = row if is_law else row.softmax(-1)
+    token = walked(shares, numbers[0], reaches=reaches)
+    if reaches and not shares[token] > 0:
+        raise NotExpressibleError("may draw a token of no weight")
+    return {"token": token}
 
 
 def _words(request: Mapping[str, Any]) -> Answer:

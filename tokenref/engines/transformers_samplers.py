@@ -39,6 +39,7 @@ from tokenref.engines.own_rules import (
     checked_drafts,
     is_clear,
     profiles_of,
+    whole_mask,
 )
 from tokenref.engines.torch_draws import (
     counted,
@@ -95,6 +96,8 @@ class TransformersSession(SamplerSession):
         prepare()
 
     def _refused(self, error: Exception) -> Answer | None:
+        if isinstance(error, RuntimeError):
+            return refused(error)
         if isinstance(error, IndexError):
             return refused_as_empty(error)
         if isinstance(error, ValueError) and "Expected parameter" in str(error):
@@ -181,7 +184,8 @@ class TransformersSession(SamplerSession):
     def _verified(self, op: str, request: Mapping[str, Any]) -> Answer:
         """Accept drafts, and draw the token behind them."""
         is_matching, history = self.profile == _MATCHING, list(request.get("history", ()))
-        tokens, numbers, target, draft = checked_drafts(request, by_rows=not is_matching)
+        by_rows = not is_matching and bool(request["tokens"])  # it has no rows without drafts
+        tokens, numbers, target, draft = checked_drafts(request, by_rows=by_rows)
         given: dict[str, Any] = {}
         if op == "speculative" and not is_matching:
             given = unpack_parameters(request["params"])
@@ -190,10 +194,7 @@ class TransformersSession(SamplerSession):
         rows = _logits(target, is_law=not of_logits)
         laws = _logits(draft, is_law=True) if draft else None
         processors = _Processors(TransformersSession(STANDARD), request) if of_logits else ()
-        try:
-            return Ok(verified(history, tokens, rows, laws, numbers, processors, **given))
-        except RuntimeError as error:
-            return refused(error)
+        return Ok(verified(history, tokens, rows, laws, numbers, processors, **given))
 
     def _steps(self, request: Mapping[str, Any]) -> Answer:
         """Apply processors in the order of a question, which generate() does not choose."""
@@ -240,12 +241,8 @@ class TransformersSession(SamplerSession):
         if op == "distribution":
             return Ok({"probs": to_floats(shares, type_of(request["logits"]))})
         if op == "stat":
-            try:
-                return Ok({"counts": counted(shares, request["draws"], SEED)})
-            except RuntimeError as error:
-                return refused(error)
-        tokens = drawn(shares, unpack(request.get("uniforms", {"f64": ""})))
-        return Ok({"token": tokens[0]}) if isinstance(tokens, list) else tokens
+            return Ok({"counts": counted(shares, request["draws"], SEED)})
+        return Ok({"token": drawn(shares, unpack(request.get("uniforms", {"f64": ""})))[0]})
 
     def _chain(
         self, request: Mapping[str, Any], parameters: Mapping[str, Any]
@@ -316,6 +313,10 @@ class _Processors:
     def __call__(self, tokens: "torch.Tensor", scores: "torch.Tensor") -> "torch.Tensor":
         """Return a row of logits after the steps."""
         about = {"history": tokens[0].tolist(), "logits": to_floats(scores[0], "f32")}
+        for one in self.request["steps"]:
+            after = unpack_parameters(one["params"]).get("allowed_after")
+            if isinstance(after, Mapping) and tuple(about["history"]) not in after:
+                return scores  # behind a rejected draft, where a question says nothing
         return self.session.apply_steps({**self.request, **about})[0]
 
 
@@ -329,9 +330,18 @@ def _allowed(
     request: Mapping[str, Any],
     tokens: Sequence[int] | None = None,
     booleans: Sequence[bool] | Mapping[int, bool] | None = None,
+    words: Any = None,
 ) -> list[int]:
     """Return the tokens that a mask allows."""
     row = unpack(request["logits"])
+    if words is not None and tokens is None and booleans is None:
+        needed = -(-len(row) // 32)
+        mask = whole_mask(words, needed)
+        if len(mask) != needed or not all(0 <= word < 1 << 32 for word in mask):
+            raise NotExpressibleError("has no mask of words that it could check")
+        tokens = [token for token in range(len(row)) if mask[token >> 5] >> (token & 31) & 1]
+    elif words is not None:
+        raise NotExpressibleError("takes the tokens of one mask")
     if booleans is not None and tokens is None:
         is_map = isinstance(booleans, Mapping)
         pairs = list(booleans.items() if isinstance(booleans, Mapping) else enumerate(booleans))
@@ -359,10 +369,10 @@ def _residual(request: Mapping[str, Any]) -> dict[str, Any]:
     worse = [
         token for token, pair in enumerate(zip(target, draft, strict=False)) if pair[0] < pair[1]
     ]
-    if len(target) != len(draft) or not worse or dtype not in {"f32", "f64"}:
+    if len(target) != len(draft) or not worse:
         raise NotExpressibleError("only rejects a draft that its target makes less probable")
     rows = [
-        to_tensor([with_logits({"probs": row}, dtype)["logits"]], dtype)
+        to_tensor([with_logits({"probs": row}, "f64")["logits"]])
         for row in (request["draft"], request["target"])
     ]
     seen: list[torch.Tensor] = []

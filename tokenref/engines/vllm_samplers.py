@@ -30,6 +30,7 @@ from tokenref.engines.own_rules import (
     NotExpressibleError,
     OwnRule,
     SamplerSession,
+    answer_batch,
     answer_in_order,
     check_ties,
     is_clear,
@@ -50,7 +51,7 @@ from tokenref.engines.torch_draws import (
     to_tensor,
     words_of,
 )
-from tokenref.floats import Type, cut_floats, type_of, unpack
+from tokenref.floats import Type, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import STANDARD, choices_of, rule_name
 
@@ -217,7 +218,7 @@ class VllmSession(SamplerSession):
     def _rule(self, op: str) -> OwnRule | None:
         return RULES.get(op)
 
-    def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
+    def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:  # noqa: PLR0911
         if request.get("prompt_length", 0) > len(request.get("history", ())):
             return Unsupported("needs the tokens of the prompt, not their number")
         if op == "seeds" and self.profile == STANDARD:
@@ -229,11 +230,14 @@ class VllmSession(SamplerSession):
                 check_ties(request, out["keep"])
             return Ok(out)
         if op == "batch":
-            return self._batch(request)
+            whole = self._whole if self.is_own else None
+            return answer_batch(request, RULES, self._one_step, whole)
         if op == "draw" and self.profile in RACES:
             return self._race(request)
         if not self.is_own and op in {"steps", "top_logprobs", "prompt_logprobs"}:
-            return self._in_order(request) if op == "steps" else self._reports(op, request)
+            if op != "steps":
+                return self._reports(op, request)
+            return drawn_after_steps(*self.apply_steps(request), request)
         if self.is_own and op == "sequence":
             return answer_in_order(request, lambda each: Ok(self._whole("sample", [each])[0]))
         return Unsupported(f"has no {op} by the rule {self.profile}")
@@ -293,9 +297,6 @@ class VllmSession(SamplerSession):
             return [{"keep": kept_in(row)} for row in after]
         dtype = type_of(requests[0]["logits"])
         return [{"logits": to_floats(row, dtype)} for row in after]
-
-    def _in_order(self, request: Mapping[str, Any]) -> Answer:
-        return drawn_after_steps(*self.apply_steps(request), request)
 
     def apply_steps(
         self, request: Mapping[str, Any]
@@ -359,27 +360,6 @@ class VllmSession(SamplerSession):
                 answers.append(_law(op, shares, request))
         return answers
 
-    def _batch(self, request: Mapping[str, Any]) -> Answer:
-        """Answer the rows of a batch with one call, if the engine takes them together."""
-        op, rows = request["op"], request["rows"]
-        is_whole = self.is_own and op in {"chain", "distribution", "sample"}
-        if (not is_whole and op not in RULES) or (is_whole and "layout" in request):
-            return Unsupported(f"cannot process batches of {op}")
-        if "vocab_size" in request:
-            size = request["vocab_size"]
-            name = "probs" if "probs" in rows[0] else "logits"
-            rows = [{**row, name: cut_floats(row[name], size)} for row in rows]
-        if len({len(row_of(row)) for row in rows}) > 1:
-            return Unsupported("needs one vocabulary for all rows of a batch")
-        found: list[dict[str, Any]] = []
-        for _ in range(request.get("calls", 1)):
-            found += (
-                self._whole(op, rows)
-                if is_whole
-                else self._one_step(op, rows, request.get("layout"))
-            )
-        return Ok({"rows": found})
-
     def _reports(self, op: str, request: Mapping[str, Any]) -> Answer:
         """Return the log-probabilities of the best tokens, and of a token."""
         if (choices_of(op, self.profile) or {}).keys() - {"of", "ties"}:
@@ -410,9 +390,13 @@ def _stepped(op: str, rows: "torch.Tensor", requests: Sequence[Requested]) -> "t
     """Return the rows after one step, with the engine's function for it, which may change them."""
     engine = vllm()
     if any("words" in request.params for request in requests):
-        if any(request.params.keys() - {"words"} for request in requests):
-            raise NotExpressibleError("has one kind of mask for a batch")
-        return _masked(rows, [request.params.get("words") for request in requests])
+        if any(request.params.keys() > {"words"} for request in requests):
+            raise NotExpressibleError("has one mask for a row")
+        rows = _masked(rows, [request.params.get("words") for request in requests])
+        others = [_only(one.params, one.params.keys() - {"words"}) for one in requests]
+        requests = [replace(one, params=left) for one, left in zip(requests, others, strict=True)]
+        if not any(others):
+            return rows
     own = {"temperature", *FILTERS} & {op}
     batch = metadata_of(
         rows.shape[-1],
