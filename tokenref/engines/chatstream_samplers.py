@@ -78,6 +78,8 @@ class ChatstreamSession(SamplerSession):
         own = _own(op, self.profile)
         if self.profile != NAME and own is None:
             return Unsupported(f"has no {op} by a rule")
+        if "logits" not in request and own is not RULE:
+            return Unsupported("accepts logits, not probabilities")
         params = self._params(op, request, own)
         clear = own is RULE and is_clear(op, unpack_parameters(request["params"]), request)
         row = row_of(request, "f32", exact=False, clear=clear)
