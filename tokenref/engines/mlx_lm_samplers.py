@@ -156,7 +156,7 @@ def _row(op: str, params: Mapping[str, Any], request: Mapping[str, Any]) -> list
     if op == "min_p" and not clear and params["m"] != 1:
         raise NotExpressibleError("compares logarithms, which rounding could decide")
     if "probs" in request:
-        row = logarithms(request["probs"], _softmax, _nearest, clear=clear or op == "min_p")
+        row = logarithms(request["probs"], _softmax, float, clear=clear or op == "min_p")
     else:
         row = unpack(request["logits"])
     if not all(logit < inf for logit in row) or max(row, default=-inf) == -inf:
@@ -169,16 +169,9 @@ def _row(op: str, params: Mapping[str, Any], request: Mapping[str, Any]) -> list
 def _softmax(row: Sequence[float]) -> list[float]:
     import mlx.core as mx
 
-    logits: Any = mx.array(list(row), dtype=mx.float32)
+    logits: Any = mx.array(list(row), dtype=mx.float64)
     shares: Any = mx.softmax(logits - mx.logsumexp(logits), axis=-1).tolist()
     return list(shares)
-
-
-def _nearest(number: float) -> float:
-    import mlx.core as mx
-
-    nearest: Any = mx.array(number, dtype=mx.float32).item()
-    return float(nearest)
 
 
 def _asked(op: str, request: Mapping[str, Any], row: list[float], given: dict[str, Any]) -> Answer:
@@ -191,7 +184,7 @@ def _asked(op: str, request: Mapping[str, Any], row: list[float], given: dict[st
         return Unsupported("takes one random number below 1 for its XTC")
     if op in _FILTERS:
         given["temp"] = 1.0  # at 0 it filters nothing
-    dtype = type_of(request["logits"]) if "logits" in request else "f32"
+    dtype = type_of(request["logits"]) if "logits" in request else "f64"
     with patch.object(mx.random, "uniform", lambda *_, **__: mx.array(numbers[0])):
         return _answered(op, row, dtype, list(request.get("history", ())), given)
 

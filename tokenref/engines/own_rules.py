@@ -61,10 +61,10 @@ class SamplerSession:
         """Answer a request."""
         try:
             own = self._rule(op)
-            found = own and own.with_counted(op, self.profile, request)
-            if found:
-                profile, request = found
-                return type(self)(profile)._answered(op, request)  # noqa: SLF001 - its own
+            counted = own.with_counted(op, self.profile, request) if own else None
+            if counted:
+                profile, question = counted
+                return type(self)(profile)._answered(op, question)  # noqa: SLF001 - its own
             return self._answered(op, request)
         except NotExpressibleError as error:
             return Unsupported(str(error))
@@ -517,11 +517,13 @@ def whole_mask(words: Any, needed: int) -> list[int]:
     >>> whole_mask({1: 5}, 3), whole_mask([7], 1)
     ([0, 5, 0], [7])
     """
-    if not isinstance(words, Mapping):
-        return list(words)
-    if any(not 0 <= place < needed for place in words):
-        raise NotExpressibleError("has no words beyond its row")
-    return [words.get(place, 0) for place in range(needed)]
+    if isinstance(words, Mapping):
+        if any(not 0 <= place < needed for place in words):
+            raise NotExpressibleError("has no words beyond its row")
+        words = [words.get(place, 0) for place in range(needed)]
+    if len(words) != needed or not all(0 <= word < 1 << 32 for word in words):
+        raise NotExpressibleError("has a mask with one bit per token in words of 32 bits")
+    return list(words)
 
 
 def row_in_32_bits(request: Mapping[str, Any], *, exact: bool = True) -> list[float]:

@@ -334,15 +334,12 @@ def _allowed(
 ) -> list[int]:
     """Return the tokens that a mask allows."""
     row = unpack(request["logits"])
-    if words is not None and tokens is None and booleans is None:
-        needed = -(-len(row) // 32)
-        mask = whole_mask(words, needed)
-        if len(mask) != needed or not all(0 <= word < 1 << 32 for word in mask):
-            raise NotExpressibleError("has no mask of words that it could check")
-        tokens = [token for token in range(len(row)) if mask[token >> 5] >> (token & 31) & 1]
-    elif words is not None:
+    if [tokens, booleans, words].count(None) != 2:
         raise NotExpressibleError("takes the tokens of one mask")
-    if booleans is not None and tokens is None:
+    if words is not None:
+        mask = whole_mask(words, -(-len(row) // 32))
+        tokens = [token for token in range(len(row)) if mask[token >> 5] >> (token & 31) & 1]
+    if booleans is not None:
         is_map = isinstance(booleans, Mapping)
         pairs = list(booleans.items() if isinstance(booleans, Mapping) else enumerate(booleans))
         if (not is_map and len(pairs) != len(row)) or not all(
@@ -350,8 +347,7 @@ def _allowed(
         ):
             raise NotExpressibleError("has no mask of booleans that it could check")
         tokens = [token for token, is_allowed in pairs if is_allowed]
-    elif tokens is None or booleans is not None:
-        raise NotExpressibleError("takes the tokens of one mask")
+    tokens = tokens or ()
     if not all(0 <= token < len(row) for token in tokens):
         raise NotExpressibleError("does not check the tokens of a mask")
     if tokens and all(row[token] == -inf for token in tokens):

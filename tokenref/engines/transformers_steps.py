@@ -8,6 +8,7 @@ fills in its defaults, builds the list in its own order, and passes it to our fu
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
+from importlib import import_module
 from typing import Any, Final
 
 from tokenref.engines.own_rules import InvalidParameterError, NotExpressibleError, OwnRule
@@ -275,26 +276,25 @@ def steps(size: int, prompt: Sequence[int], parameters: Mapping[str, Any]) -> li
 
 def _at_the_start(**parameters: Any) -> tuple[str, Any] | None:
     """Return a step and its processor without a prompt, which generate() does not allow."""
-    import transformers
-
+    engine: Any = import_module("transformers")
     given = {name: value for name, value in parameters.items() if value is not None}
     try:
         match sorted(given):
             case ["eos_token_id", "exponential_decay_length_penalty" as name]:
-                kind, ends = transformers.ExponentialDecayLengthPenalty, given["eos_token_id"]
-                return "exponential_decay_length", kind(tuple(given[name]), ends, 0)
-            case ["begin_suppress_tokens" as name]:
-                kind = transformers.SuppressTokensAtBeginLogitsProcessor
-                return "begin_suppress", kind(given[name], 0, device_name())
-            case ["forced_eos_token_id", "max_length"]:
-                kind, ends = (
-                    transformers.ForcedEOSTokenLogitsProcessor,
-                    given["forced_eos_token_id"],
+                made = engine.ExponentialDecayLengthPenalty(
+                    tuple(given[name]), given["eos_token_id"], 0
                 )
-                return "forced_eos", kind(given["max_length"], ends, device_name())
+            case ["begin_suppress_tokens" as name]:
+                made = engine.SuppressTokensAtBeginLogitsProcessor(given[name], 0, device_name())
+            case ["forced_eos_token_id" as name, "max_length"]:
+                made = engine.ForcedEOSTokenLogitsProcessor(
+                    given["max_length"], given[name], device_name()
+                )
+            case _:
+                return None
     except (ValueError, TypeError) as error:
         raise InvalidParameterError(error) from error
-    return None
+    return PROCESSORS[type(made).__name__], made
 
 
 def _keeping(step: str, processor: Any, parameters: Mapping[str, Any], least: int) -> Any:

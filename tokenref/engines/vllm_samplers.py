@@ -441,8 +441,6 @@ def _masked(rows: "torch.Tensor", masks: Sequence[Any]) -> "torch.Tensor":
     needed = -(-rows.shape[-1] // 32)
     places = [place for place, mask in enumerate(masks) if mask is not None]
     words = [whole_mask(mask, needed) if mask is not None else [0] * needed for mask in masks]
-    if any(len(mask) != needed or not all(0 <= word < 1 << 32 for word in mask) for mask in words):
-        raise NotExpressibleError("has a mask with one bit per token in words of 32 bits")
     bits = torch.tensor(words, dtype=torch.int64).to(torch.int32)
     xgrammar.apply_token_bitmask_inplace(rows, bits, indices=places)
     return rows
