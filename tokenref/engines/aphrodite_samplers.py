@@ -5,10 +5,11 @@ of the wheel (`from_wheels`). Each has one operation, which gets a row and the t
 parameters.
 
 What it answers
-    The rules that its operations follow, on rows of logits with 32 bits: top-a, tail-free, eta,
-    epsilon, top-n-sigma, XTC with a given random number, and mirostat 2. Mirostat draws with
-    `torch.multinomial`, which is called here for draws with replacement, where it walks a row
-    by given numbers; the row is sorted by falling probability.
+    The rules that its operations follow, on rows of logits with 32 bits, or 64 if these make given
+    probabilities: top-a, tail-free, eta, epsilon, typical, top-n-sigma, XTC with a given random
+    number, and mirostat 2. Of equal tokens, torch's sort on a CPU leaves the lowest id first.
+    Mirostat draws with `torch.multinomial`, which is called here for draws with replacement, where
+    it walks a row by given numbers; the row is sorted by falling probability.
 What is unsupported
     Numbers that the operations do not check.
 """

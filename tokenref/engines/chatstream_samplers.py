@@ -6,7 +6,7 @@ What it answers
     The profile "chatstream", as far as its package has the steps: the repetition penalty, the
     temperature, top-k and top-p alone, and the sampler that has them all in the order of its
     profile, with its distribution, and its draw with a given number. By a rule, the repetition
-    penalty, which divides or subtracts.
+    penalty, which divides or subtracts, and top-p, which drops the token across p.
 What is unsupported
     The frequency and the presence penalty, which the package lacks. A row without a possible
     token: the engine replaces what is not finite.

@@ -3,7 +3,12 @@
 An engine makes one choice at each point that the definition of a step leaves open. A record about a
 rule with another choice can still be asked if the point does not matter to its question: ties do
 not matter to a row without equal numbers, and what a parameter of 0 means does not matter to other
-values. Whether a point matters depends on the question alone, never on the engine's answer.
+values. Whether a point matters depends on the question alone, never on the engine's answer. Nor
+need an engine have a parameter without which the question has the same answer.
+
+Penalties
+    Whoever calls an engine's penalty chooses the tokens that it counts. So an engine can follow a
+    rule that counts only the prompt, or skips tokens: it is given the others.
 
 Probabilities
     An engine that only takes logits is given logarithms. Its own softmax of them must return

@@ -4,8 +4,8 @@ What it answers
     By the standard rule: `torch.softmax`, `torch.log_softmax` and `torch.argmax` in the row's own
     type, and many draws with `torch.multinomial`, for one row at a time or a batch of rows with one
     generator. On the CPU also draws with given random numbers, by races and walks, and by the rules
-    of a walk in 64 bits where these agree with torch's; the words of its generator for a seed; and
-    the uniform numbers that it makes from words.
+    of a race, or of a walk in 64 bits, where these agree with torch's; the words of its generator
+    for a seed; and the uniform numbers that it makes from words.
 What is unsupported
     Seeds of single rows, because a call has one generator. Speculative decoding.
 What it refuses

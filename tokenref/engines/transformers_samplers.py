@@ -8,8 +8,8 @@ What it answers
     (`transformers_steps`). A step that generate() omits changes nothing. The engine's own profile
     first converts 16-bit rows to 32 bits, as generate() does; a step under a rule works on the row
     in its own type, as it does when a processor is called directly. The complete chain uses 32
-    bits. A mask of tokens or booleans is a function for the processor of allowed tokens. Which
-    drafts its loop of assisted decoding accepts (`transformers_drafts`).
+    bits. A mask of tokens, booleans or words is a function for the processor of allowed tokens.
+    Which drafts its loop of assisted decoding accepts (`transformers_drafts`).
 What it draws
     The token for given random numbers, on the CPU (`torch_draws`). Behind steps in a given order,
     and behind drafts, torch draws with replacement, which takes one number. Without sampling, the
