@@ -28,7 +28,6 @@ from tokenref.engines.own_rules import (
     OwnRule,
     SamplerSession,
     check_ties,
-    is_clear,
     profiles_of,
     row_in_32_bits,
 )
@@ -97,7 +96,7 @@ class AphroditeSession(SamplerSession):
             0 <= value <= (1 if name in _AT_MOST_1 else _MOST) for name, value in given.items()
         ):
             raise NotExpressibleError("does not check its parameters in its operations")
-        row = row_of(request, clear="probs" in request and is_clear(op, params, request))
+        row = row_of(request, None, op)
         if not (row < inf).all() or not row.isfinite().any():
             raise NotExpressibleError("does not check its row")
         name = _FUNCTIONS.get(op, op)

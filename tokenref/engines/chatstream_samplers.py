@@ -19,7 +19,7 @@ from unittest.mock import patch
 
 from tokenref.answers import Answer, Ok, Unsupported
 from tokenref.engines.from_wheels import chatstream
-from tokenref.engines.own_rules import NotExpressibleError, OwnRule, SamplerSession, is_clear
+from tokenref.engines.own_rules import NotExpressibleError, OwnRule, SamplerSession
 from tokenref.engines.torch_draws import row_of, to_floats, walked
 from tokenref.floats import type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
@@ -81,8 +81,7 @@ class ChatstreamSession(SamplerSession):
         if "logits" not in request and own is not RULE:
             return Unsupported("accepts logits, not probabilities")
         params = self._params(op, request, own)
-        clear = own is RULE and is_clear(op, unpack_parameters(request["params"]), request)
-        row = row_of(request, "f32", exact=False, clear=clear)
+        row = row_of(request, "f32", op, exact=False)
         if not (row < inf).all() or not (row > _REMOVED).any():
             raise NotExpressibleError("replaces what is not finite")
         if op not in _CLASSES:

@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tokenref.answers import Answer, Ok, Refused, Session, Unsupported
 from tokenref.engines.chosen_words import WORDS, in_53_bits, state_of
-from tokenref.engines.own_rules import NotExpressibleError, logarithms, row_in_32_bits
+from tokenref.engines.own_rules import NotExpressibleError, is_clear, logarithms, row_in_32_bits
 from tokenref.floats import DIGITS, Type, is_numbers, pack, size_of, to_digits, type_of, unpack
+from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import rule_name
 
 if TYPE_CHECKING:
@@ -284,14 +285,16 @@ def to_tensor(rows: Sequence[Mapping[str, Any]], dtype: Type | None = None) -> "
 
 
 def with_logits(
-    request: Mapping[str, Any], only: Type | None = None, *, clear: bool = False
+    request: Mapping[str, Any], only: Type | None = None, op: str = ""
 ) -> dict[str, Any]:
     """Return a question with logits instead of probabilities, in 32 or in 64 bits, or in one type.
 
     Raises `NotExpressibleError` if torch's softmax does not return the probabilities, unless the
-    question is clear.
+    question about an operation is clear.
     """
     import torch
+
+    clear = bool(op) and is_clear(op, unpack_parameters(request["params"]), request)
 
     def made(dtype: torch.dtype, *, clear: bool = False) -> list[float]:
         return logarithms(
@@ -314,9 +317,9 @@ def with_logits(
 
 
 def row_of(
-    request: Mapping[str, Any], only: Type | None = None, *, exact: bool = True, clear: bool = False
+    request: Mapping[str, Any], only: Type | None = None, op: str = "", *, exact: bool = True
 ) -> "torch.Tensor":
-    """Return the row of a question, of logits.
+    """Return the row of a question about an operation, of logits.
 
     With `exact` the answer contains no floats, and logits are converted to 32 bits; otherwise they
     stay in their own type. Raises `NotExpressibleError` if a conversion rounds the row.
@@ -324,7 +327,7 @@ def row_of(
     import torch
 
     if "probs" in request:
-        request = with_logits(request, only, clear=clear)
+        request = with_logits(request, only, op)
     elif exact:
         return torch.tensor(row_in_32_bits(request), dtype=torch.float32)
     return to_tensor([request["logits"]])[0]

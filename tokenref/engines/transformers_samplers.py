@@ -37,7 +37,6 @@ from tokenref.engines.own_rules import (
     answer_in_order,
     check_ties,
     checked_drafts,
-    is_clear,
     profiles_of,
     whole_mask,
 )
@@ -110,8 +109,7 @@ class TransformersSession(SamplerSession):
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:  # noqa: PLR0911
         if "probs" in request and op in FILTERS:
             self._own_parameters(op, request)
-            given = unpack_parameters(request["params"])
-            request = with_logits(request, clear=is_clear(op, given, request))
+            request = with_logits(request, None, op)
         if "probs" in request:
             return Unsupported("accepts logits, not probabilities")
         if request.get("prompt_length", 0) > len(request.get("history", ())):

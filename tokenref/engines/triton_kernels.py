@@ -40,7 +40,6 @@ from tokenref.engines.own_rules import (
     OwnRule,
     SamplerSession,
     checked_drafts,
-    is_clear,
     profiles_of,
     row_in_32_bits,
 )
@@ -189,8 +188,7 @@ class VllmKernelsSession(SamplerSession):
             given += own.values()
             name = "probs" if "probs" in one else "logits"
             about = {**one, name: cut_floats(one[name], size)}
-            clear = name == "probs" and is_clear(of, params, about)
-            rows.append(row_of(about, "f32", clear=clear).tolist())
+            rows.append(row_of(about, "f32", of).tolist())
         if len({*map(len, rows)}) > 1:
             raise NotExpressibleError("needs one vocabulary for all rows of a batch")
         if not rows[0] or any(max(row) == -inf or not all(x < inf for x in row) for row in rows):

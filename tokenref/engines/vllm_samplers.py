@@ -33,7 +33,6 @@ from tokenref.engines.own_rules import (
     answer_batch,
     answer_in_order,
     check_ties,
-    is_clear,
     must_be_within,
     profiles_of,
     whole_mask,
@@ -277,17 +276,8 @@ class VllmSession(SamplerSession):
         import torch
 
         batch = [_requested(request, self._given(op, request)) for request in requests]
-        rows = torch.stack(
-            [
-                row_of(
-                    request,
-                    exact=op in FILTERS,
-                    clear="probs" in request
-                    and is_clear(op, unpack_parameters(request["params"]), request),
-                )
-                for request in requests
-            ]
-        )
+        exact = op in FILTERS
+        rows = torch.stack([row_of(request, None, op, exact=exact) for request in requests])
         places = places_of(len(batch), layout)
         ordered = [batch[places.index(place)] for place in range(len(batch))]
         if self.is_own:
