@@ -183,10 +183,11 @@ class OwnRule:
         params, scope = dict(request["params"]), all_choices(op, choices).get("scope")
         skipped = 0 if "skipped" in self.names else params.pop("skipped", 0)
         history, prompt_length = request["history"], request.get("prompt_length", 0)
+        is_valid = type(skipped) is int and skipped >= 0 and prompt_length <= len(history)
+        if scope is None or not is_valid or (scope != "prompt" and not skipped):
+            return None
         if op != "repetition_penalty":  # the others skip tokens of the prompt only
             skipped = min(skipped, prompt_length)
-        if scope is None or skipped < 0 or (scope != "prompt" and not skipped):
-            return None
         begin = max(skipped, prompt_length) if scope == "output" else skipped
         seen = history[begin : prompt_length if scope == "prompt" else None]
         rule = rule_name(op, **{**choices, "scope": all_choices(op, own)["scope"]})
