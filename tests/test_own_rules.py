@@ -90,6 +90,16 @@ def test_a_question_is_put_where_both_rules_have_one_answer(
     assert can_be_asked(own, op, params, **request_) == expected
 
 
+def test_a_parameter_that_an_engine_lacks_can_be_left_out_where_it_changes_nothing() -> None:
+    own = OwnRule("standard", {"m": "m"})
+    for least, expected in ((0, True), (1, True), (2, True), (3, False)):
+        params = {"m": 0.5, "least": least}
+        assert can_be_asked(own, "min_p", params, probs=pack(LAW, "f32")) == expected
+    nothing_left_out = {"cutoff": 0.2, "least": 3}
+    narrow = OwnRule("standard", {"cutoff": "cutoff"})
+    assert not can_be_asked(narrow, "epsilon", nothing_left_out, probs=pack(LAW, "f32"))
+
+
 def test_undefined_ties_matter_where_they_are_cut() -> None:
     own = OwnRule("standard", {"k": "k"}, {}, TIES)
     assert can_be_asked(own, "top_k", {"k": 2}, probs=pack(LAW, "f32"))

@@ -5,10 +5,11 @@ of the wheel (`from_wheels`). Each has one operation, which gets a row and the t
 parameters.
 
 What it answers
-    The rules that its operations follow, on rows of logits with 32 bits: top-a, tail-free, eta,
-    epsilon, top-n-sigma, XTC with a given random number, and mirostat 2. Mirostat draws with
-    `torch.multinomial`, which is called here for draws with replacement, where it walks a row
-    by given numbers; the row is sorted by falling probability.
+    The rules that its operations follow, on rows of logits with 32 bits, or 64 if these make given
+    probabilities: top-a, tail-free, eta, epsilon, typical, top-n-sigma, XTC with a given random
+    number, and mirostat 2. Of equal tokens, torch's sort on a CPU leaves the lowest id first.
+    Mirostat draws with `torch.multinomial`, which is called here for draws with replacement, where
+    it walks a row by given numbers; the row is sorted by falling probability.
 What is unsupported
     Numbers that the operations do not check.
 """
@@ -22,16 +23,15 @@ from unittest.mock import patch
 from tokenref.answers import Answer, Ok, Unsupported
 from tokenref.engines.from_wheels import aphrodite
 from tokenref.engines.own_rules import (
+    PREFIXES,
     NotExpressibleError,
     OwnRule,
     SamplerSession,
     check_ties,
-    is_clear,
-    logarithms,
     profiles_of,
     row_in_32_bits,
 )
-from tokenref.engines.torch_draws import kept_in, walked
+from tokenref.engines.torch_draws import kept_in, row_of, walked
 from tokenref.floats import pack, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import STANDARD, rule_name
@@ -39,17 +39,18 @@ from tokenref.rules import STANDARD, rule_name
 if TYPE_CHECKING:
     import torch
 
-_TIES: Final = frozenset({"ties"})
 RULES: Final[Mapping[str, OwnRule]] = {
     "top_a": OwnRule(rule_name("top_a", ties="all"), {"a": "top_a"}),
-    "tail_free": OwnRule(STANDARD, {"z": "tfs"}, undefined=_TIES),
+    "tail_free": OwnRule(STANDARD, {"z": "tfs"}),
     "eta": OwnRule(STANDARD, {"cutoff": "eta_cutoff"}, {"cutoff": (0, 1)}),
     "epsilon": OwnRule(STANDARD, {"cutoff": "epsilon_cutoff"}, {"cutoff": (0, 1)}),
+    "typical": OwnRule(
+        rule_name("typical", boundary="short", ties="lowest id"), {"mass": "typical_p"}
+    ),
     "top_n_sigma": OwnRule(rule_name("top_n_sigma", deviation="sample"), {"n": "top_nsigma"}),
     "xtc": OwnRule(
         rule_name("xtc", coin="below"),
         {"threshold": "xtc_threshold", "probability": "xtc_probability"},
-        undefined=_TIES,
     ),
     "mirostat_2": OwnRule(STANDARD, {"tau": "mirostat_tau", "eta": "mirostat_eta"}),
 }
@@ -60,10 +61,11 @@ _FUNCTIONS: Final = {
     "eta": "eta_cutoff",
     "epsilon": "epsilon_cutoff",
     "top_n_sigma": "top_nsigma",
+    "typical": "typical_p",
 }
 """Operations that have another name in the engine."""
 
-_AT_MOST_1: Final = frozenset({"tfs", "xtc_probability", "xtc_threshold"})
+_AT_MOST_1: Final = frozenset({"tfs", "typical_p", "xtc_probability", "xtc_threshold"})
 """Parameters that are probabilities; all others may be any number that is not negative."""
 
 
@@ -90,33 +92,18 @@ class AphroditeSession(SamplerSession):
         uniforms = unpack(request.get("uniforms", {"f64": ""}))
         if len(uniforms) != (op == "xtc") or not all(0 <= number < 1 for number in uniforms):
             raise NotExpressibleError("takes one random number below 1 for its xtc, and no other")
-        if not all(
+        if given.get("typical_p", 1) == 0 or not all(
             0 <= value <= (1 if name in _AT_MOST_1 else _MOST) for name, value in given.items()
         ):
             raise NotExpressibleError("does not check its parameters in its operations")
-        row = _row(op, params, request)
+        row = row_of(request, None, op)
         if not (row < inf).all() or not row.isfinite().any():
             raise NotExpressibleError("does not check its row")
         name = _FUNCTIONS.get(op, op)
         left = _called(name, row, given, uniforms)
-        if "ties" in RULES[op].undefined:
+        if op in PREFIXES and self.profile != RULES[op].rule:
             check_ties(request, kept_in(left))
         return Ok({"keep": kept_in(left)})
-
-
-def _row(op: str, params: Mapping[str, Any], request: Mapping[str, Any]) -> "torch.Tensor":
-    import torch
-
-    if "probs" in request:
-        row = logarithms(
-            request["probs"],
-            lambda row: torch.tensor(row).softmax(-1).tolist(),
-            lambda number: torch.tensor(number).item(),
-            clear=is_clear(op, params, request),
-        )
-    else:
-        row = row_in_32_bits(request)
-    return torch.tensor(row, dtype=torch.float32)
 
 
 def _called(

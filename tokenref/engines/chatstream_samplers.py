@@ -6,7 +6,7 @@ What it answers
     The profile "chatstream", as far as its package has the steps: the repetition penalty, the
     temperature, top-k and top-p alone, and the sampler that has them all in the order of its
     profile, with its distribution, and its draw with a given number. By a rule, the repetition
-    penalty, which divides or subtracts.
+    penalty, which divides or subtracts, and top-p, which drops the token across p.
 What is unsupported
     The frequency and the presence penalty, which the package lacks. A row without a possible
     token: the engine replaces what is not finite.
@@ -20,7 +20,7 @@ from unittest.mock import patch
 from tokenref.answers import Answer, Ok, Unsupported
 from tokenref.engines.from_wheels import chatstream
 from tokenref.engines.own_rules import NotExpressibleError, OwnRule, SamplerSession
-from tokenref.engines.torch_draws import to_floats, to_tensor, walked
+from tokenref.engines.torch_draws import row_of, to_floats, walked
 from tokenref.floats import type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import choices_of, rule_name, rule_names
@@ -38,6 +38,16 @@ _OF_RULES: Final = {
 }
 """The rules that penalise by one of the engine's methods, with the method."""
 
+RULE: Final = OwnRule(rule_name("top_p", boundary="within"), {"p": "top_p"}, {"p": (1,)})
+"""The rule of its top-p, which may keep no token, however."""
+
+_NEAR: Final = frozenset(
+    name
+    for name in rule_names("top_p")
+    if (choices_of("top_p", name) or {}).get("boundary") == "within"
+)
+"""The rules of top-p with the engine's boundary."""
+
 _CLASSES: Final = {
     _PENALTY: ("repetition_penalty_processor", "RepetitionPenaltyProcessor"),
     "temperature": ("temperature_processor", "TemperatureProcessor"),
@@ -53,20 +63,25 @@ _REMOVED: Final = -1e10
 class ChatstreamSession(SamplerSession):
     """The steps with a selected profile."""
 
-    profiles: ClassVar = frozenset({NAME, *_OF_RULES})
+    profiles: ClassVar = frozenset({NAME, *_OF_RULES, *_NEAR})
 
     def __init__(self, profile: str) -> None:
         self.profile = profile
         chatstream()
 
+    def _rule(self, op: str) -> OwnRule | None:
+        return _own(op, self.profile)
+
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         if op not in {*_CLASSES, "chain", "distribution", "sample"}:
             return Unsupported(f"has no operation {op}")
-        if self.profile != NAME and op != _PENALTY:
+        own = _own(op, self.profile)
+        if self.profile != NAME and own is None:
             return Unsupported(f"has no {op} by a rule")
-        if "logits" not in request:
+        if "logits" not in request and own is not RULE:
             return Unsupported("accepts logits, not probabilities")
-        row, params = to_tensor([request["logits"]])[0], self._params(op, request)
+        params = self._params(op, request, own)
+        row = row_of(request, "f32", op, exact=False)
         if not (row < inf).all() or not (row > _REMOVED).any():
             raise NotExpressibleError("replaces what is not finite")
         if op not in _CLASSES:
@@ -79,25 +94,31 @@ class ChatstreamSession(SamplerSession):
             return Ok(_kept(left))
         return Ok({"logits": to_floats(left, type_of(request["logits"]))})
 
-    def _params(self, op: str, request: Mapping[str, Any]) -> dict[str, Any]:
+    def _params(self, op: str, request: Mapping[str, Any], own: OwnRule | None) -> dict[str, Any]:
         """Return the parameters under the engine's names."""
         given, history = unpack_parameters(request["params"]), list(request.get("history", ()))
-        if self.profile != NAME:
-            method = _OF_RULES[self.profile]
-            own = OwnRule(rule_name(op, method=method), {"penalty": _PENALTY})
-            given = {
-                **own.parameters(op, self.profile, given, request),
-                "penalty_method": _METHODS[method],
-            }
+        if own is not None:
+            given = own.parameters(op, self.profile, given, request)
+            if op == _PENALTY:
+                given["penalty_method"] = _METHODS[_OF_RULES[self.profile]]
         if not {"frequency_penalty", "presence_penalty"}.isdisjoint(given):
             raise NotExpressibleError("has no frequency penalty and no presence penalty")
-        size = len(unpack(request["logits"]))
+        size = len(unpack(request["probs" if "probs" in request else "logits"]))
         if not all(0 <= token < size for token in history):
             raise NotExpressibleError("does not check the tokens of the history")
         if request.get("prompt_length", 0) > len(history) or given.get(_PENALTY) == 0:
             raise NotExpressibleError("does not check its penalty, and knows no prompt")
         given["penalty"] = given.pop(_PENALTY, None)
         return {**given, "past_tokens": history}
+
+
+def _own(op: str, profile: str) -> OwnRule | None:
+    """Return the rule of a step, with the method of the one that is asked about, or None."""
+    if op == "top_p" and profile in _NEAR:
+        return RULE
+    if op == _PENALTY and profile in _OF_RULES:
+        return OwnRule(rule_name(op, method=_OF_RULES[profile]), {"penalty": _PENALTY})
+    return None
 
 
 def _whole(

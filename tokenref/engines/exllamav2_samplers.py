@@ -14,7 +14,6 @@ What is unsupported
 """
 
 import ctypes
-import os
 import subprocess
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -28,6 +27,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from tokenref.answers import Answer, Ok, Unsupported
 from tokenref.engines.from_wheels import exllamav2, wheel
+from tokenref.engines.libstdcxx_draws import compiler
 from tokenref.engines.own_rules import (
     PREFIXES,
     NotExpressibleError,
@@ -119,13 +119,12 @@ def library() -> Any:
         place = Path(folder) / SOURCES
         (place / "unit.cpp").write_text("\n".join(parts), encoding="utf-8")
         files = ["unit.cpp", *(f"cpp/{one}.cpp" for one in ("sampling", "sampling_avx2"))]
-        compiler = os.environ.get("CXX") or "g++"
         # Linked with -Ofast, the library would make the whole process round tiny numbers to 0.
         for command in (
             (*FLAGS, "-c", *files, "cpp/profiling.cpp"),
             ("-shared", *_OBJECTS, "-o", "it"),
         ):
-            subprocess.run([compiler, *command], cwd=place, check=True, capture_output=True)
+            subprocess.run([compiler(), *command], cwd=place, check=True, capture_output=True)
         found = ctypes.CDLL(str(place / "it"))
     found.sample.restype = ctypes.c_float
     return found

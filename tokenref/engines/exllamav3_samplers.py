@@ -18,7 +18,6 @@ What is unsupported
 import ctypes
 import os
 import re
-import subprocess
 import zipfile
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -30,6 +29,7 @@ from unittest.mock import patch
 
 from tokenref.answers import Answer, Ok, Unsupported
 from tokenref.engines.from_wheels import exllamav3, wheel
+from tokenref.engines.libstdcxx_draws import compiled
 from tokenref.engines.own_rules import (
     NotExpressibleError,
     OwnRule,
@@ -98,22 +98,7 @@ def library() -> Any:
         for name in ("rep_pen.cu", "gumbel.cu"):
             kernels = _HOST.sub("", archive.read(_SOURCES + name).decode())
             parts.append(kernels.replace(_THREADS, "#undef NUM_THREADS\n#define NUM_THREADS 1"))
-        unit = Path(folder, "unit.cpp")
-        unit.write_text("\n".join([*parts, own]), encoding="utf-8")
-        compiler = os.environ.get("CXX") or "g++"
-        command = [
-            compiler,
-            "-O1",
-            "-ffp-contract=off",
-            "-w",
-            "-shared",
-            "-fPIC",
-            "-o",
-            "it",
-            "unit.cpp",
-        ]
-        subprocess.run(command, cwd=folder, check=True, capture_output=True)
-        return ctypes.CDLL(str(Path(folder, "it")))
+        return compiled(folder, "\n".join([*parts, own]), "-O1", "-ffp-contract=off", "-w")
 
 
 class Extension:

@@ -46,6 +46,14 @@ def compiler() -> str:
     return os.environ.get("CXX") or "g++"
 
 
+def compiled(folder: str, source: str, *options: str) -> Any:
+    """Compile C++ in a folder with headers, and return the library."""
+    Path(folder, "unit.cpp").write_text(source, encoding="utf-8")
+    command = [compiler(), *options, "-shared", "-fPIC", "-o", "it", "unit.cpp"]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    return ctypes.CDLL(str(Path(folder, "it")))
+
+
 @cache
 def version() -> str:
     """Return the compiler's version. Raises `OSError` if it is not installed."""
@@ -57,19 +65,13 @@ def version() -> str:
 def library() -> Any:
     """Compile the function, and return its library."""
     with TemporaryDirectory() as folder:
-        Path(folder, "it.cpp").write_text(_SOURCE, encoding="utf-8")
-        command = [compiler(), "-O1", "-shared", "-fPIC", "-o", "it", "it.cpp"]
-        subprocess.run(command, cwd=folder, check=True, capture_output=True)
-        return ctypes.CDLL(str(Path(folder, "it")))
+        return compiled(folder, _SOURCE, "-O1")
 
 
 class LibstdcxxSession(SamplerSession):
     """A selected conversion."""
 
     profiles: ClassVar = frozenset({"libstdcxx-float", "libstdcxx-double"})
-
-    def __init__(self, profile: str) -> None:
-        self.profile = profile
 
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         if op != "uniforms":

@@ -75,9 +75,6 @@ class MistralRsSession(SamplerSession):
 
     profiles: ClassVar = frozenset({NAME, STANDARD})
 
-    def __init__(self, profile: str) -> None:
-        self.profile = profile
-
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         steps = {*_FILTERS, "penalties", "chain", "sample"} if self.profile == NAME else set()
         if op not in {*steps, "dry_nearby"} or "logits" not in request:

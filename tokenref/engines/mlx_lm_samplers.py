@@ -25,10 +25,11 @@ from types import ModuleType
 from typing import Any, ClassVar, Final
 from unittest.mock import patch
 
-from tokenref.answers import Answer, Ok, Refused, Unsupported
+from tokenref.answers import Answer, Ok, Unsupported
 from tokenref.engines.own_rules import (
     NotExpressibleError,
     OwnRule,
+    SamplerSession,
     answer_in_order,
     check_ties,
     is_clear,
@@ -93,25 +94,20 @@ def sample_utils() -> ModuleType:
     return module
 
 
-class MlxLmSession:
+class MlxLmSession(SamplerSession):
     """The functions with the engine's own profile."""
 
     profiles: ClassVar = profiles_of(RULES) | {NAME}
+    refusing: ClassVar = (ValueError,)
 
     def __init__(self, profile: str) -> None:
-        self.profile = profile
+        super().__init__(profile)
         sample_utils()
 
-    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer a request."""
+    def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         if op == "sequence":
             return answer_in_order(request, lambda each: self.answer("sample", each))
-        if self.profile != NAME:
-            try:
-                return self._by_rule(op, request)
-            except NotExpressibleError as error:
-                return Unsupported(str(error))
-        return self._by_profile(op, request)
+        return (self._by_profile if self.profile == NAME else self._by_rule)(op, request)
 
     def _by_profile(self, op: str, request: Mapping[str, Any]) -> Answer:
         """Answer a request about the engine's profile."""
@@ -160,7 +156,7 @@ def _row(op: str, params: Mapping[str, Any], request: Mapping[str, Any]) -> list
     if op == "min_p" and not clear and params["m"] != 1:
         raise NotExpressibleError("compares logarithms, which rounding could decide")
     if "probs" in request:
-        row = logarithms(request["probs"], _softmax, _nearest, clear=clear or op == "min_p")
+        row = logarithms(request["probs"], _softmax, float, clear=clear or op == "min_p")
     else:
         row = unpack(request["logits"])
     if not all(logit < inf for logit in row) or max(row, default=-inf) == -inf:
@@ -173,16 +169,9 @@ def _row(op: str, params: Mapping[str, Any], request: Mapping[str, Any]) -> list
 def _softmax(row: Sequence[float]) -> list[float]:
     import mlx.core as mx
 
-    logits: Any = mx.array(list(row), dtype=mx.float32)
+    logits: Any = mx.array(list(row), dtype=mx.float64)
     shares: Any = mx.softmax(logits - mx.logsumexp(logits), axis=-1).tolist()
     return list(shares)
-
-
-def _nearest(number: float) -> float:
-    import mlx.core as mx
-
-    nearest: Any = mx.array(number, dtype=mx.float32).item()
-    return float(nearest)
 
 
 def _asked(op: str, request: Mapping[str, Any], row: list[float], given: dict[str, Any]) -> Answer:
@@ -195,12 +184,9 @@ def _asked(op: str, request: Mapping[str, Any], row: list[float], given: dict[st
         return Unsupported("takes one random number below 1 for its XTC")
     if op in _FILTERS:
         given["temp"] = 1.0  # at 0 it filters nothing
-    dtype = type_of(request["logits"]) if "logits" in request else "f32"
-    try:
-        with patch.object(mx.random, "uniform", lambda *_, **__: mx.array(numbers[0])):
-            return _answered(op, row, dtype, list(request.get("history", ())), given)
-    except ValueError as error:
-        return Refused("INVALID_PARAMETER", str(error))
+    dtype = type_of(request["logits"]) if "logits" in request else "f64"
+    with patch.object(mx.random, "uniform", lambda *_, **__: mx.array(numbers[0])):
+        return _answered(op, row, dtype, list(request.get("history", ())), given)
 
 
 def _answered(

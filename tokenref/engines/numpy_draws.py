@@ -10,12 +10,12 @@ What it refuses
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import inf
 from typing import Any, ClassVar, Final
 
 from tokenref.answers import Answer, Ok, Refused, Unsupported
 from tokenref.engines.chosen_words import WORDS, in_53_bits, state_of
+from tokenref.engines.own_rules import SamplerSession
 from tokenref.floats import pack, unpack
 from tokenref.rules import STANDARD
 
@@ -25,22 +25,24 @@ GENERATORS: Final = (
     *("philox4x64-10.seed-sequence", "philox4x64-10.numpy"),
 )
 _OTHER_WIDTHS: Final = {
+    "mt19937+pairs-low-first": 64,
+    "mt19937.seed-sequence+pairs-low-first": 64,
     "mt19937+pairs-high-first": 64,
     "pcg64.seed-sequence+low-then-high": 32,
     "philox4x64-10.seed-sequence+low-then-high": 32,
 }
-"""Generators whose words `Generator.integers` joins or halves, and the bits that it returns."""
+"""Generators whose words are joined or halved, and the bits of the result.
+
+`Generator.integers` does so, or `Generator.bytes`, which has low words first.
+"""
 
 
-@dataclass(frozen=True)
-class NumpySession:
+class NumpySession(SamplerSession):
     """A selected rule."""
 
     profiles: ClassVar = frozenset({STANDARD, *GENERATORS, *_OTHER_WIDTHS, *UNIFORMS})
-    profile: str
 
-    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer a request."""
+    def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         if self.profile == STANDARD and op == "draw":
             return _draw(request)
         if self.profile in {*GENERATORS, *_OTHER_WIDTHS} and op == "random_words":
@@ -75,11 +77,12 @@ def _words(profile: str, request: Mapping[str, Any]) -> Answer:
     source = _started(profile.partition("+")[0], request)
     if source is None:
         return Unsupported(f"cannot seed {profile} like this")
-    bits = _OTHER_WIDTHS.get(profile)
-    if bits:
+    bits = _OTHER_WIDTHS.get(profile, 32 if profile.startswith("mt19937") else 64)
+    if profile.endswith("pairs-low-first"):
+        words = np.frombuffer(np.random.Generator(source).bytes(8 * wanted), "<u8")
+    elif profile in _OTHER_WIDTHS:
         words = np.random.Generator(source).integers(0, 1 << bits, wanted, f"u{bits // 8}")
     else:
-        bits = 32 if profile.startswith("mt19937") else 64
         words = source.random_raw(wanted)
     return Ok({"words": [f"{word:0{bits // 4}x}" for word in words.tolist()[request["taken"] :]]})
 

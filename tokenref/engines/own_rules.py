@@ -3,7 +3,12 @@
 An engine makes one choice at each point that the definition of a step leaves open. A record about a
 rule with another choice can still be asked if the point does not matter to its question: ties do
 not matter to a row without equal numbers, and what a parameter of 0 means does not matter to other
-values. Whether a point matters depends on the question alone, never on the engine's answer.
+values. Whether a point matters depends on the question alone, never on the engine's answer. Nor
+need an engine have a parameter without which the question has the same answer.
+
+Penalties
+    Whoever calls an engine's penalty chooses the tokens that it counts. So an engine can follow a
+    rule that counts only the prompt, or skips tokens: it is given the others.
 
 Probabilities
     An engine that only takes logits is given logarithms. Its own softmax of them must return
@@ -12,7 +17,7 @@ Probabilities
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate, pairwise
@@ -21,8 +26,8 @@ from typing import Any, ClassVar, Final
 
 from sampling_ref.numbers.binary32 import to_binary32
 from tokenref.answers import Answer, Ok, Refused, Unsupported
-from tokenref.floats import FloatsError, to_digits, type_of, unpack
-from tokenref.rules import all_choices, choices_of, rule_names
+from tokenref.floats import FloatsError, cut_floats, to_digits, type_of, unpack
+from tokenref.rules import all_choices, choices_of, rule_name, rule_names
 
 _ERROR: Final = 1e-6
 """How far a sum of probabilities calculated from logits may be off, in 32 bits."""
@@ -60,6 +65,11 @@ class SamplerSession:
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
         """Answer a request."""
         try:
+            own = self._rule(op)
+            counted = own.with_counted(op, self.profile, request) if own else None
+            if counted:
+                profile, question = counted
+                return type(self)(profile)._answered(op, question)  # noqa: SLF001 - its own
             return self._answered(op, request)
         except NotExpressibleError as error:
             return Unsupported(str(error))
@@ -69,9 +79,16 @@ class SamplerSession:
                 raise
             return found
 
+    def __init__(self, profile: str) -> None:
+        self.profile = profile
+
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         """Answer a request, or raise `NotExpressibleError` or what `_refused` knows."""
         raise NotImplementedError
+
+    def _rule(self, op: str) -> "OwnRule | None":
+        """Return the rule of a step that counts the tokens that it is given, or None."""
+        return None
 
     def _refused(self, error: Exception) -> Answer | None:
         """Return what an exception of the engine answers, or None for a crash."""
@@ -127,6 +144,9 @@ class OwnRule:
         choices, own = choices_of(op, profile), choices_of(op, self.rule)
         if choices is None or own is None:
             raise NotExpressibleError(f"its {op} follows the rule {self.rule}, not {profile}")
+        for name in given.keys() - self.names.keys():
+            request = _without(op, profile, name, request)
+        given = {name: value for name, value in given.items() if name in self.names}
         wanted, mine = all_choices(op, choices), all_choices(op, own)
         for point, choice in mine.items():
             is_other = wanted[point] != choice
@@ -138,11 +158,40 @@ class OwnRule:
                     continue
                 raise NotExpressibleError(f"its {op} decides otherwise about {point}")
         for name in given:
-            if name not in self.names:
-                raise NotExpressibleError(f"its {op} has no equivalent of the parameter {name}")
             if given[name] in self.off.get(name, ()):
                 raise NotExpressibleError(f"{given[name]} disables its {op}")
         return {self.names[name]: value for name, value in given.items()}
+
+    def with_counted(
+        self, op: str, profile: str, request: Mapping[str, Any]
+    ) -> tuple[str, dict[str, Any]] | None:
+        """Return a rule and a question whose history has only the tokens that a penalty counts.
+
+        A function counts the tokens that its caller passes. So one that looks at the output or at
+        everything is given the prompt, or all tokens that are not skipped. Returns None if the
+        question can stay as it is.
+
+        >>> own = OwnRule("standard", {"penalty": "penalty"})
+        >>> question = {"history": [3, 1, 2], "prompt_length": 2, "params": {}}
+        >>> rule, counted = own.with_counted("presence_penalty", "scope.prompt", question)
+        >>> rule, counted["history"], counted["prompt_length"]
+        ('standard', [3, 1], 0)
+        """
+        choices, own = choices_of(op, profile), choices_of(op, self.rule)
+        if choices is None or own is None or "history" not in request:
+            return None
+        params, scope = dict(request["params"]), all_choices(op, choices).get("scope")
+        skipped = 0 if "skipped" in self.names else params.pop("skipped", 0)
+        history, prompt_length = request["history"], request.get("prompt_length", 0)
+        is_valid = type(skipped) is int and skipped >= 0 and prompt_length <= len(history)
+        if scope is None or not is_valid or (scope != "prompt" and not skipped):
+            return None
+        if op != "repetition_penalty":  # the others skip tokens of the prompt only
+            skipped = min(skipped, prompt_length)
+        begin = max(skipped, prompt_length) if scope == "output" else skipped
+        seen = history[begin : prompt_length if scope == "prompt" else None]
+        rule = rule_name(op, **{**choices, "scope": all_choices(op, own)["scope"]})
+        return rule, {**request, "params": params, "history": seen, "prompt_length": 0}
 
     def _agrees(self, op: str, profile: str, request: Mapping[str, Any]) -> bool:
         """Return whether both rules have one answer to a question, by the reference.
@@ -150,16 +199,31 @@ class OwnRule:
         A draw may have the same token by chance, so draws are not compared, nor sums of
         probabilities that an engine rounds. Nor does the reference show what rounding does.
         """
-        from tokenref.engines.reference import ReferenceEngine
-
         is_exact = "probs" in request or op in _COMPARED
         if not is_exact or "params" not in request or ("uniforms" in request and op != "xtc"):
             return False
-        sessions = map(ReferenceEngine().load_profile, (profile, self.rule))
-        one, other = (session.answer(op, request) for session in sessions)
+        one, other = (_answer_of(rule, op, request) for rule in (profile, self.rule))
         if isinstance(one, Refused) and isinstance(other, Refused):
             return one.code == other.code == "INVALID_PARAMETER"
         return isinstance(one, Ok) and one == other
+
+
+def _answer_of(rule: str, op: str, request: Mapping[str, Any]) -> Answer:
+    from tokenref.engines.reference import ReferenceEngine
+
+    answer: Answer = ReferenceEngine().load_profile(rule).answer(op, request)
+    return answer
+
+
+def _without(op: str, rule: str, name: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a question without a parameter that does not change its answer, by the reference."""
+    others = {other: value for other, value in request["params"].items() if other != name}
+    left = {**request, "params": others}
+    if "uniforms" not in request or op == "xtc":
+        answer = _answer_of(rule, op, request)
+        if isinstance(answer, Ok) and answer == _answer_of(rule, op, left):
+            return left
+    raise NotExpressibleError(f"its {op} has no equivalent of the parameter {name}")
 
 
 def _matters(  # noqa: PLR0911
@@ -181,7 +245,7 @@ def _matters(  # noqa: PLR0911
             possible = sum(count for _, count, _, _ in _groups(request))
             least = {"zero": 0, "above_one": nextafter(1, inf), "beyond": possible}[point]
             return any(number == 0 if point == "zero" else number >= least for number in numbers)
-        case "scope":
+        case "scope" | "additive_scope":
             parts = [_part(history, prompt_length, scope) for scope in choices]
             return parts[0] != parts[1]
         case "counting":
@@ -459,11 +523,13 @@ def whole_mask(words: Any, needed: int) -> list[int]:
     >>> whole_mask({1: 5}, 3), whole_mask([7], 1)
     ([0, 5, 0], [7])
     """
-    if not isinstance(words, Mapping):
-        return list(words)
-    if any(not 0 <= place < needed for place in words):
-        raise NotExpressibleError("has no words beyond its row")
-    return [words.get(place, 0) for place in range(needed)]
+    if isinstance(words, Mapping):
+        if any(not 0 <= place < needed for place in words):
+            raise NotExpressibleError("has no words beyond its row")
+        words = [words.get(place, 0) for place in range(needed)]
+    if len(words) != needed or not all(0 <= word < 1 << 32 for word in words):
+        raise NotExpressibleError("has a mask with one bit per token in words of 32 bits")
+    return list(words)
 
 
 def row_in_32_bits(request: Mapping[str, Any], *, exact: bool = True) -> list[float]:
@@ -481,6 +547,36 @@ def row_in_32_bits(request: Mapping[str, Any], *, exact: bool = True) -> list[fl
     except FloatsError:
         raise NotExpressibleError("only has 32-bit rows, which cannot represent this row") from None
     return row
+
+
+def answer_batch(
+    request: Mapping[str, Any],
+    ops: Collection[str],
+    one_step: Callable[..., list[dict[str, Any]]],
+    whole: Callable[..., list[dict[str, Any]]] | None,
+) -> Answer:
+    """Answer the rows of a batch with one call, for an engine that processes rows together.
+
+    `ops` are those of single steps. `whole` answers questions about the whole chain, if the profile
+    has one.
+    """
+    op, rows = request["op"], request["rows"]
+    is_whole = whole is not None and op in {"chain", "distribution", "sample"}
+    if (not is_whole and op not in ops) or (is_whole and "layout" in request):
+        return Unsupported(f"cannot process batches of {op}")
+    name = "probs" if "probs" in rows[0] else "logits"
+    if "vocab_size" in request:
+        rows = [{**row, name: cut_floats(row[name], request["vocab_size"])} for row in rows]
+    if len({len(unpack(row[name])) for row in rows}) > 1:
+        return Unsupported("needs one vocabulary for all rows of a batch")
+    found: list[dict[str, Any]] = []
+    for _ in range(request.get("calls", 1)):
+        found += (
+            whole(op, rows)
+            if is_whole and whole is not None
+            else one_step(op, rows, request.get("layout"))
+        )
+    return Ok({"rows": found})
 
 
 def answer_in_order(

@@ -10,10 +10,10 @@ What it refuses
 
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from tokenref.answers import Answer, Ok, Refused, Unsupported
+from tokenref.engines.own_rules import SamplerSession
 from tokenref.floats import unpack
 from tokenref.rules import STANDARD
 
@@ -28,16 +28,13 @@ class Given(random.Random):
         return self.number
 
 
-@dataclass(frozen=True)
-class PythonSession:
+class PythonSession(SamplerSession):
     """The standard rule."""
 
     profiles: ClassVar = frozenset({STANDARD})
-    profile: str
 
-    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer a request."""
-        if op != "draw" or "probs" not in request or "count" in request:
+    def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
+        if op != "draw" or "probs" not in request or request.get("count", 1) != 1:
             return Unsupported("only draws one token from probabilities")
         row, numbers = unpack(request["probs"]), unpack(request["uniforms"])
         order = request.get("order", [*range(len(row))])
@@ -51,4 +48,4 @@ class PythonSession:
             (token,) = given.choices(order, [row[token] for token in order])
         except (ValueError, IndexError) as error:
             return Refused("INVALID_ROW", str(error))
-        return Ok({"token": token})
+        return Ok({"tokens": [token]} if "count" in request else {"token": token})

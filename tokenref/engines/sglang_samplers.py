@@ -25,6 +25,7 @@ from tokenref.engines.own_rules import (
     NotExpressibleError,
     OwnRule,
     SamplerSession,
+    answer_batch,
     answer_in_order,
     check_shares,
     must_be_within,
@@ -41,7 +42,7 @@ from tokenref.engines.torch_draws import (
     to_floats,
     words_of,
 )
-from tokenref.floats import cut_floats, pack, unpack
+from tokenref.floats import pack, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import STANDARD, rule_name
 
@@ -146,7 +147,8 @@ class SglangSession(SamplerSession):
         if op in RULES:
             return Ok(self._one_step(op, [request])[0])
         if op == "batch":
-            return self._batch(request)
+            whole = self._whole if self.profile == NAME else None
+            return answer_batch(request, RULES, self._one_step, whole)
         if op == "uniforms":
             return Ok({"uniforms": pack(_numbers_of(request["words"]), "f64")})
         if self.profile != NAME:
@@ -269,26 +271,6 @@ class SglangSession(SamplerSession):
             return [{"keep": kept_in(row)} for row in left]
         laws = seen[0] if seen else torch.eye(rows.shape[-1])[tokens]
         return [{"probs": to_floats(law / law.sum(), "f32")} for law in laws]
-
-    def _batch(self, request: Mapping[str, Any]) -> Answer:
-        """Answer the rows of a batch with one call, if the engine takes them together."""
-        op, rows = request["op"], request["rows"]
-        is_whole = self.profile == NAME and op in {"chain", "distribution", "sample"}
-        if (not is_whole and op not in RULES) or (is_whole and "layout" in request):
-            return Unsupported(f"cannot process batches of {op}")
-        if "vocab_size" in request:
-            name = "probs" if "probs" in rows[0] else "logits"
-            rows = [{**row, name: cut_floats(row[name], request["vocab_size"])} for row in rows]
-        if len({len(_row(row)) for row in rows}) > 1:
-            return Unsupported("needs one vocabulary for all rows of a batch")
-        found: list[dict[str, Any]] = []
-        for _ in range(request.get("calls", 1)):
-            found += (
-                self._whole(op, rows)
-                if is_whole
-                else self._one_step(op, rows, request.get("layout"))
-            )
-        return Ok({"rows": found})
 
 
 def _numbers_of(hashes: Sequence[str]) -> list[float]:

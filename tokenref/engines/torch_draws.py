@@ -22,8 +22,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tokenref.answers import Answer, Ok, Refused, Session, Unsupported
 from tokenref.engines.chosen_words import WORDS, in_53_bits, state_of
-from tokenref.engines.own_rules import NotExpressibleError
-from tokenref.floats import DIGITS, Type, is_numbers, size_of, to_digits, type_of, unpack
+from tokenref.engines.own_rules import NotExpressibleError, is_clear, logarithms, row_in_32_bits
+from tokenref.floats import DIGITS, Type, is_numbers, pack, size_of, to_digits, type_of, unpack
+from tokenref.questions.sampling import unpack_parameters
+from tokenref.rules import rule_name
 
 if TYPE_CHECKING:
     import torch
@@ -38,13 +40,19 @@ _HEAD: Final = struct.Struct("<QiiQ")
 _NEAR: Final = 1e-6
 """How near to a running sum rounding could decide."""
 
+RACES: Final[Mapping[str, Callable[[float], float]]] = {
+    rule_name("draw", method="exponential race"): lambda number: 1 - number,
+    rule_name("draw", method="exponential race", noise="-log(1-u)"): lambda number: number,
+}
+"""The rules of races, and the number that torch takes, whose noise is -log(1 - u)."""
+
 _AT_ONCE: Final = 1 << 22
 """Size of a tensor for many draws."""
 
 
 def drawn(
     shares: "torch.Tensor", uniforms: Sequence[float], count: int = 1, *, walk: bool = False
-) -> list[int] | Refused | Unsupported:
+) -> list[int]:
     """Return the tokens that torch draws from a row of probabilities with given numbers.
 
     Without replacement it uses a race, with one number per token. With replacement it uses the
@@ -52,17 +60,10 @@ def drawn(
     """
     import torch
 
-    needed = count if walk else len(shares)
-    try:
-        words = words_of(uniforms, needed)
-    except NotExpressibleError as error:
-        return Unsupported(str(error))
-    try:
-        tokens: list[int] = torch.multinomial(
-            shares, count, replacement=walk, generator=generator_of(words)
-        ).tolist()
-    except RuntimeError as error:
-        return refused(error)
+    words = words_of(uniforms, count if walk else len(shares))
+    tokens: list[int] = torch.multinomial(
+        shares, count, replacement=walk, generator=generator_of(words)
+    ).tolist()
     return tokens
 
 
@@ -281,6 +282,55 @@ def to_tensor(rows: Sequence[Mapping[str, Any]], dtype: Type | None = None) -> "
         flat = torch.frombuffer(little, dtype=_types()[own])
     tensor = flat.reshape(len(rows), -1 if little else 0).to(device_name())
     return tensor if dtype is None else tensor.to(_types()[dtype])
+
+
+def with_logits(
+    request: Mapping[str, Any], only: Type | None = None, op: str = ""
+) -> dict[str, Any]:
+    """Return a question with logits instead of probabilities, in 32 or in 64 bits, or in one type.
+
+    Raises `NotExpressibleError` if torch's softmax does not return the probabilities, unless the
+    question about an operation is clear.
+    """
+    import torch
+
+    clear = bool(op) and is_clear(op, unpack_parameters(request["params"]), request)
+
+    def made(dtype: torch.dtype, *, clear: bool = False) -> list[float]:
+        return logarithms(
+            request["probs"],
+            lambda row: torch.tensor(row, dtype=dtype).softmax(-1).tolist(),
+            lambda number: torch.tensor(number, dtype=dtype).item(),
+            clear=clear,
+        )
+
+    try:
+        if only == "f64":
+            raise NotExpressibleError  # noqa: TRY301 - for 64 bits
+        logits = pack(made(torch.float32, clear=clear and only == "f32"), "f32")
+    except NotExpressibleError:
+        if only == "f32":
+            raise
+        logits = pack(made(torch.float64, clear=clear), "f64")
+    others = {name: value for name, value in request.items() if name != "probs"}
+    return {**others, "logits": logits}
+
+
+def row_of(
+    request: Mapping[str, Any], only: Type | None = None, op: str = "", *, exact: bool = True
+) -> "torch.Tensor":
+    """Return the row of a question about an operation, of logits.
+
+    With `exact` the answer contains no floats, and logits are converted to 32 bits; otherwise they
+    stay in their own type. Raises `NotExpressibleError` if a conversion rounds the row.
+    """
+    import torch
+
+    if "probs" in request:
+        request = with_logits(request, only, op)
+    elif exact:
+        return torch.tensor(row_in_32_bits(request), dtype=torch.float32)
+    return to_tensor([request["logits"]])[0]
 
 
 def laid_out(rows: "torch.Tensor", layout: Mapping[str, Any] | None) -> "torch.Tensor":

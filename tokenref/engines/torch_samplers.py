@@ -4,8 +4,8 @@ What it answers
     By the standard rule: `torch.softmax`, `torch.log_softmax` and `torch.argmax` in the row's own
     type, and many draws with `torch.multinomial`, for one row at a time or a batch of rows with one
     generator. On the CPU also draws with given random numbers, by races and walks, and by the rules
-    of a walk in 64 bits where these agree with torch's; the words of its generator for a seed; and
-    the uniform numbers that it makes from words.
+    of a race, or of a walk in 64 bits, where these agree with torch's; the words of its generator
+    for a seed; and the uniform numbers that it makes from words.
 What is unsupported
     Seeds of single rows, because a call has one generator. Speculative decoding.
 What it refuses
@@ -13,13 +13,13 @@ What it refuses
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from tokenref.answers import Answer, Ok, Unsupported
-from tokenref.engines.own_rules import NotExpressibleError
+from tokenref.engines.own_rules import NotExpressibleError, SamplerSession
 from tokenref.engines.torch_draws import (
     MOST,
+    RACES,
     batched,
     counted,
     device_name,
@@ -52,22 +52,21 @@ _UNIFORMS: Final[Mapping[str, tuple[str, int]]] = {
 """The type of the numbers of each conversion, and the number of words for each."""
 
 
-@dataclass(frozen=True)
-class TorchSession:
+class TorchSession(SamplerSession):
     """A selected rule."""
 
-    profiles: ClassVar = frozenset({STANDARD, RACE, WALK, REACH, GENERATOR, *_UNIFORMS})
-    profile: str
+    profiles: ClassVar = frozenset({STANDARD, RACE, *RACES, WALK, REACH, GENERATOR, *_UNIFORMS})
 
-    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer a request."""
+    def _refused(self, error: Exception) -> Answer | None:
+        if isinstance(error, IndexError):
+            return refused_as_empty(error)
+        return refused(error) if isinstance(error, RuntimeError) else None
+
+    def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         if self.profile == STANDARD and op == "batch":
             return _batch(request)
         if self.profile == STANDARD and op in _OF_LOGITS:
-            try:
-                return Ok(_of_logits(op, request["logits"]))
-            except IndexError as error:
-                return refused_as_empty(error)
+            return Ok(_of_logits(op, request["logits"]))
         if self.profile == STANDARD and op in {"stat", "stat_batch"}:
             return _stat(op, request)
         if op == "draw":
@@ -122,8 +121,7 @@ def _draws(request: Mapping[str, Any]) -> Answer:
         "probs" if "probs" in request["rows"][0] else "logits",
     )
     rows = [{**row, name: cut_floats(row[name], size)} for row in request["rows"]]
-    found = _walked(rows * request.get("calls", 1))
-    return Ok({"rows": found}) if isinstance(found, list) else found
+    return Ok({"rows": [_walked(row) for row in rows * request.get("calls", 1)]})
 
 
 def _stat(op: str, request: Mapping[str, Any]) -> Answer:
@@ -134,54 +132,40 @@ def _stat(op: str, request: Mapping[str, Any]) -> Answer:
     shares = row if is_law else row.softmax(-1)
     if len(shares) * request["draws"] > _MOST_RANDOM_NUMBERS:
         return Unsupported("takes minutes, because each draw needs a random number for every token")
-    try:
-        if op == "stat_batch":
-            return Ok({"tokens": batched(shares, request["rows"], request["draws"], SEED)})
-        return Ok({"counts": counted(shares, request["draws"], SEED)})
-    except RuntimeError as error:
-        return refused(error)
+    if op == "stat_batch":
+        return Ok({"tokens": batched(shares, request["rows"], request["draws"], SEED)})
+    return Ok({"counts": counted(shares, request["draws"], SEED)})
 
 
 def _draw(profile: str, request: Mapping[str, Any]) -> Answer:
     if profile in {STANDARD, REACH}:
-        found = _walked([request], reaches=profile == REACH)
-        return Ok(found[0]) if isinstance(found, list) else found
+        return Ok(_walked(request, reaches=profile == REACH))
     if "probs" not in request:
         return Unsupported("only draws from probabilities, not from logits")
     row, uniforms = to_tensor([request["probs"]])[0], unpack(request["uniforms"])
+    if profile in RACES and all(0 <= number < 1 for number in uniforms):
+        uniforms = [*map(RACES[profile], uniforms)]
     if "order" in request or len(uniforms) != (
         request.get("count", 1) if profile == WALK else len(row)
     ):
         return Unsupported("cannot take an order, and needs one number per token or per draw")
     tokens = drawn(row, uniforms, request.get("count", 1), walk=profile == WALK)
-    if not isinstance(tokens, list):
-        return tokens
     return Ok({"tokens": tokens} if "count" in request else {"token": tokens[0]})
 
 
-def _walked(
-    requests: Sequence[Mapping[str, Any]], *, reaches: bool = False
-) -> list[dict[str, Any]] | Answer:
-    """Return the token that torch draws from each row with replacement, in 64 bits."""
-    found: list[dict[str, Any]] = []
-    for request in requests:
-        is_law, numbers = "probs" in request, unpack(request["uniforms"])
-        if not {"order", "count"}.isdisjoint(request) or len(numbers) != 1:
-            return Unsupported("cannot take an order, and takes one number for one token")
-        row = to_tensor([request["probs" if is_law else "logits"]], "f64")[0]
-        if reaches and not is_law:
-            return Unsupported("may round the sums of softmax")
-        shares = row if is_law else row.softmax(-1)
-        try:
-            token = walked(shares, numbers[0], reaches=reaches)
-            if reaches and not shares[token] > 0:
-                return Unsupported("may draw a token of no weight")
-            found.append({"token": token})
-        except NotExpressibleError as error:
-            return Unsupported(str(error))
-        except RuntimeError as error:
-            return refused(error)
-    return found
+def _walked(request: Mapping[str, Any], *, reaches: bool = False) -> dict[str, Any]:
+    """Return the token that torch draws from a row with replacement, in 64 bits."""
+    is_law, numbers = "probs" in request, unpack(request["uniforms"])
+    if not {"order", "count"}.isdisjoint(request) or len(numbers) != 1:
+        raise NotExpressibleError("cannot take an order, and takes one number for one token")
+    if reaches and not is_law:
+        raise NotExpressibleError("may round the sums of softmax")
+    row = to_tensor([request["probs" if is_law else "logits"]], "f64")[0]
+    shares = row if is_law else row.softmax(-1)
+    token = walked(shares, numbers[0], reaches=reaches)
+    if reaches and not shares[token] > 0:
+        raise NotExpressibleError("may draw a token of no weight")
+    return {"token": token}
 
 
 def _words(request: Mapping[str, Any]) -> Answer:

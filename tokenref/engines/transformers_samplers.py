@@ -8,8 +8,8 @@ What it answers
     (`transformers_steps`). A step that generate() omits changes nothing. The engine's own profile
     first converts 16-bit rows to 32 bits, as generate() does; a step under a rule works on the row
     in its own type, as it does when a processor is called directly. The complete chain uses 32
-    bits. A mask of tokens or booleans is a function for the processor of allowed tokens. Which
-    drafts its loop of assisted decoding accepts (`transformers_drafts`).
+    bits. A mask of tokens, booleans or words is a function for the processor of allowed tokens.
+    Which drafts its loop of assisted decoding accepts (`transformers_drafts`).
 What it draws
     The token for given random numbers, on the CPU (`torch_draws`). Behind steps in a given order,
     and behind drafts, torch draws with replacement, which takes one number. Without sampling, the
@@ -37,9 +37,8 @@ from tokenref.engines.own_rules import (
     answer_in_order,
     check_ties,
     checked_drafts,
-    is_clear,
-    logarithms,
     profiles_of,
+    whole_mask,
 )
 from tokenref.engines.torch_draws import (
     counted,
@@ -51,10 +50,11 @@ from tokenref.engines.torch_draws import (
     refused_as_empty,
     to_floats,
     to_tensor,
+    with_logits,
 )
 from tokenref.engines.transformers_drafts import verified
 from tokenref.engines.transformers_steps import FILTERS, MASK, ROWS, RULES, prepare, steps
-from tokenref.floats import Type, cut_floats, pack, type_of, unpack
+from tokenref.floats import cut_floats, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import STANDARD, rule_name, rule_names
 
@@ -95,6 +95,8 @@ class TransformersSession(SamplerSession):
         prepare()
 
     def _refused(self, error: Exception) -> Answer | None:
+        if isinstance(error, RuntimeError):
+            return refused(error)
         if isinstance(error, IndexError):
             return refused_as_empty(error)
         if isinstance(error, ValueError) and "Expected parameter" in str(error):
@@ -107,8 +109,7 @@ class TransformersSession(SamplerSession):
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:  # noqa: PLR0911
         if "probs" in request and op in FILTERS:
             self._own_parameters(op, request)
-            given = unpack_parameters(request["params"])
-            request = with_logits(request, clear=is_clear(op, given, request))
+            request = with_logits(request, None, op)
         if "probs" in request:
             return Unsupported("accepts logits, not probabilities")
         if request.get("prompt_length", 0) > len(request.get("history", ())):
@@ -181,7 +182,8 @@ class TransformersSession(SamplerSession):
     def _verified(self, op: str, request: Mapping[str, Any]) -> Answer:
         """Accept drafts, and draw the token behind them."""
         is_matching, history = self.profile == _MATCHING, list(request.get("history", ()))
-        tokens, numbers, target, draft = checked_drafts(request, by_rows=not is_matching)
+        by_rows = not is_matching and bool(request["tokens"])  # it has no rows without drafts
+        tokens, numbers, target, draft = checked_drafts(request, by_rows=by_rows)
         given: dict[str, Any] = {}
         if op == "speculative" and not is_matching:
             given = unpack_parameters(request["params"])
@@ -190,10 +192,7 @@ class TransformersSession(SamplerSession):
         rows = _logits(target, is_law=not of_logits)
         laws = _logits(draft, is_law=True) if draft else None
         processors = _Processors(TransformersSession(STANDARD), request) if of_logits else ()
-        try:
-            return Ok(verified(history, tokens, rows, laws, numbers, processors, **given))
-        except RuntimeError as error:
-            return refused(error)
+        return Ok(verified(history, tokens, rows, laws, numbers, processors, **given))
 
     def _steps(self, request: Mapping[str, Any]) -> Answer:
         """Apply processors in the order of a question, which generate() does not choose."""
@@ -240,12 +239,8 @@ class TransformersSession(SamplerSession):
         if op == "distribution":
             return Ok({"probs": to_floats(shares, type_of(request["logits"]))})
         if op == "stat":
-            try:
-                return Ok({"counts": counted(shares, request["draws"], SEED)})
-            except RuntimeError as error:
-                return refused(error)
-        tokens = drawn(shares, unpack(request.get("uniforms", {"f64": ""})))
-        return Ok({"token": tokens[0]}) if isinstance(tokens, list) else tokens
+            return Ok({"counts": counted(shares, request["draws"], SEED)})
+        return Ok({"token": drawn(shares, unpack(request.get("uniforms", {"f64": ""})))[0]})
 
     def _chain(
         self, request: Mapping[str, Any], parameters: Mapping[str, Any]
@@ -316,6 +311,10 @@ class _Processors:
     def __call__(self, tokens: "torch.Tensor", scores: "torch.Tensor") -> "torch.Tensor":
         """Return a row of logits after the steps."""
         about = {"history": tokens[0].tolist(), "logits": to_floats(scores[0], "f32")}
+        for one in self.request["steps"]:
+            after = unpack_parameters(one["params"]).get("allowed_after")
+            if isinstance(after, Mapping) and tuple(about["history"]) not in after:
+                return scores  # behind a rejected draft, where a question says nothing
         return self.session.apply_steps({**self.request, **about})[0]
 
 
@@ -325,44 +324,20 @@ def _logits(rows: Sequence[Mapping[str, Any]], *, is_law: bool) -> "torch.Tensor
     return to_tensor(own, "f32")
 
 
-def with_logits(
-    request: Mapping[str, Any], only: Type | None = None, *, clear: bool = False
-) -> dict[str, Any]:
-    """Return a question with logits instead of probabilities, in 32 or in 64 bits, or in one type.
-
-    Raises `NotExpressibleError` if torch's softmax does not return the probabilities, unless the
-    question is clear.
-    """
-    import torch
-
-    def made(dtype: torch.dtype, *, clear: bool = False) -> list[float]:
-        return logarithms(
-            request["probs"],
-            lambda row: torch.tensor(row, dtype=dtype).softmax(-1).tolist(),
-            lambda number: torch.tensor(number, dtype=dtype).item(),
-            clear=clear,
-        )
-
-    try:
-        if only == "f64":
-            raise NotExpressibleError  # noqa: TRY301 - for 64 bits
-        logits = pack(made(torch.float32), "f32")
-    except NotExpressibleError:
-        if only == "f32":
-            raise
-        logits = pack(made(torch.float64, clear=clear), "f64")
-    others = {name: value for name, value in request.items() if name != "probs"}
-    return {**others, "logits": logits}
-
-
 def _allowed(
     request: Mapping[str, Any],
     tokens: Sequence[int] | None = None,
     booleans: Sequence[bool] | Mapping[int, bool] | None = None,
+    words: Any = None,
 ) -> list[int]:
     """Return the tokens that a mask allows."""
     row = unpack(request["logits"])
-    if booleans is not None and tokens is None:
+    if [tokens, booleans, words].count(None) != 2:
+        raise NotExpressibleError("takes the tokens of one mask")
+    if words is not None:
+        mask = whole_mask(words, -(-len(row) // 32))
+        tokens = [token for token in range(len(row)) if mask[token >> 5] >> (token & 31) & 1]
+    if booleans is not None:
         is_map = isinstance(booleans, Mapping)
         pairs = list(booleans.items() if isinstance(booleans, Mapping) else enumerate(booleans))
         if (not is_map and len(pairs) != len(row)) or not all(
@@ -370,8 +345,7 @@ def _allowed(
         ):
             raise NotExpressibleError("has no mask of booleans that it could check")
         tokens = [token for token, is_allowed in pairs if is_allowed]
-    elif tokens is None or booleans is not None:
-        raise NotExpressibleError("takes the tokens of one mask")
+    tokens = tokens or ()
     if not all(0 <= token < len(row) for token in tokens):
         raise NotExpressibleError("does not check the tokens of a mask")
     if tokens and all(row[token] == -inf for token in tokens):
@@ -389,10 +363,10 @@ def _residual(request: Mapping[str, Any]) -> dict[str, Any]:
     worse = [
         token for token, pair in enumerate(zip(target, draft, strict=False)) if pair[0] < pair[1]
     ]
-    if len(target) != len(draft) or not worse or dtype not in {"f32", "f64"}:
+    if len(target) != len(draft) or not worse:
         raise NotExpressibleError("only rejects a draft that its target makes less probable")
     rows = [
-        to_tensor([with_logits({"probs": row}, dtype)["logits"]], dtype)
+        to_tensor([with_logits({"probs": row}, "f64")["logits"]])
         for row in (request["draft"], request["target"])
     ]
     seen: list[torch.Tensor] = []

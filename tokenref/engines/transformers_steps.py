@@ -8,6 +8,7 @@ fills in its defaults, builds the list in its own order, and passes it to our fu
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
+from importlib import import_module
 from typing import Any, Final
 
 from tokenref.engines.own_rules import InvalidParameterError, NotExpressibleError, OwnRule
@@ -202,7 +203,7 @@ RULES: Final[Mapping[str, OwnRule]] = {
     "forced_bos": OwnRule(STANDARD, {"token": "forced_bos_token_id"}),
     "forced_eos": OwnRule(STANDARD, {"max_length": "max_length", "ends": "forced_eos_token_id"}),
     "prefix_allowed_tokens": OwnRule(STANDARD, {"allowed_after": "prefix_allowed_tokens_fn"}),
-    "token_mask": OwnRule(STANDARD, {"tokens": "tokens", "booleans": "booleans"}),
+    "token_mask": OwnRule(STANDARD, {"tokens": "tokens", "booleans": "booleans", "words": "words"}),
     "remove_invalid_values": OwnRule(STANDARD, {}),
     "exponential_decay_length": OwnRule(
         STANDARD, {"start": "start", "growth": "growth", "ends": "eos_token_id"}
@@ -245,8 +246,10 @@ def steps(size: int, prompt: Sequence[int], parameters: Mapping[str, Any]) -> li
 
     Parameters that only the processors take are set afterwards.
     """
-    if not prompt and parameters.keys() == {"exponential_decay_length_penalty", "eos_token_id"}:
-        return [("exponential_decay_length", _decay(*parameters.values()))]
+    if not prompt and parameters:
+        at_the_start = _at_the_start(**parameters)
+        if at_the_start is not None:
+            return [at_the_start]
     needing = _FROM_THE_PROMPT + (() if parameters.get("encoder_input_ids") else _ENCODER)
     if not prompt and any(parameters.get(name) for name in needing):
         raise NotExpressibleError("generate() needs at least one token")
@@ -271,14 +274,27 @@ def steps(size: int, prompt: Sequence[int], parameters: Mapping[str, Any]) -> li
     return named
 
 
-def _decay(ends: Any, penalty: Sequence[Any]) -> Any:
-    """Return the processor for generation without a prompt, which generate() does not allow."""
-    from transformers import ExponentialDecayLengthPenalty
-
+def _at_the_start(**parameters: Any) -> tuple[str, Any] | None:
+    """Return a step and its processor without a prompt, which generate() does not allow."""
+    engine: Any = import_module("transformers")
+    given = {name: value for name, value in parameters.items() if value is not None}
     try:
-        return ExponentialDecayLengthPenalty(tuple(penalty), ends, 0)
+        match sorted(given):
+            case ["eos_token_id", "exponential_decay_length_penalty" as name]:
+                made = engine.ExponentialDecayLengthPenalty(
+                    tuple(given[name]), given["eos_token_id"], 0
+                )
+            case ["begin_suppress_tokens" as name]:
+                made = engine.SuppressTokensAtBeginLogitsProcessor(given[name], 0, device_name())
+            case ["forced_eos_token_id" as name, "max_length"]:
+                made = engine.ForcedEOSTokenLogitsProcessor(
+                    given["max_length"], given[name], device_name()
+                )
+            case _:
+                return None
     except (ValueError, TypeError) as error:
         raise InvalidParameterError(error) from error
+    return PROCESSORS[type(made).__name__], made
 
 
 def _keeping(step: str, processor: Any, parameters: Mapping[str, Any], least: int) -> Any:

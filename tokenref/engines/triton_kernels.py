@@ -40,12 +40,10 @@ from tokenref.engines.own_rules import (
     OwnRule,
     SamplerSession,
     checked_drafts,
-    is_clear,
     profiles_of,
     row_in_32_bits,
 )
-from tokenref.engines.torch_draws import device_name, kept_in, laid_out, places_of
-from tokenref.engines.vllm_samplers import row_of
+from tokenref.engines.torch_draws import device_name, kept_in, laid_out, places_of, row_of
 from tokenref.floats import LONGEST, cut_floats, pack, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import STANDARD, rule_name, rule_names
@@ -190,8 +188,7 @@ class VllmKernelsSession(SamplerSession):
             given += own.values()
             name = "probs" if "probs" in one else "logits"
             about = {**one, name: cut_floats(one[name], size)}
-            clear = name == "probs" and is_clear(of, params, about)
-            rows.append(row_of(about, clear=clear).tolist())
+            rows.append(row_of(about, "f32", of).tolist())
         if len({*map(len, rows)}) > 1:
             raise NotExpressibleError("needs one vocabulary for all rows of a batch")
         if not rows[0] or any(max(row) == -inf or not all(x < inf for x in row) for row in rows):

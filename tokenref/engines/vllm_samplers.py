@@ -6,8 +6,10 @@ filling the tensors of requests, is done here.
 What it answers
     The profile "vllm", and the rules that its functions follow: single steps, steps in a given
     order, the whole chain, its distribution, the token for given random numbers, batches,
-    log-probabilities of the best tokens. Its functions work on 32-bit rows. Behind steps in a given
-    order, torch draws with replacement, which takes one number.
+    log-probabilities of the best tokens, and rows with seeds. Behind steps in a given order, torch
+    draws with replacement, which takes one number. The engine converts rows to 32 bits; a function
+    under a rule works on the row in its own type. The profile "openai", as far as its tokens are
+    not drawn: `SamplingParams` documents that it follows OpenAI's interface.
 What it refuses
     A parameter, with a `ValueError` of `SamplingParams`.
 What is unsupported
@@ -15,7 +17,7 @@ What is unsupported
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 from types import SimpleNamespace
@@ -28,24 +30,27 @@ from tokenref.engines.own_rules import (
     NotExpressibleError,
     OwnRule,
     SamplerSession,
+    answer_batch,
     answer_in_order,
-    is_clear,
-    logarithms,
+    check_ties,
     must_be_within,
     profiles_of,
     whole_mask,
 )
 from tokenref.engines.torch_draws import (
+    RACES,
     device_name,
     drawn_after_steps,
     generator_of,
     kept_in,
     laid_out,
     places_of,
+    row_of,
     to_floats,
+    to_tensor,
     words_of,
 )
-from tokenref.floats import FloatsError, cut_floats, pack, to_digits, type_of, unpack
+from tokenref.floats import Type, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import STANDARD, choices_of, rule_name
 
@@ -53,6 +58,9 @@ if TYPE_CHECKING:
     import torch
 
 NAME: Final = "vllm"
+INTERFACE: Final = "openai"
+"""The profile of the interface that the engine's parameters follow."""
+
 SEED: Final = 0
 FILTERS: Final = frozenset({"min_p", "top_k", "top_p"})
 RULES: Final[Mapping[str, OwnRule]] = {
@@ -70,6 +78,14 @@ RULES: Final[Mapping[str, OwnRule]] = {
     ),
     "frequency_penalty": OwnRule(STANDARD, {"penalty": "frequency_penalty"}),
     "presence_penalty": OwnRule(STANDARD, {"penalty": "presence_penalty"}),
+    "penalties": OwnRule(
+        rule_name("penalties", additive_scope="output"),
+        {
+            "repetition": "repetition_penalty",
+            "frequency": "frequency_penalty",
+            "presence": "presence_penalty",
+        },
+    ),
     "temperature": OwnRule(STANDARD, {"temperature": "temperature"}, {"temperature": (0,)}),
     "min_p": OwnRule(STANDARD, {"m": "min_p"}),
     "top_k": OwnRule(rule_name("top_k", ties="all"), {"k": "top_k"}, {"k": (0, -1)}),
@@ -81,14 +97,11 @@ _REPORTS: Final = frozenset(
     {STANDARD, *(rule_name("top_logprobs", of=of) for of in ("raw", "processed"))}
     | {rule_name("top_logprobs", ties="highest id")}
 )
-_RACES: Final[Mapping[str, Callable[[float], float]]] = {
-    rule_name("draw", method="exponential race"): lambda number: 1 - number,
-    rule_name("draw", method="exponential race", noise="-log(1-u)"): lambda number: number,
-}
-"""The rules of its draw, and the number that torch takes, whose noise is -log(1 - u)."""
-
 _NOT_SETTINGS: Final = frozenset({"bad_words", "mask", "words"})
 """What is given to functions as tokens and masks."""
+
+_WINDOW: Final = 64
+"""How many tokens the rule of all penalties looks back by default; the engine has no window."""
 
 _DOMAINS: Final = {
     "temperature": (0.01, 2.0),
@@ -194,27 +207,37 @@ def metadata_of(size: int, requests: Sequence[Requested], generators: Mapping[in
 class VllmSession(SamplerSession):
     """The functions with a selected profile."""
 
-    profiles: ClassVar = profiles_of(RULES) | {NAME, *_RACES} | _REPORTS
+    profiles: ClassVar = profiles_of(RULES) | {NAME, INTERFACE, *RACES} | _REPORTS
     refusing: ClassVar = (ValueError,)
 
     def __init__(self, profile: str) -> None:
-        self.profile = profile
+        self.profile, self.is_own = profile, profile in {NAME, INTERFACE}
         vllm()
 
-    def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
+    def _rule(self, op: str) -> OwnRule | None:
+        return RULES.get(op)
+
+    def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:  # noqa: PLR0911
         if request.get("prompt_length", 0) > len(request.get("history", ())):
             return Unsupported("needs the tokens of the prompt, not their number")
-        if op in RULES:
-            return Ok(self._one_step(op, [request])[0])
+        if op == "seeds" and self.profile == STANDARD:
+            return Ok({"batches": [_seeded(request, seeds) for seeds in request["batches"]]})
+        if op in RULES or (self.is_own and op in {"chain", "distribution", "sample", "stat"}):
+            asked = self._one_step if op in RULES else self._whole
+            (out,) = asked(op, [request])
+            if self.profile == INTERFACE and "keep" in out:
+                check_ties(request, out["keep"])
+            return Ok(out)
         if op == "batch":
-            return self._batch(request)
-        if op == "draw" and self.profile in _RACES:
+            whole = self._whole if self.is_own else None
+            return answer_batch(request, RULES, self._one_step, whole)
+        if op == "draw" and self.profile in RACES:
             return self._race(request)
-        if self.profile != NAME and op in {"steps", "top_logprobs", "prompt_logprobs"}:
-            return self._in_order(request) if op == "steps" else self._reports(op, request)
-        if self.profile == NAME and op in {"chain", "distribution", "sample", "stat"}:
-            return Ok(self._whole(op, [request])[0])
-        if self.profile == NAME and op == "sequence":
+        if not self.is_own and op in {"steps", "top_logprobs", "prompt_logprobs"}:
+            if op != "steps":
+                return self._reports(op, request)
+            return drawn_after_steps(*self.apply_steps(request), request)
+        if self.is_own and op == "sequence":
             return answer_in_order(request, lambda each: Ok(self._whole("sample", [each])[0]))
         return Unsupported(f"has no {op} by the rule {self.profile}")
 
@@ -227,16 +250,18 @@ class VllmSession(SamplerSession):
             return Unsupported("does not check its probabilities")
         if len(numbers) != len(row) or not all(0 < number < 1 for number in numbers):
             return Unsupported("takes one random number above 0 and below 1 per token")
-        words = words_of([_RACES[self.profile](number) for number in numbers], len(row))
+        words = words_of([RACES[self.profile](number) for number in numbers], len(row))
         sampled = vllm().topk_topp_sampler.random_sample(row.unsqueeze(0), {0: generator_of(words)})
         return Ok({"token": int(sampled)})
 
     def _given(self, op: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return a record's parameters under the engine's names."""
         given = unpack_parameters(request["params"])
-        if self.profile == NAME:
+        if self.is_own:
             return given
         given = RULES[op].parameters(op, self.profile, given, request)
+        if op == "penalties" and len(request["history"]) > _WINDOW:
+            raise NotExpressibleError("has no window")
         if given.get("temperature") != 0:  # which makes it greedy
             must_be_within(given, _DOMAINS)
         return given
@@ -251,26 +276,17 @@ class VllmSession(SamplerSession):
         import torch
 
         batch = [_requested(request, self._given(op, request)) for request in requests]
-        rows = torch.stack(
-            [
-                row_of(
-                    request,
-                    exact=op in FILTERS,
-                    clear="probs" in request
-                    and is_clear(op, unpack_parameters(request["params"]), request),
-                )
-                for request in requests
-            ]
-        )
+        exact = op in FILTERS
+        rows = torch.stack([row_of(request, None, op, exact=exact) for request in requests])
         places = places_of(len(batch), layout)
         ordered = [batch[places.index(place)] for place in range(len(batch))]
+        if self.is_own:
+            rows = rows.float()
         after = _stepped(op, laid_out(rows, layout), ordered)[places]
         if op in FILTERS:
             return [{"keep": kept_in(row)} for row in after]
-        return [{"logits": to_floats(row, "f32")} for row in after]
-
-    def _in_order(self, request: Mapping[str, Any]) -> Answer:
-        return drawn_after_steps(*self.apply_steps(request), request)
+        dtype = type_of(requests[0]["logits"])
+        return [{"logits": to_floats(row, dtype)} for row in after]
 
     def apply_steps(
         self, request: Mapping[str, Any]
@@ -334,27 +350,6 @@ class VllmSession(SamplerSession):
                 answers.append(_law(op, shares, request))
         return answers
 
-    def _batch(self, request: Mapping[str, Any]) -> Answer:
-        """Answer the rows of a batch with one call, if the engine takes them together."""
-        op, rows = request["op"], request["rows"]
-        is_whole = self.profile == NAME and op in {"chain", "distribution", "sample"}
-        if (not is_whole and op not in RULES) or (is_whole and "layout" in request):
-            return Unsupported(f"cannot process batches of {op}")
-        if "vocab_size" in request:
-            size = request["vocab_size"]
-            name = "probs" if "probs" in rows[0] else "logits"
-            rows = [{**row, name: cut_floats(row[name], size)} for row in rows]
-        if len({len(row_of(row)) for row in rows}) > 1:
-            return Unsupported("needs one vocabulary for all rows of a batch")
-        found: list[dict[str, Any]] = []
-        for _ in range(request.get("calls", 1)):
-            found += (
-                self._whole(op, rows)
-                if is_whole
-                else self._one_step(op, rows, request.get("layout"))
-            )
-        return Ok({"rows": found})
-
     def _reports(self, op: str, request: Mapping[str, Any]) -> Answer:
         """Return the log-probabilities of the best tokens, and of a token."""
         if (choices_of(op, self.profile) or {}).keys() - {"of", "ties"}:
@@ -364,42 +359,16 @@ class VllmSession(SamplerSession):
             row = row_of(request, exact=False)
             if self.profile != STANDARD:
                 row, _ = VllmSession(STANDARD).apply_steps(request)
-            return Ok(_reported(row, request["n"], request["token"]))
+            dtype = type_of(request["logits"])
+            return Ok(_reported(row, request["n"], request["token"], dtype))
         places = list(zip(request["rows"], request["tokens"][1:], strict=False))
         if len(places) + 1 != len(request["tokens"]):
             return Unsupported("has a row for each token of a prompt")
         rows = [
-            _reported(row_of({"logits": row}, exact=False), request["n"], token)
+            _reported(row_of({"logits": row}, exact=False), request["n"], token, type_of(row))
             for row, token in places
         ]
         return Ok({"rows": [None, *rows]})
-
-
-def row_of(
-    request: Mapping[str, Any], *, exact: bool = True, clear: bool = False
-) -> "torch.Tensor":
-    """Return the row of a question in 32 bits; `exact` means that the answer contains no floats.
-
-    Raises `NotExpressibleError` if that rounds the row, or would round the answer.
-    """
-    import torch
-
-    if "probs" in request:
-        row = logarithms(
-            request["probs"],
-            lambda row: torch.tensor(row).softmax(-1).tolist(),
-            lambda number: torch.tensor(number).item(),
-            clear=clear,
-        )
-    else:
-        row = unpack(request["logits"])
-        if not exact and type_of(request["logits"]) != "f32":
-            raise NotExpressibleError(f"only has 32-bit rows, not {type_of(request['logits'])}")
-    try:
-        to_digits(row, "f32")
-    except FloatsError:
-        raise NotExpressibleError("only has 32-bit rows, which cannot represent this row") from None
-    return torch.tensor(row, dtype=torch.float32)
 
 
 def _requested(request: Mapping[str, Any], params: dict[str, Any]) -> Requested:
@@ -411,9 +380,13 @@ def _stepped(op: str, rows: "torch.Tensor", requests: Sequence[Requested]) -> "t
     """Return the rows after one step, with the engine's function for it, which may change them."""
     engine = vllm()
     if any("words" in request.params for request in requests):
-        if any(request.params.keys() - {"words"} for request in requests):
-            raise NotExpressibleError("has one kind of mask for a batch")
-        return _masked(rows, [request.params.get("words") for request in requests])
+        if any(request.params.keys() > {"words"} for request in requests):
+            raise NotExpressibleError("has one mask for a row")
+        rows = _masked(rows, [request.params.get("words") for request in requests])
+        others = [_only(one.params, one.params.keys() - {"words"}) for one in requests]
+        requests = [replace(one, params=left) for one, left in zip(requests, others, strict=True)]
+        if not any(others):
+            return rows
     own = {"temperature", *FILTERS} & {op}
     batch = metadata_of(
         rows.shape[-1],
@@ -458,11 +431,28 @@ def _masked(rows: "torch.Tensor", masks: Sequence[Any]) -> "torch.Tensor":
     needed = -(-rows.shape[-1] // 32)
     places = [place for place, mask in enumerate(masks) if mask is not None]
     words = [whole_mask(mask, needed) if mask is not None else [0] * needed for mask in masks]
-    if any(len(mask) != needed or not all(0 <= word < 1 << 32 for word in mask) for mask in words):
-        raise NotExpressibleError("has a mask with one bit per token in words of 32 bits")
     bits = torch.tensor(words, dtype=torch.int64).to(torch.int32)
     xgrammar.apply_token_bitmask_inplace(rows, bits, indices=places)
     return rows
+
+
+def _seeded(request: Mapping[str, Any], seeds: Sequence[int | None]) -> list[list[int]]:
+    """Return the tokens of each row of a batch, some of which have seeds."""
+    import torch
+
+    if request["params"]:
+        raise NotExpressibleError("only draws from unchanged rows")
+    shares = to_tensor([request["probs"]]) if "probs" in request else row_of(request).softmax(-1)
+    rows = shares.expand(len(seeds), -1)
+    generators = {
+        place: torch.Generator(device_name()).manual_seed(seed)
+        for place, seed in enumerate(seeds)
+        if seed is not None
+    }
+    draw, count = vllm().topk_topp_sampler.random_sample, request["tokens"]
+    tokens = torch.stack([draw(rows.clone(), generators) for _ in range(count)], dim=1)
+    found: list[list[int]] = tokens.tolist()
+    return found
 
 
 def _only(params: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
@@ -477,10 +467,12 @@ def _law(op: str, shares: "torch.Tensor", request: Mapping[str, Any]) -> dict[st
     return {"counts": [list(pair) for pair in sorted(counts.items())]}
 
 
-def _reported(row: "torch.Tensor", n: int, token: int) -> dict[str, Any]:
+def _reported(row: "torch.Tensor", n: int, token: int, dtype: Type) -> dict[str, Any]:
     import torch
 
     size, falling = len(row), sorted(row.tolist(), reverse=True)
+    if dtype == "f64":
+        raise NotExpressibleError("reports log-probabilities of 32 bits")
     if not 0 <= token < size or n > size:
         raise NotExpressibleError("reports tokens that it drew, and no more than there are")
     if 0 < n < size and falling[n - 1] == falling[n]:
@@ -492,6 +484,6 @@ def _reported(row: "torch.Tensor", n: int, token: int) -> dict[str, Any]:
     found = dict(zip(tokens[0].tolist(), logprobs[0].tolist(), strict=True))
     return {
         "tokens": list(found),
-        "logprobs": pack(list(found.values()), "f32"),
+        "logprobs": to_floats(torch.tensor([*found.values()]), dtype),
         "rank": int(ranks[0]),
     }

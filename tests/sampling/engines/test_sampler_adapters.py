@@ -98,6 +98,7 @@ TABLES = {
 OF_THE_LIBRARY = {
     *("softmax", "greedy", "logprobs", "token_mask", "exponential_decay_length"),
     *(("llama.cpp", op) for op in ("repetition_penalty", "frequency_penalty", "presence_penalty")),
+    ("vllm", "penalties"),
 }
 """Rules of functions that are no stages of the profile."""
 
@@ -203,6 +204,13 @@ def test_torch_and_numpy_tell_their_words_and_numbers() -> None:
         assert out(found) == {"words": told}, name
         both = {"seed": "1", **key, "taken": 2, "count": 4}
         assert isinstance(session.answer("random_words", both), Unsupported), name
+    halves = list(islice(mt19937_by_seed_sequence(9), 4))
+    low_first = [
+        f"{high:08x}{low:08x}" for low, high in zip(halves[::2], halves[1::2], strict=True)
+    ]
+    session = taken_up("numpy", "mt19937.seed-sequence+pairs-low-first")
+    found = session.answer("random_words", {"seed": "9", "taken": 1, "count": 1})
+    assert out(found) == {"words": low_first[1:]}
 
 
 def test_torch_walks_where_tokens_may_come_again() -> None:
@@ -212,6 +220,12 @@ def test_torch_walks_where_tokens_may_come_again() -> None:
     race = taken_up("torch", rule_name("draw", method="torch race"))
     assert out(race.answer("draw", {**asked, "count": 2})) == {"tokens": [0, 1]}
     assert race.answer("draw", {**asked, "count": 4}).code == "INVALID_ROW"
+    # Waits of 0.69, 0.29 and 0.21 for a unit of weight, or of 0.69, 1.39 and 1.67 otherwise.
+    for noise, tokens in (("-log u", [2, 1, 0]), ("-log(1-u)", [0, 1, 2])):
+        rule = rule_name("draw", method="exponential race", noise=noise)
+        assert (
+            out(taken_up("torch", rule).answer("draw", {**asked, "count": 3}))["tokens"] == tokens
+        )
 
 
 def test_torch_itself_answers_rows_and_many_draws() -> None:

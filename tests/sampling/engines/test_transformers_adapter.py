@@ -290,6 +290,31 @@ def test_what_begins_with_a_prompt_needs_one(hugging: TransformersSession) -> No
     assert logits(hugging.answer("min_new_tokens", asked)) == [-inf, 2.0]
 
 
+def test_some_steps_begin_without_a_prompt() -> None:
+    by_rule = TransformersSession("standard")
+    asked = question([1.0, 2.0], tokens=[1])
+    assert logits(by_rule.answer("begin_suppress", asked)) == [1.0, -inf]
+    asked = question([1.0, 2.0], [1, 1], max_length=3, ends=[0])
+    assert logits(by_rule.answer("forced_eos", asked)) == [0.0, -inf]
+
+
+def test_a_mask_may_be_of_words() -> None:
+    by_rule = TransformersSession("standard")
+    for words in ([5], {0: 5}):
+        asked = question([1.0, 2.0, 3.0], words=words)
+        assert logits(by_rule.answer("token_mask", asked)) == [1.0, -inf, 3.0]
+    for wrong in ([5, 0], [1 << 32], []):
+        answer = by_rule.answer("token_mask", question([1.0, 2.0, 3.0], words=wrong))
+        assert isinstance(answer, Unsupported)
+
+
+def test_what_is_left_of_a_target_is_calculated_in_64_bits() -> None:
+    by_rule = TransformersSession("standard")
+    for dtype in TYPES:
+        asked = {"target": pack([0.5, 0.25, 0.25], dtype), "draft": pack([1.0, 0.0, 0.0], dtype)}
+        assert out(by_rule.answer("residual", asked)) == {"probs": pack([0.0, 0.5, 0.5], dtype)}
+
+
 def test_other_tokens_of_an_encoder_are_looked_at(hugging: TransformersSession) -> None:
     params: dict[str, Any] = {"encoder_repetition_penalty": 2.0, "encoder_input_ids": [1]}
     asked = question([1.0, 2.0], [0], 1, **params)

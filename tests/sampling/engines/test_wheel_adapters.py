@@ -9,7 +9,7 @@ pytest.importorskip("torch", reason="the engines need PyTorch")
 from tests.sampling.engines.asking_adapters import logits, out, question, taken_up
 from tokenref.answers import Refused, Unsupported
 from tokenref.engines.table import Unavailable, engine
-from tokenref.floats import pack, unpack
+from tokenref.floats import TYPES, pack, unpack
 from tokenref.questions.sampling import pack_parameters
 from tokenref.rules import rule_name
 
@@ -41,6 +41,10 @@ def test_aphrodites_operations_keep_what_their_rules_keep() -> None:
     for number, keep in ((0.25, [1, 2, 3]), (0.75, [0, 1, 2, 3])):
         asked = {**xtc, "uniforms": pack([number], "f32")}
         assert out(adapter("aphrodite-engine", "standard").answer("xtc", asked)) == {"keep": keep}
+    # The entropy is 1.21 and the surprises are 0.69, 1.39, 2.08 and 2.08: 1, 0, 2 and 3 in turn.
+    short = adapter("aphrodite-engine", rule_name("typical", boundary="short", ties="lowest id"))
+    for mass, kept in ((0.2, [1]), (0.75, [1]), (0.8, [0, 1]), (0.9, [0, 1, 2])):
+        assert out(short.answer("typical", of_shares(mass=mass))) == {"keep": kept}
 
 
 def test_aphrodites_mirostat_learns_from_the_whole_row() -> None:
@@ -70,8 +74,10 @@ def test_what_aphrodite_does_not_check_is_not_put_to_it() -> None:
     # a number that is exactly the probability decides, and at most is not below
     coin = {**of_shares(threshold=0.2, probability=0.5), "uniforms": pack([0.5], "f32")}
     assert isinstance(session.answer("xtc", coin), Unsupported)
-    # all but the last token, which has an equal
-    assert isinstance(session.answer("tail_free", of_shares(z=1.0)), Unsupported)
+    # all but the last token, which has an equal: it is the one with the higher id
+    assert out(session.answer("tail_free", of_shares(z=1.0))) == {"keep": [0, 1, 2]}
+    highest = adapter("aphrodite-engine", rule_name("tail_free", ties="highest id"))
+    assert isinstance(highest.answer("tail_free", of_shares(z=1.0)), Unsupported)
 
 
 def test_exllamav3_drops_the_token_across() -> None:
@@ -184,6 +190,61 @@ def test_vllm_applies_masks_of_words_by_xgrammar() -> None:
     assert isinstance(session.answer("token_mask", question([1.0] * 33, words=[1])), Unsupported)
 
 
+def test_vllm_follows_the_documentation_of_openais_interface() -> None:
+    session = adapter("vllm", "openai")
+    penalised = question([2.0, 1.0, 0.0], [0, 1, 1], 1, frequency_penalty=0.5)
+    assert logits(session.answer("frequency_penalty", penalised)) == [2.0, 0.0, 0.0]
+    row = question([3.0, 2.0, 0.0], temperature=0.5, top_p=0.9)  # 0.88 and 0.12
+    assert out(session.answer("chain", row)) == {"keep": [0, 1]}
+    greedy = {**question([1.0, 3.0], temperature=0.0), "uniforms": pack([0.5], "f64")}
+    assert out(session.answer("sample", greedy)) == {"token": 1}
+    assert isinstance(session.answer("chain", question([1.0, 0.0], temperature=2.5)), Refused)
+    equal = question([0.0] * 4, top_p=0.6)  # three of four equals, by no published rule
+    assert isinstance(session.answer("chain", equal), Unsupported)
+    drawn = {**question([0.0, 1.0]), "uniforms": pack([0.5], "f64")}
+    assert isinstance(session.answer("sample", drawn), Unsupported)  # it needs one for each token
+
+
+def test_vllm_draws_the_same_tokens_for_a_seed_in_any_batch() -> None:
+    asked = {"probs": pack([1 / 64] * 64, "f32"), "params": {}, "tokens": 8}
+    batches = [[5], [None, 5], [5, 5, 6]]
+    found = out(adapter("vllm", "standard").answer("seeds", {**asked, "batches": batches}))
+    (alone,), (_, second), (first, same, other) = found["batches"]
+    assert alone == second == first == same
+    assert len(alone) == 8
+    assert alone != other
+
+
+def test_vllms_functions_work_on_a_row_in_its_own_type() -> None:
+    session = adapter("vllm", "standard")
+    for dtype in TYPES:
+        asked = question([2.0, 1.0], [0, 0], dtype=dtype, penalty=0.5)
+        answer = out(session.answer("frequency_penalty", asked))
+        assert answer == {"logits": pack([1.0, 1.0], dtype)}
+    together = rule_name("penalties", additive_scope="output")
+    asked = question([4.0, 4.0], [0, 1], 1, repetition=2.0, frequency=0.5, presence=0.25)
+    assert logits(adapter("vllm", together).answer("penalties", asked)) == [2.0, 1.25]
+    long = question([4.0], [0] * 65, penalty=1.0, presence=1.0)
+    assert isinstance(adapter("vllm", together).answer("penalties", long), Unsupported)
+
+
+def test_an_engine_is_given_the_tokens_that_a_penalty_counts() -> None:
+    row = question([4.0, 4.0, 4.0], [0, 1, 2], 2, penalty=2.0)
+    prompt = {name: rule_name(name, scope="prompt") for name in _PENALTIES}
+    assert logits(adapter("vllm", prompt[_REPETITION]).answer(_REPETITION, row)) == [2.0, 2.0, 4.0]
+    for name in _PENALTIES[1:]:
+        assert logits(adapter("vllm", prompt[name]).answer(name, row)) == [2.0, 2.0, 4.0]
+    everything = adapter("vllm", rule_name("presence_penalty", scope="all"))
+    skipping = question([4.0, 4.0, 4.0], [0, 1, 2], 2, penalty=2.0, skipped=1)
+    assert logits(everything.answer("presence_penalty", skipping)) == [4.0, 2.0, 2.0]
+    subtracting = rule_name(_REPETITION, method="subtract", scope="prompt")
+    assert logits(adapter("chatstream", subtracting).answer(_REPETITION, row)) == [2.0, 2.0, 4.0]
+
+
+_REPETITION = "repetition_penalty"
+_PENALTIES = (_REPETITION, "frequency_penalty", "presence_penalty")
+
+
 def test_rows_of_a_batch_have_their_own_parameters_wherever_they_are_in_memory() -> None:
     rows = [
         {"logits": pack(row, "f32"), "params": pack_parameters({"k": k})}
@@ -292,6 +353,9 @@ def test_chatstreams_steps_and_its_whole_sampler() -> None:
     subtracting = adapter("chatstream", rule_name("repetition_penalty", method="subtract"))
     less = question([2.0, -2.0, 1.0], [0, 1, 0], penalty=0.5)
     assert logits(subtracting.answer("repetition_penalty", less)) == [1.5, -2.5, 1.0]
+    within = adapter("chatstream", rule_name("top_p", boundary="within"))
+    for p, keep in ((0.75, [0, 1]), (0.8, [0, 1]), (0.9, [0, 1, 2]), (0.4, [])):
+        assert out(within.answer("top_p", of_shares(p=p))) == {"keep": keep}
 
 
 def test_what_chatstream_lacks_or_does_not_check_is_not_put_to_it() -> None:
