@@ -127,17 +127,17 @@ class BPE(WithoutTables):
             ranks.setdefault(result, rank)
         return ranks
 
-    @property
+    @cached_property
     def drops_merges(self) -> bool:
         """Whether merges are passed over at random, so that a random stream is needed."""
         return bool(self.dropout)
 
-    @property
+    @cached_property
     def always_merges(self) -> bool:
         """Whether symbols are letters wherever they stand and all pieces merge: see `borders`."""
         return self.spells_alike and not self.ignore_merges and not self.drops_merges
 
-    @property
+    @cached_property
     def spells_alike(self) -> bool:
         """Whether symbols are letters wherever they stand."""
         return not (self.continuing_subword_prefix or self.end_of_word_suffix)
