@@ -80,7 +80,6 @@ class QuickIds:
         merges_letters = isinstance(model, BPE) and model.always_merges
         by_parts = merges_letters and not _cuts(pre_tokenizer)
         self._uncut: Final = model.partwise if by_parts and isinstance(model, BPE) else None
-        self._cache: Final = PieceCache(self._piece_ids)
         self._stretches: Final = PieceCache(self._stretch_ids, _LONGEST_STRETCH)
         self._splits: Final = not model.drops_merges and not (
             pre_tokenizer is not None and reads_start(pre_tokenizer)
@@ -89,6 +88,7 @@ class QuickIds:
         self._ids_of_text: Final = (
             model.ids_of_text if isinstance(model, BPE) and self._finish is _in_letters else None
         )
+        self._cache: Final = PieceCache(self._ids_of_text or self._piece_ids)
         self._rows: Final = PieceCache(self._piece_rows)
         self._tokens_of: Final = (
             model.tokens_of

@@ -22,13 +22,19 @@ _BEGINS_WITH_ALL: Final = b"GGUF"
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """Within this context, do not search the growing tables for garbage again and again."""
+    """Within this context, do not search the growing tables for garbage again and again.
+
+    Afterwards they count as old, so that they are not searched before everything is.
+    """
     was_on = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if was_on:
+            if not gc.get_freeze_count():
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
 
 

@@ -186,7 +186,7 @@ _READERS: Final[Mapping[str, Callable[[Node], Any]]] = MappingProxyType(
 
 
 def _merges(node: Node, quirks: Quirks) -> Sequence[tuple[str, str]]:
-    """Return the pairs that merge."""
+    """Return the pairs that merge; unlike a list, a tuple is searched for garbage only once."""
     merges = node.value
     if not isinstance(merges, list):
         node.fail("must be a list")
@@ -201,22 +201,22 @@ def _merges(node: Node, quirks: Quirks) -> Sequence[tuple[str, str]]:
         ):
             node.elements()[len(pairs)].fail("must be a pair of tokens")
         pairs.append((pair[0], pair[1]))
-    return pairs
+    return tuple(pairs)
 
 
 def _merges_of_text(node: Node, quirks: Quirks) -> Sequence[tuple[str, str]]:
     """Return the pairs that merge, from `"a b"`."""
-    pairs = []
+    lines: list[str] = []
     for number, line in enumerate(node.value):
         if not isinstance(line, str):
             node.elements()[number].fail("must be text, as the first one is")
         if line.startswith("#version") and quirks.version_lines_dropped:
             continue
-        pair = tuple(line.split(" "))
-        if len(pair) != _TWO:
+        if line.count(" ") != 1:
             node.elements()[number].fail("must be two tokens with one space between them")
-        pairs.append(pair)
-    return pairs
+        lines.append(line)
+    tokens = iter(" ".join(lines).split(" "))
+    return tuple(zip(tokens, tokens, strict=False))
 
 
 def _added_token(node: Node) -> AddedToken:

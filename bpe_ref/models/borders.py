@@ -199,8 +199,8 @@ class Borders:
 
         A part may have `letter` after one of `_befores`, and then goes on with any kind.
         """
-        before, letters = _one_of(self._befores - {self.letter}), f"{re.escape(self.letter)}+"
-        return f"(?:{letters})?(?:{kinds})(?:(?<={before}){letters}(?:{kinds})?)*|{letters}"
+        before, letter = _one_of(self._befores - {self.letter}), re.escape(self.letter)
+        return f"{letter}*(?:{kinds})(?:(?<={before}){letter}+(?:{kinds})?)*|{letter}+"
 
 
 class CharacterBorders(dict[str, str]):

@@ -127,17 +127,17 @@ class BPE(WithoutTables):
             ranks.setdefault(result, rank)
         return ranks
 
-    @property
+    @cached_property
     def drops_merges(self) -> bool:
         """Whether merges are passed over at random, so that a random stream is needed."""
         return bool(self.dropout)
 
-    @property
+    @cached_property
     def always_merges(self) -> bool:
         """Whether symbols are letters wherever they stand and all pieces merge: see `borders`."""
         return self.spells_alike and not self.ignore_merges and not self.drops_merges
 
-    @property
+    @cached_property
     def spells_alike(self) -> bool:
         """Whether symbols are letters wherever they stand."""
         return not (self.continuing_subword_prefix or self.end_of_word_suffix)
@@ -210,9 +210,14 @@ class BPE(WithoutTables):
             return [token for token, _ in self._merged(piece, draw)]
         if self.ignore_merges and piece in self.vocab:
             return [self.vocab[piece]] if piece else []
-        if len(piece) <= self._most_at_once or self.ignore_merges:
+        if self.ignore_merges or (len(piece) <= self._most_at_once and not self._has_parts):
             return self._merged_ids(piece)
         return self.partwise.ids(piece)
+
+    @property
+    def _has_parts(self) -> bool:
+        """Whether text that is one piece was cut before, so that short ones have known parts."""
+        return "partwise" in vars(self) and not self.spells_bytes
 
     @cached_property
     def _most_at_once(self) -> int:

@@ -76,11 +76,12 @@ def ranked_merges(
     """
     try:
         if not skipped:
-            ranks = {(vocab[left], vocab[right]): rank for rank, (left, right) in enumerate(merges)}
-            return RankedMerges(ranks, [vocab[left + right] for left, right in merges])
+            pairs = [(vocab[left], vocab[right]) for left, right in merges]
+            results = tuple([vocab[left + right] for left, right in merges])
+            return RankedMerges(dict(zip(pairs, range(len(pairs)), strict=True)), results)
     except KeyError:
         pass  # the slow way finds out which merge it is
-    ranks, results = {}, []
+    ranks, made = {}, []
     for rank, (left, right) in enumerate(merges):
         result = _joined(left, right, skipped, rank)
         for token in (left, right, result):
@@ -90,8 +91,8 @@ def ranked_merges(
                     f"but {token!r:.80} is none"
                 )
         ranks[vocab[left], vocab[right]] = rank
-        results.append(vocab[result])
-    return RankedMerges(ranks, results)
+        made.append(vocab[result])
+    return RankedMerges(ranks, made)
 
 
 def _joined(left: str, right: str, skipped: int, rank: int) -> str:
