@@ -671,17 +671,6 @@ def mask_of_other_bytes(session: SamplerSession, op: str, request: Mapping[str, 
     return session.answer(op, {**request, "params": {**given, "booleans": booleans}})
 
 
-def read_as_f16(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
-    right = session.answer(op, request)
-    if op != "temperature" or not isinstance(right, Ok) or "bf16" not in request["logits"]:
-        return right
-    row = unpack({"f16": request["logits"]["bf16"]})
-    wide = session.answer(op, {**request, "logits": pack(row)})
-    return Ok(
-        {"logits": pack([nearest(n, "bf16") for n in unpack(out_of(wide)["logits"])], "bf16")}
-    )
-
-
 @pytest.mark.parametrize(
     ("op", "wrong", "name"),
     [
@@ -690,7 +679,6 @@ def read_as_f16(session: SamplerSession, op: str, request: Mapping[str, Any]) ->
             mask_of_other_bytes,
             "answers with masks of which the bytes of each word are read in the other order",
         ),
-        ("temperature", read_as_f16, "answers with rows of bf16 read as f16"),
         ("draw", zero_draws_zero, "answers with token 0 for the random number 0"),
         ("min_p", revived, "answers with every token kept for the threshold 0"),
         ("logprobs", logarithms_of_shares, "answers with the logarithm of a rounded probability"),
@@ -1003,6 +991,13 @@ def with_turned_bytes(numbers: Mapping[str, str]) -> dict[str, str]:
                 (without_later_halves, "the sum lacks the second half of each block of 256 tokens"),
                 (never_rescaled, "the sum is not rescaled if a block of 256 has a larger maximum"),
             )
+        ),
+        (
+            "sampling/temperature/temperature/into-subnormal",
+            lambda out: {
+                "logits": pack([n if abs(n) >= 2.0**-126 else 0.0 for n in unpack(out["logits"])])
+            },
+            "subnormal numbers are written as 0",
         ),
         (
             "sampling/batch/long/softmax-4097-twice",

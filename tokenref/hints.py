@@ -17,6 +17,7 @@ import msgspec
 from tokenref.answers import Answer, Ok, Refused
 from tokenref.floats import (
     DIGITS,
+    SMALLEST_NORMAL,
     Floats,
     Type,
     cut_floats,
@@ -423,6 +424,8 @@ def _of_numbers(
     zeros = [place for place in wrong if want[place] == 0]
     if zeros and key == "probs" and len(zeros) >= len(wrong) * NEARLY_ALL and min(have) > 0:
         yield "probabilities that must be 0 are positive"
+    if wrong and all(have[p] == 0 and abs(want[p]) < SMALLEST_NORMAL["f32"] for p in wrong):
+        yield "subnormal numbers are written as 0"
     if wrong and len(row) == len(have) and all(have[place] == row[place] for place in wrong):
         yield "the wrong numbers are those of the question: the step does not reach them"
     if key in {"probs", "logprobs"}:

@@ -392,26 +392,6 @@ def _part(asked: _Asked) -> str:
     return next(parts, "") if "logits" in asked.row else ""
 
 
-def _flushed_answer(dtype: Type, asked: _Asked) -> Row:
-    part = _part(asked)
-    if not part or type_of(asked.out[part]) != dtype:
-        return {}
-    return {part: pack(_normal(unpack(asked.out[part]), dtype), dtype)}
-
-
-def _read_as_other(dtype: Type, other: Type, asked: _Asked) -> Row:
-    """Return the answer to a row whose bits are read as the other type of 16 bits."""
-    if "logits" not in asked.row or type_of(asked.row["logits"]) != dtype:
-        return {}
-    if asked.profile != STANDARD:  # the steps of engines may not be decidable for such rows
-        return {}
-    numbers = from_digits(to_digits(asked.numbers, dtype), other)
-    out, part = asked.ask({**asked.row, "logits": pack(numbers, "f32")}), _part(asked)
-    if not out or not part:
-        return out or {}
-    return {part: pack([nearest(n, dtype) for n in unpack(out[part])], dtype)}
-
-
 def _rounded_otherwise(
     types: Container[Type], rounded: Callable[[float, float, Type], float], asked: _Asked
 ) -> Row:
@@ -524,12 +504,6 @@ _ANSWERS: Final[Mapping[str, Change]] = {
     "token 0 for the random number 0": _zero_for_zero,
     "every token kept for the threshold 0": _all_for_zero,
     "the logarithm of a rounded probability": _logarithms,
-    **{
-        f"0 for subnormal numbers in {dtype}": partial(_flushed_answer, dtype)
-        for dtype in SMALLEST_NORMAL
-    },
-    "rows of bf16 read as f16": partial(_read_as_other, "bf16", "f16"),
-    "rows of f16 read as bf16": partial(_read_as_other, "f16", "bf16"),
     **{
         f"numbers of {name} {says}": partial(_rounded_otherwise, types, rounded)
         for name, types in _TYPES
