@@ -1086,6 +1086,14 @@ def test_a_wrong_answer_shows_facts_that_suggest_the_mistake(
     assert fact in facts_of(case, Ok(change(dict(right.out))))
 
 
+def test_one_missing_token_without_an_equal_is_not_said_to_equal_another(
+    catalogue: Catalogue,
+) -> None:
+    case = catalogue.records["sampling/min_p/formulas/of-the-largest"]
+    assert case.out.keep == [0, 1, 2, 3]
+    assert facts_of(case, Ok({"keep": [0, 1, 2]})) == ("one token less is kept",)
+
+
 def test_rows_that_draw_like_rows_of_another_block_are_named(catalogue: Catalogue) -> None:
     case = catalogue.records["sampling/stat_batch/rows/65-rows"]
     numbers = Random(SEED)

@@ -623,7 +623,8 @@ def _of_equals(
         is_every = row.count(cut) == sum(row[each] == cut for each in kept)
         every = "all" if is_every else "more"
         yield f"{every} tokens that equal the last kept one are kept"
-    if lost and not more and set(lost) == {cut}:
+    is_equal = len(lost) > 1 or any(row[each] == cut for each in kept)
+    if lost and not more and set(lost) == {cut} and is_equal:
         yield "tokens that equal the last kept one are missing"
     if lost and lost == more:
         yield "other tokens of those that are equal are kept"
