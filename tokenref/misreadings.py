@@ -229,6 +229,12 @@ def _one_less(tokens: Tokens) -> Tokens:
     return [t for t in dict.fromkeys(tokens) for _ in range(max(1, counts[t] - 1))]
 
 
+def _generated(
+    change: Callable[[Tokens], Tokens], prompt: Tokens, generated: Tokens
+) -> tuple[Tokens, Tokens]:
+    return prompt, change(generated)
+
+
 def _first(most: int, prompt: Tokens, generated: Tokens) -> tuple[Tokens, Tokens]:
     return prompt[:most], generated[: max(0, most - len(prompt))]
 
@@ -242,12 +248,12 @@ _LONG: Final = (64, 256, 1024, 4096)
 _HISTORIES: Final[Mapping[str, Callable[[Tokens, Tokens], tuple[Tokens, Tokens]]]] = {
     "each token counted once": lambda p, g: (p, _at_most(1, g)),
     **{
-        f"each token counted once in {n} tokens": lambda p, g, n=n: (p, _once_in(n, g))
+        f"each token counted once in {n} tokens": partial(_generated, partial(_once_in, n))
         for n in (32, 64, 128, 256)
     },
     "counts of repeated tokens that are too small by 1": lambda p, g: (p, _one_less(g)),
     **{
-        f"counts that end at {most}": lambda p, g, most=most: (p, _at_most(most, g))
+        f"counts that end at {most}": partial(_generated, partial(_at_most, most))
         for most in (127, 255)
     },
     "the prompt counted as generated": lambda p, g: ([], p + g),
