@@ -337,6 +337,47 @@ def test_failures_on_long_inputs_do_not_hide_the_cause_of_the_others() -> None:
     assert (one.name, long.name, len(long.ids)) == ("one", "long inputs", 3)
 
 
+def test_long_inputs_have_the_only_cause_of_their_operation() -> None:
+    fact = "the list ends after 64 tokens"
+    short = [replace(each, facts=[fact]) for each in results(dict.fromkeys("abc", "1"), "")]
+    long = [*results(dict.fromkeys("xy", "2"), "")]
+    known = Known([], frozenset(digest(each.case.id) for each in long))
+    (found,) = diagnose([*short, *long], known)
+    assert found.sentence == (
+        f"These 5 failures have in common: {fact}; 2 of them are too long to be compared"
+    )
+
+
+def test_a_fact_that_says_more_is_named_though_a_vague_one_holds_more_often() -> None:
+    vague, telling = "all probabilities are off: the sum is too small", "the sum lacks one block"
+    seen = [
+        replace(each, facts=[*[telling] * (at < 4), vague])
+        for at, each in enumerate(results(dict.fromkeys("abcdef", "1"), ""))
+    ]
+    assert [each.name for each in diagnose(seen, Known([]))] == [telling]
+
+
+def test_only_misreadings_that_can_explain_most_are_answered_for_long_rows(
+    catalogue: Catalogue,
+) -> None:
+    """What is misread is found with the shortest rows, and nothing else is calculated."""
+    asked = list[int]()
+
+    def reference(case: Case, request: Mapping[str, Any]) -> Answer:
+        asked.append(tokens_of([request]))
+        return SamplerSession(case.profile).answer(op_of(case), request)
+
+    rows = [c for c in catalogue.cases if (op_of(c), c.profile) == ("softmax", "standard")]
+    rows = [c for c in rows if not isinstance(c.verdict, MustRefuse)]
+    nothing = Ok({"probs": pack([0.0])})
+    failed = [result_of(c, nothing, Judgement("fail")) for c in rows if "/long/" not in c.id]
+    failed += [Result(c, Judgement("fail"), answer="?") for c in rows if "/long/" in c.id]
+    diagnose(failed, Known([]), reference=reference)
+    assert len(failed) > 40
+    assert asked
+    assert max(asked) < 1000
+
+
 def test_causes_that_the_records_cannot_distinguish_are_all_named() -> None:
     known = [bug("one", a="1", b="1", c="1"), bug("same", a="1", b="1", c="1")]
     (found,) = diagnose(results(dict.fromkeys("abc", "1"), "xyz"), Known(known))
@@ -611,9 +652,33 @@ def temperature_last(session: SamplerSession, op: str, request: Mapping[str, Any
     return session.answer(op, {**request, "steps": last} if steps else request)
 
 
+def mask_of_other_bytes(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+    """Turn the bytes of each word of a mask, whatever form the mask had."""
+    params, row = request.get("params", {}), request.get("logits", {})
+    forms = params.keys() & {"words", "booleans", "tokens"}
+    if op != "token_mask" or len(forms) != 1 or not isinstance(session.answer(op, request), Ok):
+        return session.answer(op, request)
+    (form,), size = forms, len(unpack(row))
+    allowed = params[form]
+    if form == "booleans":
+        allowed = [token for token, each in enumerate(allowed) if each]
+    if form == "words":
+        last = 31 if "bits" in params else 0
+        bits = range(32 * len(allowed))
+        allowed = [bit for bit in bits if allowed[bit // 32] >> (bit % 32 ^ last) & 1]
+    given = {key: value for key, value in params.items() if key not in {form, "bits"}}
+    booleans = [(token ^ 24) in allowed for token in range(given.get("vocab_size", size))]
+    return session.answer(op, {**request, "params": {**given, "booleans": booleans}})
+
+
 @pytest.mark.parametrize(
     ("op", "wrong", "name"),
     [
+        (
+            "token_mask",
+            mask_of_other_bytes,
+            "answers with masks of which the bytes of each word are read in the other order",
+        ),
         ("draw", zero_draws_zero, "answers with token 0 for the random number 0"),
         ("min_p", revived, "answers with every token kept for the threshold 0"),
         ("logprobs", logarithms_of_shares, "answers with the logarithm of a rounded probability"),
@@ -715,6 +780,35 @@ def test_a_lost_last_block_of_any_size_is_named(catalogue: Catalogue, size: int)
     found = run(engine, cases, catalogue).diagnoses
     assert found[0].name == f"the sum lacks the last block of {size:,} tokens"
     assert len(found[0].ids) > sum(len(each.ids) for each in found) / 2, found
+
+
+def by_sum(of_blocks: Callable[[Sequence[float]], float]) -> Callable[..., dict[str, Any]]:
+    """Return a change of probabilities to those by another sum of the weights."""
+
+    def change(out: dict[str, Any]) -> dict[str, Any]:
+        probs = unpack(out["probs"])
+        factor = sum(probs) / of_blocks(probs)
+        return {"probs": pack([nearest(each * factor, "f32") for each in probs])}
+
+    return change
+
+
+def without_odd(probs: Sequence[float]) -> float:
+    return sum(probs[::2])
+
+
+def without_later_blocks(probs: Sequence[float]) -> float:
+    return sum(probs[: (-(-len(probs) // 256) + 1) // 2 * 256])
+
+
+def without_later_halves(probs: Sequence[float]) -> float:
+    return sum(each for token, each in enumerate(probs) if token % 256 < 128)
+
+
+def never_rescaled(probs: Sequence[float]) -> float:
+    starts = range(0, len(probs), 256)
+    sums = (sum(probs[at : at + 256]) / max(probs[: at + 256]) for at in starts)
+    return sum(sums) * max(probs)
 
 
 def small(catalogue: Catalogue, op: str) -> list[Case]:
@@ -889,6 +983,22 @@ def with_turned_bytes(numbers: Mapping[str, str]) -> dict[str, str]:
             lambda out: {"probs": without_the_last(unpack(out["probs"]))},
             "the sum lacks the last block of 4 tokens",
         ),
+        *(
+            ("sampling/softmax/long/1024-f32", by_sum(summed), fact)
+            for summed, fact in (
+                (without_odd, "the sum lacks every second token"),
+                (without_later_blocks, "the sum lacks the second half of the blocks of 256"),
+                (without_later_halves, "the sum lacks the second half of each block of 256 tokens"),
+                (never_rescaled, "the sum is not rescaled if a block of 256 has a larger maximum"),
+            )
+        ),
+        (
+            "sampling/temperature/temperature/into-subnormal",
+            lambda out: {
+                "logits": pack([n if abs(n) >= 2.0**-126 else 0.0 for n in unpack(out["logits"])])
+            },
+            "subnormal numbers are written as 0",
+        ),
         (
             "sampling/batch/long/softmax-4097-twice",
             lambda out: {"rows": [*out["rows"][:-1], with_another_bit(out["rows"][-1])]},
@@ -974,6 +1084,14 @@ def test_a_wrong_answer_shows_facts_that_suggest_the_mistake(
     right = SamplerSession("standard").answer(op_of(case), request)
     assert isinstance(right, Ok)
     assert fact in facts_of(case, Ok(change(dict(right.out))))
+
+
+def test_one_missing_token_without_an_equal_is_not_said_to_equal_another(
+    catalogue: Catalogue,
+) -> None:
+    case = catalogue.records["sampling/min_p/formulas/of-the-largest"]
+    assert case.out.keep == [0, 1, 2, 3]
+    assert facts_of(case, Ok({"keep": [0, 1, 2]})) == ("one token less is kept",)
 
 
 def test_rows_that_draw_like_rows_of_another_block_are_named(catalogue: Catalogue) -> None:

@@ -10,7 +10,9 @@ import xml.etree.ElementTree as ET
 from base64 import b64decode, b64encode
 from collections import Counter
 from hashlib import sha256
+from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, get_args
 from zlib import decompress
 
@@ -48,7 +50,14 @@ from tokenref.reports.results import (
     merged,
     read_results,
 )
-from tokenref.reports.terminal import Change, Summary, _print_skipped, changes, notes
+from tokenref.reports.terminal import (
+    Change,
+    Summary,
+    _print_failure,
+    _print_skipped,
+    changes,
+    notes,
+)
 from tokenref.runner import Run
 from tokenref.verdicts import Judgement, Status
 
@@ -1139,3 +1148,17 @@ def test_two_reports_in_one_file_are_refused(tmp_path: Path) -> None:
         assert not new.exists()
     ignored = Path(os.devnull)
     assert tokenref("report", results, "--junit", ignored, "--html", ignored).exit_code == 0
+
+
+def test_the_steps_of_a_failure_are_shown_whole() -> None:
+    case = open_catalogue().records["sampling/steps/fused/bias-temperature-top-k-draw-0"]
+    entry = EngineEntry(name="kernels", version="1")
+    summary: Any = SimpleNamespace(records={case.id: case}, entry=entry, options=[])
+    line: Any = SimpleNamespace(id=case.id, status="fail", detail="token: expected 1, got 2")
+    console = Console(file=StringIO(), width=4000)
+    _print_failure(console, summary, line, {})
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    (steps,) = [each for each in shown.splitlines() if each.strip().startswith("steps ")]
+    assert [json.loads(steps.split(None, 1)[1])[at]["step"] for at in range(3)] == [
+        step.step for step in case.input.steps
+    ]

@@ -26,7 +26,7 @@ import json
 import lzma
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache
@@ -41,7 +41,16 @@ import msgspec
 from tokenref.answers import Answer, Crashed, Ok, Refused, TimedOut, request_text
 from tokenref.catalogue import CANARY
 from tokenref.floats import numbers_of
-from tokenref.hints import MOST_AGAIN, Reference, exchanged, facts_of, rearranged
+from tokenref.hints import (
+    MOST_AGAIN,
+    OF_ANY_SUM,
+    VAGUE,
+    Reference,
+    exchanged,
+    facts_of,
+    rearranged,
+    tokens_of,
+)
 from tokenref.judge import FAILURES, judge, runs_of
 from tokenref.questions.sampling import BatchInput
 from tokenref.questions.text import DecodeInput, SpecialInput, TextInput
@@ -337,25 +346,29 @@ def diagnose(
     return found
 
 
-def _canaries(
+def _like_others(
     left: Mapping[str, Result],
     failed: Mapping[str, Result],
+    long: Container[str],
     groups: Mapping[str, tuple[str, Sequence[str]]],
 ) -> dict[str, str]:
-    """Return the canaries that are left, each with a cause that was named for its operation.
+    """Return failures that are left, each with a cause that was named for its operation.
 
-    An engine that gives the wrong answer of a canary has a bug that other records show, too.
+    They are canaries, because an engine that gives a wrong answer of theirs has a bug that other
+    records show, too, and inputs that are too long to be compared, if one cause was named.
     """
     places = {seen.case.id: _place(seen.case) for seen in failed.values()}
-    causes: dict[str, str] = {}
+    causes: dict[str, list[str]] = {}
     for group, (_, ids) in groups.items():
-        for case_id in ids:
-            causes.setdefault(places[case_id], group)
-    return {
-        record: causes[_place(seen.case)]
-        for record, seen in left.items()
-        if seen.case.id.startswith(CANARY) and _place(seen.case) in causes
-    }
+        for place in dict.fromkeys(places[case_id] for case_id in ids):
+            causes.setdefault(place, []).append(group)
+    found = {}
+    for record, seen in left.items():
+        group, *others = causes.get(_place(seen.case), [""])
+        is_like = record in long and not others and not is_of_few(group)
+        if group and (is_like or seen.case.id.startswith(CANARY)):
+            found[record] = group
+    return found
 
 
 def _named(
@@ -391,9 +404,16 @@ def _named(
         name(fact, f"resemble {'batches with the ' if of_rows else ''}{fact}", records)
     for fact, says, records in _shared_facts(every):
         name(fact, says, records)
-    for record, group in _canaries(every, {**failed, **long}, groups).items():
+    for record, group in _like_others(every, {**failed, **long}, long, groups).items():
         name(group, "", [record])
+    _say_how_many_are_long(groups, {seen.case.id for seen in long.values()})
     return list(starmap(_diagnosis, groups.items()))
+
+
+def _say_how_many_are_long(groups: dict[str, tuple[str, list[str]]], long: set[str]) -> None:
+    for group, (says, ids) in groups.items():
+        if count := len(long.intersection(ids)) if not is_of_few(group) else 0:
+            groups[group] = f"{says}; {count:,} of them are too long to be compared", ids
 
 
 def _diagnosis(group: str, said: tuple[str, Sequence[str]]) -> Diagnosis:
@@ -589,13 +609,7 @@ def _misread(
     likely: dict[str, dict[str, str]] = {}
     of_place: dict[tuple[str, str], set[str]] = {}
     for about, here in _by_profile(failed).items():
-        hits: Counter[str] = Counter()
-        tried = sorted(here, key=lambda record: length(here[record].case))[:_MOST_TRIED]
-        for record in tried:
-            case, wrong = here[record].case, here[record].answer
-            for says, answer in misread(case, reference):
-                hits[says] += answer_digest(op_of(case), answer) == wrong
-        of_place[about] = {says for says, count in hits.items() if count >= MOST * len(tried)}
+        of_place[about] = _of_shortest(here, reference)
     for record, case in {**{r: seen.case for r, seen in failed.items()}, **passed}.items():
         only = of_place.get((_place(case), case.profile))
         if only and not isinstance(case.verdict, MustRefuse):
@@ -607,6 +621,32 @@ def _misread(
         answers |= {record: seen.answer for record, seen in failed.items() if says in seen.facts}
     found = likely.items()
     return [Signature("misreading", says, says, a) for says, a in found if len(a) > 1]
+
+
+def _of_shortest(here: Mapping[str, Result], reference: Reference) -> set[str]:
+    """Return the misreadings that explain most of the shortest failures."""
+    from tokenref.misreadings import misread  # which imports every step
+
+    hits: Counter[str] = Counter()
+    only: set[str] | None = None
+    tried = _shortest(here, here)
+    for left, record in zip(reversed(range(len(tried))), tried, strict=True):
+        case, wrong = here[record].case, here[record].answer
+        for says, answer in misread(case, reference, only):
+            hits[says] += answer_digest(op_of(case), answer) == wrong
+        if left < MOST * len(tried):  # what is asked from here on can still explain most
+            only = {says for says, count in hits.items() if count + left >= MOST * len(tried)}
+    return only or set()
+
+
+def _shortest(records: Iterable[str], here: Mapping[str, Result]) -> list[str]:
+    """Return a few failures with the fewest tokens."""
+
+    def size(record: str) -> tuple[int, int]:
+        question = msgspec.to_builtins(here[record].case.input)
+        return tokens_of(question.get("rows", [question])), length(here[record].case)
+
+    return sorted(records, key=size)[:_MOST_TRIED]
 
 
 def _asked_again(case: Case, reference: Reference) -> Iterator[tuple[str, Answer, int]]:
@@ -641,7 +681,7 @@ def _of_exchanged(
         rows: Counter[str] = Counter()
         tried = 0
         best: list[str] = []
-        for record in sorted(asked, key=lambda record: length(here[record].case))[:_MOST_TRIED]:
+        for record in _shortest(asked, here):
             if tried >= _TRIED and len(best) < 2 and (not best or not is_alone):
                 break
             tried += 1
@@ -671,11 +711,12 @@ def _shared_facts(failed: Mapping[str, Result]) -> list[tuple[str, str, list[str
 
     A fact is about a place; the batches of an operation count as its failures, too.
     """
-    places = _by_place(failed).values()
-    of_op = Counter(_op(seen.case) for here in places for seen in here.values())
-    found = []
+    of_op = Counter(_op(seen.case) for here in _by_place(failed).values() for seen in here.values())
+    together: dict[tuple[str, str], list[str]] = {}
     for fact, records in _of_facts(failed):
-        op = _op(failed[records[0]].case)
+        together.setdefault((_op(failed[records[0]].case), fact), []).extend(records)
+    found = []
+    for (op, fact), records in together.items():
         if len(records) > of_op[op] / 2:
             found.append((fact, f"have in common: {fact}", records))
         elif len(records) >= of_op[op] / 3:
@@ -685,7 +726,7 @@ def _shared_facts(failed: Mapping[str, Result]) -> list[tuple[str, str, list[str
 
 
 def _of_facts(failed: Mapping[str, Result]) -> Iterator[tuple[str, list[str]]]:
-    """Yield the first fact that holds for most failures of an operation, and these."""
+    """Yield what holds for most failures of an operation and says most, and these failures."""
     for here in _by_place(failed).values():
         holds: dict[str, list[str]] = {}
         for record, seen in here.items():
@@ -694,8 +735,10 @@ def _of_facts(failed: Mapping[str, Result]) -> Iterator[tuple[str, list[str]]]:
         places: Counter[str] = Counter()  # facts are in order of how much they say
         for seen in here.values():
             places |= Counter({fact: at for at, fact in enumerate(seen.facts)})
-        fact = max(holds, key=lambda each: (len(holds[each]), -places[each]), default="")
-        if fact and len(holds[fact]) >= MOST * len(here):
+        shared = [fact for fact, records in holds.items() if len(records) >= MOST * len(here)]
+        if shared:
+            vague = {fact for fact in shared if fact in VAGUE or OF_ANY_SUM in fact}
+            fact = max(shared, key=lambda f: (f not in vague, len(holds[f]), -places[f]))
             yield fact, holds[fact]
 
 

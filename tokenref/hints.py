@@ -7,8 +7,9 @@ operation that have no known cause.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import accumulate, pairwise
-from math import exp, inf, isfinite, isnan
+from math import exp, inf, isnan
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -16,6 +17,7 @@ import msgspec
 from tokenref.answers import Answer, Ok, Refused
 from tokenref.floats import (
     DIGITS,
+    SMALLEST_NORMAL,
     Floats,
     Type,
     cut_floats,
@@ -58,15 +60,19 @@ VAGUE: Final = frozenset(
 )
 """Facts that hold for many mistakes, and are said after all others."""
 
+OF_ANY_SUM: Final = "the sum is too "
+"""The end of facts that are said if nothing else is known about a wrong sum."""
+
 GROUPS: Final = (32, 64, 128, 256)
 """Numbers of rows that programs handle together."""
 
-_BITS: Final = {
+TURNED: Final = {
     31: "the bits of each word are read in the other order",
     7: "the bits of each byte are read in the other order",
     24: "the bytes of each word are read in the other order",
     32: "neighbouring words are exchanged",
 }
+"""How words of masks are misread, by the bits of a token's place that are turned."""
 
 
 def facts_of(case: Case, answer: Answer) -> tuple[str, ...]:
@@ -178,7 +184,8 @@ def _of_batch(
         yield "only the number of token 0 is wrong, as if histories were padded with it"
     elif wrong[0] and all(first):
         yield "only the first numbers of a row are wrong, as if the row before were written too far"
-    pairs = ((right[row], have[row], asked[row % len(asked)]) for row in wrong)
+    most = max(1, _MOST_TOKENS // 10 // max(1, tokens_of(asked[:1])))
+    pairs = ((right[row], have[row], asked[row % len(asked)]) for row in wrong[:most])
     yield from _in_common(dict.fromkeys(_of_row(*each)) for each in pairs)
 
 
@@ -197,10 +204,10 @@ def _first_wrong(want: Mapping[str, Any], have: Mapping[str, Any]) -> int:
     ((key, value),) = want.items() if len(want) == 1 else [("", None)]
     if not is_numbers(value) or not is_numbers(have.get(key)):
         return 0
-    pairs = zip(numbers_of(value) or [], numbers_of(have[key]) or [], strict=False)
-    equal = [_near(a, b) for a, b in pairs]
-    wrong = equal.count(False)
-    return 0 if wrong > min(_AT_ONCE, len(equal) - 1) or any(equal[:wrong]) else wrong
+    pairs = list(zip(numbers_of(value) or [], numbers_of(have[key]) or [], strict=False))
+    wrong = next((place for place, pair in enumerate(pairs) if _near(*pair)), len(pairs))
+    is_first = wrong <= _AT_ONCE and all(_near(*pair) for pair in pairs[wrong:])
+    return wrong if is_first and wrong < len(pairs) else 0
 
 
 _AT_ONCE: Final = 16
@@ -406,7 +413,7 @@ def _of_numbers(
     wrong = [
         place
         for place, (a, b) in enumerate(zip(want, have, strict=True))
-        if not (_near(a, b) or (isnan(a) and isnan(b)))
+        if a != b and not (_near(a, b) or (isnan(a) and isnan(b)))
     ]
     banned = [place for place in wrong if want[place] == -inf]
     if banned and len(banned) == len(wrong):
@@ -417,6 +424,8 @@ def _of_numbers(
     zeros = [place for place in wrong if want[place] == 0]
     if zeros and key == "probs" and len(zeros) >= len(wrong) * NEARLY_ALL and min(have) > 0:
         yield "probabilities that must be 0 are positive"
+    if wrong and all(have[p] == 0 and abs(want[p]) < SMALLEST_NORMAL["f32"] for p in wrong):
+        yield "subnormal numbers are written as 0"
     if wrong and len(row) == len(have) and all(have[place] == row[place] for place in wrong):
         yield "the wrong numbers are those of the question: the step does not reach them"
     if key in {"probs", "logprobs"}:
@@ -443,36 +452,110 @@ def _of_wrong(wrong: Sequence[int], have: Sequence[float]) -> Iterator[str]:
     for size in BLOCKS:
         if first >= (count - 1) // size * size >= FIRST_BLOCK and count % size:
             yield f"only numbers of the last block of {size:,}, which is incomplete, are wrong"
-    if len(wrong) > 1 and len({str(have[place]) for place in wrong}) == 1:
+    first_number = str(have[first])
+    if len(wrong) > 1 and all(str(have[place]) == first_number for place in wrong):
         yield f"all wrong numbers are {have[first]!r}"
 
 
 def _near(a: float, b: float) -> bool:
-    return a == b or (isfinite(a) and isfinite(b) and abs(a - b) <= CLOSE * max(abs(a), abs(b)))
+    return a == b or -inf < -CLOSE * max(abs(a), abs(b)) <= a - b <= CLOSE * max(abs(a), abs(b))
 
 
 def _of_sums(key: str, want: Sequence[float], have: Sequence[float]) -> Iterator[str]:
     """Yield what is wrong with the sum, if all numbers are divided by one wrong sum."""
-    if key == "probs":
-        pairs = [(a, b) for a, b in zip(want, have, strict=True) if a > 0]
-        factors = [b / a for a, b in pairs]
-        probs, named = want, "probabilities are off by one factor"
-    else:
-        pairs = [(a, b) for a, b in zip(want, have, strict=True) if isfinite(a)]
-        factors = [exp(min(b - a, 700.0)) for a, b in pairs]
-        probs, named = [exp(number) for number in want], "log-probabilities are off by one number"
+    is_log, zero = key == "logprobs", -inf if key == "logprobs" else 0.0
+    pairs = [(a, b) for a, b in zip(want, have, strict=True) if zero < a < inf]
+    factors = [exp(min(b - a, 700.0)) if is_log else b / a for a, b in pairs]
     fewest = 3
-    if len(factors) < fewest or not all(isfinite(each) and each > 0 for each in factors):
+    if len(factors) < fewest or not all(0 < each < inf for each in factors):
+        return
+    least, most = min(factors), max(factors)
+    if most - least > CLOSE * most:
         return
     factor = sorted(factors)[len(factors) // 2]
-    near = 10 * ALIKE if key == "probs" and max(want) < CLOSE else ALIKE
-    if abs(factor - 1) < near or max(factors) - min(factors) > CLOSE * factor:
+    near = 10 * ALIKE if not is_log and max(want) < CLOSE else ALIKE
+    if abs(factor - 1) < near:
         return
-    lacks = 1 - 1 / factor
+    probs = [exp(number) for number in want] if is_log else want
+    named = "log-probabilities are off by one number"
+    named = named if is_log else "probabilities are off by one factor"
+    lacks, until = 1 - 1 / factor, [0.0, *accumulate(probs)]
+    within = max(CLOSE * abs(lacks), most - least)
     if lacks > 0:
-        apart = max(factors) - min(factors)
-        yield from _of_block([0.0, *accumulate(probs)], lacks, max(CLOSE * lacks, apart))
-    yield f"all {named}: the sum is too {'small' if lacks > 0 else 'large'}"
+        yield from _of_block(until, lacks, within)
+    for says, summed in SUMS.items() if len(probs) <= _LONGEST_SUMMED else ():
+        if abs(summed(probs, until) / until[-1] - 1 / factor) <= within:
+            yield says
+    yield f"all {named}: {OF_ANY_SUM}{'small' if lacks > 0 else 'large'}"
+
+
+_LONGEST_SUMMED: Final = 1 << 19
+"""The tokens of the longest row of which other sums are calculated."""
+
+Summed: TypeAlias = Callable[[Sequence[float], Sequence[float]], float]
+"""Returns a wrong sum of weights, given these and the sums until each."""
+
+
+def _whole_blocks(size: int, weights: Sequence[float], until: Sequence[float]) -> float:
+    """Return the sum of the whole blocks, or of all weights if there is none."""
+    return until[len(weights) // size * size] or until[-1]
+
+
+def _first_of_blocks(
+    most: int, size: int, weights: Sequence[float], until: Sequence[float]
+) -> float:
+    """Return the sum of the first weights of each block."""
+    count = len(weights)
+    return sum(until[min(at + most, count)] - until[at] for at in range(0, count, size))
+
+
+def _not_rescaled(size: int, weights: Sequence[float], until: Sequence[float]) -> float:
+    """Return the sum of weights that are divided by the largest one up to the end of a block."""
+    total = most = 0.0
+    for at in range(0, len(weights), size):
+        most = max(most, *weights[at : at + size])
+        end = min(at + size, len(weights))
+        total += (until[end] - until[at]) / most if most else 0.0
+    return total * max(weights)
+
+
+def _first_half(size: int, weights: Sequence[float], until: Sequence[float]) -> float:
+    """Return the sum of the first half of the blocks."""
+    blocks = -(-len(weights) // size)
+    return until[min((blocks + 1) // 2 * size, len(weights))]
+
+
+_HALVED: Final = (64, 128, 256, 512, 1024)
+
+SUMS: Final[Mapping[str, Summed]] = {
+    **{
+        f"the sum lacks the last block of {size:,} tokens": partial(_whole_blocks, size)
+        for size in BLOCKS
+        if size >= FIRST_BLOCK
+    },
+    "the sum lacks every second token": lambda weights, _: sum(weights[::2]),
+    **{
+        f"the sum lacks the second half of the blocks of {n:,}": partial(_first_half, n)
+        for n in _HALVED
+    },
+    **{
+        f"the sum lacks the second half of each block of {n:,} tokens": partial(
+            _first_of_blocks, n // 2, n
+        )
+        for n in _HALVED
+    },
+    **{
+        f"the sum lacks all but the first 32 tokens of each block of {n:,}": partial(
+            _first_of_blocks, 32, n
+        )
+        for n in _HALVED[1:]
+    },
+    **{
+        f"the sum is not rescaled if {of} a larger maximum": partial(_not_rescaled, n)
+        for n, of in ((1, "a token is"), *((n, f"a block of {n:,} has") for n in (32, *_HALVED)))
+    },
+}
+"""Wrong sums of weights, as programs make them of a row."""
 
 
 def _of_block(until: Sequence[float], lacks: float, within: float) -> Iterator[str]:
@@ -540,7 +623,8 @@ def _of_equals(
         is_every = row.count(cut) == sum(row[each] == cut for each in kept)
         every = "all" if is_every else "more"
         yield f"{every} tokens that equal the last kept one are kept"
-    if lost and not more and set(lost) == {cut}:
+    is_equal = len(lost) > 1 or any(row[each] == cut for each in kept)
+    if lost and not more and set(lost) == {cut} and is_equal:
         yield "tokens that equal the last kept one are missing"
     if lost and lost == more:
         yield "other tokens of those that are equal are kept"
@@ -576,7 +660,7 @@ def _of_bits(want: set[int], have: set[int], count: int) -> Iterator[str]:
             yield f"all tokens from {2**power:,} on are allowed, whatever the mask"
     if have and have.isdisjoint(want) and len(want) + len(have) == count:
         yield "what the mask allows is banned, and the rest is allowed"
-    for bits, says in _BITS.items():
+    for bits, says in TURNED.items():
         moved = {token ^ bits for token in want}
         if have == {token for token in moved if token < count}:
             yield f"{says}, if the mask is one of words"

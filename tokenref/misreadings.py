@@ -3,12 +3,17 @@
 The reference answers again: with a sum of weights that is forgotten or lacks its last block, with
 histories that are counted otherwise, with rounded random numbers. `tokenref.diagnosis` names a
 misreading if it gives the wrong answers, and if the records that pass would still do so.
+
+Each misreading is a function in a table, by the words in which it is named. It is called only if
+it is wanted, because a row may have many tokens.
 """
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
+from itertools import accumulate
 from math import copysign, exp, fsum, inf, isinf, log
 from typing import Any, Final, TypeAlias
 
@@ -16,7 +21,7 @@ import msgspec
 
 from sampling_ref import Use, chain
 from sampling_ref.speculative.shares import read_exactly, read_shares, token_at
-from tokenref.answers import Answer, Ok, Refused
+from tokenref.answers import Answer, Ok
 from tokenref.floats import (
     SMALLEST_NORMAL,
     Type,
@@ -28,7 +33,7 @@ from tokenref.floats import (
     type_of,
     unpack,
 )
-from tokenref.hints import BLOCKS, FIRST_BLOCK, MOST_AGAIN, Reference, tokens_of
+from tokenref.hints import MOST_AGAIN, SUMS, TURNED, Reference, Summed, tokens_of
 from tokenref.questions.sampling import BatchInput, unpack_parameters
 from tokenref.record import Case, op_of
 from tokenref.rules import STANDARD
@@ -36,15 +41,50 @@ from tokenref.rules import STANDARD
 Row: TypeAlias = Mapping[str, Any]
 """A question, alone or in a batch."""
 
-Changes: TypeAlias = Iterator[tuple[str, Row]]
-"""What a program may make of a question, and the parts of it or of the answer that change."""
-
 _BELOW_1: Final = 1 - 2.0**-53
 """The largest share and the largest random number."""
 
 
-IS_FACT: Final = "the sum lacks"
-"""The beginning of misreadings that `tokenref.hints` finds in rows of numbers, too."""
+@dataclass
+class _Asked:
+    """A question about one row, and its right answer if that is misread."""
+
+    op: str
+    profile: str
+    row: Row
+    out: Row
+    ask: Callable[[Row], Row | None]
+
+    @cached_property
+    def weights(self) -> list[float]:
+        """The weights of the row."""
+        return unpack(self.row["probs"]) if "probs" in self.row else _weights(self.numbers)
+
+    @cached_property
+    def numbers(self) -> list[float]:
+        """The logits of the row."""
+        return unpack(self.row["logits"])
+
+    @cached_property
+    def left(self) -> Sequence[Sequence[float]]:
+        """The weights that the first steps leave, for each number of steps."""
+        row, found = self.row, [_weights(self.numbers)]
+        steps = [Use(s["step"], **unpack_parameters(s["params"])) for s in row["steps"]]
+        for count in range(1, len(steps) + 1):
+            after = chain(
+                steps[:count], self.numbers, row["history"], prompt_length=row["prompt_length"]
+            )
+            found.append(_weights(after.row))
+        return found
+
+    @cached_property
+    def wide(self) -> Row:
+        """The answer in 64 bits to a row of numbers of 16 bits, or nothing."""
+        return self.ask({**self.row, "logits": pack(self.numbers, "f64")}) or {}
+
+
+Change: TypeAlias = Callable[[_Asked], Row]
+"""Return the parts of a question, or of its answer, that change; nothing if none does."""
 
 
 def misread(
@@ -54,86 +94,55 @@ def misread(
 
     With `only`, nothing else is answered. A question of more than `most` tokens is left out.
     """
-    question = msgspec.to_builtins(case.input)
+    question, rows = _rows_of(case)
     is_batch = isinstance(case.input, BatchInput)
-    rows, op = (question["rows"], question["op"]) if is_batch else ([question], op_of(case))
+    op = question["op"] if is_batch else op_of(case)
     if tokens_of(rows) > most:
         return
-    if size := question.pop("vocab_size", None) if is_batch else None:
-        question.pop("layout", None)
-        rows = [
-            {**row, "logits": cut_floats(row["logits"], size)} if "logits" in row else row
-            for row in rows
-        ]
 
     def ask(rows: Sequence[Row]) -> Answer:
         return reference(case, {**question, "rows": rows} if is_batch else rows[0])
 
-    def ask_one(row: Row) -> Answer:
+    def ask_one(row: Row) -> Row | None:
         answer = ask([row])
-        return Ok(answer.out["rows"][0]) if is_batch and isinstance(answer, Ok) else answer
+        return outs_of(answer)[0] if isinstance(answer, Ok) else None
+
+    def outs_of(answer: Ok) -> Sequence[Row]:
+        return answer.out["rows"] if is_batch else [answer.out]
 
     right = ask(rows)
-    if not isinstance(right, Ok):
-        return
-    outs = right.out["rows"] if is_batch else [right.out]
-    asked = [dict(_changes(op, row)) for row in rows]
-    said = [
-        dict(_changed_answers(op, case.profile, rows[at % len(rows)], out, ask_one))
-        for at, out in enumerate(outs)
+    outs = outs_of(right) if isinstance(right, Ok) else []
+    asked = [
+        _Asked(op, case.profile, rows[at % len(rows)], out, ask_one) for at, out in enumerate(outs)
     ]
-    for says in dict.fromkeys(says for each in (*asked, *said) for says in each):
-        name = says if says.startswith(IS_FACT) else f"answers with {says}"
+    for says, change, is_question in _MISREADINGS if asked else ():
+        name = says if says in SUMS else f"answers with {says}"
         if only is not None and name not in only:
             continue
-        if any(says in each for each in asked):
-            pairs = zip(rows, asked, strict=True)
-            answer = ask([{**row, **each.get(says, {})} for row, each in pairs])
+        if is_question:
+            changed = [{**each.row, **change(each)} for each in asked[: len(rows)]]
+            answer = ask(changed) if changed != rows else right
         else:
-            wrong = [each.get(says, out) for out, each in zip(outs, said, strict=True)]
+            wrong = [{**each.out, **change(each)} for each in asked]
             answer = Ok({"rows": wrong} if is_batch else wrong[0])
         if answer != right:
             yield name, answer
 
 
-# ---- changed questions
+def _rows_of(case: Case) -> tuple[dict[str, Any], Sequence[Row]]:
+    """Return a question and its rows without padding."""
+    question = msgspec.to_builtins(case.input)
+    if not isinstance(case.input, BatchInput):
+        return question, [question]
+    rows = question["rows"]
+    if size := question.pop("vocab_size", None):
+        question.pop("layout", None)
+        cut = ({"logits": cut_floats(r["logits"], size)} if "logits" in r else {} for r in rows)
+        rows = [{**row, **each} for row, each in zip(rows, cut, strict=True)]
+    return question, rows
 
 
-def _changes(op: str, row: Row) -> Changes:
-    """Yield what a program may make of a question, and the parts that it changes."""
-    if op == "steps":
-        yield from _changed_steps(row)
-    elif op in {"top_p", "draw"} and not {"count", "order"} & row.keys():
-        weights = unpack(row["probs"]) if "probs" in row else _weights(unpack(row["logits"]))
-        for says, changed in _SUMS:
-            factor = changed(weights) / fsum(weights)
-            if op == "top_p":
-                yield says, {"params": _with_p(row["params"], factor)}
-            elif len(numbers := unpack(row["uniforms"])) == 1:
-                yield says, {"uniforms": pack([min(numbers[0] * factor, _BELOW_1)], "f64")}
-    for says, counted in _HISTORIES if row.get("history") else ():
-        start = row["prompt_length"]
-        before, after = counted(row["history"][:start], row["history"][start:])
-        yield says, {"history": [*before, *after], "prompt_length": len(before)}
-    drafts = row.get("tokens", ()) if op.startswith("speculative") else ()
-    if drafts and (uniforms := unpack(row["uniforms"])):
-        first, *numbers = uniforms
-        same = [*[first] * len(drafts), *numbers[len(drafts) - 1 :]]
-        yield "one random number for all drafts", {"uniforms": pack(same, "f64")}
-    yield from _changed_numbers(op, row)
-
-
-def _changed_numbers(op: str, row: Row) -> Changes:
-    """Yield rounded random numbers, and rows without subnormal numbers."""
-    name = "draw" if op == "steps" else "uniforms"
-    for says, rounded in _ROUNDED if name in row and op != "uniforms" else ():
-        numbers = [min(rounded(number), _BELOW_1) for number in unpack(row[name])]
-        yield says, {name: pack(numbers, "f64")}
-    for part in {"logits", "probs"} & row.keys():
-        numbers, dtype = unpack(row[part]), type_of(row[part])
-        normal = [copysign(0.0, n) if abs(n) < SMALLEST_NORMAL[dtype] else n for n in numbers]
-        if normal != numbers:
-            yield f"0 for subnormal numbers of rows in {dtype}", {part: pack(normal, dtype)}
+# ---- the sum of the weights
 
 
 def _weights(row: Sequence[float]) -> list[float]:
@@ -141,20 +150,53 @@ def _weights(row: Sequence[float]) -> list[float]:
     return [exp(logit - largest) for logit in row]
 
 
-def _without_last(size: int, weights: Sequence[float]) -> float:
-    """Return the sum of the whole blocks, or of all weights if there is none."""
-    return fsum(weights[: len(weights) // size * size] or weights)
+def _share(summed: Summed, weights: Sequence[float]) -> float:
+    return summed(weights, [0.0, *accumulate(weights)]) / fsum(weights)
 
 
-_SUMS: Final[Sequence[tuple[str, Callable[[Sequence[float]], float]]]] = (
-    ("p that is not multiplied by the sum of the weights", lambda _: 1.0),
-    *(
-        (f"the sum lacks the last block of {size:,} tokens", partial(_without_last, size))
-        for size in BLOCKS
-        if size >= FIRST_BLOCK
-    ),
-)
-"""Wrong sums of weights. The tokens that reach a share of one are those of another share."""
+def _by_sum(summed: Summed, asked: _Asked) -> Row:
+    """Return a share or a random number that has the effect of another sum."""
+    row = asked.row
+    if asked.op == "steps":
+        return _steps_by_sum(summed, asked)
+    if asked.op not in {"top_p", "draw"} or {"count", "order"} & row.keys():
+        return {}
+    factor = _share(summed, asked.weights)
+    if asked.op == "top_p":
+        return {"params": _with_p(row["params"], factor)}
+    return _smaller(row, "uniforms", factor) if len(unpack(row["uniforms"])) == 1 else {}
+
+
+def _steps_by_sum(summed: Summed, asked: _Asked) -> Row:
+    row, found = asked.row, dict[str, Any]()
+    if not _can_be_applied(row):
+        return {}
+    if any(step["step"] == "top_p" for step in row["steps"]):
+        found["steps"] = [
+            {**step, "params": _with_p(step["params"], _share(summed, weights))}
+            if step["step"] == "top_p"
+            else step
+            for step, weights in zip(row["steps"], asked.left, strict=False)
+        ]
+    if "draw" in row:
+        found |= _smaller(row, "draw", _share(summed, asked.left[-1]))
+    return found
+
+
+def _can_be_applied(row: Row) -> bool:
+    return all(step["step"] != "prefix_allowed_tokens" for step in row["steps"])  # it is a function
+
+
+def _early(asked: _Asked) -> Row:
+    """Return a random number for the sum before the last step."""
+    if asked.op != "steps" or "draw" not in asked.row or not _can_be_applied(asked.row):
+        return {}
+    return _smaller(asked.row, "draw", fsum(asked.left[-2]) / fsum(asked.left[-1]))
+
+
+def _smaller(row: Row, name: str, factor: float) -> Row:
+    (number,) = unpack(row[name])
+    return {name: pack([min(number * factor, _BELOW_1)], "f64")}
 
 
 def _with_p(params: Row, factor: float) -> Row:
@@ -163,41 +205,7 @@ def _with_p(params: Row, factor: float) -> Row:
     return {**params, "p": pack([min(p * factor, _BELOW_1)], "f64")} if p < 1 else params
 
 
-def _changed_steps(row: Row) -> Changes:
-    """Yield fused steps, and draws after them, with another sum of the weights."""
-    steps = row["steps"]
-    if any(step["step"] == "prefix_allowed_tokens" for step in steps):
-        return  # it takes a function
-    places = [place for place, step in enumerate(steps) if step["step"] == "top_p"]
-    left = {place: _left(row, place) for place in places}
-    if "draw" in row:
-        (number,), last = unpack(row["draw"]), len(steps)
-        left |= {last: _left(row, last)}
-        before, after = fsum(_left(row, last - 1)), fsum(left[last])
-        early = {"draw": pack([min(number * before / after, _BELOW_1)], "f64")}
-        yield "a draw by the sum of the weights before the last step", early
-    for says, changed in _SUMS if left else ():
-        factors = {place: changed(weights) / fsum(weights) for place, weights in left.items()}
-        other: dict[str, Any] = {
-            "steps": [
-                {**step, "params": _with_p(step["params"], factors[place])}
-                if step["step"] == "top_p"
-                else step
-                for place, step in enumerate(steps)
-            ]
-        }
-        if "draw" in row:
-            other["draw"] = pack([min(number * factors[last], _BELOW_1)], "f64")
-        yield says, other
-
-
-def _left(row: Row, count: int) -> list[float]:
-    """Return the weights that the first steps leave."""
-    logits = unpack(row["logits"])
-    steps = [Use(s["step"], **unpack_parameters(s["params"])) for s in row["steps"][:count]]
-    if steps:
-        logits = chain(steps, logits, row["history"], prompt_length=row["prompt_length"]).row
-    return _weights(logits)
+# ---- histories
 
 
 Tokens: TypeAlias = list[int]
@@ -221,6 +229,12 @@ def _one_less(tokens: Tokens) -> Tokens:
     return [t for t in dict.fromkeys(tokens) for _ in range(max(1, counts[t] - 1))]
 
 
+def _generated(
+    change: Callable[[Tokens], Tokens], prompt: Tokens, generated: Tokens
+) -> tuple[Tokens, Tokens]:
+    return prompt, change(generated)
+
+
 def _first(most: int, prompt: Tokens, generated: Tokens) -> tuple[Tokens, Tokens]:
     return prompt[:most], generated[: max(0, most - len(prompt))]
 
@@ -231,79 +245,169 @@ def _last(most: int, prompt: Tokens, generated: Tokens) -> tuple[Tokens, Tokens]
 
 _LONG: Final = (64, 256, 1024, 4096)
 
-_HISTORIES: Final[Sequence[tuple[str, Callable[[Tokens, Tokens], tuple[Tokens, Tokens]]]]] = (
-    ("each token counted once", lambda p, g: (p, _at_most(1, g))),
-    *(
-        (f"each token counted once in {n} tokens", lambda p, g, n=n: (p, _once_in(n, g)))
+_HISTORIES: Final[Mapping[str, Callable[[Tokens, Tokens], tuple[Tokens, Tokens]]]] = {
+    "each token counted once": lambda p, g: (p, _at_most(1, g)),
+    **{
+        f"each token counted once in {n} tokens": partial(_generated, partial(_once_in, n))
         for n in (32, 64, 128, 256)
-    ),
-    ("counts of repeated tokens that are too small by 1", lambda p, g: (p, _one_less(g))),
-    *(
-        (f"counts that end at {most}", lambda p, g, most=most: (p, _at_most(most, g)))
+    },
+    "counts of repeated tokens that are too small by 1": lambda p, g: (p, _one_less(g)),
+    **{
+        f"counts that end at {most}": partial(_generated, partial(_at_most, most))
         for most in (127, 255)
-    ),
-    ("the prompt counted as generated", lambda p, g: ([], p + g)),
-    ("a history without the prompt", lambda _, g: ([], g)),
-    ("a history without its last token", lambda p, g: (p, g[:-1]) if g else (p[:-1], g)),
-    *((f"the first {n:,} tokens of the history", partial(_first, n)) for n in _LONG),
-    *((f"the last {n:,} tokens of the history", partial(_last, n)) for n in _LONG),
-)
+    },
+    "the prompt counted as generated": lambda p, g: ([], p + g),
+    "a history without the prompt": lambda _, g: ([], g),
+    "a history without its last token": lambda p, g: (p, g[:-1]) if g else (p[:-1], g),
+    **{f"the first {n:,} tokens of the history": partial(_first, n) for n in _LONG},
+    **{f"the last {n:,} tokens of the history": partial(_last, n) for n in _LONG},
+}
 """What programs make of the tokens of a prompt and those that were generated."""
+
+
+def _recounted(counted: Callable[[Tokens, Tokens], tuple[Tokens, Tokens]], asked: _Asked) -> Row:
+    history = asked.row.get("history")
+    if not history:
+        return {}
+    start = asked.row["prompt_length"]
+    before, after = counted(history[:start], history[start:])
+    return {"history": [*before, *after], "prompt_length": len(before)}
+
+
+# ---- masks
+
+
+def _with_turned_masks(turned: int, asked: _Asked) -> Row:
+    """Return masks of words in which the bits of each token's place in `turned` are the others."""
+    size = len(asked.numbers) if asked.op in {"token_mask", "steps"} else 0
+    if asked.op == "token_mask":
+        return {"params": _turned(turned, asked.row["params"], size)}
+    if asked.op != "steps":
+        return {}
+    steps = asked.row["steps"]
+    masked = (_turned(turned, each["params"], size) for each in steps)
+    pairs = zip(steps, masked, strict=True)
+    return {"steps": [{**s, "params": p} if s["step"] == "token_mask" else s for s, p in pairs]}
+
+
+def _turned(turned: int, params: Row, size: int) -> Row:
+    given = params.get("words", params.get("booleans", params.get("tokens")))
+    if not isinstance(given, list):
+        return params
+    allowed = given if "tokens" in params else [at for at, each in enumerate(given) if each is True]
+    if "words" in params:
+        last = 31 if params.get("bits") == "high first" else 0
+        places = ((at, bit) for at in range(len(given)) for bit in range(32))
+        allowed = [32 * at + (bit ^ last) for at, bit in places if given[at] >> bit & 1]
+    words = [0] * -(-size // 32)
+    for token in (token ^ turned for token in allowed):
+        if token < 32 * len(words):
+            words[token // 32] |= 1 << token % 32
+    rest = {"vocab_size": params["vocab_size"]} if "vocab_size" in params else {}
+    return {**rest, "words": words}
+
+
+# ---- numbers
 
 
 def _truncated(number: float) -> float:
     return from_digits(to_digits([nearest(number, "f32")], "f32")[:4] + "0000", "f32")[0]
 
 
-_ROUNDED: Final[Sequence[tuple[str, Callable[[float], float]]]] = (
-    ("random numbers truncated to bfloat16", _truncated),
-    ("random numbers rounded to bfloat16", lambda number: nearest(number, "bf16")),
-    ("random numbers rounded to binary16", lambda number: nearest(number, "f16")),
-    ("random numbers rounded to binary32", lambda number: nearest(number, "f32")),
-)
+_ROUNDED: Final[Mapping[str, Callable[[float], float]]] = {
+    "random numbers truncated to bfloat16": _truncated,
+    "random numbers rounded to bfloat16": lambda number: nearest(number, "bf16"),
+    "random numbers rounded to binary16": lambda number: nearest(number, "f16"),
+    "random numbers rounded to binary32": lambda number: nearest(number, "f32"),
+}
+
+
+def _with_rounded(rounded: Callable[[float], float], asked: _Asked) -> Row:
+    name = "draw" if asked.op == "steps" else "uniforms"
+    if name not in asked.row or asked.op == "uniforms":
+        return {}
+    numbers = unpack(asked.row[name])
+    changed = [min(rounded(number), _BELOW_1) for number in numbers]
+    return {name: pack(changed, "f64")} if changed != numbers else {}
+
+
+def _one_coin(asked: _Asked) -> Row:
+    """Return the first random number for all drafts."""
+    count = len(asked.row.get("tokens", ())) if asked.op.startswith("speculative") else 0
+    if not count or not (uniforms := unpack(asked.row["uniforms"])):
+        return {}
+    return {"uniforms": pack([*uniforms[:1] * count, *uniforms[count:]], "f64")}
+
+
+def _flushed(dtype: Type, asked: _Asked) -> Row:
+    """Return rows without subnormal numbers."""
+    return {
+        part: pack(_normal(unpack(asked.row[part]), dtype), dtype)
+        for part in ("logits", "probs")
+        if part in asked.row and type_of(asked.row[part]) == dtype
+    }
+
+
+def _normal(numbers: Sequence[float], dtype: Type) -> list[float]:
+    return [copysign(0.0, n) if abs(n) < SMALLEST_NORMAL[dtype] else n for n in numbers]
+
+
+_QUESTIONS: Final[Mapping[str, Change]] = {
+    "a draw by the sum of the weights before the last step": _early,
+    "p that is not multiplied by the sum of the weights": partial(_by_sum, lambda _, __: 1.0),
+    **{says: partial(_by_sum, summed) for says, summed in SUMS.items()},
+    **{says: partial(_recounted, counted) for says, counted in _HISTORIES.items()},
+    **{f"masks of which {says}": partial(_with_turned_masks, n) for n, says in TURNED.items()},
+    "one random number for all drafts": _one_coin,
+    **{says: partial(_with_rounded, rounded) for says, rounded in _ROUNDED.items()},
+    **{
+        f"0 for subnormal numbers of rows in {dtype}": partial(_flushed, dtype)
+        for dtype in SMALLEST_NORMAL
+    },
+}
+"""Changed questions."""
 
 
 # ---- changed answers
 
 
-def _changed_answers(
-    op: str, profile: str, row: Row, out: Row, ask: Callable[[Row], Answer]
-) -> Changes:
-    """Yield what a program may make of the right answer to a question."""
-    number = row.get("draw" if op == "steps" else "uniforms") if "token" in out else None
-    if number is not None and unpack(number) == [0.0]:
-        yield "token 0 for the random number 0", {**out, "token": 0}
-    if op == "min_p" and unpack_parameters(row["params"]).get("m") == 0:
-        count = len(unpack(row.get("logits", row.get("probs"))))
-        yield "every token kept for the threshold 0", {"keep": [*range(count)]}
-    if op == "logprobs":
-        dtype = type_of(out["logprobs"])
-        wide: Type = "f64" if dtype == "f64" else "f32"
-        shares = [nearest(exp(number), wide) for number in unpack(out["logprobs"])]
-        logarithms = [nearest(log(share), dtype) if share else -inf for share in shares]
-        yield "the logarithm of a rounded probability", {"logprobs": pack(logarithms, dtype)}
-    yield from _rounded_otherwise(row, out, ask)
-    if op == "random_words" and "counter" in row:
-        yield from _without_carry(row, ask)
-    if op == "speculative" and profile == STANDARD and not row["params"]:
-        for says, answer in _speculated(row):
-            if isinstance(answer, Ok):
-                yield says, answer.out
+def _zero_for_zero(asked: _Asked) -> Row:
+    number = asked.row.get("draw" if asked.op == "steps" else "uniforms")
+    is_zero = "token" in asked.out and number is not None and unpack(number) == [0.0]
+    return {"token": 0} if is_zero else {}
 
 
-def _rounded_otherwise(row: Row, out: Row, ask: Callable[[Row], Answer]) -> Changes:
-    """Yield numbers of 16 bits that are rounded otherwise."""
-    part = next((part for part in ("logits", "probs", "logprobs") if part in out), "")
-    if not part or (dtype := type_of(out[part])) not in {"f16", "bf16"} or "logits" not in row:
-        return
-    wide = ask({**row, "logits": pack(unpack(row["logits"]), "f64")})
-    if not isinstance(wide, Ok):
-        return
-    exact = unpack(wide.out[part])
-    for says, rounded in _OF_16_BITS:
-        numbers = [n if isinf(n) else rounded(n, nearest(n, dtype), dtype) for n in exact]
-        for types in (dtype, "16 bits"):  # of one type only, or of both
-            yield f"numbers of {types} {says}", {**out, part: pack(numbers, dtype)}
+def _all_for_zero(asked: _Asked) -> Row:
+    if asked.op != "min_p" or unpack_parameters(asked.row["params"]).get("m") != 0:
+        return {}
+    return {"keep": [*range(len(asked.weights))]}
+
+
+def _logarithms(asked: _Asked) -> Row:
+    if asked.op != "logprobs":
+        return {}
+    dtype = type_of(asked.out["logprobs"])
+    wide: Type = "f64" if dtype == "f64" else "f32"
+    shares = [nearest(exp(number), wide) for number in unpack(asked.out["logprobs"])]
+    return {"logprobs": pack([nearest(log(n), dtype) if n else -inf for n in shares], dtype)}
+
+
+def _part(asked: _Asked) -> str:
+    """Return which part of an answer to logits has numbers, or nothing."""
+    parts = (part for part in ("logits", "probs", "logprobs") if part in asked.out)
+    return next(parts, "") if "logits" in asked.row else ""
+
+
+def _rounded_otherwise(
+    types: Container[Type], rounded: Callable[[float, float, Type], float], asked: _Asked
+) -> Row:
+    """Return numbers of 16 bits that are rounded otherwise."""
+    part = _part(asked)
+    if not part or (dtype := type_of(asked.out[part])) not in types or part not in asked.wide:
+        return {}
+    exact = unpack(asked.wide[part])
+    numbers = [n if isinf(n) else rounded(n, nearest(n, dtype), dtype) for n in exact]
+    return {part: pack(numbers, dtype)}
 
 
 def _cut_off(exact: float, right: float, dtype: Type) -> float:
@@ -323,59 +427,117 @@ def _next(number: float, by: int, dtype: Type) -> float:
     return from_digits(f"{int(digits, 16) + by:04x}", dtype)[0]
 
 
-_OF_16_BITS: Final[Sequence[tuple[str, Callable[[float, float, Type], float]]]] = (
-    ("cut off, not rounded", _cut_off),
-    ("with halves rounded away from zero", _away),
-)
-
 _MOST_WORDS: Final = 256
 
 
-def _without_carry(row: Row, ask: Callable[[Row], Answer]) -> Changes:
-    """Yield words of counters whose lower half, or whose lowest word, is never carried over."""
+def _without_carry(bits: int, asked: _Asked) -> Row:
+    """Return words of counters whose lower half, or whose lowest word, is never carried over."""
+    row = asked.row
+    if asked.op != "random_words" or "counter" not in row or row["count"] > _MOST_WORDS:
+        return {}
     counter, size = row["counter"], len(row["counter"])
     width, value = 4 * len(counter[0]), int("".join(reversed(counter)), 16)
-    if row["count"] > _MOST_WORDS:
-        return
-    for bits in (width, width * size // 2):
-        words, end = list[Any](), 1 << bits
-        for at in range(row["taken"], row["taken"] + row["count"]):
-            moved = value // end * end + (value + at // size) % end
-            digits = f"{moved:0{size * width // 4}x}"
-            parts = [digits[i : i + width // 4] for i in range(0, len(digits), width // 4)][::-1]
-            answer = ask({**row, "counter": parts, "taken": at % size, "count": 1})
-            words += answer.out["words"] if isinstance(answer, Ok) else []
-        yield f"a counter of {bits} bits, without a carry", {"words": words}
+    if bits not in {width, width * size // 2}:
+        return {}
+    words, end = list[Any](), 1 << bits
+    for at in range(row["taken"], row["taken"] + row["count"]):
+        moved = value // end * end + (value + at // size) % end
+        digits = f"{moved:0{size * width // 4}x}"
+        parts = [digits[i : i + width // 4] for i in range(0, len(digits), width // 4)][::-1]
+        answer = asked.ask({**row, "counter": parts, "taken": at % size, "count": 1})
+        words += answer["words"] if answer else []
+    return {"words": words}
 
 
 # ---- drafts
 
 
-def _speculated(question: Row) -> Iterator[tuple[str, Answer]]:
-    """Yield what a program may make of drafts, and its answers."""
-    tokens = question["tokens"]
-    if not tokens or len(question["draft"]) != len(tokens):
-        return
-    p, q = ([read_shares(unpack(row)) for row in question[name]] for name in ("target", "draft"))
-    u = read_exactly(unpack(question["uniforms"]), len(tokens) + 1)
+def _speculated(change: Callable[["_Drafts"], tuple[int, int]], asked: _Asked) -> Row:
+    """Return what a program may make of drafts."""
+    row = asked.row
+    if asked.op != "speculative" or asked.profile != STANDARD or row["params"]:
+        return {}
+    if not row["tokens"] or len(row["draft"]) != len(row["tokens"]):
+        return {}
+    drafts = _Drafts(row)
+    return drafts.answer(*change(drafts))
 
-    def answer(accepted: int, draft: int) -> Answer:
-        row = p[accepted]
-        if accepted < len(tokens):
-            left = [max(a - b, Fraction(0)) for a, b in zip(row, q[draft], strict=True)]
+
+class _Drafts:
+    """The shares of drafts, and which of them are accepted."""
+
+    def __init__(self, row: Row) -> None:
+        self.tokens = row["tokens"]
+        self._p, self._q = (
+            [read_shares(unpack(each)) for each in row[name]] for name in ("target", "draft")
+        )
+        self._u = read_exactly(unpack(row["uniforms"]), len(self.tokens) + 1)
+
+    def accepted(self, *, divided: bool) -> int:
+        """Return how many drafts are accepted if u < p / q, or if u < p."""
+        shares = zip(self._u, self._p, self._q, self.tokens, strict=False)
+        rejected = [u * (q[token] if divided else 1) >= p[token] for u, p, q, token in shares]
+        return [*rejected, True].index(True)
+
+    def answer(self, accepted: int, draft: int) -> Row:
+        """Return the answer with so many drafts and the residual of one of their rows, if any."""
+        row = self._p[accepted]
+        if accepted < len(self.tokens):
+            left = [max(a - b, Fraction(0)) for a, b in zip(row, self._q[draft], strict=True)]
             if not any(left):
-                return Refused("INVALID_ROW", "nothing is left")
-            total = sum(left)
-            row = [each / total for each in left]
-        return Ok({"accepted": accepted, "tokens": [*tokens[:accepted], token_at(row, u[-1])]})
+                return {}
+            row = [each / sum(left) for each in left]
+        token = token_at(row, self._u[-1])
+        return {"accepted": accepted, "tokens": [*self.tokens[:accepted], token]}
 
-    def first(is_rejected: Sequence[bool]) -> int:
-        return [*is_rejected, True].index(True)
 
-    pairs = [(p[place][token], q[place][token]) for place, token in enumerate(tokens)]
-    without = first([u[place] >= a for place, (a, _) in enumerate(pairs)])
-    yield "drafts that are accepted if u < p, not if u < p / q", answer(without, without)
-    right = first([u[place] * b >= a for place, (a, b) in enumerate(pairs)])
-    last = len(tokens) - 1
-    for which, draft in (("first", 0), ("next", min(right + 1, last)), ("last", last)):
-        yield f"the residual of the {which} draft's row", answer(right, draft)
+def _by_p(drafts: _Drafts) -> tuple[int, int]:
+    return (drafts.accepted(divided=False),) * 2
+
+
+def _residual_of(place: Callable[[int, int], int], drafts: _Drafts) -> tuple[int, int]:
+    right = drafts.accepted(divided=True)
+    return right, place(right, len(drafts.tokens) - 1)
+
+
+_TYPES: Final[Sequence[tuple[str, Sequence[Type]]]] = (
+    ("f16", ("f16",)),
+    ("bf16", ("bf16",)),
+    ("16 bits", ("f16", "bf16")),
+)
+
+_ANSWERS: Final[Mapping[str, Change]] = {
+    "token 0 for the random number 0": _zero_for_zero,
+    "every token kept for the threshold 0": _all_for_zero,
+    "the logarithm of a rounded probability": _logarithms,
+    **{
+        f"numbers of {name} {says}": partial(_rounded_otherwise, types, rounded)
+        for name, types in _TYPES
+        for says, rounded in (
+            ("cut off, not rounded", _cut_off),
+            ("with halves rounded away from zero", _away),
+        )
+    },
+    **{
+        f"a counter of {bits} bits, without a carry": partial(_without_carry, bits)
+        for bits in (32, 64, 128)
+    },
+    "drafts that are accepted if u < p, not if u < p / q": partial(_speculated, _by_p),
+    **{
+        f"the residual of the {which} draft's row": partial(
+            _speculated, partial(_residual_of, place)
+        )
+        for which, place in (
+            ("first", lambda _, __: 0),
+            ("next", lambda right, last: min(right + 1, last)),
+            ("last", lambda _, last: last),
+        )
+    },
+}
+"""Changed answers."""
+
+_MISREADINGS: Final[Sequence[tuple[str, Change, bool]]] = (
+    *((says, change, True) for says, change in _QUESTIONS.items()),
+    *((says, change, False) for says, change in _ANSWERS.items()),
+)
+"""All misreadings, and whether the question changes."""

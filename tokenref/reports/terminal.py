@@ -133,6 +133,7 @@ def summaries_of_files(files: Sequence[Results], records: Mapping[str, Case]) ->
 # ---- printing
 
 _WIDEST_QUESTION: Final = 100
+_WIDEST_STEPS: Final = 1000
 _WIDEST_REASON: Final = 70
 
 _KNOWN: Final = (
@@ -312,11 +313,14 @@ def _print_failure(
     console.print(Text(f"\n  {visible(line.id)}", style="bold"), Text(line.status, style="red"))
     lines = [*split_detail(line.detail), ("again", again)]
     if case is not None:
-        question = readable_json(msgspec.to_builtins(case.input), _WIDEST_QUESTION)
+        parts = msgspec.to_builtins(case.input)
+        question = readable_json(parts, _WIDEST_QUESTION)
         about = [("why", case.why), ("of", names.get(case.vocab or "", case.profile))]
         pages = {"see": case.spec, "learn": ABOUT[_asked_for(case)].lesson}
         rule = [(label, f"tokenref show {page}") for label, page in pages.items()]
         asked = [("in", question), *_failing_row(case, line.detail)]
+        if "steps" in parts:  # behind a row, which is often cut
+            asked.insert(1, ("steps", readable_json(parts["steps"], _WIDEST_STEPS)))
         lines = [*about, *asked, *lines[:-1], *rule, lines[-1]]
     print_labelled(console, lines)
 

@@ -24,7 +24,7 @@ from hypothesis import find  # noqa: F401 - used in the examples
 from hypothesis import strategies as st
 
 from sampling_ref import PROFILES
-from tokenref.floats import Type, pack
+from tokenref.floats import Type, nearest, pack, type_of, unpack
 from tokenref.generators import CONVERSIONS, GENERATORS
 from tokenref.questions.sampling import pack_parameters
 from tokenref.record import FILTER_OPS, ROW_OPS
@@ -548,11 +548,32 @@ _BATCHED: Final = ("top_k", "top_p", "min_p", "repetition_penalty", "temperature
 
 @st.composite
 def _batch(draw: st.DrawFn, profile: str) -> Request:
-    """Draw several questions of one operation, each with its own row and parameters."""
+    """Draw several questions of one operation, each with its own row and parameters.
+
+    Mostly all rows are logits or all are weights, of one type, as kernels take them. Some of these
+    batches are padded: their rows have the length of the first one and a few numbers more.
+    """
     op = draw(st.sampled_from(_BATCHED))
     rows = draw(st.lists(SAMPLER_QUESTIONS[op](profile), min_size=1, max_size=4))
-    return {"op": op, "rows": rows}
+    if draw(st.integers(0, 7)) == 7:
+        return {"op": op, "rows": rows}
+    part = "probs" if "probs" in rows[0] else "logits"
+    dtype, rows = type_of(rows[0][part]), [row for row in rows if part in row]
+    numbers = [[nearest(number, dtype) for number in unpack(row[part])] for row in rows]
+    size, padding = len(numbers[0]), draw(st.lists(_PADDING, max_size=3))
+    if not size or not padding or part == "probs":
+        packed = [{**row, part: pack(each, dtype)} for row, each in zip(rows, numbers, strict=True)]
+        return {"op": op, "rows": packed}
+    padded = [
+        {**row, part: pack([*each, *padding], dtype)}
+        for row, each in zip(rows, numbers, strict=True)
+        if len(each) == size
+    ]
+    return {"op": op, "rows": padded, "vocab_size": size}
 
+
+_PADDING: Final = st.sampled_from([100.0, -inf, 0.0])
+"""Numbers of the padding, which may be larger than all logits."""
 
 SAMPLER_QUESTIONS: Final[Mapping[str, Callable[[str], Drawn]]] = {
     **{op: partial(_filtered, op) for op in FILTER_OPS},
