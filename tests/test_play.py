@@ -334,7 +334,7 @@ def test_the_penalty_shows_window_match_and_next_tokens(server: Playground) -> N
     assert answer.count("match") >= 6
     assert answer.count("data-next") > 5
     assert answer.count("class=now") == 1
-    assert answer.count("extends the match") == 1
+    assert answer.count("<small>extends the match</small>") == 1
     assert all(name in answer for name in ("repetition 1.2", "frequency 0.3", "DRY 0.8"))
     assert "Orange frame: the longest match" in answer
     for past in ("", "a", "\u4f60" * 40):
