@@ -29,12 +29,12 @@ from authoring.attestation.unconfirmed import unconfirmed_page
 from tests.results_files import catalogue, record
 from tests.small_fixtures import small_fixtures
 from tokenref.catalogue import Catalogue, open_catalogue
-from tokenref.diagnosis import Result as CaseResult
 from tokenref.engines.table import Unavailable
 from tokenref.floats import floats
 from tokenref.known import Known
 from tokenref.questions.sampling import LogitsInput, TokenOutput
 from tokenref.record import Case, make_case
+from tokenref.result import Result as CaseResult
 from tokenref.runner import Run
 from tokenref.verdicts import Exact, Judgement
 

@@ -24,18 +24,7 @@ from sampling_ref import PROFILES
 from tokenref.answers import Answer, Engine, Ok, Refused, Unsupported
 from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.cli import main
-from tokenref.diagnosis import (
-    FEWEST,
-    Known,
-    Result,
-    Signature,
-    diagnose,
-    digest,
-    is_of_few,
-    known_causes,
-    length,
-    result_of,
-)
+from tokenref.diagnosis import FEWEST, Known, Signature, diagnose, is_of_few, known_causes
 from tokenref.engines.reference import ReferenceSession
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.engines.table import engine as engine_named
@@ -46,6 +35,7 @@ from tokenref.misreadings import misread
 from tokenref.questions.sampling import BatchInput
 from tokenref.questions.text import TextInput
 from tokenref.record import PIPELINE_OPS, Case, op_of
+from tokenref.result import Result, digest, length, result_of
 from tokenref.runner import Run, run_engine
 from tokenref.subjects import SAMPLERS
 from tokenref.verdicts import Judgement, MustRefuse

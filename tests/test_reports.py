@@ -29,7 +29,6 @@ from tests.results_files import catalogue, line, record, whole, write
 from tests.small_fixtures import small_fixtures
 from tokenref.catalogue import open_catalogue
 from tokenref.cli import main
-from tokenref.diagnosis import Result as CaseResult
 from tokenref.errors import InputError, InvalidRunError
 from tokenref.known import Known, read_known, with_known
 from tokenref.readable import readable, readable_answer
@@ -58,6 +57,7 @@ from tokenref.reports.terminal import (
     changes,
     notes,
 )
+from tokenref.result import Result as CaseResult
 from tokenref.runner import Run
 from tokenref.verdicts import Judgement, Status
 

@@ -30,33 +30,30 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache
-from hashlib import blake2b
 from itertools import starmap
 from pathlib import Path
-from sys import intern
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from tokenref.answers import Answer, Crashed, Ok, Refused, TimedOut, request_text
+from tokenref.answers import Answer, Ok
 from tokenref.catalogue import CANARY
-from tokenref.floats import numbers_of
 from tokenref.hints import (
     MOST_AGAIN,
     OF_ANY_SUM,
     VAGUE,
     Reference,
     exchanged,
-    facts_of,
     rearranged,
     tokens_of,
 )
-from tokenref.judge import FAILURES, judge, runs_of
+from tokenref.judge import FAILURES, judge
 from tokenref.questions.sampling import BatchInput
-from tokenref.questions.text import DecodeInput, SpecialInput, TextInput
-from tokenref.record import OWN_DRAW_OPS, Case, canonical_json, op_of
+from tokenref.questions.text import TextInput
+from tokenref.record import OWN_DRAW_OPS, Case, op_of
+from tokenref.result import Result, answer_digest, digest, length
 from tokenref.subjects import SAMPLERS
-from tokenref.verdicts import Judgement, MustRefuse, Status
+from tokenref.verdicts import MustRefuse
 
 PATH: Final = Path(__file__).parent / "causes.json.xz"
 
@@ -76,33 +73,6 @@ UNSPECIFIC: Final = frozenset({"stages", "long inputs", "invalid input", "known 
 """Names of groups whose failures have no likely cause."""
 
 Kind: TypeAlias = Literal["bug", "rule", "engine", "misreading"]
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """The result of one case."""
-
-    case: Case
-    judgement: Judgement
-    milliseconds: float = 0.0
-    """The time it took; for cases asked together, the mean."""
-
-    got: str = ""
-    """The answer as JSON if it is wrong, truncated if it is long."""
-
-    log: str = ""
-    """The last part of the engine's standard error, if it crashed or timed out."""
-
-    answer: str = ""
-    """The digest of the answer if it is wrong."""
-
-    facts: Sequence[str] = ()
-    """Facts about the answer if it is wrong; see `tokenref.hints`."""
-
-    @property
-    def status(self) -> Status:
-        """The status of the judgement."""
-        return self.judgement.status
 
 
 @dataclass(frozen=True)
@@ -131,47 +101,6 @@ def _in_words(cause: Signature) -> str:
     if cause.kind == "bug":
         return f'the seeded bug {cause.name}: "{cause.says}"'
     return f"the rule {cause.name}" if cause.kind == "rule" else cause.says
-
-
-def digest(content: str | bytes, size: int = 4) -> str:
-    """Return a short digest in hexadecimal.
-
-    >>> digest("bpe/encode/example")
-    '205f4bd2'
-    """
-    data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
-    return blake2b(data, digest_size=size).hexdigest()
-
-
-def answer_digest(op: str, answer: Answer) -> str:
-    """Return the digest of an answer without its stages, with numbers rounded to three digits.
-
-    >>> same = [{"probs": {"f32": "3eaaaaab"}}, {"probs": {"f64": "3fd5555555555555"}}]
-    >>> len({answer_digest("softmax", Ok(out)) for out in same})
-    1
-    """
-    if isinstance(answer, Refused):
-        return digest(answer.code, 2)
-    if not isinstance(answer, Ok) or op in OWN_DRAW_OPS:  # draws are never the same twice
-        return digest(type(answer).__name__, 2)
-    try:
-        out = {key: _rounded(part) for key, part in answer.out.items() if key != "stages"}
-        if "ids" in out or "runs" in out:
-            out = {"runs": runs_of(out)} | {k: out[k] for k in out if k not in {"ids", "runs"}}
-        return digest(canonical_json(out), 2)
-    except (TypeError, ValueError, RecursionError):
-        return digest("not an answer", 2)
-
-
-def _rounded(value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        return [_rounded(entry) for entry in value]
-    if not isinstance(value, dict):
-        return value
-    numbers = numbers_of(value)
-    if numbers is not None:
-        return [intern(f"{number:.3g}") for number in numbers]
-    return {key: _rounded(entry) for key, entry in value.items()}
 
 
 # ---- the file
@@ -764,18 +693,6 @@ def _matches(
 # ---- time
 
 
-def length(case: Case) -> int:
-    """Return the length of a question in characters, bytes or ids, else as JSON."""
-    match case.input:
-        case DecodeInput(ids=ids):
-            return len(ids)
-        case TextInput() as given:
-            return len(request_text(msgspec.to_builtins(given)))
-        case SpecialInput(text=text):
-            return len(text)
-    return len(canonical_json(msgspec.to_builtins(case.input)))
-
-
 def too_slow(results: Iterable[Result]) -> Diagnosis | None:
     """Return the timeouts on long texts, if running time appears to be quadratic.
 
@@ -817,33 +734,3 @@ _ABOVE_LINEAR: Final = 1.4
 _ABOVE_ANY: Final = 4
 """The exponent above which a program hangs rather than being slow. The shorter of the texts that
 were answered may have taken the shortest time, so lengths are compared with half of the longest."""
-
-
-_LONGEST_GOT: Final = 2000
-"""Maximum length of an answer in the report, in characters."""
-
-
-def result_of(
-    case: Case, answer: Answer, judgement: Judgement, milliseconds: float = 0.0
-) -> Result:
-    """Return the result of a case: its judgement and the relevant parts of the answer."""
-    got = log = wrong = ""
-    facts: Sequence[str] = ()
-    if judgement.status in FAILURES:
-        wrong, facts = answer_digest(op_of(case), answer), facts_of(case, answer)
-    if isinstance(answer, Crashed | TimedOut):
-        log = answer.log
-    elif isinstance(answer, Ok) and judgement.status in FAILURES:
-        got = _text(answer.out)
-    return Result(case, judgement, milliseconds, got, log, wrong, facts)
-
-
-def _text(out: Mapping[str, Any]) -> str:
-    """Return an answer as JSON as far as possible, truncated if it is long."""
-    try:
-        text = json.dumps(out, default=repr)
-    except (ValueError, RecursionError) as error:
-        text = f"cannot be written as JSON: {error}"
-    return (
-        text if len(text) <= _LONGEST_GOT else f"{text[:_LONGEST_GOT]} ... ({len(text)} characters)"
-    )

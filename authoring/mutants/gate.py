@@ -38,10 +38,10 @@ from authoring.mutants.samplers import Remembering, SamplerWithHandler
 from authoring.mutants.table import CONTROLS, MUTANTS
 from tokenref.answers import Answer, Crashed, Session, Unsupported, request_text
 from tokenref.catalogue import is_large
-from tokenref.diagnosis import Result, result_of
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.judge import FAILURES, judge
 from tokenref.record import OWN_DRAW_OPS, Case, canonical_json, op_of
+from tokenref.result import Result, result_of
 from tokenref.subjects import SAMPLERS, Subject, TokenizerFile, load_subject, together
 from tokenref.verdicts import Survey
 

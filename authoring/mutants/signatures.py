@@ -14,9 +14,10 @@ from authoring.mutants.mutant import Mutant
 from authoring.mutants.samplers import Request, SamplersWithHandler, question
 from sampling_ref import PROFILES
 from tokenref.answers import Answer, Crashed
-from tokenref.diagnosis import PATH, Kind, Known, Signature, answer_digest, digest
+from tokenref.diagnosis import PATH, Kind, Known, Signature
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.record import SAMPLER_OPS, canonical_json
+from tokenref.result import answer_digest, digest
 from tokenref.rules import STANDARD, choices_of, points, rule_name, slug
 
 

@@ -16,7 +16,6 @@ from tokenref.catalogue import open_catalogue
 from tokenref.commands.endings import reached
 from tokenref.commands.paths import output_console, progress_bar, shown_in
 from tokenref.commands.text import naming_options
-from tokenref.diagnosis import length
 from tokenref.errors import InputError, InvalidRunError
 from tokenref.fuzzing.campaign import (
     COMMAND,
@@ -45,6 +44,7 @@ from tokenref.protocol.channel import Patience
 from tokenref.protocol.engine import ProtocolEngine
 from tokenref.record import OPS
 from tokenref.reports.terminal import print_line
+from tokenref.result import length
 from tokenref.runner import run_engine
 from tokenref.strategies import SAMPLER_QUESTIONS, TOKENIZER_QUESTIONS, VOCABULARY_QUESTIONS
 from tokenref.strategies.sampler_questions import profiles_of

@@ -45,7 +45,6 @@ from tokenref.commands.paths import (
 from tokenref.commands.report import Wanted, print_unknown_profiles, report_options
 from tokenref.commands.text import PATTERN, naming_options
 from tokenref.corpus import compare_corpus, corpus_exit_code
-from tokenref.diagnosis import length
 from tokenref.engines.table import Unavailable, engine
 from tokenref.errors import InputError
 from tokenref.known import Known, read_known
@@ -56,6 +55,7 @@ from tokenref.record import Case, RecordError, op_of
 from tokenref.record_files import manifest_digest
 from tokenref.reports.results import UNJUDGED, dump_corpus_report, dump_report, read_results
 from tokenref.reports.terminal import print_corpus, print_line, print_results
+from tokenref.result import length
 from tokenref.runner import Run, Sessions, run_engine
 from tokenref.visible import visible
 

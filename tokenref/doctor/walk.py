@@ -20,7 +20,7 @@ import msgspec
 from bpe_ref import Vocabulary
 from tokenref.answers import Crashed, NoAnswer, Ok, PartialSums, Refused, Skipped, why_none
 from tokenref.catalogue import CANARY, Catalogue, is_large
-from tokenref.diagnosis import Result, diagnose, result_of
+from tokenref.diagnosis import diagnose
 from tokenref.doctor.conversation import (
     Conversation,
     Finding,
@@ -45,6 +45,7 @@ from tokenref.record import (
     form_of,
     op_of,
 )
+from tokenref.result import Result, result_of
 from tokenref.rounding.arithmetics import ARITHMETICS
 from tokenref.rules import rule_names
 from tokenref.subjects import TokenizerFile

@@ -29,7 +29,6 @@ from tokenref.answers import (
     guarded,
 )
 from tokenref.catalogue import is_large, open_catalogue
-from tokenref.diagnosis import length
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.errors import InputError
@@ -41,6 +40,7 @@ from tokenref.known import Known
 from tokenref.operations import ABOUT
 from tokenref.protocol.engine import ProtocolEngine
 from tokenref.record import ROW_OPS, SAMPLER_OPS, Case, op_of
+from tokenref.result import length
 from tokenref.rounding.verdicts import sampler_verdict
 from tokenref.rules import STANDARD
 from tokenref.subjects import OneSession

@@ -10,7 +10,6 @@ from rich.text import Text
 
 from sampling_ref import PROFILES
 from tokenref.answers import Ok
-from tokenref.diagnosis import answer_digest
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.fuzzing.comparing import Outcome
 from tokenref.fuzzing.findings import Finding, LikelyBug, disagreement, said
@@ -24,6 +23,7 @@ from tokenref.reports.terminal import (
     print_line,
     split_detail,
 )
+from tokenref.result import answer_digest
 from tokenref.rules import choices_of, other_rules, rule_of
 from tokenref.subjects import SAMPLERS
 from tokenref.visible import visible

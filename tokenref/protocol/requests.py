@@ -44,8 +44,6 @@ from tokenref.answers import (
     why_none,
 )
 from tokenref.catalogue import LARGEST_BATCH, Catalogue, batches, fixtures_folder
-from tokenref.diagnosis import Result as CaseResult
-from tokenref.diagnosis import result_of
 from tokenref.errors import InputError, InvalidRunError
 from tokenref.files import lines_of
 from tokenref.judge import FAILURES, judge
@@ -73,6 +71,8 @@ from tokenref.protocol.messages import (
 )
 from tokenref.record import Case, RecordError, op_of
 from tokenref.record_files import FixturePath, read_file
+from tokenref.result import Result as CaseResult
+from tokenref.result import result_of
 from tokenref.subjects import SAMPLERS, Subject, TokenizerFile, load_subject
 
 PathOf = Callable[[Loading], str]

@@ -24,12 +24,12 @@ from msgspec import Struct
 
 from tokenref.catalogue import CANARY, Selection
 from tokenref.corpus import Comparison, CorpusResult, Tokens, corpus_exit_code
-from tokenref.diagnosis import Result
 from tokenref.errors import InvalidRunError
 from tokenref.files import lines_of
 from tokenref.judge import FAILURES
 from tokenref.known import Known, differences_of
 from tokenref.record import canonical_json, op_of
+from tokenref.result import Result
 from tokenref.runner import Run
 from tokenref.verdicts import Status
 from tokenref.visible import visible

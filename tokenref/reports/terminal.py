@@ -16,7 +16,7 @@ from rich.text import Text
 from bpe_ref.tracing import show_token
 from tokenref.catalogue import CANARY, Catalogue, Selection
 from tokenref.corpus import CorpusResult, Tokens
-from tokenref.diagnosis import UNSPECIFIC, is_of_few, length
+from tokenref.diagnosis import UNSPECIFIC, is_of_few
 from tokenref.hints import VAGUE
 from tokenref.judge import FAILURES
 from tokenref.operations import ABOUT
@@ -35,6 +35,7 @@ from tokenref.reports.results import (
     judged,
     options_again,
 )
+from tokenref.result import length
 from tokenref.verdicts import Status
 from tokenref.visible import visible
 
