@@ -22,7 +22,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from tokenref.answers import Answer, Crashed, NoAnswer
+from tokenref.answers import Answer, Crashed, NoAnswer, as_text
 from tokenref.protocol.channel import ChannelError, LateError, Patience, Process
 from tokenref.protocol.messages import (
     CODES,
@@ -55,7 +55,7 @@ def hint(line: bytes, cmd: str) -> str:
     'results must be a list, and each result must have its key as "k"'
     """
     text = line.decode("utf-8", "replace").strip("\r\n ")
-    if "\ufffd" in text and not _is_utf8(line):
+    if "\ufffd" in text and as_text(line) is None:
         return "write UTF-8, or ASCII with escapes such as \\u00e9"
     try:
         value = msgspec.json.decode(text)
@@ -70,14 +70,6 @@ def hint(line: bytes, cmd: str) -> str:
     if cmd == "run":
         return _about_run(value)
     return ""
-
-
-def _is_utf8(line: bytes) -> bool:
-    try:
-        line.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def hint_on_answer(out: Any) -> str:
