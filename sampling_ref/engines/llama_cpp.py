@@ -1,5 +1,7 @@
 """llama.cpp: the chain that its command line tools and its server build."""
 
+from dataclasses import replace
+
 from sampling_ref.engines.llama_cpp_order import LLAMA_32, LLAMA_EXACT
 from sampling_ref.engines.profile import Draw, Logprobs, Parameter, Profile, Stage
 
@@ -246,15 +248,7 @@ LLAMA_CPP = Profile(
             source=f"{SAMPLER}:3750, common/sampling.cpp:383",
         ),
     ),
-    draw=Draw(
-        "inverse CDF",
-        "candidates",
-        "reach",
-        "as walked",
-        uniform="libstdc++ double, two words",
-        own_stream="libstdc++ mt19937",
-        source=f"{SAMPLER}:1150",
-    ),
+    draw=replace(DISCRETE, method="inverse CDF", source=f"{SAMPLER}:1150"),
     exact=LLAMA_EXACT,
     rounded=LLAMA_32,
     notes=(
