@@ -14,7 +14,7 @@ import subprocess
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import count
 from pathlib import Path
@@ -345,8 +345,11 @@ class Conversation:
         try:
             read_run(lines[1], fence_id, op, {})
         except ProtocolError as error:
-            finding = _about_fence(_finding(op, error, "run", lines[1], right), fence_id)
-            raise StopError(finding) from None
+            # Usually an extra line came first.
+            found = _finding(op, error, "run", lines[1], f'{{"id":"{fence_id}","results":[]}}')
+            said = f"a run without questions must have an answer of its own: {found.text}"
+            advice = found.hint or "write exactly one line for each message"
+            raise StopError(replace(found, text=said, hint=advice)) from None
         whole = msgspec.json.decode(lines[0])
         results = {result["k"]: result for result in whole.get("results", ())}
         return [
@@ -392,18 +395,16 @@ class Conversation:
     def _about_silence(self, about: str, cmd: str, seconds: float, right: str) -> Finding:
         """Explain a missing answer, using what the program writes once its input is closed."""
         said = f"it did not answer {cmd} within {seconds:g} seconds"
-        late = self._answers_at_the_end()
+        late, last = self._answers_at_the_end(), b""
         if not late.strip():
             advice = (
                 "read standard input line by line, and answer each line before reading the next"
             )
             advice += self._last_words()
-            return Finding("problem", about, said, right=right, hint=advice)
-        if late.endswith(b"\n") and late.count(b"\n") <= self._heard:
+        elif late.endswith(b"\n") and late.count(b"\n") <= self._heard:
             advice = "it answered what came before, so this question takes too long or never ends"
             advice += self._last_words()
-            return Finding("problem", about, said, right=right, hint=advice)
-        if not late.endswith(b"\n") and late.count(b"\n") < len(self._said):
+        elif not late.endswith(b"\n") and late.count(b"\n") < len(self._said):
             said, last = f"{said}: the line feed is missing", late
             advice = "end each answer with a line feed, and flush"
         else:
@@ -472,15 +473,3 @@ def _exchange_all(child: "subprocess.Popen[bytes]", message: bytes, seconds: flo
 def _finding(about: str, error: ProtocolError, cmd: str, line: bytes, right: str) -> Finding:
     text = in_plain_words(error.reason, error.place)
     return Finding("problem", about, text, shown(line), right, hint(line, cmd))
-
-
-def _about_fence(finding: Finding, message_id: str) -> Finding:
-    """Explain a wrong answer to a run without questions: usually an extra line came first."""
-    return Finding(
-        "problem",
-        finding.about,
-        f"a run without questions must have an answer of its own: {finding.text}",
-        finding.wrote,
-        f'{{"id":"{message_id}","results":[]}}',
-        finding.hint or "write exactly one line for each message",
-    )

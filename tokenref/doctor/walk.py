@@ -208,7 +208,10 @@ class _Visit:
         for trial in left:
             instead = self._load(conversation, op, trial.vocab)
             if isinstance(instead, Crashed):
-                yield _about_load(op, self._catalogue.name(trial.vocab), instead)
+                said = f"loading {self._catalogue.name(trial.vocab)} failed: {instead.message}"
+                right = '{"id":"l0","skip":{"reason":"has no pattern"}}'
+                advice = "if the engine does not support it, answer with skip and a reason"
+                yield Finding("problem", op, said, right=right, hint=advice)
                 return
             if instead is not None:
                 reasons.append(why_none(instead))
@@ -360,16 +363,6 @@ class _Visit:
         if rejected:
             checked = f"self-check: {rejected} of {tried} known-wrong answers were rejected"
             yield Finding("ok" if rejected == tried else "note", "canary", checked)
-
-
-def _about_load(op: str, name: str, instead: Crashed) -> Finding:
-    return Finding(
-        "problem",
-        op,
-        f"loading {name} failed: {instead.message}",
-        right='{"id":"l0","skip":{"reason":"has no pattern"}}',
-        hint="if the engine does not support it, answer with skip and a reason",
-    )
 
 
 def _about_answer(case: Case, said: Said, text: str, fact: str) -> Finding:
