@@ -133,13 +133,19 @@ def plain(value: Any, depth: int = 4) -> Any:
 class ReadRow(list[Number]):
     """A list of logits that was read already: reading it again costs nothing.
 
-    Chains hand such rows from step to step. Nobody changes one. `others` are the places of
-    numbers that are no plain floats, and perhaps of some that are; None if nobody looked.
+    Chains hand such rows from step to step. Nobody changes one.
     `weights` are what `numbers.mass` made of the row, behind the factor that they belong to.
     """
 
-    others: Sequence[int] | None = None
     weights: tuple[Fraction, list[float] | None] | None = None
+
+    @cached_property
+    def others(self) -> Sequence[int]:
+        """The places of numbers that are no plain floats, and perhaps of some that are."""
+        kinds = list(map(type, self))
+        if kinds.count(float) == len(kinds):
+            return ()
+        return [place for place, kind in enumerate(kinds) if kind is not float]
 
     @cached_property
     def largest(self) -> Number:
@@ -163,11 +169,6 @@ def numbers_of(row: Any, name: str) -> ReadRow:
     numbers = ReadRow(row)
     if not numbers:
         raise RowError(f"{name} must hold at least one number, got none")
-    kinds = list(map(type, numbers))
-    if kinds.count(float) < len(kinds):
-        numbers.others = [token for token, kind in enumerate(kinds) if kind is not float]
-    else:
-        numbers.others = ()
     for token in numbers.others:
         number = numbers[token]
         if hasattr(number, "tolist"):  # a scalar of numpy, or of torch
@@ -205,7 +206,7 @@ def read_logits(logits: Any, name: str = "logits") -> ReadRow:
     return numbers
 
 
-def read_possible_logits(logits: Any, name: str = "logits") -> list[Number]:
+def read_possible_logits(logits: Any, name: str = "logits") -> ReadRow:
     """Return a checked copy of a row of logits in which at least one token is possible.
 
     >>> read_possible_logits([float("-inf")])
@@ -213,7 +214,7 @@ def read_possible_logits(logits: Any, name: str = "logits") -> list[Number]:
     sampling_ref.errors.RowError: logits must leave a token possible: all are minus infinity
     """
     numbers = read_logits(logits, name)
-    if max(numbers) == -inf:
+    if numbers.largest == -inf:
         raise RowError(f"{name} must leave a token possible: all are minus infinity")
     return numbers
 
@@ -380,7 +381,7 @@ class Candidates:
         [2.5, 7.5, inf]
         """
         logits = self.logits if self.factor == 1 else self.true_logits()
-        if isinstance(logits, ReadRow) and logits.others == ():
+        if isinstance(logits, ReadRow) and not logits.others:
             return cast("list[float]", list(logits))
         try:
             return list(map(float, logits))
@@ -402,9 +403,7 @@ class Candidates:
     def possible_logits(self) -> ReadRow:
         """Return the entries; raise `RowError` if all of them are minus infinity."""
         logits = self.logits if isinstance(self.logits, ReadRow) else ReadRow(self.logits)
-        if logits.largest == -inf:
-            raise RowError("logits must leave a token possible: all are minus infinity")
-        return logits
+        return read_possible_logits(logits)
 
     def row(self, size: int) -> list[Number]:
         """Return the logits as a row of `size` numbers, minus infinity for other tokens."""
@@ -440,7 +439,7 @@ class Candidates:
         weights = self.weights
         are_all = self.tokens == range(len(self.logits))  # then a place is its token
         logits = ReadRow(map(self.logits.__getitem__, places))
-        if isinstance(self.logits, ReadRow) and self.logits.others == ():
+        if isinstance(self.logits, ReadRow) and not self.logits.others:
             logits.others = ()
         return replace(
             self,
