@@ -168,7 +168,6 @@ def texts_in(path: Path) -> list[str]:
 
 
 def _text_of(line: str, place: str) -> str:
-    """Return the text in a line of JSON."""
     try:
         found: str | _Line = _LINE.decode(line)
     except (msgspec.DecodeError, RecursionError) as error:

@@ -92,7 +92,6 @@ def _decimals(digits: str, dtype: Type) -> list[float | str] | dict[str, float |
 
 
 def _shown(digits: str, dtype: Type) -> list[float | str]:
-    """Return numbers in few digits."""
     shown: list[float | str] = []
     for value in from_digits(digits, dtype):
         short = float(f"{value:.{_PRECISION[dtype]}g}")

@@ -166,7 +166,6 @@ class _Visit:
         self._seen: list[Result] = []
 
     def walk(self) -> Iterator[Finding]:
-        """Yield the findings."""
         try:
             with self._conversation() as (conversation, hello):
                 yield Finding("ok", "start", f"{shlex.join(self._arguments)} was started")
@@ -381,7 +380,6 @@ def _about_answer(case: Case, said: Said, text: str, fact: str) -> Finding:
 
 
 def _question(case: Case) -> str:
-    """Return the question of a record in readable form."""
     return readable_json(msgspec.to_builtins(case.input), _WIDEST)
 
 
