@@ -415,7 +415,6 @@ class Conversation:
         return Finding("problem", about, said, shown(last), right, advice)
 
     def _about_death(self, about: str, cmd: str, reason: str, right: str) -> Finding:
-        more = "more than one answer" in reason or "a line of more than" in reason
         advice = "catch errors, answer the question with crash, and keep running until bye"
         if cmd == "hello":
             advice = "it must answer each line until bye"
@@ -423,7 +422,7 @@ class Conversation:
                 asked = shlex.quote(json.dumps({"cmd": cmd, "proto": PROTO}))
                 by_hand = f"echo {asked} | {shlex.join(self._arguments)}"
                 advice += f"; to see why it ends, run {by_hand}"
-        if more:
+        if "more than one answer" in reason or "a line of more than" in reason:
             advice = "write exactly one line for each message"
         said = f"{cmd} was not answered: {reason}"
         advice += self._last_words()

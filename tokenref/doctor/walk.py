@@ -97,16 +97,16 @@ def trials(catalogue: Catalogue, op: str, profiles: Sequence[str]) -> Iterator[T
         refused = [case for case in cases if isinstance(case.verdict, MustRefuse)]
         if answered:
             found.append(Trial(op, profile, vocab, _spread(answered), refused[:1]))
-    # Those with all kinds of records come first, then short ones.
+    # Of these, those with all kinds of records come first, then short ones.
     found.sort(
         key=lambda trial: (
+            not is_shipped(catalogue, trial.vocab),
             len(trial.answered) < SMOKE_CASES,
             not trial.refused,
             sum(map(_length, trial.answered)),
         )
     )
-    yield from (trial for trial in found if is_shipped(catalogue, trial.vocab))
-    yield from (trial for trial in found if not is_shipped(catalogue, trial.vocab))
+    yield from found
 
 
 def is_shipped(catalogue: Catalogue, vocab: str | None) -> bool:
