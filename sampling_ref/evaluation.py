@@ -269,12 +269,13 @@ def evaluation(
     else:
         randomness = uniforms if isinstance(uniforms, Randomness) else Given(uniforms)
     row = read_logits(logits)
-    for token in row.others:
+    others = range(len(row)) if row.others is None else row.others
+    for token in others:
         logit = row[token]
         if isinstance(logit, int | Fraction) and abs(logit) > LARGEST:
             raise RowError(f"logits[{token}] must be at most {LARGEST:g}, got {shown(logit)}")
     if precision == "f32":
-        row = ReadRow(map(to_binary32, row) if row.others else all_to_binary32(map(float, row)))
+        row = ReadRow(map(to_binary32, row) if others else all_to_binary32(map(float, row)))
         if inf in row:
             raise RowError(f"logits[{row.index(inf)}] is too large for 32 bits")
     tokens = read_history(history, len(row))

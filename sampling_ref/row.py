@@ -133,19 +133,13 @@ def plain(value: Any, depth: int = 4) -> Any:
 class ReadRow(list[Number]):
     """A list of logits that was read already: reading it again costs nothing.
 
-    Chains hand such rows from step to step. Nobody changes one.
+    Chains hand such rows from step to step. Nobody changes one. `others` are the places of
+    numbers that are no plain floats, and perhaps of some that are; None if nobody looked.
     `weights` are what `numbers.mass` made of the row, behind the factor that they belong to.
     """
 
+    others: Sequence[int] | None = None
     weights: tuple[Fraction, list[float] | None] | None = None
-
-    @cached_property
-    def others(self) -> Sequence[int]:
-        """The places of numbers that are no plain floats, and perhaps of some that are."""
-        kinds = list(map(type, self))
-        if kinds.count(float) == len(kinds):
-            return ()
-        return [place for place, kind in enumerate(kinds) if kind is not float]
 
     @cached_property
     def largest(self) -> Number:
@@ -169,6 +163,11 @@ def numbers_of(row: Any, name: str) -> ReadRow:
     numbers = ReadRow(row)
     if not numbers:
         raise RowError(f"{name} must hold at least one number, got none")
+    kinds = list(map(type, numbers))
+    if kinds.count(float) < len(kinds):
+        numbers.others = [token for token, kind in enumerate(kinds) if kind is not float]
+    else:
+        numbers.others = ()
     for token in numbers.others:
         number = numbers[token]
         if hasattr(number, "tolist"):  # a scalar of numpy, or of torch
@@ -206,7 +205,7 @@ def read_logits(logits: Any, name: str = "logits") -> ReadRow:
     return numbers
 
 
-def read_possible_logits(logits: Any, name: str = "logits") -> ReadRow:
+def read_possible_logits(logits: Any, name: str = "logits") -> list[Number]:
     """Return a checked copy of a row of logits in which at least one token is possible.
 
     >>> read_possible_logits([float("-inf")])
@@ -214,7 +213,7 @@ def read_possible_logits(logits: Any, name: str = "logits") -> ReadRow:
     sampling_ref.errors.RowError: logits must leave a token possible: all are minus infinity
     """
     numbers = read_logits(logits, name)
-    if numbers.largest == -inf:
+    if max(numbers) == -inf:
         raise RowError(f"{name} must leave a token possible: all are minus infinity")
     return numbers
 
@@ -381,7 +380,7 @@ class Candidates:
         [2.5, 7.5, inf]
         """
         logits = self.logits if self.factor == 1 else self.true_logits()
-        if isinstance(logits, ReadRow) and not logits.others:
+        if isinstance(logits, ReadRow) and logits.others == ():
             return cast("list[float]", list(logits))
         try:
             return list(map(float, logits))
@@ -403,7 +402,9 @@ class Candidates:
     def possible_logits(self) -> ReadRow:
         """Return the entries; raise `RowError` if all of them are minus infinity."""
         logits = self.logits if isinstance(self.logits, ReadRow) else ReadRow(self.logits)
-        return read_possible_logits(logits)
+        if logits.largest == -inf:
+            raise RowError("logits must leave a token possible: all are minus infinity")
+        return logits
 
     def row(self, size: int) -> list[Number]:
         """Return the logits as a row of `size` numbers, minus infinity for other tokens."""
@@ -439,7 +440,7 @@ class Candidates:
         weights = self.weights
         are_all = self.tokens == range(len(self.logits))  # then a place is its token
         logits = ReadRow(map(self.logits.__getitem__, places))
-        if isinstance(self.logits, ReadRow) and not self.logits.others:
+        if isinstance(self.logits, ReadRow) and self.logits.others == ():
             logits.others = ()
         return replace(
             self,

@@ -44,10 +44,11 @@ from functools import cached_property
 from math import exp, inf
 from typing import Final, cast
 
+from sampling_ref.errors import RowError
 from sampling_ref.numbers.reals import Real
 from sampling_ref.numbers.totals import total_weight
 from sampling_ref.parameters import read_fraction
-from sampling_ref.row import Number, ReadRow, Row, read_possible_logits
+from sampling_ref.row import Number, ReadRow, Row, read_logits
 
 WEIGHT_ERROR: Final = 2.0**-41
 """Bound of the relative error of one float weight."""
@@ -113,7 +114,7 @@ def _exponents(logits: Sequence[Number], reference: Number, factor: Fraction) ->
     if offset != reference and abs(offset) * scale > LARGEST_OFFSET:
         # The offset is wrong by u |offset|; within the limit the bound above has room for it.
         return [_exponent(logit, Fraction(reference), factor) for logit in logits]
-    places = (logits if isinstance(logits, ReadRow) else ReadRow(logits)).others
+    places = _others(logits)
     if len(places) * 8 > len(logits):
         return [_exponent(logit, Fraction(reference), factor) for logit in logits]
     # A fraction has no float of its own, and a subclass of float may round more coarsely; and
@@ -132,6 +133,16 @@ def _exponents(logits: Sequence[Number], reference: Number, factor: Fraction) ->
         else:
             exponents[place] = _exponent(logits[place], Fraction(reference), factor)
     return exponents
+
+
+def _others(logits: Sequence[Number]) -> Sequence[int]:
+    """Return the places of whatever is no plain float."""
+    if isinstance(logits, ReadRow) and logits.others is not None:
+        return logits.others
+    kinds = list(map(type, logits))
+    if kinds.count(float) == len(kinds):
+        return ()
+    return [place for place, kind in enumerate(kinds) if kind is not float]
 
 
 def _exponent(logit: Number, reference: Fraction, factor: Fraction) -> float:
@@ -155,9 +166,11 @@ class Mass:
     """
 
     def __init__(self, logits: Row, factor: Number = 1, name: str = "logits") -> None:
-        self.row = read_possible_logits(logits, name)
+        self.row = read_logits(logits, name)
         self.factor = read_fraction("factor", factor, "(0, inf)")
         self.largest = self.row.largest
+        if self.largest == -inf:
+            raise RowError(f"{name} must leave a token possible: all are minus infinity")
         is_small = abs(Fraction(self.largest) * self.factor) <= _PLAIN
         self.reference: Number = 0 if is_small else self.largest
 

@@ -334,10 +334,11 @@ def _with_row(
         for token in changed:
             if entries[token] != -inf:
                 entries[token] = entries[token] / candidates.factor
+    others = candidates.logits.others if isinstance(candidates.logits, ReadRow) else None
     if not isinstance(candidates.tokens, range):
         entries = ReadRow(entries[token] for token in candidates.tokens)
-    elif isinstance(candidates.logits, ReadRow) and len(changed) < size:
-        entries.others = sorted(changed.union(candidates.logits.others))
+    elif others is not None and len(changed) < size:
+        entries.others = sorted(changed.union(others))
     return Candidates(candidates.tokens, entries, candidates.factor)
 
 
