@@ -327,7 +327,6 @@ def _greedy_lines(engines: Engines, *, every: bool) -> Iterator[str]:
 
 
 def _most_probable(candidates: Candidates) -> list[int]:
-    """Return the tokens with the largest logit."""
     largest = max(candidates.logits)
     pairs = zip(candidates.tokens, candidates.logits, strict=True)
     return [token for token, logit in pairs if logit == largest]

@@ -376,12 +376,10 @@ def _lz_step(profile: str, logits: Any, history: Any, given: Mapping[str, Any]) 
     read_profile(profile)
     known = {name: name for name in ("strength", "window", "buffer", "variant", "prompt_length")}
     known["alpha"] = "strength"
-    values = {}
-    for name, value in given.items():
-        if name in known:
-            values[known[name]] = value
-        else:
+    for name in given:
+        if name not in known:
             raise UnknownNameError("parameter", name, known, "the step lz")
+    values = {known[name]: value for name, value in given.items()}
     return list(map(float, lz_penalty(logits, history, **values)))
 
 

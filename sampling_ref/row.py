@@ -205,7 +205,7 @@ def read_logits(logits: Any, name: str = "logits") -> ReadRow:
     return numbers
 
 
-def read_possible_logits(logits: Any, name: str = "logits") -> list[Number]:
+def read_possible_logits(logits: Any, name: str = "logits") -> ReadRow:
     """Return a checked copy of a row of logits in which at least one token is possible.
 
     >>> read_possible_logits([float("-inf")])
@@ -213,7 +213,7 @@ def read_possible_logits(logits: Any, name: str = "logits") -> list[Number]:
     sampling_ref.errors.RowError: logits must leave a token possible: all are minus infinity
     """
     numbers = read_logits(logits, name)
-    if max(numbers) == -inf:
+    if numbers.largest == -inf:
         raise RowError(f"{name} must leave a token possible: all are minus infinity")
     return numbers
 

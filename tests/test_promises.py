@@ -38,7 +38,7 @@ def names() -> Iterator[str]:
     yield from (f"flag {flag}" for flag in FLAGS)
     yield from (f"status {status}" for status in get_args(Status))
     yield from (f"code {c}" for c in (*get_args(TokenizerErrorCode), *get_args(SamplerErrorCode)))
-    yield from (f"helper {name}" for name in tokenref.pytest.__all__)
+    yield from (f"helper {name}" for name in vars(tokenref.pytest) if name[0] != "_")
     yield from _options("tokenref", main)
     yield f"protocol {PROTO}"
     yield f"results {FORMAT}"

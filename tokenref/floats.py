@@ -362,12 +362,7 @@ _SHAPES: Final[Mapping[Type, tuple[int, int, float]]] = {
 """Per type: bits of the significand, the least exponent, the largest number."""
 
 
-SMALLEST_NORMAL: Final[dict[Type, float]] = {
-    "f64": 2.0**-1022,
-    "f32": 2.0**-126,
-    "f16": 2.0**-14,
-    "bf16": 2.0**-126,
-}
+SMALLEST_NORMAL: Final = {dtype: 2.0**least for dtype, (_, least, _) in _SHAPES.items()}
 """The smallest positive number of each type that has all its digits."""
 
 

@@ -110,7 +110,7 @@ def with_optional(case: Case) -> Case:
     ['Optional']
     """
     flags = {*case.flags} - {OPTIONAL}
-    if case.profile == "tiktoken" or any(map(_differs(case), _other_rules(case))):
+    if case.profile == "tiktoken" or any(_differs(case, rule) for rule in _other_rules(case)):
         flags.add(OPTIONAL)
     return msgspec.structs.replace(case, flags=sorted(flags))
 
@@ -125,17 +125,13 @@ def _other_rules(case: Case) -> Iterator[str]:
                 yield rule
 
 
-def _differs(case: Case) -> Callable[[str], bool]:
-    """Return a function that returns whether the answer by another rule is wrong."""
-
-    def differs(rule: str) -> bool:
-        try:
-            answer = right_answer(op_of(case), rule, SAMPLERS, "", msgspec.to_builtins(case.input))
-        except GoldensError:
-            return False
-        return judge(case, answer, SAMPLERS).status != "pass"
-
-    return differs
+def _differs(case: Case, rule: str) -> bool:
+    """Return whether the answer by another rule is wrong."""
+    try:
+        answer = right_answer(op_of(case), rule, SAMPLERS, "", msgspec.to_builtins(case.input))
+    except GoldensError:
+        return False
+    return judge(case, answer, SAMPLERS).status != "pass"
 
 
 def texts_of(content: str) -> list[str]:
@@ -172,7 +168,6 @@ def texts_in(path: Path) -> list[str]:
 
 
 def _text_of(line: str, place: str) -> str:
-    """Return the text in a line of JSON."""
     try:
         found: str | _Line = _LINE.decode(line)
     except (msgspec.DecodeError, RecursionError) as error:

@@ -62,13 +62,14 @@ def judge(
     if not isinstance(answer, Ok | Refused):
         return Judgement(_STATUS[type(answer)], why_none(answer))
     if isinstance(case.verdict, MustRefuse):
+        codes = " or ".join(case.verdict.codes)
         if isinstance(answer, Refused):
             if answer.code in case.verdict.codes:
                 return PASS
-            return Judgement("wrong_error", f"expected {_codes(case)}, got {answer.code}")
+            return Judgement("wrong_error", f"expected {codes}, got {answer.code}")
         shown = {key: readable(value) for key, value in answer.out.items() if key != "stages"}
         answered = ", ".join(f"{key} {value!r:.80}" for key, value in shown.items())
-        return Judgement("fail", f"expected {_codes(case)}, got an answer: {answered}")
+        return Judgement("fail", f"expected {codes}, got an answer: {answered}")
     if isinstance(answer, Refused):
         return Judgement("wrong_error", f"a valid input was refused: {answer.message}")
     if case.vocab is None:
@@ -95,11 +96,6 @@ _STATUS: Final[Mapping[type, Status]] = {
     Crashed: "crash",
 }
 """The status of a question without an answer."""
-
-
-def _codes(case: Case) -> str:
-    """Return the allowed error codes."""
-    return " or ".join(case.verdict.codes) if isinstance(case.verdict, MustRefuse) else "none"
 
 
 def _difference(

@@ -30,7 +30,6 @@ from tokenref.floats import (
     to_digits,
     type_of,
     units_apart,
-    unpack,
 )
 from tokenref.questions.sampling import BatchInput
 from tokenref.readable import readable
@@ -63,11 +62,14 @@ def _compare(case: Case, got: dict[str, Any], declared: Declared) -> Judgement:
     if isinstance(verdict, Stat | Seeds):
         return compare_own_draws(case, verdict, got)
     if isinstance(verdict, Set):
-        return judged(set_difference(verdict, got["keep"], unpack(msgspec.to_builtins(_row(case)))))
+        return judged(set_difference(verdict, got["keep"], _row(case)))
     if isinstance(verdict, Either):
         return _compare_alternatives(verdict, got, declared)
-    if isinstance(verdict, Row | Rows):
-        return _compare_long(case, verdict, got, declared.arithmetic)
+    if isinstance(verdict, Rows):
+        return _compare_rows(verdict, case.input, got, declared.arithmetic)
+    if isinstance(verdict, Row):
+        row = case.input.target if op_of(case) == "residual" else case.input.logits
+        return _compare_row(verdict, row, got, declared.arithmetic)
     expected = msgspec.to_builtins(case.out)
     if op_of(case) in {"chain", "steps"}:
         stage = _stage_difference(expected.pop("stages", None), got.get("stages"))
@@ -184,16 +186,6 @@ def sum_apart(sums: PartialSums, length: int) -> float:
     return additions / (1 - additions)
 
 
-def _compare_long(
-    case: Case, verdict: Row | Rows, got: Mapping[str, Any], sums: _Sums
-) -> Judgement:
-    if isinstance(verdict, Rows):
-        return _compare_rows(verdict, case.input, got, sums)
-    is_residual = op_of(case) == "residual"
-    row = case.input.target if is_residual else case.input.logits
-    return _compare_row(verdict, row, got, sums)
-
-
 def _compare_row(verdict: Row, row: Floats, got: Mapping[str, Any], sums: _Sums) -> Judgement:
     close = None
     if verdict.ulp is not msgspec.UNSET:
@@ -275,9 +267,10 @@ def set_difference(verdict: Set, keep: Sequence[int], row: Sequence[float]) -> s
     return ""
 
 
-def _row(case: Case) -> Any:
+def _row(case: Case) -> list[float]:
     probs = getattr(case.input, "probs", msgspec.UNSET)
-    return case.input.logits if probs is msgspec.UNSET else probs
+    row: Floats = case.input.logits if probs is msgspec.UNSET else probs
+    return row.values()
 
 
 # ---- stages of a chain
@@ -499,15 +492,10 @@ def _read_counts(
 def _place(case: Case, verdict: Stat) -> Callable[[Any], int | None]:
     """Return a function that returns the number of an outcome: a token or a list of tokens."""
     if isinstance(verdict.outcomes, msgspec.UnsetType):
-        size = _size(case)
+        size = len(_row(case))
         return lambda token: token if token < size else None
     numbers = {tuple(tokens): number for number, tokens in enumerate(verdict.outcomes)}
     return lambda tokens: numbers.get(tuple(tokens))
-
-
-def _size(case: Case) -> int:
-    row = case.input.logits if isinstance(case.input.probs, msgspec.UnsetType) else case.input.probs
-    return len(unpack(msgspec.to_builtins(row)))
 
 
 # ---- batches of one row
@@ -577,7 +565,7 @@ def _compare_seeds(case: Case, batches: Sequence[Sequence[list[int]]]) -> Judgem
 
 def _wrong_batches(case: Case, batches: Sequence[Sequence[Sequence[int]]]) -> str:
     """Return why an answer does not have the tokens of all rows, or an empty string."""
-    size, length, sizes = _size(case), case.input.tokens, [*map(len, case.input.batches)]
+    size, length, sizes = len(_row(case)), case.input.tokens, [*map(len, case.input.batches)]
     if [*map(len, batches)] != sizes:
         return f"expected batches of {sizes} rows, got {[*map(len, batches)]}"
     for row in chain.from_iterable(batches):

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from math import inf, isfinite
 from typing import Any, Final
 
-from tokenref.floats import DIGITS, TYPES, Type, from_digits, to_digits, type_of
+from tokenref.floats import DIGITS, LETTERS, TYPES, Type, from_digits, to_digits, type_of
 from tokenref.visible import short_json
 
 _SHOWN: Final = 16
@@ -70,11 +70,7 @@ def readable_verdict(verdict: Mapping[str, Any], question: Mapping[str, Any]) ->
 
 def _are_digits(digits: object, each: int) -> bool:
     """Return whether the value is the bits of complete numbers. An engine may answer anything."""
-    return (
-        isinstance(digits, str)
-        and len(digits) % each == 0
-        and all(digit in "0123456789abcdef" for digit in digits)
-    )
+    return isinstance(digits, str) and len(digits) % each == 0 and LETTERS.issuperset(digits)
 
 
 def _decimals(digits: str, dtype: Type) -> list[float | str] | dict[str, float | str]:
@@ -96,7 +92,6 @@ def _decimals(digits: str, dtype: Type) -> list[float | str] | dict[str, float |
 
 
 def _shown(digits: str, dtype: Type) -> list[float | str]:
-    """Return numbers in few digits."""
     shown: list[float | str] = []
     for value in from_digits(digits, dtype):
         short = float(f"{value:.{_PRECISION[dtype]}g}")

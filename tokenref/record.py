@@ -182,7 +182,6 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
 
 
 def _case_type(op: str, operation: Operation, base: type[Case]) -> type[Case]:
-    """Return the type of an operation's cases."""
     made: Any = msgspec.defstruct(
         "".join(part.capitalize() for part in op.split("_")) + "Case",
         [("input", operation.question, msgspec.field(name="in")), ("out", operation.answer | None)],

@@ -21,7 +21,6 @@ Rounding
     between e**x and logarithms of rational numbers that nobody knows).
 """
 
-from collections.abc import Callable
 from fractions import Fraction
 from math import inf
 from typing import Any
@@ -62,15 +61,6 @@ def gumbel_top(
     def logit_of(token: TokenId) -> Number:
         return row[token] if scale == 1 else Fraction(row[token]) * scale
 
-    scores = [
-        (token, plus(near(logit_of(token)), gumbel(numbers[token], noise))) for token in possible
-    ]
-    return best_first(scores, _comparison(logit_of, numbers, noise), count)
-
-
-def _comparison(
-    logit_of: Callable[[TokenId], Number], numbers: list[Number], noise: Noise
-) -> Callable[[TokenId, TokenId], int]:
     def compare(a: TokenId, b: TokenId) -> int:
         p, q = argument(numbers[a], noise), argument(numbers[b], noise)
         logits = Fraction(logit_of(a)), Fraction(logit_of(b))
@@ -81,4 +71,7 @@ def _comparison(
         )
         return 1 if score_a > score_b else -1
 
-    return compare
+    scores = [
+        (token, plus(near(logit_of(token)), gumbel(numbers[token], noise))) for token in possible
+    ]
+    return best_first(scores, compare, count)

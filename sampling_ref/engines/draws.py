@@ -15,8 +15,8 @@ Races
     noise.
 """
 
-from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from itertools import chain
 
 from sampling_ref.draws.exponential_race import exponential_race
 from sampling_ref.draws.gumbel_max import gumbel_max
@@ -24,11 +24,8 @@ from sampling_ref.draws.inverse_cdf import token_at
 from sampling_ref.draws.torch_cpu import multinomial_torch_cpu
 from sampling_ref.engines.profile import Draw
 from sampling_ref.numbers.torch32 import Torch32
-from sampling_ref.row import Candidates, Number, TokenId
+from sampling_ref.row import Candidates, TokenId
 from sampling_ref.steps.step import Situation
-
-WORD = 2**32
-MANTISSA = 2**53
 
 
 def draw(candidates: Candidates, rule: Draw, situation: Situation) -> TokenId:
@@ -79,16 +76,11 @@ def _race(candidates: Candidates, rule: Draw, situation: Situation) -> TokenId:
     uniforms = situation.randomness.many("the draw", situation.size)
     if isinstance(numbers, Torch32):
         row = candidates.as_row(numbers.law(candidates), situation.size, others=0.0)
-        return multinomial_torch_cpu(row, _words(uniforms))
+        pairs = (divmod(int(number * 2**53), 2**32) for number in uniforms)  # torch's two words
+        return multinomial_torch_cpu(row, chain.from_iterable(pairs))
     own = [uniforms[token] for token in candidates.tokens]
     if rule.method == "exponential race" and numbers.rounds:
         place = exponential_race(numbers.law(candidates), own, noise=rule.noise)
     else:
         place = gumbel_max(candidates.logits, own, noise=rule.noise, factor=candidates.factor)
     return candidates.tokens[place]
-
-
-def _words(numbers: Iterable[Number]) -> Iterator[int]:
-    """Yield the two words of which torch would make each number."""
-    for number in numbers:
-        yield from divmod(int(number * MANTISSA), WORD)

@@ -1,5 +1,7 @@
 """llama.cpp: the chain that its command line tools and its server build."""
 
+from dataclasses import replace
+
 from sampling_ref.engines.llama_cpp_order import LLAMA_32, LLAMA_EXACT
 from sampling_ref.engines.profile import Draw, Logprobs, Parameter, Profile, Stage
 
@@ -7,6 +9,8 @@ SAMPLER = "src/llama-sampler.cpp"
 SCHEMA = "tools/server/server-schema.cpp"
 LARGEST = 2**31 - 1
 """The largest whole number that the engine holds."""
+
+WINDOW = f"whole [-1, {LARGEST}]"
 
 DISCRETE = Draw(
     "discrete distribution",
@@ -26,21 +30,14 @@ LLAMA_CPP = Profile(
     version="as shipped with llama-cpp-python 0.3.36 (commit 0c1e5709)",
     parameters=(
         Parameter("logit_bias", {}, "token numbers", "f32", "common/sampling.cpp:325"),
-        Parameter(
-            "repeat_last_n", 64, f"whole [-1, {LARGEST}]", source=f"{SCHEMA}:126, {SAMPLER}:3209"
-        ),
+        Parameter("repeat_last_n", 64, WINDOW, source=f"{SCHEMA}:126, {SAMPLER}:3209"),
         Parameter("repeat_penalty", 1.0, "(0, inf)", "f32", "common/sampling.cpp:190"),
         Parameter("frequency_penalty", 0.0, "number", "f32", "common/sampling.cpp:195"),
         Parameter("presence_penalty", 0.0, "number", "f32", "common/sampling.cpp:198"),
         Parameter("dry_multiplier", 0.0, "[0, inf)", "f32", f"{SCHEMA}:139"),
         Parameter("dry_base", 1.75, "number", "f32", f"{SCHEMA}:142, {SAMPLER}:3645"),
         Parameter("dry_allowed_length", 2, f"whole [0, {LARGEST}]", source=f"{SCHEMA}:149"),
-        Parameter(
-            "dry_penalty_last_n",
-            64,
-            f"whole [-1, {LARGEST}]",
-            source=f"{SCHEMA}:153, {SAMPLER}:3640",
-        ),
+        Parameter("dry_penalty_last_n", 64, WINDOW, source=f"{SCHEMA}:153, {SAMPLER}:3640"),
         # the engine's default is four strings, see `engine_rules`
         Parameter("dry_sequence_breakers", (), "words", source="common/common.h:261"),
         Parameter("top_n_sigma", -1.0, "number", "f32", f"{SCHEMA}:101"),
@@ -246,15 +243,7 @@ LLAMA_CPP = Profile(
             source=f"{SAMPLER}:3750, common/sampling.cpp:383",
         ),
     ),
-    draw=Draw(
-        "inverse CDF",
-        "candidates",
-        "reach",
-        "as walked",
-        uniform="libstdc++ double, two words",
-        own_stream="libstdc++ mt19937",
-        source=f"{SAMPLER}:1150",
-    ),
+    draw=replace(DISCRETE, method="inverse CDF", source=f"{SAMPLER}:1150"),
     exact=LLAMA_EXACT,
     rounded=LLAMA_32,
     notes=(

@@ -248,7 +248,6 @@ def falling_positions_by_buckets(logits: Sequence[float], count: int) -> list[in
 
 
 def _bucket_indices(logits: Sequence[float]) -> list[int]:
-    """Return the bucket of each logit."""
     scaled = all_to_binary32([_SCALE * logit for logit in logits])
     return [
         max(0, min(_BUCKETS - 1, int(number))) if abs(number) < _END_OF_INTEGERS else 0

@@ -3,6 +3,7 @@
 from sampling_ref.engines.profile import Draw, Greedy, Logprobs, Parameter, Profile, Stage
 
 SAMPLER = "mistralrs-core/src/sampler.rs"
+REQUEST = "mistralrs-core/src/engine/add_request.rs"
 
 MISTRAL_RS = Profile(
     name="mistral.rs",
@@ -18,21 +19,9 @@ MISTRAL_RS = Profile(
         Parameter("presence_penalty", 0.0, "number", "f32", f"{SAMPLER}:69, 1702"),
         Parameter("repetition_penalty", 1.0, "(0, inf)", "f32", f"{SAMPLER}:70, 1703"),
         Parameter("logits_bias", None, "token numbers or None", "f32", f"{SAMPLER}:75"),
-        Parameter(
-            "temperature",
-            1.0,
-            "[0, inf) or None",
-            "f64",
-            "mistralrs-core/src/engine/add_request.rs:522",
-        ),
+        Parameter("temperature", 1.0, "[0, inf) or None", "f64", f"{REQUEST}:522"),
         Parameter("top_k", -1, "whole", source=f"{SAMPLER}:64"),
-        Parameter(
-            "top_p",
-            1.0,
-            "number",
-            "f32",
-            f"{SAMPLER}:65, mistralrs-core/src/engine/add_request.rs:434",
-        ),
+        Parameter("top_p", 1.0, "number", "f32", f"{SAMPLER}:65, {REQUEST}:434"),
         Parameter("min_p", 0.0, "number", "f32", f"{SAMPLER}:66"),
     ),
     aliases={"logit_bias": "logits_bias"},

@@ -31,13 +31,12 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import accumulate
-from math import lcm
 
 from sampling_ref.errors import HistoryError, ParameterError
 from sampling_ref.lz.compressor import read_bits
 from sampling_ref.lz.compressor_as_model import Model
 from sampling_ref.parameters import read_history, read_whole
-from sampling_ref.row import TokenId, read_weights
+from sampling_ref.row import TokenId, read_weights, whole_numbers
 
 
 def whole_weights(model: Model, history: Sequence[TokenId]) -> list[int]:
@@ -46,9 +45,7 @@ def whole_weights(model: Model, history: Sequence[TokenId]) -> list[int]:
     >>> whole_weights(lambda history: [0.5, 0.25, 0.0], [])
     [2, 1, 0]
     """
-    weights = [Fraction(weight) for weight in read_weights(model(tuple(history)))]
-    common = lcm(*(weight.denominator for weight in weights))
-    return [int(weight * common) for weight in weights]
+    return whole_numbers(read_weights(model(tuple(history))))[0]
 
 
 def narrowed(

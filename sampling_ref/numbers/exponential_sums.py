@@ -19,11 +19,11 @@ How it ends soon
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from math import inf, lcm
+from math import inf
 
 from sampling_ref.numbers.enclosures import SLACK, exp_mantissa
 from sampling_ref.numbers.reals import next_bits
-from sampling_ref.row import Number
+from sampling_ref.row import Number, whole_numbers
 
 
 def sign_of_sum(terms: Mapping[Number, Fraction | int], factor: Fraction | int = 1) -> int:
@@ -41,8 +41,7 @@ def sign_of_sum(terms: Mapping[Number, Fraction | int], factor: Fraction | int =
     if len(signs) == 1:
         return 1 if signs.pop() else -1
     # Whole numbers from here on: the common denominator changes no sign.
-    common = lcm(*(c.denominator for c in left.values()))
-    weights = [(x, c.numerator * (common // c.denominator)) for x, c in left.items()]
+    weights = list(zip(left, whole_numbers(list(left.values()))[0], strict=True))
     largest = max(left)
     bits = 64
     while True:

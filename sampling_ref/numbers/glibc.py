@@ -59,7 +59,6 @@ def _logarithms(numbers: list[float], base: int = 0) -> list[float]:
 
 
 def _numbers(text: str) -> list[float]:
-    """Read hexadecimal floats."""
     return [float.fromhex(word) for word in text.split()]
 
 

@@ -44,11 +44,10 @@ from functools import cached_property
 from math import exp, inf
 from typing import Final, cast
 
-from sampling_ref.errors import RowError
 from sampling_ref.numbers.reals import Real
 from sampling_ref.numbers.totals import total_weight
 from sampling_ref.parameters import read_fraction
-from sampling_ref.row import Number, ReadRow, Row, read_logits
+from sampling_ref.row import Number, ReadRow, Row, read_possible_logits
 
 WEIGHT_ERROR: Final = 2.0**-41
 """Bound of the relative error of one float weight."""
@@ -166,11 +165,9 @@ class Mass:
     """
 
     def __init__(self, logits: Row, factor: Number = 1, name: str = "logits") -> None:
-        self.row = read_logits(logits, name)
+        self.row = read_possible_logits(logits, name)
         self.factor = read_fraction("factor", factor, "(0, inf)")
         self.largest = self.row.largest
-        if self.largest == -inf:
-            raise RowError(f"{name} must leave a token possible: all are minus infinity")
         is_small = abs(Fraction(self.largest) * self.factor) <= _PLAIN
         self.reference: Number = 0 if is_small else self.largest
 

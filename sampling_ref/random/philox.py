@@ -17,7 +17,7 @@ numpy (`philox4x64_words`, `philox4x64_by_seed_sequence`)
     that `counter=0` begins with the block of counter 1.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from sampling_ref.parameters import read_whole
@@ -29,6 +29,12 @@ Four: TypeAlias = tuple[int, int, int, int]
 
 ROUNDS = 10
 
+CONSTANTS = {
+    32: (0xD2511F53, 0xCD9E8D57, 0x9E3779B9, 0xBB67AE85),
+    64: (0xD2E7470EE14C6C93, 0xCA5A826395121157, 0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B),
+}
+"""Two factors, and by how much the two words of the key grow, for each width of the words."""
+
 
 def philox4x32(counter: Sequence[int], key: Sequence[int]) -> Four:
     """Return the four 32-bit words of a counter (four words) and a key (two words).
@@ -36,13 +42,7 @@ def philox4x32(counter: Sequence[int], key: Sequence[int]) -> Four:
     >>> [format(word, "08x") for word in philox4x32([0, 0, 0, 0], [0, 0])]
     ['6627e8d5', 'e169c58d', 'bc57ac4c', '9b00dbd8']
     """
-    a, b, c, d = read_words(counter, 4, 32, "counter")
-    return _rounds(
-        (a, b, c, d),
-        read_words(key, 2, 32, "key"),
-        32,
-        (0xD2511F53, 0xCD9E8D57, 0x9E3779B9, 0xBB67AE85),
-    )
+    return _block(counter, key, 32)
 
 
 def philox4x64(counter: Sequence[int], key: Sequence[int]) -> Four:
@@ -51,20 +51,14 @@ def philox4x64(counter: Sequence[int], key: Sequence[int]) -> Four:
     >>> format(philox4x64([0, 0, 0, 0], [0, 0])[0], "016x")
     '16554d9eca36314c'
     """
-    a, b, c, d = read_words(counter, 4, 64, "counter")
-    return _rounds(
-        (a, b, c, d),
-        read_words(key, 2, 64, "key"),
-        64,
-        (0xD2E7470EE14C6C93, 0xCA5A826395121157, 0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B),
-    )
+    return _block(counter, key, 64)
 
 
-def _rounds(counter: Four, key: tuple[int, ...], bits: int, constants: Four) -> Four:
+def _block(counter: Sequence[int], key: Sequence[int], bits: int) -> Four:
     word = (1 << bits) - 1
-    first, second, first_step, second_step = constants
-    a, b, c, d = counter
-    k, m = key
+    first, second, first_step, second_step = CONSTANTS[bits]
+    a, b, c, d = read_words(counter, 4, bits, "counter")
+    k, m = read_words(key, 2, bits, "key")
     for _ in range(ROUNDS):
         ab, cd = first * a, second * c
         a, b, c, d = cd >> bits ^ b ^ k, cd & word, ab >> bits ^ d ^ m, ab & word
@@ -89,17 +83,12 @@ def philox4x32_words(
     blocks, rest = divmod(read_whole("taken", taken), 4)
     start = (subsequence << 64) + offset + blocks
     key = (seed % 2**32, seed >> 32)
-    return after(_words(philox4x32, 32, start, key), rest)
+    return after(_words(32, start, key), rest)
 
 
-def _words(
-    block: Callable[[Sequence[int], Sequence[int]], Four],
-    bits: int,
-    counter: int,
-    key: Sequence[int],
-) -> Iterator[int]:
+def _words(bits: int, counter: int, key: Sequence[int]) -> Iterator[int]:
     while True:
-        yield from block([counter >> bits * place & 2**bits - 1 for place in range(4)], key)
+        yield from _block([counter >> bits * place & 2**bits - 1 for place in range(4)], key, bits)
         counter += 1
 
 
@@ -115,7 +104,7 @@ def philox4x64_words(
     blocks, rest = divmod(read_whole("taken", taken), 4)
     start = sum(word << 64 * place for place, word in enumerate(words)) + blocks
     # numpy adds one before the block
-    return after(_words(philox4x64, 64, start + 1, read_words(key, 2, 64, "key")), rest)
+    return after(_words(64, start + 1, read_words(key, 2, 64, "key")), rest)
 
 
 def philox4x64_by_seed_sequence(seed: int, *, taken: int = 0) -> Iterator[int]:

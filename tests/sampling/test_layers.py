@@ -18,7 +18,7 @@ LAYERS = (
     {"random", "lz", "generation"},
     {"steps", "draws", "speculative"},
     {"engines", "tracing"},
-    {"evaluation", "sampler", "comparing", "public"},
+    {"evaluation", "sampler", "causes", "comparing", "public"},
 )
 """A part imports parts of earlier layers, or of its own, and never in circles."""
 

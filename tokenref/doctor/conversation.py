@@ -14,7 +14,7 @@ import subprocess
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import count
 from pathlib import Path
@@ -22,7 +22,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from tokenref.answers import Answer, Crashed, NoAnswer
+from tokenref.answers import Answer, Crashed, NoAnswer, as_text
 from tokenref.protocol.channel import ChannelError, LateError, Patience, Process
 from tokenref.protocol.messages import (
     CODES,
@@ -55,7 +55,7 @@ def hint(line: bytes, cmd: str) -> str:
     'results must be a list, and each result must have its key as "k"'
     """
     text = line.decode("utf-8", "replace").strip("\r\n ")
-    if "\ufffd" in text and not _is_utf8(line):
+    if "\ufffd" in text and as_text(line) is None:
         return "write UTF-8, or ASCII with escapes such as \\u00e9"
     try:
         value = msgspec.json.decode(text)
@@ -70,14 +70,6 @@ def hint(line: bytes, cmd: str) -> str:
     if cmd == "run":
         return _about_run(value)
     return ""
-
-
-def _is_utf8(line: bytes) -> bool:
-    try:
-        line.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def hint_on_answer(out: Any) -> str:
@@ -353,8 +345,11 @@ class Conversation:
         try:
             read_run(lines[1], fence_id, op, {})
         except ProtocolError as error:
-            finding = _about_fence(_finding(op, error, "run", lines[1], right), fence_id)
-            raise StopError(finding) from None
+            # Usually an extra line came first.
+            found = _finding(op, error, "run", lines[1], f'{{"id":"{fence_id}","results":[]}}')
+            said = f"a run without questions must have an answer of its own: {found.text}"
+            advice = found.hint or "write exactly one line for each message"
+            raise StopError(replace(found, text=said, hint=advice)) from None
         whole = msgspec.json.decode(lines[0])
         results = {result["k"]: result for result in whole.get("results", ())}
         return [
@@ -400,18 +395,16 @@ class Conversation:
     def _about_silence(self, about: str, cmd: str, seconds: float, right: str) -> Finding:
         """Explain a missing answer, using what the program writes once its input is closed."""
         said = f"it did not answer {cmd} within {seconds:g} seconds"
-        late = self._answers_at_the_end()
+        late, last = self._answers_at_the_end(), b""
         if not late.strip():
             advice = (
                 "read standard input line by line, and answer each line before reading the next"
             )
             advice += self._last_words()
-            return Finding("problem", about, said, right=right, hint=advice)
-        if late.endswith(b"\n") and late.count(b"\n") <= self._heard:
+        elif late.endswith(b"\n") and late.count(b"\n") <= self._heard:
             advice = "it answered what came before, so this question takes too long or never ends"
             advice += self._last_words()
-            return Finding("problem", about, said, right=right, hint=advice)
-        if not late.endswith(b"\n") and late.count(b"\n") < len(self._said):
+        elif not late.endswith(b"\n") and late.count(b"\n") < len(self._said):
             said, last = f"{said}: the line feed is missing", late
             advice = "end each answer with a line feed, and flush"
         else:
@@ -422,7 +415,6 @@ class Conversation:
         return Finding("problem", about, said, shown(last), right, advice)
 
     def _about_death(self, about: str, cmd: str, reason: str, right: str) -> Finding:
-        more = "more than one answer" in reason or "a line of more than" in reason
         advice = "catch errors, answer the question with crash, and keep running until bye"
         if cmd == "hello":
             advice = "it must answer each line until bye"
@@ -430,7 +422,7 @@ class Conversation:
                 asked = shlex.quote(json.dumps({"cmd": cmd, "proto": PROTO}))
                 by_hand = f"echo {asked} | {shlex.join(self._arguments)}"
                 advice += f"; to see why it ends, run {by_hand}"
-        if more:
+        if "more than one answer" in reason or "a line of more than" in reason:
             advice = "write exactly one line for each message"
         said = f"{cmd} was not answered: {reason}"
         advice += self._last_words()
@@ -480,15 +472,3 @@ def _exchange_all(child: "subprocess.Popen[bytes]", message: bytes, seconds: flo
 def _finding(about: str, error: ProtocolError, cmd: str, line: bytes, right: str) -> Finding:
     text = in_plain_words(error.reason, error.place)
     return Finding("problem", about, text, shown(line), right, hint(line, cmd))
-
-
-def _about_fence(finding: Finding, message_id: str) -> Finding:
-    """Explain a wrong answer to a run without questions: usually an extra line came first."""
-    return Finding(
-        "problem",
-        finding.about,
-        f"a run without questions must have an answer of its own: {finding.text}",
-        finding.wrote,
-        f'{{"id":"{message_id}","results":[]}}',
-        finding.hint or "write exactly one line for each message",
-    )

@@ -98,16 +98,16 @@ def trials(catalogue: Catalogue, op: str, profiles: Sequence[str]) -> Iterator[T
         refused = [case for case in cases if isinstance(case.verdict, MustRefuse)]
         if answered:
             found.append(Trial(op, profile, vocab, _spread(answered), refused[:1]))
-    # Those with all kinds of records come first, then short ones.
+    # Of these, those with all kinds of records come first, then short ones.
     found.sort(
         key=lambda trial: (
+            not is_shipped(catalogue, trial.vocab),
             len(trial.answered) < SMOKE_CASES,
             not trial.refused,
             sum(map(_length, trial.answered)),
         )
     )
-    yield from (trial for trial in found if is_shipped(catalogue, trial.vocab))
-    yield from (trial for trial in found if not is_shipped(catalogue, trial.vocab))
+    yield from found
 
 
 def is_shipped(catalogue: Catalogue, vocab: str | None) -> bool:
@@ -167,7 +167,6 @@ class _Visit:
         self._seen: list[Result] = []
 
     def walk(self) -> Iterator[Finding]:
-        """Yield the findings."""
         try:
             with self._conversation() as (conversation, hello):
                 yield Finding("ok", "start", f"{shlex.join(self._arguments)} was started")
@@ -209,7 +208,10 @@ class _Visit:
         for trial in left:
             instead = self._load(conversation, op, trial.vocab)
             if isinstance(instead, Crashed):
-                yield _about_load(op, self._catalogue.name(trial.vocab), instead)
+                said = f"loading {self._catalogue.name(trial.vocab)} failed: {instead.message}"
+                right = '{"id":"l0","skip":{"reason":"has no pattern"}}'
+                advice = "if the engine does not support it, answer with skip and a reason"
+                yield Finding("problem", op, said, right=right, hint=advice)
                 return
             if instead is not None:
                 reasons.append(why_none(instead))
@@ -363,16 +365,6 @@ class _Visit:
             yield Finding("ok" if rejected == tried else "note", "canary", checked)
 
 
-def _about_load(op: str, name: str, instead: Crashed) -> Finding:
-    return Finding(
-        "problem",
-        op,
-        f"loading {name} failed: {instead.message}",
-        right='{"id":"l0","skip":{"reason":"has no pattern"}}',
-        hint="if the engine does not support it, answer with skip and a reason",
-    )
-
-
 def _about_answer(case: Case, said: Said, text: str, fact: str) -> Finding:
     suggestion = hint_on_answer(said.result.get("ok")) or fact * (fact not in VAGUE)
     if isinstance(said.answer, Crashed) and "a code must be" in said.answer.message:
@@ -389,7 +381,6 @@ def _about_answer(case: Case, said: Said, text: str, fact: str) -> Finding:
 
 
 def _question(case: Case) -> str:
-    """Return the question of a record in readable form."""
     return readable_json(msgspec.to_builtins(case.input), _WIDEST)
 
 

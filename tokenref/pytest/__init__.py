@@ -13,42 +13,21 @@ Rows and results may be lists, numpy arrays or torch tensors. A helper that fail
 mistake in one sentence.
 """
 
-from tokenref.pytest.asserting import (
-    assert_draw,
-    assert_epsilon,
-    assert_eta,
-    assert_kept,
-    assert_min_p,
-    assert_softmax,
-    assert_step,
-    assert_tail_free,
-    assert_top_a,
-    assert_top_h,
-    assert_top_k,
-    assert_top_n_sigma,
-    assert_top_p,
-    assert_typical,
-    assert_xtc,
-)
-from tokenref.pytest.golden import Golden, NoCasesError, cases
-
-__all__ = [
-    "Golden",
-    "NoCasesError",
-    "assert_draw",
-    "assert_epsilon",
-    "assert_eta",
-    "assert_kept",
-    "assert_min_p",
-    "assert_softmax",
-    "assert_step",
-    "assert_tail_free",
-    "assert_top_a",
-    "assert_top_h",
-    "assert_top_k",
-    "assert_top_n_sigma",
-    "assert_top_p",
-    "assert_typical",
-    "assert_xtc",
-    "cases",
-]
+from tokenref.pytest.asserting import assert_draw as assert_draw
+from tokenref.pytest.asserting import assert_epsilon as assert_epsilon
+from tokenref.pytest.asserting import assert_eta as assert_eta
+from tokenref.pytest.asserting import assert_kept as assert_kept
+from tokenref.pytest.asserting import assert_min_p as assert_min_p
+from tokenref.pytest.asserting import assert_softmax as assert_softmax
+from tokenref.pytest.asserting import assert_step as assert_step
+from tokenref.pytest.asserting import assert_tail_free as assert_tail_free
+from tokenref.pytest.asserting import assert_top_a as assert_top_a
+from tokenref.pytest.asserting import assert_top_h as assert_top_h
+from tokenref.pytest.asserting import assert_top_k as assert_top_k
+from tokenref.pytest.asserting import assert_top_n_sigma as assert_top_n_sigma
+from tokenref.pytest.asserting import assert_top_p as assert_top_p
+from tokenref.pytest.asserting import assert_typical as assert_typical
+from tokenref.pytest.asserting import assert_xtc as assert_xtc
+from tokenref.pytest.golden import Golden as Golden
+from tokenref.pytest.golden import NoCasesError as NoCasesError
+from tokenref.pytest.golden import cases as cases

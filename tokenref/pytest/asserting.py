@@ -113,7 +113,6 @@ def _rows(
     count = len(numbers)
 
     def each(name: str, given: Any, *, is_batch: bool) -> list[Any]:
-        """Return what is given for each row."""
         entries = plain(given)
         if not is_batch:
             return [entries] * count

@@ -90,7 +90,7 @@ def running_by_tree(numbers: Sequence[float]) -> list[float]:
     """
     sums, step = list(numbers), 1
     while step < len(sums):
-        sums = sums[:step] + all_to_binary32(list(map(add, sums, sums[step:])))
+        sums = sums[:step] + all_to_binary32(map(add, sums, sums[step:]))
         step *= 2
     return sums
 
@@ -115,7 +115,7 @@ def total_by_tree(numbers: Sequence[float]) -> float:
     while len(left) > 1:
         if len(left) % 2:
             left.append(0.0)
-        left = all_to_binary32(list(map(add, left[::2], left[1::2])))
+        left = all_to_binary32(map(add, left[::2], left[1::2]))
     return left[0]
 
 
@@ -138,10 +138,6 @@ def _each(function: Callable[[float], float]) -> OfRow:
     return _remembered(of_all)
 
 
-def _to_32_bits(numbers: Iterable[float]) -> list[float]:
-    return all_to_binary32(list(numbers))
-
-
 _exponentials_in_32_bits: Final = _each(expf)
 _logarithms_in_32_bits: Final = _each(logf)
 _running_in_sequence: Final = _remembered(running_one_after_the_other)
@@ -160,7 +156,7 @@ class Arithmetic:
     upwards: bool = False
     """Whether a sorted row is added up from its smallest number."""
 
-    rounded: Callable[[Iterable[float]], list[float]] = _to_32_bits
+    rounded: Callable[[Iterable[float]], list[float]] = all_to_binary32
     exponentials: OfRow = _exponentials_in_32_bits
     logarithms: OfRow = _logarithms_in_32_bits
 

@@ -299,11 +299,6 @@ def _grammar_masks(draw: st.DrawFn, vocabulary: Vocabulary) -> Request:
     return {"pattern": pattern, "calls": calls}
 
 
-def _its_end(text: str) -> str:
-    """Return the end of a text, all that can be completed: finding all covers takes long."""
-    return text[-50:]
-
-
 VOCABULARY_QUESTIONS: Final[Mapping[str, Callable[[Vocabulary], st.SearchStrategy[Request]]]] = {
     "pieces": _text_inputs,
     "encode": _texts_and_bytes,
@@ -325,8 +320,9 @@ VOCABULARY_QUESTIONS: Final[Mapping[str, Callable[[Vocabulary], st.SearchStrateg
         {"text": texts_of(vocabulary, 8), "most": st.integers(1, 9)}
     ),
     "chunks": _chunks,
+    # Only the end of a text can be completed, and finding all covers takes long.
     "completions": lambda vocabulary: st.fixed_dictionaries(
-        {"text": texts_of(vocabulary, 3).map(_its_end), "complete": st.booleans()}
+        {"text": texts_of(vocabulary, 3).map(lambda text: text[-50:]), "complete": st.booleans()}
     ),
     "canonical": _canonical,
     "grammar_mask": _grammar_masks,
