@@ -144,7 +144,7 @@ class Tokenizer(WithoutTables):
 
     def __post_init__(self) -> None:
         """Give the added tokens their ids, so that what is wrong is found at once."""
-        if not hasattr(self.model, "steps"):
+        if not hasattr(self.model, "tokenize"):
             rule = "must be a model, such as BPE; `load` returns the tokenizer of a name or a file"
             raise ParameterError("model", self.model, rule)
         for name, method in _METHODS.items():
