@@ -58,10 +58,8 @@ def lz_picture(
         after = f"what followed a copy: {followed}{more}"
         match += after if followed else "nothing followed it, so no token extends the match"
 
-    def where(token: int) -> str:
-        case = "in the window" if token in window else "new"
-        return f" <small>{'extends the match' if token in found.following else case}</small>"
-
+    cases = dict.fromkeys(window, "in the window")
+    cases |= dict.fromkeys(found.following, "extends the match")
     repeated = longest_continuations(tokens, len(tokens))
 
     def matched(token: int) -> str:
@@ -88,7 +86,7 @@ def lz_picture(
     rows = "".join(
         f"<tr{' class=now' * (place == best)}><th scope=row>{_next(tokenizer, token)} "
         f"<small>{token}</small>"
-        f"{where(token)}</th>"
+        f" <small>{cases.get(token, 'new')}</small></th>"
         f"<td>{logits[place]:.2f}</td><td>{bits[place]:+.2f}</td><td>{changed[place]:.2f}</td>"
         + "".join(
             f"<td{' class=best' * (each[place] == max(each))}>{each[place]:.2f}"
@@ -98,8 +96,7 @@ def lz_picture(
         + "</tr>"
         for place, token in enumerate(likely)
     )
-    titles = ("token", "logit", "D", "LZ", *OTHERS)
-    head = "".join(f"<th scope=col>{title}</th>" for title in titles)
+    head = "<th scope=col>".join(("", "token", "logit", "D", "LZ", *OTHERS))
     history = ",".join(map(str, tokens))
     return (
         f'<section class="stage"><h2>The text</h2><p>{boxes(drawn)}</p>'
