@@ -112,7 +112,9 @@ class UnknownNameError(SamplingError, LookupError):
     ) -> None:
         names = {one.lower(): one for one in sorted(known)}
         possible = {one: one for one in also if one != name} | names
-        near = get_close_matches(name.lower(), possible, n=1) if isinstance(name, str) else []
+        start = name.lower() if isinstance(name, str) else ""
+        near = get_close_matches(start, possible, n=1)
+        near += [each for each in possible if start[2:] and each.startswith(start)]
         if near and not advice:
             advice = f"did you mean {possible[near[0]]!r}?"
         advice = advice or f"there are: {', '.join(names.values()) or 'none'}"

@@ -40,29 +40,36 @@ ENCODE = '    ("encode", &["definition", "tiktoken"]),\n'
 LOST_OPERATION = (f'2] = [\n{ENCODE}    ("top_k", &["standard"]),\n', f"1] = [\n{ENCODE}")
 
 
+OFFLINE = {"PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0"}  # 0 turns the isolation off
+
+
+def linked_environment(folder: Path) -> Path:
+    """Create an environment into which all that tokenref and its build need is linked."""
+    venv.create(folder, with_pip=True)
+    (site,) = (folder / "lib").glob("python*/site-packages")
+    for name in (*NEEDED, *NEEDED_TO_BUILD):
+        for path in distribution(name).files or ():
+            top = path.parts[0]
+            source = Path(str(distribution(name).locate_file(top)))
+            if top not in {"..", "__pycache__"} and not (site / top).exists():
+                (site / top).symlink_to(source)
+    return folder
+
+
 class Project:
     """The repository of an engine, and an environment of its own with nothing in it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "my-engine"
         write_skeleton("rust", self.folder)
-        environment = folder / "environment"
-        venv.create(environment, with_pip=True)
-        (site,) = (environment / "lib").glob("python*/site-packages")
-        for name in (*NEEDED, *NEEDED_TO_BUILD):
-            for path in distribution(name).files or ():
-                top = path.parts[0]
-                source = Path(str(distribution(name).locate_file(top)))
-                if top not in {"..", "__pycache__"} and not (site / top).exists():
-                    (site / top).symlink_to(source)
+        environment = linked_environment(folder / "environment")
         self.environment = {
             "HOME": str(folder),
             "PATH": f"{environment / 'bin'}:{os.environ['PATH']}",
-            "PIP_NO_INDEX": "1",
+            **OFFLINE,
             "npm_config_offline": "true",
             "npm_config_update_notifier": "false",
             "CARGO_NET_OFFLINE": "true",
-            "PIP_NO_BUILD_ISOLATION": "0",  # which, in pip, turns the isolation off
             "TOKENREF": str(folder / "checkout"),
         }
         for name in ("CARGO_HOME", "RUSTUP_HOME"):
@@ -137,6 +144,26 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("pyproject.toml", "hatch_build.py", "README.md", "CHANGELOG.md", "LICENSE"):
         shutil.copy(ROOT / name, folder)
     return folder
+
+
+def test_a_learner_installs_with_the_line_of_the_front_page(checkout: Path) -> None:
+    linked_environment(checkout / ".venv")
+    (installing,) = (
+        block.splitlines()[0]
+        for block in code_of(ROOT / "README.md", "sh")
+        if block.splitlines()[1:] and block.splitlines()[1].startswith("tokenref play ")
+    )
+    done = subprocess.run(
+        [str(shutil.which("bash")), "-ec", f"{installing}\ntokenref count 'to be'"],
+        cwd=checkout,
+        env={**os.environ, **OFFLINE, "PYTHONPATH": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("\n2\n")
+    assert (checkout / ".venv" / "bin" / "tokenref").exists()
 
 
 def lose_an_operation(project: Project, check: str, compare: str) -> None:

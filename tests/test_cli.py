@@ -566,6 +566,9 @@ def test_show_prints_what_a_word_means_or_the_whole_glossary() -> None:
 
 
 def test_a_pattern_shows_all_records_whose_ids_match() -> None:
+    shown = tokenref("show", "bpe/encode/examples/e2-leftmost").output
+    assert '"pieces": ["616161"]' in shown
+    assert re.search(r'\n  pieces +\["aaa"\]\n', shown)
     shown = tokenref("show", "sampling/top_k/sizes/row-6?").output
     assert re.findall(r"^sampling/\S+$", shown, re.MULTILINE) == [
         f"sampling/top_k/sizes/row-{size}" for size in (63, 64, 65)

@@ -153,6 +153,11 @@ def test_a_seeded_sampler_is_told_which_tokens_are_the_prompt() -> None:
         ),
         (["vllm", "1,2", "--set", "top_p"], "--set must be NAME=VALUE, got 'top_p'"),
         (["vllm", "1,2", "--set", "topp=1"], "vllm has no parameter 'topp'; did"),
+        (
+            ["vllm", "1,2", "--set", "temp=1"],
+            "vllm has no parameter 'temp'; did you mean 'temperature'?",
+        ),
+        (["vllm", "1,2", "--set", "t=1"], "vllm has no parameter 't'; there are: "),
         (["vllm", "1,2", "--set", "top_p=2"], "top_p must be a number in (0, 1], got 2"),
         (["vllm", "1,2", "--set", "top_p=x"], "top_p must be a number in (0, 1], got 'x'"),
         (
@@ -580,9 +585,8 @@ def test_what_is_set_for_one_engine_replaces_what_is_set_for_all() -> None:
     assert lines[0] == "they differ at top_k: transformers applies it here, vllm does not"
 
 
-def test_sample_says_why_nothing_is_drawn() -> None:
-    why = "no random number was given: add --uniform 0.5"
-    sentence = f"tokenref: no token was chosen, because {why}"
+def test_sample_says_how_a_token_is_drawn() -> None:
+    sentence = "tokenref: to draw a token, too, add --uniform 0.5"
     assert run("sample", "vllm", "1,2").stderr == f"{sentence}\n"
     assert run("sample", "llama.cpp", "1,2").stderr == f"{sentence} or --seed 1\n"
     assert run("sample", "llama.cpp", "1,2", "--seed", "1").stderr == ""

@@ -943,7 +943,8 @@ SHOWN = [
     for block in code_of(page, "sh")
     for line in block.splitlines()
     if re.match(
-        r"tokenref (encode|count|chunks|audit|sample|compare|profiles|trace|explain|fill --t) ?",
+        r"tokenref (encode|count|chunks|audit|sample|compare|profiles|trace|explain|show|rules"
+        r"|fill --t) ?",
         line,
     )
 ]

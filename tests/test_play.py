@@ -341,6 +341,18 @@ def test_the_penalty_shows_window_match_and_next_tokens(server: Playground) -> N
         assert asked(server, "penalties", **LZ | {"past": past})[0] == 200
 
 
+def test_the_next_token_of_a_loop_is_in_the_table_although_nothing_followed_its_only_copy(
+    server: Playground,
+) -> None:
+    loop = {"past": "a" + " b a" * 4 + " b", "buffer": "4"}  # the nearest copy has d = 1
+    _, answer = asked(server, "penalties", **LZ | loop)
+    assert "the window (d = 1); nothing followed it, so no token extends the match." in answer
+    [[case, bits]] = re.findall(
+        r"<small>260</small> <small>(.*?)</small>.*?</td><td>(.*?)</td>", answer
+    )
+    assert (case, bits) == ("in the window", "+1.00")
+
+
 @pytest.mark.parametrize("variant", ["corrected", "paper", "fork_march"])
 def test_the_numbers_of_the_penalty_are_those_of_the_function(
     server: Playground, variant: str
@@ -910,7 +922,7 @@ def test_the_model_writes_a_text_by_clicks_and_the_penalty_changes_the_next_toke
     window.until("return document.querySelectorAll('.token.match').length > 0")
     assert window.run("return document.getElementById('strength').value") == "1"
     window.click("button[data-history]")
-    window.until("return document.querySelectorAll('.stage').length > 0")
+    window.until("return /more tokens/.test(document.getElementById('answer').textContent)")
     assert window.run("return document.getElementById('row').value") == "model"
     assert "more tokens" in window.run("return document.getElementById('answer').textContent")
 

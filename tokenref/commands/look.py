@@ -53,7 +53,7 @@ from tokenref.visible import short_json, visible
 )
 @FIXTURES
 def show(case_id: str, as_line: bool, fixtures: Path | None) -> None:
-    """Show golden records, a page of the documentation, or what a word means.
+    """Show golden records, a page, or what a word means.
 
     ID is that of a record; with * and ? it may be that of many. PAGE is a page that records name,
     such as docs/bpe.md, or one section of it, such as docs/bpe.md#definition. WORD is in the
@@ -187,6 +187,11 @@ def print_case(console: Console, case: Case, vocabulary: str) -> None:
     from tokenref.rules import rule_of
 
     content = msgspec.to_builtins(case)
+    match content["out"]:
+        case {"stages": {"pieces": pieces}} | {"pieces": pieces}:
+            texts = [bytes.fromhex(piece).decode(errors="backslashreplace") for piece in pieces]
+        case _:
+            texts = []
     console.print(Text(case.id, style="bold"))
     lines = [
         ("why", case.why),
@@ -194,6 +199,7 @@ def print_case(console: Console, case: Case, vocabulary: str) -> None:
         ("of", f"{vocabulary} ({case.vocab})" if case.vocab else vocabulary),
         ("in", readable_json(content["in"], _WIDEST)),
         ("out", _shown_answer(case, content["out"])),
+        *([("pieces", short_json(texts, _WIDEST))] if texts else []),
         ("verdict", short_json(readable_verdict(content["verdict"], content["in"]), _WIDEST)),
         ("flags", ", ".join(case.flags) or "none"),
         (
@@ -401,8 +407,7 @@ def rules(op: str | None, *, every: bool, definition: bool) -> None:
     if op == "steps" and not every:
         click.echo("Each step has its choices among its parameters, so there is one profile.\n")
     if op is not None and (every or not points(op)):
-        for name in rule_names(op):
-            click.echo(name)
+        click.echo("\n".join(rule_names(op)))
         return
     _print_points(console, SAMPLER_OPS if op is None else [op])
     if op is None:
@@ -412,9 +417,10 @@ def rules(op: str | None, *, every: bool, definition: bool) -> None:
         for point in points(op):
             decided.add_row(point.replace("_", "-"), DECIDES[point])
         console.print("", decided, highlight=False)
-        count = len(rule_names(op))
-        says = f"\n{count} rules, which --all lists and --definition explains; "
-        says += f"{STANDARD} is the first choice at every point"
+        says = f"\n`tokenref rules {op} --definition` explains each choice; --all lists all "
+        says += (
+            f"{len(rule_names(op))} rules, of which {STANDARD} has the first choice at every point"
+        )
         console.print(says, soft_wrap=True, highlight=False)
 
 
@@ -430,8 +436,7 @@ def _print_engines(op: str, *, only_names: bool) -> None:
             "instead of a rule.\n`tokenref profiles ENGINE` shows the steps of an engine, "
             "`tokenref rules STEP` the rules of a step.\n"
         )
-    for name in PROFILES:
-        click.echo(name)
+    click.echo("\n".join(PROFILES))
 
 
 def _print_batches(*, only_names: bool) -> None:
@@ -466,14 +471,11 @@ def _definition(op: str | None) -> str:
     if op is None:
         raise click.UsageError("--definition needs an operation")
     words = definition_of(op)
-    if words is None and op in OF_ENGINES:
-        raise click.UsageError(
-            f"{op} runs the whole chain of an engine: see `tokenref profiles ENGINE`"
-        )
     if words is None:
-        raise click.UsageError(
-            f"{op} has no definition of its own: see `tokenref show fixtures/README.md`"
-        )
+        reason = "has no definition of its own: see `tokenref show fixtures/README.md`"
+        if op in OF_ENGINES:
+            reason = "runs the whole chain of an engine: see `tokenref profiles ENGINE`"
+        raise click.UsageError(f"{op} {reason}")
     return words
 
 

@@ -246,8 +246,7 @@ def sample(profile: str, asked: Asked, seed: int | None, *, as_json: bool) -> No
         [(_, _, token)] = compared_engines([profile], asked)
     if token is None:
         seeded = " or --seed 1" if made.profile.draw.own_stream else ""
-        why = f"no random number was given: add --uniform 0.5{seeded}"
-        click.echo(f"tokenref: no token was chosen, because {why}", err=True)
+        click.echo(f"tokenref: to draw a token, too, add --uniform 0.5{seeded}", err=True)
     else:
         click.echo(f"\ndrawn: {token}")
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sampling_ref.generation.ngrams import NgramModel
 
 NEXT: Final = 12
-"""How many possible next tokens are shown."""
+"""How many probable next tokens are shown, and at most as many others."""
 
 
 class LzSizes(NamedTuple):
@@ -49,17 +49,17 @@ def lz_picture(
     earlier = len(tokens) - len(drawn)
     text = f"and {earlier:,} earlier tokens; " * (earlier > 0)
     text += f"{len(window)} in the window, {len(buffer)} in the buffer"
-    match = f"the longest match has {found.length} tokens" if found.length else "nothing matches"
+    match = "nothing matches, so no token extends a match"
     if found.length:
-        followed = [tokenizer.show_token(token) for token in found.following]
-        more = f" and {len(followed) - 3} more" if len(followed) > 3 else ""
-        match += f"; its nearest copy ends at token {found.distance} from the end of the window; "
-        match += f"what followed a copy: {', '.join(followed[:3])}{more}"
+        followed = ", ".join(map(tokenizer.show_token, list(found.following)[:3]))
+        more = f" and {len(found.following) - 3} more" * (len(found.following) > 3)
+        match = f"the longest match has {found.length} tokens; its nearest copy ends at token "
+        match += f"{found.distance} from the end of the window (d = {found.distance}); "
+        after = f"what followed a copy: {followed}{more}"
+        match += after if followed else "nothing followed it, so no token extends the match"
 
-    def where(token: int) -> str:
-        case = "in the window" if token in window else "new"
-        return f" <small>{'extends the match' if token in found.following else case}</small>"
-
+    cases = dict.fromkeys(window, "in the window")
+    cases |= dict.fromkeys(found.following, "extends the match")
     repeated = longest_continuations(tokens, len(tokens))
 
     def matched(token: int) -> str:
@@ -67,8 +67,9 @@ def lz_picture(
         length = repeated.get(token, 0)
         return f"<br><small>match of {length}</small>" * (length >= ALLOWED)
 
-    likely = list(model.likeliest(tokens, NEXT)[0])
-    likely += [token for token in found.following if token not in likely][:NEXT]
+    repeating = [token for token, length in repeated.items() if length >= ALLOWED]
+    ways = (*model.likeliest(tokens, NEXT)[0], *found.following, *repeating)
+    likely = list(dict.fromkeys(ways))[: 2 * NEXT]
     row = model.row(tokens)
     logits = [row[token] for token in likely]
     changes = lz_changes(
@@ -85,7 +86,7 @@ def lz_picture(
     rows = "".join(
         f"<tr{' class=now' * (place == best)}><th scope=row>{_next(tokenizer, token)} "
         f"<small>{token}</small>"
-        f"{where(token)}</th>"
+        f" <small>{cases.get(token, 'new')}</small></th>"
         f"<td>{logits[place]:.2f}</td><td>{bits[place]:+.2f}</td><td>{changed[place]:.2f}</td>"
         + "".join(
             f"<td{' class=best' * (each[place] == max(each))}>{each[place]:.2f}"
@@ -95,8 +96,7 @@ def lz_picture(
         + "</tr>"
         for place, token in enumerate(likely)
     )
-    titles = ("token", "logit", "D", "LZ", *OTHERS)
-    head = "".join(f"<th scope=col>{title}</th>" for title in titles)
+    head = "<th scope=col>".join(("", "token", "logit", "D", "LZ", *OTHERS))
     history = ",".join(map(str, tokens))
     return (
         f'<section class="stage"><h2>The text</h2><p>{boxes(drawn)}</p>'
@@ -105,12 +105,12 @@ def lz_picture(
         "match, which is in both.</p>"
         f"{lesson(ABOUT['lz'].lesson)}</section>"
         '<section class="stage"><h2>The penalties</h2><p>The table has the most '
-        "probable next tokens of the small model, those that extend the match, and their logits "
-        "after each penalty. LZ is the logit plus the strength times D, the bits of chapter 8, "
-        f"which are most for a new token. DRY subtracts 0.8 · 1.75<sup>m - {ALLOWED}</sup> from a "
-        f"token that would continue a repetition of m tokens, if m is at least {ALLOWED}. The "
-        "framed token is best after the LZ penalty, a bold number the best after another. Click "
-        "any token to append it.</p>"
+        "probable next tokens of the small model, those that extend the match or continue a "
+        "repetition, and their logits after each penalty. LZ is the logit plus the strength times "
+        "D, the bits of chapter 8, which are most for a new token. DRY subtracts "
+        f"0.8 · 1.75<sup>m - {ALLOWED}</sup> from a token that would continue a repetition of m "
+        f"tokens, if m is at least {ALLOWED}. The framed token is best after the LZ penalty, a "
+        "bold number the best after another. Click any token to append it.</p>"
         f"{lesson(ABOUT['repetition_penalty'].lesson)}{lesson(ABOUT['dry'].lesson)}</section>"
         '<section class="stage"><h2>The next token</h2><table class="numbers penalties">'
         f'<tr>{head}</tr>{rows}</table><button type="button" data-history="{history}">Show '
@@ -131,12 +131,9 @@ def _penalised(row: Sequence[float], tokens: Sequence[int]) -> list[list[float]]
     from sampling_ref.steps.frequency_penalty import frequency_penalty
     from sampling_ref.steps.repetition_penalty import repetition_penalty
 
-    made = [
-        repetition_penalty(row, tokens, 1.2),
-        frequency_penalty(row, tokens, 0.3),
-        dry(row, tokens, multiplier=0.8, base=1.75, allowed_length=ALLOWED),
-    ]
-    return [[float(logit) for logit in each] for each in made]
+    made = (repetition_penalty(row, tokens, 1.2), frequency_penalty(row, tokens, 0.3))
+    last = dry(row, tokens, multiplier=0.8, base=1.75, allowed_length=ALLOWED)
+    return [[float(logit) for logit in each] for each in (*made, last)]
 
 
 def _next(tokenizer: Tokenizer, token: int) -> str:
