@@ -1027,7 +1027,7 @@ def test_the_page_about_own_golden_records_works_line_by_line_as_typed(tmp_path:
 def test_the_front_page_shows_every_command_about_text_and_sampling() -> None:
     commands = {line.split()[1] for line in SHOWN}
     names = {"encode", "count", "chunks", "audit", "sample", "compare", "profiles", "trace"}
-    assert commands == names | {"explain", "fill"}
+    assert commands == names | {"explain", "fill", "show", "rules"}
 
 
 def test_own_records_of_a_file_without_a_pattern_say_so_or_take_one(tmp_path: Path) -> None:
