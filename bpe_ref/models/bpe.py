@@ -34,7 +34,7 @@ What the source leaves open
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, chain, islice, product, repeat
@@ -55,7 +55,7 @@ from bpe_ref.models.merging import (
     merge_with_dropout,
     ranked_merges,
 )
-from bpe_ref.models.partwise import PartsOfText, Partwise
+from bpe_ref.models.partwise import Partwise, parts_of_text
 from bpe_ref.models.piece_cache import LONGEST_PIECE, PieceCache
 from bpe_ref.models.word_level import checked_strings
 from bpe_ref.quirks import HUGGING_FACE, Quirks
@@ -399,10 +399,10 @@ class BPE(WithoutTables):
             letters = to_letters(piece.encode())
             if parts is None or letters in self.vocab:
                 return self.ids(letters, draw)
-        return parts.ids(piece)
+        return parts(piece)
 
     @cached_property
-    def _by_characters(self) -> PartsOfText | None:
+    def _by_characters(self) -> Callable[[str], list[TokenId]] | None:
         """What merges text part by part; None if a byte may be no token, or not all pieces merge.
 
         With `ignore_merges` it is for pieces that are no token.
@@ -414,11 +414,8 @@ class BPE(WithoutTables):
         except KeyError:  # a token of other letters
             return None
 
-        def merge_letters(part: str) -> list[TokenId]:
-            return self._merged_ids(to_letters(part.encode()))
-
         borders = CharacterBorders(made.split(b"\xff"))  # a byte that no text contains
-        return PartsOfText(merge_letters, borders)
+        return parts_of_text(lambda part: self._merged_ids(to_letters(part.encode())), borders)
 
     @cached_property
     def partwise(self) -> Partwise:
