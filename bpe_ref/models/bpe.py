@@ -49,7 +49,6 @@ from bpe_ref.models.merging import (
     Symbol,
     merge,
     merge_long,
-    merge_naive,
     merge_short,
     merge_steps,
     merge_with_dropout,
@@ -238,16 +237,6 @@ class BPE(WithoutTables):
             return [token for token, _ in merge_long(self.ranked, [(t, 1) for t in tokens])]
         merge_short(self.ranked, tokens)
         return tokens
-
-    def tokenize_by_definition(self, piece: str) -> list[Symbol]:
-        """Return each token and how many bytes it covers, by the definition; dropout apart.
-
-        >>> BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")]).tokenize_by_definition("aba")
-        [(2, 2), (0, 1)]
-        """
-        if piece and self.ignore_merges and piece in self.vocab:
-            return [(self.vocab[piece], len(piece.encode()))]
-        return merge_naive(self.ranked, self.symbols(piece))
 
     def symbols(self, piece: str) -> list[Symbol]:
         """Return what a piece consists of before anything merges.
