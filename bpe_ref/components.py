@@ -179,7 +179,7 @@ def meet(steps: Iterable[object], lefts: Iterable[str], rights: Iterable[str]) -
     return Meeting(here, there, border, alone)
 
 
-def steps_of(component: object) -> list[object]:
+def steps_of(component: object) -> list[Any]:
     """Return the components that work one after the other, sequences resolved.
 
     >>> from bpe_ref.pre_tokenizers.character_classes import Digits
@@ -187,7 +187,7 @@ def steps_of(component: object) -> list[object]:
     >>> steps_of(Sequence([Sequence([]), Digits(individual_digits=True)])), steps_of(None)
     ([Digits(individual_digits=True)], [])
     """
-    if component is None:
-        return []
-    inner = getattr(component, "normalizers", getattr(component, "pretokenizers", None))
-    return [component] if inner is None else [step for part in inner for step in steps_of(part)]
+    for name in ("normalizers", "pretokenizers", "decoders"):
+        if hasattr(component, name):
+            return [step for part in getattr(component, name) for step in steps_of(part)]
+    return [] if component is None else [component]
