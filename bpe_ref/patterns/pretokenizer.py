@@ -35,15 +35,13 @@ from bpe_ref.patterns.stand_ins import (
     BasicAlphabet,
     alphabet_of,
     basic_alphabet_of,
+    compile_with_re,
     set_source,
 )
 from bpe_ref.patterns.unicode_tables import TABLES, CodePoints
 
 if TYPE_CHECKING:  # loaded when it is needed: `re` is enough for most patterns
     import regex
-
-# Python 3.11.0 to 3.11.4 match possessive groups wrongly (python/cpython#106052).
-_NOT_FOR_RE = re.compile(r"\)(?:[*+?]|\{[0-9,]+\})\+|\(\?>")
 
 # A group that repeats may match a text in exponentially many ways, and `re` knows no time limit.
 _MAY_RUN_AWAY = re.compile(r"\)(?:[*+]|\{[0-9]*,?[0-9]*\})")
@@ -236,10 +234,5 @@ def _may_run_away(source: str) -> bool:
 
 
 def _compile_with_re(source: str) -> _Pattern | None:
-    """Compile with `re`, or return None for what it cannot do."""
-    if _NOT_FOR_RE.search(source) or _may_run_away(source):
-        return None
-    try:
-        return re.compile(source)
-    except re.error:  # it wants look-behind of one width
-        return None
+    """Compile with `re`, or return None for what it cannot do, or not in a bounded time."""
+    return None if _may_run_away(source) else compile_with_re(source)
