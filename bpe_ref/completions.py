@@ -176,7 +176,6 @@ def _incomplete_end(data: bytes) -> bytes:
 def _unstable_as_tiktoken(
     tokenizer: Tokenizer, model: ByteBPE, text: str, treatment: Treatment
 ) -> tuple[list[TokenId], set[Tokens]]:
-    """Return tiktoken's stable tokens and completions."""
     vocabulary = model.vocabulary
     tokens: list[TokenId] = []
     unstable = 0  # how many tokens the last piece has; 0 after a special token

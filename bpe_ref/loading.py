@@ -190,7 +190,6 @@ def _refuse_pattern(pattern: str | None, name: str) -> None:
 
 
 def _load(path: Path, name: str, pattern: str | None) -> Tokenizer:
-    """Return the tokenizer in a file; raise `VocabularyFileError`."""
     from bpe_ref.formats.json_nodes import parse_json
     from bpe_ref.formats.recognising import format_of, is_json
 

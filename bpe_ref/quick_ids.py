@@ -302,7 +302,6 @@ def _cutting(pre_tokenizer: PreTokenizer | None) -> tuple[_Cut, _Finish, _Finish
 
 
 def _whole(text: str, at_start: bool) -> list[str]:
-    """Return the text as one piece."""
     return [text]
 
 

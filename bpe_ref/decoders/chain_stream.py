@@ -107,14 +107,12 @@ class ChainStream:
 
 
 def _through(steps: Sequence[Step], strings: list[str]) -> list[str]:
-    """Push strings through all the steps."""
     for step in steps:
         strings = [after for string in strings for after in step.push(string)]
     return strings
 
 
 def _steps(decoder: Decoder | None) -> list[Step]:
-    """Return the steps of a decoder, in order."""
     if decoder is None:
         return [_Spaced()]
     steps: list[Step] = []

@@ -229,7 +229,6 @@ def _template(node: Node) -> tuple[SequencePiece | SpecialPiece, ...]:
 
 
 def _piece(node: Node) -> SequencePiece | SpecialPiece:
-    """Return a piece of a template."""
     names = node.fields().keys()
     if names == {"Sequence"}:
         inner = node.field("Sequence")
@@ -282,7 +281,6 @@ _READER_OF_TYPE: Final[Mapping[Any, Callable[[Node], Any]]] = MappingProxyType(
 
 
 def _write_value(value: Any, key: str) -> Any:
-    """Return the JSON value of a field."""
     if key in _LISTS:
         return [write_component(element, _LISTS[key]) for element in value]
     if isinstance(value, Literal | Regex):

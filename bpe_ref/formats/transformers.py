@@ -458,7 +458,6 @@ def _content(token: str | AddedToken) -> str:
 
 
 def _with_flags(token: str | AddedToken) -> AddedToken:
-    """Return a special token with flags."""
     return AddedToken(token, special=True, normalized=False) if isinstance(token, str) else token
 
 
@@ -564,5 +563,4 @@ def _essential(described: dict[str, Any] | None, kind: str) -> list[dict[str, An
 
 
 def _types(steps: Sequence[Any]) -> str:
-    """Return the types of the steps of a component."""
     return ", ".join(step["type"] for step in steps) or "none"

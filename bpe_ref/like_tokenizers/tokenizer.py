@@ -44,8 +44,6 @@ class _How(TypedDict):
 
 
 def _component(name: str) -> Any:
-    """Return the property of a component."""
-
     def get(owner: "Tokenizer") -> Any:
         return getattr(owner.frozen, name)
 

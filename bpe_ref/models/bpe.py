@@ -196,7 +196,6 @@ class BPE(WithoutTables):
 
     @cached_property
     def _pieces(self) -> PieceCache[Token]:
-        """The tokens of pieces."""
         return PieceCache(self._tokens)
 
     def ids(self, piece: str, draw: Draw | None = None) -> list[TokenId]:
@@ -269,7 +268,6 @@ class BPE(WithoutTables):
 
     @cached_property
     def _byte_tokens(self) -> Sequence[TokenId | None]:
-        """The token of each byte."""
         return [self.vocab.get(f"<0x{byte:02X}>") for byte in range(256)]
 
     @cached_property

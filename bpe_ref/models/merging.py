@@ -96,7 +96,6 @@ def ranked_merges(
 
 
 def _joined(left: str, right: str, skipped: int, rank: int) -> str:
-    """Return the token that a merge makes."""
     content = right.encode()
     if len(content) < skipped:
         raise VocabularyError(

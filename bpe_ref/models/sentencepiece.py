@@ -396,7 +396,6 @@ def _rounded(number: float) -> float:
 
 
 def _check(piece: Piece, token: TokenId) -> None:
-    """Raise `VocabularyError` for a piece that cannot be one."""
     if not piece.text:
         raise VocabularyError(f"piece {token} must not be empty")
     if "\0" in piece.text:

@@ -270,7 +270,6 @@ class Unigram(WithoutMerges):
 
     @cached_property
     def _byte_tokens(self) -> Sequence[TokenId | None]:
-        """The token of each byte."""
         return [self.vocab.get(f"<0x{byte:02X}>") for byte in range(256)]
 
     # ---- cutting

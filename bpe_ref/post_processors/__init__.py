@@ -56,7 +56,6 @@ def _check_named_id(name: str, value: object) -> None:
 
 
 def _special_encoding(tokens: Sequence[NamedId], type_id: int) -> Encoding:
-    """Return an encoding of special tokens."""
     plain = Encoding.of([(number, name, (0, 0), None) for name, number in tokens], type_id)
     return replace(plain, special_tokens_mask=(1,) * len(tokens))
 
@@ -105,7 +104,6 @@ def _trim_offsets(encoding: Encoding, *, add_prefix_space: bool) -> Encoding:
 
 
 def _trimmed(encoding: Encoding, add_prefix_space: bool) -> tuple[Span, ...]:
-    """Return the offsets of all tokens without white space."""
     return tuple(
         _trim_span(token, span, is_prefix=add_prefix_space and (number == 0 or span[0] == 0))
         for number, (token, span) in enumerate(zip(encoding.tokens, encoding.offsets, strict=True))

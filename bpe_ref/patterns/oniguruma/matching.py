@@ -258,7 +258,6 @@ def _copies(node: Node) -> int:
 
 
 def _height(node: Node) -> int:
-    """Return how deep nodes are nested."""
     height = 0
     layer: tuple[Node, ...] = (node,)
     while layer and height <= _HIGHEST:
