@@ -21,6 +21,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, Final, get_type_hints
 
+from bpe_ref.components import by_name
 from bpe_ref.decoders import DECODERS
 from bpe_ref.errors import VocabularyError, VocabularyFileError
 from bpe_ref.formats.json_nodes import Node
@@ -50,17 +51,13 @@ DEEPEST: Final = 100
 """The most sequences that may be nested in one another."""
 
 
-def _by_name(*components: type) -> Mapping[str, type]:
-    return {component.__name__: component for component in components}
-
-
 KINDS: Final[Mapping[str, Mapping[str, type]]] = MappingProxyType(
     {
-        "normalizer": _by_name(
+        "normalizer": by_name(
             *(BertNormalizer, ByteLevelNormalizer, Lowercase, NFC, NFD, NFKC, NFKD, Nmt),
             *(Precompiled, Prepend, Replace, NormalizerSequence, Strip, StripAccents),
         ),
-        "pre_tokenizer": _by_name(
+        "pre_tokenizer": by_name(
             *(classes.BertPreTokenizer, ByteLevel, splits.CharDelimiterSplit, classes.Digits),
             *(splits.FixedLength, Metaspace, classes.Punctuation, Sequence, splits.Split),
             *(UnicodeScripts, classes.Whitespace, classes.WhitespaceSplit),

@@ -251,10 +251,6 @@ class Unigram(WithoutMerges):
         """
         return [token for text in self.texts(piece) for token, _ in self._spelled(text)]
 
-    def steps(self, piece: str) -> list[list[TokenId]]:
-        """Return the ids of a piece as the only step: nothing merges."""
-        return [self.ids(piece)]
-
     def _spelled(self, text: str) -> list[tuple[TokenId, str]]:
         """Return the tokens of a text of `texts`, and their strings: step 4."""
         token = self.vocab.get(text)

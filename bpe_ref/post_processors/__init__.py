@@ -35,6 +35,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol, TypeAlias
 
 from bpe_ref.aligned_text import Span
+from bpe_ref.components import by_name
 from bpe_ref.encoding import Encoding, merge
 from bpe_ref.errors import ParameterError, VocabularyError
 from bpe_ref.parameters import check_flag
@@ -369,9 +370,6 @@ class RobertaProcessing:
 
 POST_PROCESSORS: Final[Mapping[str, type]] = {
     "Sequence": PostProcessorSequence,
-    "ByteLevel": ByteLevel,
-    "TemplateProcessing": TemplateProcessing,
-    "BertProcessing": BertProcessing,
-    "RobertaProcessing": RobertaProcessing,
+    **by_name(ByteLevel, TemplateProcessing, BertProcessing, RobertaProcessing),
 }
 """The post-processors by the format's type names. Their fields have the format's names."""
