@@ -26,7 +26,7 @@ import re
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from bpe_ref.errors import ParameterError, PatternError
 from bpe_ref.patterns.rust import CodePointSet, parse
@@ -124,18 +124,6 @@ class Pretokenizer:
         return _explicit(self.pattern, self.tables).findall(text)
 
 
-class _Match(Protocol):
-    def span(self) -> tuple[int, int]: ...
-
-
-class _Pattern(Protocol):
-    """What `re` and `regex` share. Without groups, `findall` returns whole matches."""
-
-    def findall(self, text: str, /) -> list[str]: ...
-
-    def finditer(self, text: str, /) -> Iterable[_Match]: ...
-
-
 @dataclass(frozen=True)
 class _Limited:
     """A pattern that may take exponential time, and is stopped after a while."""
@@ -144,10 +132,10 @@ class _Limited:
     source: str
     """The pattern as it was given, for the error."""
 
-    def findall(self, text: str, /) -> list[str]:
+    def findall(self, text: str) -> list[str]:
         return self._in_time(self.compiled.findall, text)
 
-    def finditer(self, text: str, /) -> list[_Match]:
+    def finditer(self, text: str) -> list[Any]:
         return self._in_time(self.compiled.finditer, text)
 
     def _in_time(self, search: Callable[..., Iterable[Any]], text: str) -> list[Any]:
@@ -165,15 +153,16 @@ class _Limited:
 class _Search:
     """A compiled pattern over an alphabet with stand-ins."""
 
-    pattern: _Pattern
+    pattern: Any
+    """Of `re`, `regex` or `_Limited`. Without groups, `findall` returns whole matches."""
+
     alphabet: Alphabet | BasicAlphabet
 
 
 @lru_cache(maxsize=64)
-def _explicit(pattern: str, tables: str) -> _Pattern:
+def _explicit(pattern: str, tables: str) -> "regex.Pattern[str]":
     """Return the definition of a pattern: every set as ranges of code points."""
-    compiled: _Pattern = _compile_with_regex(_source(_parts(pattern, tables)))
-    return compiled
+    return _compile_with_regex(_source(_parts(pattern, tables)))
 
 
 @lru_cache(maxsize=64)
@@ -214,7 +203,7 @@ def _source(
     return "".join(part if isinstance(part, str) else written[id(part)] for part in parts)
 
 
-def _compile_fastest(source: str, pattern: str) -> _Pattern:
+def _compile_fastest(source: str, pattern: str) -> Any:
     """Compile with `re`, or with `regex` what `re` cannot do, or not in a bounded time."""
     if _may_run_away(source):
         return _Limited(_compile_with_regex(source), pattern)
@@ -233,6 +222,6 @@ def _may_run_away(source: str) -> bool:
     return most > _MOST_REPETITIONS or _MAY_RUN_AWAY.search(source) is not None
 
 
-def _compile_with_re(source: str) -> _Pattern | None:
+def _compile_with_re(source: str) -> re.Pattern[str] | None:
     """Compile with `re`, or return None for what it cannot do, or not in a bounded time."""
     return None if _may_run_away(source) else compile_with_re(source)
