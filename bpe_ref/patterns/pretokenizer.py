@@ -153,8 +153,8 @@ class _Limited:
 class _Search:
     """A compiled pattern over an alphabet with stand-ins."""
 
-    pattern: Any
-    """Of `re`, `regex` or `_Limited`. Without groups, `findall` returns whole matches."""
+    pattern: "re.Pattern[str] | regex.Pattern[str] | _Limited"
+    """Without groups, so that `findall` returns whole matches."""
 
     alphabet: Alphabet | BasicAlphabet
 
@@ -203,7 +203,9 @@ def _source(
     return "".join(part if isinstance(part, str) else written[id(part)] for part in parts)
 
 
-def _compile_fastest(source: str, pattern: str) -> Any:
+def _compile_fastest(
+    source: str, pattern: str
+) -> "re.Pattern[str] | regex.Pattern[str] | _Limited":
     """Compile with `re`, or with `regex` what `re` cannot do, or not in a bounded time."""
     if _may_run_away(source):
         return _Limited(_compile_with_regex(source), pattern)
