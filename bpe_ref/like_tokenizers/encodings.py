@@ -6,8 +6,7 @@ from typing import Any
 
 from bpe_ref import encoding as definition
 from bpe_ref.aligned_text import Span
-from bpe_ref.errors import ParameterError
-from bpe_ref.parameters import check_count
+from bpe_ref.parameters import check_choice, check_count
 from bpe_ref.post_processors.padding import Padding
 from bpe_ref.post_processors.truncation import truncate
 
@@ -15,14 +14,13 @@ SIDES = {"right": "Right", "left": "Left"}
 """The directions' names in Python, and in files."""
 
 
-def side(direction: object) -> str:
+def side(direction: str) -> str:
     """Return the file's name of a direction.
 
     >>> side("left")
     'Left'
     """
-    if not isinstance(direction, str) or direction not in SIDES:
-        raise ParameterError("direction", direction, "must be one of left, right")
+    check_choice("direction", direction, tuple(sorted(SIDES)))
     return SIDES[direction]
 
 

@@ -22,6 +22,7 @@ from bpe_ref.models.bpe import BPE
 from bpe_ref.models.unigram import Unigram
 from bpe_ref.models.word_level import WordLevel
 from bpe_ref.models.word_piece import WordPiece
+from bpe_ref.parameters import check_choice, check_text
 from bpe_ref.post_processors.padding import Padding
 from bpe_ref.post_processors.truncation import Truncation
 from bpe_ref.vocabulary.merges import TokenId
@@ -92,8 +93,7 @@ class Tokenizer:
     @staticmethod
     def from_str(json: str) -> "Tokenizer":
         """Return the tokenizer that such a file's text describes."""
-        if not isinstance(json, str):
-            raise ParameterError("json", json, "must be a str")
+        check_text("json", json)
         return Tokenizer.from_buffer(json.encode("utf-8", "surrogatepass"))
 
     @staticmethod
@@ -214,8 +214,7 @@ class Tokenizer:
 
     def token_to_id(self, token: str) -> TokenId | None:
         """Return the id of a token."""
-        if not isinstance(token, str):
-            raise ParameterError("token", token, "must be a str")
+        check_text("token", token)
         return self.frozen.token_to_id(token)
 
     def id_to_token(self, id: TokenId) -> str | None:  # noqa: A002 -- the library's name
@@ -287,8 +286,7 @@ class Tokenizer:
         direction: str = "right",
     ) -> None:
         """Cut encodings to a length. Raises `ParameterError` if the stride leaves no step."""
-        if not isinstance(strategy, str) or strategy not in STRATEGIES:
-            raise ParameterError("strategy", strategy, f"must be one of {', '.join(STRATEGIES)}")
+        check_choice("strategy", strategy, tuple(STRATEGIES))
         truncation = Truncation(max_length, stride, STRATEGIES[strategy], side(direction))
         left = max_length - self.num_special_tokens_to_add(is_pair=False)
         if 0 <= left < stride:
