@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import Any, TypeAlias
 
 from bpe_ref import added_tokens, encoding, tokenizer
 from bpe_ref.errors import ParameterError, TokenIdError
@@ -35,13 +35,6 @@ STRATEGIES = {
 """The strategies' names in Python, and in files."""
 
 _Model: TypeAlias = BPE | Unigram | WordLevel | WordPiece
-
-
-class _How(TypedDict):
-    """Arguments of the frozen tokenizer."""
-
-    special: Literal["ordinary", "recognise"]
-    is_pretokenized: bool
 
 
 def _component(name: str) -> Any:
@@ -134,10 +127,8 @@ class Tokenizer:
             self.frozen.tokenize(first, second, add_special_tokens=add_special_tokens, **how)
         )
 
-    def _how(self, is_pretokenized: bool) -> "_How":
-        special: Literal["ordinary", "recognise"] = (
-            "ordinary" if self.encode_special_tokens else "recognise"
-        )
+    def _how(self, is_pretokenized: bool) -> dict[str, Any]:
+        special = "ordinary" if self.encode_special_tokens else "recognise"
         return {"special": special, "is_pretokenized": is_pretokenized}
 
     def encode_batch(
