@@ -399,7 +399,6 @@ class _Search:
         return None
 
     def _holds(self, piece: bytes, token: TokenId, start: int) -> bool:
-        """Return whether the piece has that token at that place."""
         at = 0
         for found in self._encode(piece) or ():
             if at >= start:

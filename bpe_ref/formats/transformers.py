@@ -137,7 +137,6 @@ def like_transformers(
 
 
 def _value(files: Mapping[str, Node], file: str, key: str) -> Any:
-    """Return the value of a key in a file, or None if there is none."""
     return files[file].value.get(key) if file in files else None
 
 

@@ -205,7 +205,6 @@ class ByteLevel:
         check_flag("use_regex", self.use_regex)
 
     def added_tokens(self, *, is_pair: bool) -> int:
-        """Return 0."""
         return 0
 
     def process_encodings(

@@ -85,7 +85,6 @@ class ByteLevel:
         return [text] if text else []
 
     def meeting(self, left: str, right: str) -> Meeting | None:
-        """Return the letters of the bytes where they meet; see `components.Meeting`."""
         if self.use_regex:
             from bpe_ref.patterns.borders import borders_of
 

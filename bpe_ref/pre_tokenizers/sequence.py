@@ -67,7 +67,6 @@ class Sequence:
         return reads_start(self)
 
     def meeting(self, left: str, right: str) -> Meeting | None:
-        """Return what becomes of the two characters at last; see `components.Meeting`."""
         return meet(self.pretokenizers, (left,), (right,))
 
 

@@ -243,7 +243,6 @@ def _letters(node: Node) -> set[str]:
 
 
 def _descendants(node: Node) -> Iterator[Node]:
-    """Return a node and all nodes inside it."""
     waiting = [node]
     while waiting:
         item = waiting.pop()
