@@ -121,7 +121,8 @@ class Pretokenizer:
         >>> Pretokenizer(r"\p{Lu}\p{Ll}*").pieces_by_definition("Éa, Ǆ")
         ['Éa', 'Ǆ']
         """
-        return _explicit(self.pattern, self.tables).findall(text)
+        found: list[str] = _explicit(self.pattern, self.tables).findall(text)
+        return found
 
 
 @dataclass(frozen=True)
