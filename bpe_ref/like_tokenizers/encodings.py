@@ -10,7 +10,7 @@ from bpe_ref.parameters import check_choice, check_count
 from bpe_ref.post_processors.padding import Padding
 from bpe_ref.post_processors.truncation import truncate
 
-SIDES = {"right": "Right", "left": "Left"}
+SIDES = {"left": "Left", "right": "Right"}
 """The directions' names in Python, and in files."""
 
 
@@ -20,7 +20,7 @@ def side(direction: str) -> str:
     >>> side("left")
     'Left'
     """
-    check_choice("direction", direction, tuple(sorted(SIDES)))
+    check_choice("direction", direction, tuple(SIDES))
     return SIDES[direction]
 
 
