@@ -96,15 +96,33 @@ class Encoding:
         (1,)
         """
         rows = tuple(tokens)
-        ids, strings, offsets, words = zip(*rows, strict=True) if rows else ((), (), (), ())
+        columns = zip(*rows, strict=True) if rows else ((), (), (), ())
+        return cls.of_columns(*columns, type_id=type_id)
+
+    @classmethod
+    def of_columns(
+        cls,
+        ids: Iterable[TokenId],
+        tokens: Iterable[str],
+        offsets: Iterable[Span],
+        words: Iterable[int | None],
+        *,
+        type_id: int = 0,
+    ) -> "Encoding":
+        """Return an encoding of ordinary tokens, given field by field.
+
+        >>> Encoding.of_columns([5], ["a"], [(0, 1)], [0]).attention_mask
+        (1,)
+        """
+        ids = tuple(ids)
         return cls(
             ids=ids,
-            type_ids=(type_id,) * len(rows),
-            tokens=strings,
-            words=words,
-            offsets=offsets,
-            special_tokens_mask=(0,) * len(rows),
-            attention_mask=(1,) * len(rows),
+            type_ids=(type_id,) * len(ids),
+            tokens=tuple(tokens),
+            words=tuple(words),
+            offsets=tuple(offsets),
+            special_tokens_mask=(0,) * len(ids),
+            attention_mask=(1,) * len(ids),
         )
 
     def slice(self, start: int, stop: int) -> "Encoding":

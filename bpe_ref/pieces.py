@@ -28,7 +28,7 @@ from typing import Final, TypeAlias
 from bpe_ref.added_tokens import RECOGNISE_ALL, AddedVocabulary, Treatment
 from bpe_ref.aligned_text import AlignedText, Span
 from bpe_ref.components import Draw, Model, Normalizer, PreTokenizer, Token
-from bpe_ref.encoding import Encoding, TokenRow
+from bpe_ref.encoding import Encoding
 from bpe_ref.vocabulary.merges import TokenId
 
 Piece: TypeAlias = tuple[AlignedText, TokenId | None]
@@ -81,19 +81,20 @@ def encode_pieces(
     >>> encode_pieces(model, [(AlignedText.of("aba"), None)], "aba", 0).offsets
     ((0, 2), (2, 3))
     """
-    rows: list[TokenRow] = []
+    ids: list[TokenId] = []
+    strings: list[str] = []
+    offsets: list[Span] = []
+    words: list[int] = []
     for number, (piece, added) in enumerate(pieces):
         if added is not None:
             tokens = [Token(added, piece.text, 0, len(piece.text.encode()))]
         else:
             tokens = model.tokenize(piece.text, draw)
-        spans = offsets_of(piece, tokens, original)
-        of_word = number if word is None else word
-        rows += [
-            (id_, string, span, of_word)
-            for (id_, string, _, _), span in zip(tokens, spans, strict=True)
-        ]
-    return Encoding.of(rows, type_id)
+        ids += [id_ for id_, _, _, _ in tokens]
+        strings += [string for _, string, _, _ in tokens]
+        offsets += offsets_of(piece, tokens, original)
+        words += [number if word is None else word] * len(tokens)
+    return Encoding.of_columns(ids, strings, offsets, words, type_id=type_id)
 
 
 def _stretches(
