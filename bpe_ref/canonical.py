@@ -9,9 +9,7 @@ By neighbours
     two neighbours are compatible. For the proof that it is the same answer, see `compatibility` and
     `encoders.backtracking`. So it takes one test for each token, and no encoding.
 
-    For a tokenizer the text is cut first: at special tokens, which must be exactly where the text
-    spells one, and into pieces, which must begin and end where tokens do. Each piece must then be
-    the token that it is, if the vocabulary takes pieces whole, or else canonical by neighbours.
+    The ids of a tokenizer are decoded and encoded again.
 
 What this leaves open
     *Text* is encoded with every special token allowed: ids that spell a special token letter by
@@ -25,6 +23,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from bpe_ref.decoders.to_bytes import decode_each, in_order
+from bpe_ref.errors import SymbolError
 from bpe_ref.models.byte_bpe import ByteBPE, encode_bytes
 from bpe_ref.tokenizer import Tokenizer
 from bpe_ref.vocabulary import Vocabulary
@@ -48,10 +47,10 @@ def is_canonical(of: Vocabulary | Tokenizer, ids: Iterable[TokenId]) -> bool:
     """
     row = list(in_order(ids))
     if isinstance(of, Tokenizer):
-        contents = [of.decode_bytes([token]) for token in row]  # raises if one is not an id
+        data = of.decode_bytes(row)  # raises if one is not an id
         row = list(map(int, row))
         if isinstance(of.model, ByteBPE):
-            return _matches(of, of.model, row, contents)
+            return _encoded(of, data) == row
         return of.encode(of.decode(row), add_special_tokens=False) == row
     decode_each(of, row)  # raises if one is not an id
     return _neighbours_fit(of, list(map(int, row)))
@@ -65,56 +64,16 @@ def _neighbours_fit(vocabulary: Vocabulary, ids: Sequence[TokenId]) -> bool:
     )
 
 
-def _matches(
-    tokenizer: Tokenizer, model: ByteBPE, ids: list[TokenId], contents: list[bytes]
-) -> bool:
-    """Return whether the special tokens are where the text has them, and the rest fits between."""
-    text = b"".join(contents).decode("utf-8", _BYTES_AS_TEXT)
-    start = 0
-    for first, last, special in tokenizer.added.cut(text, normalized=False):
+def _encoded(tokenizer: Tokenizer, data: bytes) -> list[TokenId] | None:
+    """Return the ids of text, or of bytes that are none; None if a byte has no token."""
+    text = data.decode("utf-8", _BYTES_AS_TEXT)
+    ids: list[TokenId] = []
+    for start, stop, special in tokenizer.added.cut(text, normalized=False):
         if special is not None:
-            if start == len(ids) or ids[start] != special:
-                return False
-            start += 1
+            ids.append(special)
             continue
-        stretch = text[first:last]
-        end = _reach(contents, start, len(stretch.encode("utf-8", _BYTES_AS_TEXT)))
-        if end is None or not _stretch_fits(tokenizer, model, stretch, ids[start:end]):
-            return False
-        start = end
-    return start == len(ids)
-
-
-def _stretch_fits(tokenizer: Tokenizer, model: ByteBPE, stretch: str, ids: list[TokenId]) -> bool:
-    """Return whether ordinary text, or bytes that are none, encode to these ids."""
-    vocabulary = model.vocabulary
-    if any(token not in vocabulary.tokens for token in ids):
-        return False  # a special id whose text is not special here
-    data = stretch.encode("utf-8", _BYTES_AS_TEXT)
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        return encode_bytes(tokenizer, data) == ids
-    contents = [vocabulary.tokens[token] for token in ids]
-    start = 0
-    for piece in map(str.encode, tokenizer.pieces(stretch, special="ordinary")):
-        end = _reach(contents, start, len(piece))
-        # the bytes are compared too: normalization may have changed them
-        if end is None or b"".join(contents[start:end]) != piece:
-            return False
-        whole = model.whole_token(piece)
-        if whole is not None:
-            if ids[start:end] != [whole]:
-                return False
-        elif not _neighbours_fit(vocabulary, ids[start:end]):
-            return False
-        start = end
-    return start == len(ids)
-
-
-def _reach(contents: list[bytes], start: int, length: int) -> int | None:
-    """Return up to which token there are just that many bytes, or None if a token crosses."""
-    while length > 0 and start < len(contents):
-        length -= len(contents[start])
-        start += 1
-    return start if length == 0 else None
+        try:
+            ids += encode_bytes(tokenizer, text[start:stop].encode("utf-8", _BYTES_AS_TEXT))
+        except SymbolError:
+            return None
+    return ids

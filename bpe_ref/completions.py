@@ -176,7 +176,6 @@ def _incomplete_end(data: bytes) -> bytes:
 def _unstable_as_tiktoken(
     tokenizer: Tokenizer, model: ByteBPE, text: str, treatment: Treatment
 ) -> tuple[list[TokenId], set[Tokens]]:
-    """Return tiktoken's stable tokens and completions."""
     vocabulary = model.vocabulary
     tokens: list[TokenId] = []
     unstable = 0  # how many tokens the last piece has; 0 after a special token
@@ -400,7 +399,6 @@ class _Search:
         return None
 
     def _holds(self, piece: bytes, token: TokenId, start: int) -> bool:
-        """Return whether the piece has that token at that place."""
         at = 0
         for found in self._encode(piece) or ():
             if at >= start:

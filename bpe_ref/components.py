@@ -4,6 +4,7 @@ Each component is a frozen dataclass whose fields are those of the file format, 
 names. `formats.hugging_face_components` has the classes by the format's type names.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import product
@@ -41,8 +42,8 @@ class WithoutTables:
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
-class WithoutMerges(WithoutTables):
-    """A model in which no token is made by merging."""
+class WithoutMerges(WithoutTables, ABC):
+    """A model in which no token is made by merging: it has one step."""
 
     drops_merges = False
 
@@ -50,6 +51,18 @@ class WithoutMerges(WithoutTables):
     def ranks_of_tokens(self) -> Mapping[TokenId, float]:
         """Nothing."""
         return {}
+
+    @abstractmethod
+    def tokenize(self, piece: str, draw: Draw | None = None) -> "list[Token]":
+        """Return the tokens of a piece, and the bytes that each covers."""
+
+    def ids(self, piece: str, draw: Draw | None = None) -> list[TokenId]:
+        """Return the ids of the tokens of a piece. Raises what `tokenize` raises."""
+        return [token.id for token in self.tokenize(piece)]
+
+    def steps(self, piece: str) -> list[list[TokenId]]:
+        """Return the ids of a piece as the only step."""
+        return [self.ids(piece)]
 
 
 class Normalizer(Protocol):
@@ -179,7 +192,7 @@ def meet(steps: Iterable[object], lefts: Iterable[str], rights: Iterable[str]) -
     return Meeting(here, there, border, alone)
 
 
-def steps_of(component: object) -> list[object]:
+def steps_of(component: object) -> list[Any]:
     """Return the components that work one after the other, sequences resolved.
 
     >>> from bpe_ref.pre_tokenizers.character_classes import Digits
@@ -187,7 +200,16 @@ def steps_of(component: object) -> list[object]:
     >>> steps_of(Sequence([Sequence([]), Digits(individual_digits=True)])), steps_of(None)
     ([Digits(individual_digits=True)], [])
     """
-    if component is None:
-        return []
-    inner = getattr(component, "normalizers", getattr(component, "pretokenizers", None))
-    return [component] if inner is None else [step for part in inner for step in steps_of(part)]
+    for name in ("normalizers", "pretokenizers", "decoders"):
+        if hasattr(component, name):
+            return [step for part in getattr(component, name) for step in steps_of(part)]
+    return [] if component is None else [component]
+
+
+def by_name(*components: type) -> Mapping[str, type]:
+    """Return classes by their names.
+
+    >>> by_name(Token)["Token"].__name__
+    'Token'
+    """
+    return {component.__name__: component for component in components}

@@ -165,7 +165,6 @@ def _named_folders() -> list[Path]:
 
 
 def _user_folder() -> Path:
-    """Return the folder tokenref in the user's cache."""
     cache = Path(os.environ.get("XDG_CACHE_HOME", ""))
     return (cache if cache.is_absolute() else Path.home() / ".cache") / "tokenref"
 

@@ -23,6 +23,7 @@ from bpe_ref import finding
 from bpe_ref.decoders import ByteLevel
 from bpe_ref.errors import ParameterError, VocabularyFileError
 from bpe_ref.formats.files import no_collection, read_unpacked, seen
+from bpe_ref.parameters import check_choice
 from bpe_ref.registry import REGISTRY, text_rules_of
 from bpe_ref.tiny import SMALL, small_vocabulary, tiny_vocabulary
 from bpe_ref.tokenizer import Tokenizer, tokenizer_of
@@ -89,8 +90,7 @@ def load(
 
 def _load_like(path: Path | None, name: str, like: str) -> Tokenizer:
     """Return what transformers makes of a folder, given the path of its tokenizer.json."""
-    if like not in LIKE_TRANSFORMERS:
-        raise ParameterError("like", like, f"must be one of {', '.join(LIKE_TRANSFORMERS)}")
+    check_choice("like", like, LIKE_TRANSFORMERS)
     if path is None or path.name != _FILES[0]:
         raise VocabularyFileError(
             f"{name} must be a folder with a {_FILES[0]}, because it is loaded as {like} does"
@@ -190,7 +190,6 @@ def _refuse_pattern(pattern: str | None, name: str) -> None:
 
 
 def _load(path: Path, name: str, pattern: str | None) -> Tokenizer:
-    """Return the tokenizer in a file; raise `VocabularyFileError`."""
     from bpe_ref.formats.json_nodes import parse_json
     from bpe_ref.formats.recognising import format_of, is_json
 

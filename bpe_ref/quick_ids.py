@@ -291,7 +291,7 @@ def _cutting(pre_tokenizer: PreTokenizer | None) -> tuple[_Cut, _Finish, _Finish
     """
     if pre_tokenizer is None:
         return _whole, _unchanged, _unchanged
-    *before, last = _steps(pre_tokenizer)
+    *before, last = steps_of(pre_tokenizer) or [pre_tokenizer]
     if not isinstance(last, ByteLevel):
         return pre_tokenizer.cut_text, _unchanged, _unchanged
     if not before:
@@ -302,7 +302,6 @@ def _cutting(pre_tokenizer: PreTokenizer | None) -> tuple[_Cut, _Finish, _Finish
 
 
 def _whole(text: str, at_start: bool) -> list[str]:
-    """Return the text as one piece."""
     return [text]
 
 
@@ -312,12 +311,3 @@ def _unchanged(piece: str) -> list[str]:
 
 def _in_letters(piece: str) -> list[str]:
     return [to_letters(piece.encode())]
-
-
-def _steps(pre_tokenizer: PreTokenizer) -> list[PreTokenizer]:
-    """Return the components that cut one after the other, sequences resolved."""
-    if not isinstance(pre_tokenizer, Sequence):
-        return [pre_tokenizer]
-    return [step for part in pre_tokenizer.pretokenizers for step in _steps(part)] or [
-        pre_tokenizer
-    ]

@@ -578,7 +578,6 @@ class Tokenizer(WithoutTables):
 
     @cached_property
     def _counters(self) -> "dict[Treatment, TextCounter]":
-        """The counters made so far."""
         return {}
 
     @cached_property
@@ -995,7 +994,6 @@ class Tokenizer(WithoutTables):
 
     @cached_property
     def _has_letters(self) -> bool:
-        """Whether tokens are written in byte letters."""
         return _reads_letters(self.decoder) or writes_letters(self.normalizer, self.pre_tokenizer)
 
     @cached_property
@@ -1157,7 +1155,6 @@ def _from_letters(piece: str) -> str:
 
 
 def _reads_letters(decoder: Decoder | None) -> bool:
-    """Return whether a decoder reads byte letters."""
     if isinstance(decoder, DecoderSequence):
         return any(map(_reads_letters, decoder.decoders))
     return isinstance(decoder, ByteLevel)

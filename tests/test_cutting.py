@@ -21,7 +21,7 @@ from bpe_ref import (
 from bpe_ref.cutting import growing, long_pieces, splitting
 from bpe_ref.cutting.counting import TextIntervalCounter, count_till_limit, safe_cuts
 from bpe_ref.cutting.growing import AppendCounter
-from bpe_ref.cutting.long_pieces import REACH, RunRule, run_rule
+from bpe_ref.cutting.long_pieces import REACH, in_one_run, runs_of
 from bpe_ref.cutting.safe_cuts import TextCounter
 from bpe_ref.cutting.splitting import chunks, split_at
 from bpe_ref.patterns.borders import PatternBorders, borders_of
@@ -118,7 +118,7 @@ def borders_and_pieces(name: str) -> tuple[PatternBorders, Callable[[str], tuple
     return found, pieces
 
 
-def runs_and_pieces(name: str) -> tuple[RunRule, Callable[[str], Sequence[str]]]:
+def runs_and_pieces(name: str) -> tuple[Sequence[str], Callable[[str], Sequence[str]]]:
     """Return the runs of a registered vocabulary, or of a pattern that files have."""
     if name in REGISTRY:
         entry = REGISTRY[name]
@@ -127,7 +127,7 @@ def runs_and_pieces(name: str) -> tuple[RunRule, Callable[[str], Sequence[str]]]
     else:
         source = PATTERNS[name].source
         pieces = Split(Regex(source), "Isolated", invert=False).cut_text
-    found = run_rule(source)
+    found = runs_of(source)
     assert found is not None
     return found, cache(pieces)
 
@@ -175,7 +175,7 @@ def test_what_belongs_to_a_run_only_makes_a_piece_longer(name: str) -> None:
             for other in beyond:
                 text = other + run
                 *rest, last = pieces(text[:-1])
-                if len(last) >= REACH and known.joins(run[:-1], run[-1]):
+                if len(last) >= REACH and in_one_run(known, run):
                     joined += 1
                     assert pieces(text) == [*rest, last + run[-1]], text
     assert joined > 1000

@@ -33,9 +33,9 @@ Checked in tests/test_cutting.py for all texts of five characters, one or two of
 Hypothesis.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Protocol
@@ -115,38 +115,23 @@ def kind_of(character: str) -> str:
     return _KINDS.get(name) or _KINDS.get(name[0], "p")
 
 
-@dataclass(frozen=True)
-class RunRule:
-    """The runs of a pattern."""
-
-    runs: tuple[str, ...]
-
-    def joins(self, near: Sequence[str], character: str) -> bool:
-        """Return whether the character only makes the last piece of a text longer.
-
-        `near` are the last `REACH` characters, all of that piece.
-        """
-        kinds = set(map(kind_of, (*near, character)))
-        return any(map(kinds.issubset, self.runs))
-
-    def is_settled(self, left: str, right: str) -> bool:
-        """Return whether a border between the two stays one, however the text goes on.
-
-        Between two numbers it does: they are counted from the first one of their run on.
-        """
-        return kind_of(left) == kind_of(right) == "n"
-
-
-def run_rule(source: str) -> RunRule | None:
+def runs_of(source: str) -> Sequence[str] | None:
     """Return the runs of a pattern in Oniguruma's dialect; None if none are known.
 
-    >>> run_rule(GPT2_PATTERN).joins("aaaa", "b")
-    True
-    >>> run_rule("[a-z]+") is None
+    >>> runs_of("[a-z]+") is None
     True
     """
-    runs = _runs().get(source)
-    return None if runs is None else RunRule(runs)
+    return _runs().get(source)
+
+
+def in_one_run(runs: Sequence[str], characters: Iterable[str]) -> bool:
+    """Return whether all the characters are of one run.
+
+    >>> in_one_run(runs_of(GPT2_PATTERN), "aaaab")
+    True
+    """
+    kinds = set(map(kind_of, characters))
+    return any(map(kinds.issubset, runs))
 
 
 class LastPiece(NamedTuple):
@@ -175,19 +160,17 @@ class LongPieces:
     """From text without special tokens to its pieces, normalized."""
 
     count_piece: Callable[[str], int]
-    rule: RunRule | None
+    runs: Sequence[str] | None
     """None if there is no pattern, and all that is no special token is one piece."""
 
     normalized: bool
     vocabulary: Vocabulary
     whole_piece: bool
-    special_pairs: frozenset[str] = field(init=False)
-    """Every two characters next to each other in some special token."""
 
-    def __post_init__(self) -> None:
-        """Fill in what follows from the special tokens."""
-        pairs = frozenset(a + b for text in self.specials for a, b in pairwise(text))
-        object.__setattr__(self, "special_pairs", pairs)
+    @cached_property
+    def special_pairs(self) -> frozenset[str]:
+        """Every two characters next to each other in some special token."""
+        return frozenset(a + b for text in self.specials for a, b in pairwise(text))
 
     def last_piece(self, text: str) -> LastPiece:
         """Return the last piece, and how many tokens are before it."""
@@ -209,8 +192,8 @@ class LongPieces:
             return False
         if self.normalized and not _keeps(near[-1], character):
             return False
-        if self.rule is not None:
-            return self.rule.joins(near, character)
+        if self.runs is not None:
+            return in_one_run(self.runs, (*near, character))
         return not any_surrogate(near[-1] + character)
 
     def settled(self, text: str) -> int:
@@ -229,11 +212,12 @@ class LongPieces:
         found = max((end for end in ends if end + longest_special <= len(text)), default=0)
         piece = self.last_piece(text).piece
         border = len(text) - len(piece)
-        if piece and border > found and self.rule is not None:
+        if piece and border > found and self.runs is not None:
             left, right = text[border - 1], text[border]
             kept = not self.normalized or _keeps(left, right)
             in_special = left + right in self.special_pairs
-            if kept and not in_special and self.rule.is_settled(left, right):
+            # numbers are counted from the first one of their run on
+            if kept and not in_special and kind_of(left) == kind_of(right) == "n":
                 return border
         return found
 
@@ -385,7 +369,7 @@ def long_pieces_of(
     cutting = _cutting(tokenizer.pre_tokenizer)
     if cutting is None:
         return None
-    rule, cut_text = cutting
+    runs, cut_text = cutting
     if merging is None:
         return None
     specials = frozenset(tokenizer.added.ids) - treatment.ordinary
@@ -397,7 +381,7 @@ def long_pieces_of(
     def count_piece(piece: str) -> int:
         return len(tokenizer.model.ids(piece if of_bytes else to_letters(piece.encode())))
 
-    return LongPieces(count, spans, specials, cut, count_piece, rule, normalized, *merging)
+    return LongPieces(count, spans, specials, cut, count_piece, runs, normalized, *merging)
 
 
 def _uncut(text: str) -> list[str]:
@@ -406,7 +390,7 @@ def _uncut(text: str) -> list[str]:
 
 def _cutting(
     pre_tokenizer: PreTokenizer | None,
-) -> tuple[RunRule | None, Callable[[str], list[str]]] | None:
+) -> tuple[Sequence[str] | None, Callable[[str], list[str]]] | None:
     """Return the runs, and what cuts a text into pieces that are not yet written in letters.
 
     The runs are None without a pattern. None if the pattern is not known, or if there are others.
@@ -426,8 +410,8 @@ def _cutting(
             pass
         case _:
             return None
-    rule = run_rule(source)
-    return None if rule is None else (rule, cut)
+    runs = runs_of(source)
+    return None if runs is None else (runs, cut)
 
 
 class Merging(NamedTuple):

@@ -84,18 +84,6 @@ _AFTER: Final = 2
 _NO: Final = 0
 
 
-def _no_spans(_text: str) -> Sequence[Span]:
-    return ()
-
-
-def _nothing() -> None:
-    return None
-
-
-def _forgets(_forwards: bool) -> None:
-    return None
-
-
 def _never(_left: str, _right: str) -> int:
     return _NO
 
@@ -114,19 +102,19 @@ class TextCounter:
     count: Callable[[str], int]
     """Returns the number of tokens of a text alone, without those of a template."""
 
-    spans: Callable[[str], Sequence[Span]] = _no_spans
+    spans: Callable[[str], Sequence[Span]] = lambda _text: ()
     """Returns where the added tokens are in a text without surrogates, in order."""
 
     kind: Callable[[str, str], int] = _never
     """Returns whether a place is a safe cut, and if so whether texts behind it count as alone."""
 
-    find_fewest: Callable[[], Fewest | None] = _nothing
+    find_fewest: Callable[[], Fewest | None] = lambda: None
     """Returns what is known of the fewest tokens of a text, if anything."""
 
-    find_long_pieces: Callable[[], LongPieces | None] = _nothing
+    find_long_pieces: Callable[[], LongPieces | None] = lambda: None
     """Returns what is known about long pieces, if anything."""
 
-    remembering: Callable[[bool], Callable[[str], int] | None] = _forgets
+    remembering: Callable[[bool], Callable[[str], int] | None] = lambda _forwards: None
     """Returns what counts fast if texts begin alike (end alike, if the flag is false), or None."""
 
     _kinds: dict[str, int] = field(default_factory=dict, init=False)

@@ -40,7 +40,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from bpe_ref.cutting.counting import checked_counter, safe_cuts
-from bpe_ref.cutting.fewest import Fewest
 from bpe_ref.cutting.safe_cuts import TextCounter
 from bpe_ref.errors import ParameterError, shown
 from bpe_ref.given_text import any_surrogate
@@ -161,7 +160,7 @@ class _Cutter:
             after = "" if stop == start else self.text[stop - 1]
             most = self.most - counted
             count = self._counting(cut - stop, forwards=True)
-            for place in self._beginnings(stop, cut, most):
+            for place in self._places(stop, cut, most, forwards=True):
                 more = self.counter.count_after(after, self.text[stop:place], count)
                 if more <= most:
                     stop, counted = place, counted + more
@@ -205,32 +204,22 @@ class _Cutter:
             behind.append((cut, tokens))
         for stop, tokens in reversed(behind):
             count = self._counting(stop - left, forwards=False) or self.counter.count
-            for start in self._ends(left, stop, overlap - tokens):
+            for start in self._places(left, stop, overlap - tokens, forwards=False):
                 if count(text[start:stop]) + tokens <= overlap:
                     yield start
             left = stop
 
-    def _beginnings(self, start: int, stop: int, most: int) -> Iterator[int]:
-        """Yield the places up to which there may be at most `most` tokens, the last one first."""
-        fewest = self._fewest_of(stop - start)
-        places: Iterable[int] = range(stop, start, -1)
-        if fewest is not None:
-            has_added = self._has_span(start, stop)
-            places = fewest.beginnings(self.text, start, stop, most, has_added=has_added)
-        return (place for place in places if not self.forbidden[place])
+    def _places(self, start: int, stop: int, most: int, *, forwards: bool) -> Iterator[int]:
+        """Yield the places up to which there may be at most `most` tokens, the last one first.
 
-    def _ends(self, start: int, stop: int, most: int) -> Iterator[int]:
-        """Yield the places from which there may be at most `most` tokens, the first one first."""
-        fewest = self._fewest_of(stop - start)
-        places: Iterable[int] = range(start, stop)
+        Unless `forwards`, yield those from which there may be, the first one first.
+        """
+        places: Iterable[int] = range(stop, start, -1) if forwards else range(start, stop)
+        fewest = self.counter.fewest if stop - start > WORD and not self._has_surrogates else None
         if fewest is not None:
-            has_added = self._has_span(start, stop)
-            places = fewest.ends(self.text, start, stop, most, has_added=has_added)
+            find = fewest.beginnings if forwards else fewest.ends
+            places = find(self.text, start, stop, most, has_added=self._has_span(start, stop))
         return (place for place in places if not self.forbidden[place])
-
-    def _fewest_of(self, length: int) -> Fewest | None:
-        """Return what is known of the fewest tokens, if the stretch is long enough to ask."""
-        return self.counter.fewest if length > WORD and not self._has_surrogates else None
 
     def _counting(self, length: int, *, forwards: bool) -> Callable[[str], int] | None:
         """Return what counts long parts of a long stretch fast, if there is anything."""

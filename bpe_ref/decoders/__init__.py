@@ -30,7 +30,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import InitVar, dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from bpe_ref.components import Decoder
+from bpe_ref.components import Decoder, by_name
 from bpe_ref.decoders.to_bytes import bytes_to_text
 from bpe_ref.errors import DecodingError
 from bpe_ref.parameters import check_character, check_count, check_flag, check_text
@@ -352,13 +352,6 @@ class WordPiece:
 
 DECODERS: Final[Mapping[str, type]] = {
     "Sequence": DecoderSequence,
-    "ByteLevel": ByteLevel,
-    "ByteFallback": ByteFallback,
-    "Metaspace": Metaspace,
-    "Replace": Replace,
-    "Fuse": Fuse,
-    "Strip": Strip,
-    "BPEDecoder": BPEDecoder,
-    "WordPiece": WordPiece,
+    **by_name(ByteLevel, ByteFallback, Metaspace, Replace, Fuse, Strip, BPEDecoder, WordPiece),
 }
 """The decoders by the format's type names. Their fields have the format's names."""

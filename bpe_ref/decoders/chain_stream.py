@@ -35,7 +35,7 @@ Source: the decoders', see `decoders`. What the library does instead is in `deco
 from collections.abc import Sequence
 from typing import Final, Protocol
 
-from bpe_ref.components import Decoder
+from bpe_ref.components import Decoder, steps_of
 from bpe_ref.decoders import (
     CLEANUP,
     BPEDecoder,
@@ -107,19 +107,17 @@ class ChainStream:
 
 
 def _through(steps: Sequence[Step], strings: list[str]) -> list[str]:
-    """Push strings through all the steps."""
     for step in steps:
         strings = [after for string in strings for after in step.push(string)]
     return strings
 
 
 def _steps(decoder: Decoder | None) -> list[Step]:
-    """Return the steps of a decoder, in order."""
     if decoder is None:
         return [_Spaced()]
     steps: list[Step] = []
     grows = False
-    parts = _parts(decoder)
+    parts = steps_of(decoder)
     for number, part in enumerate(parts):
         if not isinstance(part, _KNOWN):
             fused = [Fuse()] if grows else []
@@ -133,13 +131,6 @@ _KNOWN: Final = (
     *(BPEDecoder, ByteFallback, ByteLevel, Fuse, Metaspace, Replace, Strip, WordPiece),
     SentencePieceDecoder,
 )
-
-
-def _parts(decoder: Decoder) -> list[Decoder]:
-    """Return the decoders that a sequence, and those in it, come to."""
-    if isinstance(decoder, DecoderSequence):
-        return [part for one in decoder.decoders for part in _parts(one)]
-    return [decoder]
 
 
 def _separate(decoder: Decoder) -> list[Step]:

@@ -42,13 +42,7 @@ def decode_bytes(vocabulary: Vocabulary, ids: Iterable[TokenId]) -> bytes:
     >>> decode_bytes(vocabulary_by_concatenation({b"a": 0, b"b": 1}), [1, 0, 1])
     b'bab'
     """
-    row = list(in_order(ids))
-    if not set(map(type, row)) <= {int}:  # True would pass for 1 as a key
-        row = list(map(_whole_number, row))
-    try:
-        return b"".join(map(vocabulary.tokens.__getitem__, row))
-    except KeyError:  # a special token, or none at all
-        return b"".join(map(vocabulary.token_bytes, row))
+    return b"".join(decode_each(vocabulary, ids))
 
 
 def in_order(ids: Iterable[TokenId]) -> Iterable[TokenId]:
@@ -126,7 +120,7 @@ def decode_each(vocabulary: Vocabulary, ids: Iterable[TokenId]) -> list[bytes]:
     >>> decode_each(vocabulary_by_concatenation({b"a": 0, b"bc": 1}), [1, 0])
     [b'bc', b'a']
     """
-    return [decode_bytes(vocabulary, [token]) for token in in_order(ids)]
+    return [vocabulary.token_bytes(_whole_number(token)) for token in in_order(ids)]
 
 
 def _continues(byte: int) -> bool:

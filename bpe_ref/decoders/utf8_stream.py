@@ -25,7 +25,8 @@ from collections.abc import Callable
 from typing import Final
 
 from bpe_ref.decoders.to_bytes import bytes_to_text
-from bpe_ref.errors import DecodingError, ParameterError
+from bpe_ref.errors import DecodingError
+from bpe_ref.parameters import check_choice
 
 STREAM_ERRORS: Final = ("strict", "replace", "ignore", "backslashreplace", "surrogateescape")
 """What can become of bytes that are not UTF-8, as in `to_bytes`."""
@@ -69,8 +70,7 @@ def check_errors(errors: str) -> str:
     Traceback (most recent call last):
     bpe_ref.errors.ParameterError: errors must be one of strict, replace, ignore, ...
     """
-    if errors not in STREAM_ERRORS:
-        raise ParameterError("errors", errors, f"must be one of {', '.join(STREAM_ERRORS)}")
+    check_choice("errors", errors, STREAM_ERRORS)
     return errors
 
 

@@ -153,7 +153,6 @@ def _ids(
 
 
 def _value(roots: Mapping[str, Node], name: str, key: str) -> Node | None:
-    """Return what a file says under a key, or None if it says nothing."""
     root = roots.get(name)
     return None if root is None or root.value.get(key) is None else root.field(key)
 

@@ -244,7 +244,6 @@ class _Reader:
 
 
 def _numbers(form: str, content: bytes) -> Sequence[Any]:
-    """Return the numbers of a list."""
     if form == "?":
         return [byte != 0 for byte in content]
     numbers: array[Any] = array(form)

@@ -99,7 +99,6 @@ def parse_tokenizer_json(
 
 
 def _scored(node: Node) -> tuple[str, float]:
-    """Return a token and its score."""
     if not isinstance(node.value, list) or len(node.value) != _TWO:
         node.fail("must be a token and its score")
     text, score = node.value
@@ -132,7 +131,6 @@ _MAY_BE_ABSENT: Final = {"BPE": _MAY_BE_NULL["BPE"], "Unigram": {"unk_id", "byte
 
 
 def _model(node: Node, quirks: Quirks) -> Model:
-    """Return the model."""
     name = _model_type(node)
     absent = _MAY_BE_ABSENT.get(name, set[str]())
     node.only({*FIELDS[name]} - absent, {"type", *absent})
@@ -163,7 +161,6 @@ def _model_type(node: Node) -> str:
 
 
 def _vocab(node: Node) -> dict[str, int]:
-    """Return the vocabulary."""
     vocab = node.fields()
     if not all(type(id_) is int and 0 <= id_ < ID_LIMIT for id_ in vocab.values()):
         for entry in node.entries().values():
@@ -220,7 +217,6 @@ def _merges_of_text(node: Node, quirks: Quirks) -> Sequence[tuple[str, str]]:
 
 
 def _added_token(node: Node) -> AddedToken:
-    """Return an added token, as the file has it."""
     fields = node.fields()
     if fields.keys() != {"id", "content", *_TOKEN_FLAGS}:
         node.only({"id", "content", *_TOKEN_FLAGS}, set())
@@ -234,7 +230,6 @@ def _added_token(node: Node) -> AddedToken:
 
 
 def _truncation(node: Node | None, quirks: Quirks) -> Truncation | None:
-    """Return how encodings are cut."""
     if node is None or node.value is None:
         return None
     node.only({"max_length", "strategy", "stride"}, {"direction"})
@@ -250,7 +245,6 @@ def _truncation(node: Node | None, quirks: Quirks) -> Truncation | None:
 
 
 def _padding(node: Node | None) -> Padding | None:
-    """Return how encodings are filled up."""
     if node is None or node.value is None:
         return None
     node.only(

@@ -21,6 +21,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, Final, get_type_hints
 
+from bpe_ref.components import by_name
 from bpe_ref.decoders import DECODERS
 from bpe_ref.errors import VocabularyError, VocabularyFileError
 from bpe_ref.formats.json_nodes import Node
@@ -50,17 +51,13 @@ DEEPEST: Final = 100
 """The most sequences that may be nested in one another."""
 
 
-def _by_name(*components: type) -> Mapping[str, type]:
-    return {component.__name__: component for component in components}
-
-
 KINDS: Final[Mapping[str, Mapping[str, type]]] = MappingProxyType(
     {
-        "normalizer": _by_name(
+        "normalizer": by_name(
             *(BertNormalizer, ByteLevelNormalizer, Lowercase, NFC, NFD, NFKC, NFKD, Nmt),
             *(Precompiled, Prepend, Replace, NormalizerSequence, Strip, StripAccents),
         ),
-        "pre_tokenizer": _by_name(
+        "pre_tokenizer": by_name(
             *(classes.BertPreTokenizer, ByteLevel, splits.CharDelimiterSplit, classes.Digits),
             *(splits.FixedLength, Metaspace, classes.Punctuation, Sequence, splits.Split),
             *(UnicodeScripts, classes.Whitespace, classes.WhitespaceSplit),
@@ -229,7 +226,6 @@ def _template(node: Node) -> tuple[SequencePiece | SpecialPiece, ...]:
 
 
 def _piece(node: Node) -> SequencePiece | SpecialPiece:
-    """Return a piece of a template."""
     names = node.fields().keys()
     if names == {"Sequence"}:
         inner = node.field("Sequence")
@@ -282,7 +278,6 @@ _READER_OF_TYPE: Final[Mapping[Any, Callable[[Node], Any]]] = MappingProxyType(
 
 
 def _write_value(value: Any, key: str) -> Any:
-    """Return the JSON value of a field."""
     if key in _LISTS:
         return [write_component(element, _LISTS[key]) for element in value]
     if isinstance(value, Literal | Regex):

@@ -273,7 +273,6 @@ class _Settings:
 
 
 def _piece(data: bytes, message: Field, source: str, number: int) -> Piece:
-    """Return one piece; raise `VocabularyFileError` if it cannot be read."""
     text, score = b"", 0.0
     kind: PieceKind = "normal"
     for found in fields(data, message.start, message.end, source):
@@ -293,7 +292,6 @@ def _as_int32(value: int) -> int:
 
 
 def _text(content: bytes, place: str) -> str:
-    """Return bytes as text; raise `VocabularyFileError` if they are not UTF-8."""
     try:
         return content.decode()
     except UnicodeDecodeError as error:

@@ -125,7 +125,6 @@ def _special_tokens(root: Node, count: int) -> Sequence[str]:
 
 
 def _ranks(listed: list[Node]) -> dict[bytes, int]:
-    """Return the ranks of tokens; raise `VocabularyFileError` for a bad one."""
     ranks: dict[bytes, int] = {}
     for rank, entry in enumerate(listed):
         if entry.fields().keys() != _TOKEN_KEYS:

@@ -125,7 +125,6 @@ def _parse_by_line(content: bytes, source: str) -> dict[bytes, int]:
 
 
 def _parse_line(line: bytes, place: str) -> tuple[bytes, int]:
-    """Return the token and the rank on one line; raise `VocabularyFileError`."""
     columns = line.split(b" ")
     if len(columns) != _COLUMNS:
         raise VocabularyFileError(

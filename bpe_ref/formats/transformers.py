@@ -137,7 +137,6 @@ def like_transformers(
 
 
 def _value(files: Mapping[str, Node], file: str, key: str) -> Any:
-    """Return the value of a key in a file, or None if there is none."""
     return files[file].value.get(key) if file in files else None
 
 
@@ -458,7 +457,6 @@ def _content(token: str | AddedToken) -> str:
 
 
 def _with_flags(token: str | AddedToken) -> AddedToken:
-    """Return a special token with flags."""
     return AddedToken(token, special=True, normalized=False) if isinstance(token, str) else token
 
 
@@ -564,5 +562,4 @@ def _essential(described: dict[str, Any] | None, kind: str) -> list[dict[str, An
 
 
 def _types(steps: Sequence[Any]) -> str:
-    """Return the types of the steps of a component."""
     return ", ".join(step["type"] for step in steps) or "none"

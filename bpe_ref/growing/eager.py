@@ -25,9 +25,8 @@ The tree of prefixes
     ancestor otherwise, or passes over n there, have different next tokens.
 
 Invariant
-    `branches` holds the open places and all their ancestors below the root, each with the number of
-    its children there, one more if it is open itself, and the sum of those children. So an only
-    child can be read off the sum. Everything above the root is emitted.
+    `last` has the last token of each prefix from the root on, and `open` the bytes from each open
+    place to the end, as a node of the trie. Everything above the root is emitted.
 
 Why places only close
     A token that starts at s and reaches beyond n + 1 reaches beyond n. So each place is opened
@@ -58,7 +57,6 @@ The bound of the delay
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from typing import Final
 
@@ -72,27 +70,6 @@ from bpe_ref.vocabulary.tries import Node
 _START: Final = -1  # the last token of the empty text
 _DEAD_END: Final[Node] = {"": _START}
 _MOST_KNOWN: Final = 1 << 16
-
-
-@dataclass
-class _Open:
-    """An open place: the bytes from there to the end, as a node of the trie, and a token."""
-
-    node: Node
-    proof: int
-    """The place (see `Derivations`) of a token that goes on beyond the end and fits here."""
-
-
-@dataclass
-class _Branch:
-    """A prefix that may still be a beginning of the encoding."""
-
-    parent: int
-    token: int
-    """The place of its last token."""
-
-    children: int = 0
-    sum_of_children: int = 0
 
 
 class EagerEncoder:
@@ -110,14 +87,11 @@ class EagerEncoder:
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        made = vocabulary.remember(build_derivations)
         trie, self._lengths = vocabulary.remember(trie_of_made_tokens)
-        self._vocabulary: Final = vocabulary
-        self._ids: Final = made.ids
-        self._spellings: Final = [vocabulary.spellings[token] for token in made.ids]
+        self._ids: Final = vocabulary.remember(build_derivations).ids
         self._compatible: Final = vocabulary.remember(compatibility)
         self._top: Final = trie.root
-        self._known: Final[dict[tuple[int, int], int]] = {}
+        self._known: Final[dict[tuple[int, int], bool]] = {}
         self._clear()
 
     def __repr__(self) -> str:
@@ -125,10 +99,9 @@ class EagerEncoder:
         return f"<EagerEncoder, {self._length} bytes, delay {self.delay}>"
 
     def _clear(self) -> None:
-        self._length = 0
-        self._root = 0
-        self._open: dict[int, _Open] = {}
-        self._branches = {0: _Branch(_START, _START, children=1)}
+        self._length = self._root = 0
+        self._open: dict[int, Node] = {}
+        self._last = {0: _START}  # places of tokens, see Derivations
         self.longest_delay = 0
         """The longest delay so far."""
 
@@ -148,14 +121,10 @@ class EagerEncoder:
         letter = chr(byte)
         if letter not in self._top:
             raise missing_symbol(byte, self._length)
-        end = self._length
-        self._open[end] = _Open(self._top, _START)  # the place before the byte: any token may start
+        self._open[self._length] = self._top  # the place before the byte: any token may start
         self._length += 1
         self._grow(letter)
-        for start in list(self._open):
-            if not self._stays_open(start, letter):
-                del self._open[start]
-                self._close(start)
+        self._open = {start: node for start, node in self._open.items() if self._is_open(start)}
         emitted = self._emit()
         self.longest_delay = max(self.longest_delay, self.delay)
         return emitted
@@ -171,94 +140,71 @@ class EagerEncoder:
 
     def finish(self) -> list[TokenId]:
         """Return the tokens of the rest, and start anew; `longest_delay` starts anew too."""
-        tokens: list[TokenId] = []
-        at = self._length
-        while at > self._root:
-            branch = self._branches[at]
-            tokens.append(self._ids[branch.token])
-            at = branch.parent
+        tokens = self._tokens(self._length)
         self._clear()
+        return tokens
+
+    def _tokens(self, end: int) -> list[TokenId]:
+        """Return the tokens on the way from the root to a prefix."""
+        tokens: list[TokenId] = []
+        while end > self._root:
+            tokens.append(self._ids[self._last[end]])
+            end -= self._lengths[self._last[end]]
         return tokens[::-1]
 
     def _grow(self, letter: str) -> None:
-        """Find the last token of the text with one more letter, and add it to the tree."""
-        end = self._length
-        for start, place in self._open.items():
-            place.node = place.node.get(letter, _DEAD_END)
-            token = place.node[""]
-            if token != _START and start + self._lengths[token] == end and self._fits(start, token):
+        """Find the last token of the text with one more letter."""
+        for start, before in self._open.items():
+            node = self._open[start] = before.get(letter, _DEAD_END)
+            token = node[""]
+            ends_here = token != _START and start + self._lengths[token] == self._length
+            if ends_here and self._fits(self._last[start], token):
                 # just one token that ends here fits (see `encoders.prefix_table`)
-                self._branches[end] = _Branch(start, token, children=1)
-                parent = self._branches[start]
-                parent.children += 1
-                parent.sum_of_children += end
+                self._last[self._length] = token
 
-    def _fits(self, start: int, token: int) -> bool:
-        before = self._branches[start].token
+    def _fits(self, before: int, token: int) -> bool:
         return before == _START or self._compatible(before, token)
 
-    def _stays_open(self, start: int, letter: str) -> bool:
-        """Return whether a token that fits at `start` goes on beyond the end."""
-        place = self._open[start]
-        reached = self._length - start
-        if place.proof != _START:
-            spelling = self._spellings[place.proof]
-            if len(spelling) > reached and spelling[reached - 1] == letter:
-                return True
-        found = self._token_beyond(self._branches[start].token, place.node, reached)
-        if found == _START:
-            return False
-        place.proof = found
-        return True
+    def _is_open(self, start: int) -> bool:
+        """Return whether a token that fits at `start` goes on beyond the end.
 
-    def _token_beyond(self, before: int, node: Node, depth: int) -> int:
-        """Return a token below a node of the trie that fits after `before`, or `_START` for none.
-
-        Runs of one letter ask the same again and again, so answers are kept.
+        The same is asked again and again, so answers are kept.
         """
+        before, node = self._last[start], self._open[start]
         question = before, id(node)  # the trie outlives the encoder, so a node keeps its id
         if question not in self._known:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
-            self._known[question] = self._search(before, node, depth)
+            self._known[question] = self._goes_on(before, node, self._length - start)
         return self._known[question]
 
-    def _search(self, before: int, node: Node, depth: int) -> int:
-        waiting = [(child, depth + 1) for letter, child in node.items() if letter]
+    def _goes_on(self, before: int, node: Node, depth: int) -> bool:
+        """Return whether a token below a node of the trie fits after `before`."""
+        waiting = [(node, depth)]
         while waiting:
             node, depth = waiting.pop()
-            token = node[""]
-            # an entry of its own, not one inherited from the way here
-            is_entry = self._lengths[token] == depth
-            if is_entry and (before == _START or self._compatible(before, token)):
-                return int(token)
-            waiting += [(child, depth + 1) for letter, child in node.items() if letter]
-        return _START
-
-    def _close(self, place: int) -> None:
-        """Take a place that is no longer open out of the tree, with the ancestors that it kept."""
-        while place != _START:
-            branch = self._branches[place]
-            branch.children -= 1
-            if branch.children > 0:
-                return
-            del self._branches[place]
-            if branch.parent != _START:
-                self._branches[branch.parent].sum_of_children -= place
-            place = branch.parent
+            for letter, child in node.items():
+                if letter:
+                    token = child[""]
+                    # an entry of its own, not one inherited from the way here
+                    if self._lengths[token] == depth + 1 and self._fits(before, token):
+                        return True
+                    waiting.append((child, depth + 1))
+        return False
 
     def _emit(self) -> list[TokenId]:
-        """Move the root down while it has one child and is not open; return the tokens passed."""
-        tokens: list[TokenId] = []
-        while True:
-            root = self._branches[self._root]
-            if root.children != 1 or not root.sum_of_children:
-                return tokens
-            child = root.sum_of_children
-            del self._branches[self._root]
-            self._branches[child].parent = _START
-            tokens.append(self._ids[self._branches[child].token])
-            self._root = child
+        """Move the root to the lowest common ancestor of the open places; return the tokens."""
+        places = {*self._open, self._length}
+        while len(places) > 1:
+            last = max(places)  # the prefix without its last token is shorter
+            places.remove(last)
+            places.add(last - self._lengths[self._last[last]])
+        (root,) = places
+        tokens = self._tokens(root)
+        for place in range(self._root, root):
+            del self._last[place]
+        self._root = root
+        return tokens
 
 
 State = tuple[int, int, int]

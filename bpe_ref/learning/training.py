@@ -113,7 +113,6 @@ def _vocabulary(
 def _check(
     size: int, special_tokens: Sequence[str], max_token_length: int | None, min_count: int
 ) -> None:
-    """Raise `ParameterError` for what cannot be asked for."""
     if type(size) is not int or not BYTES <= size <= MOST_TOKENS:
         raise ParameterError("size", size, f"must be a whole number from {BYTES} to {MOST_TOKENS}")
     if type(min_count) is not int or min_count < 1:

@@ -89,7 +89,6 @@ class DecodeStream:
 
 
 def _checked(ids: Iterable[TokenId]) -> list[TokenId]:
-    """Return the ids as ints."""
     try:
         row = list(map(index, ids))
     except TypeError:

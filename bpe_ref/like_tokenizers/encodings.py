@@ -6,23 +6,21 @@ from typing import Any
 
 from bpe_ref import encoding as definition
 from bpe_ref.aligned_text import Span
-from bpe_ref.errors import ParameterError
-from bpe_ref.parameters import check_count
+from bpe_ref.parameters import check_choice, check_count
 from bpe_ref.post_processors.padding import Padding
 from bpe_ref.post_processors.truncation import truncate
 
-SIDES = {"right": "Right", "left": "Left"}
+SIDES = {"left": "Left", "right": "Right"}
 """The directions' names in Python, and in files."""
 
 
-def side(direction: object) -> str:
+def side(direction: str) -> str:
     """Return the file's name of a direction.
 
     >>> side("left")
     'Left'
     """
-    if not isinstance(direction, str) or direction not in SIDES:
-        raise ParameterError("direction", direction, "must be one of left, right")
+    check_choice("direction", direction, tuple(SIDES))
     return SIDES[direction]
 
 

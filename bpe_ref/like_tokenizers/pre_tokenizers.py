@@ -4,8 +4,8 @@
 from collections.abc import Iterable
 
 from bpe_ref.components import PreTokenizer
-from bpe_ref.errors import ParameterError
 from bpe_ref.like_tokenizers.inputs import to_pattern
+from bpe_ref.parameters import check_choice
 from bpe_ref.patterns.matches import Regex
 from bpe_ref.pre_tokenizers import character_classes, sequence, split_by_pattern
 from bpe_ref.pre_tokenizers.byte_level import ByteLevel
@@ -62,8 +62,7 @@ def Split(pattern: str | Regex, behavior: str, invert: bool = False) -> split_by
     return split_by_pattern.Split(to_pattern(pattern), _behavior(behavior), invert)
 
 
-def _behavior(name: object) -> str:
+def _behavior(name: str) -> str:
     """Return the file's name of a behavior."""
-    if not isinstance(name, str) or name not in _BEHAVIORS:
-        raise ParameterError("behavior", name, f"must be one of {', '.join(_BEHAVIORS)}")
+    check_choice("behavior", name, tuple(_BEHAVIORS))
     return _BEHAVIORS[name]

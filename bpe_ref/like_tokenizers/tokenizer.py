@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import Any, TypeAlias
 
 from bpe_ref import added_tokens, encoding, tokenizer
 from bpe_ref.errors import ParameterError, TokenIdError
@@ -22,6 +22,7 @@ from bpe_ref.models.bpe import BPE
 from bpe_ref.models.unigram import Unigram
 from bpe_ref.models.word_level import WordLevel
 from bpe_ref.models.word_piece import WordPiece
+from bpe_ref.parameters import check_choice, check_text
 from bpe_ref.post_processors.padding import Padding
 from bpe_ref.post_processors.truncation import Truncation
 from bpe_ref.vocabulary.merges import TokenId
@@ -36,16 +37,7 @@ STRATEGIES = {
 _Model: TypeAlias = BPE | Unigram | WordLevel | WordPiece
 
 
-class _How(TypedDict):
-    """Arguments of the frozen tokenizer."""
-
-    special: Literal["ordinary", "recognise"]
-    is_pretokenized: bool
-
-
 def _component(name: str) -> Any:
-    """Return the property of a component."""
-
     def get(owner: "Tokenizer") -> Any:
         return getattr(owner.frozen, name)
 
@@ -94,8 +86,7 @@ class Tokenizer:
     @staticmethod
     def from_str(json: str) -> "Tokenizer":
         """Return the tokenizer that such a file's text describes."""
-        if not isinstance(json, str):
-            raise ParameterError("json", json, "must be a str")
+        check_text("json", json)
         return Tokenizer.from_buffer(json.encode("utf-8", "surrogatepass"))
 
     @staticmethod
@@ -136,10 +127,8 @@ class Tokenizer:
             self.frozen.tokenize(first, second, add_special_tokens=add_special_tokens, **how)
         )
 
-    def _how(self, is_pretokenized: bool) -> "_How":
-        special: Literal["ordinary", "recognise"] = (
-            "ordinary" if self.encode_special_tokens else "recognise"
-        )
+    def _how(self, is_pretokenized: bool) -> dict[str, Any]:
+        special = "ordinary" if self.encode_special_tokens else "recognise"
         return {"special": special, "is_pretokenized": is_pretokenized}
 
     def encode_batch(
@@ -216,8 +205,7 @@ class Tokenizer:
 
     def token_to_id(self, token: str) -> TokenId | None:
         """Return the id of a token."""
-        if not isinstance(token, str):
-            raise ParameterError("token", token, "must be a str")
+        check_text("token", token)
         return self.frozen.token_to_id(token)
 
     def id_to_token(self, id: TokenId) -> str | None:  # noqa: A002 -- the library's name
@@ -289,8 +277,7 @@ class Tokenizer:
         direction: str = "right",
     ) -> None:
         """Cut encodings to a length. Raises `ParameterError` if the stride leaves no step."""
-        if not isinstance(strategy, str) or strategy not in STRATEGIES:
-            raise ParameterError("strategy", strategy, f"must be one of {', '.join(STRATEGIES)}")
+        check_choice("strategy", strategy, tuple(STRATEGIES))
         truncation = Truncation(max_length, stride, STRATEGIES[strategy], side(direction))
         left = max_length - self.num_special_tokens_to_add(is_pair=False)
         if 0 <= left < stride:

@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from bpe_ref import added_tokens as definition
-from bpe_ref.errors import ParameterError
+from bpe_ref.parameters import check_text
 
 
 def _fixed(name: str, meaning: str) -> Any:
@@ -35,8 +35,7 @@ class AddedToken:
         self.special = special
         self._fixed = {"single_word": single_word, "lstrip": lstrip, "rstrip": rstrip}
         self._normalized = normalized
-        if not isinstance(self.content, str):
-            raise ParameterError("content", content, "must be a str")
+        check_text("content", self.content)
 
     single_word = _fixed("single_word", "Whether it must not touch a letter.")
     lstrip = _fixed("lstrip", "Whether it takes the white space before it.")

@@ -34,7 +34,7 @@ What the source leaves open
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, chain, islice, product, repeat
@@ -49,13 +49,12 @@ from bpe_ref.models.merging import (
     Symbol,
     merge,
     merge_long,
-    merge_naive,
     merge_short,
     merge_steps,
     merge_with_dropout,
     ranked_merges,
 )
-from bpe_ref.models.partwise import PartsOfText, Partwise
+from bpe_ref.models.partwise import Partwise, parts_of_text
 from bpe_ref.models.piece_cache import LONGEST_PIECE, PieceCache
 from bpe_ref.models.word_level import checked_strings
 from bpe_ref.quirks import HUGGING_FACE, Quirks
@@ -197,7 +196,6 @@ class BPE(WithoutTables):
 
     @cached_property
     def _pieces(self) -> PieceCache[Token]:
-        """The tokens of pieces."""
         return PieceCache(self._tokens)
 
     def ids(self, piece: str, draw: Draw | None = None) -> list[TokenId]:
@@ -239,16 +237,6 @@ class BPE(WithoutTables):
         merge_short(self.ranked, tokens)
         return tokens
 
-    def tokenize_by_definition(self, piece: str) -> list[Symbol]:
-        """Return each token and how many bytes it covers, by the definition; dropout apart.
-
-        >>> BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")]).tokenize_by_definition("aba")
-        [(2, 2), (0, 1)]
-        """
-        if piece and self.ignore_merges and piece in self.vocab:
-            return [(self.vocab[piece], len(piece.encode()))]
-        return merge_naive(self.ranked, self.symbols(piece))
-
     def symbols(self, piece: str) -> list[Symbol]:
         """Return what a piece consists of before anything merges.
 
@@ -280,7 +268,6 @@ class BPE(WithoutTables):
 
     @cached_property
     def _byte_tokens(self) -> Sequence[TokenId | None]:
-        """The token of each byte."""
         return [self.vocab.get(f"<0x{byte:02X}>") for byte in range(256)]
 
     @cached_property
@@ -399,10 +386,10 @@ class BPE(WithoutTables):
             letters = to_letters(piece.encode())
             if parts is None or letters in self.vocab:
                 return self.ids(letters, draw)
-        return parts.ids(piece)
+        return parts(piece)
 
     @cached_property
-    def _by_characters(self) -> PartsOfText | None:
+    def _by_characters(self) -> Callable[[str], list[TokenId]] | None:
         """What merges text part by part; None if a byte may be no token, or not all pieces merge.
 
         With `ignore_merges` it is for pieces that are no token.
@@ -414,11 +401,8 @@ class BPE(WithoutTables):
         except KeyError:  # a token of other letters
             return None
 
-        def merge_letters(part: str) -> list[TokenId]:
-            return self._merged_ids(to_letters(part.encode()))
-
         borders = CharacterBorders(made.split(b"\xff"))  # a byte that no text contains
-        return PartsOfText(merge_letters, borders)
+        return parts_of_text(lambda part: self._merged_ids(to_letters(part.encode())), borders)
 
     @cached_property
     def partwise(self) -> Partwise:

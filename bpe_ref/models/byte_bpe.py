@@ -28,7 +28,7 @@ from bpe_ref.encoders.backtracking import encode_backtracking
 from bpe_ref.encoders.scan import encode_scan
 from bpe_ref.errors import ParameterError
 from bpe_ref.models.borders import CharacterBorders
-from bpe_ref.models.partwise import PartsOfText
+from bpe_ref.models.partwise import parts_of_text
 from bpe_ref.vocabulary import Vocabulary
 from bpe_ref.vocabulary.byte_alphabet import to_letters
 from bpe_ref.vocabulary.compatibility import build_derivations, joints
@@ -117,16 +117,15 @@ class ByteBPE(WithoutTables):
         if self.encode_symbols is not encode_quickly or piece.isascii():
             return self.ids_of_bytes(content)
         token = self.whole_token(content)
-        return self._by_characters.ids(piece) if token is None else [token]
+        return self._by_characters(piece) if token is None else [token]
 
     @cached_property
-    def _by_characters(self) -> PartsOfText:
+    def _by_characters(self) -> Callable[[str], list[TokenId]]:
         """What merges text part by part, for pieces that are not taken whole."""
-
-        def merge_bytes(part: str) -> list[TokenId]:
-            return self.encode_symbols(self.vocabulary, self.symbols(part.encode()))
-
-        return PartsOfText(merge_bytes, self.vocabulary.remember(_borders))
+        return parts_of_text(
+            lambda part: self.encode_symbols(self.vocabulary, self.symbols(part.encode())),
+            self.vocabulary.remember(_borders),
+        )
 
     def ids_of_bytes(self, piece: bytes) -> list[TokenId]:
         """Return the ids of bytes that are one piece, whatever a pattern would do with them.

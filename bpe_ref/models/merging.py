@@ -1,6 +1,6 @@
 """Merge the symbols of a piece, as the BPE model of Hugging Face does.
 
-Definition (`merge_naive`)
+Definition (`merge_steps`)
     Repeat: among all adjacent pairs that have a merge, apply the one with the
     lowest rank, or the leftmost of them if several share that rank. The new
     symbol covers as many bytes as its two halves.
@@ -96,7 +96,6 @@ def ranked_merges(
 
 
 def _joined(left: str, right: str, skipped: int, rank: int) -> str:
-    """Return the token that a merge makes."""
     content = right.encode()
     if len(content) < skipped:
         raise VocabularyError(
@@ -126,19 +125,8 @@ def merge_steps(merges: RankedMerges, symbols: Sequence[Symbol]) -> Iterator[lis
         yield list(merged)
 
 
-def merge_naive(merges: RankedMerges, symbols: Sequence[Symbol]) -> list[Symbol]:
-    """Return what the symbols are after the last merge, by the definition.
-
-    >>> merges = RankedMerges({(0, 1): 0, (2, 0): 1}, [2, 3])
-    >>> merge_naive(merges, [(0, 1), (1, 2), (0, 1), (1, 2), (0, 1)])
-    [(2, 3), (3, 4)]
-    """
-    *_, merged = merge_steps(merges, symbols)
-    return merged
-
-
 def merge(merges: RankedMerges, symbols: Sequence[Symbol]) -> list[Symbol]:
-    """Do the same in O(n log n).
+    """Return what the symbols are after the last merge, in O(n log n).
 
     >>> merge(RankedMerges({(0, 1): 0}, [2]), [(0, 1), (1, 1), (1, 1)])
     [(2, 2), (1, 1)]

@@ -71,18 +71,13 @@ class Partwise:
         return self._merge(part)
 
 
-class PartsOfText:
-    """Encodes pieces whose symbols are the bytes of text, part by part.
+def parts_of_text(
+    merge: Callable[[str], list[TokenId]], borders: CharacterBorders
+) -> Callable[[str], list[TokenId]]:
+    """Return what encodes pieces whose symbols are the bytes of text, part by part.
 
-    >>> PartsOfText(lambda part: [len(part)], CharacterBorders(["éa".encode()])).ids("éaéa")
+    >>> parts_of_text(lambda part: [len(part)], CharacterBorders(["éa".encode()]))("éaéa")
     [2, 2]
     """
-
-    def __init__(self, merge: Callable[[str], list[TokenId]], borders: CharacterBorders) -> None:
-        """Take what merges a part in one go, and the borders that no merge crosses."""
-        self._borders: Final = borders
-        self._parts: Final = PieceCache(merge)
-
-    def ids(self, piece: str) -> list[TokenId]:
-        """Return the ids of a piece."""
-        return self._parts.encode(self._borders.cut(piece))
+    parts = PieceCache(merge)
+    return lambda piece: parts.encode(borders.cut(piece))

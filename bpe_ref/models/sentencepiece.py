@@ -396,7 +396,6 @@ def _rounded(number: float) -> float:
 
 
 def _check(piece: Piece, token: TokenId) -> None:
-    """Raise `VocabularyError` for a piece that cannot be one."""
     if not piece.text:
         raise VocabularyError(f"piece {token} must not be empty")
     if "\0" in piece.text:
@@ -412,19 +411,10 @@ def _check(piece: Piece, token: TokenId) -> None:
 _NEVER: Final = float("-inf")
 
 
-def merge_naive(model: SentencePieceModel, text: str) -> list[str]:
-    """Return the symbols of a normalized text: the definition. O(n²).
-
-    >>> unknown, a, aa = Piece("?", kind="unknown"), Piece("a"), Piece("aa", -1.0)
-    >>> merge_naive(SentencePieceModel([unknown, a, aa]), "aaa")
-    ['aa', 'a']
-    """
-    *_, symbols = merge_steps(model, text)
-    return symbols
-
-
 def merge_steps(model: SentencePieceModel, text: str) -> Iterator[list[str]]:
     """Yield the symbols of a normalized text, what they are after each merge, and in the end.
+
+    This is the definition. O(n²).
 
     >>> unknown, a, aa = Piece("?", kind="unknown"), Piece("a"), Piece("aa", -1.0)
     >>> list(merge_steps(SentencePieceModel([unknown, a, aa]), "aaa"))

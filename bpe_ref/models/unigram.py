@@ -251,10 +251,6 @@ class Unigram(WithoutMerges):
         """
         return [token for text in self.texts(piece) for token, _ in self._spelled(text)]
 
-    def steps(self, piece: str) -> list[list[TokenId]]:
-        """Return the ids of a piece as the only step: nothing merges."""
-        return [self.ids(piece)]
-
     def _spelled(self, text: str) -> list[tuple[TokenId, str]]:
         """Return the tokens of a text of `texts`, and their strings: step 4."""
         token = self.vocab.get(text)
@@ -270,7 +266,6 @@ class Unigram(WithoutMerges):
 
     @cached_property
     def _byte_tokens(self) -> Sequence[TokenId | None]:
-        """The token of each byte."""
         return [self.vocab.get(f"<0x{byte:02X}>") for byte in range(256)]
 
     # ---- cutting

@@ -97,18 +97,3 @@ class WordLevel(WithoutMerges):
         if token is None:
             return [unknown_token(self.vocab, self.unk_token, piece)]
         return [Token(token, piece, 0, len(piece.encode()))]
-
-    def ids(self, piece: str, draw: Draw | None = None) -> list[TokenId]:
-        """Return the id of the token of a word.
-
-        Raises `SymbolError` if the unknown token is needed and there is none.
-        """
-        return [self.tokenize(piece)[0].id]
-
-    def steps(self, piece: str) -> list[list[TokenId]]:
-        """Return the id of a word as the only step.
-
-        >>> WordLevel({"<unk>": 0}).steps("a")
-        [[0]]
-        """
-        return [self.ids(piece)]

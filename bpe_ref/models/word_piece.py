@@ -88,14 +88,6 @@ class WordPiece(WithoutMerges):
             tokens.append(token)
         return tokens
 
-    def ids(self, piece: str, draw: Draw | None = None) -> list[TokenId]:
-        """Return the ids of the tokens of a word.
-
-        >>> WordPiece({"[UNK]": 0, "a": 1, "##a": 2}, max_input_chars_per_word=2).ids("aaa")
-        [0]
-        """
-        return [token.id for token in self.tokenize(piece)]
-
     def steps(self, piece: str) -> list[list[TokenId]]:
         """Return the ids found so far after each token, and those of the word at the end.
 

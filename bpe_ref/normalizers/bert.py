@@ -47,7 +47,6 @@ class BertNormalizer:
             raise ParameterError("strip_accents", self.strip_accents, "must be a bool or None")
 
     def normalize(self, text: AlignedText) -> AlignedText:
-        """Return the text cleaned."""
         if self.clean_text:
             text = cleaned(text, one_of("BERT_REMOVED"), one_of("BERT_SPACES"))
         if self.handle_chinese_chars:

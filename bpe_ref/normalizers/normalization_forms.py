@@ -265,7 +265,6 @@ class _InForm:
         return cast("Form", type(self).__name__)
 
     def normalize(self, text: AlignedText) -> AlignedText:
-        """Return the text in the form."""
         if not text.starts_with_insertion and self.normalize_text(text.text) == text.text:
             return text
         return text.transform(form_changes(self.form, text.text))

@@ -61,7 +61,6 @@ class Precompiled:
         _charsmap(self.precompiled_charsmap)
 
     def normalize(self, text: AlignedText) -> AlignedText:
-        """Return the text rewritten."""
         changes: list[Change] = []
         removed_first = 0
         modified = False

@@ -52,7 +52,6 @@ class Prepend:
         return not self.prepend and self.quirks.insertions_may_stand_for_nothing
 
     def normalize(self, text: AlignedText) -> AlignedText:
-        """Return the text with the other before it."""
         if self.may_insert_first and text.text:
             spans = ((text.start, text.start), *text.spans[1:])
             return AlignedText(text.text, spans, text.start, text.end)

@@ -103,7 +103,6 @@ class Lowercase:
     """
 
     def normalize(self, text: AlignedText) -> AlignedText:
-        """Return the text in small letters."""
         if not text.starts_with_insertion and lowercase(text.text) == text.text:
             return text
         return rewritten(text, lowercase)
@@ -124,7 +123,6 @@ class Nmt:
     """
 
     def normalize(self, text: AlignedText) -> AlignedText:
-        """Return the text cleaned."""
         return cleaned(text, _REMOVED, _SPACES)
 
     def normalize_text(self, text: str) -> str:
@@ -142,13 +140,11 @@ class ByteLevel:
     writes_letters = True
 
     def normalize(self, text: AlignedText) -> AlignedText:
-        """Return a letter for each byte."""
         return rewritten(text, lambda character: to_letters(character.encode()))
 
     def normalize_text(self, text: str) -> str:
         return to_letters(text.encode())
 
     def meeting(self, left: str, right: str) -> Meeting:
-        """Return the letters of the bytes where they meet; see `components.Meeting`."""
         last, first = to_letters(left.encode())[-1], to_letters(right.encode())[0]
         return Meeting(frozenset(last), frozenset(first))

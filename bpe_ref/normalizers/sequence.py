@@ -36,7 +36,6 @@ class Sequence:
         return any(getattr(step, "may_insert_first", False) for step in self.normalizers)
 
     def normalize(self, text: AlignedText) -> AlignedText:
-        """Return the text that the last one returns."""
         for step in self.normalizers:
             text = step.normalize(text)
         return text

@@ -36,7 +36,6 @@ class Strip:
         check_flag("strip_right", self.strip_right)
 
     def normalize(self, text: AlignedText) -> AlignedText:
-        """Return the text without that white space."""
         kept = self.normalize_text(text.text)
         if len(kept) == len(text.text):
             return text
@@ -65,7 +64,6 @@ class StripAccents:
     """
 
     def normalize(self, text: AlignedText) -> AlignedText:
-        """Return the text without marks."""
         return without(text, one_of("COMBINING_MARKS"))
 
     def normalize_text(self, text: str) -> str:

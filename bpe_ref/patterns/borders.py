@@ -32,7 +32,7 @@ Source: V. M. Glushkov, "The abstract theory of automata", 1961.
 
 from collections.abc import Iterable
 from collections.abc import Sequence as Row
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from bpe_ref.errors import PatternError
@@ -304,13 +304,11 @@ class _Graph:
         end = self.add(body)
         if most is None or most > 1:
             self._join(end.last, end.first | end.seen)
-        return _Ends(
-            end.nullable or least == 0,
-            end.empty or least == 0,
-            end.first,
-            end.last,
-            end.seen,
-            end.alone if least <= 1 else 0,
+        return replace(
+            end,
+            nullable=end.nullable or least == 0,
+            empty=end.empty or least == 0,
+            alone=end.alone if least <= 1 else 0,
         )
 
     def _join(self, left: int, right: int) -> None:

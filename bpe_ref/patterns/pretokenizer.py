@@ -26,7 +26,7 @@ import re
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from bpe_ref.errors import ParameterError, PatternError
 from bpe_ref.patterns.rust import CodePointSet, parse
@@ -35,15 +35,13 @@ from bpe_ref.patterns.stand_ins import (
     BasicAlphabet,
     alphabet_of,
     basic_alphabet_of,
+    compile_with_re,
     set_source,
 )
 from bpe_ref.patterns.unicode_tables import TABLES, CodePoints
 
 if TYPE_CHECKING:  # loaded when it is needed: `re` is enough for most patterns
     import regex
-
-# Python 3.11.0 to 3.11.4 match possessive groups wrongly (python/cpython#106052).
-_NOT_FOR_RE = re.compile(r"\)(?:[*+?]|\{[0-9,]+\})\+|\(\?>")
 
 # A group that repeats may match a text in exponentially many ways, and `re` knows no time limit.
 _MAY_RUN_AWAY = re.compile(r"\)(?:[*+]|\{[0-9]*,?[0-9]*\})")
@@ -123,19 +121,8 @@ class Pretokenizer:
         >>> Pretokenizer(r"\p{Lu}\p{Ll}*").pieces_by_definition("Éa, Ǆ")
         ['Éa', 'Ǆ']
         """
-        return _explicit(self.pattern, self.tables).findall(text)
-
-
-class _Match(Protocol):
-    def span(self) -> tuple[int, int]: ...
-
-
-class _Pattern(Protocol):
-    """What `re` and `regex` share. Without groups, `findall` returns whole matches."""
-
-    def findall(self, text: str, /) -> list[str]: ...
-
-    def finditer(self, text: str, /) -> Iterable[_Match]: ...
+        found: list[str] = _explicit(self.pattern, self.tables).findall(text)
+        return found
 
 
 @dataclass(frozen=True)
@@ -146,10 +133,10 @@ class _Limited:
     source: str
     """The pattern as it was given, for the error."""
 
-    def findall(self, text: str, /) -> list[str]:
+    def findall(self, text: str) -> list[str]:
         return self._in_time(self.compiled.findall, text)
 
-    def finditer(self, text: str, /) -> list[_Match]:
+    def finditer(self, text: str) -> list[Any]:
         return self._in_time(self.compiled.finditer, text)
 
     def _in_time(self, search: Callable[..., Iterable[Any]], text: str) -> list[Any]:
@@ -167,15 +154,16 @@ class _Limited:
 class _Search:
     """A compiled pattern over an alphabet with stand-ins."""
 
-    pattern: _Pattern
+    pattern: "re.Pattern[str] | regex.Pattern[str] | _Limited"
+    """Without groups, so that `findall` returns whole matches."""
+
     alphabet: Alphabet | BasicAlphabet
 
 
 @lru_cache(maxsize=64)
-def _explicit(pattern: str, tables: str) -> _Pattern:
+def _explicit(pattern: str, tables: str) -> "regex.Pattern[str]":
     """Return the definition of a pattern: every set as ranges of code points."""
-    compiled: _Pattern = _compile_with_regex(_source(_parts(pattern, tables)))
-    return compiled
+    return _compile_with_regex(_source(_parts(pattern, tables)))
 
 
 @lru_cache(maxsize=64)
@@ -216,7 +204,9 @@ def _source(
     return "".join(part if isinstance(part, str) else written[id(part)] for part in parts)
 
 
-def _compile_fastest(source: str, pattern: str) -> _Pattern:
+def _compile_fastest(
+    source: str, pattern: str
+) -> "re.Pattern[str] | regex.Pattern[str] | _Limited":
     """Compile with `re`, or with `regex` what `re` cannot do, or not in a bounded time."""
     if _may_run_away(source):
         return _Limited(_compile_with_regex(source), pattern)
@@ -235,11 +225,6 @@ def _may_run_away(source: str) -> bool:
     return most > _MOST_REPETITIONS or _MAY_RUN_AWAY.search(source) is not None
 
 
-def _compile_with_re(source: str) -> _Pattern | None:
-    """Compile with `re`, or return None for what it cannot do."""
-    if _NOT_FOR_RE.search(source) or _may_run_away(source):
-        return None
-    try:
-        return re.compile(source)
-    except re.error:  # it wants look-behind of one width
-        return None
+def _compile_with_re(source: str) -> re.Pattern[str] | None:
+    """Compile with `re`, or return None for what it cannot do, or not in a bounded time."""
+    return None if _may_run_away(source) else compile_with_re(source)

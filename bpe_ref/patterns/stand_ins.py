@@ -42,6 +42,8 @@ _FIRST_STAND_IN = 0x80
 _BELOW_SURROGATES = range(0x80, 0xD800)
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 _BEYOND_BASIC = re.compile("[\U00010000-\U0010ffff]+")
+# Python 3.11.0 to 3.11.4 match possessive groups wrongly (python/cpython#106052).
+_NOT_FOR_RE = re.compile(r"\)(?:[*+?]|\{[0-9,]+\})\+|\(\?>")
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789' ")
 
 
@@ -200,6 +202,20 @@ def set_source(members: CodePoints) -> str:
         # Alone, without brackets: `re` skips branches by their first literal.
         return _escape(ranges[0][0])
     return "[" + "".join(f"{_escape(first)}-{_escape(last)}" for first, last in ranges) + "]"
+
+
+def compile_with_re(source: str) -> re.Pattern[str] | None:
+    """Return the pattern of the standard library's `re`; None for what that cannot do.
+
+    >>> compile_with_re("(?>a)") is None
+    True
+    """
+    if _NOT_FOR_RE.search(source):
+        return None
+    try:
+        return re.compile(source)
+    except re.error:  # it wants look-behind of one width
+        return None
 
 
 def _escape(code_point: int) -> str:

@@ -71,7 +71,6 @@ def to_oniguruma(pattern: str) -> str:
 
 
 def _translate(cursor: Cursor) -> str:
-    """Return the translation of what is left of the pattern."""
     parts: list[str] = []  # invariant: the last atom is parts[atom:]
     atom = 0
     open_groups: list[int] = []
@@ -102,7 +101,6 @@ def _translate(cursor: Cursor) -> str:
 
 
 def _repeat(parts: list[str], quantifier: re.Match[str]) -> list[str]:
-    """Return an atom with its quantifier."""
     sign, sign_mode, least, comma, most, mode = quantifier.groups("")
     if sign:
         return [*parts, sign + sign_mode]

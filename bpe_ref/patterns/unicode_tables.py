@@ -221,7 +221,6 @@ def _runs() -> list[tuple[str, int]]:
 
 
 def _decode(ranges: str) -> CodePoints:
-    """Return the set that hexadecimal ranges describe."""
     code_points = 0
     for first, last in ranges_in(ranges):
         code_points |= code_point_range(first, last)

@@ -35,6 +35,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol, TypeAlias
 
 from bpe_ref.aligned_text import Span
+from bpe_ref.components import by_name
 from bpe_ref.encoding import Encoding, merge
 from bpe_ref.errors import ParameterError, VocabularyError
 from bpe_ref.parameters import check_flag
@@ -56,7 +57,6 @@ def _check_named_id(name: str, value: object) -> None:
 
 
 def _special_encoding(tokens: Sequence[NamedId], type_id: int) -> Encoding:
-    """Return an encoding of special tokens."""
     plain = Encoding.of([(number, name, (0, 0), None) for name, number in tokens], type_id)
     return replace(plain, special_tokens_mask=(1,) * len(tokens))
 
@@ -105,7 +105,6 @@ def _trim_offsets(encoding: Encoding, *, add_prefix_space: bool) -> Encoding:
 
 
 def _trimmed(encoding: Encoding, add_prefix_space: bool) -> tuple[Span, ...]:
-    """Return the offsets of all tokens without white space."""
     return tuple(
         _trim_span(token, span, is_prefix=add_prefix_space and (number == 0 or span[0] == 0))
         for number, (token, span) in enumerate(zip(encoding.tokens, encoding.offsets, strict=True))
@@ -206,7 +205,6 @@ class ByteLevel:
         check_flag("use_regex", self.use_regex)
 
     def added_tokens(self, *, is_pair: bool) -> int:
-        """Return 0."""
         return 0
 
     def process_encodings(
@@ -371,9 +369,6 @@ class RobertaProcessing:
 
 POST_PROCESSORS: Final[Mapping[str, type]] = {
     "Sequence": PostProcessorSequence,
-    "ByteLevel": ByteLevel,
-    "TemplateProcessing": TemplateProcessing,
-    "BertProcessing": BertProcessing,
-    "RobertaProcessing": RobertaProcessing,
+    **by_name(ByteLevel, TemplateProcessing, BertProcessing, RobertaProcessing),
 }
 """The post-processors by the format's type names. Their fields have the format's names."""

@@ -32,13 +32,11 @@ from bpe_ref.aligned_text import AlignedText, Change
 from bpe_ref.components import Meeting
 from bpe_ref.parameters import check_flag
 from bpe_ref.patterns.pretokenizer import Pretokenizer
-from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE, to_letters
+from bpe_ref.vocabulary.byte_alphabet import to_letters
 
 GPT2_PATTERN: Final = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 
 _GPT2: Final = Pretokenizer(GPT2_PATTERN, "unicode-16.0-oniguruma")
-_NUL: Final = "\0"
-_FEW: Final = 3
 
 
 @dataclass(frozen=True)
@@ -70,12 +68,7 @@ class ByteLevel:
         return [write_aligned(text.slice(start, end)) for start, end in pairwise(ends)]
 
     def cut_text(self, text: str, at_start: bool = True) -> list[str]:
-        return write_letters(self.plain_pieces(text))
-
-    @property
-    def only_writes(self) -> bool:
-        """Whether a piece stays one piece, with nothing before it."""
-        return not self.use_regex and not self.add_prefix_space
+        return [to_letters(piece.encode()) for piece in self.plain_pieces(text)]
 
     def plain_pieces(self, text: str) -> list[str]:
         """Return the pieces' texts before their bytes are written as letters.
@@ -92,7 +85,6 @@ class ByteLevel:
         return [text] if text else []
 
     def meeting(self, left: str, right: str) -> Meeting | None:
-        """Return the letters of the bytes where they meet; see `components.Meeting`."""
         if self.use_regex:
             from bpe_ref.patterns.borders import borders_of
 
@@ -102,21 +94,6 @@ class ByteLevel:
         last, first = to_letters(left.encode())[-1], to_letters(right.encode())[0]
         alone = not self.add_prefix_space or right == " "
         return Meeting(frozenset(last), frozenset(first), self.use_regex, alone)
-
-
-def write_letters(pieces: list[str]) -> list[str]:
-    """Return each piece, none of them empty, with its bytes written as letters, all at once.
-
-    Why this is the same answer as `to_letters` of each: NUL is in no piece, so it stands between
-    them only, and no other character's UTF-8 has its byte.
-
-    >>> write_letters(["né", " it"])
-    ['nÃ©', 'Ġit']
-    """
-    text = _NUL.join(pieces)
-    if len(pieces) < _FEW or text.count(_NUL) >= len(pieces):
-        return [to_letters(piece.encode()) for piece in pieces]
-    return to_letters(text.encode()).split(LETTER_OF_BYTE[0])
 
 
 def write_aligned(text: AlignedText) -> AlignedText:

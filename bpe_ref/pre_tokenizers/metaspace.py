@@ -25,7 +25,7 @@ from typing import Final
 from bpe_ref.aligned_text import AlignedText
 from bpe_ref.components import Meeting
 from bpe_ref.errors import ParameterError
-from bpe_ref.parameters import check_character, check_flag
+from bpe_ref.parameters import check_character, check_choice, check_flag, check_text
 from bpe_ref.patterns.matches import Literal, find_matches
 from bpe_ref.pre_tokenizers.splitting import split
 
@@ -51,17 +51,15 @@ class Metaspace:
     def __post_init__(self, add_prefix_space: bool | None, str_rep: str | None) -> None:
         """Raise `ParameterError` unless the library takes these fields."""
         check_character("replacement", self.replacement)
-        if not isinstance(self.prepend_scheme, str) or self.prepend_scheme not in PREPEND_SCHEMES:
-            known = ", ".join(PREPEND_SCHEMES)
-            raise ParameterError("prepend_scheme", self.prepend_scheme, f"must be one of {known}")
+        check_choice("prepend_scheme", self.prepend_scheme, PREPEND_SCHEMES)
         check_flag("split", self.split)
         if add_prefix_space is not None:
             check_flag("add_prefix_space", add_prefix_space)
             if not add_prefix_space and self.prepend_scheme != "never":
                 rule = 'must be "never" where add_prefix_space is false'
                 raise ParameterError("prepend_scheme", self.prepend_scheme, rule)
-        if str_rep is not None and not isinstance(str_rep, str):
-            raise ParameterError("str_rep", str_rep, "must be a str")
+        if str_rep is not None:
+            check_text("str_rep", str_rep)
 
     def cut(self, text: AlignedText) -> list[AlignedText]:
         # One character replaces one, so that the spans stay.

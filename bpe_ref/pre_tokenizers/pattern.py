@@ -17,7 +17,7 @@ from bpe_ref.patterns.pretokenizer import Pretokenizer
 
 
 @dataclass(frozen=True)
-class Pattern:
+class Pattern(Pretokenizer):
     r"""Cuts text into the matches of a pattern.
 
     Raises `PatternError` if the pattern cannot be used, `ParameterError` if there is no such table.
@@ -27,23 +27,11 @@ class Pattern:
 
     """
 
-    pattern: str
-    tables: str = "unicode-16.0"
-    r"""What the pattern's \p{L}, \s and so on mean: a name from `unicode_tables`."""
-
-    def __post_init__(self) -> None:
-        """Check the pattern."""
-        _ = self._matches
-
-    @cached_property
-    def _matches(self) -> Pretokenizer:
-        return Pretokenizer(self.pattern, self.tables)
-
     def cut(self, text: AlignedText) -> list[AlignedText]:
-        return [text.slice(start, stop) for start, stop in self._matches.spans(text.text)]
+        return [text.slice(start, stop) for start, stop in self.spans(text.text)]
 
     def cut_text(self, text: str, at_start: bool = True) -> list[str]:
-        return self._matches.pieces(text)
+        return self.pieces(text)
 
     @cached_property
     def in_oniguruma(self) -> str | None:

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from bpe_ref.aligned_text import AlignedText
 from bpe_ref.components import Meeting, PreTokenizer, meet
 from bpe_ref.errors import ParameterError
-from bpe_ref.pre_tokenizers.byte_level import ByteLevel, write_letters
 from bpe_ref.pre_tokenizers.metaspace import Metaspace
 
 
@@ -59,10 +58,7 @@ class Sequence:
             ]
         pieces = [text] if text else []
         for component in self.pretokenizers:
-            if isinstance(component, ByteLevel) and component.only_writes:
-                pieces = write_letters(pieces)
-            else:
-                pieces = [part for piece in pieces for part in component.cut_text(piece, at_start)]
+            pieces = [part for piece in pieces for part in component.cut_text(piece, at_start)]
         return pieces
 
     @property
@@ -71,7 +67,6 @@ class Sequence:
         return reads_start(self)
 
     def meeting(self, left: str, right: str) -> Meeting | None:
-        """Return what becomes of the two characters at last; see `components.Meeting`."""
         return meet(self.pretokenizers, (left,), (right,))
 
 

@@ -28,7 +28,7 @@ from types import MappingProxyType
 from typing import Final
 
 from bpe_ref.aligned_text import AlignedText, Span
-from bpe_ref.errors import ParameterError
+from bpe_ref.parameters import check_choice
 from bpe_ref.patterns.matches import Stretch
 
 
@@ -60,8 +60,7 @@ def ranges(matches: Iterable[Stretch], behavior: str, *, invert: bool = False) -
 
 def check_behavior(behavior: str) -> None:
     """Raise `ParameterError` if there is no such behavior."""
-    if not isinstance(behavior, str) or behavior not in BEHAVIORS:
-        raise ParameterError("behavior", behavior, f"must be one of {', '.join(BEHAVIORS)}")
+    check_choice("behavior", behavior, tuple(BEHAVIORS))
 
 
 def _removed(matches: Sequence[Stretch]) -> list[Span]:

@@ -310,7 +310,6 @@ def canonical_lines(vocabulary: Vocabulary) -> Iterable[str]:
 
 
 def _digest(vocabulary: Vocabulary) -> str:
-    """Return the sha256 of the canonical text."""
     from hashlib import sha256  # slow to load, and most programs ask for no digest
 
     hasher = sha256()

@@ -283,7 +283,6 @@ def _made_by_concatenation(
 def _made_by_pair(
     vocabulary: Vocabulary, rule: ByPair, made: Derivations, seam: SeamTest
 ) -> Iterator[tuple[TokenId, Pair]]:
-    """Yield each token that merging can make, with its split, in the order of their merges."""
     known: dict[TokenId, Pair | None] = {}
     for pair, merge in sorted(rule.table.items(), key=lambda item: item[1].rank):
         token = merge.result

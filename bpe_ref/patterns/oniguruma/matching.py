@@ -41,6 +41,7 @@ from bpe_ref.patterns.stand_ins import (
     BasicAlphabet,
     alphabet_of,
     basic_alphabet_of,
+    compile_with_re,
     set_source,
 )
 from bpe_ref.patterns.unicode_tables import CodePoints
@@ -53,9 +54,6 @@ _SHORT_TEXT = 2_000
 _SHORT_RUN = 256
 _HIGHEST = 100
 _LONGEST_SOURCE = 50_000
-
-# Python 3.11.0 to 3.11.4 match possessive groups wrongly (python/cpython#106052).
-_NOT_FOR_RE = re.compile(r"\)(?:[*+?]|\{[0-9,]+\})\+|\(\?>")
 
 
 @dataclass(frozen=True)
@@ -175,7 +173,8 @@ class Oniguruma:
 
     @cached_property
     def _fast(self) -> re.Pattern[str] | None:
-        return None if self._translation is None else _for_re(self._translation)
+        """The pattern as one group, so that splitting returns the matches too."""
+        return None if self._translation is None else compile_with_re(f"({self._translation})")
 
     @cached_property
     def _limited(self) -> "regex.Pattern[str]":
@@ -228,16 +227,6 @@ def _after(spans: list[tuple[int, int]], found: tuple[int, int], at: int) -> int
     return end
 
 
-def _for_re(source: str) -> re.Pattern[str] | None:
-    """Return the pattern as one group, so that splitting returns the matches too."""
-    if _NOT_FOR_RE.search(source):
-        return None
-    try:
-        return re.compile(f"({source})")
-    except re.error:  # it wants look-behind of one width
-        return None
-
-
 def _sets(node: Node) -> Iterator[CodePoints]:
     """Yield each set in a node, equal ones again."""
     for item in _descendants(node):
@@ -254,7 +243,6 @@ def _letters(node: Node) -> set[str]:
 
 
 def _descendants(node: Node) -> Iterator[Node]:
-    """Return a node and all nodes inside it."""
     waiting = [node]
     while waiting:
         item = waiting.pop()
@@ -269,7 +257,6 @@ def _copies(node: Node) -> int:
 
 
 def _height(node: Node) -> int:
-    """Return how deep nodes are nested."""
     height = 0
     layer: tuple[Node, ...] = (node,)
     while layer and height <= _HIGHEST:

@@ -146,7 +146,6 @@ def width(  # noqa: PLR0911 -- one answer for each kind of node
 
 
 def _sum(numbers: Iterable[int | None]) -> int | None:
-    """Return the sum, or None if one has no bound."""
     total = 0
     for number in numbers:
         if number is None:
