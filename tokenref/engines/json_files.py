@@ -13,6 +13,7 @@ What they answer
 
 import json
 import re
+import sys
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -54,6 +55,11 @@ class JsonEngine:
 
     def __init__(self, version: str) -> None:
         self.version = version
+
+    def command(self) -> list[str]:
+        """Return the command that runs the engine in a process of its own (`json_process`)."""
+        adapter = f"{type(self).__module__}:{type(self).__qualname__}"
+        return [sys.executable, "-P", "-m", "tokenref.engines.json_process", adapter]
 
     def open(self, content: bytes) -> Any:
         """Return the engine's tokenizer. Raises any exception if it cannot read the file."""

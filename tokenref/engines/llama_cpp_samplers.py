@@ -17,6 +17,7 @@ What it refuses
     here, as a compiler would.
 """
 
+import sys
 from array import array
 from collections.abc import Mapping, Sequence
 from ctypes import c_float
@@ -27,8 +28,8 @@ from math import inf, isfinite
 from typing import Any, ClassVar, Final
 
 from tokenref.answers import Answer, Crashed, Ok, Unsupported
+from tokenref.engines.child import Child, ProcessEndedError
 from tokenref.engines.llama_cpp_chain import chain_of, is_off, read, step_of
-from tokenref.engines.llama_cpp_process import Child, EndedError
 from tokenref.engines.own_rules import (
     NotExpressibleError,
     OwnRule,
@@ -139,16 +140,21 @@ _WINDOWS: Final = frozenset(
 """Steps with a window, which a rule may set to the whole history."""
 
 
+def _child() -> Child:
+    module = "tokenref.engines.llama_cpp_process"
+    return Child(sys.executable, "-P", "-m", module, variables={"GGML_NO_BACKTRACE": "1"})
+
+
 @dataclass
 class LlamaCppSession(SamplerSession):
     """The samplers with a selected profile."""
 
     profiles: ClassVar = profiles_of(RULES) | _WALKS | {NAME}
     profile: str
-    _child: Child = field(default_factory=Child)
+    _child: Child = field(default_factory=_child)
 
     def _refused(self, error: Exception) -> Answer | None:
-        if isinstance(error, EndedError):
+        if isinstance(error, ProcessEndedError):
             message, log = error.args
             return Crashed(message, log)
         return super()._refused(error)
@@ -348,7 +354,8 @@ class LlamaCppSession(SamplerSession):
         if op == "stat":
             if chain[-1][0] != "dist":
                 raise NotExpressibleError(f"{chain[-1][0]} adapts to what it draws")
-            return self._child.ask({**question, "draws": request["draws"]})
+            found = self._child.ask({**question, "draws": request["draws"]})
+            return {"counts": found["counts"]}
         coins = [at for at, sampler in enumerate(chain) if _has_coin(sampler)]
         if coins and request.get("uniforms"):
             question = {**question, **_words(coins[0], request, bits=32)}

@@ -21,8 +21,6 @@ What is unsupported
 """
 
 import json
-import os
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -33,6 +31,7 @@ from typing import Any, ClassVar, Final
 from unittest.mock import patch
 
 from tokenref.answers import Answer, Ok, Unsupported
+from tokenref.engines.child import Child
 from tokenref.engines.flashinfer_samplers import verified
 from tokenref.engines.from_wheels import sglang_kernels, vllm_kernels
 from tokenref.engines.own_rules import (
@@ -58,10 +57,6 @@ class SglangKernelsSession(SamplerSession):
     """SGLang's kernel with a selected rule."""
 
     profiles: ClassVar = frozenset(rule_names("speculative"))
-
-    def __init__(self, profile: str) -> None:
-        self.profile = profile
-        _process()
 
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         if op != "speculative":
@@ -117,10 +112,6 @@ class VllmKernelsSession(SamplerSession):
     profiles: ClassVar = frozenset(
         {*_WORDS, *_UNIFORMS, *_DRAWS, *profiles_of(_FILTERS), *rule_names("speculative")}
     )
-
-    def __init__(self, profile: str) -> None:
-        self.profile = profile
-        _process()
 
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         if op in {"random_words", "uniforms", "draw"} and device_name() != "cpu":
@@ -224,21 +215,13 @@ class VllmKernelsSession(SamplerSession):
 
 
 @cache
-def _process() -> Any:
-    return subprocess.Popen(
-        [sys.executable, "-P", "-m", __name__],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=os.environ | ({"TRITON_INTERPRET": "1"} if device_name() == "cpu" else {}),
-    )
+def _child() -> Child:
+    variables = {"TRITON_INTERPRET": "1"} if device_name() == "cpu" else {}
+    return Child(sys.executable, "-P", "-m", __name__, variables=variables)
 
 
 def _asked(*call: Any) -> Any:
-    process = _process()
-    process.stdin.write(json.dumps(call) + "\n")
-    process.stdin.flush()
-    error, found = json.loads(process.stdout.readline())
+    error, found = _child().ask(call)
     if error:
         raise RuntimeError(error)
     return found
