@@ -41,7 +41,11 @@ class CrashError(Exception):
 
 
 class JsonEngine:
-    """An engine that reads a tokenizer.json."""
+    """An engine that reads a tokenizer.json.
+
+    >>> JsonEngine("1.0").load_tokenizer(b"{}", "empty", "strict")
+    Unsupported(reason='only reads a tokenizer.json in its own way')
+    """
 
     name: str
     refusals: Mapping[str, ErrorCode] = MappingProxyType({})
@@ -66,8 +70,11 @@ class JsonEngine:
         raise NotImplementedError
 
     def encode(self, tokenizer: Any, text: str, *, added: bool) -> Found:
-        """Return the ids of a text, perhaps with the special tokens that a template adds."""
-        raise NotImplementedError
+        """Return the ids of a text, perhaps with the special tokens that a template adds.
+
+        This and `decode` use the methods of tokenizers, which some engines have, too.
+        """
+        return tokenizer.encode(text, add_special_tokens=added).ids
 
     def encode_pair(self, tokenizer: Any, text: str, pair: str, *, added: bool) -> Found:
         """Return the ids of a pair of texts."""
@@ -78,7 +85,7 @@ class JsonEngine:
 
         None is the refusal of invalid UTF-8.
         """
-        raise NotImplementedError
+        return tokenizer.decode(ids, skip_special_tokens=skip)
 
     def text(self, tokenizer: Any, ids: list[int], *, skip: bool) -> Found:
         """Return the text of a whole tokenizer's tokens, or its bytes."""

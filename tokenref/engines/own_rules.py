@@ -58,9 +58,15 @@ class InvalidParameterError(Exception):
 class SamplerSession:
     """A selected profile of an engine, which not every question can be expressed for."""
 
-    profile: str
+    start: ClassVar[Callable[[], object]] = staticmethod(lambda: None)
+    """Loads the engine at once, so that no answer is slow because of it."""
+
     refusing: ClassVar[tuple[type[Exception], ...]] = (InvalidParameterError,)
     """What is raised about a parameter that the engine refuses."""
+
+    def __init__(self, profile: str) -> None:
+        self.profile = profile
+        type(self).start()
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
         """Answer a request."""
@@ -78,9 +84,6 @@ class SamplerSession:
             if found is None:
                 raise
             return found
-
-    def __init__(self, profile: str) -> None:
-        self.profile = profile
 
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         """Answer a request, or raise `NotExpressibleError` or what `_refused` knows."""

@@ -12,7 +12,6 @@ What is unsupported
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import inf
 from typing import Any, ClassVar, Final
 
@@ -32,12 +31,10 @@ RULES: Final = {
 LAST: Final = rule_name("greedy", ties="last")
 
 
-@dataclass(frozen=True)
 class PandasSession(SamplerSession):
     """The selection with a selected rule."""
 
     profiles: ClassVar = profiles_of({"top_k": RULES["first"]}) | {LAST}
-    profile: str
 
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         if op == "greedy" and self.profile == LAST:

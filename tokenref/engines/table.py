@@ -263,11 +263,9 @@ def _adapted(name: str, adapter: str, installed: str) -> Engine:
         from tokenref.engines.llama_cpp_tokenizer import LlamaCppTokenizers
 
         return Tokenizing(name, installed, found, isolated(LlamaCppTokenizers(installed)))
-    return (
-        Sampling(name, installed, found)
-        if name in {*_SAMPLERS, *_WHEELS, "mistral.rs", "rust-rand", "libstdc++", "python"}
-        else isolated(found(installed))
-    )
+    if hasattr(found, "profiles"):
+        return Sampling(name, installed, found)
+    return isolated(found(installed))
 
 
 def available(name: str) -> Engine:

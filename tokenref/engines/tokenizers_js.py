@@ -10,11 +10,7 @@ from tokenref.engines.json_files import JsonEngine
 
 
 class TokenizersJsEngine(JsonEngine):
-    """The package with any vocabulary that it can express; Node has its methods.
-
-    >>> TokenizersJsEngine("0.2.0").load_tokenizer(b"{}", "empty", "strict")
-    Unsupported(reason='only reads a tokenizer.json in its own way')
-    """
+    """The package with any vocabulary that it can express; Node has its methods."""
 
     name = "tokenizers-js"
     ends_lines = True

@@ -23,7 +23,7 @@ What is unsupported
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from unittest.mock import patch
@@ -42,7 +42,6 @@ from tokenref.engines.own_rules import (
 )
 from tokenref.engines.torch_draws import (
     counted,
-    device_name,
     drawn,
     drawn_after_steps,
     kept_in,
@@ -82,17 +81,15 @@ _LISTS: Final = 256
 """How many lists of processors are cached."""
 
 
-@dataclass
 class TransformersSession(SamplerSession):
     """The processors with a selected profile."""
 
     profiles: ClassVar = profiles_of(RULES) | {NAME, *rule_names("speculative")}
-    profile: str
-    _lists: dict[str, list[Any]] = field(default_factory=dict)
+    start: ClassVar = staticmethod(prepare)
 
-    def __post_init__(self) -> None:
-        """Import the slow modules now, so that no answer is slow because of it."""
-        prepare()
+    def __init__(self, profile: str) -> None:
+        super().__init__(profile)
+        self._lists: dict[str, list[Any]] = {}
 
     def _refused(self, error: Exception) -> Answer | None:
         if isinstance(error, RuntimeError):
@@ -388,4 +385,4 @@ def _residual(request: Mapping[str, Any]) -> dict[str, Any]:
 def _tokens(histories: Sequence[Sequence[int]]) -> "torch.Tensor":
     import torch
 
-    return torch.tensor(histories, dtype=torch.long, device=device_name())
+    return torch.tensor(histories, dtype=torch.long)

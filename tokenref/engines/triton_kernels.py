@@ -119,14 +119,14 @@ class VllmKernelsSession(SamplerSession):
         if op == "random_words":
             (position,) = request["counter"]
             place = [int(position, 16), request["taken"], request["count"]]
-            words = _asked("hash", int(request["seed"], 16), *place, _WORDS[self.profile])
+            words = _asked("hashed", int(request["seed"], 16), *place, _WORDS[self.profile])
             return Ok({"words": [f"{word:08x}" for word in words]})
         if op == "uniforms":
             bits = _UNIFORMS[self.profile]
             words = [int(word, 16) for word in request["words"]]
             if any(len(word) != 8 for word in request["words"]) or len(words) % (bits // 32):
                 raise NotExpressibleError("takes hashes of 32 bits")
-            numbers = _asked("numbers", words, bits)
+            numbers = _asked("numbers_of", words, bits)
             return Ok({"uniforms": pack(numbers, "f32" if bits == 32 else "f64")})
         if op == "speculative":
             return Ok(self._verified(request))
@@ -412,14 +412,8 @@ def _loading(dtype: str, width: int = 1) -> Any:
 
 
 _CALLS: Final[Mapping[str, Callable[..., Any]]] = {
-    "verify": verify,
-    "hash": hashed,
-    "numbers": numbers_of,
-    "draw": draw,
-    "reject": reject,
-    "filtered": filtered,
-    "speculated": speculated,
-    "batched": batched,
+    call.__name__: call
+    for call in (verify, hashed, numbers_of, draw, reject, filtered, speculated, batched)
 }
 
 
