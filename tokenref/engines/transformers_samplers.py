@@ -38,6 +38,7 @@ from tokenref.engines.own_rules import (
     check_ties,
     checked_drafts,
     profiles_of,
+    rows_of,
     whole_mask,
 )
 from tokenref.engines.torch_draws import (
@@ -53,7 +54,7 @@ from tokenref.engines.torch_draws import (
 )
 from tokenref.engines.transformers_drafts import verified
 from tokenref.engines.transformers_steps import FILTERS, MASK, ROWS, RULES, prepare, steps
-from tokenref.floats import cut_floats, type_of, unpack
+from tokenref.floats import type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import STANDARD, rule_name, rule_names
 
@@ -270,10 +271,7 @@ class TransformersSession(SamplerSession):
 
     def _batch(self, request: Mapping[str, Any]) -> Answer:
         """Answer the rows of a batch with one call, if the engine supports that."""
-        op, rows = request["op"], request["rows"]
-        if "vocab_size" in request and not any("probs" in row for row in rows):
-            size = request["vocab_size"]
-            rows = [{**row, "logits": cut_floats(row["logits"], size)} for row in rows]
+        op, rows = request["op"], rows_of(request)
         if op not in _ONE:
             return Unsupported(f"cannot process batches of {op}")
         if op == "repetition_penalty":

@@ -41,9 +41,10 @@ from tokenref.engines.own_rules import (
     checked_drafts,
     profiles_of,
     row_in_32_bits,
+    rows_of,
 )
 from tokenref.engines.torch_draws import device_name, kept_in, laid_out, places_of, row_of
-from tokenref.floats import LONGEST, cut_floats, pack, unpack
+from tokenref.floats import pack, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import STANDARD, rule_name, rule_names
 
@@ -168,18 +169,16 @@ class VllmKernelsSession(SamplerSession):
 
     def _filtered(self, op: str, request: Mapping[str, Any]) -> Answer:
         """Answer questions about one filter with one call."""
-        of, size = request.get("op", op), request.get("vocab_size", LONGEST)
+        of = request.get("op", op)
         if of not in _FILTERS:
             return Unsupported(f"has no batches of {of}")
-        requests = request["rows"] if op == "batch" else [request]
+        requests = rows_of(request) if op == "batch" else [request]
         rows, given = list[list[float]](), list[Any]()
         for one in requests:
             params = unpack_parameters(one["params"])
             own = _FILTERS[of].parameters(of, self.profile, params, one)
             given += own.values()
-            name = "probs" if "probs" in one else "logits"
-            about = {**one, name: cut_floats(one[name], size)}
-            rows.append(row_of(about, "f32", of).tolist())
+            rows.append(row_of(one, "f32", of).tolist())
         if len({*map(len, rows)}) > 1:
             raise NotExpressibleError("needs one vocabulary for all rows of a batch")
         if not rows[0] or any(max(row) == -inf or not all(x < inf for x in row) for row in rows):
