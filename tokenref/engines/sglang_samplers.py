@@ -92,6 +92,26 @@ def settings(params: Mapping[str, Any]) -> Any:
     return sglang().sampling_params.SamplingParams(max_new_tokens=None, **given)
 
 
+class Batch:
+    """A batch of requests, as far as the sampler looks at it."""
+
+    def __init__(self, every: Sequence[Mapping[str, Any]], size: int) -> None:
+        self.device, self.reqs = device_name(), []
+        for params in every:
+            own = settings(params)
+            own.verify(size)
+            self.reqs.append(
+                SimpleNamespace(
+                    sampling_params=own,
+                    custom_logit_processor=None,
+                    return_sampling_mask=False,
+                    sampling_logprobs_mode="",
+                    eos_token_ids=None,
+                    tokenizer=SimpleNamespace(additional_stop_token_ids=None, eos_token_id=None),
+                )
+            )
+
+
 def info_of(size: int, outputs: Sequence[Sequence[int]], every: Sequence[Mapping[str, Any]]) -> Any:
     """Return the batch after these tokens were generated, ready for a forward pass.
 
@@ -99,21 +119,7 @@ def info_of(size: int, outputs: Sequence[Sequence[int]], every: Sequence[Mapping
     """
     import torch
 
-    reqs = []
-    for params in every:
-        own = settings(params)
-        own.verify(size)
-        reqs.append(
-            SimpleNamespace(
-                sampling_params=own,
-                custom_logit_processor=None,
-                return_sampling_mask=False,
-                sampling_logprobs_mode="",
-                eos_token_ids=None,
-                tokenizer=SimpleNamespace(additional_stop_token_ids=None, eos_token_id=None),
-            )
-        )
-    batch = SimpleNamespace(device=device_name(), reqs=reqs)
+    batch = Batch(every, size)
     info = sglang().sampling_batch_info.SamplingBatchInfo.from_schedule_batch(batch, size)
     for tokens in zip(*outputs, strict=True):
         info.penalizer_orchestrator.cumulate_output_tokens(torch.tensor(tokens))
