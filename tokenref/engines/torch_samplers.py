@@ -90,11 +90,12 @@ def _of_logits(op: str, logits: Mapping[str, Any]) -> dict[str, Any]:
 
 def _batch(request: Mapping[str, Any]) -> Answer:
     """Answer the rows of a batch with one call, laid out in memory as the question says."""
-    op, given = request["op"], [row.get("logits") for row in rows_of(request)]
+    op, rows = request["op"], rows_of(request)
     if op == "draw":
         return _draws(request)
-    if op not in _OF_LOGITS or None in given:
+    if op not in _OF_LOGITS or any("logits" not in row for row in rows):
         return Unsupported(f"cannot process batches of {op}, or of probabilities")
+    given = [row["logits"] for row in rows]
     dtype = type_of(given[0])
     if any(len(row.get(dtype, "")) != len(given[0][dtype]) for row in given):
         return Unsupported("needs one type and one length for all rows of a batch")
