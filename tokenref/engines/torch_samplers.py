@@ -92,7 +92,7 @@ def _batch(request: Mapping[str, Any]) -> Answer:
     """Answer the rows of a batch with one call, laid out in memory as the question says."""
     op, rows = request["op"], rows_of(request)
     if op == "draw":
-        return _draws(request)
+        return Ok({"rows": [_walked(row) for row in rows * request.get("calls", 1)]})
     if op not in _OF_LOGITS or any("logits" not in row for row in rows):
         return Unsupported(f"cannot process batches of {op}, or of probabilities")
     given = [row["logits"] for row in rows]
@@ -112,11 +112,6 @@ def _batch(request: Mapping[str, Any]) -> Answer:
         out = tensor.softmax(dim=-1) if op == "softmax" else tensor.log_softmax(dim=-1)
         answers += [{name: to_floats(out[place], dtype)} for place in order]
     return Ok({"rows": answers})
-
-
-def _draws(request: Mapping[str, Any]) -> Answer:
-    """Draw a token for each row of a batch."""
-    return Ok({"rows": [_walked(row) for row in rows_of(request) * request.get("calls", 1)]})
 
 
 def _stat(op: str, request: Mapping[str, Any]) -> Answer:
