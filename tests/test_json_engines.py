@@ -16,9 +16,10 @@ from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE
 from tests.strategies import examples
 from tokenref.answers import Declared, Engine, LoadsTokenizers, Ok, Refused, Session, Unsupported
 from tokenref.catalogue import open_catalogue
-from tokenref.engines import json_process, llama_cpp_tokenizer, onnxruntime_extensions
+from tokenref.engines import llama_cpp_tokenizer, onnxruntime_extensions
+from tokenref.engines.child import ProcessEndedError, TimedOutError
 from tokenref.engines.json_files import CrashError, JsonEngine, without_possessive
-from tokenref.engines.json_process import Isolated, ProcessEndedError, TimedOutError
+from tokenref.engines.json_process import Isolated
 from tokenref.engines.table import Unavailable, engine
 from tokenref.judge import judge
 from tokenref.known import read_known
@@ -392,7 +393,7 @@ def test_an_engine_that_does_not_return_is_killed(monkeypatch: pytest.MonkeyPatc
     session = LETTERS.load(vocabulary_of_two(), "two")
     assert session.answer("encode", {"text": "a"}) == Ok({"ids": [97]})
     with monkeypatch.context() as patched:
-        patched.setattr(json_process, "_LONGEST", 0.2)
+        patched.setattr(LETTERS.child, "seconds", 0.2)
         with pytest.raises(TimedOutError, match=r"did not return in 0\.2 seconds"):
             session.answer("encode", {"text": "hang"})
     assert session.answer("encode", {"text": "a"}) == Ok({"ids": [97]})

@@ -77,10 +77,7 @@ class AphroditeSession(SamplerSession):
     """The operations with a selected rule."""
 
     profiles: ClassVar = profiles_of(RULES)
-
-    def __init__(self, profile: str) -> None:
-        self.profile = profile
-        aphrodite()
+    start: ClassVar = staticmethod(aphrodite)
 
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         if op not in RULES:

@@ -64,10 +64,7 @@ class ChatstreamSession(SamplerSession):
     """The steps with a selected profile."""
 
     profiles: ClassVar = frozenset({NAME, *_OF_RULES, *_NEAR})
-
-    def __init__(self, profile: str) -> None:
-        self.profile = profile
-        chatstream()
+    start: ClassVar = staticmethod(chatstream)
 
     def _rule(self, op: str) -> OwnRule | None:
         return _own(op, self.profile)

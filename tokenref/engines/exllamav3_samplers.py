@@ -173,11 +173,8 @@ class Exllamav3Session(SamplerSession):
     """The sampler with a selected profile."""
 
     profiles: ClassVar = profiles_of(RULES) | {NAME}
+    start: ClassVar = staticmethod(_engine)
     refusing: ClassVar = (AssertionError,)
-
-    def __init__(self, profile: str) -> None:
-        self.profile = profile
-        _engine()
 
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         if op == "sequence" and self.profile == NAME:

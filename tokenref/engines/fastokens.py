@@ -6,15 +6,11 @@ for invalid UTF-8. Pairs of texts are unsupported.
 
 from typing import Any
 
-from tokenref.engines.json_files import Found, JsonEngine
+from tokenref.engines.json_files import JsonEngine
 
 
 class FastokensEngine(JsonEngine):
-    """fastokens with any vocabulary that it can express.
-
-    >>> FastokensEngine("0.3.5").load_tokenizer(b"{}", "empty", "strict")
-    Unsupported(reason='only reads a tokenizer.json in its own way')
-    """
+    """fastokens with any vocabulary that it can express."""
 
     name = "fastokens"
 
@@ -23,9 +19,3 @@ class FastokensEngine(JsonEngine):
         from fastokens import Tokenizer
 
         return Tokenizer.from_json_str(content.decode())
-
-    def encode(self, tokenizer: Any, text: str, *, added: bool) -> Found:
-        return tokenizer.encode(text, add_special_tokens=added).ids
-
-    def decode(self, tokenizer: Any, ids: list[int], *, skip: bool) -> Found:
-        return tokenizer.decode(ids, skip_special_tokens=skip)

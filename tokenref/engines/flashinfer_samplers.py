@@ -135,10 +135,7 @@ class FlashinferSession(SamplerSession):
     """The kernels with the engine's own profile."""
 
     profiles: ClassVar = profiles_of(RULES) | {NAME}
-
-    def __init__(self, profile: str) -> None:
-        self.profile = profile
-        library()
+    start: ClassVar = staticmethod(library)
 
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         if op == "stat" and device_name() != "cpu":

@@ -6,11 +6,11 @@ found. Templates need `as_hf()`, which has the interface of transformers. Decodi
 """
 
 import json
-from base64 import b64encode
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
+from bpe_ref.formats.tiktoken import write_tiktoken
 from bpe_ref.registry import REGISTRY
 from bpe_ref.vocabulary.byte_alphabet import BYTE_OF_LETTER
 from tokenref.answers import Unsupported
@@ -21,11 +21,7 @@ _GPT4: Final = without_possessive(str(REGISTRY["cl100k_base"].pattern))
 
 
 class GigatokenEngine(JsonEngine):
-    """gigatoken with any vocabulary that it can express.
-
-    >>> GigatokenEngine("0.10.0").load_tokenizer(b"{}", "empty", "strict")
-    Unsupported(reason='only reads a tokenizer.json in its own way')
-    """
+    """gigatoken with any vocabulary that it can express."""
 
     name = "gigatoken"
 
@@ -45,9 +41,8 @@ class GigatokenEngine(JsonEngine):
         ranks = described["model"]["vocab"].items()
         with TemporaryDirectory() as folder:
             path = Path(folder) / "vocabulary.tiktoken"
-            path.write_text(
-                "".join(f"{_base64(word)} {rank}\n" for word, rank in ranks if word not in specials)
-            )
+            ordinary = {_bytes(word): rank for word, rank in ranks if word not in specials}
+            write_tiktoken(ordinary, path)
             return Tokenizer.from_tiktoken(path, "gpt4", specials)
 
     def encode(self, tokenizer: Any, text: str, *, added: bool) -> Found:
@@ -65,5 +60,5 @@ class GigatokenEngine(JsonEngine):
         return tokenizer.decode(ids)
 
 
-def _base64(word: str) -> str:
-    return b64encode(bytes(map(BYTE_OF_LETTER.__getitem__, word))).decode()
+def _bytes(word: str) -> bytes:
+    return bytes(map(BYTE_OF_LETTER.__getitem__, word))

@@ -10,11 +10,7 @@ from tokenref.engines.json_files import Found, JsonEngine
 
 
 class IreeTokenizerEngine(JsonEngine):
-    """iree-tokenizer with any vocabulary that it can express.
-
-    >>> IreeTokenizerEngine("0.3.0").load_tokenizer(b"{}", "empty", "strict")
-    Unsupported(reason='only reads a tokenizer.json in its own way')
-    """
+    """iree-tokenizer with any vocabulary that it can express."""
 
     name = "iree-tokenizer"
 
@@ -26,6 +22,3 @@ class IreeTokenizerEngine(JsonEngine):
 
     def encode(self, tokenizer: Any, text: str, *, added: bool) -> Found:
         return tokenizer.encode(text, add_special_tokens=added)
-
-    def decode(self, tokenizer: Any, ids: list[int], *, skip: bool) -> Found:
-        return tokenizer.decode(ids, skip_special_tokens=skip)

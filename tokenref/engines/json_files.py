@@ -13,6 +13,7 @@ What they answer
 
 import json
 import re
+import sys
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -40,7 +41,11 @@ class CrashError(Exception):
 
 
 class JsonEngine:
-    """An engine that reads a tokenizer.json."""
+    """An engine that reads a tokenizer.json.
+
+    >>> JsonEngine("1.0").load_tokenizer(b"{}", "empty", "strict")
+    Unsupported(reason='only reads a tokenizer.json in its own way')
+    """
 
     name: str
     refusals: Mapping[str, ErrorCode] = MappingProxyType({})
@@ -55,13 +60,21 @@ class JsonEngine:
     def __init__(self, version: str) -> None:
         self.version = version
 
+    def command(self) -> list[str]:
+        """Return the command that runs the engine in a process of its own (`json_process`)."""
+        adapter = f"{type(self).__module__}:{type(self).__qualname__}"
+        return [sys.executable, "-P", "-m", "tokenref.engines.json_process", adapter]
+
     def open(self, content: bytes) -> Any:
         """Return the engine's tokenizer. Raises any exception if it cannot read the file."""
         raise NotImplementedError
 
     def encode(self, tokenizer: Any, text: str, *, added: bool) -> Found:
-        """Return the ids of a text, perhaps with the special tokens that a template adds."""
-        raise NotImplementedError
+        """Return the ids of a text, perhaps with the special tokens that a template adds.
+
+        This and `decode` use the methods of tokenizers, which some engines have, too.
+        """
+        return tokenizer.encode(text, add_special_tokens=added).ids
 
     def encode_pair(self, tokenizer: Any, text: str, pair: str, *, added: bool) -> Found:
         """Return the ids of a pair of texts."""
@@ -72,7 +85,7 @@ class JsonEngine:
 
         None is the refusal of invalid UTF-8.
         """
-        raise NotImplementedError
+        return tokenizer.decode(ids, skip_special_tokens=skip)
 
     def text(self, tokenizer: Any, ids: list[int], *, skip: bool) -> Found:
         """Return the text of a whole tokenizer's tokens, or its bytes."""

@@ -8,16 +8,13 @@ return, a line of JSON each.
 
 import json
 import os
-import select
-import subprocess
 import sys
 from importlib import import_module
 from itertools import count
-from tempfile import TemporaryFile
-from typing import IO, Any, Final, cast
-from weakref import finalize
+from typing import Any, Final
 
 from tokenref.answers import Engine, Unsupported
+from tokenref.engines.child import Child
 from tokenref.engines.json_files import CrashError, JsonEngine
 
 _KEPT: Final = 4
@@ -26,16 +23,8 @@ _KEPT: Final = 4
 _LONGEST: Final = 60.0
 """How many seconds a call may take."""
 
-_LOG: Final = 2000
-"""How many bytes of the engine's standard error are read after a crash."""
-
-
-class ProcessEndedError(CrashError):
-    """The engine ended its process."""
-
-
-class TimedOutError(CrashError):
-    """The engine did not return in time, and was killed."""
+_MESSAGE: Final = 2000
+"""How many characters of an exception's message are reported."""
 
 
 def isolated(engine: Engine) -> Engine:
@@ -58,7 +47,7 @@ def _forwarded(method: str) -> Any:
 
 
 class Isolated(JsonEngine):
-    """An engine in a process that is started when it is first used, and ends with this one."""
+    """An engine in a process of its own."""
 
     def __init__(self, engine: JsonEngine) -> None:
         super().__init__(engine.version)
@@ -66,12 +55,10 @@ class Isolated(JsonEngine):
         self.refusals = engine.refusals
         self.longest = engine.longest
         self.ends_lines = engine.ends_lines
-        self._adapter = f"{type(engine).__module__}:{type(engine).__qualname__}"
-        self._process: subprocess.Popen[bytes] | None = None
-        self._errors: IO[bytes] = TemporaryFile()  # noqa: SIM115 - open as long as this object
+        variables = {"RUST_BACKTRACE": "0"}
+        self.child = Child(*engine.command(), seconds=_LONGEST, variables=variables)
         self._keys = count()
         self._open: list[int] = []
-        finalize(self, self._errors.close)
 
     def open(self, content: bytes) -> "tuple[int, bytes]":
         """Return the content with a key, once the engine has read it."""
@@ -84,55 +71,16 @@ class Isolated(JsonEngine):
 
     def call(self, tokenizer: "tuple[int, bytes]", method: str, *given: Any, **named: bool) -> Any:
         """Call a method, and raise what it raises."""
-        process = self._process or self._started()
         key, content = tokenizer
-        is_new = key not in self._open
-        self._open = [*self._open[-_KEPT + 1 :], key] if is_new else self._open
+        kept = self._open if self.child.is_running else []
+        is_new = key not in kept
+        self._open = [*kept[-_KEPT + 1 :], key] if is_new else kept
         file = content.decode("latin-1") if is_new else None  # whatever bytes it has
-        call = json.dumps([self._open, key, file, method, given, named])
-        calls, results = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
-        try:
-            calls.write(call.encode() + b"\n")
-            calls.flush()
-            if not select.select([results], [], [], _LONGEST)[0]:
-                self._process = None
-                _end(process)
-                raise TimedOutError(f"the engine did not return in {_LONGEST:g} seconds")
-            raised, is_panic, found = json.loads(results.readline())
-        except (BrokenPipeError, ValueError):
-            self._process = None
-            _end(process)
-            raise ProcessEndedError(
-                f"the engine ended its process with exit status {process.returncode}: {self._log()}"
-            ) from None
+        call = [self._open, key, file, method, given, named]
+        raised, is_panic, found = self.child.ask(call)
         if raised:  # under its own name, which is reported
             raise type(raised, (CrashError if is_panic else Exception,), {})(found)
         return _returned(found)
-
-    def _started(self) -> "subprocess.Popen[bytes]":
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "tokenref.engines.json_process", self._adapter],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            env=os.environ | {"RUST_BACKTRACE": "0"},
-        )
-        self._open = []
-        finalize(self, _end, self._process)
-        return self._process
-
-    def _log(self) -> str:
-        """Return the last line that the process wrote to standard error."""
-        self._errors.seek(-min(_LOG, self._errors.seek(0, os.SEEK_END)), os.SEEK_END)
-        lines = self._errors.read().decode(errors="replace").splitlines()
-        told = [line for line in lines if line.strip() and not line.startswith("note:")]
-        return told[-1] if told else "no message"
-
-
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    """End a process."""
-    process.kill()
-    process.communicate()
 
 
 def _plain(returned: Any) -> Any:
@@ -171,7 +119,7 @@ def main() -> None:
             answer: tuple[str, bool, Any] = "", False, _plain(returned)
         except BaseException as error:  # noqa: BLE001 - a Rust panic is a BaseException
             is_panic = not isinstance(error, Exception)
-            answer = type(error).__name__, is_panic, str(error)[:_LOG]
+            answer = type(error).__name__, is_panic, str(error)[:_MESSAGE]
         results.write(json.dumps(answer).encode() + b"\n")
         results.flush()
 

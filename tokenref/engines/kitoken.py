@@ -12,11 +12,7 @@ from tokenref.engines.json_files import Found, JsonEngine
 
 
 class KitokenEngine(JsonEngine):
-    """kitoken with any vocabulary that it can express.
-
-    >>> KitokenEngine("0.11.1").load_tokenizer(b"{}", "empty", "strict")
-    Unsupported(reason='only reads a tokenizer.json in its own way')
-    """
+    """kitoken with any vocabulary that it can express."""
 
     name = "kitoken"
     refusals = MappingProxyType({"invalid token": "UNKNOWN_ID"})

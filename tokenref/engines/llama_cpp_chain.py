@@ -7,55 +7,48 @@ The breakers of DRY are given as tokens.
 
 from collections.abc import Mapping, Sequence
 from ctypes import c_float
-from types import MappingProxyType
 from typing import Any, Final
 
 from tokenref.engines.own_rules import InvalidParameterError
 
-REALS: Final[Mapping[str, float]] = MappingProxyType(
-    {
-        "repeat_penalty": 1.0,
-        "frequency_penalty": 0.0,
-        "presence_penalty": 0.0,
-        "dry_multiplier": 0.0,
-        "dry_base": 1.75,
-        "top_n_sigma": -1.0,
-        "typical_p": 1.0,
-        "top_p": 0.95,
-        "min_p": 0.05,
-        "xtc_probability": 0.0,
-        "xtc_threshold": 0.1,
-        "temp": 0.8,
-        "dynatemp_range": 0.0,
-        "dynatemp_exponent": 1.0,
-        "mirostat_tau": 5.0,
-        "mirostat_eta": 0.1,
-        "adaptive_target": -1.0,
-        "adaptive_decay": 0.9,
-    }
-)
+REALS: Final[Mapping[str, float]] = {
+    "repeat_penalty": 1.0,
+    "frequency_penalty": 0.0,
+    "presence_penalty": 0.0,
+    "dry_multiplier": 0.0,
+    "dry_base": 1.75,
+    "top_n_sigma": -1.0,
+    "typical_p": 1.0,
+    "top_p": 0.95,
+    "min_p": 0.05,
+    "xtc_probability": 0.0,
+    "xtc_threshold": 0.1,
+    "temp": 0.8,
+    "dynatemp_range": 0.0,
+    "dynatemp_exponent": 1.0,
+    "mirostat_tau": 5.0,
+    "mirostat_eta": 0.1,
+    "adaptive_target": -1.0,
+    "adaptive_decay": 0.9,
+}
 """Parameters of the C type float, and their defaults."""
 
-WHOLES: Final[Mapping[str, int]] = MappingProxyType(
-    {
-        "repeat_last_n": 64,
-        "dry_allowed_length": 2,
-        "dry_penalty_last_n": 64,
-        "top_k": 40,
-        "mirostat": 0,
-        "min_keep": 0,
-    }
-)
+WHOLES: Final[Mapping[str, int]] = {
+    "repeat_last_n": 64,
+    "dry_allowed_length": 2,
+    "dry_penalty_last_n": 64,
+    "top_k": 40,
+    "mirostat": 0,
+    "min_keep": 0,
+}
 """Parameters of the C type int32_t (min_keep: size_t), and their defaults."""
 
-STEPS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "temp": "temperature",
-        "temp_ext": "temperature",
-        "mirostat": "mirostat_1",
-        "mirostat_v2": "mirostat_2",
-    }
-)
+STEPS: Final[Mapping[str, str]] = {
+    "temp": "temperature",
+    "temp_ext": "temperature",
+    "mirostat": "mirostat_1",
+    "mirostat_v2": "mirostat_2",
+}
 """The steps of samplers that have another name than their step."""
 
 _MOST: Final = (1 << 31) - 1

@@ -1,9 +1,8 @@
 """llama.cpp's C samplers in a separate process, without a model.
 
 A failed assertion in the engine ends its process. So this module also runs as a program
-(`python -m tokenref.engines.llama_cpp_process`), which `Child` starts, and starts again after a
-crash. The program reads requests from standard input, one line of JSON each, and writes one line
-for each:
+(`python -m tokenref.engines.llama_cpp_process`). It reads requests from standard input, one line of
+JSON each, and writes one line for each:
 
     {"samplers": [[name, argument, ...], ...], "accept": [token, ...], "row": digits}
     {"names": [...], "kept": [[token, ...], ...], "tokens": [...], "logits": digits,
@@ -26,82 +25,15 @@ GCC.
 
 import ctypes
 import json
-import os
 import struct
-import subprocess
 import sys
 from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from ctypes import POINTER, Structure, byref, c_float, c_int32, c_void_p
-from tempfile import TemporaryFile
-from typing import IO, Any, Final
-from weakref import finalize
+from typing import Any, Final
 
 from tokenref.engines.chosen_words import WORDS, state_of
-
-COMMAND: Final = (sys.executable, "-P", "-m", "tokenref.engines.llama_cpp_process")
-_LOG: Final = 2000
-"""How many bytes of the engine's standard error are reported with a crash."""
-
-
-class EndedError(Exception):
-    """The engine ended its process. The arguments are a message and the end of its log."""
-
-
-class Child:
-    """The process, started when it is first used, and restarted after it ended."""
-
-    def __init__(self) -> None:
-        self._process: subprocess.Popen[str] | None = None
-        self._errors: IO[bytes] = TemporaryFile()  # noqa: SIM115 - open as long as this object
-        finalize(self, self._errors.close)
-
-    def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Send a request and return the answer. Raises `EndedError` if the process ends."""
-        process = self._process or self._started()
-        try:
-            process.stdin.write(json.dumps(request) + "\n")  # type: ignore[union-attr]  # a pipe
-            process.stdin.flush()  # type: ignore[union-attr]  # as above
-            line = process.stdout.readline()  # type: ignore[union-attr]  # as above
-        except BrokenPipeError:
-            line = ""
-        if not line.endswith("\n"):
-            self._process = None
-            _end(process)
-            raise EndedError(
-                f"the engine ended its process with exit status {process.returncode}", self._log()
-            )
-        found: dict[str, Any] = json.loads(line)
-        return found
-
-    def _started(self) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            COMMAND,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            text=True,
-            env=os.environ | {"GGML_NO_BACKTRACE": "1"},
-        )
-        self._process = process
-        finalize(self, _end, process)
-        return process
-
-    def _log(self) -> str:
-        """Return the end of what the processes wrote to standard error."""
-        self._errors.seek(-min(_LOG, self._errors.seek(0, os.SEEK_END)), os.SEEK_END)
-        return self._errors.read().decode(errors="replace")
-
-
-def _end(process: subprocess.Popen[str]) -> None:
-    """End a process, which exits when its input ends."""
-    try:
-        process.communicate(timeout=5)
-    except (OSError, ValueError, subprocess.TimeoutExpired):
-        process.kill()
-        process.wait()
-
 
 DRY_WITH_TOKENS: Final = "_Z30llama_sampler_init_dry_testingffiiRKSt6vectorIS_IiSaIiEESaIS1_EE"
 IMPOSSIBLE: Final = 0xFF800000 - (1 << 32)

@@ -17,22 +17,23 @@ What it refuses
     here, as a compiler would.
 """
 
+import sys
 from array import array
 from collections.abc import Mapping, Sequence
 from ctypes import c_float
-from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate
 from math import inf, isfinite
 from typing import Any, ClassVar, Final
 
 from tokenref.answers import Answer, Crashed, Ok, Unsupported
+from tokenref.engines.child import Child, ProcessEndedError
 from tokenref.engines.llama_cpp_chain import chain_of, is_off, read, step_of
-from tokenref.engines.llama_cpp_process import Child, EndedError
 from tokenref.engines.own_rules import (
     NotExpressibleError,
     OwnRule,
     SamplerSession,
+    answer_in_order,
     is_clear,
     logarithms,
     profiles_of,
@@ -139,16 +140,18 @@ _WINDOWS: Final = frozenset(
 """Steps with a window, which a rule may set to the whole history."""
 
 
-@dataclass
 class LlamaCppSession(SamplerSession):
     """The samplers with a selected profile."""
 
     profiles: ClassVar = profiles_of(RULES) | _WALKS | {NAME}
-    profile: str
-    _child: Child = field(default_factory=Child)
+
+    def __init__(self, profile: str) -> None:
+        super().__init__(profile)
+        module, variables = "tokenref.engines.llama_cpp_process", {"GGML_NO_BACKTRACE": "1"}
+        self._child = Child(sys.executable, "-P", "-m", module, variables=variables)
 
     def _refused(self, error: Exception) -> Answer | None:
-        if isinstance(error, EndedError):
+        if isinstance(error, ProcessEndedError):
             message, log = error.args
             return Crashed(message, log)
         return super()._refused(error)
@@ -172,7 +175,7 @@ class LlamaCppSession(SamplerSession):
         if op in FILTERS or op in ROWS:
             return Ok(self._one_step(op, request))
         if op in {"sample", "sequence"} and self.profile == NAME:
-            return Ok(self._token(request) if op == "sample" else self._sequence(request))
+            return Ok(self._token(request)) if op == "sample" else self._sequence(request)
         if op in {"chain", "distribution", "stat"} and self.profile == NAME:
             return Ok(self._whole(op, request))
         return Unsupported(f"has no operation {op}")
@@ -294,29 +297,21 @@ class LlamaCppSession(SamplerSession):
         found = self._child.ask(question)
         return {"token": found["tokens"][found["selected"]]}
 
-    def _sequence(self, request: Mapping[str, Any]) -> dict[str, Any]:
+    def _sequence(self, request: Mapping[str, Any]) -> Answer:
         """Answer calls in order.
 
         Each time a new chain accepts all tokens, unless it adapts to what it draws.
         """
         values = read(unpack_parameters(request["params"]))
         if values["mirostat"] or values["adaptive_target"] >= 0:
-            return self._steered(request, values)
-        accepted = list[int]()
-        answers: list[int | None] = []
-        for call in request["calls"]:
-            answers.append(None)
-            if "sample" in call:
-                history = [*request["prompt"], *accepted]
-                if "state" in request or not all(0 <= one < 1 << 31 for one in history):
-                    raise NotExpressibleError("cannot be given a state, or such tokens")
-                about = {"history": history, "accepted": accepted, "params": request["params"]}
-                answers[-1] = self._token({**call["sample"], **about})["token"]
-            elif "accept" in call:
-                accepted.append(call["accept"])
-            else:
-                accepted = accepted[: call.get("truncate", 0)]
-        return {"answers": answers}
+            return Ok(self._steered(request, values))
+
+        def sample(each: Mapping[str, Any]) -> Answer:
+            if "state" in request or not all(0 <= one < 1 << 31 for one in each["history"]):
+                raise NotExpressibleError("cannot be given a state, or such tokens")
+            return Ok(self._token(each))
+
+        return answer_in_order(request, sample)
 
     def _steered(self, request: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
         """Answer calls in order, all with one chain."""
@@ -348,7 +343,8 @@ class LlamaCppSession(SamplerSession):
         if op == "stat":
             if chain[-1][0] != "dist":
                 raise NotExpressibleError(f"{chain[-1][0]} adapts to what it draws")
-            return self._child.ask({**question, "draws": request["draws"]})
+            found = self._child.ask({**question, "draws": request["draws"]})
+            return {"counts": found["counts"]}
         coins = [at for at, sampler in enumerate(chain) if _has_coin(sampler)]
         if coins and request.get("uniforms"):
             question = {**question, **_words(coins[0], request, bits=32)}

@@ -26,6 +26,7 @@ from typing import Any, Final
 from weakref import finalize
 
 from bpe_ref.formats.gguf import pre_tokenizers
+from bpe_ref.pre_tokenizers.byte_level import GPT2_PATTERN
 from bpe_ref.registry import REGISTRY
 from tokenref.answers import Unsupported
 from tokenref.engines.json_files import JsonEngine, without_possessive
@@ -34,9 +35,6 @@ _MOST_IDS: Final = 1 << 20
 _NORMAL, _CONTROL, _USER_DEFINED, _UNUSED = 1, 3, 4, 5
 _ANY_CASE: Final = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 _BOTH_CASES: Final = "(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])"
-_GPT2: Final = (
-    r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"  # ByteLevel
-)
 _O200K: Final = without_possessive(str(REGISTRY["o200k_base"].pattern))
 _PUNCTUATION: Final = "Punctuation"
 _PUBLISHED: Final[Mapping[tuple[str, ...], str]] = {
@@ -44,7 +42,7 @@ _PUBLISHED: Final[Mapping[tuple[str, ...], str]] = {
     (_O200K,): "gpt-4o",
     (_O200K.replace(_ANY_CASE + "?", "").replace("{1,3}", ""),): "tekken",
     (r"\d{1,3}(?=(?:\d{3})*\b)", _O200K): "tiny_aya",
-    (_PUNCTUATION, _GPT2, r"\p{N}+", "[0-9][0-9][0-9]"): "falcon",
+    (_PUNCTUATION, GPT2_PATTERN, r"\p{N}+", "[0-9][0-9][0-9]"): "falcon",
 }
 """Pre-tokenizers that types implement by other expressions, as the comments of the types say."""
 
@@ -75,11 +73,7 @@ class EndsProcessError(Exception):
 
 
 class LlamaCppTokenizers(JsonEngine):
-    """llama.cpp with any vocabulary that it can express.
-
-    >>> LlamaCppTokenizers("0.3.36").load_tokenizer(b"{}", "empty", "strict")
-    Unsupported(reason='only reads a tokenizer.json in its own way')
-    """
+    """llama.cpp with any vocabulary that it can express."""
 
     name = "llama.cpp"
 
@@ -235,7 +229,7 @@ def _patterns(step: Mapping[str, Any]) -> Iterable[str]:
     """Return the expressions of a step."""
     match step:
         case {"type": "ByteLevel", "add_prefix_space": False}:
-            return [_GPT2] if step.get("use_regex", True) else []
+            return [GPT2_PATTERN] if step.get("use_regex", True) else []
         case {
             "type": "Split",
             "behavior": "Isolated",

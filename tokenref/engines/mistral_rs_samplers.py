@@ -15,7 +15,6 @@ What is unsupported
 """
 
 import re
-import subprocess
 import tarfile
 from collections.abc import Mapping
 from fractions import Fraction
@@ -28,7 +27,7 @@ from typing import Any, ClassVar, Final
 from tokenref.answers import Answer, Ok, Unsupported
 from tokenref.engines.from_wheels import wheels_folder
 from tokenref.engines.own_rules import NotExpressibleError, OwnRule, SamplerSession, row_in_32_bits
-from tokenref.engines.rust_draws import compiled
+from tokenref.engines.rust_draws import asked, compiled
 from tokenref.floats import to_digits, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import STANDARD
@@ -88,12 +87,13 @@ class MistralRsSession(SamplerSession):
             raise NotExpressibleError("has a history, and ignores unknown tokens")
         history = history if penalises else [0]  # it is never empty, and not looked at
         if op in {"penalties", "dry_nearby"}:
-            return Ok({"logits": {"f32": _asked("penalties", row, given, history, 0)}})
+            (digits,) = _asked("penalties", row, given, history, 0)
+            return Ok({"logits": {"f32": digits}})
         word, off = _word(request) if op == "sample" else 0, {"top_k": -1, "top_p": 1.0}
-        kept = sorted(map(int, _asked("sample", row, {**given, **off}, history, word).split()[1:]))
+        kept = sorted(map(int, _asked("sample", row, {**given, **off}, history, word)[1:]))
         if kept != [token for token, logit in enumerate(row) if logit > -inf]:
             raise NotExpressibleError("rounds the probability of a possible token to 0")
-        token, *kept = map(int, _asked("sample", row, given, history, word).split())
+        token, *kept = map(int, _asked("sample", row, given, history, word))
         return Ok({"token": token} if op == "sample" else {"keep": sorted(kept)})
 
     def _given(self, op: str, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -133,8 +133,8 @@ def _word(request: Mapping[str, Any]) -> int:
 
 def _asked(
     what: str, row: list[float], given: Mapping[str, Any], history: list[int], word: int
-) -> str:
-    """Ask the program, and return its answer."""
+) -> list[str]:
+    """Ask the program, and return the words of its answer."""
     question: list[object] = [
         what,
         given["frequency_penalty"] or "-",
@@ -148,11 +148,7 @@ def _asked(
         to_digits(row, "f32"),
         *(given[name] for name in ("temperature", "top_k", "top_p", "min_p")),
     ]
-    line = " ".join(map(str, question))
-    done = subprocess.run(
-        [_program()], input=line + "\n", capture_output=True, text=True, check=True
-    )
-    return done.stdout.strip()
+    return asked(_program(), " ".join(map(str, question)))
 
 
 @cache

@@ -98,11 +98,8 @@ class MlxLmSession(SamplerSession):
     """The functions with the engine's own profile."""
 
     profiles: ClassVar = profiles_of(RULES) | {NAME}
+    start: ClassVar = staticmethod(sample_utils)
     refusing: ClassVar = (ValueError,)
-
-    def __init__(self, profile: str) -> None:
-        super().__init__(profile)
-        sample_utils()
 
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         if op == "sequence":

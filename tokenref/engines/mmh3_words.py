@@ -5,21 +5,18 @@ What it answers
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from tokenref.answers import Answer, Ok, Unsupported
+from tokenref.engines.own_rules import SamplerSession
 
 
-@dataclass(frozen=True)
-class Mmh3Session:
+class Mmh3Session(SamplerSession):
     """The hash of 32 bits."""
 
     profiles: ClassVar = frozenset({"murmur3-32"})
-    profile: str
 
-    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer a request."""
+    def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         import mmh3
 
         if op != "random_words" or "counter" in request:

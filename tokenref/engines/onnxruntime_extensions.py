@@ -16,23 +16,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
+from bpe_ref.pre_tokenizers.byte_level import GPT2_PATTERN
 from bpe_ref.registry import REGISTRY
 from tokenref.answers import Unsupported
 from tokenref.engines.json_files import Found, JsonEngine, without_possessive
 
 _CONFIG: Final = json.dumps({"tokenizer_class": "PreTrainedTokenizerFast"})
 _R50K: Final = json.dumps(without_possessive(REGISTRY["r50k_base"].pattern or "")).encode()
-_GPT2: Final = json.dumps(
-    r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
-).encode()
+_GPT2: Final = json.dumps(GPT2_PATTERN).encode()
 
 
 class OnnxruntimeExtensionsEngine(JsonEngine):
-    """onnxruntime-extensions with any vocabulary that it can express.
-
-    >>> OnnxruntimeExtensionsEngine("0.15.2").load_tokenizer(b"{}", "empty", "strict")
-    Unsupported(reason='only reads a tokenizer.json in its own way')
-    """
+    """onnxruntime-extensions with any vocabulary that it can express."""
 
     name = "onnxruntime-extensions"
 

@@ -26,7 +26,7 @@ from typing import Any, ClassVar, Final
 
 from sampling_ref.numbers.binary32 import to_binary32
 from tokenref.answers import Answer, Ok, Refused, Unsupported
-from tokenref.floats import FloatsError, cut_floats, to_digits, type_of, unpack
+from tokenref.floats import LONGEST, FloatsError, cut_floats, to_digits, type_of, unpack
 from tokenref.rules import all_choices, choices_of, rule_name, rule_names
 
 _ERROR: Final = 1e-6
@@ -58,9 +58,15 @@ class InvalidParameterError(Exception):
 class SamplerSession:
     """A selected profile of an engine, which not every question can be expressed for."""
 
-    profile: str
+    start: ClassVar[Callable[[], object]] = staticmethod(lambda: None)
+    """Loads the engine at once, so that no answer is slow because of it."""
+
     refusing: ClassVar[tuple[type[Exception], ...]] = (InvalidParameterError,)
     """What is raised about a parameter that the engine refuses."""
+
+    def __init__(self, profile: str) -> None:
+        self.profile = profile
+        type(self).start()
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
         """Answer a request."""
@@ -78,9 +84,6 @@ class SamplerSession:
             if found is None:
                 raise
             return found
-
-    def __init__(self, profile: str) -> None:
-        self.profile = profile
 
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         """Answer a request, or raise `NotExpressibleError` or what `_refused` knows."""
@@ -144,9 +147,9 @@ class OwnRule:
         choices, own = choices_of(op, profile), choices_of(op, self.rule)
         if choices is None or own is None:
             raise NotExpressibleError(f"its {op} follows the rule {self.rule}, not {profile}")
-        for name in given.keys() - self.names.keys():
+        for name in [name for name in given if name not in self.names]:
             request = _without(op, profile, name, request)
-        given = {name: value for name, value in given.items() if name in self.names}
+            del given[name]
         wanted, mine = all_choices(op, choices), all_choices(op, own)
         for point, choice in mine.items():
             is_other = wanted[point] != choice
@@ -549,6 +552,19 @@ def row_in_32_bits(request: Mapping[str, Any], *, exact: bool = True) -> list[fl
     return row
 
 
+def rows_of(batch: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the questions about the rows of a batch, without the padding of the rows.
+
+    >>> rows_of({"rows": [{"probs": {"f32": "3f80000000000000"}}], "vocab_size": 1})
+    [{'probs': {'f32': '3f800000'}}]
+    """
+    size, numbers = batch.get("vocab_size", LONGEST), ("logits", "probs")
+    return [
+        {name: cut_floats(part, size) if name in numbers else part for name, part in row.items()}
+        for row in batch["rows"]
+    ]
+
+
 def answer_batch(
     request: Mapping[str, Any],
     ops: Collection[str],
@@ -560,14 +576,11 @@ def answer_batch(
     `ops` are those of single steps. `whole` answers questions about the whole chain, if the profile
     has one.
     """
-    op, rows = request["op"], request["rows"]
+    op, rows = request["op"], rows_of(request)
     is_whole = whole is not None and op in {"chain", "distribution", "sample"}
     if (not is_whole and op not in ops) or (is_whole and "layout" in request):
         return Unsupported(f"cannot process batches of {op}")
-    name = "probs" if "probs" in rows[0] else "logits"
-    if "vocab_size" in request:
-        rows = [{**row, name: cut_floats(row[name], request["vocab_size"])} for row in rows]
-    if len({len(unpack(row[name])) for row in rows}) > 1:
+    if len({len(_row(row)) for row in rows}) > 1:
         return Unsupported("needs one vocabulary for all rows of a batch")
     found: list[dict[str, Any]] = []
     for _ in range(request.get("calls", 1)):

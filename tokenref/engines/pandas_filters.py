@@ -12,13 +12,18 @@ What is unsupported
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import inf
 from typing import Any, ClassVar, Final
 
 from tokenref.answers import Answer, Ok
-from tokenref.engines.own_rules import NotExpressibleError, OwnRule, SamplerSession, profiles_of
-from tokenref.floats import LONGEST, cut_floats, unpack
+from tokenref.engines.own_rules import (
+    NotExpressibleError,
+    OwnRule,
+    SamplerSession,
+    profiles_of,
+    rows_of,
+)
+from tokenref.floats import unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import rule_name
 
@@ -32,12 +37,10 @@ RULES: Final = {
 LAST: Final = rule_name("greedy", ties="last")
 
 
-@dataclass(frozen=True)
 class PandasSession(SamplerSession):
     """The selection with a selected rule."""
 
     profiles: ClassVar = profiles_of({"top_k": RULES["first"]}) | {LAST}
-    profile: str
 
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         if op == "greedy" and self.profile == LAST:
@@ -49,13 +52,7 @@ class PandasSession(SamplerSession):
             raise NotExpressibleError(f"has no {op} by the rule {self.profile}")
         if "layout" in request:
             raise NotExpressibleError("has no layout of rows in memory")
-        size = request.get("vocab_size", LONGEST)
-        rows = [
-            {**row, name: cut_floats(row[name], size)}
-            for row in request["rows"]
-            for name in [_name(row)]
-        ]
-        return Ok({"rows": self._kept(rows) * request.get("calls", 1)})
+        return Ok({"rows": self._kept(rows_of(request)) * request.get("calls", 1)})
 
     def _kept(self, requests: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Return what is kept of each of some rows, which have one parameter."""
@@ -81,13 +78,9 @@ class PandasSession(SamplerSession):
         raise last
 
 
-def _name(request: Mapping[str, Any]) -> str:
-    return "probs" if "probs" in request else "logits"
-
-
 def _row(request: Mapping[str, Any]) -> dict[int, float]:
     """Return the possible tokens of a row with their numbers."""
-    name = _name(request)
+    name = "probs" if "probs" in request else "logits"
     least, row = 0.0 if name == "probs" else -inf, unpack(request[name])
     if not all(-inf <= number < inf for number in row) or any(number < least for number in row):
         raise NotExpressibleError("does not check its row")

@@ -8,10 +8,10 @@ What is unsupported
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from tokenref.answers import Answer, Ok, Unsupported
+from tokenref.engines.own_rules import SamplerSession
 
 GENERATORS: Final[Mapping[str, tuple[str, int, int, int, Mapping[str, int]]]] = {
     "philox4x32-10": ("Philox", 32, 2, 4, {"number": 4, "width": 32}),
@@ -29,15 +29,12 @@ _BLOCKS: Final = 59
 """How many bits a counter of ChaCha may have."""
 
 
-@dataclass(frozen=True)
-class RandomgenSession:
+class RandomgenSession(SamplerSession):
     """A selected generator."""
 
     profiles: ClassVar = frozenset(GENERATORS)
-    profile: str
 
-    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer a request."""
+    def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         name, bits, keys, counters, settings = GENERATORS[self.profile]
         key, counter = request.get("key"), request.get("counter", ["0"] * counters)
         if "seed" in request and "key" not in request:

@@ -83,7 +83,8 @@ class RustSession(SamplerSession):
             words: Sequence[str] = request["words"]
             if not words or any(len(word) != digits for word in words):
                 raise NotExpressibleError(f"takes words of {digits * 4} bits")
-            return Ok({"uniforms": {dtype: "".join(_asked(f"uniforms {kind} {' '.join(words)}"))}})
+            found = asked(_program(), f"uniforms {kind} {' '.join(words)}")
+            return Ok({"uniforms": {dtype: "".join(found)}})
         name, bits, size = _WORDS[self.profile]
         key = "".join(bytes.fromhex(word)[::-1].hex() for word in request.get("key", ()))
         counter, seed = "".join(request.get("counter", ())[::-1]), request.get("seed", "")
@@ -95,7 +96,7 @@ class RustSession(SamplerSession):
             raise NotExpressibleError("has counters of one length, and replaces a state of zeros")
         question = [name, bits, seed or "-", key or "-", counter or "-"]
         places = [f"{request[part]:x}" for part in ("taken", "count")]
-        return Ok({"words": _asked(f"words {' '.join(map(str, [*question, *places]))}")})
+        return Ok({"words": asked(_program(), f"words {' '.join(map(str, [*question, *places]))}")})
 
 
 @cache
@@ -137,9 +138,9 @@ def _compile(*arguments: object) -> None:
     subprocess.run([compiler, *map(str, arguments)], check=True, capture_output=True)
 
 
-def _asked(question: str) -> list[str]:
-    """Return the words of the program's answer."""
+def asked(program: Path, question: str) -> list[str]:
+    """Return the words of a program's answer to a line."""
     done = subprocess.run(
-        [_program()], input=question + "\n", capture_output=True, text=True, check=True
+        [program], input=question + "\n", capture_output=True, text=True, check=True
     )
     return done.stdout.split()

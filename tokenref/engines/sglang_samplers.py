@@ -130,11 +130,8 @@ class SglangSession(SamplerSession):
     """The functions with a selected profile."""
 
     profiles: ClassVar = profiles_of(RULES) | {NAME, "sglang-double"}
+    start: ClassVar = staticmethod(sglang)
     refusing: ClassVar = (ValueError,)
-
-    def __init__(self, profile: str) -> None:
-        self.profile = profile
-        sglang()
 
     def _refused(self, error: Exception) -> Answer | None:
         if isinstance(error, RuntimeError):

@@ -12,11 +12,7 @@ from tokenref.engines.json_files import Found, JsonEngine
 
 
 class SplintrEngine(JsonEngine):
-    """splintr-rs with any vocabulary that it can express.
-
-    >>> SplintrEngine("0.22.0").load_tokenizer(b"{}", "empty", "strict")
-    Unsupported(reason='only reads a tokenizer.json in its own way')
-    """
+    """splintr-rs with any vocabulary that it can express."""
 
     name = "splintr-rs"
     refusals = MappingProxyType({"Decoding error: token ID": "UNKNOWN_ID"})

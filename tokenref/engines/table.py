@@ -12,7 +12,6 @@ from pathlib import Path
 from platform import python_version
 from shlex import quote
 from shutil import which
-from types import MappingProxyType
 from typing import Any, Final
 
 from bpe_ref import ENCODERS, Vocabulary
@@ -30,72 +29,58 @@ class Unavailable:
     reason: str
 
 
-_TOKENIZERS: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
-    {
-        "tiktoken": ("tiktoken", "tiktoken", "tiktoken:TiktokenEngine"),
-        "tokenizers": ("tokenizers", "tokenizers", "tokenizers:TokenizersEngine"),
-        "bpe-openai": ("bpe_openai._bindings", "bpe-openai", "bpe_openai:BpeOpenaiEngine"),
-        "rs-bpe": ("rs_bpe.bpe", "rs-bpe", "rs_bpe:RsBpeEngine"),
-        "wordchipper": ("wordchipper", "wordchipper", "wordchipper:WordchipperEngine"),
-        "kitoken": ("kitoken", "kitoken", "kitoken:KitokenEngine"),
-        "tokie": ("tokie", "tokie", "tokie:TokieEngine"),
-        "splintr-rs": ("splintr", "splintr-rs", "splintr:SplintrEngine"),
-        "fastokens": ("fastokens", "fastokens", "fastokens:FastokensEngine"),
-        "gigatoken": ("gigatoken", "gigatoken", "gigatoken:GigatokenEngine"),
-        "iree-tokenizer": (
-            "iree.tokenizer",
-            "iree-tokenizer",
-            "iree_tokenizer:IreeTokenizerEngine",
-        ),
-        "sentencepiece": ("sentencepiece", "sentencepiece", "sentencepiece:SentencepieceEngine"),
-        "onnxruntime-extensions": (
-            "onnxruntime_extensions.pp_api",
-            "onnxruntime-extensions",
-            "onnxruntime_extensions:OnnxruntimeExtensionsEngine",
-        ),
-        "mistral-common": (
-            "mistral_common.tokens.tokenizers.tekken",
-            "mistral-common",
-            "mistral_common:MistralCommonEngine",
-        ),
-        "llguidance": ("llguidance", "llguidance", "grammars:LLGuidanceEngine"),
-        "xgrammar": ("xgrammar", "xgrammar", "grammars:XGrammarEngine"),
-        "outlines-core": ("outlines_core", "outlines-core", "grammars:OutlinesCoreEngine"),
-    }
-)
+_TOKENIZERS: Final[Mapping[str, tuple[str, str, str]]] = {
+    "tiktoken": ("tiktoken", "tiktoken", "tiktoken:TiktokenEngine"),
+    "tokenizers": ("tokenizers", "tokenizers", "tokenizers:TokenizersEngine"),
+    "bpe-openai": ("bpe_openai._bindings", "bpe-openai", "bpe_openai:BpeOpenaiEngine"),
+    "rs-bpe": ("rs_bpe.bpe", "rs-bpe", "rs_bpe:RsBpeEngine"),
+    "wordchipper": ("wordchipper", "wordchipper", "wordchipper:WordchipperEngine"),
+    "kitoken": ("kitoken", "kitoken", "kitoken:KitokenEngine"),
+    "tokie": ("tokie", "tokie", "tokie:TokieEngine"),
+    "splintr-rs": ("splintr", "splintr-rs", "splintr:SplintrEngine"),
+    "fastokens": ("fastokens", "fastokens", "fastokens:FastokensEngine"),
+    "gigatoken": ("gigatoken", "gigatoken", "gigatoken:GigatokenEngine"),
+    "iree-tokenizer": ("iree.tokenizer", "iree-tokenizer", "iree_tokenizer:IreeTokenizerEngine"),
+    "sentencepiece": ("sentencepiece", "sentencepiece", "sentencepiece:SentencepieceEngine"),
+    "onnxruntime-extensions": (
+        "onnxruntime_extensions.pp_api",
+        "onnxruntime-extensions",
+        "onnxruntime_extensions:OnnxruntimeExtensionsEngine",
+    ),
+    "mistral-common": (
+        "mistral_common.tokens.tokenizers.tekken",
+        "mistral-common",
+        "mistral_common:MistralCommonEngine",
+    ),
+    "llguidance": ("llguidance", "llguidance", "grammars:LLGuidanceEngine"),
+    "xgrammar": ("xgrammar", "xgrammar", "grammars:XGrammarEngine"),
+    "outlines-core": ("outlines_core", "outlines-core", "grammars:OutlinesCoreEngine"),
+}
 """Maps an engine to the required module, its package, and the class of its adapter."""
 
-_SAMPLERS: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
-    {
-        "transformers": (
-            "transformers",
-            "transformers",
-            "transformers_samplers:TransformersSession",
-        ),
-        "llama.cpp": ("llama_cpp", "llama-cpp-python", "llama_cpp_samplers:LlamaCppSession"),
-        "torch": ("torch", "torch", "torch_samplers:TorchSession"),
-        "numpy": ("numpy", "numpy", "numpy_draws:NumpySession"),
-        "mlx-lm": ("mlx.core", "mlx-lm", "mlx_lm_samplers:MlxLmSession"),
-        "randomgen": ("randomgen", "randomgen", "randomgen_words:RandomgenSession"),
-        "mmh3": ("mmh3", "mmh3", "mmh3_words:Mmh3Session"),
-        "pandas": ("pandas", "pandas", "pandas_filters:PandasSession"),
-    }
-)
+_SAMPLERS: Final[Mapping[str, tuple[str, str, str]]] = {
+    "transformers": ("transformers", "transformers", "transformers_samplers:TransformersSession"),
+    "llama.cpp": ("llama_cpp", "llama-cpp-python", "llama_cpp_samplers:LlamaCppSession"),
+    "torch": ("torch", "torch", "torch_samplers:TorchSession"),
+    "numpy": ("numpy", "numpy", "numpy_draws:NumpySession"),
+    "mlx-lm": ("mlx.core", "mlx-lm", "mlx_lm_samplers:MlxLmSession"),
+    "randomgen": ("randomgen", "randomgen", "randomgen_words:RandomgenSession"),
+    "mmh3": ("mmh3", "mmh3", "mmh3_words:Mmh3Session"),
+    "pandas": ("pandas", "pandas", "pandas_filters:PandasSession"),
+}
 """The same of sampling engines, with the class of the sessions of its adapter."""
 
-_WHEELS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "vllm": "vllm_samplers:VllmSession",
-        "sglang": "sglang_samplers:SglangSession",
-        "exllamav2": "exllamav2_samplers:Exllamav2Session",
-        "sglang-kernels": "triton_kernels:SglangKernelsSession",
-        "vllm-kernels": "triton_kernels:VllmKernelsSession",
-        "exllamav3": "exllamav3_samplers:Exllamav3Session",
-        "aphrodite-engine": "aphrodite_samplers:AphroditeSession",
-        "flashinfer": "flashinfer_samplers:FlashinferSession",
-        "chatstream": "chatstream_samplers:ChatstreamSession",
-    }
-)
+_WHEELS: Final[Mapping[str, str]] = {
+    "vllm": "vllm_samplers:VllmSession",
+    "sglang": "sglang_samplers:SglangSession",
+    "exllamav2": "exllamav2_samplers:Exllamav2Session",
+    "sglang-kernels": "triton_kernels:SglangKernelsSession",
+    "vllm-kernels": "triton_kernels:VllmKernelsSession",
+    "exllamav3": "exllamav3_samplers:Exllamav3Session",
+    "aphrodite-engine": "aphrodite_samplers:AphroditeSession",
+    "flashinfer": "flashinfer_samplers:FlashinferSession",
+    "chatstream": "chatstream_samplers:ChatstreamSession",
+}
 """Sampling engines that run out of their wheels, with the class of the sessions."""
 
 _ON_DEVICES: Final = frozenset(
@@ -263,11 +248,9 @@ def _adapted(name: str, adapter: str, installed: str) -> Engine:
         from tokenref.engines.llama_cpp_tokenizer import LlamaCppTokenizers
 
         return Tokenizing(name, installed, found, isolated(LlamaCppTokenizers(installed)))
-    return (
-        Sampling(name, installed, found)
-        if name in {*_SAMPLERS, *_WHEELS, "mistral.rs", "rust-rand", "libstdc++", "python"}
-        else isolated(found(installed))
-    )
+    if hasattr(found, "profiles"):
+        return Sampling(name, installed, found)
+    return isolated(found(installed))
 
 
 def available(name: str) -> Engine:

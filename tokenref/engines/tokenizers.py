@@ -39,7 +39,7 @@ from bpe_ref.patterns.to_oniguruma import asks_for_words, to_oniguruma
 from bpe_ref.vocabulary.byte_alphabet import BYTE_OF_LETTER, to_letters
 from bpe_ref.vocabulary.merges import ByPair
 from tokenref.answers import Answer, Ok, Refused, Unsupported
-from tokenref.engines.json_files import Found, JsonEngine, VocabularySession
+from tokenref.engines.json_files import JsonEngine, VocabularySession
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
@@ -133,12 +133,6 @@ class _Built(JsonEngine):
     """Tokenizers that are built of their parts."""
 
     name = "tokenizers"
-
-    def encode(self, tokenizer: Any, text: str, *, added: bool) -> Found:
-        return tokenizer.encode(text, add_special_tokens=added).ids
-
-    def decode(self, tokenizer: Any, ids: list[int], *, skip: bool) -> Found:
-        return tokenizer.decode(ids, skip_special_tokens=skip)
 
 
 @dataclass(frozen=True, eq=False)

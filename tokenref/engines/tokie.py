@@ -14,11 +14,7 @@ from tokenref.engines.json_files import Found, JsonEngine
 
 
 class TokieEngine(JsonEngine):
-    """tokie with any vocabulary that it can express.
-
-    >>> TokieEngine("0.1.4").load_tokenizer(b"{}", "empty", "strict")
-    Unsupported(reason='only reads a tokenizer.json in its own way')
-    """
+    """tokie with any vocabulary that it can express."""
 
     name = "tokie"
     longest = 30_000
@@ -31,9 +27,6 @@ class TokieEngine(JsonEngine):
             path = Path(folder) / "tokenizer.json"
             path.write_bytes(content)
             return Tokenizer.from_json(str(path))
-
-    def encode(self, tokenizer: Any, text: str, *, added: bool) -> Found:
-        return tokenizer.encode(text, add_special_tokens=added).ids
 
     def encode_pair(self, tokenizer: Any, text: str, pair: str, *, added: bool) -> Found:
         return tokenizer.encode_pair(text, pair, add_special_tokens=added).ids

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from tokenref.answers import Answer, Ok, Unsupported
-from tokenref.engines.own_rules import NotExpressibleError, SamplerSession
+from tokenref.engines.own_rules import NotExpressibleError, SamplerSession, rows_of
 from tokenref.engines.torch_draws import (
     MOST,
     RACES,
@@ -33,7 +33,7 @@ from tokenref.engines.torch_draws import (
     to_tensor,
     walked,
 )
-from tokenref.floats import LONGEST, cut_floats, pack, type_of, unpack
+from tokenref.floats import pack, type_of, unpack
 from tokenref.rules import STANDARD, rule_name
 
 RACE: Final = rule_name("draw", method="torch race")
@@ -90,18 +90,18 @@ def _of_logits(op: str, logits: Mapping[str, Any]) -> dict[str, Any]:
 
 def _batch(request: Mapping[str, Any]) -> Answer:
     """Answer the rows of a batch with one call, laid out in memory as the question says."""
-    op, given = request["op"], [row.get("logits") for row in request["rows"]]
+    op, rows = request["op"], rows_of(request)
     if op == "draw":
-        return _draws(request)
-    if op not in _OF_LOGITS or None in given:
+        return Ok({"rows": [_walked(row) for row in rows * request.get("calls", 1)]})
+    if op not in _OF_LOGITS or any("logits" not in row for row in rows):
         return Unsupported(f"cannot process batches of {op}, or of probabilities")
-    rows = [cut_floats(logits, request.get("vocab_size", LONGEST)) for logits in given]
-    dtype = type_of(rows[0])
-    if any(len(row.get(dtype, "")) != len(rows[0][dtype]) for row in rows):
+    given = [row["logits"] for row in rows]
+    dtype = type_of(given[0])
+    if any(len(row.get(dtype, "")) != len(given[0][dtype]) for row in given):
         return Unsupported("needs one type and one length for all rows of a batch")
     layout = request.get("layout")
-    tensor = laid_out(to_tensor(rows), layout)
-    order = places_of(len(rows), layout)
+    tensor = laid_out(to_tensor(given), layout)
+    order = places_of(len(given), layout)
     answers: list[dict[str, Any]] = []
     for _ in range(request.get("calls", 1)):
         if op == "greedy":
@@ -112,16 +112,6 @@ def _batch(request: Mapping[str, Any]) -> Answer:
         out = tensor.softmax(dim=-1) if op == "softmax" else tensor.log_softmax(dim=-1)
         answers += [{name: to_floats(out[place], dtype)} for place in order]
     return Ok({"rows": answers})
-
-
-def _draws(request: Mapping[str, Any]) -> Answer:
-    """Draw a token for each row of a batch."""
-    size, name = (
-        request.get("vocab_size", LONGEST),
-        "probs" if "probs" in request["rows"][0] else "logits",
-    )
-    rows = [{**row, name: cut_floats(row[name], size)} for row in request["rows"]]
-    return Ok({"rows": [_walked(row) for row in rows * request.get("calls", 1)]})
 
 
 def _stat(op: str, request: Mapping[str, Any]) -> Answer:

@@ -23,7 +23,7 @@ What is unsupported
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from unittest.mock import patch
@@ -38,11 +38,11 @@ from tokenref.engines.own_rules import (
     check_ties,
     checked_drafts,
     profiles_of,
+    rows_of,
     whole_mask,
 )
 from tokenref.engines.torch_draws import (
     counted,
-    device_name,
     drawn,
     drawn_after_steps,
     kept_in,
@@ -54,7 +54,7 @@ from tokenref.engines.torch_draws import (
 )
 from tokenref.engines.transformers_drafts import verified
 from tokenref.engines.transformers_steps import FILTERS, MASK, ROWS, RULES, prepare, steps
-from tokenref.floats import cut_floats, type_of, unpack
+from tokenref.floats import type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import STANDARD, rule_name, rule_names
 
@@ -82,17 +82,15 @@ _LISTS: Final = 256
 """How many lists of processors are cached."""
 
 
-@dataclass
 class TransformersSession(SamplerSession):
     """The processors with a selected profile."""
 
     profiles: ClassVar = profiles_of(RULES) | {NAME, *rule_names("speculative")}
-    profile: str
-    _lists: dict[str, list[Any]] = field(default_factory=dict)
+    start: ClassVar = staticmethod(prepare)
 
-    def __post_init__(self) -> None:
-        """Import the slow modules now, so that no answer is slow because of it."""
-        prepare()
+    def __init__(self, profile: str) -> None:
+        super().__init__(profile)
+        self._lists: dict[str, list[Any]] = {}
 
     def _refused(self, error: Exception) -> Answer | None:
         if isinstance(error, RuntimeError):
@@ -273,10 +271,7 @@ class TransformersSession(SamplerSession):
 
     def _batch(self, request: Mapping[str, Any]) -> Answer:
         """Answer the rows of a batch with one call, if the engine supports that."""
-        op, rows = request["op"], request["rows"]
-        if "vocab_size" in request and not any("probs" in row for row in rows):
-            size = request["vocab_size"]
-            rows = [{**row, "logits": cut_floats(row["logits"], size)} for row in rows]
+        op, rows = request["op"], rows_of(request)
         if op not in _ONE:
             return Unsupported(f"cannot process batches of {op}")
         if op == "repetition_penalty":
@@ -388,4 +383,4 @@ def _residual(request: Mapping[str, Any]) -> dict[str, Any]:
 def _tokens(histories: Sequence[Sequence[int]]) -> "torch.Tensor":
     import torch
 
-    return torch.tensor(histories, dtype=torch.long, device=device_name())
+    return torch.tensor(histories, dtype=torch.long)

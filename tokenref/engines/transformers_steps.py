@@ -90,8 +90,8 @@ def processors(size: int, prompt: Sequence[int], parameters: Mapping[str, Any]) 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about parameters that are set and not used
         _model(size).generate(
-            torch.tensor([list(prompt)], dtype=torch.long, device=device_name()),
-            attention_mask=torch.tensor(mask, dtype=torch.long, device=device_name()),
+            torch.tensor([list(prompt)], dtype=torch.long),
+            attention_mask=torch.tensor(mask, dtype=torch.long),
             custom_generate=catch,
             use_cache=False,
             **{"do_sample": True, **given},

@@ -21,8 +21,6 @@ What is unsupported
 """
 
 import json
-import os
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -33,6 +31,7 @@ from typing import Any, ClassVar, Final
 from unittest.mock import patch
 
 from tokenref.answers import Answer, Ok, Unsupported
+from tokenref.engines.child import Child
 from tokenref.engines.flashinfer_samplers import verified
 from tokenref.engines.from_wheels import sglang_kernels, vllm_kernels
 from tokenref.engines.own_rules import (
@@ -42,9 +41,10 @@ from tokenref.engines.own_rules import (
     checked_drafts,
     profiles_of,
     row_in_32_bits,
+    rows_of,
 )
 from tokenref.engines.torch_draws import device_name, kept_in, laid_out, places_of, row_of
-from tokenref.floats import LONGEST, cut_floats, pack, unpack
+from tokenref.floats import pack, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import STANDARD, rule_name, rule_names
 
@@ -58,10 +58,6 @@ class SglangKernelsSession(SamplerSession):
     """SGLang's kernel with a selected rule."""
 
     profiles: ClassVar = frozenset(rule_names("speculative"))
-
-    def __init__(self, profile: str) -> None:
-        self.profile = profile
-        _process()
 
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         if op != "speculative":
@@ -118,24 +114,20 @@ class VllmKernelsSession(SamplerSession):
         {*_WORDS, *_UNIFORMS, *_DRAWS, *profiles_of(_FILTERS), *rule_names("speculative")}
     )
 
-    def __init__(self, profile: str) -> None:
-        self.profile = profile
-        _process()
-
     def _answered(self, op: str, request: Mapping[str, Any]) -> Answer:
         if op in {"random_words", "uniforms", "draw"} and device_name() != "cpu":
             return Unsupported("only takes given words and numbers from Triton's interpreter")
         if op == "random_words":
             (position,) = request["counter"]
             place = [int(position, 16), request["taken"], request["count"]]
-            words = _asked("hash", int(request["seed"], 16), *place, _WORDS[self.profile])
+            words = _asked("hashed", int(request["seed"], 16), *place, _WORDS[self.profile])
             return Ok({"words": [f"{word:08x}" for word in words]})
         if op == "uniforms":
             bits = _UNIFORMS[self.profile]
             words = [int(word, 16) for word in request["words"]]
             if any(len(word) != 8 for word in request["words"]) or len(words) % (bits // 32):
                 raise NotExpressibleError("takes hashes of 32 bits")
-            numbers = _asked("numbers", words, bits)
+            numbers = _asked("numbers_of", words, bits)
             return Ok({"uniforms": pack(numbers, "f32" if bits == 32 else "f64")})
         if op == "speculative":
             return Ok(self._verified(request))
@@ -177,18 +169,16 @@ class VllmKernelsSession(SamplerSession):
 
     def _filtered(self, op: str, request: Mapping[str, Any]) -> Answer:
         """Answer questions about one filter with one call."""
-        of, size = request.get("op", op), request.get("vocab_size", LONGEST)
+        of = request.get("op", op)
         if of not in _FILTERS:
             return Unsupported(f"has no batches of {of}")
-        requests = request["rows"] if op == "batch" else [request]
+        requests = rows_of(request) if op == "batch" else [request]
         rows, given = list[list[float]](), list[Any]()
         for one in requests:
             params = unpack_parameters(one["params"])
             own = _FILTERS[of].parameters(of, self.profile, params, one)
             given += own.values()
-            name = "probs" if "probs" in one else "logits"
-            about = {**one, name: cut_floats(one[name], size)}
-            rows.append(row_of(about, "f32", of).tolist())
+            rows.append(row_of(one, "f32", of).tolist())
         if len({*map(len, rows)}) > 1:
             raise NotExpressibleError("needs one vocabulary for all rows of a batch")
         if not rows[0] or any(max(row) == -inf or not all(x < inf for x in row) for row in rows):
@@ -224,21 +214,13 @@ class VllmKernelsSession(SamplerSession):
 
 
 @cache
-def _process() -> Any:
-    return subprocess.Popen(
-        [sys.executable, "-P", "-m", __name__],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=os.environ | ({"TRITON_INTERPRET": "1"} if device_name() == "cpu" else {}),
-    )
+def _child() -> Child:
+    variables = {"TRITON_INTERPRET": "1"} if device_name() == "cpu" else {}
+    return Child(sys.executable, "-P", "-m", __name__, variables=variables)
 
 
 def _asked(*call: Any) -> Any:
-    process = _process()
-    process.stdin.write(json.dumps(call) + "\n")
-    process.stdin.flush()
-    error, found = json.loads(process.stdout.readline())
+    error, found = _child().ask(call)
     if error:
         raise RuntimeError(error)
     return found
@@ -429,14 +411,8 @@ def _loading(dtype: str, width: int = 1) -> Any:
 
 
 _CALLS: Final[Mapping[str, Callable[..., Any]]] = {
-    "verify": verify,
-    "hash": hashed,
-    "numbers": numbers_of,
-    "draw": draw,
-    "reject": reject,
-    "filtered": filtered,
-    "speculated": speculated,
-    "batched": batched,
+    call.__name__: call
+    for call in (verify, hashed, numbers_of, draw, reject, filtered, speculated, batched)
 }
 
 

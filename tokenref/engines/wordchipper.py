@@ -9,7 +9,6 @@ What it answers
 """
 
 import os
-from base64 import b64encode
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any
 from unittest.mock import patch
 
 from bpe_ref import Vocabulary
+from bpe_ref.formats.tiktoken import write_tiktoken
 from tokenref.answers import Answer, Refused
 from tokenref.engines.tiktoken import OwnEncodings, SpecialSession
 
@@ -38,8 +38,7 @@ class WordchipperEngine(OwnEncodings):
         with TemporaryDirectory() as folder:
             path = Path(folder) / "openai" / own / f"{own}.tiktoken"
             path.parent.mkdir(parents=True)
-            tokens = sorted(vocabulary.tokens.items())
-            path.write_bytes(b"".join(b"%b %d\n" % (b64encode(word), id_) for id_, word in tokens))
+            write_tiktoken({word: token for token, word in vocabulary.tokens.items()}, path)
             folders = dict.fromkeys(("WORDCHIPPER_CACHE_DIR", "WORDCHIPPER_DATA_DIR"), folder)
             with patch.dict(os.environ, folders):
                 encoding = compat.Encoding(own, compat.Tokenizer.from_pretrained(own))

@@ -18,19 +18,19 @@
 //     Disallowed special text, bytes without a token and unknown ids, each by an `Error` with
 //     a message of its own.
 
-import { Refused, Skipped, nameOf, patternOf, ranksOf, serve } from "./serve.mjs";
+import { Skipped, nameOf, patternOf, ranksOf, refusing, serve } from "./serve.mjs";
 
 const LONGEST = 10_000; // characters
 
 function session(required, encoding, vocabulary) {
   const { decoder } = required("gpt-tokenizer/BytePairEncodingCore");
   const nothingSpecial = { disallowedSpecial: new Set() };
-  const encode = (text, options) => refusing(() => encoding.encode(text, options));
+  const encode = (text, options) => refusing(REFUSALS, () => encoding.encode(text, options));
   const set = (texts) => (texts === "all" ? new Set(vocabulary.special_tokens.map(([text]) => text)) : new Set(texts));
   return {
     longest: LONGEST,
     encode: (text) => encode(text, nothingSpecial),
-    count: (text) => refusing(() => encoding.countTokens(text, nothingSpecial)),
+    count: (text) => refusing(REFUSALS, () => encoding.countTokens(text, nothingSpecial)),
     special(text, allowed, disallowed) {
       skipOtherSpecials(text, encoding, vocabulary);
       // Where all are allowed, "all" as disallowed means none; it refuses the two together.
@@ -38,7 +38,7 @@ function session(required, encoding, vocabulary) {
       const options = { allowedSpecial: set(allowed), disallowedSpecial: disallowed === "all" ? rest : set(disallowed) };
       return encode(text, options);
     },
-    decode: (ids) => refusing(() => encoding.decode(ids)),
+    decode: (ids) => refusing(REFUSALS, () => encoding.decode(ids)),
     begin: () => decoder.decode(),
   };
 }
@@ -48,16 +48,6 @@ const REFUSALS = {
   "The byte-pair encoding does not contain a value for": "MISSING_BYTE",
   "is not in the byte pair encoder.": "UNKNOWN_ID",
 };
-
-function refusing(call) {
-  try {
-    return call();
-  } catch (error) {
-    const words = Object.keys(REFUSALS).find((each) => error.message.includes(each));
-    if (words === undefined) throw error;
-    throw new Refused(REFUSALS[words], error.message);
-  }
-}
 
 // Its encodings have more special tokens than those of tiktoken.
 function skipOtherSpecials(text, { specialTokensSet }, { special_tokens: own }) {

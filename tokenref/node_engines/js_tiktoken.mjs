@@ -14,7 +14,7 @@
 // What it refuses
 //     Disallowed special text, by an `Error` with a message of its own.
 
-import { Refused, nameOf, patternOf, ranksOf, serve } from "./serve.mjs";
+import { DISALLOWED, nameOf, patternOf, ranksOf, refusing, serve } from "./serve.mjs";
 
 const LONGEST = 1000; // characters
 
@@ -40,14 +40,7 @@ function session(encoding) {
     longest: LONGEST,
     encode: (text) => encoding.encode(text, [], []),
     count: (text) => encoding.encode(text, [], []).length,
-    special(text, allowed, disallowed) {
-      try {
-        return encoding.encode(text, allowed, disallowed);
-      } catch (error) {
-        if (error.message.startsWith("The text contains a special token")) throw new Refused("DISALLOWED_SPECIAL", error.message);
-        throw error;
-      }
-    },
+    special: (text, allowed, disallowed) => refusing(DISALLOWED, () => encoding.encode(text, allowed, disallowed)),
     decode: (ids) => encoding.decode(ids),
   };
 }

@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 
 // The question has no answer: a code of fixtures/README.md.
-export class Refused extends Error {
+class Refused extends Error {
   constructor(code, message) {
     super(message);
     this.code = code;
@@ -62,6 +62,20 @@ function guarded(call) {
     return { crash: { msg: String(error).slice(0, 300) } };
   }
 }
+
+// Calls a package. An error whose message contains one of these texts refuses the question.
+export function refusing(codes, call) {
+  try {
+    return call();
+  } catch (error) {
+    const message = String(error.message ?? error);
+    const words = Object.keys(codes).find((each) => message.includes(each));
+    if (words === undefined) throw error;
+    throw new Refused(codes[words], message);
+  }
+}
+
+export const DISALLOWED = { "The text contains a special token": "DISALLOWED_SPECIAL" };
 
 function load(engine, message) {
   const vocabulary = JSON.parse(readFileSync(message.path, "utf8"));

@@ -14,7 +14,7 @@
 //     Disallowed special text, by an `Error` with a message of its own. After a panic its object
 //     cannot be used any more, so a new one is made.
 
-import { Refused, Skipped, ranksOf, serve } from "./serve.mjs";
+import { DISALLOWED, Skipped, ranksOf, refusing, serve } from "./serve.mjs";
 
 const LONGEST = 10000; // characters
 
@@ -42,15 +42,7 @@ function session(made) {
     longest: LONGEST,
     encode: ordinary,
     count: (text) => ordinary(text).length,
-    special(text, allowed, disallowed) {
-      try {
-        return asked((each) => Array.from(each.encode(text, allowed, disallowed)));
-      } catch (error) {
-        const message = String(error.message ?? error);
-        if (message.startsWith("The text contains a special token")) throw new Refused("DISALLOWED_SPECIAL", message);
-        throw error;
-      }
-    },
+    special: (text, allowed, disallowed) => refusing(DISALLOWED, () => asked((each) => Array.from(each.encode(text, allowed, disallowed)))),
     decode(ids) {
       if (!ids.every((id) => id >= 0 && id < 2 ** 32)) throw new Skipped("takes ids of 32 bits only");
       const bytes = asked((each) => each.decode(Uint32Array.from(ids)));

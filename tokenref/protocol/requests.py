@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec import UNSET
@@ -35,11 +35,9 @@ from tokenref.answers import (
     NotAsked,
     Ok,
     Refused,
-    Session,
     TimedOut,
     Unsupported,
     answers_of,
-    guarded,
     quiet_standard_error,
     why_none,
 )
@@ -73,7 +71,7 @@ from tokenref.record import Case, RecordError, op_of
 from tokenref.record_files import FixturePath, read_file
 from tokenref.result import Result as CaseResult
 from tokenref.result import result_of
-from tokenref.subjects import SAMPLERS, Subject, TokenizerFile, load_subject
+from tokenref.subjects import SAMPLERS, OneSession, Subject, TokenizerFile
 
 PathOf = Callable[[Loading], str]
 """Returns the path where the program finds a vocabulary or tokenizer."""
@@ -411,14 +409,12 @@ _LONGEST_MESSAGE: Final = 2000
 """Characters of a message for people."""
 
 
-@dataclass
-class _Loaded:
-    """The loaded subject, and the engine's sessions for it by profile."""
+class _Loaded(NamedTuple):
+    """The loaded subject."""
 
     digest: str | None = None
     subject: Subject = SAMPLERS
     name: str = ""
-    sessions: dict[str, Session | Unsupported | Crashed] = field(default_factory=dict)
 
 
 def answer_requests(
@@ -451,7 +447,7 @@ def _answers(
     progress: Callable[[int], None] | None,
 ) -> Iterator[tuple[tuple[str, str] | None, bytes]]:
     """Yield the answer to each run, with its operation and profile, and to each load."""
-    loaded, first = _Loaded(), True
+    sessions, loaded, first = OneSession(engine), _Loaded(), True
     for where, message in requests_of(path):
         if first != isinstance(message, HelloRequest):
             raise InvalidRunError(f"{where}: hello must be the first line and must not be repeated")
@@ -460,7 +456,7 @@ def _answers(
             loaded = _load(message, where, path.parent)
             yield None, line_of({"id": message.id, "ok": {}})
         elif isinstance(message, RunRequest):
-            answers = _run(engine, loaded, message, where)
+            answers = _run(sessions, loaded, message, where)
             if not all(isinstance(answer, Unsupported) for answer in answers):
                 answered.setdefault(message.op, set()).add(message.profile)
             results = [
@@ -497,19 +493,14 @@ def _load(message: LoadRequest, where: str, folder: Path) -> _Loaded:
     return _Loaded(digest, subject, name)
 
 
-def _run(engine: Engine, loaded: _Loaded, message: RunRequest, where: str) -> Sequence[Answer]:
-    asked = message.subject
-    if asked is None:
-        about = loaded if loaded.digest is None else _Loaded()
-    elif asked == loaded.digest:
-        about = loaded
-    else:
-        raise InvalidRunError(f"{where}: {asked} was not loaded before")
-    if message.profile not in about.sessions:
-        about.sessions[message.profile] = guarded(
-            lambda: load_subject(engine, about.subject, about.name, message.profile)
-        )
-    session = about.sessions[message.profile]
+def _run(
+    sessions: OneSession, loaded: _Loaded, message: RunRequest, where: str
+) -> Sequence[Answer]:
+    if message.subject is None:
+        loaded = _Loaded()
+    elif message.subject != loaded.digest:
+        raise InvalidRunError(f"{where}: {message.subject} was not loaded before")
+    session = sessions.load(loaded.subject, loaded.name, message.profile)
     if isinstance(session, Unsupported | Crashed):
         return [session] * len(message.cases)
     return answers_of(session, message.op, [question.input for question in message.cases])
