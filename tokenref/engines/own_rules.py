@@ -147,9 +147,10 @@ class OwnRule:
         choices, own = choices_of(op, profile), choices_of(op, self.rule)
         if choices is None or own is None:
             raise NotExpressibleError(f"its {op} follows the rule {self.rule}, not {profile}")
-        for name in [name for name in given if name not in self.names]:
-            request = _without(op, profile, name, request)
-            del given[name]
+        for name in given:
+            if name not in self.names:
+                request = _without(op, profile, name, request)
+        given = {name: value for name, value in given.items() if name in self.names}
         wanted, mine = all_choices(op, choices), all_choices(op, own)
         for point, choice in mine.items():
             is_other = wanted[point] != choice
