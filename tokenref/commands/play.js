@@ -12,7 +12,7 @@ const FIELDS = ["vocabulary", "text", "encoder", "left", "right", "engine", "oth
 const COMMON = ["temperature", "temp", "top_k", "top_p", "min_p", "repetition_penalty", "repeat_penalty"];
 const LONGEST = 20000, LONGEST_ROW = 200000;
 const EXAMPLE = ["text", "left", "right"]; // the fields with an example for each small vocabulary
-const EXAMPLES = { book: ["abbacb", "ac", "b"], odd: ["abcd", "abc", "d"] }; // a text and two neighbours
+const EXAMPLES = { book: ["abacb", "ac", "b"], odd: ["abcd", "abc", "d"] }; // a text and two neighbours
 const ABOUT = { book: "book: nine tokens of a, b and c", odd: "odd: here the fast test of two neighbours fails" };
 const FIRST = { top_k: "6", top_p: "0.9" }; // with these, the first row loses tokens
 const settings = {};
@@ -76,6 +76,7 @@ async function refresh() {
       piece, encoder: value("encoder"), left: value("left"), right: value("right") }) : "";
     if (number !== asked) return; // a newer question is on its way
     at("answer").innerHTML = shown;
+    fade();
     for (const each of at("answer").querySelectorAll("[data-piece]"))
       each.setAttribute("aria-pressed", each.dataset.piece === piece);
     if (steps !== walked || STAGED.includes(view)) begin(walked);
@@ -97,24 +98,22 @@ function begin(walked) {
   }
   const screens = stagesOnScreens();
   const last = Math.max(at("steps").querySelectorAll("section tr").length, screens.length) - 1;
-  const isCause = ({ classList }) => classList.contains("first") || classList.contains("earlier");
-  const differs = screens.findIndex((each) => each.some(isCause));
   at("stepper").hidden = last < 1;
   at("step").max = Math.max(last, 0);
-  at("step").value = wanted ?? (presenting() ? Math.max(differs, 0) : whole ? last : 0);
+  at("step").value = wanted ?? (whole && !presenting() ? last : 0);
   wanted = null;
   walk();
 }
 
 const stageOf = (fold) => fold.querySelector(".where").textContent.split(":")[0]; // its engine and place
 
-function stagesOnScreens() { // one stage or two side by side on each, and at last why two engines differ, with the pictures
+function stagesOnScreens() { // first why two engines differ, with the pictures; then one stage or two side by side on each
   if (!STAGED.includes(view) || !presenting()) return [];
   const found = (kinds) => [...at("answer").querySelectorAll(kinds)];
   const stages = found(".stage, .none, .draw"), wide = found(".sides").length + 1;
   const screens = stages.flatMap((_, place) => place % wide ? [] : [stages.slice(place, place + wide)])
     .filter((each) => each.some((stage) => stage.matches(".first, .earlier, :not(.idle, .none)"))); // others have no effect
-  return [...screens, ...found(".answer").map((each) => [each, ...found(".first")])];
+  return [...found(".answer").map((each) => [each, ...found(".first")]), ...screens];
 }
 
 function walk(isMoved) { // whether the reader goes to a step
@@ -326,6 +325,12 @@ function applied() {
     .map((name) => [name, chains[name].filter(({ on }) => on).map(({ own }) => own)]));
 }
 
+const isUsed = (stage) => at("answer").querySelector(`[data-stage="${stage}"]`) !== null; // in the last answer
+
+function fade() {
+  for (const each of at("chains").querySelectorAll("li")) each.classList.toggle("unused", !isUsed(each.dataset.stage));
+}
+
 function stages() {
   at("chains").replaceChildren(...chosen().map((engine) => {
     const steps = choices.engines[engine].stages;
@@ -333,7 +338,9 @@ function stages() {
     const listed = chains[engine] || own;
     const change = (place, move) => {
       chains[engine] = listed;
-      if (move) [listed[place], listed[place + move]] = [listed[place + move], listed[place]];
+      let to = place + move; // behind those that are not in use, which change nothing
+      while (to + move in listed && !isUsed(`${engine} ${steps[listed[to].own]}`)) to += move;
+      if (move) listed.splice(to, 0, ...listed.splice(place, 1));
       stages();
       refresh();
     };
@@ -347,12 +354,15 @@ function stages() {
         button.addEventListener("click", () => change(place, move));
         return button;
       });
-      return element("li", {}, element("label", {}, box, " " + name), ...moves);
+      const line = element("li", {}, element("label", {}, box, " " + name), ...moves);
+      line.dataset.stage = `${engine} ${name}`;
+      return line;
     });
     const reset = element("button", { type: "button" }, "the engine's own order");
     reset.addEventListener("click", () => { delete chains[engine]; stages(); refresh(); });
     return element("div", {}, engine, element("ol", {}, ...lines), reset);
   }));
+  fade();
 }
 
 function exemplify(ids) { // what nobody has typed becomes an example that has the letters of the vocabulary

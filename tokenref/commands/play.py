@@ -294,7 +294,7 @@ def sample_view(asked: Asked) -> str:
         tokens = read_numbers(history, int) if history.strip() else []
     except ValueError:
         raise InputError(
-            f"the history must be token ids separated by commas, got {history!r:.40}"
+            f"the history must be token ids separated by commas or spaces, got {history!r:.40}"
         ) from None
     numbers = row_of(asked, "row", lambda: model_row(tokens))
     of_model = text_of(asked, "row", LONGEST_ROW).strip() == "model"

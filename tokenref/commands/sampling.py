@@ -568,10 +568,10 @@ Number = TypeVar("Number", int, float)
 
 
 def read_numbers(text: str, kind: Callable[[str], Number]) -> list[Number]:
-    """Return numbers that are separated by commas. Raises `ValueError`.
+    """Return numbers that are separated by commas or spaces. Raises `ValueError`.
 
-    >>> read_numbers("1, -inf,2.5", float)
-    [1.0, -inf, 2.5]
+    >>> read_numbers("1, -inf,2.5 3", float)
+    [1.0, -inf, 2.5, 3.0]
     >>> read_numbers("1_0", int)
     Traceback (most recent call last):
     ValueError: numbers must be written in ASCII and without underscores, got '1_0'
@@ -579,7 +579,7 @@ def read_numbers(text: str, kind: Callable[[str], Number]) -> list[Number]:
     if not text.isascii() or "_" in text:  # Python would read these
         rule = "numbers must be written in ASCII and without underscores"
         raise ValueError(f"{rule}, got {text!r:.40}")
-    return [kind(number) for number in text.split(",")]
+    return [kind(number) for number in re.split(r" *, *| +", text.strip())]
 
 
 def read_row(text: str, name: str = "LOGITS") -> list[float]:

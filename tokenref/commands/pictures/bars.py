@@ -29,7 +29,6 @@ def bars(
     *,
     threshold: float | None = None,
     about: str,
-    mark: float | None = None,
     before: Mapping[int, float] = MappingProxyType({}),
     walked: Walked | None = None,
     summed: bool = True,
@@ -38,8 +37,8 @@ def bars(
 ) -> str:
     """Return probabilities as bars, with their running sum as a line above them if `summed`.
 
-    Kept tokens are filled, removed ones outlined. `threshold` is a dashed line at that height,
-    `mark` one at a random number. `before` has earlier probabilities, drawn as outlines.
+    Kept tokens are filled, removed ones outlined. `threshold` is a dashed line at that height.
+    `before` has earlier probabilities, drawn as outlines.
     `walked` is the direction in which a filter adds the probabilities: a label says what it does
     on its way. The axis ends at 0.1 instead of 1 if nothing is higher. Of a long row the most
     probable tokens are shown, and those at the border between kept and removed ones. A `narrow`
@@ -57,20 +56,17 @@ def bars(
     step, high = (32, _HIGHER) if narrow else (_STEP, _HIGH)
     end = _LEFT + step * max(len(shown), 1) + 8
     floor = _TOP + high
-    lines = {"threshold": threshold, "mark": mark}
     highest = max((each.total if summed else each.share for each in shares), default=0.0)
-    is_low = max(highest, threshold or 0, mark or 0, *before.values()) <= 0.1
+    is_low = max(highest, threshold or 0, *before.values()) <= 0.1
     top, zoom = (0.1, 10) if is_low else (1, 1)
 
     def height(share: float) -> float:
         return round(floor - high * zoom * share, 2)
 
-    levels = [
-        _level(kind, at, height, end, shown, is_narrow=narrow)
-        for kind, at in lines.items()
-        if at is not None
-    ]
-    width = max([end, 250 if narrow else 170, *(width for _, width in levels)])
+    level, room = "", end
+    if threshold is not None:
+        level, room = _level(threshold, height, end, shown, is_narrow=narrow)
+    width = max(room, 250 if narrow else 170)
     end_of_words = floor + (34 if named is None else 48)
     parts = [
         f'<svg role="img" viewBox="0 0 {width} {end_of_words}" width="{width * 3 // 2}"',
@@ -117,7 +113,7 @@ def bars(
         points.append(f"{x + step},{height(each.total)}")
     if summed:
         parts.append(f'<polyline class="sum" points="{" ".join(dict.fromkeys(points))}"/>')
-    parts.extend(level for level, _ in levels)
+    parts.append(level)
     more = len(shares) - sum(each is not None for each in shown)
     return "".join(parts) + "</svg>" + (f"<p>and {more} more tokens</p>" if more > 0 else "")
 
@@ -133,7 +129,6 @@ def _axis(end: int, height: Callable[[float], float], top: float) -> Iterator[st
 
 
 def _level(
-    kind: str,
     at: float,
     height: Callable[[float], float],
     end: int,
@@ -154,7 +149,7 @@ def _level(
         x, base = end - 8 * len(number), height(max(at, last)) - 4
         if at > 0.5:
             x, base = _LEFT + 4, y + 14
-    line = f'<line class="{kind}" x1="{_LEFT}" x2="{end}" y1="{y}" y2="{y}"/>'
+    line = f'<line class="threshold" x1="{_LEFT}" x2="{end}" y1="{y}" y2="{y}"/>'
     label = f'<text class="label" x="{x}" y="{base}">{number}</text>'
     return line + label, x + 4 + 8 * len(number)
 
@@ -273,18 +268,18 @@ def paired_bars(
 
 
 def line_in_parts(
-    parts: Iterable[tuple[str, Fraction]], chosen: int, number: float, about: str
+    parts: Iterable[tuple[str, Fraction]], chosen: int | None, number: float | None, about: str
 ) -> str:
-    """Return a line from 0 to 1 in parts, of which one is chosen, and a number on it.
+    """Return a line from 0 to 1 in parts, of which one may be chosen, and a number on it, if any.
 
-    Parts that are too short are not drawn, and names that are too long for their part are left
-    out.
+    Parts that are too short are not drawn. Names that are too long for their part are left out,
+    but that of the chosen one is then beside the number.
 
     >>> half = Fraction(1, 2)
     >>> line_in_parts([("a", half), ("b", half)], 1, 0.5, "u").count('"merged"')
     1
     """
-    length, total, drawn = 380, 0.0, []
+    length, total, drawn, beside = 380, 0.0, [], ""
     for place, (name, share) in enumerate(parts):
         begin, total = total, total + float(share)
         left, width = round(16 + length * begin, 2), round(length * (total - begin), 2)
@@ -299,16 +294,21 @@ def line_in_parts(
             drawn.append(
                 f'<text class="part" x="{left + width / 2:g}" y="47">{escape(name)}</text>'
             )
-        if width > 36:
-            drawn.append(f'<text class="share" x="{left + width:g}" y="70">{total:.4g}</text>')
-    at = round(16 + length * number, 2)
+        elif place == chosen:
+            beside = f": {name}"
+        if width > 8 * len(end := f"{total:.4g}"):
+            drawn.append(f'<text class="share" x="{left + width:g}" y="70">{end}</text>')
+    mark = ""
+    if number is not None:
+        at, words = round(16 + length * number, 2), f"{number:g}{beside}"
+        middle = min(at, length + 28 - 4 * len(words))  # the words end where the picture ends
+        mark = f'<text x="{middle:g}" y="14">{escape(words)}</text>'
+        mark += f'<line class="mark" x1="{at:g}" x2="{at:g}" y1="18" y2="36"/>'
     return (
         f'<svg role="img" viewBox="0 0 {length + 32} 78" width="{length + 32}" '
         f'style="min-width: {length * 3 // 4}px"><title>{escape(about)}</title>'
         f'<rect class="box" x="16" y="30" width="{length}" height="26"/>'
-        f'{"".join(drawn)}<text class="share" x="16" y="70">0</text>'
-        f'<text x="{at:g}" y="14">{number:g}</text>'
-        f'<line class="mark" x1="{at:g}" x2="{at:g}" y1="18" y2="36"/></svg>'
+        f'{"".join(drawn)}<text class="share" x="16" y="70">0</text>{mark}</svg>'
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
+from fractions import Fraction
 from html import escape
 from importlib import import_module
 from inspect import cleandoc
@@ -10,11 +11,12 @@ from math import exp, inf, log
 from statistics import pstdev, stdev
 from typing import TYPE_CHECKING, Final
 
+from sampling_ref import PROFILES
 from sampling_ref.causes import Compared, Difference, Present, Side, moved_before, units_of
 from sampling_ref.comparing import absence, comparison
 from sampling_ref.tracing import RACES, first_looked_at, rules_of
 from tokenref.commands.pictures import Named, lesson
-from tokenref.commands.pictures.bars import Walked, bars
+from tokenref.commands.pictures.bars import Walked, bars, line_in_parts
 from tokenref.commands.sampling import WORDS, Asked
 from tokenref.operations import ABOUT
 from tokenref.visible import visible
@@ -73,6 +75,7 @@ def stage_picture(
     first: bool = False,
     earlier: bool = False,
     folded: bool = False,
+    downwards: bool = False,
     narrow: bool = False,
     named: Named | None = None,
 ) -> str:
@@ -80,7 +83,8 @@ def stage_picture(
 
     `first` says that it is the first that differs from another engine's, and `earlier` that it is
     the cause of this, because the other engine has it later. A stage that is `folded`, or has no
-    effect on the row, is one line until it is opened.
+    effect on the row, is one line until it is opened. `downwards`: running sums begin with the most
+    probable token, also where the engine adds from the other end.
     """
     from sampling_ref.tracing import deciding_walk, running_shares, shortly
 
@@ -111,12 +115,19 @@ def stage_picture(
         if walked is None and first_ones != "as they stand":
             # Of equal tokens the lowest id is first, so that two engines have them in one order.
             walk = [token for _, equal in groupby(walk, by_token.get) for token in sorted(equal)]
+        turned = downwards and walked == "upwards"
+        if turned:
+            walk, first_ones = walk[::-1], "most probable first"
         shares = running_shares(row.tokens, law, walk)
         threshold = None if applied.changed else _threshold(applied, shares)
         when = "after" if applied.changed else "before"
+        line = ""
+        if threshold is not None:
+            other_end = f"; {made.profile.name} adds from the other end, up to {threshold:.4g}"
+            threshold = 1 - threshold if turned else threshold
+            line = f"; the dashed line is at {threshold:.4g}{other_end * turned}"
         about = f"Probabilities {when} {applied.step}, {first_ones}"
         about += ", and their running sum" if walked else ""
-        line = "" if threshold is None else f"; the dashed line is at {threshold:.4g}"
         old = {}
         if applied.changed:
             old_law = made.situation.numbers.law(applied.before)
@@ -128,7 +139,7 @@ def stage_picture(
             threshold=threshold,
             about=about,
             before=old,
-            walked=walked,
+            walked=None if downwards else walked,
             summed=walked is not None,
             narrow=narrow,
             named=named,
@@ -140,16 +151,24 @@ def stage_picture(
     count = len(applied.removed)
     effect = f"removes {count:,} token{'s' * (count != 1)}" if count else "has no effect here"
     effect = "changes the row" if applied.changed else effect
-    where = f"{made.profile.name}, stage {place} of {len(run.applied)}: "
+    where = f"{_called(engine)}, stage {place} of {len(run.applied)}: "
     where += "the first difference, " * first + effect + ", earlier than in the other" * earlier
     opened = " open" * (first or not (idle or folded))
     return (
-        f'<section class="stage{" first" * first}{" earlier" * earlier}{" idle" * idle}">'
+        f'<section class="stage{" first" * first}{" earlier" * earlier}{" idle" * idle}" '
+        f'data-stage="{escape(made.profile.name)} {applied.step}">'
         f'<details class="fold"{opened}><summary><h3>{escape(title)}</h3> '
         f'<span class="where">{escape(where)}</span></summary>'
         f"<p>{escape(applied.why)}{escape('; ' + '; '.join(rules) if rules else '')}</p>"
         f"{drawing}{source}</details></section>"
     )
+
+
+def _called(engine: Compared) -> str:
+    """Return the name of an engine, and whether its stages are no longer its own."""
+    profile = engine[0].profile
+    own = PROFILES.get(profile.name, profile)
+    return "changed " * (own.stages != profile.stages) + profile.name
 
 
 def _rules_in_words(rules: Mapping[str, object]) -> list[str]:
@@ -168,12 +187,12 @@ def _rules_in_words(rules: Mapping[str, object]) -> list[str]:
 
 
 def draw_picture(engine: Compared, number: float | None, named: Named | None = None) -> str:
-    """Return the draw: the running sum in its order, and the random number on it."""
+    """Return the draw: the probabilities as a line in its order, and the random number on it."""
     from sampling_ref.engines.draws import walk
-    from sampling_ref.tracing import running_shares
 
     made, run, token = engine
-    drawn = "" if token is None else f" Token {token} is drawn."
+    text = "" if token is None or named is None else f" {named(token)}"
+    drawn = "" if token is None else f" Token {token}{text} is drawn."
     taught = ABOUT["draw"].lesson
     picture = ""
     if made.is_greedy:
@@ -190,23 +209,25 @@ def draw_picture(engine: Compared, number: float | None, named: Named | None = N
         words = f"{run.draw.method}: it takes the first token, in the order {order}, at which the "
         words += f"running sum {reaches} the random number"
         law = made.situation.numbers.law(run.candidates)
-        tokens = [run.candidates.tokens[place] for place in walk(run.candidates, run.draw.order)]
-        shares = running_shares(run.candidates.tokens, law, tokens)
-        about = "The running sum in the order of the draw"
+        places = walk(run.candidates, run.draw.order)
+        tokens = [run.candidates.tokens[at] for at in places]
+        shares = (Fraction(law[at]) for at in places)
+        parts = zip(map(named or str, tokens), shares, strict=True)
+        chosen = None if token is None else tokens.index(token)
+        about = "The probabilities as parts of a line, in the order of the draw"
         about += "" if number is None else f", and the random number {number:g}"
-        picture = f"<figure>{bars(shares, frozenset(), mark=number, about=about, named=named)}"
+        picture = f"<figure>{line_in_parts(parts, chosen, number, about)}"
         picture += f"<figcaption>{escape(about)}.</figcaption></figure>"
     return (
-        f'<section class="draw"><h3>draw</h3><p class="where">{escape(made.profile.name)}</p>'
+        f'<section class="draw"><h3>draw</h3><p class="where">{escape(_called(engine))}</p>'
         f"<p>{escape(words)}.{escape(drawn)}</p>{picture}<details><summary>Random numbers"
         f"</summary><p>{escape(run.draw.uniform)}.</p></details>{lesson(taught)}</section>"
     )
 
 
 LEGEND: Final = (
-    "<p>Kept tokens are filled, removed ones are outlined. Where a filter or a draw adds "
-    "probabilities, a line is their running sum. A dashed line is the number that is compared with."
-    "</p>"
+    "<p>Kept tokens are filled, removed ones are outlined. Where a filter adds probabilities, a "
+    "line is their running sum. A dashed line is the number that is compared with.</p>"
 )
 
 
@@ -289,6 +310,7 @@ def _side_by_side(
     first = [applied for side in (found.unit if found else ()) for applied, _ in side]
     moved = [applied for side in moved_before(compared.engines, found) for applied in side]
     before = bool(first)
+    downwards = found is not None and found.kind == "order"
     for sides in _in_order([one[1], other[1]], found):
         for engine, side in zip(engines, sides, strict=True):
             if side is None:
@@ -300,7 +322,13 @@ def _side_by_side(
                 earlier = any(side[0] is each for each in moved)
                 folds = before and not earlier
                 yield stage_picture(
-                    engine, *side, first=marked, earlier=earlier, folded=folds, named=named
+                    engine,
+                    *side,
+                    first=marked,
+                    earlier=earlier,
+                    folded=folds,
+                    downwards=downwards,
+                    named=named,
                 )
     for engine in engines:
         yield draw_picture(engine, number, named)

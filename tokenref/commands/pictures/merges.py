@@ -18,12 +18,13 @@ CAPTIONS: Final[Mapping[str, str]] = {
     "place, which is the number of its first byte. An entry is stale if its tokens have merged "
     "with others.",
     "prefix_table": "Each line is one prefix of the piece. Its encoding ends with the only token "
-    "that fits after the encoding of what is before it; longer tokens are tried first, and those "
-    "that do not fit are crossed out.",
+    "that fits after the encoding of what is before it; longer tokens are tried first.",
     "backtracking": "Each line is one guess, the longest token first. If no token fits, the last "
-    "one is taken back. Tokens that do not fit, or are taken back, are crossed out.",
+    "one is taken back.",
 }
 """The encoders whose steps can be shown, and what a line of them is."""
+
+CROSSED: Final = " Tokens that do not fit, or are taken back, are crossed out."
 
 LESSONS: Final[Mapping[str, str]] = {
     "naive": "docs/book/merging.md#the-definition",
@@ -200,7 +201,8 @@ def _of_bytes(model: ByteBPE, piece: str, encoder: str) -> str:
 
 def _piece(piece: str, note: str, lines: Sequence[tuple[str, str]], encoder: str = "naive") -> str:
     heading = f"Piece {show_token(piece.encode())}" + (f": {note}" if note else "")
-    return _table(heading, CAPTIONS[encoder], lines)
+    crossed = any('class="token refused"' in tokens for tokens, _ in lines)
+    return _table(heading, CAPTIONS[encoder] + CROSSED * crossed, lines)
 
 
 def _table(heading: str, caption: str, lines: Sequence[tuple[str, str]]) -> str:
@@ -209,5 +211,5 @@ def _table(heading: str, caption: str, lines: Sequence[tuple[str, str]]) -> str:
         f"<tr><th scope=row>{number}</th><td>{tokens}</td><td>{escape(about)}</td></tr>"
         for number, (tokens, about) in enumerate(lines)
     )
-    table = f"<table><caption>{caption}</caption>{rows}</table>" if rows else ""
+    table = f"<table class=steps><caption>{caption}</caption>{rows}</table>" if rows else ""
     return f"<section><h2>{escape(heading)}</h2>{table}</section>"
