@@ -530,7 +530,8 @@ def token_lines(
         if below:
             left, right = ends[begin] - _LETTER + 2, ends[end] - 2
             parts.append(
-                f'<path style="fill: none; stroke: var(--ink)" d="M{left} {top + 25}v5H{right}v-5"/>'
+                '<path style="fill: none; stroke: var(--ink)" '
+                f'd="M{left} {top + 25}v5H{right}v-5"/>'
                 f'<text class="share" x="{(left + right) // 2}" y="{top + 43}">{below}</text>'
             )
         top += _LINE + max(16 * (len(words) - 1), 22 * bool(below), 0)
