@@ -148,7 +148,7 @@ def figures(*, on_slide: bool = False) -> Mapping[str, str]:
         "training": training(),
         "pieces": pieces(630 if on_slide else _WIDE),
         "draw": draw(),
-        "window": window(630 if on_slide else _WIDE),
+        "window": window(on_slide=on_slide),
         **speculative(on_slide=on_slide),
         **loops(15 if on_slide else 18),
         "mutant": mutant(),
@@ -447,13 +447,16 @@ def shrinking() -> Headed:
     return token_lines(f"{len(text)} letters become {steps[-1][0]}", lines)
 
 
-def window(room: int = _WIDE) -> Headed:
-    """Return the window and the buffer of the LZ penalty, their match, and two next tokens."""
+def window(*, on_slide: bool) -> Headed:
+    """Return the window and the buffer of the LZ penalty, their match, and two next tokens.
+
+    A slide has room for the match and one next token.
+    """
     history = [1, 2, 3, 4, 5, 1, 2, 3]
     before, buffer = window_and_buffer(history, window=5, buffer=3)
     numbers = "".join(str(number) for number in range(len(before), 0, -1))
-    lines = [Line([], words="numbers from its end", rest=numbers)]
-    for following in ([], [4], [7]):
+    lines = [] if on_slide else [Line([], words="numbers from its end", rest=numbers)]
+    for following in ([], [4]) if on_slide else ([], [4], [7]):
         tokens = [*history, *following]
         match = longest_match([*following, *buffer[::-1]], before[::-1])
         end = len(before) - match.distance + 1
@@ -469,7 +472,7 @@ def window(room: int = _WIDE) -> Headed:
         lines.append(Line([*map(str, tokens)], copies | own, words, below=below))
     title = "Window, buffer and a possible next token"
     columns = ["window"] * 5 + ["buffer"] * 3 + ["next"]
-    return token_lines(title, lines, columns, room)
+    return token_lines(title, lines, columns, 630 if on_slide else _WIDE)
 
 
 def token_lines(
