@@ -5,7 +5,6 @@
 const at = (id) => document.getElementById(id);
 const VIEWS = ["tokens", "sampling", "speculative", "penalties"];
 const SIZES = ["variant", "strength", "window", "buffer"];
-const STAGED = ["sampling", "speculative", "penalties"]; // views whose answers are stages, which Present shows one at a time
 const ROWS = ["row", "target", "draft"];
 const DRAFTS = ["target", "draft", "before", "drafted", "accepted", "replaced", "further"];
 const FIELDS = ["vocabulary", "text", "encoder", "left", "right", "engine", "other", "row", "history", "uniform", ...DRAFTS, "past", ...SIZES];
@@ -79,7 +78,7 @@ async function refresh() {
     fade();
     for (const each of at("answer").querySelectorAll("[data-piece]"))
       each.setAttribute("aria-pressed", each.dataset.piece === piece);
-    if (steps !== walked || STAGED.includes(view)) begin(walked);
+    if (steps !== walked || view !== "tokens") begin(walked);
     say(unknown, false);
   } catch (error) {
     if (number === asked) say(error.message);
@@ -108,7 +107,7 @@ function begin(walked) {
 const stageOf = (fold) => fold.querySelector(".where").textContent.split(":")[0]; // its engine and place
 
 function stagesOnScreens() { // first why two engines differ, with the pictures; then one stage or two side by side on each
-  if (!STAGED.includes(view) || !presenting()) return [];
+  if (view === "tokens" || !presenting()) return [];
   const found = (kinds) => [...at("answer").querySelectorAll(kinds)];
   const stages = found(".stage, .none, .draw"), wide = found(".sides").length + 1;
   const screens = stages.flatMap((_, place) => place % wide ? [] : [stages.slice(place, place + wide)])
@@ -334,8 +333,7 @@ function fade() {
 function stages() {
   at("chains").replaceChildren(...chosen().map((engine) => {
     const steps = choices.engines[engine].stages;
-    const own = steps.map((step, place) => ({ own: place, on: true }));
-    const listed = chains[engine] || own;
+    const listed = chains[engine] || steps.map((_, own) => ({ own, on: true }));
     const change = (place, move) => {
       chains[engine] = listed;
       let to = place + move; // behind those that are not in use, which change nothing

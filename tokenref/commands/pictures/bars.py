@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 MOST: Final = 13
 """How many tokens of a row are drawn: two pictures fit beside each other without scrolling."""
 
-NARROW: Final = 5
-"""The largest number of bars beside which a narrow picture has room for a number."""
-
 Walked: TypeAlias = Literal["downwards", "upwards"]
 """The direction in which a filter adds probabilities: from the most, or the least probable one."""
 
@@ -63,10 +60,13 @@ def bars(
     def height(share: float) -> float:
         return round(floor - high * zoom * share, 2)
 
-    level, room = "", end
+    level, room = "", 0
     if threshold is not None:
-        level, room = _level(threshold, height, end, shown, is_narrow=narrow)
-    width = max(room, 250 if narrow else 170)
+        y, number = height(threshold), format(threshold, ".2g" if narrow else ".4g")
+        level = f'<line class="threshold" x1="{_LEFT}" x2="{end}" y1="{y}" y2="{y}"/>'
+        level += f'<text class="label" x="{end + 4}" y="{y + 4}">{number}</text>'
+        room = 8 + 8 * len(number)
+    width = max(end + room, 250 if narrow else 170)
     end_of_words = floor + (34 if named is None else 48)
     parts = [
         f'<svg role="img" viewBox="0 0 {width} {end_of_words}" width="{width * 3 // 2}"',
@@ -78,7 +78,6 @@ def bars(
         does = " and removes" if walked == "upwards" else " and keeps"
         phrase = "adds in this order" + does * (width >= _PHRASE)
         parts.append(f'<text x="8" y="12" class="label share">{phrase}</text>')
-    short = _shorter if narrow else short_share
     points: list[str] = []
     for place, each in enumerate(shown):
         x = _LEFT + step * place
@@ -94,13 +93,13 @@ def bars(
             f'height="{round(floor - y, 2)}"><title>token {each.token}: {each.share!r}'
             f"{total}, {kind}</title></rect>"
             f'<text x="{x + step / 2}" y="{floor + 14}">{each.token}</text>'
-            f'<text x="{x + step / 2}" y="{floor + 28}" class="share">{short(each.share)}</text>'
+            f'<text x="{x + step / 2}" y="{floor + 28}" class="share">'
+            f"{_short(each.share, narrow=narrow)}</text>"
         )
         if named is not None:
             text = named(each.token)
-            fitting = text if len(text) <= _ROOM else f"{text[: _ROOM - 1]}\N{HORIZONTAL ELLIPSIS}"
             parts.append(
-                f'<text x="{x + step / 2}" y="{floor + 42}" class="share">{escape(fitting)}'
+                f'<text x="{x + step / 2}" y="{floor + 42}" class="share">{_cut(text, _ROOM)}'
                 f"<title>{escape(text)}</title></text>"
             )
         if each.token in before:
@@ -128,32 +127,6 @@ def _axis(end: int, height: Callable[[float], float], top: float) -> Iterator[st
         )
 
 
-def _level(
-    at: float,
-    height: Callable[[float], float],
-    end: int,
-    shown: "Sequence[Share | None]",
-    *,
-    is_narrow: bool,
-) -> tuple[str, int]:
-    """Return a dashed line with its number, and the width that they need.
-
-    The number is at the right, or in a narrow picture where it is empty: left of the running sum,
-    or above the last bars.
-    """
-    y = height(at)
-    number = format(at, ".2g" if is_narrow else ".4g")
-    x, base = end + 4, y + 4
-    if is_narrow and len(shown) > NARROW:
-        last = max(each.share for each in shown[-2:] if each)
-        x, base = end - 8 * len(number), height(max(at, last)) - 4
-        if at > 0.5:
-            x, base = _LEFT + 4, y + 14
-    line = f'<line class="threshold" x1="{_LEFT}" x2="{end}" y1="{y}" y2="{y}"/>'
-    label = f'<text class="label" x="{x}" y="{base}">{number}</text>'
-    return line + label, x + 4 + 8 * len(number)
-
-
 def _near(
     shares: "Sequence[Share]", removed: frozenset[int], walked: Walked | None
 ) -> "list[Share | None]":
@@ -173,22 +146,19 @@ def _near(
     return [*shares[: MOST - 8], None, *shares[border - 4 : border + 4]]
 
 
-def short_share(share: float) -> str:
-    """Return a probability in the room that a bar has, at most five characters.
+def _short(share: float, *, narrow: bool) -> str:
+    """Return a probability in the room that a bar has: five characters, or three in a narrow one.
 
-    >>> short_share(0.12345), short_share(0.0123), short_share(0.0012345), short_share(0.000123)
-    ('0.123', '0.012', '0.001', '1e-04')
+    >>> _short(0.12345, narrow=False), _short(0.000123, narrow=False), _short(0.12345, narrow=True)
+    ('0.123', '1e-04', '.12')
     """
+    if narrow:
+        return f"{share:.2f}".lstrip("0") if share >= 0.005 else "\N{ALMOST EQUAL TO}0"
     return f"{share:.0e}" if share < 0.001 else f"{round(share, 3):g}"
 
 
-def _shorter(share: float) -> str:
-    """Return a probability in the room of a narrow bar: two digits.
-
-    >>> _shorter(0.12345), _shorter(0.0123), _shorter(0.001)
-    ('.12', '.01', '≈0')
-    """
-    return f"{share:.2f}".lstrip("0") if share >= 0.005 else "\N{ALMOST EQUAL TO}0"
+def _cut(text: str, room: int) -> str:
+    return escape(text if len(text) <= room else f"{text[: room - 1]}\N{HORIZONTAL ELLIPSIS}")
 
 
 def _described(shares: "Sequence[Share | None]", removed: frozenset[int]) -> str:
@@ -250,10 +220,7 @@ def paired_bars(
                     )
             parts.append(f'<text x="{left + bar / 2}" y="{floor + 14}" class="share">{row}</text>')
         middle = _LEFT + wide * place + 8 + bar + room / 2
-        short = (
-            name if len(name) <= wide // 7 else f"{name[: wide // 7 - 1]}\N{HORIZONTAL ELLIPSIS}"
-        )
-        parts.append(f'<text x="{middle}" y="{floor + 30}">{escape(short)}</text>')
+        parts.append(f'<text x="{middle}" y="{floor + 30}">{_cut(name, wide // 7)}</text>')
         if name == marked:
             parts.append(f'<text x="{middle}" y="{floor + 44}" class="share">drafted</text>')
     described = "; ".join(

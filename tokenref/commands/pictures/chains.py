@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from fractions import Fraction
+from functools import partial
 from html import escape
 from importlib import import_module
 from inspect import cleandoc
@@ -27,14 +28,16 @@ if TYPE_CHECKING:
     from sampling_ref.tracing import Applied, Share
 
 
-def _threshold(applied: "Applied", shares: "Sequence[Share]") -> float | None:
+def _threshold(
+    applied: "Applied", shares: "Sequence[Share]", walked: Walked | None
+) -> float | None:
     """Return the probability, or running sum, at which a filter cuts, if it has such a number."""
     values = applied.values
     most = max(each.share for each in shares)
     found = None
     match applied.step:
         case "top_p" if values["base"] == "what is left" and values["boundary"] != "fitting":
-            found = float(1 - values["p"] if values["walked"] == "upwards" else values["p"])
+            found = float(1 - values["p"] if walked == "upwards" else values["p"])
         case "min_p":
             found = float(values["m"]) * most
         case "typical":
@@ -115,19 +118,15 @@ def stage_picture(
         if walked is None and first_ones != "as they stand":
             # Of equal tokens the lowest id is first, so that two engines have them in one order.
             walk = [token for _, equal in groupby(walk, by_token.get) for token in sorted(equal)]
-        turned = downwards and walked == "upwards"
-        if turned:
-            walk, first_ones = walk[::-1], "most probable first"
+        if downwards and walked == "upwards":
+            walk, walked = walk[::-1], "downwards"
+            first_ones = "most probable first, though the engine begins at the other end"
         shares = running_shares(row.tokens, law, walk)
-        threshold = None if applied.changed else _threshold(applied, shares)
+        threshold = None if applied.changed else _threshold(applied, shares, walked)
         when = "after" if applied.changed else "before"
-        line = ""
-        if threshold is not None:
-            other_end = f"; {made.profile.name} adds from the other end, up to {threshold:.4g}"
-            threshold = 1 - threshold if turned else threshold
-            line = f"; the dashed line is at {threshold:.4g}{other_end * turned}"
         about = f"Probabilities {when} {applied.step}, {first_ones}"
         about += ", and their running sum" if walked else ""
+        line = "" if threshold is None else f"; the dashed line is at {threshold:.4g}"
         old = {}
         if applied.changed:
             old_law = made.situation.numbers.law(applied.before)
@@ -167,8 +166,7 @@ def stage_picture(
 def _called(engine: Compared) -> str:
     """Return the name of an engine, and whether its stages are no longer its own."""
     profile = engine[0].profile
-    own = PROFILES.get(profile.name, profile)
-    return "changed " * (own.stages != profile.stages) + profile.name
+    return "changed " * (profile.stages != PROFILES[profile.name].stages) + profile.name
 
 
 def _rules_in_words(rules: Mapping[str, object]) -> list[str]:
@@ -191,8 +189,8 @@ def draw_picture(engine: Compared, number: float | None, named: Named | None = N
     from sampling_ref.engines.draws import walk
 
     made, run, token = engine
-    text = "" if token is None or named is None else f" {named(token)}"
-    drawn = "" if token is None else f" Token {token}{text} is drawn."
+    name = "" if token is None or named is None else f" {named(token)}"
+    drawn = "" if token is None else f" Token {token}{name} is drawn."
     taught = ABOUT["draw"].lesson
     picture = ""
     if made.is_greedy:
@@ -209,10 +207,9 @@ def draw_picture(engine: Compared, number: float | None, named: Named | None = N
         words = f"{run.draw.method}: it takes the first token, in the order {order}, at which the "
         words += f"running sum {reaches} the random number"
         law = made.situation.numbers.law(run.candidates)
-        places = walk(run.candidates, run.draw.order)
-        tokens = [run.candidates.tokens[at] for at in places]
-        shares = (Fraction(law[at]) for at in places)
-        parts = zip(map(named or str, tokens), shares, strict=True)
+        shares = dict(zip(run.candidates.tokens, law, strict=True))
+        tokens = [run.candidates.tokens[place] for place in walk(run.candidates, run.draw.order)]
+        parts = [((named or str)(each), Fraction(shares[each])) for each in tokens]
         chosen = None if token is None else tokens.index(token)
         about = "The probabilities as parts of a line, in the order of the draw"
         about += "" if number is None else f", and the random number {number:g}"
@@ -310,7 +307,9 @@ def _side_by_side(
     first = [applied for side in (found.unit if found else ()) for applied, _ in side]
     moved = [applied for side in moved_before(compared.engines, found) for applied in side]
     before = bool(first)
-    downwards = found is not None and found.kind == "order"
+    picture = partial(
+        stage_picture, downwards=found is not None and found.kind == "order", named=named
+    )
     for sides in _in_order([one[1], other[1]], found):
         for engine, side in zip(engines, sides, strict=True):
             if side is None:
@@ -321,15 +320,7 @@ def _side_by_side(
                 before = before and not marked
                 earlier = any(side[0] is each for each in moved)
                 folds = before and not earlier
-                yield stage_picture(
-                    engine,
-                    *side,
-                    first=marked,
-                    earlier=earlier,
-                    folded=folds,
-                    downwards=downwards,
-                    named=named,
-                )
+                yield picture(engine, *side, first=marked, earlier=earlier, folded=folds)
     for engine in engines:
         yield draw_picture(engine, number, named)
     yield "</div>"

@@ -166,10 +166,9 @@ def _of_bytes(model: ByteBPE, piece: str, encoder: str) -> str:
 
     def shown(tokens: Sequence[int], new: int = -1, refused: int = -1) -> str:
         """Return tokens; those of the text that are not yet encoded follow as text."""
-        places = range(len(tokens))
         drawn = [
             Box(name, token, place == new, "refused" * (place == refused))
-            for place, token, name in zip(places, tokens, names(tokens), strict=True)
+            for place, (token, name) in enumerate(zip(tokens, names(tokens), strict=True))
         ]
         rest = piece.encode()[sum(len(vocabulary.token_bytes(token)) for token in tokens) :]
         return boxes([*drawn, *([Box(show_token(rest), None)] if rest else [])])
@@ -201,8 +200,7 @@ def _of_bytes(model: ByteBPE, piece: str, encoder: str) -> str:
 
 def _piece(piece: str, note: str, lines: Sequence[tuple[str, str]], encoder: str = "naive") -> str:
     heading = f"Piece {show_token(piece.encode())}" + (f": {note}" if note else "")
-    crossed = any('class="token refused"' in tokens for tokens, _ in lines)
-    return _table(heading, CAPTIONS[encoder] + CROSSED * crossed, lines)
+    return _table(heading, CAPTIONS[encoder], lines)
 
 
 def _table(heading: str, caption: str, lines: Sequence[tuple[str, str]]) -> str:
@@ -211,5 +209,6 @@ def _table(heading: str, caption: str, lines: Sequence[tuple[str, str]]) -> str:
         f"<tr><th scope=row>{number}</th><td>{tokens}</td><td>{escape(about)}</td></tr>"
         for number, (tokens, about) in enumerate(lines)
     )
+    caption += CROSSED * ('class="token refused"' in rows)
     table = f"<table class=steps><caption>{caption}</caption>{rows}</table>" if rows else ""
     return f"<section><h2>{escape(heading)}</h2>{table}</section>"
