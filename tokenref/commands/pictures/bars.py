@@ -50,7 +50,7 @@ def bars(
     True
     """
     shown = _near(shares, removed, walked)
-    step, high = (32, _HIGHER) if narrow else (_STEP, _HIGH)
+    step, high = (30, _HIGHER) if narrow else (_STEP, _HIGH)
     end = _LEFT + step * max(len(shown), 1) + 8
     floor = _TOP + high
     highest = max((each.total if summed else each.share for each in shares), default=0.0)
