@@ -222,6 +222,9 @@ def test_each_column_is_in_the_order_of_its_engine(tmp_path: Path) -> None:
         own = [place for name, place in places if name == engine]
         assert own == sorted(own)
     assert "llama.cpp applies temperature at stage 4" in page.text
+    assert page.text.count("running sum; the dashed line is at 0.8.") == 2
+    assert page.text.count("most probable first, though the engine begins at the other end") == 2
+    assert "adds in this order" not in page.text
 
 
 def test_the_random_number_is_shown_on_the_running_sum(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def test_one_engine_or_two_are_shown(server: Playground) -> None:
     status, answer = asked(server, "sample", **ROW, settings={"top_k": "2", "top_p": ""})
     assert status == 200
     assert "keeps the 2 most probable tokens" in answer
-    two = {**ROW, "other": "llama.cpp"}
+    two = {**ROW, "other": "llama.cpp", "history": "0 1"}
     status, answer = asked(server, "sample", **two, settings={"temperature": "1"})
     assert status == 200
     assert 'class="sides"' in answer
