@@ -10,6 +10,7 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from textwrap import wrap
 from typing import Final, NamedTuple, TypeAlias, cast
+from unicodedata import east_asian_width
 
 import regex
 
@@ -51,6 +52,8 @@ class Filtered(NamedTuple):
     settings: Sequence[str]
     heading: str = "{step}({values}): {kept}"
     uniforms: Sequence[float] = ()
+    downwards: bool = False
+    """Whether a running sum begins with the most probable token in any case."""
 
 
 _ROW: Final = "3,2.5,2,1,0.5,0,-1"
@@ -81,10 +84,15 @@ FILTERS: Final[Mapping[str, Filtered]] = {
     "top_p_flat": Filtered("vllm", "top_p", _FLAT, ["top_p=0.9", "temperature=2"]),
     "min_p_flat": Filtered("transformers", "min_p", _FLAT, ["min_p=0.2", "temperature=2"]),
     "order_transformers": Filtered(
-        "transformers", "top_p", _FOUR, _ORDER, "{engine}, temperature first: {kept}"
+        "transformers",
+        "top_p",
+        _FOUR,
+        _ORDER,
+        "{engine}, temperature first: {kept}",
+        downwards=True,
     ),
     "order_llama_cpp": Filtered(
-        "llama.cpp", "top_p", _FOUR, _ORDER, "{engine}, top-p first: {kept}"
+        "llama.cpp", "top_p", _FOUR, _ORDER, "{engine}, top-p first: {kept}", downwards=True
     ),
     "top_p_llama_cpp": Filtered("llama.cpp", "top_p", "1,1,1,1", ["top_p=0.5"], _BY_ENGINE),
     "top_p_transformers": Filtered("transformers", "top_p", "1,1,1,1", ["top_p=0.5"], _BY_ENGINE),
@@ -138,9 +146,9 @@ def figures(*, on_slide: bool = False) -> Mapping[str, str]:
         **{encoder: steps_of(encoder, on_slide=on_slide) for encoder in ENCODER_STEPS},
         **{f"heap_{name}": heap_tree(*each) for name, each in _TREES.items()},
         "training": training(),
-        "pieces": pieces(),
+        "pieces": pieces(630 if on_slide else _WIDE),
         "draw": draw(),
-        "window": window(630 if on_slide else _WIDE),
+        "window": window(on_slide=on_slide),
         **speculative(on_slide=on_slide),
         **loops(15 if on_slide else 18),
         "mutant": mutant(),
@@ -170,12 +178,15 @@ def _stage(wanted: Filtered, *, on_slide: bool) -> Headed:
                 values=settings[0].partition("=")[2],
                 kept="1 token" if len(applied.kept) == 1 else f"{len(applied.kept)} tokens",
             )
-            return heading, stage_picture(engine, applied, stage, narrow=on_slide)
+            drawing = stage_picture(
+                engine, applied, stage, downwards=wanted.downwards, narrow=on_slide
+            )
+            return heading, drawing
     raise ValueError(f"{wanted.engine} does not apply {wanted.step}")
 
 
-_LETTER, _LINE, _CHARACTER = 20, 28, 8
-"""The room of a letter in a box, of a line, and of a character of the words."""
+_LETTER, _LINE, _CHARACTER, _GAP = 20, 28, 8, 14
+"""The room of a letter in a box, of a line, of a character of the words, and of a gap."""
 
 _WIDE: Final = 440
 """The width of most figures: on a phone, too, their letters can be read."""
@@ -184,13 +195,18 @@ _WIDE: Final = 440
 class Line(NamedTuple):
     """A line of tokens; the marked ones are filled. Words are at its right.
 
-    `border` is the number of tokens before a border, which is drawn as a dashed line.
+    `border` is the number of tokens before a border, which is drawn as a dashed line. A `refused`
+    last token is crossed out. `rest` is text that has no tokens yet. `below` is a bracket from one
+    token to another, and what is written there.
     """
 
     tokens: Sequence[str]
     marked: Collection[int] = ()
     words: str = ""
     border: int = 0
+    refused: bool = False
+    rest: str = ""
+    below: tuple[int, int, str] = (0, 0, "")
 
 
 def merges(text: str) -> Headed:
@@ -241,8 +257,12 @@ def steps_of(encoder: str, *, on_slide: bool) -> Headed:
     """
     text = _STEPS_OF[encoder]
     vocabulary = small_vocabulary("book")
-    steps = ENCODER_STEPS[encoder](vocabulary, vocabulary.symbols(text.encode()))
-    lines = [Line([NAMES[token] for token in step.tokens], {step.new}, step.why) for step in steps]
+    lines = []
+    for step in ENCODER_STEPS[encoder](vocabulary, vocabulary.symbols(text.encode())):
+        crossed = step.new < 0 and bool(step.refused)
+        tokens = [NAMES[token] for token in (step.refused[0] if crossed else step.tokens)]
+        rest = text[len("".join(tokens)) :]
+        lines.append(Line(tokens, {step.new}, step.why, refused=crossed, rest=rest))
     room = _WIDE
     if on_slide:
         room = 530 if encoder == "heap" else 630
@@ -312,25 +332,34 @@ def training() -> Headed:
     return token_lines(title, lines)
 
 
-def pieces() -> Headed:
+SENTENCE: Final = "I'LL pay $1000, it's  fair...\n\n  fn(OK) \t\n\xc4rger \u4f60\u597d 12 x  "
+"""The text of the section about pieces."""
+
+
+def pieces(room: int) -> Headed:
     """Return a text cut into pieces by cl100k, with the number of the alternative of each."""
     alternatives = PATTERNS["cl100k"].alternatives
     sources = [f"(?P<a{number}>{source})" for number, (source, _) in enumerate(alternatives)]
-    text = "I'LL pay $1000...\n  fn(OK)  "
-    found = [(match.lastgroup or "", match[0]) for match in regex.finditer("|".join(sources), text)]
-    parts, left = [], 8
+    found = [
+        (match.lastgroup or "", match[0]) for match in regex.finditer("|".join(sources), SENTENCE)
+    ]
+    parts, left, top, widest = [], 8, 4, 0
     for kind, piece in found:
-        shown = show_token(piece.encode())
-        width = 9 * len(shown) + 12
+        shown = piece.translate({ord(" "): "\u2423", ord("\t"): r"\t", ord("\n"): r"\n"})
+        columns = sum(1 + (east_asian_width(letter) == "W") for letter in shown)
+        width = 9 * columns + 12
+        if left + width > room - 8:
+            left, top = 8, top + 50
+        widest = max(widest, left + width)
         hue = int(kind[1:]) * 137 % 360
         parts.append(
-            f'<rect class="box" style="fill: hsl({hue} 60% 50% / .3)" x="{left + 1}" y="4" '
+            f'<rect class="box" style="fill: hsl({hue} 60% 50% / .3)" x="{left + 1}" y="{top}" '
             f'width="{width - 2}" height="24" rx="4"/>'
-            f'<text x="{left + width / 2}" y="20">{escape(shown)}</text>'
-            f'<text class="share" x="{left + width / 2}" y="42">{kind[1:]}</text>'
+            f'<text x="{left + width / 2}" y="{top + 16}">{escape(shown)}</text>'
+            f'<text class="share" x="{left + width / 2}" y="{top + 38}">{kind[1:]}</text>'
         )
         left += width
-    return "pieces, and the alternative", _drawing(left + 8, 48, parts)
+    return "pieces, and the alternative", _drawing(widest + 8, top + 44, parts)
 
 
 SHARES: Final = (0.5, 0.25, 0.125, 0.125)
@@ -418,23 +447,32 @@ def shrinking() -> Headed:
     return token_lines(f"{len(text)} letters become {steps[-1][0]}", lines)
 
 
-def window(room: int = _WIDE) -> Headed:
-    """Return the window and the buffer of the LZ penalty, and the match for two next tokens."""
+def window(*, on_slide: bool) -> Headed:
+    """Return the window and the buffer of the LZ penalty, their match, and two next tokens.
+
+    A slide has room for the match and one next token.
+    """
     history = [1, 2, 3, 4, 5, 1, 2, 3]
     before, buffer = window_and_buffer(history, window=5, buffer=3)
-    lines = []
-    for token in (4, 7):
-        match = longest_match([token, *buffer[::-1]], before[::-1])
-        change = float(lz_changes(history, 8, window=5, buffer=3).of(token))
+    numbers = "".join(str(number) for number in range(len(before), 0, -1))
+    lines = [] if on_slide else [Line([], words="numbers from its end", rest=numbers)]
+    for following in ([], [4]) if on_slide else ([], [4], [7]):
+        tokens = [*history, *following]
+        match = longest_match([*following, *buffer[::-1]], before[::-1])
         end = len(before) - match.distance + 1
         copies = {*range(end - match.length, end)} if match.length else set()
-        own = {*range(len(history) + 1 - match.length, len(history) + 1)}
-        what = f"{match.length} tokens match" if match.length else "nothing matches"
-        words = f"next {token}: D = {change:+.2f}, {what}"
-        lines.append(Line([*map(str, history), str(token)], copies | own, words))
+        own = {*range(len(tokens) - match.length, len(tokens))}
+        words, below = f"a match: m = {match.length}, d = {match.distance}", (0, 0, "")
+        if following:
+            change = float(lz_changes(history, 8, window=5, buffer=3).of(following[0]))
+            what = f"{match.length} tokens match" if match.length else "nothing matches"
+            words = f"next {following[0]}: D = {change:+.2f}, {what}"
+        else:
+            below = (end - 1, len(before) - 1, f"d = {match.distance}")
+        lines.append(Line([*map(str, tokens)], copies | own, words, below=below))
     title = "Window, buffer and a possible next token"
     columns = ["window"] * 5 + ["buffer"] * 3 + ["next"]
-    return token_lines(title, lines, columns, room)
+    return token_lines(title, lines, columns, 630 if on_slide else _WIDE)
 
 
 def token_lines(
@@ -442,35 +480,48 @@ def token_lines(
 ) -> Headed:
     """Return a drawing of lines of tokens, each with its words at the right.
 
-    `columns` has a heading for each token. Equal ones are written once. Words that need more
-    `room` than the drawing has are wrapped.
+    `columns` has a heading for each token. Equal ones are written once, and a gap is between those
+    that differ. Words that need more `room` than the drawing has are wrapped.
 
     >>> token_lines("t", [Line("ab"), Line(["ab"], {0}, "a + b")])[1].count("<rect")
     3
     """
-    wide = max((8 + _LETTER * sum(map(len, line.tokens)) for line in lines), default=0)
+    gaps = [0, *accumulate(_GAP * (one != other) for one, other in pairwise(columns))]
+    wide = max((8 + _LETTER * len("".join(line.tokens) + line.rest) for line in lines), default=0)
+    wide += gaps[-1]
     fitting = max((room - wide - 20) // _CHARACTER, 16)
     parts, top, longest = [], 4, 0
     for name in dict.fromkeys(columns):
         places = [place for place, each in enumerate(columns) if each == name]
-        middle = 8 + _LETTER * (places[0] + places[-1] + 1) / 2
+        middle = 8 + gaps[places[0]] + _LETTER * (places[0] + places[-1] + 1) / 2
         parts.append(f'<text class="share" x="{middle}" y="{top + 9}">{name}</text>')
     top += 14 * bool(columns)
     for line in lines:
-        left = 8
+        left, ends = 8, []
         for place, token in enumerate(line.tokens):
             width = _LETTER * len(token)
+            left += gaps[place] - gaps[place - 1] if 0 < place < len(gaps) else 0
             kind = "merged" if place in line.marked else "box"
+            if line.refused and place == len(line.tokens) - 1:
+                kind = "removed"
+                parts.append(
+                    f'<line style="stroke: var(--removed)" x1="{left + 1}" x2="{left + width - 1}" '
+                    f'y1="{top}" y2="{top + 22}"/>'
+                )
             parts.append(
                 f'<rect class="{kind}" x="{left + 1}" y="{top}" width="{width - 2}" height="22" '
                 f'rx="4"/><text x="{left + width / 2}" y="{top + 15}">{escape(token)}</text>'
             )
             left += width
+            ends.append(left)
             if place + 1 == line.border:
                 parts.append(
                     f'<line class="threshold" x1="{left}" x2="{left}" y1="{top - 4}" '
                     f'y2="{top + 26}"/>'
                 )
+        for place, letter in enumerate(line.rest):
+            middle = left + _LETTER * place + _LETTER // 2
+            parts.append(f'<text class="share" x="{middle}" y="{top + 15}">{escape(letter)}</text>')
         words = wrap(line.words, fitting)
         for number, part in enumerate(words):
             longest = max(longest, len(part))
@@ -478,7 +529,15 @@ def token_lines(
                 f'<text class="label" x="{wide + 12}" y="{top + 16 + 16 * number}">'
                 f"{escape(part)}</text>"
             )
-        top += _LINE + 16 * max(len(words) - 1, 0)
+        begin, end, below = line.below
+        if below:
+            left, right = ends[begin] - _LETTER + 2, ends[end] - 2
+            parts.append(
+                '<path style="fill: none; stroke: var(--ink)" '
+                f'd="M{left} {top + 25}v5H{right}v-5"/>'
+                f'<text class="share" x="{(left + right) // 2}" y="{top + 43}">{below}</text>'
+            )
+        top += _LINE + max(16 * (len(words) - 1), 22 * bool(below), 0)
     return title, _drawing(wide + 20 + _CHARACTER * longest, top, parts)
 
 

@@ -41,7 +41,13 @@ body[data-theme="light"] img { color-scheme: light; }
 body[data-theme="dark"] img { color-scheme: dark; }
 p > img { vertical-align: top; }
 .highlight button.copybtn { opacity: 1; color: var(--color-foreground-secondary); }
-@media (max-width: 45rem) { .highlight-console pre { white-space: pre; } }
+@media (max-width: 45rem) { .highlight-console pre, .highlight .go { white-space: pre; } }
+@media (min-width: 75em) {
+  .sidebar-drawer { width: 15em; }
+  .content { width: min(60em, 100vw - 22.5em); }
+}
+@media (min-width: 82em) { .content { width: min(60em, 100vw - 37.5em); } }
+article :is(p, ul, ol):not(:has(img)) { max-width: 46em; }
 @media (min-width: 45rem) {
   p:has(> img + img) > img { max-width: calc(50% - .3rem); }
   p:has(> img:first-child + img:last-child) { display: flex; align-items: flex-start; gap: .6rem; }
@@ -50,10 +56,10 @@ p > img { vertical-align: top; }
 """
 """What the site adds to its theme.
 
-Long lines of code are wrapped instead of cut off, but not what a command prints on a phone. Figures
-follow the switch between light and dark. The two parts of a figure are side by side and of one
-scale, on a phone one below the other. The buttons that copy code are always seen, because a phone
-has no pointer.
+Code may be wider than words, so that few of its lines are wrapped, and none is cut off. What a
+program prints is not wrapped on a phone. Figures follow the switch between light and dark. The two
+parts of a figure are side by side and of one scale, on a phone one below the other. The buttons
+that copy code are always seen, because a phone has no pointer.
 """
 
 INDEX: Final = (

@@ -222,6 +222,9 @@ def test_each_column_is_in_the_order_of_its_engine(tmp_path: Path) -> None:
         own = [place for name, place in places if name == engine]
         assert own == sorted(own)
     assert "llama.cpp applies temperature at stage 4" in page.text
+    assert page.text.count("running sum; the dashed line is at 0.8.") == 2
+    assert page.text.count("most probable first, though the engine begins at the other end") == 2
+    assert "adds in this order" not in page.text
 
 
 def test_the_random_number_is_shown_on_the_running_sum(tmp_path: Path) -> None:
@@ -396,7 +399,8 @@ def test_rows_with_nothing_left_and_long_rows_are_shown(tmp_path: Path) -> None:
     (tmp_path / "row.json").write_text(json.dumps(row), encoding="utf-8")
     changed = ("--history", "1,2", "--set", "frequency_penalty=1", "--set", "top_p=0.9")
     long = explained(tmp_path, "sample", "openai", str(tmp_path / "row.json"), *changed)
-    assert long.text.count("more tokens") == 3
+    assert long.text.count("more tokens") == 2
+    assert long.classes["part"] == 0, "no part of the line of the draw has room for its name"
 
 
 @pytest.mark.parametrize(

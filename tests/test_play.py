@@ -86,7 +86,7 @@ def test_one_engine_or_two_are_shown(server: Playground) -> None:
     status, answer = asked(server, "sample", **ROW, settings={"top_k": "2", "top_p": ""})
     assert status == 200
     assert "keeps the 2 most probable tokens" in answer
-    two = {**ROW, "other": "llama.cpp"}
+    two = {**ROW, "other": "llama.cpp", "history": "0 1"}
     status, answer = asked(server, "sample", **two, settings={"temperature": "1"})
     assert status == 200
     assert 'class="sides"' in answer
@@ -95,14 +95,15 @@ def test_one_engine_or_two_are_shown(server: Playground) -> None:
 def test_the_random_number_is_drawn_beside_an_engine_that_draws_by_a_race(
     server: Playground,
 ) -> None:
-    heights = set()
+    places = set()
     for uniform in ("0.1", "0.4", "0.9"):
         two = {**ROW, "engine": "llama.cpp", "other": "transformers", "uniform": uniform}
         status, answer = asked(server, "sample", **two)
         assert status == 200
-        heights.update(re.findall(r'class="mark".*? y1="([^"]+)"', answer))
+        places.update(re.findall(r'class="mark" x1="([^"]+)"', answer))
+        assert answer.count('class="merged"') == 1
         assert len(re.findall(r"Token \d is drawn", answer)) == 1
-    assert len(heights) == 3
+    assert len(places) == 3
 
 
 def test_a_stage_that_needs_a_random_number_takes_the_same_one(server: Playground) -> None:
@@ -586,18 +587,26 @@ def test_tokens_and_the_merges_of_a_piece_are_shown(window: Browser) -> None:
 
 def test_the_vocabulary_of_the_book_is_offered(window: Browser) -> None:
     typed(window, "vocabulary", "book")
-    window.until("return document.querySelector('#steps h2').textContent === 'Piece abbacb'")
+    window.until("return document.querySelector('#steps h2').textContent === 'Piece abacb'")
     seen = {}
-    for encoder in ("heap", "prefix_table", "backtracking"):
+    for encoder, text in (
+        ("heap", "abacb"),
+        ("prefix_table", "abacb"),
+        ("backtracking", "abacb"),
+        ("prefix_table", "abb"),
+    ):
         typed(window, "encoder", encoder)
+        if text != "abacb":
+            typed(window, "text", text)
         steps = window.run("return document.getElementById('steps').textContent")
-        words = [word in steps for word in ("stale", "step back")]
-        seen[encoder] = (shown(window, "#steps .refused"), *words)
+        words = [word in steps for word in ("stale", "step back", "are crossed out")]
+        seen[encoder, text] = (shown(window, "#steps .refused"), *words)
     assert seen == {
-        "heap": (0, True, False),
-        "prefix_table": (1, False, False),
-        "backtracking": (2, False, True),
-    }, "the example shows all that the captions speak of"
+        ("heap", "abacb"): (0, True, False, False),
+        ("prefix_table", "abacb"): (0, False, False, False),
+        ("backtracking", "abacb"): (2, False, True, True),
+        ("prefix_table", "abb"): (1, False, False, True),
+    }, "the steps show all that the captions speak of"
     typed(window, "vocabulary", "tiny")
     typed(window, "text", "my own text")
     typed(window, "vocabulary", "book")
@@ -867,14 +876,18 @@ def test_stages_are_switched_off_and_moved_and_parameters_slide(window: Browser)
     window.run("document.getElementById('order').open = true")
     line = "#chains li:has(button[aria-label='min_p earlier'])"
     for click, left in [
-        ("[aria-label='min_p earlier']", ["top_k", "min_p"]),  # top_p stands between, switched off
-        ("[aria-label='min_p earlier']", ["min_p", "top_k"]),
+        ("[aria-label='min_p earlier']", ["min_p", "top_k"]),  # before top_p, which is off, too
         (f"{line} input", ["top_k"]),
     ]:
         before = window.run("return document.body.dataset.answered")
         window.click(click)
         window.until(f"return document.body.dataset.answered !== '{before}'")
         assert window.run(steps)[-len(left) :] == left
+        where = window.run("return document.querySelector('.stage .where').textContent")
+        assert where.startswith("changed sglang, stage 1 of ")
+        pale = "[...document.querySelectorAll('.unused label')].map((e) => e.innerText.trim())"
+        used = window.run(f"return ['top_p', 'top_k'].map((e) => !{pale}.includes(e))")
+        assert used == [False, True]
     address = window.run("return location.href")
     assert "p.min_p=0.25" in address
     window.post("url", {"url": "about:blank"})
@@ -1082,6 +1095,9 @@ def test_stages_are_presented_one_at_a_time_from_the_first_difference(window: Br
     two = "engine=vllm&other=llama.cpp&row=1,2,2,3&p.top_k=2&p.temperature=1&present=1"
     window.run("location.hash = arguments[0]", f"view=sampling&{two}")
     window.until("return document.querySelectorAll('.stage.first').length > 0")
+    heading = window.run("return document.querySelector('h2').textContent")
+    assert window.run(seen) == [heading, "top_k", "top_k"]
+    window.press("\ue014")
     assert window.run(seen) == ["top_k", "top_k"]
     before = window.run(at)
     window.press("\ue014")
@@ -1090,27 +1106,25 @@ def test_stages_are_presented_one_at_a_time_from_the_first_difference(window: Br
     window.press("\ue012")
     assert window.run(at) == before
     window.press(*["\ue014"] * 20)
-    heading = window.run("return document.querySelector('h2').textContent")
-    assert window.run(seen) == [heading, "top_k", "top_k"]
+    assert window.run(seen) == ["draw", "draw"]
 
 
-def test_the_cause_is_the_first_screen_and_beside_its_pictures_on_the_last_one(
-    window: Browser,
-) -> None:
+def test_the_cause_and_its_pictures_are_the_first_screen(window: Browser) -> None:
     window.size(1280, 720)
     order = "engine=transformers&other=llama.cpp&row=3,2,1,0&p.temperature=2&p.top_p=0.8&present=1"
     window.go(f"view=sampling&{order}")
     window.until("return document.querySelectorAll('.stage.first').length === 2")
     shown = "[...document.querySelectorAll('#answer svg')].filter((e) => e.getClientRects().length)"
     assert window.run("return document.getElementById('at').textContent") == "0 of 4"
-    assert window.run(f"return {shown}.length") == 1, "the temperature, which comes earlier"
-    for _ in range(4):
-        window.press("\ue014")
-        assert window.run("return document.documentElement.scrollHeight") == 720
     assert window.run("return document.querySelector('.answer').offsetHeight") > 0
     bottoms = window.run(f"return {shown}.map((each) => each.getBoundingClientRect().bottom)")
     assert len(bottoms) == 2
     assert max(bottoms) <= 720
+    window.press("\ue014")
+    assert window.run(f"return {shown}.length") == 1, "the temperature, which comes earlier"
+    for _ in range(4):
+        assert window.run("return document.documentElement.scrollHeight") == 720
+        window.press("\ue014")
 
 
 @pytest.mark.parametrize("number", [1, 2])

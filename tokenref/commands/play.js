@@ -5,14 +5,13 @@
 const at = (id) => document.getElementById(id);
 const VIEWS = ["tokens", "sampling", "speculative", "penalties"];
 const SIZES = ["variant", "strength", "window", "buffer"];
-const STAGED = ["sampling", "speculative", "penalties"]; // views whose answers are stages, which Present shows one at a time
 const ROWS = ["row", "target", "draft"];
 const DRAFTS = ["target", "draft", "before", "drafted", "accepted", "replaced", "further"];
 const FIELDS = ["vocabulary", "text", "encoder", "left", "right", "engine", "other", "row", "history", "uniform", ...DRAFTS, "past", ...SIZES];
 const COMMON = ["temperature", "temp", "top_k", "top_p", "min_p", "repetition_penalty", "repeat_penalty"];
 const LONGEST = 20000, LONGEST_ROW = 200000;
 const EXAMPLE = ["text", "left", "right"]; // the fields with an example for each small vocabulary
-const EXAMPLES = { book: ["abbacb", "ac", "b"], odd: ["abcd", "abc", "d"] }; // a text and two neighbours
+const EXAMPLES = { book: ["abacb", "ac", "b"], odd: ["abcd", "abc", "d"] }; // a text and two neighbours
 const ABOUT = { book: "book: nine tokens of a, b and c", odd: "odd: here the fast test of two neighbours fails" };
 const FIRST = { top_k: "6", top_p: "0.9" }; // with these, the first row loses tokens
 const settings = {};
@@ -76,9 +75,10 @@ async function refresh() {
       piece, encoder: value("encoder"), left: value("left"), right: value("right") }) : "";
     if (number !== asked) return; // a newer question is on its way
     at("answer").innerHTML = shown;
+    fade();
     for (const each of at("answer").querySelectorAll("[data-piece]"))
       each.setAttribute("aria-pressed", each.dataset.piece === piece);
-    if (steps !== walked || STAGED.includes(view)) begin(walked);
+    if (steps !== walked || view !== "tokens") begin(walked);
     say(unknown, false);
   } catch (error) {
     if (number === asked) say(error.message);
@@ -97,24 +97,22 @@ function begin(walked) {
   }
   const screens = stagesOnScreens();
   const last = Math.max(at("steps").querySelectorAll("section tr").length, screens.length) - 1;
-  const isCause = ({ classList }) => classList.contains("first") || classList.contains("earlier");
-  const differs = screens.findIndex((each) => each.some(isCause));
   at("stepper").hidden = last < 1;
   at("step").max = Math.max(last, 0);
-  at("step").value = wanted ?? (presenting() ? Math.max(differs, 0) : whole ? last : 0);
+  at("step").value = wanted ?? (whole && !presenting() ? last : 0);
   wanted = null;
   walk();
 }
 
 const stageOf = (fold) => fold.querySelector(".where").textContent.split(":")[0]; // its engine and place
 
-function stagesOnScreens() { // one stage or two side by side on each, and at last why two engines differ, with the pictures
-  if (!STAGED.includes(view) || !presenting()) return [];
+function stagesOnScreens() { // first why two engines differ, with the pictures; then one stage or two side by side on each
+  if (view === "tokens" || !presenting()) return [];
   const found = (kinds) => [...at("answer").querySelectorAll(kinds)];
   const stages = found(".stage, .none, .draw"), wide = found(".sides").length + 1;
   const screens = stages.flatMap((_, place) => place % wide ? [] : [stages.slice(place, place + wide)])
     .filter((each) => each.some((stage) => stage.matches(".first, .earlier, :not(.idle, .none)"))); // others have no effect
-  return [...screens, ...found(".answer").map((each) => [each, ...found(".first")])];
+  return [...found(".answer").map((each) => [each, ...found(".first")]), ...screens];
 }
 
 function walk(isMoved) { // whether the reader goes to a step
@@ -326,14 +324,21 @@ function applied() {
     .map((name) => [name, chains[name].filter(({ on }) => on).map(({ own }) => own)]));
 }
 
+const isUsed = (stage) => at("answer").querySelector(`[data-stage="${stage}"]`) !== null; // in the last answer
+
+function fade() {
+  for (const each of at("chains").querySelectorAll("li")) each.classList.toggle("unused", !isUsed(each.dataset.stage));
+}
+
 function stages() {
   at("chains").replaceChildren(...chosen().map((engine) => {
     const steps = choices.engines[engine].stages;
-    const own = steps.map((step, place) => ({ own: place, on: true }));
-    const listed = chains[engine] || own;
+    const listed = chains[engine] || steps.map((_, own) => ({ own, on: true }));
     const change = (place, move) => {
       chains[engine] = listed;
-      if (move) [listed[place], listed[place + move]] = [listed[place + move], listed[place]];
+      let to = place + move; // behind those that are not in use, which change nothing
+      while (to + move in listed && !isUsed(`${engine} ${steps[listed[to].own]}`)) to += move;
+      if (move) listed.splice(to, 0, ...listed.splice(place, 1));
       stages();
       refresh();
     };
@@ -347,12 +352,15 @@ function stages() {
         button.addEventListener("click", () => change(place, move));
         return button;
       });
-      return element("li", {}, element("label", {}, box, " " + name), ...moves);
+      const line = element("li", {}, element("label", {}, box, " " + name), ...moves);
+      line.dataset.stage = `${engine} ${name}`;
+      return line;
     });
     const reset = element("button", { type: "button" }, "the engine's own order");
     reset.addEventListener("click", () => { delete chains[engine]; stages(); refresh(); });
     return element("div", {}, engine, element("ol", {}, ...lines), reset);
   }));
+  fade();
 }
 
 function exemplify(ids) { // what nobody has typed becomes an example that has the letters of the vocabulary

@@ -22,12 +22,11 @@ from sampling_ref import PROFILES
 from sampling_ref.engines.profile import Parameter
 from sampling_ref.lz.variants import Variant
 from sampling_ref.tracing import RACES
+from tokenref.commands import sampling
 from tokenref.commands.pictures.chains import row_pictures
 from tokenref.commands.pictures.drafts import drafts_pictures
 from tokenref.commands.pictures.lz import LzSizes, lz_picture
 from tokenref.commands.pictures.merges import merges_of_pieces, neighbours, tokens_by_piece
-from tokenref.commands.sampling import Asked as Typed
-from tokenref.commands.sampling import Number, compared_engines, default_in_words, read_numbers
 from tokenref.commands.text import PATTERN, loaded, say_notes
 from tokenref.errors import InputError, exit_code
 from tokenref.small_model import DRAFT_ORDER, ORDER, model, probabilities, tokenizer
@@ -125,7 +124,7 @@ class Views:
             profile.name: {
                 "parameters": {
                     each.name: {
-                        "usual": default_in_words(each),
+                        "usual": sampling.default_in_words(each),
                         "aliases": profile.aliases_of(each.name),
                         **slider(each),
                     }
@@ -289,13 +288,7 @@ def sample_view(asked: Asked) -> str:
     engines = [text_of(asked, "engine", 100), text_of(asked, "other", 100)]
     if not engines[0]:
         raise InputError(f"the engine must be one of {', '.join(PROFILES)}, got ''")
-    history = text_of(asked, "history", LONGEST_TEXT)
-    try:
-        tokens = read_numbers(history, int) if history.strip() else []
-    except ValueError:
-        raise InputError(
-            f"the history must be token ids separated by commas, got {history!r:.40}"
-        ) from None
+    tokens = sampling.read_tokens(text_of(asked, "history", LONGEST_TEXT), "the history")
     numbers = row_of(asked, "row", lambda: model_row(tokens))
     of_model = text_of(asked, "row", LONGEST_ROW).strip() == "model"
     named = tokenizer().show_token if of_model else None
@@ -304,14 +297,14 @@ def sample_view(asked: Asked) -> str:
         raise InputError("settings must map names to values")
     typed = [f"{name}={value}" for name, value in settings.items() if value != ""]
     chains = chains_of(asked)
-    row = Typed(
+    row = sampling.Asked(
         ",".join(map(repr, numbers)),
         ",".join(map(str, tokens)),
         settings=typed,
         # A stage that needs a random number takes one, and the draw takes the next.
         uniforms=[number_of(asked, "uniform", float)] * MOST_UNIFORMS,
     )
-    made = compared_engines([name for name in engines if name], row, chains, races=False)
+    made = sampling.compared_engines([name for name in engines if name], row, chains, races=False)
     return "".join(row_pictures(made, row.uniforms, named))
 
 
@@ -327,7 +320,7 @@ def row_of(asked: Asked, name: str, of_model: Callable[[], Sequence[float]]) -> 
     if typed.strip() == "model":
         return of_model()
     try:
-        return read_numbers(typed, float)
+        return sampling.read_numbers(typed, float)
     except ValueError:  # a command would take it for the name of a file
         raise InputError(
             f"the {name} must be numbers separated by commas, or model, got {typed!r:.40}"
@@ -351,7 +344,7 @@ RANDOM: Final = ("uniform", "drafted", "accepted", "replaced")
 """The fields that are random numbers."""
 
 
-def number_of(asked: Asked, name: str, kind: Callable[[str], Number]) -> Number:
+def number_of(asked: Asked, name: str, kind: Callable[[str], sampling.Number]) -> sampling.Number:
     """Return a number of a question. Raises `InputError`.
 
     >>> number_of({"window": "8"}, "window", int)
@@ -359,7 +352,7 @@ def number_of(asked: Asked, name: str, kind: Callable[[str], Number]) -> Number:
     """
     typed = text_of(asked, name, 30)
     try:
-        [number] = read_numbers(typed, kind)
+        [number] = sampling.read_numbers(typed, kind)
     except ValueError:
         words = "a whole number" if kind is int else "a number"
         shown = "random number" if name in RANDOM else name
@@ -395,7 +388,7 @@ def further_drafts(asked: Asked) -> list[tuple[float, float]]:
     """
     typed = text_of(asked, "further", 1000).strip()
     try:
-        numbers = read_numbers(typed, float) if typed else []
+        numbers = sampling.read_numbers(typed, float) if typed else []
     except ValueError:
         numbers = [0.0]
     if len(numbers) % 2 or len(numbers) > 2 * MOST_DRAFTS:

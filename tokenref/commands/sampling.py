@@ -335,7 +335,7 @@ def _in_digits(numbers: Sequence[float], beside: Sequence[float] = ()) -> list[s
 @contextmanager
 def _as_typed(records: Sequence[Profile], asked: Asked) -> Iterator[dict[str, Any]]:
     """Yield the arguments of `compare`. Errors within this context name what was typed."""
-    tokens = _read_tokens(asked.history)
+    tokens = read_tokens(asked.history)
     if asked.prompt_length > len(tokens):
         rule = f"must be at most the number of tokens of --history, {len(tokens)}"
         raise InputError(f"--prompt-length {rule}, got {asked.prompt_length}")
@@ -462,10 +462,8 @@ def _share_lines(
     first = 0 if border <= SHOWN else border - SHOWN // 2
     last = max(first + SHOWN, border + 2)
     near = sums[first:last]
-    shares, totals = (
-        _in_digits(column, beside)
-        for column in ([each.share for each in near], [each.total for each in near])
-    )
+    shares = _in_digits([each.share for each in near], beside)
+    totals = _in_digits([each.total for each in near], beside)
     wide = max(map(len, ["probability", *shares, *totals]))
     yield f"  {'token':>8}  {'probability':<{wide}}  {'running sum':<{wide}}  {order}"
     if first:
@@ -486,8 +484,7 @@ def _draw_lines(made: Evaluation, run: Run, uniforms: Sequence[float]) -> Iterab
     if run.draw.method in RACES:
         return
     shares = made.situation.numbers.law(run.candidates)
-    places = walk(run.candidates, run.draw.order)
-    tokens = [run.candidates.tokens[place] for place in places]
+    tokens = [run.candidates.tokens[place] for place in walk(run.candidates, run.draw.order)]
     sums = running_shares(run.candidates.tokens, shares, tokens)
     yield from _share_lines(sums, 0, "in the order of the draw", lambda _: "", uniforms)
 
@@ -567,10 +564,10 @@ Number = TypeVar("Number", int, float)
 
 
 def read_numbers(text: str, kind: Callable[[str], Number]) -> list[Number]:
-    """Return numbers that are separated by commas. Raises `ValueError`.
+    """Return numbers that are separated by commas or spaces. Raises `ValueError`.
 
-    >>> read_numbers("1, -inf,2.5", float)
-    [1.0, -inf, 2.5]
+    >>> read_numbers("1, -inf,2.5 3", float)
+    [1.0, -inf, 2.5, 3.0]
     >>> read_numbers("1_0", int)
     Traceback (most recent call last):
     ValueError: numbers must be written in ASCII and without underscores, got '1_0'
@@ -578,7 +575,7 @@ def read_numbers(text: str, kind: Callable[[str], Number]) -> list[Number]:
     if not text.isascii() or "_" in text:  # Python would read these
         rule = "numbers must be written in ASCII and without underscores"
         raise ValueError(f"{rule}, got {text!r:.40}")
-    return [kind(number) for number in text.split(",")]
+    return [kind(number) for number in re.split(r" *, *| +", text.strip())]
 
 
 def read_row(text: str, name: str = "LOGITS") -> list[float]:
@@ -621,11 +618,13 @@ def _logit(number: object, what: str) -> float:
         raise InputError(f"{what} is too large for a float") from None
 
 
-def _read_tokens(text: str) -> list[int]:
+def read_tokens(text: str, name: str = "--history") -> list[int]:
+    """Return typed token ids. Raises `InputError`, which calls them by `name`."""
     try:
         return read_numbers(text.strip(" ,[]"), int) if text.strip(" ,[]") else []
     except ValueError:
-        raise InputError(f"--history must be token ids separated by commas, got {text!r}") from None
+        rule = "must be token ids separated by commas"
+        raise InputError(f"{name} {rule}, got {text!r:.40}") from None
 
 
 def _read_value(value: str) -> Any:

@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 MOST: Final = 13
 """How many tokens of a row are drawn: two pictures fit beside each other without scrolling."""
 
-NARROW: Final = 5
-"""The largest number of bars beside which a narrow picture has room for a number."""
-
 Walked: TypeAlias = Literal["downwards", "upwards"]
 """The direction in which a filter adds probabilities: from the most, or the least probable one."""
 
@@ -29,7 +26,6 @@ def bars(
     *,
     threshold: float | None = None,
     about: str,
-    mark: float | None = None,
     before: Mapping[int, float] = MappingProxyType({}),
     walked: Walked | None = None,
     summed: bool = True,
@@ -38,8 +34,8 @@ def bars(
 ) -> str:
     """Return probabilities as bars, with their running sum as a line above them if `summed`.
 
-    Kept tokens are filled, removed ones outlined. `threshold` is a dashed line at that height,
-    `mark` one at a random number. `before` has earlier probabilities, drawn as outlines.
+    Kept tokens are filled, removed ones outlined. `threshold` is a dashed line at that height.
+    `before` has earlier probabilities, drawn as outlines.
     `walked` is the direction in which a filter adds the probabilities: a label says what it does
     on its way. The axis ends at 0.1 instead of 1 if nothing is higher. Of a long row the most
     probable tokens are shown, and those at the border between kept and removed ones. A `narrow`
@@ -54,23 +50,23 @@ def bars(
     True
     """
     shown = _near(shares, removed, walked)
-    step, high = (32, _HIGHER) if narrow else (_STEP, _HIGH)
+    step, high = (30, _HIGHER) if narrow else (_STEP, _HIGH)
     end = _LEFT + step * max(len(shown), 1) + 8
     floor = _TOP + high
-    lines = {"threshold": threshold, "mark": mark}
     highest = max((each.total if summed else each.share for each in shares), default=0.0)
-    is_low = max(highest, threshold or 0, mark or 0, *before.values()) <= 0.1
+    is_low = max(highest, threshold or 0, *before.values()) <= 0.1
     top, zoom = (0.1, 10) if is_low else (1, 1)
 
     def height(share: float) -> float:
         return round(floor - high * zoom * share, 2)
 
-    levels = [
-        _level(kind, at, height, end, shown, is_narrow=narrow)
-        for kind, at in lines.items()
-        if at is not None
-    ]
-    width = max([end, 250 if narrow else 170, *(width for _, width in levels)])
+    level, room = "", 0
+    if threshold is not None:
+        y, number = height(threshold), format(threshold, ".2g" if narrow else ".4g")
+        level = f'<line class="threshold" x1="{_LEFT}" x2="{end}" y1="{y}" y2="{y}"/>'
+        level += f'<text class="label" x="{end + 4}" y="{y + 4}">{number}</text>'
+        room = 8 + 8 * len(number)
+    width = max(end + room, 250 if narrow else 170)
     end_of_words = floor + (34 if named is None else 48)
     parts = [
         f'<svg role="img" viewBox="0 0 {width} {end_of_words}" width="{width * 3 // 2}"',
@@ -82,7 +78,6 @@ def bars(
         does = " and removes" if walked == "upwards" else " and keeps"
         phrase = "adds in this order" + does * (width >= _PHRASE)
         parts.append(f'<text x="8" y="12" class="label share">{phrase}</text>')
-    short = _shorter if narrow else short_share
     points: list[str] = []
     for place, each in enumerate(shown):
         x = _LEFT + step * place
@@ -98,13 +93,13 @@ def bars(
             f'height="{round(floor - y, 2)}"><title>token {each.token}: {each.share!r}'
             f"{total}, {kind}</title></rect>"
             f'<text x="{x + step / 2}" y="{floor + 14}">{each.token}</text>'
-            f'<text x="{x + step / 2}" y="{floor + 28}" class="share">{short(each.share)}</text>'
+            f'<text x="{x + step / 2}" y="{floor + 28}" class="share">'
+            f"{_short(each.share, narrow=narrow)}</text>"
         )
         if named is not None:
             text = named(each.token)
-            fitting = text if len(text) <= _ROOM else f"{text[: _ROOM - 1]}\N{HORIZONTAL ELLIPSIS}"
             parts.append(
-                f'<text x="{x + step / 2}" y="{floor + 42}" class="share">{escape(fitting)}'
+                f'<text x="{x + step / 2}" y="{floor + 42}" class="share">{_cut(text, _ROOM)}'
                 f"<title>{escape(text)}</title></text>"
             )
         if each.token in before:
@@ -117,7 +112,7 @@ def bars(
         points.append(f"{x + step},{height(each.total)}")
     if summed:
         parts.append(f'<polyline class="sum" points="{" ".join(dict.fromkeys(points))}"/>')
-    parts.extend(level for level, _ in levels)
+    parts.append(level)
     more = len(shares) - sum(each is not None for each in shown)
     return "".join(parts) + "</svg>" + (f"<p>and {more} more tokens</p>" if more > 0 else "")
 
@@ -130,33 +125,6 @@ def _axis(end: int, height: Callable[[float], float], top: float) -> Iterator[st
             f'<text x="{_LEFT - 6}" y="{y + 4}" class="axis">{part:.3g}</text>'
             f'<line x1="{_LEFT}" x2="{end}" y1="{y}" y2="{y}" class="grid"/>'
         )
-
-
-def _level(
-    kind: str,
-    at: float,
-    height: Callable[[float], float],
-    end: int,
-    shown: "Sequence[Share | None]",
-    *,
-    is_narrow: bool,
-) -> tuple[str, int]:
-    """Return a dashed line with its number, and the width that they need.
-
-    The number is at the right, or in a narrow picture where it is empty: left of the running sum,
-    or above the last bars.
-    """
-    y = height(at)
-    number = format(at, ".2g" if is_narrow else ".4g")
-    x, base = end + 4, y + 4
-    if is_narrow and len(shown) > NARROW:
-        last = max(each.share for each in shown[-2:] if each)
-        x, base = end - 8 * len(number), height(max(at, last)) - 4
-        if at > 0.5:
-            x, base = _LEFT + 4, y + 14
-    line = f'<line class="{kind}" x1="{_LEFT}" x2="{end}" y1="{y}" y2="{y}"/>'
-    label = f'<text class="label" x="{x}" y="{base}">{number}</text>'
-    return line + label, x + 4 + 8 * len(number)
 
 
 def _near(
@@ -178,22 +146,19 @@ def _near(
     return [*shares[: MOST - 8], None, *shares[border - 4 : border + 4]]
 
 
-def short_share(share: float) -> str:
-    """Return a probability in the room that a bar has, at most five characters.
+def _short(share: float, *, narrow: bool) -> str:
+    """Return a probability in the room that a bar has: five characters, or three in a narrow one.
 
-    >>> short_share(0.12345), short_share(0.0123), short_share(0.0012345), short_share(0.000123)
-    ('0.123', '0.012', '0.001', '1e-04')
+    >>> _short(0.12345, narrow=False), _short(0.000123, narrow=False), _short(0.12345, narrow=True)
+    ('0.123', '1e-04', '.12')
     """
+    if narrow:
+        return f"{share:.2f}".lstrip("0") if share >= 0.005 else "\N{ALMOST EQUAL TO}0"
     return f"{share:.0e}" if share < 0.001 else f"{round(share, 3):g}"
 
 
-def _shorter(share: float) -> str:
-    """Return a probability in the room of a narrow bar: two digits.
-
-    >>> _shorter(0.12345), _shorter(0.0123), _shorter(0.001)
-    ('.12', '.01', '≈0')
-    """
-    return f"{share:.2f}".lstrip("0") if share >= 0.005 else "\N{ALMOST EQUAL TO}0"
+def _cut(text: str, room: int) -> str:
+    return escape(text if len(text) <= room else f"{text[: room - 1]}\N{HORIZONTAL ELLIPSIS}")
 
 
 def _described(shares: "Sequence[Share | None]", removed: frozenset[int]) -> str:
@@ -255,10 +220,7 @@ def paired_bars(
                     )
             parts.append(f'<text x="{left + bar / 2}" y="{floor + 14}" class="share">{row}</text>')
         middle = _LEFT + wide * place + 8 + bar + room / 2
-        short = (
-            name if len(name) <= wide // 7 else f"{name[: wide // 7 - 1]}\N{HORIZONTAL ELLIPSIS}"
-        )
-        parts.append(f'<text x="{middle}" y="{floor + 30}">{escape(short)}</text>')
+        parts.append(f'<text x="{middle}" y="{floor + 30}">{_cut(name, wide // 7)}</text>')
         if name == marked:
             parts.append(f'<text x="{middle}" y="{floor + 44}" class="share">drafted</text>')
     described = "; ".join(
@@ -273,18 +235,18 @@ def paired_bars(
 
 
 def line_in_parts(
-    parts: Iterable[tuple[str, Fraction]], chosen: int, number: float, about: str
+    parts: Iterable[tuple[str, Fraction]], chosen: int | None, number: float | None, about: str
 ) -> str:
-    """Return a line from 0 to 1 in parts, of which one is chosen, and a number on it.
+    """Return a line from 0 to 1 in parts, of which one may be chosen, and a number on it, if any.
 
-    Parts that are too short are not drawn, and names that are too long for their part are left
-    out.
+    Parts that are too short are not drawn. Names that are too long for their part are left out,
+    but that of the chosen one is then beside the number.
 
     >>> half = Fraction(1, 2)
     >>> line_in_parts([("a", half), ("b", half)], 1, 0.5, "u").count('"merged"')
     1
     """
-    length, total, drawn = 380, 0.0, []
+    length, total, drawn, beside = 380, 0.0, [], ""
     for place, (name, share) in enumerate(parts):
         begin, total = total, total + float(share)
         left, width = round(16 + length * begin, 2), round(length * (total - begin), 2)
@@ -299,16 +261,21 @@ def line_in_parts(
             drawn.append(
                 f'<text class="part" x="{left + width / 2:g}" y="47">{escape(name)}</text>'
             )
-        if width > 36:
-            drawn.append(f'<text class="share" x="{left + width:g}" y="70">{total:.4g}</text>')
-    at = round(16 + length * number, 2)
+        elif place == chosen:
+            beside = f": {name}"
+        if width > 8 * len(end := f"{total:.4g}"):
+            drawn.append(f'<text class="share" x="{left + width:g}" y="70">{end}</text>')
+    mark = ""
+    if number is not None:
+        at, words = round(16 + length * number, 2), f"{number:g}{beside}"
+        middle = min(at, length + 28 - 4 * len(words))  # the words end where the picture ends
+        mark = f'<text x="{middle:g}" y="14">{escape(words)}</text>'
+        mark += f'<line class="mark" x1="{at:g}" x2="{at:g}" y1="18" y2="36"/>'
     return (
         f'<svg role="img" viewBox="0 0 {length + 32} 78" width="{length + 32}" '
         f'style="min-width: {length * 3 // 4}px"><title>{escape(about)}</title>'
         f'<rect class="box" x="16" y="30" width="{length}" height="26"/>'
-        f'{"".join(drawn)}<text class="share" x="16" y="70">0</text>'
-        f'<text x="{at:g}" y="14">{number:g}</text>'
-        f'<line class="mark" x1="{at:g}" x2="{at:g}" y1="18" y2="36"/></svg>'
+        f'{"".join(drawn)}<text class="share" x="16" y="70">0</text>{mark}</svg>'
     )
 
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
+from fractions import Fraction
+from functools import partial
 from html import escape
 from importlib import import_module
 from inspect import cleandoc
@@ -10,11 +12,12 @@ from math import exp, inf, log
 from statistics import pstdev, stdev
 from typing import TYPE_CHECKING, Final
 
+from sampling_ref import PROFILES
 from sampling_ref.causes import Compared, Difference, Present, Side, moved_before, units_of
 from sampling_ref.comparing import absence, comparison
 from sampling_ref.tracing import RACES, first_looked_at, rules_of
 from tokenref.commands.pictures import Named, lesson
-from tokenref.commands.pictures.bars import Walked, bars
+from tokenref.commands.pictures.bars import Walked, bars, line_in_parts
 from tokenref.commands.sampling import WORDS, Asked
 from tokenref.operations import ABOUT
 from tokenref.visible import visible
@@ -25,14 +28,16 @@ if TYPE_CHECKING:
     from sampling_ref.tracing import Applied, Share
 
 
-def _threshold(applied: "Applied", shares: "Sequence[Share]") -> float | None:
+def _threshold(
+    applied: "Applied", shares: "Sequence[Share]", walked: Walked | None
+) -> float | None:
     """Return the probability, or running sum, at which a filter cuts, if it has such a number."""
     values = applied.values
     most = max(each.share for each in shares)
     found = None
     match applied.step:
         case "top_p" if values["base"] == "what is left" and values["boundary"] != "fitting":
-            found = float(1 - values["p"] if values["walked"] == "upwards" else values["p"])
+            found = float(1 - values["p"] if walked == "upwards" else values["p"])
         case "min_p":
             found = float(values["m"]) * most
         case "typical":
@@ -73,6 +78,7 @@ def stage_picture(
     first: bool = False,
     earlier: bool = False,
     folded: bool = False,
+    downwards: bool = False,
     narrow: bool = False,
     named: Named | None = None,
 ) -> str:
@@ -80,7 +86,8 @@ def stage_picture(
 
     `first` says that it is the first that differs from another engine's, and `earlier` that it is
     the cause of this, because the other engine has it later. A stage that is `folded`, or has no
-    effect on the row, is one line until it is opened.
+    effect on the row, is one line until it is opened. `downwards`: running sums begin with the most
+    probable token, also where the engine adds from the other end.
     """
     from sampling_ref.tracing import deciding_walk, running_shares, shortly
 
@@ -111,8 +118,11 @@ def stage_picture(
         if walked is None and first_ones != "as they stand":
             # Of equal tokens the lowest id is first, so that two engines have them in one order.
             walk = [token for _, equal in groupby(walk, by_token.get) for token in sorted(equal)]
+        if downwards and walked == "upwards":
+            walk, walked = walk[::-1], "downwards"
+            first_ones = "most probable first, though the engine begins at the other end"
         shares = running_shares(row.tokens, law, walk)
-        threshold = None if applied.changed else _threshold(applied, shares)
+        threshold = None if applied.changed else _threshold(applied, shares, walked)
         when = "after" if applied.changed else "before"
         about = f"Probabilities {when} {applied.step}, {first_ones}"
         about += ", and their running sum" if walked else ""
@@ -128,7 +138,7 @@ def stage_picture(
             threshold=threshold,
             about=about,
             before=old,
-            walked=walked,
+            walked=None if downwards else walked,
             summed=walked is not None,
             narrow=narrow,
             named=named,
@@ -140,16 +150,23 @@ def stage_picture(
     count = len(applied.removed)
     effect = f"removes {count:,} token{'s' * (count != 1)}" if count else "has no effect here"
     effect = "changes the row" if applied.changed else effect
-    where = f"{made.profile.name}, stage {place} of {len(run.applied)}: "
+    where = f"{_called(engine)}, stage {place} of {len(run.applied)}: "
     where += "the first difference, " * first + effect + ", earlier than in the other" * earlier
     opened = " open" * (first or not (idle or folded))
     return (
-        f'<section class="stage{" first" * first}{" earlier" * earlier}{" idle" * idle}">'
+        f'<section class="stage{" first" * first}{" earlier" * earlier}{" idle" * idle}" '
+        f'data-stage="{escape(made.profile.name)} {applied.step}">'
         f'<details class="fold"{opened}><summary><h3>{escape(title)}</h3> '
         f'<span class="where">{escape(where)}</span></summary>'
         f"<p>{escape(applied.why)}{escape('; ' + '; '.join(rules) if rules else '')}</p>"
         f"{drawing}{source}</details></section>"
     )
+
+
+def _called(engine: Compared) -> str:
+    """Return the name of an engine, and whether its stages are no longer its own."""
+    profile = engine[0].profile
+    return "changed " * (profile.stages != PROFILES[profile.name].stages) + profile.name
 
 
 def _rules_in_words(rules: Mapping[str, object]) -> list[str]:
@@ -168,12 +185,12 @@ def _rules_in_words(rules: Mapping[str, object]) -> list[str]:
 
 
 def draw_picture(engine: Compared, number: float | None, named: Named | None = None) -> str:
-    """Return the draw: the running sum in its order, and the random number on it."""
+    """Return the draw: the probabilities as a line in its order, and the random number on it."""
     from sampling_ref.engines.draws import walk
-    from sampling_ref.tracing import running_shares
 
     made, run, token = engine
-    drawn = "" if token is None else f" Token {token} is drawn."
+    name = "" if token is None or named is None else f" {named(token)}"
+    drawn = "" if token is None else f" Token {token}{name} is drawn."
     taught = ABOUT["draw"].lesson
     picture = ""
     if made.is_greedy:
@@ -190,23 +207,24 @@ def draw_picture(engine: Compared, number: float | None, named: Named | None = N
         words = f"{run.draw.method}: it takes the first token, in the order {order}, at which the "
         words += f"running sum {reaches} the random number"
         law = made.situation.numbers.law(run.candidates)
+        shares = dict(zip(run.candidates.tokens, law, strict=True))
         tokens = [run.candidates.tokens[place] for place in walk(run.candidates, run.draw.order)]
-        shares = running_shares(run.candidates.tokens, law, tokens)
-        about = "The running sum in the order of the draw"
+        parts = [((named or str)(each), Fraction(shares[each])) for each in tokens]
+        chosen = None if token is None else tokens.index(token)
+        about = "The probabilities as parts of a line, in the order of the draw"
         about += "" if number is None else f", and the random number {number:g}"
-        picture = f"<figure>{bars(shares, frozenset(), mark=number, about=about, named=named)}"
+        picture = f"<figure>{line_in_parts(parts, chosen, number, about)}"
         picture += f"<figcaption>{escape(about)}.</figcaption></figure>"
     return (
-        f'<section class="draw"><h3>draw</h3><p class="where">{escape(made.profile.name)}</p>'
+        f'<section class="draw"><h3>draw</h3><p class="where">{escape(_called(engine))}</p>'
         f"<p>{escape(words)}.{escape(drawn)}</p>{picture}<details><summary>Random numbers"
         f"</summary><p>{escape(run.draw.uniform)}.</p></details>{lesson(taught)}</section>"
     )
 
 
 LEGEND: Final = (
-    "<p>Kept tokens are filled, removed ones are outlined. Where a filter or a draw adds "
-    "probabilities, a line is their running sum. A dashed line is the number that is compared with."
-    "</p>"
+    "<p>Kept tokens are filled, removed ones are outlined. Where a filter adds probabilities, a "
+    "line is their running sum. A dashed line is the number that is compared with.</p>"
 )
 
 
@@ -289,6 +307,9 @@ def _side_by_side(
     first = [applied for side in (found.unit if found else ()) for applied, _ in side]
     moved = [applied for side in moved_before(compared.engines, found) for applied in side]
     before = bool(first)
+    picture = partial(
+        stage_picture, downwards=found is not None and found.kind == "order", named=named
+    )
     for sides in _in_order([one[1], other[1]], found):
         for engine, side in zip(engines, sides, strict=True):
             if side is None:
@@ -299,9 +320,7 @@ def _side_by_side(
                 before = before and not marked
                 earlier = any(side[0] is each for each in moved)
                 folds = before and not earlier
-                yield stage_picture(
-                    engine, *side, first=marked, earlier=earlier, folded=folds, named=named
-                )
+                yield picture(engine, *side, first=marked, earlier=earlier, folded=folds)
     for engine in engines:
         yield draw_picture(engine, number, named)
     yield "</div>"

@@ -18,12 +18,13 @@ CAPTIONS: Final[Mapping[str, str]] = {
     "place, which is the number of its first byte. An entry is stale if its tokens have merged "
     "with others.",
     "prefix_table": "Each line is one prefix of the piece. Its encoding ends with the only token "
-    "that fits after the encoding of what is before it; longer tokens are tried first, and those "
-    "that do not fit are crossed out.",
+    "that fits after the encoding of what is before it; longer tokens are tried first.",
     "backtracking": "Each line is one guess, the longest token first. If no token fits, the last "
-    "one is taken back. Tokens that do not fit, or are taken back, are crossed out.",
+    "one is taken back.",
 }
 """The encoders whose steps can be shown, and what a line of them is."""
+
+CROSSED: Final = " Tokens that do not fit, or are taken back, are crossed out."
 
 LESSONS: Final[Mapping[str, str]] = {
     "naive": "docs/book/merging.md#the-definition",
@@ -165,10 +166,9 @@ def _of_bytes(model: ByteBPE, piece: str, encoder: str) -> str:
 
     def shown(tokens: Sequence[int], new: int = -1, refused: int = -1) -> str:
         """Return tokens; those of the text that are not yet encoded follow as text."""
-        places = range(len(tokens))
         drawn = [
             Box(name, token, place == new, "refused" * (place == refused))
-            for place, token, name in zip(places, tokens, names(tokens), strict=True)
+            for place, (token, name) in enumerate(zip(tokens, names(tokens), strict=True))
         ]
         rest = piece.encode()[sum(len(vocabulary.token_bytes(token)) for token in tokens) :]
         return boxes([*drawn, *([Box(show_token(rest), None)] if rest else [])])
@@ -209,5 +209,6 @@ def _table(heading: str, caption: str, lines: Sequence[tuple[str, str]]) -> str:
         f"<tr><th scope=row>{number}</th><td>{tokens}</td><td>{escape(about)}</td></tr>"
         for number, (tokens, about) in enumerate(lines)
     )
-    table = f"<table><caption>{caption}</caption>{rows}</table>" if rows else ""
+    caption += CROSSED * ('class="token refused"' in rows)
+    table = f"<table class=steps><caption>{caption}</caption>{rows}</table>" if rows else ""
     return f"<section><h2>{escape(heading)}</h2>{table}</section>"
