@@ -1052,3 +1052,48 @@ def test_own_records_of_a_file_without_a_pattern_say_so_or_take_one(tmp_path: Pa
     refused = tokenref("check", "heap", "--corpus", texts, "--vocabulary", "tiny", *pattern)
     assert refused.exit_code == 2
     assert refused.stderr.startswith("tokenref: --pattern must not be given for tiny")
+
+
+IDS_ONLY = """
+import json, sys
+from bpe_ref import load
+
+for line in sys.stdin:
+    message = json.loads(line)
+    answer = {"id": message.get("id"), "ok": {}}
+    if message["cmd"] == "hello":
+        ops = {"tokenize": {"profiles": ["hugging-face"]}}
+        answer = {"proto": 1, "impl": {"name": "ids", "version": "1"}, "ops": ops}
+    elif message["cmd"] == "load":
+        tokenizer = load(message["path"])
+    elif message["cmd"] == "run":
+        results = []
+        for case in message["cases"]:
+            text = case["in"].pop("text")
+            ids = tokenizer.encode(text, **case["in"])
+            results.append({"k": case["k"], "ok": {"ids": [0] if text == WRONG else ids}})
+        answer = {"id": message["id"], "results": results}
+    if message["cmd"] != "bye":
+        print(json.dumps(answer), flush=True)
+"""
+
+
+@pytest.mark.parametrize("wrong", [None, "to be"])
+def test_an_engine_that_returns_only_ids_is_compared_by_ids(
+    tmp_path: Path, wrong: str | None
+) -> None:
+    texts, out, program = (tmp_path / name for name in ("my.txt", "own.jsonl", "engine.py"))
+    texts.write_text("to be\nor not\n", encoding="utf-8")
+    program.write_text(IDS_ONLY.replace("WRONG", repr(wrong)), encoding="utf-8")
+    check = ["check", "--cmd", f"{sys.executable} {program}", "--records", str(out)]
+    tokenref("fill", "--vocabulary", WHOLE, "--texts", texts, "--out", out)
+    silent = tokenref(*check)
+    lacking = "the ids are right, but there are no tokens: `check --ids-only` compares only ids"
+    assert (silent.exit_code, silent.output.count(lacking)) == (1, 2 if wrong is None else 1)
+    assert "crash" not in silent.output
+    compared = tokenref(*check, "--ids-only")
+    assert compared.exit_code == int(wrong is not None)
+    assert "--ids-only: of answers to tokenize, only the ids were compared" in compared.output
+    assert compared.output.count("--ids-only\n") == int(wrong is not None)  # run it again
+    corpus = tokenref(*check[:-2], "--corpus", texts, "--vocabulary", WHOLE)
+    assert "same" in corpus.output
