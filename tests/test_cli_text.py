@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from bpe_ref import VocabularyFileError, load, vocabulary_of
+from bpe_ref import TextRules, VocabularyFileError, load, vocabulary_by_concatenation, vocabulary_of
 from bpe_ref.finding import default_folder
 from bpe_ref.formats.byte_level_json import write_tokenizer_json
 from bpe_ref.formats.tiktoken import write_tiktoken
@@ -748,6 +748,33 @@ def test_an_audit_counts_tokens_without_special_ones_whatever_the_file(
         lines = tokenref("audit", vocabulary).stdout.splitlines()
         assert f"{'tokens':18}{ordinary:,} without special ones" in lines
         assert f"{'special tokens':18}{special:,}" in lines
+
+
+def test_what_a_file_takes_whole_is_not_called_dead(tmp_path: Path) -> None:
+    ranks = {b"a": 0, b"b": 1, b"c": 2, b"abc": 3}
+    for whole_piece in (False, True):
+        path = tmp_path / f"{whole_piece}.json"
+        rules = TextRules(whole_piece=whole_piece)
+        write_tokenizer_json(vocabulary_by_concatenation(ranks, text=rules), path)
+        assert (load(path).encode("abc") == [3]) is whole_piece
+        found = load(path).audit()
+        assert (found.dead_tokens, found.whole_tokens) == (
+            ((), (3,)) if whole_piece else ((3,), ())
+        )
+        assert not found.is_orderly
+        lines = tokenref("audit", path).stdout.splitlines()
+        dead = "0" if whole_piece else "1: 3 abc"
+        assert f"{'dead tokens':18}{dead}" in lines
+        assert (f"{'only taken whole':18}1: 3 abc" in lines) is whole_piece
+        assert as_json("audit", path).get("only_whole", []) == ([3] if whole_piece else [])
+
+
+def test_control_pieces_are_not_dead(model_file: Path) -> None:
+    tokenizer = load(model_file)
+    special = {*tokenizer.special_tokens.values(), 0}  # 0 is the unknown piece
+    assert tokenizer.show_token(0) == "<unk>"
+    assert special & tokenizer.model.strings.keys()
+    assert not special & {*tokenizer.audit().dead_tokens}
 
 
 def test_programs_get_all_ids_of_an_audit(tmp_path: Path, model_file: Path) -> None:

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from bpe_ref import Tokenizer, VocabularyError, VocabularyFileError, load, train, vocabulary_of
+from bpe_ref.auditing import Audit
 from bpe_ref.formats.tiktoken import write_tiktoken
 from bpe_ref.learning.training import TrainingProgress
 from bpe_ref.loading import LIKE_TRANSFORMERS
@@ -24,6 +25,7 @@ from tokenref.commands.paths import (
     must_not_overwrite,
     output_console,
     progress_bar,
+    said_if_slow,
     written,
 )
 from tokenref.commands.text import (
@@ -135,14 +137,21 @@ def train_command(texts: Sequence[Path], size: int, pattern_of: str, out: Path) 
         click.get_current_context().exit(1)
 
 
+def _examined(tokenizer: Tokenizer) -> Audit:
+    """Return the findings about a tokenizer, and say that it takes long if it does."""
+    with said_if_slow("all merges of the vocabulary are examined, which may take half a minute"):
+        return tokenizer.audit()
+
+
 def _audited(name: str, pattern: str | None) -> dict[str, object]:
     """Return the findings about a vocabulary for programs. A hole is [first id, last id]."""
     tokenizer = loaded(name, pattern=pattern)
-    found = tokenizer.audit()
+    found = _examined(tokenizer)
     return {
         "vocabulary": name,
         "tokens": _number_of_tokens(tokenizer),
         "dead": found.dead_tokens,
+        **({"only_whole": found.whole_tokens} if found.whole_tokens else {}),
         "improper": found.improper_tokens,
         "holes": [[hole.start, hole.stop - 1] for hole in found.holes],
         "missing_bytes": None if found.missing_bytes is None else found.missing_bytes.hex(),
@@ -184,7 +193,7 @@ def _print_audits(names: Sequence[str], pattern: str | None) -> None:
 def _counts(name: str, pattern: str | None) -> tuple[int, ...]:
     """Return the numbers of a vocabulary, as `_COLUMNS` names them."""
     tokenizer = loaded(name, pattern=pattern)
-    found = tokenizer.audit()
+    found = _examined(tokenizer)
     return (
         _number_of_tokens(tokenizer),
         len(found.dead_tokens),
@@ -210,7 +219,8 @@ def print_audit(
 
     `changes` are those of each version of transformers.
     """
-    found = tokenizer.audit()
+    found = _examined(tokenizer)
+    whole = _tokens(tokenizer, found.whole_tokens)
     holes = sum(map(len, found.holes))
     try:
         vocabulary = vocabulary_of(tokenizer)
@@ -229,6 +239,7 @@ def print_audit(
         ("made by merging", f"{len(found.splits):,}"),
         ("special tokens", f"{len(tokenizer.special_tokens):,}"),
         ("dead tokens", _tokens(tokenizer, found.dead_tokens)),
+        *([("only taken whole", whole)] if found.whole_tokens else []),
         ("improper tokens", _tokens(tokenizer, found.improper_tokens)),
         ("holes", f"{holes:,}" + (f", the first at {found.holes[0].start}" if holes else "")),
         *([] if found.missing_bytes is None else [("missing bytes", _bytes(found.missing_bytes))]),
