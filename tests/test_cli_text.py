@@ -1063,6 +1063,7 @@ def test_own_records_of_a_file_without_a_pattern_say_so_or_take_one(tmp_path: Pa
     assert trained.exit_code == 0
     said = tokenref("fill", "--vocabulary", file, "--texts", texts, "--out", out)
     assert f"tokenref: {file} holds no pattern" in said.stderr
+    assert "tokenref: without a pattern, the records test only how pieces merge\n" in said.stderr
     pattern = ["--pattern", "cl100k_base"]
     said = tokenref("fill", "--vocabulary", file, *pattern, "--texts", texts, "--out", out)
     assert (said.exit_code, said.stderr) == (0, "")

@@ -134,6 +134,8 @@ def fill(vocabulary: str, pattern: str | None, texts: Path, out: Path, *, templa
     with naming_options("pattern"):
         subject, tokenizer = load_text_subject(vocabulary, pattern)
     say_notes(tokenizer)
+    if isinstance(subject, Vocabulary) and subject.text.pattern is None:
+        click.echo("tokenref: without a pattern, the records test only how pieces merge", err=True)
     kind = "vocabulary" if isinstance(subject, Vocabulary) else "tokenizer"
     is_known = vocabulary == "tiny" or vocabulary in REGISTRY
     beside = None if is_known else out.with_name(f"{out.stem}.{kind}.json")
