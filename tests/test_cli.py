@@ -354,7 +354,8 @@ def test_goldens_of_ones_own_and_their_vocabulary_are_written_both_or_not_at_all
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine.tiktoken", "texts.txt"]
     beside = tmp_path / "out.vocabulary.json"
     beside.write_bytes(b"before")
-    assert tokenref(*arguments).exit_code == 2
+    assert f"{beside} exists already; use --replace" in tokenref(*arguments).output
+    assert tokenref(*arguments, "--replace").exit_code == 2
     assert beside.read_bytes() == b"before"
 
 

@@ -20,12 +20,14 @@ from bpe_ref import TextRules, VocabularyFileError, load, vocabulary_by_concaten
 from bpe_ref.finding import default_folder
 from bpe_ref.formats.byte_level_json import write_tokenizer_json
 from bpe_ref.formats.tiktoken import write_tiktoken
+from bpe_ref.registry import REGISTRY
 from tests.sentencepiece_models import trained
 from tests.test_pages import ROOT, code_of
 from tests.test_tekken import a_file, tokens_of_tiny
 from tokenref.answers import Engine
 from tokenref.cli import main
 from tokenref.commands.text import _closed
+from tokenref.fetching import packaged_files
 from tokenref.record import canonical_json
 from tokenref.subjects import Subject, load_subject
 
@@ -277,6 +279,24 @@ def test_a_tokenizer_that_can_be_fetched_is_pointed_out(
     said = tokenref(*command, "gemma3").stderr
     assert said.startswith("tokenref: there is no file 'gemma3', and no vocabulary of that name; ")
     assert said.endswith("; to download it: tokenref vocabulary fetch gemma3\n")
+
+    said = tokenref(*command, "llama3").stderr
+    assert said.endswith("; to download it: tokenref vocabulary fetch llama3_1\n")
+
+
+def test_all_names_are_listed_and_where_each_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("TIKTOKEN_CACHE_DIR", "TOKENREF_VOCABULARIES", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(variable, str(tmp_path))
+    monkeypatch.setattr("bpe_ref.finding._bpe_openai_folder", lambda: None)
+    (tmp_path / "r50k_base.tiktoken").touch()
+    said = dict(line.split("\t") for line in tokenref("vocabulary", "list").stdout.splitlines())
+    assert said.keys() == {"tiny", "book", "odd", *REGISTRY, *packaged_files()}
+    assert (said["tiny"], said["voyage3_base"]) == ("included", "in bpe-openai")
+    assert said["gpt2"] == said["r50k_base"] == str(tmp_path / "r50k_base.tiktoken")
+    assert said["o200k_base"] == "tokenref vocabulary fetch o200k_base"
+    assert said["qwen3"] == "tokenref vocabulary fetch qwen3"
 
 
 def test_decoding_without_a_vocabulary_says_which_was_used() -> None:
@@ -855,7 +875,13 @@ def test_records_are_checked_with_the_file_of_their_kind_next_to_them(
     vocabulary = tmp_path / "v.tiktoken"
     vocabulary.write_text("YQ== 0\nYWE= 1\n")
     for made_from in (vocabulary, pipeline_file, vocabulary):
-        made = tokenref("fill", "--vocabulary", made_from, "--texts", texts, "--out", out)
+        fill = ["fill", "--vocabulary", made_from, "--texts", texts, "--out", out]
+        before = out.read_bytes() if out.exists() else None
+        if before is not None:
+            refused = tokenref(*fill)
+            said = f"tokenref: {out} exists already; use --replace to write it anew\n"
+            assert (refused.exit_code, refused.stderr, out.read_bytes()) == (2, said, before)
+        made = tokenref(*fill, "--replace")
         assert made.exit_code == 0, made.output
         checked = tokenref("check", "reference", "--records", out)
         assert checked.exit_code == 0, checked.output
@@ -893,8 +919,9 @@ def test_a_vocabulary_is_loaded_and_hashed_once_for_all_its_goldens(
     monkeypatch.setattr("tokenref.subjects.canonical_json", hash_once)
     texts, out = tmp_path / "texts.txt", tmp_path / "goldens.jsonl"
     texts.write_text("a\nb\nc\n", encoding="utf-8")
+    fill = ["fill", "--replace", "--texts", texts, "--out", out]
     for vocabulary, hashes in ((pipeline_file, 1), ("tiny", 0)):  # a vocabulary has its own way
-        made = tokenref("fill", "--vocabulary", vocabulary, "--texts", texts, "--out", out)
+        made = tokenref(*fill, "--vocabulary", vocabulary)
         assert made.exit_code == 0, made.output
         assert (len(loaded), len(hashed)) == (1, hashes)
         loaded.clear()
@@ -1065,7 +1092,8 @@ def test_own_records_of_a_file_without_a_pattern_say_so_or_take_one(tmp_path: Pa
     assert f"tokenref: {file} holds no pattern" in said.stderr
     assert "tokenref: without a pattern, the records test only how pieces merge\n" in said.stderr
     pattern = ["--pattern", "cl100k_base"]
-    said = tokenref("fill", "--vocabulary", file, *pattern, "--texts", texts, "--out", out)
+    fill = ["fill", "--replace", "--texts", texts, "--out", out]
+    said = tokenref(*fill, "--vocabulary", file, *pattern)
     assert (said.exit_code, said.stderr) == (0, "")
     (record,) = (json.loads(line) for line in out.read_text().splitlines()[1:])
     assert record["out"]["ids"] == load(file, pattern="cl100k_base").encode("2024 and 12345")

@@ -127,7 +127,10 @@ def as_text(finding: Finding) -> str:
     help="The file for the golden records. The vocabulary is written next to it, unless its name "
     "is known.",
 )
-def fill(vocabulary: str, pattern: str | None, texts: Path, out: Path, *, template: bool) -> None:
+@click.option("--replace", is_flag=True, help="Replace files that exist.")
+def fill(
+    vocabulary: str, pattern: str | None, texts: Path, out: Path, *, template: bool, replace: bool
+) -> None:
     """Make golden records for your own texts and vocabulary."""
     from tokenref.goldens import goldens_for, texts_in
 
@@ -147,6 +150,8 @@ def fill(vocabulary: str, pattern: str | None, texts: Path, out: Path, *, templa
     )
     for path in (out, beside):
         if path is not None:
+            if path.is_file() and not replace:
+                raise InputError(f"{path} exists already; use --replace to write it anew")
             must_be_writable(path)
     lines = texts_in(texts)
     name = vocabulary if is_known else Path(vocabulary).name

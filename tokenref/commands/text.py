@@ -226,9 +226,10 @@ def loaded(
     except UnknownVocabularyError as error:
         from tokenref.fetching import packaged_files
 
-        if vocabulary not in packaged_files():
+        like_it = [each for each in packaged_files() if vocabulary and each.startswith(vocabulary)]
+        if not like_it:
             raise
-        fetch = f"to download it: tokenref vocabulary fetch {vocabulary}"
+        fetch = f"to download it: tokenref vocabulary fetch {' or '.join(like_it)}"
         raise UnknownVocabularyError(f"{error}; {fetch}") from None
 
 

