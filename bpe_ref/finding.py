@@ -39,7 +39,7 @@ _FETCHED: Final = ("/tokenizer.json", ".model", ".json")
 CARRIED: Final = ("cl100k_base", "o200k_base", "voyage3_base")
 """The files in bpe-openai."""
 
-_MORE: Final = "those of `tokenref vocabulary list`, which says where each is"
+_MORE: Final = "those of `tokenref vocabulary list`"
 
 
 def default_folder() -> Path:

@@ -200,7 +200,7 @@ def test_the_json_report_has_a_line_per_case_between_header_and_footer(tmp_path:
         ),
         (["encode", "a", "--vocabulary", "nobody"], 2, "'nobody'"),
         (["encode", "a", "--vocabulary", "/no/such.tiktoken"], 2, "cannot be read"),
-        (["trace", "a", "--vocabulary", "/"], 2, "it is a folder without any"),
+        (["trace", "a", "--vocabulary", "/"], 2, ", but it is a folder without any"),
         (["vocabulary", "audit", "nobody"], 2, "'nobody'"),
         (["vocabulary", "fetch", "nobody"], 2, "'nobody'"),
         (["train", "/no/such", "--size", "300", "--out", "x"], 2, "cannot be read"),

@@ -224,6 +224,7 @@ def test_where_the_publisher_is_out_of_reach_the_package_with_the_file_is_named(
         raise InputError(f"{address} cannot be downloaded: no answer after {timeout}")
 
     monkeypatch.setattr(fetching, "_download", refuse)
+    monkeypatch.setattr(fetching, "registered", REGISTRY.__getitem__)
     for name, url, is_named in (
         ("cl100k_base", None, True),
         ("p50k_base", None, False),

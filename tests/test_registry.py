@@ -355,7 +355,7 @@ def test_an_unknown_name_is_told_the_known_ones(name: str) -> None:
         if "100" in name
         else "', and no vocabulary of that name; known names are tiny, book, odd, gpt2, r50k_base, "
         "p50k_base, p50k_edit, cl100k_base, o200k_base, o200k_harmony, voyage3_base, "
-        "and those of `tokenref vocabulary list`, which says where each is"
+        "and those of `tokenref vocabulary list`"
     )
 
 

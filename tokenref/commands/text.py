@@ -585,9 +585,10 @@ def _counted(tokenizer: Tokenizer, source: Source, text: str, **how: Any) -> int
 def chunks(asked: Asked, most: int, overlap: int) -> None:
     """Cut TEXT into chunks of at most --most tokens.
 
-    Special tokens of a template count. Prints one line per chunk: start and end (in characters),
-    number of tokens, text. With several files, each line has the name of a file, its number of
-    chunks and the sum of their tokens, and the last line has the totals; --json has all chunks.
+    A chunk may end within a word. Special tokens of a template count. Prints one line per chunk:
+    start and end (in characters), number of tokens, text. With several files, each line has the
+    name of a file, its number of chunks and the sum of their tokens, and the last line has the
+    totals; --json has all chunks.
     """
     from bpe_ref.cutting.splitting import Chunk
 
