@@ -875,7 +875,7 @@ def test_records_are_checked_with_the_file_of_their_kind_next_to_them(
     vocabulary = tmp_path / "v.tiktoken"
     vocabulary.write_text("YQ== 0\nYWE= 1\n")
     for made_from in (vocabulary, pipeline_file, vocabulary):
-        fill = ["fill", "--vocabulary", made_from, "--texts", texts, "--out", out]
+        fill: list[str | Path] = ["fill", "--vocabulary", made_from, "--texts", texts, "--out", out]
         before = out.read_bytes() if out.exists() else None
         if before is not None:
             refused = tokenref(*fill)
@@ -919,7 +919,7 @@ def test_a_vocabulary_is_loaded_and_hashed_once_for_all_its_goldens(
     monkeypatch.setattr("tokenref.subjects.canonical_json", hash_once)
     texts, out = tmp_path / "texts.txt", tmp_path / "goldens.jsonl"
     texts.write_text("a\nb\nc\n", encoding="utf-8")
-    fill = ["fill", "--replace", "--texts", texts, "--out", out]
+    fill: list[str | Path] = ["fill", "--replace", "--texts", texts, "--out", out]
     for vocabulary, hashes in ((pipeline_file, 1), ("tiny", 0)):  # a vocabulary has its own way
         made = tokenref(*fill, "--vocabulary", vocabulary)
         assert made.exit_code == 0, made.output
@@ -971,7 +971,7 @@ def test_goldens_without_a_template_have_none_of_its_special_tokens(
     ids = load(path).encode(TEXT, add_special_tokens=False)
     for options, right, code in (([], [7, *ids], 3), (["--no-template"], ids, 0)):
         fill: list[str | Path] = ["fill", "--vocabulary", path, "--texts", texts, "--out", out]
-        assert tokenref(*fill, *options).exit_code == 0
+        assert tokenref(*fill, *options, "--replace").exit_code == 0
         assert json.loads(out.read_bytes().splitlines()[1])["out"]["ids"] == right
         checked = tokenref("check", "kitoken", "--records", out)
         assert checked.exit_code == code, checked.output
@@ -1048,7 +1048,7 @@ def test_the_page_about_own_golden_records_works_line_by_line_as_typed(tmp_path:
     page = (ROOT / "docs" / "commands.md").read_text("utf-8")
     section = page.partition("## Your own golden records\n")[2].partition("\n## ")[0]
     lines = section.partition("```sh\n")[2].partition("```")[0].splitlines()
-    assert len(lines) == 9
+    assert len(lines) == 10
     prose = [path.read_text("utf-8") for path in sorted((ROOT / "docs").glob("**/*.md"))]
     words = re.findall(r"\w+", " ".join(prose))
     texts = [" ".join(words[at : at + 100]) for at in range(0, len(words), 100)]
@@ -1092,7 +1092,7 @@ def test_own_records_of_a_file_without_a_pattern_say_so_or_take_one(tmp_path: Pa
     assert f"tokenref: {file} holds no pattern" in said.stderr
     assert "tokenref: without a pattern, the records test only how pieces merge\n" in said.stderr
     pattern = ["--pattern", "cl100k_base"]
-    fill = ["fill", "--replace", "--texts", texts, "--out", out]
+    fill: list[str | Path] = ["fill", "--replace", "--texts", texts, "--out", out]
     said = tokenref(*fill, "--vocabulary", file, *pattern)
     assert (said.exit_code, said.stderr) == (0, "")
     (record,) = (json.loads(line) for line in out.read_text().splitlines()[1:])
