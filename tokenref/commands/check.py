@@ -254,12 +254,7 @@ def _words(commands: Sequence[str]) -> list[str]:
 
 
 def _run_all(
-    available: Sequence[Engine],
-    cases: Sequence[Case],
-    catalogue: Catalogue,
-    *,
-    ids_only: bool,
-    **how: Any,
+    available: Sequence[Engine], cases: Sequence[Case], catalogue: Catalogue, **how: Any
 ) -> list[Run]:
     """Run the engines one after another, with a progress bar."""
     runs: list[Run] = []
@@ -269,10 +264,9 @@ def _run_all(
             shown = shown_in(bar, task)
             if isinstance(entry, ProtocolEngine):
                 entry.when_late = partial(_print_late, bar.console, entry.name)
-            how |= {"ids_only": ids_only, "progress": shown}
-            runs.append(run_engine(entry, cases, catalogue, **how))
+            runs.append(run_engine(entry, cases, catalogue, progress=shown, **how))
             bar.remove_task(task)
-    alone = partial(Sessions, catalogue=catalogue, ids_only=ids_only)
+    alone = partial(Sessions, catalogue=catalogue, ids_only=how["ids_only"])
     _note_what_passes_alone(runs, available, alone)
     return runs
 
