@@ -5,21 +5,23 @@ Improper tokens
     does. Encoders that take ranks to rise along the way (radix queues, the seam test used without a
     check) are wrong for them.
 Dead tokens
-    do not encode to themselves: no merging ever makes them. They can still be reached where a piece
-    that is a token is taken whole. Of a model that does not merge bytes (`audit_model`), a dead
-    token is one whose string does not become that token. Added tokens are not dead: they are
-    found before the model sees the text. Nor are the byte tokens of a model with byte fallback,
-    which stand for the bytes of characters without a token.
+    do not encode to themselves: no merging ever makes them. If a piece that is a token is taken
+    whole, no token is dead, and those that no merging makes are listed as `whole_tokens`. Of a
+    model that does not merge bytes (`audit_model`), a dead token is one whose string does not
+    become that token. Not dead are special and other added tokens, which are found before the model
+    sees the text or are added by programs, the token for what is unknown, and the byte tokens of a
+    model with byte fallback, which stand for the bytes of characters without a token.
 Holes
     are ids below the highest one that belong to no token, special or not.
 Missing bytes
     have no token of their own, so a text that contains one cannot be encoded.
 
-Llama 3 has 588 dead and 81 improper tokens; cl100k_base, o200k_base and voyage3_base have none.
+Llama 3 has 81 improper tokens, and 588 that no merging makes; cl100k_base, o200k_base and
+voyage3_base have none.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from bpe_ref.components import Model
@@ -45,7 +47,7 @@ class Audit:
     """
 
     splits: Mapping[TokenId, Pair]
-    """Token to the pair that merges into it; symbols and dead tokens have none."""
+    """Token to the pair that merges into it; symbols and tokens that no merging makes have none."""
 
     dead_tokens: Sequence[TokenId]
     improper_tokens: Sequence[TokenId]
@@ -58,6 +60,9 @@ class Audit:
 
     changes: Sequence[str] = ()
     """What the other settings of its folder changed; see `Tokenizer.changes`."""
+
+    whole_tokens: Sequence[TokenId] = ()
+    """No merging makes them, but a piece that is one of them is taken whole."""
 
     notes: Sequence[str] = ()
     """What the file lacks: a pattern."""
@@ -73,8 +78,8 @@ class Audit:
 
     @property
     def is_orderly(self) -> bool:
-        """Whether GitHub's original conditions hold: no dead and no improper tokens."""
-        return not self.dead_tokens and not self.improper_tokens
+        """Whether GitHub's original conditions hold: merging makes all tokens, none improper."""
+        return not (self.dead_tokens or self.whole_tokens or self.improper_tokens)
 
 
 def audit(vocabulary: Vocabulary) -> Audit:
@@ -93,17 +98,19 @@ def audit(vocabulary: Vocabulary) -> Audit:
     improper = [
         made.ids[place] for place in merged if max(made.lefts[place], made.rights[place]) > place
     ]
-    dead = vocabulary.tokens.keys() - made.places.keys()
+    unmade = sorted(vocabulary.tokens.keys() - made.places.keys())
+    dead, whole = ((), unmade) if vocabulary.text.whole_piece else (unmade, ())
     missing = bytes(byte for byte in range(256) if chr(byte) not in vocabulary.symbol_of_letter)
     ids = {*vocabulary.tokens, *vocabulary.special_bytes}
-    return _audit(splits, dead, improper, ids, missing, getattr(vocabulary.rule, "ranks", {}))
+    found = _audit(splits, dead, improper, ids, missing, getattr(vocabulary.rule, "ranks", {}))
+    return replace(found, whole_tokens=tuple(whole))
 
 
 def audit_model(model: Model, added: Iterable[TokenId], rank_of: Mapping[TokenId, float]) -> Audit:
     """Examine a model of any kind, by what it makes of the strings of its tokens.
 
-    `rank_of` is the rank of each token that a merge makes; `added` are the ids of added tokens.
-    Takes time in proportion to the squares of the lengths of the tokens.
+    `rank_of` is the rank of each token that a merge makes; `added` are the ids of special and
+    other added tokens. Takes time in proportion to the squares of the lengths of the tokens.
 
     >>> from bpe_ref.models.bpe import BPE
     >>> audit_model(BPE({"a": 0, "b": 1, "ab": 2, "ba": 4}, [("a", "b")]), (), {2: 0}).dead_tokens
@@ -115,9 +122,10 @@ def audit_model(model: Model, added: Iterable[TokenId], rank_of: Mapping[TokenId
     splits: dict[TokenId, Pair] = {}
     dead: list[TokenId] = []
     found = frozenset(added)
-    falls_back = getattr(model, "byte_fallback", False)
+    stand_ins = {getattr(model, name, None) for name in ("unk_token", "unk_id", "unknown_id")}
+    stand_ins |= {*BYTE_PIECES} if getattr(model, "byte_fallback", False) else set()
     for token, string in model.strings.items():
-        if falls_back and string in BYTE_PIECES:
+        if not stand_ins.isdisjoint((token, string)):
             continue
         try:
             steps = model.steps(string)

@@ -36,10 +36,10 @@ from bpe_ref.vocabulary import Vocabulary, vocabulary_by_concatenation
 _FETCHED: Final = ("/tokenizer.json", ".model", ".json")
 """The endings of downloaded tokenizers, see `tokenref vocabulary fetch`."""
 
-_CARRIED: Final = ("cl100k_base", "o200k_base", "voyage3_base")
+CARRIED: Final = ("cl100k_base", "o200k_base", "voyage3_base")
 """The files in bpe-openai."""
 
-_MORE: Final = "those of `tokenref vocabulary fetch`"
+_MORE: Final = "those of `tokenref vocabulary list`"
 
 
 def default_folder() -> Path:
@@ -76,9 +76,8 @@ def find(name: str) -> Path:
                     return folder / f"{name}{ending}"
         known = ["tiny", "book", "odd", *REGISTRY]
         near = get_close_matches(name.lower()[:100], known, 1, 0.61)  # gptoss is not gpt2
-        names = (
-            f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}, and {_MORE}"
-        )
+        every = f"known names are {', '.join(known)}, and {_MORE}"
+        names = f"did you mean {near[0]!r}?" if near else every
         with suppress(UnknownVocabularyError):
             names = f"the model of that name uses {encoding_name_for_model(name.lower())}"
         raise UnknownVocabularyError(
@@ -91,7 +90,7 @@ def find(name: str) -> Path:
             return candidate
         missing.append(str(candidate))
     remedies = [] if entry.url is None else [f"run `tokenref vocabulary fetch {name}`"]
-    if entry.file in _CARRIED:
+    if entry.file in CARRIED:
         remedies.append("install the package bpe-openai, which carries it")
     here = f"; ./{name} is what this folder has by that name" * seen(Path(name).exists)
     raise UnknownVocabularyError(

@@ -168,7 +168,7 @@ def _without_any(folder: Path) -> VocabularyFileError:
     except OSError:
         pass
     return VocabularyFileError(
-        f"{folder} must hold one of {', '.join(_FILES)}, it is a folder without any"
+        f"{folder} must hold one of {', '.join(_FILES)}, but it is a folder without any"
         f"{_instead(folder)}"
     )
 

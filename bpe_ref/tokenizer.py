@@ -823,7 +823,8 @@ class Tokenizer(WithoutTables):
             found = auditing.audit(vocabulary_of(self))
         except VocabularyError:  # it does not merge bytes
             ranks = self.model.ranks_of_tokens
-            found = auditing.audit_model(self.model, self.added.tokens, ranks)
+            added = {*self.added.tokens, *self.special_tokens.values()}
+            found = auditing.audit_model(self.model, added, ranks)
         return replace(found, changes=self.changes, notes=self.notes)
 
     # ---- how

@@ -200,7 +200,7 @@ def test_the_json_report_has_a_line_per_case_between_header_and_footer(tmp_path:
         ),
         (["encode", "a", "--vocabulary", "nobody"], 2, "'nobody'"),
         (["encode", "a", "--vocabulary", "/no/such.tiktoken"], 2, "cannot be read"),
-        (["trace", "a", "--vocabulary", "/"], 2, "it is a folder without any"),
+        (["trace", "a", "--vocabulary", "/"], 2, ", but it is a folder without any"),
         (["vocabulary", "audit", "nobody"], 2, "'nobody'"),
         (["vocabulary", "fetch", "nobody"], 2, "'nobody'"),
         (["train", "/no/such", "--size", "300", "--out", "x"], 2, "cannot be read"),
@@ -354,7 +354,8 @@ def test_goldens_of_ones_own_and_their_vocabulary_are_written_both_or_not_at_all
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine.tiktoken", "texts.txt"]
     beside = tmp_path / "out.vocabulary.json"
     beside.write_bytes(b"before")
-    assert tokenref(*arguments).exit_code == 2
+    assert f"{beside} exists already; use --replace" in tokenref(*arguments).output
+    assert tokenref(*arguments, "--replace").exit_code == 2
     assert beside.read_bytes() == b"before"
 
 

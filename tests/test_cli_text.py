@@ -16,16 +16,18 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from bpe_ref import VocabularyFileError, load, vocabulary_of
+from bpe_ref import TextRules, VocabularyFileError, load, vocabulary_by_concatenation, vocabulary_of
 from bpe_ref.finding import default_folder
 from bpe_ref.formats.byte_level_json import write_tokenizer_json
 from bpe_ref.formats.tiktoken import write_tiktoken
+from bpe_ref.registry import REGISTRY
 from tests.sentencepiece_models import trained
 from tests.test_pages import ROOT, code_of
 from tests.test_tekken import a_file, tokens_of_tiny
 from tokenref.answers import Engine
 from tokenref.cli import main
 from tokenref.commands.text import _closed
+from tokenref.fetching import packaged_files
 from tokenref.record import canonical_json
 from tokenref.subjects import Subject, load_subject
 
@@ -277,6 +279,24 @@ def test_a_tokenizer_that_can_be_fetched_is_pointed_out(
     said = tokenref(*command, "gemma3").stderr
     assert said.startswith("tokenref: there is no file 'gemma3', and no vocabulary of that name; ")
     assert said.endswith("; to download it: tokenref vocabulary fetch gemma3\n")
+
+    said = tokenref(*command, "llama3").stderr
+    assert said.endswith("; to download it: tokenref vocabulary fetch llama3_1\n")
+
+
+def test_all_names_are_listed_and_where_each_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("TIKTOKEN_CACHE_DIR", "TOKENREF_VOCABULARIES", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(variable, str(tmp_path))
+    monkeypatch.setattr("bpe_ref.finding._bpe_openai_folder", lambda: None)
+    (tmp_path / "r50k_base.tiktoken").touch()
+    said = dict(line.split("\t") for line in tokenref("vocabulary", "list").stdout.splitlines())
+    assert said.keys() == {"tiny", "book", "odd", *REGISTRY, *packaged_files()}
+    assert (said["tiny"], said["voyage3_base"]) == ("included", "in bpe-openai")
+    assert said["gpt2"] == said["r50k_base"] == str(tmp_path / "r50k_base.tiktoken")
+    assert said["o200k_base"] == "tokenref vocabulary fetch o200k_base"
+    assert said["qwen3"] == "tokenref vocabulary fetch qwen3"
 
 
 def test_decoding_without_a_vocabulary_says_which_was_used() -> None:
@@ -750,6 +770,33 @@ def test_an_audit_counts_tokens_without_special_ones_whatever_the_file(
         assert f"{'special tokens':18}{special:,}" in lines
 
 
+def test_what_a_file_takes_whole_is_not_called_dead(tmp_path: Path) -> None:
+    ranks = {b"a": 0, b"b": 1, b"c": 2, b"abc": 3}
+    for whole_piece in (False, True):
+        path = tmp_path / f"{whole_piece}.json"
+        rules = TextRules(whole_piece=whole_piece)
+        write_tokenizer_json(vocabulary_by_concatenation(ranks, text=rules), path)
+        assert (load(path).encode("abc") == [3]) is whole_piece
+        found = load(path).audit()
+        assert (found.dead_tokens, found.whole_tokens) == (
+            ((), (3,)) if whole_piece else ((3,), ())
+        )
+        assert not found.is_orderly
+        lines = tokenref("audit", path).stdout.splitlines()
+        dead = "0" if whole_piece else "1: 3 abc"
+        assert f"{'dead tokens':18}{dead}" in lines
+        assert (f"{'only taken whole':18}1: 3 abc" in lines) is whole_piece
+        assert as_json("audit", path).get("only_whole", []) == ([3] if whole_piece else [])
+
+
+def test_control_pieces_are_not_dead(model_file: Path) -> None:
+    tokenizer = load(model_file)
+    special = {*tokenizer.special_tokens.values(), 0}  # 0 is the unknown piece
+    assert tokenizer.show_token(0) == "<unk>"
+    assert special & tokenizer.model.strings.keys()
+    assert not special & {*tokenizer.audit().dead_tokens}
+
+
 def test_programs_get_all_ids_of_an_audit(tmp_path: Path, model_file: Path) -> None:
     path = tmp_path / "v.tiktoken"
     path.write_text("YQ== 0\nYWFh 1\nYWE= 2\nYWJj 5\n")  # a, aaa, aa, abc
@@ -828,7 +875,14 @@ def test_records_are_checked_with_the_file_of_their_kind_next_to_them(
     vocabulary = tmp_path / "v.tiktoken"
     vocabulary.write_text("YQ== 0\nYWE= 1\n")
     for made_from in (vocabulary, pipeline_file, vocabulary):
-        made = tokenref("fill", "--vocabulary", made_from, "--texts", texts, "--out", out)
+        fill: list[str | Path] = ["fill", "--vocabulary", made_from, "--texts", texts, "--out", out]
+        before = out.read_bytes() if out.exists() else None
+        if before is not None:
+            refused = tokenref(*fill)
+            said = f"tokenref: {out} exists already; use --replace to write it anew\n"
+            assert (refused.exit_code, out.read_bytes()) == (2, before)
+            assert refused.stderr.endswith(said)
+        made = tokenref(*fill, "--replace")
         assert made.exit_code == 0, made.output
         checked = tokenref("check", "reference", "--records", out)
         assert checked.exit_code == 0, checked.output
@@ -866,8 +920,9 @@ def test_a_vocabulary_is_loaded_and_hashed_once_for_all_its_goldens(
     monkeypatch.setattr("tokenref.subjects.canonical_json", hash_once)
     texts, out = tmp_path / "texts.txt", tmp_path / "goldens.jsonl"
     texts.write_text("a\nb\nc\n", encoding="utf-8")
+    fill: list[str | Path] = ["fill", "--replace", "--texts", texts, "--out", out]
     for vocabulary, hashes in ((pipeline_file, 1), ("tiny", 0)):  # a vocabulary has its own way
-        made = tokenref("fill", "--vocabulary", vocabulary, "--texts", texts, "--out", out)
+        made = tokenref(*fill, "--vocabulary", vocabulary)
         assert made.exit_code == 0, made.output
         assert (len(loaded), len(hashed)) == (1, hashes)
         loaded.clear()
@@ -917,7 +972,7 @@ def test_goldens_without_a_template_have_none_of_its_special_tokens(
     ids = load(path).encode(TEXT, add_special_tokens=False)
     for options, right, code in (([], [7, *ids], 3), (["--no-template"], ids, 0)):
         fill: list[str | Path] = ["fill", "--vocabulary", path, "--texts", texts, "--out", out]
-        assert tokenref(*fill, *options).exit_code == 0
+        assert tokenref(*fill, *options, "--replace").exit_code == 0
         assert json.loads(out.read_bytes().splitlines()[1])["out"]["ids"] == right
         checked = tokenref("check", "kitoken", "--records", out)
         assert checked.exit_code == code, checked.output
@@ -995,7 +1050,7 @@ def test_the_page_about_own_golden_records_works_line_by_line_as_typed(tmp_path:
     page = (ROOT / "docs" / "commands.md").read_text("utf-8")
     section = page.partition("## Your own golden records\n")[2].partition("\n## ")[0]
     lines = section.partition("```sh\n")[2].partition("```")[0].splitlines()
-    assert len(lines) == 9
+    assert len(lines) == 10
     prose = [path.read_text("utf-8") for path in sorted((ROOT / "docs").glob("**/*.md"))]
     words = re.findall(r"\w+", " ".join(prose))
     texts = [" ".join(words[at : at + 100]) for at in range(0, len(words), 100)]
@@ -1037,8 +1092,10 @@ def test_own_records_of_a_file_without_a_pattern_say_so_or_take_one(tmp_path: Pa
     assert trained.exit_code == 0
     said = tokenref("fill", "--vocabulary", file, "--texts", texts, "--out", out)
     assert f"tokenref: {file} holds no pattern" in said.stderr
+    assert "tokenref: without a pattern, the records test only how pieces merge\n" in said.stderr
     pattern = ["--pattern", "cl100k_base"]
-    said = tokenref("fill", "--vocabulary", file, *pattern, "--texts", texts, "--out", out)
+    fill: list[str | Path] = ["fill", "--replace", "--texts", texts, "--out", out]
+    said = tokenref(*fill, "--vocabulary", file, *pattern)
     assert (said.exit_code, said.stderr) == (0, "")
     (record,) = (json.loads(line) for line in out.read_text().splitlines()[1:])
     assert record["out"]["ids"] == load(file, pattern="cl100k_base").encode("2024 and 12345")
@@ -1053,3 +1110,48 @@ def test_own_records_of_a_file_without_a_pattern_say_so_or_take_one(tmp_path: Pa
     refused = tokenref("check", "heap", "--corpus", texts, "--vocabulary", "tiny", *pattern)
     assert refused.exit_code == 2
     assert refused.stderr.startswith("tokenref: --pattern must not be given for tiny")
+
+
+IDS_ONLY = """
+import json, sys
+from bpe_ref import load
+
+for line in sys.stdin:
+    message = json.loads(line)
+    answer = {"id": message.get("id"), "ok": {}}
+    if message["cmd"] == "hello":
+        ops = {"tokenize": {"profiles": ["hugging-face"]}}
+        answer = {"proto": 1, "impl": {"name": "ids", "version": "1"}, "ops": ops}
+    elif message["cmd"] == "load":
+        tokenizer = load(message["path"])
+    elif message["cmd"] == "run":
+        results = []
+        for case in message["cases"]:
+            text = case["in"].pop("text")
+            ids = tokenizer.encode(text, **case["in"])
+            results.append({"k": case["k"], "ok": {"ids": [0] if text == WRONG else ids}})
+        answer = {"id": message["id"], "results": results}
+    if message["cmd"] != "bye":
+        print(json.dumps(answer), flush=True)
+"""
+
+
+@pytest.mark.parametrize("wrong", [None, "to be"])
+def test_an_engine_that_returns_only_ids_is_compared_by_ids(
+    tmp_path: Path, wrong: str | None
+) -> None:
+    texts, out, program = (tmp_path / name for name in ("my.txt", "own.jsonl", "engine.py"))
+    texts.write_text("to be\nor not\n", encoding="utf-8")
+    program.write_text(IDS_ONLY.replace("WRONG", repr(wrong)), encoding="utf-8")
+    check = ["check", "--cmd", f"{sys.executable} {program}", "--records", str(out)]
+    tokenref("fill", "--vocabulary", WHOLE, "--texts", texts, "--out", out)
+    silent = tokenref(*check)
+    lacking = "the ids are right, but there are no tokens: `check --ids-only` compares only ids"
+    assert (silent.exit_code, silent.output.count(lacking)) == (1, 2 if wrong is None else 1)
+    assert "crash" not in silent.output
+    compared = tokenref(*check, "--ids-only")
+    assert compared.exit_code == int(wrong is not None)
+    assert "--ids-only: of answers to tokenize, only the ids were compared" in compared.output
+    assert compared.output.count("--ids-only\n") == int(wrong is not None)  # run it again
+    corpus = tokenref(*check[:-2], "--corpus", texts, "--vocabulary", WHOLE)
+    assert "same" in corpus.output

@@ -217,6 +217,25 @@ def test_a_refused_connection_is_one_sentence(tmp_path: Path) -> None:
     assert str(caught.value) == f"{url} cannot be downloaded: Connection refused"
 
 
+def test_where_the_publisher_is_out_of_reach_the_package_with_the_file_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(address: str, timeout: float) -> bytes:
+        raise InputError(f"{address} cannot be downloaded: no answer after {timeout}")
+
+    monkeypatch.setattr(fetching, "_download", refuse)
+    monkeypatch.setattr(fetching, "registered", REGISTRY.__getitem__)
+    for name, url, is_named in (
+        ("cl100k_base", None, True),
+        ("p50k_base", None, False),
+        ("cl100k_base", "https://example.org/x", False),
+    ):
+        with pytest.raises(InputError, match="cannot be downloaded: no answer") as caught:
+            fetch_vocabulary(name, tmp_path, url=url)
+        named = str(caught.value).endswith("; the package bpe-openai carries it, too: install it")
+        assert named is is_named
+
+
 @pytest.mark.parametrize("url", ["file:///etc/hostname", "ftp://127.0.0.1/x", "data:,x", "x", ""])
 def test_only_addresses_of_the_web_are_asked(url: str, tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:

@@ -418,6 +418,20 @@ def test_goldens_can_be_made_for_a_file_that_a_tokenizer_json_can_express(
     assert runner.invoke(main, corpus).exit_code == 0
 
 
+def test_a_file_that_does_not_name_its_pre_tokenizer_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "x.gguf"
+    for fields in (GPT2, {**GPT2, "pre": "default"}, LLAMA, BERT):
+        path.write_bytes(written(**fields))
+        assert load(path).notes == ()
+    path.write_bytes(written(**{key: each for key, each in GPT2.items() if key != "pre"}))
+    [note] = load(path).notes
+    assert note.startswith(f"{path} does not name its pre-tokenizer (tokenizer.ggml.pre), so it ")
+    counted = CliRunner().invoke(main, ["count", "the hell", "--vocabulary", str(path)])
+    assert (counted.exit_code, counted.stderr) == (0, f"tokenref: {note}\n")
+    audited = CliRunner().invoke(main, ["audit", str(path)])
+    assert f"note              {note}" in audited.output
+
+
 def test_goldens_cannot_be_made_for_a_file_with_the_normalizer_of_sentencepiece(
     tmp_path: Path,
 ) -> None:

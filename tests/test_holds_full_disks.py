@@ -59,11 +59,11 @@ COMMANDS = {
     ),
     "fill --texts": (
         "out.jsonl",
-        "fill --vocabulary tiny --texts {given}/texts.txt --out out.jsonl",
+        "fill --replace --vocabulary tiny --texts {given}/texts.txt --out out.jsonl",
     ),
     "fill --texts of one's own": (
         "out.jsonl",
-        "fill --vocabulary {given}/mine.json --texts {given}/texts.txt --out out.jsonl",
+        "fill --replace --vocabulary {given}/mine.json --texts {given}/texts.txt --out out.jsonl",
     ),
     "promote": ("out.jsonl", "promote {given}/found.jsonl --out out.jsonl --why"),
     "train": ("out.tiktoken", "train {given}/texts.txt --size 300 --out out.tiktoken"),

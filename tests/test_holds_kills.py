@@ -45,6 +45,7 @@ COMMANDS = {
     ),
     "fill --texts": (
         "fill",
+        "--replace",
         "--vocabulary",
         "tiny",
         "--texts",

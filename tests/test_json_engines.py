@@ -3,6 +3,9 @@
 import json
 import os
 import time
+import unicodedata
+from collections.abc import Callable
+from doctest import DocTestParser, DocTestRunner
 from types import MappingProxyType
 
 import pytest
@@ -12,8 +15,10 @@ from hypothesis import strategies as st
 from bpe_ref import TextRules, Vocabulary, tokenizer_of, vocabulary_by_concatenation
 from bpe_ref.patterns.pretokenizer import Pretokenizer
 from bpe_ref.registry import REGISTRY
+from bpe_ref.tiny import tiny_corpus
 from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE
 from tests.strategies import examples
+from tests.test_pages import ROOT
 from tokenref.answers import Declared, Engine, LoadsTokenizers, Ok, Refused, Session, Unsupported
 from tokenref.catalogue import open_catalogue
 from tokenref.engines import llama_cpp_tokenizer, onnxruntime_extensions
@@ -23,7 +28,7 @@ from tokenref.engines.json_process import Isolated
 from tokenref.engines.table import Unavailable, engine
 from tokenref.judge import judge
 from tokenref.known import read_known
-from tokenref.questions.text import TokenizeInput, TokenizeOutput
+from tokenref.questions.text import TextInput, TokenizeInput, TokenizeOutput
 from tokenref.record import make_case
 from tokenref.runner import run_engine
 from tokenref.subjects import TokenizerFile
@@ -319,6 +324,38 @@ def test_a_published_pattern_cuts_the_same_without_possessive_quantifiers(name: 
     @given(st.text(max_size=12) | st.lists(st.sampled_from(atoms)).map("".join))
     def check(text: str) -> None:
         assert greedy.pieces(text) == possessive.pieces(text)
+
+    check()
+
+
+def shown_pieces() -> Callable[[str], list[str]]:
+    """Return the function that the page about one's own engine shows."""
+    page = ROOT / "docs" / "your-engine.md"
+    shown = DocTestParser().get_doctest(page.read_text("utf-8"), {}, page.name, None, None)
+    assert DocTestRunner().run(shown, clear_globs=False).failed == 0
+    found: Callable[[str], list[str]] = shown.globs["pieces"]
+    return found
+
+
+def test_the_portable_pattern_of_a_page_cuts_as_that_of_cl100k_base() -> None:
+    right = Pretokenizer(str(REGISTRY["cl100k_base"].pattern))
+    pieces = shown_pieces()
+    own = [case.input.text for case in open_catalogue().cases if isinstance(case.input, TextInput)]
+    texts = {text for text in own if isinstance(text, str)} | {tiny_corpus()}
+    texts |= {path.read_text("utf-8") for path in (ROOT / "docs").glob("*.md")}
+    assert len(texts) > 1000
+    for text in sorted(texts):
+        if any(unicodedata.category(each) == "Cn" for each in text):
+            continue  # `regex` may have newer tables
+        assert pieces(text) == right.pieces(text)
+    spaces = [chr(each) for each in range(0x3001) if chr(each).isspace()]
+    atoms = [*spaces, "'s", "'\u017f", "'lL", "a", "1", "23", "!", "\r\n", "\ufeff", "\u180e"]
+
+    @examples(300)
+    @given(st.lists(st.sampled_from(atoms) | st.characters(exclude_categories=["Cn", "Cs"])))
+    def check(parts: list[str]) -> None:
+        text = "".join(parts)
+        assert pieces(text) == right.pieces(text)
 
     check()
 

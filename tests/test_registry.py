@@ -353,9 +353,9 @@ def test_an_unknown_name_is_told_the_known_ones(name: str) -> None:
     assert end.endswith(
         "', and no vocabulary of that name; did you mean 'cl100k_base'?"
         if "100" in name
-        else "', and no vocabulary of that name; there are tiny, book, odd, gpt2, r50k_base, "
+        else "', and no vocabulary of that name; known names are tiny, book, odd, gpt2, r50k_base, "
         "p50k_base, p50k_edit, cl100k_base, o200k_base, o200k_harmony, voyage3_base, "
-        "and those of `tokenref vocabulary fetch`"
+        "and those of `tokenref vocabulary list`"
     )
 
 

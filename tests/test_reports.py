@@ -1113,7 +1113,7 @@ def test_what_may_be_read_in_a_folder_is_not_overwritten(tmp_path: Path) -> None
         assert refused.exit_code == 2
         assert f"tokenref: --out {rule} --vocabulary, got {folder / name}\n" == refused.output
     for _ in range(2):
-        assert tokenref(*fill, folder / "goldens.jsonl").exit_code == 0
+        assert tokenref(*fill, folder / "goldens.jsonl", "--replace").exit_code == 0
     assert read.read_bytes() == before
     fixtures = small_fixtures(tmp_path / "fixtures")
     before = (fixtures / "MANIFEST.json").read_bytes()

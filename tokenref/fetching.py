@@ -30,7 +30,7 @@ from urllib.error import HTTPError, URLError
 from urllib.request import build_opener
 
 from bpe_ref.errors import UnknownVocabularyError, VocabularyFileError, shown
-from bpe_ref.finding import default_folder
+from bpe_ref.finding import CARRIED, default_folder
 from bpe_ref.formats.files import MAXIMUM_SIZE, read_unpacked, write_atomically
 from bpe_ref.registry import REGISTRY, RegisteredVocabulary, encoding_name_for_model, registered
 from tokenref.errors import InputError
@@ -151,11 +151,13 @@ def fetch_vocabulary(
     packaged = packaged_files().get(name)
     if packaged is not None:
         digests: Mapping[str, str] = packaged.digests
+        carried = False
         address = url
     else:
         entry = _registered(name)
         digests = {f"{entry.file}.tiktoken": entry.sha256}
         address = entry.url if url is None else url
+        carried = url is None and entry.file in CARRIED
         if address is None:
             raise InputError(
                 f"{name} cannot be downloaded by itself; "
@@ -166,7 +168,11 @@ def fetch_vocabulary(
     if url is None and all(_is_there(target / file, digests[file]) for file in digests):
         return path
     if packaged is None or address is not None:
-        contents = [_download(str(address), timeout)]
+        try:
+            contents = [_download(str(address), timeout)]
+        except InputError as error:
+            instead = "; the package bpe-openai carries it, too: install it" if carried else ""
+            raise InputError(f"{error}{instead}") from error
     else:
         contents, address = packaged.contents(), f"{packaged.package} {packaged.version}"
     files = dict(zip(digests, contents, strict=False))  # an address is that of the first file

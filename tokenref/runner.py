@@ -114,12 +114,14 @@ def run_engine(
     complete: bool = False,
     progress: Callable[[int], None] | None = None,
     seed: int = 0,
+    ids_only: bool = False,
 ) -> Run:
     """Run the cases: those of one vocabulary together, otherwise in an order given by `seed`.
 
     `complete` means that all cases are run, so that every entry of `known` for this engine must be
-    seen to differ. `progress` is called from time to time with the number of finished cases. The
-    results are in the order of the cases.
+    seen to differ. `progress` is called from time to time with the number of finished cases.
+    `ids_only` is whether only the ids of answers to `tokenize` are judged. The results are in the
+    order of the cases.
     """
     run = Run(engine.name, engine.version, 0)
     known = differences_of(known, run.engine, run.version)
@@ -129,7 +131,7 @@ def run_engine(
     asked = [*cases, *(each for each in catalogue.canaries if op_of(each) in ops)]
     results: dict[int, Result] = {}
     with quiet_standard_error():
-        sessions = Sessions(engine, catalogue)
+        sessions = Sessions(engine, catalogue, ids_only=ids_only)
         for batch in batches(asked, seed):
             answered = sessions.results([asked[number] for number in batch])
             results.update(zip(batch, answered, strict=True))
@@ -233,15 +235,16 @@ def with_known_results(
 
 
 class Sessions:
-    """One engine with one loaded subject at a time."""
+    """One engine with one loaded subject at a time. `ids_only` is as for `run_engine`."""
 
-    def __init__(self, engine: Engine, catalogue: Catalogue) -> None:
+    def __init__(self, engine: Engine, catalogue: Catalogue, *, ids_only: bool = False) -> None:
         self.lost: list[str] = []
         """Why questions were not asked, if the engine was abandoned."""
 
         self._engine, self._loaded = engine, OneSession(engine)
         self._guard = not isinstance(engine, HasIncidents)  # another program cannot raise here
         self._catalogue = catalogue
+        self._ids_only = ids_only
 
     def judge(self, case: Case) -> Judgement:
         """Ask the engine, and return the judgement of its answer."""
@@ -270,6 +273,8 @@ class Sessions:
             answers = answers_of(session, op, requests, guard=self._guard)
             if isinstance(session, Declares):
                 declared = session.declared(op)
+            if self._ids_only and op == "tokenize":
+                declared = replace(declared, fields=("ids",))
         for answer in answers:
             if isinstance(answer, NotAsked) and answer.reason not in self.lost:
                 self.lost.append(answer.reason)

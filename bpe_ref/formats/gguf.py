@@ -383,6 +383,12 @@ class _Metadata:
         return framed((bos, eos)) if bos or eos else None
 
 
+_UNNAMED: Final = (
+    f"does not name its pre-tokenizer ({_PREFIX}pre), so it cuts texts as the one called default, "
+    "probably not as the model does; llama.cpp warns, too: convert the model again"
+)
+
+
 def _gpt2(metadata: _Metadata) -> Tokenizer:
     """Return the tokenizer of a model that merges bytes."""
     name = metadata.get("pre", str, "default")
@@ -392,6 +398,7 @@ def _gpt2(metadata: _Metadata) -> Tokenizer:
         metadata.fail("pre", "must be a pre-tokenizer that is a pattern, and not code", name)
     if name not in pre_tokenizers():
         metadata.fail("pre", "must be the name of a pre-tokenizer that is known here", name)
+    is_named = _PREFIX + "pre" in metadata.values
     patterns, flags = pre_tokenizers()[name]
     splits = [Split(Regex(pattern), "Isolated", invert=False) for pattern in patterns]
     letters = ByteLevel(add_prefix_space=False, trim_offsets=False, use_regex=False)
@@ -401,6 +408,7 @@ def _gpt2(metadata: _Metadata) -> Tokenizer:
         post_processor=metadata.frame(_GPT2_IDS, adds_bos="add_bos" in flags),
         decoder=ByteLevelDecoder(add_prefix_space=False, trim_offsets=False),
         added_tokens=metadata.added_tokens(),
+        notes=() if is_named else (f"{metadata.source} {_UNNAMED}",),
     )
 
 

@@ -1,13 +1,13 @@
 """`tokenref check`: run engines through records, or through a text."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 from rich.console import Console
@@ -78,6 +78,11 @@ ALONE = 3
 @click.option(
     "--records", type=FILE, help="Run the records in this file, written by `fill` or `promote`."
 )
+@click.option(
+    "--ids-only",
+    is_flag=True,
+    help="Of answers about a tokenizer.json (`tokenize`), compare only the ids, as --corpus does.",
+)
 @FIXTURES
 @FIXTURES_DIGEST
 @KNOWN
@@ -111,6 +116,7 @@ def check(
     patience: Patience,
     reports: Wanted,
     *,
+    ids_only: bool,
     require: bool,
 ) -> None:
     """Run engines on the golden records and judge their answers.
@@ -122,11 +128,14 @@ def check(
     next to the file, where `fill` and `promote` write it.
     """
     one = {"records": [records], "fixtures": [fixtures], "known": [known_path]}
-    options = {name: list(values) for name, values in selection.named().items() if values}
     paths = {"corpus": corpora, **one}
-    options |= {name: list(map(str, each)) for name, each in paths.items() if any(each)}
-    for name, value in (("fixtures-digest", digest), ("pattern", pattern)):
-        options |= {} if value is None else {name: [value]}
+    named = {**paths, "fixtures-digest": [digest], "pattern": [pattern]}
+    options: dict[str, list[str]] = {"ids-only": []} if ids_only else {}
+    options |= {
+        name: given
+        for name, values in {**selection.named(), **named}.items()
+        if (given := [str(value) for value in values if value is not None])
+    }
     _refuse_mixtures([*engines, *commands], options, reports, json_path, least)
     reports.begin(
         json_path,
@@ -165,7 +174,9 @@ def check(
         json_path, {entry.name for entry in available}, cases, catalogue, own=records is not None
     )
     complete = selection.is_everything and records is None
-    runs = _run_all(available, cases, catalogue, known=known, complete=complete, seed=seed)
+    runs = _run_all(
+        available, cases, catalogue, known=known, complete=complete, seed=seed, ids_only=ids_only
+    )
     there = [name for name in dict.fromkeys(engines) if name not in dict(unavailable)]
     _complete_again(runs, there, patience)
     is_short = _too_few_answers(runs, least or 0)
@@ -182,7 +193,7 @@ def check(
     if changed is None:
         print_results(console, [results], catalogue)
         _print_large(console, catalogue, selection, runs)
-    _print_notes(console, available, known_path, known, runs)
+    _print_notes(console, available, known_path, known, runs, ids_only=ids_only)
     if commands:
         print_unknown_profiles(
             console,
@@ -255,12 +266,13 @@ def _run_all(
                 entry.when_late = partial(_print_late, bar.console, entry.name)
             runs.append(run_engine(entry, cases, catalogue, progress=shown, **how))
             bar.remove_task(task)
-    _note_what_passes_alone(runs, available, catalogue)
+    alone = partial(Sessions, catalogue=catalogue, ids_only=how["ids_only"])
+    _note_what_passes_alone(runs, available, alone)
     return runs
 
 
 def _note_what_passes_alone(
-    runs: Sequence[Run], available: Sequence[Engine], catalogue: Catalogue
+    runs: Sequence[Run], available: Sequence[Engine], sessions: Callable[[Engine], Sessions]
 ) -> None:
     """Note in each run of a program which of its smallest failures a new process does not have."""
     for run, program in zip(runs, available, strict=True):
@@ -275,7 +287,7 @@ def _note_what_passes_alone(
         passed = [
             case.id
             for case in sorted(wrong, key=length)[:ALONE]
-            if _passes_alone(case, program, catalogue)
+            if _passes_alone(case, program, sessions)
         ]
         if passed:
             passes = "passes" if len(passed) == 1 else "pass"
@@ -285,13 +297,15 @@ def _note_what_passes_alone(
             )
 
 
-def _passes_alone(case: Case, program: ProtocolEngine, catalogue: Catalogue) -> bool:
+def _passes_alone(
+    case: Case, program: ProtocolEngine, sessions: Callable[[Engine], Sessions]
+) -> bool:
     try:
         alone = open_program(program.again[1], program.patience)
     except (StartError, GreetingError):
         return False
     with closing(alone):
-        [result] = Sessions(alone, catalogue).results([case])
+        [result] = sessions(alone).results([case])
     return result.judgement.status == "pass"
 
 
@@ -352,10 +366,13 @@ def _refuse_mixtures(
         _only(
             options,
             "records",
-            ["id", "op", "flag", "without-flag", "profile", "rows-at-most", "known", "pattern"],
+            ["id", "op", "flag", "without-flag", "profile", "rows-at-most", *_ALSO_WITH_RECORDS],
         )
     elif "pattern" in options:
         raise click.UsageError("--pattern needs --corpus or --records")
+
+
+_ALSO_WITH_RECORDS: Final = ("known", "pattern", "ids-only")
 
 
 def _only(options: Mapping[str, Sequence[str]], mode: str, others: Sequence[str]) -> None:
@@ -424,8 +441,12 @@ def _print_notes(
     path: Path | None,
     known: Sequence[Known],
     runs: Sequence[Run],
+    *,
+    ids_only: bool,
 ) -> None:
     """Print what is worth knowing about the engines and is no result."""
+    if ids_only:
+        print_line(console, "--ids-only: of answers to tokenize, only the ids were compared", "dim")
     _print_not_bpe(console, available)
     _print_not_listed(console, path, known, runs)
     _print_restarted(console, runs)

@@ -127,13 +127,18 @@ def as_text(finding: Finding) -> str:
     help="The file for the golden records. The vocabulary is written next to it, unless its name "
     "is known.",
 )
-def fill(vocabulary: str, pattern: str | None, texts: Path, out: Path, *, template: bool) -> None:
+@click.option("--replace", is_flag=True, help="Replace files that exist.")
+def fill(
+    vocabulary: str, pattern: str | None, texts: Path, out: Path, *, template: bool, replace: bool
+) -> None:
     """Make golden records for your own texts and vocabulary."""
     from tokenref.goldens import goldens_for, texts_in
 
     with naming_options("pattern"):
         subject, tokenizer = load_text_subject(vocabulary, pattern)
     say_notes(tokenizer)
+    if isinstance(subject, Vocabulary) and subject.text.pattern is None:
+        click.echo("tokenref: without a pattern, the records test only how pieces merge", err=True)
     kind = "vocabulary" if isinstance(subject, Vocabulary) else "tokenizer"
     is_known = vocabulary == "tiny" or vocabulary in REGISTRY
     beside = None if is_known else out.with_name(f"{out.stem}.{kind}.json")
@@ -145,6 +150,8 @@ def fill(vocabulary: str, pattern: str | None, texts: Path, out: Path, *, templa
     )
     for path in (out, beside):
         if path is not None:
+            if path.is_file() and not replace:
+                raise InputError(f"{path} exists already; use --replace to write it anew")
             must_be_writable(path)
     lines = texts_in(texts)
     name = vocabulary if is_known else Path(vocabulary).name

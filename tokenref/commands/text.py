@@ -226,9 +226,10 @@ def loaded(
     except UnknownVocabularyError as error:
         from tokenref.fetching import packaged_files
 
-        if vocabulary not in packaged_files():
+        like_it = [each for each in packaged_files() if vocabulary and each.startswith(vocabulary)]
+        if not like_it:
             raise
-        fetch = f"to download it: tokenref vocabulary fetch {vocabulary}"
+        fetch = f"to download it: tokenref vocabulary fetch {' or '.join(like_it)}"
         raise UnknownVocabularyError(f"{error}; {fetch}") from None
 
 
@@ -584,9 +585,10 @@ def _counted(tokenizer: Tokenizer, source: Source, text: str, **how: Any) -> int
 def chunks(asked: Asked, most: int, overlap: int) -> None:
     """Cut TEXT into chunks of at most --most tokens.
 
-    Special tokens of a template count. Prints one line per chunk: start and end (in characters),
-    number of tokens, text. With several files, each line has the name of a file, its number of
-    chunks and the sum of their tokens, and the last line has the totals; --json has all chunks.
+    A chunk may end within a word. Special tokens of a template count. Prints one line per chunk:
+    start and end (in characters), number of tokens, text. With several files, each line has the
+    name of a file, its number of chunks and the sum of their tokens, and the last line has the
+    totals; --json has all chunks.
     """
     from bpe_ref.cutting.splitting import Chunk
 

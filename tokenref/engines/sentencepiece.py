@@ -52,7 +52,7 @@ class SentencepieceEngine:
             return Unsupported("only merges by concatenation")
         if vocabulary.text.pattern is not None:
             return Unsupported("has no patterns")
-        if vocabulary.text.whole_piece and audit(vocabulary).dead_tokens:
+        if audit(vocabulary).whole_tokens:
             return Unsupported("merges a piece that is a token, which matters for dead tokens")
         if not all(word.isascii() for word in words if len(word) > 1):
             return Unsupported("merges characters, not bytes")

@@ -481,7 +481,7 @@ def _about(gathered: Gathered) -> str:
     for what, found in (
         ("Judged by tokenref", sorted({header.tokenref for header in headers})),
         ("fixtures", sorted({f"{h.fixtures_version} {h.fixtures[:19]}".strip() for h in headers})),
-        ("only", dict.fromkeys(f"--{name} {' '.join(values)}" for name, values in chosen)),
+        ("only", dict.fromkeys(" ".join((f"--{name}", *values)) for name, values in chosen)),
     ):
         shown = ", ".join(filter(None, found))
         if shown or not parts:
