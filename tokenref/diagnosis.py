@@ -39,8 +39,11 @@ import msgspec
 from tokenref.answers import Answer, Ok
 from tokenref.catalogue import CANARY
 from tokenref.hints import (
+    DIFFERS,
+    LAST_TOKEN,
     MOST_AGAIN,
     OF_ANY_SUM,
+    ORDERED,
     VAGUE,
     Reference,
     exchanged,
@@ -51,7 +54,7 @@ from tokenref.judge import FAILURES, judge
 from tokenref.questions.sampling import BatchInput
 from tokenref.questions.text import TextInput
 from tokenref.record import OWN_DRAW_OPS, Case, op_of
-from tokenref.result import Result, answer_digest, digest, length
+from tokenref.result import Result, answer_digest, digest, length, size
 from tokenref.subjects import SAMPLERS
 from tokenref.verdicts import MustRefuse
 
@@ -236,6 +239,10 @@ def diagnose(
     failed = {record: seen for record, seen in failed.items() if not _is_right(seen)}
     if not failed and not stages:
         return found
+    unsteady = _unsteady(failed)
+    if unsteady:
+        ids = [failed.pop(record).case.id for record in unsteady]
+        found.append(_diagnosis(DIFFERS, (f"have in common: {DIFFERS}", ids)))
     known = known or known_causes()
     if reference is not None:
         known = known._replace(causes=[*known.causes, *_misread(failed, passed, reference)])
@@ -273,6 +280,33 @@ def diagnose(
             Diagnosis("invalid input", f"{these} not refused with the right code", accepted)
         )
     return found
+
+
+def _unsteady(failed: Mapping[str, Result]) -> list[str]:
+    """Return the failures whose answers differ, and all of an operation if most of it are."""
+    differ = [record for record, seen in failed.items() if DIFFERS in seen.facts]
+    of_op = Counter(_op(seen.case) for seen in failed.values())
+    there = Counter(_op(failed[record].case) for record in differ)
+    whole = {op for op, count in there.items() if count >= MOST * of_op[op]}
+    return [r for r, seen in failed.items() if r in differ or _op(seen.case) in whole]
+
+
+_BLOCK: Final = re.compile(r"(\bblocks? of )[\d,]+( tokens)?")
+
+
+def _without_size(says: str) -> str:
+    """Return a fact without the size of a block.
+
+    >>> _without_size("the sum lacks the last block of 256 tokens")
+    'the sum lacks the last block'
+    """
+    return _BLOCK.sub(lambda found: found[1].removesuffix(" of "), says)
+
+
+def _lengths(cases: Iterable[Case]) -> set[int]:
+    """Return the lengths of all rows of questions."""
+    questions = (msgspec.to_builtins(case.input) for case in cases)
+    return {tokens_of([row]) for asked in questions for row in asked.get("rows", [asked])}
 
 
 def _like_others(
@@ -314,7 +348,10 @@ def _named(
     left, every = {**failed}, {**failed, **long}
 
     def name(group: str, says: str, records: Iterable[str]) -> None:
-        for record in [record for record in records if record in every]:
+        here = [record for record in records if record in every]
+        if _BLOCK.search(group) and len(_lengths(every[record].case for record in here)) == 1:
+            group, says = _without_size(group), _without_size(says)
+        for record in here:
             groups.setdefault(group, (says, []))[1].append(every.pop(record).case.id)
             left.pop(record, None)
 
@@ -336,6 +373,10 @@ def _named(
     for record, group in _like_others(every, {**failed, **long}, long, groups).items():
         name(group, "", [record])
     _say_how_many_are_long(groups, {seen.case.id for seen in long.values()})
+    ordered = {seen.case.id for seen in failed.values() if ORDERED in seen.facts}
+    for group, (says, ids) in groups.items():
+        if group != ORDERED and ordered.issuperset(ids):
+            groups[group] = f"{says}; in all of them, {ORDERED}", ids
     return list(starmap(_diagnosis, groups.items()))
 
 
@@ -548,8 +589,11 @@ def _misread(
                     likely.setdefault(says, {})[record] = answer_digest(op_of(case), answer)
     for says, answers in likely.items():
         answers |= {record: seen.answer for record, seen in failed.items() if says in seen.facts}
-    found = likely.items()
-    return [Signature("misreading", says, says, a) for says, a in found if len(a) > 1]
+    return [
+        Signature("misreading", says, says, answers)
+        for says, answers in likely.items()
+        if len([r for r in answers if r not in failed or LAST_TOKEN not in failed[r].facts]) > 1
+    ]
 
 
 def _of_shortest(here: Mapping[str, Result], reference: Reference) -> set[str]:
@@ -570,12 +614,7 @@ def _of_shortest(here: Mapping[str, Result], reference: Reference) -> set[str]:
 
 def _shortest(records: Iterable[str], here: Mapping[str, Result]) -> list[str]:
     """Return a few failures with the fewest tokens."""
-
-    def size(record: str) -> tuple[int, int]:
-        question = msgspec.to_builtins(here[record].case.input)
-        return tokens_of(question.get("rows", [question])), length(here[record].case)
-
-    return sorted(records, key=size)[:_MOST_TRIED]
+    return sorted(records, key=lambda record: size(here[record].case))[:_MOST_TRIED]
 
 
 def _asked_again(case: Case, reference: Reference) -> Iterator[tuple[str, Answer, int]]:
@@ -624,13 +663,14 @@ def _of_exchanged(
             best = [each for each in best if _is_allowed(each, place, passed.values(), reference)]
         many = [says for says in best if rows[says] >= FEWEST]
         said = (" or " if is_alone or "steps" in place else " or the ").join(many)
-        if said and len(best) <= MOST_ALIKE and fits[best[0]] >= NEARLY_ALL * tried:
+        few = len(best) < MOST_ALIKE or not said.startswith("steps")
+        if said and few and len(best) <= MOST_ALIKE and fits[best[0]] >= NEARLY_ALL * tried:
             yield said, asked
 
 
 def _is_allowed(says: str, place: str, passed: Iterable[Case], reference: Reference) -> bool:
     """Return whether nearly all records that pass would do so with other steps."""
-    here = sorted((case for case in passed if _place(case) == place), key=length)[:_MOST_TRIED]
+    here = sorted((case for case in passed if _place(case) == place), key=size)[:_MOST_TRIED]
     wrong = sum(says in {each for each, _, _ in _asked_again(case, reference)} for case in here)
     return wrong <= (1 - NEARLY_ALL) * len(here)
 
@@ -668,7 +708,9 @@ def _of_facts(failed: Mapping[str, Result]) -> Iterator[tuple[str, list[str]]]:
         if shared:
             vague = {fact for fact in shared if fact in VAGUE or OF_ANY_SUM in fact}
             fact = max(shared, key=lambda f: (f not in vague, len(holds[f]), -places[f]))
-            yield fact, holds[fact]
+            plain, records = _without_size(fact), holds[fact]
+            alike = [f for f in shared if _without_size(f) == plain and holds[f] == records]
+            yield plain if len(alike) > 1 else fact, records
 
 
 def _matches(

@@ -6,6 +6,7 @@ diagnosis: `tokenref.diagnosis` reports a fact only if it holds for nearly all f
 operation that have no known cause.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, pairwise
@@ -49,6 +50,15 @@ NEARLY_ALL: Final = 0.9
 ALIKE: Final = 1e-5
 """The relative distance up to which ratios are one ratio."""
 
+LAST_TOKEN: Final = "the answer is the last token of the row"
+"""A fact that holds for any sum that is too large."""
+
+DIFFERS: Final = "the answers to one question differ: the program is not deterministic"
+"""A fact about answers to a question that was asked several times."""
+
+ORDERED: Final = "rows lie in another order in memory: perhaps `order` is ignored"
+"""A fact about batches with a layout."""
+
 VAGUE: Final = frozenset(
     {
         "one token more is kept",
@@ -56,6 +66,7 @@ VAGUE: Final = frozenset(
         "tokens that equal the last kept one are missing",
         "the token is the next one",
         "the token is the one before",
+        ORDERED,
     }
 )
 """Facts that hold for many mistakes, and are said after all others."""
@@ -107,6 +118,9 @@ def _facts(case: Case, out: Mapping[str, Any]) -> Iterator[str]:
         {**row, "logits": _logits(batch, row)} if "logits" in row else row for row in batch.rows
     ]
     yield from _of_batch(right["rows"], out["rows"], asked)
+    order = [] if batch.layout is msgspec.UNSET else batch.layout.order
+    if order != sorted(order):
+        yield ORDERED
 
 
 def _logits(batch: BatchInput, row: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -165,7 +179,7 @@ def _of_batch(
     wrong = [row for row, (a, b) in enumerate(zip(*rough, strict=True)) if a != b]
     if not wrong:
         differ = any(row != have[number % len(asked)] for number, row in enumerate(have))
-        yield from [_NOT_DETERMINISTIC, _INEXACT] if differ else [_INEXACT]
+        yield from [DIFFERS, _INEXACT] if differ else [_INEXACT]
         return
     are_two = len({repr(row) for row in rough[0]}) <= 2  # each wrong answer is that of other rows
     all_equal = len({repr(row) for row in rough[1]}) == 1
@@ -177,6 +191,11 @@ def _of_batch(
             yield says
     if wrong[0] >= len(asked):
         yield "only later calls are wrong"
+    elif any(
+        rough[1][row] != rough[1][row % len(asked)] and want == rough[0][row % len(asked)]
+        for row, want in enumerate(rough[0])
+    ):
+        yield DIFFERS
     elif wrong[0] in GROUPS:
         yield f"the first wrong row is row {wrong[0]}"
     first = [_first_wrong(right[row], have[row]) for row in wrong]
@@ -338,9 +357,6 @@ def _with_part(row: Mapping[str, Any], other: Mapping[str, Any], part: str) -> M
 
 # ---- one row
 
-_NOT_DETERMINISTIC: Final = (
-    "the same question has other bits in a later call: the program is not deterministic"
-)
 _WRONG_RANK: Final = "the rank is wrong"
 _INEXACT: Final = (
     "all numbers are within 0.1 % of the right ones: something is calculated with too few bits"
@@ -430,6 +446,8 @@ def _of_numbers(
         yield "the wrong numbers are those of the question: the step does not reach them"
     if key in {"probs", "logprobs"}:
         yield from _of_sums(key, want, have)
+    if key == "probs":
+        yield from _of_maxima(want, have)
     if not wrong:
         yield _INEXACT
         return
@@ -459,6 +477,15 @@ def _of_wrong(wrong: Sequence[int], have: Sequence[float]) -> Iterator[str]:
 
 def _near(a: float, b: float) -> bool:
     return a == b or -inf < -CLOSE * max(abs(a), abs(b)) <= a - b <= CLOSE * max(abs(a), abs(b))
+
+
+def _of_maxima(want: Sequence[float], have: Sequence[float]) -> Iterator[str]:
+    """Yield the sizes of blocks whose probabilities are off by the block's maximum."""
+    for size in BLOCKS[4:] if max(want) > 0 else ():
+        most = [max(want[at : at + size]) for at in range(0, len(want), size)]
+        factors = [b / a * most[at // size] for at, (a, b) in enumerate(zip(want, have)) if a]
+        if len({*most}) > 1 and max(factors) - min(factors) <= CLOSE * max(factors) < inf:
+            yield f"each block of {size:,} subtracts its own maximum"
 
 
 def _of_sums(key: str, want: Sequence[float], have: Sequence[float]) -> Iterator[str]:
@@ -525,7 +552,39 @@ def _first_half(size: int, weights: Sequence[float], until: Sequence[float]) -> 
     return until[min((blocks + 1) // 2 * size, len(weights))]
 
 
+def _with_tree(size: int, weights: Sequence[float], until: Sequence[float]) -> float:
+    """Return the sum of weights of which a tree adds up those of the last block.
+
+    It adds the second half of an even number of them, rounded down, to the first, again and again.
+    """
+    last = (len(weights) - 1) // size * size
+    half, places, halves = (len(weights) - last) // 2, [last], list[int]()
+    while half:
+        halves.append(half)
+        half //= 2
+    for half in reversed(halves):
+        places += [place + half for place in places]
+    return until[last] + sum(weights[place] for place in places)
+
+
+def _with_stale(size: int, weights: Sequence[float], until: Sequence[float]) -> float:
+    """Return the sum of weights whose last block is filled up with what a tree left there."""
+    last = (len(weights) - 1) // size * size
+    block, left = weights[max(last - size, 0) : last], len(weights) - last
+    places = ((at, 1 << at.bit_length()) for at in range(left, size if block else 0))
+    return until[-1] + sum(sum(block[at % step :: step]) for at, step in places)
+
+
+def _last_twice(size: int, weights: Sequence[float], until: Sequence[float]) -> float:
+    """Return the sum of weights with the last block twice if it is full."""
+    is_full = len(weights) % size == 0
+    return until[-1] + (until[-1] - until[-1 - size] if is_full else 0.0)
+
+
 _HALVED: Final = (64, 128, 256, 512, 1024)
+
+NOT_RESCALED: Final = "the sum is not rescaled if "
+"""The beginning of mistakes of a softmax."""
 
 SUMS: Final[Mapping[str, Summed]] = {
     **{
@@ -551,7 +610,19 @@ SUMS: Final[Mapping[str, Summed]] = {
         for n in _HALVED[1:]
     },
     **{
-        f"the sum is not rescaled if {of} a larger maximum": partial(_not_rescaled, n)
+        says.format(f"{size:,}"): partial(summed, size)
+        for says, summed in (
+            (
+                "the sum is that of a tree of halves, which loses tokens of a block of {}",
+                _with_tree,
+            ),
+            ("the sum has what is left in memory behind the last block of {}", _with_stale),
+            ("the sum has the last block of {} twice if it is full", _last_twice),
+        )
+        for size in (FIRST_BLOCK, *_HALVED)
+    },
+    **{
+        f"{NOT_RESCALED}{of} a larger maximum": partial(_not_rescaled, n)
         for n, of in ((1, "a token is"), *((n, f"a block of {n:,} has") for n in (32, *_HALVED)))
     },
 }
@@ -595,6 +666,14 @@ def _of_kept(
         yield from _of_equals(missing, foreign, row, have)
     if not foreign:
         yield from _of_missing(missing, have, count)
+    if foreign and row and not is_changed and all(row[t] in {0, -inf} for t in foreign):
+        yield "tokens are kept that are impossible"
+    for size in _HALVED if missing else ():
+        held = Counter(token // size for token in have)
+        most = max(held.values(), default=0)
+        if FIRST_BLOCK // 8 <= most < size and most & (most - 1) == 0:
+            if all(held[token // size] == most for token in missing):
+                yield f"at most {most:,} tokens of each block of {size:,} are kept"
     if not missing and len(foreign) == 1:
         yield "one token more is kept"
 
@@ -660,6 +739,9 @@ def _of_bits(want: set[int], have: set[int], count: int) -> Iterator[str]:
             yield f"all tokens from {2**power:,} on are allowed, whatever the mask"
     if have and have.isdisjoint(want) and len(want) + len(have) == count:
         yield "what the mask allows is banned, and the rest is allowed"
+    last = count // 32 * 32
+    if have > want and {t for t in want if t < last} | {*range(last, count)} == have:
+        yield "all tokens of the mask's last word, which is incomplete, are allowed"
     for bits, says in TURNED.items():
         moved = {token ^ bits for token in want}
         if have == {token for token in moved if token < count}:
@@ -700,7 +782,7 @@ def _of_place(want: int, have: int, count: int) -> Iterator[str]:
             yield f"the right token is in the last block of {size:,}, which is incomplete"
     yield from limits
     if count > FIRST_BLOCK and have == count - 1:
-        yield "the answer is the last token of the row"
+        yield LAST_TOKEN
     if count > FIRST_BLOCK and have == 0:
         yield "the answer is token 0"
     if have == want + 1:
