@@ -39,8 +39,8 @@ import msgspec
 from tokenref.answers import Answer, Ok
 from tokenref.catalogue import CANARY
 from tokenref.hints import (
+    AT_THE_END,
     DIFFERS,
-    LAST_TOKEN,
     MOST_AGAIN,
     OF_ANY_SUM,
     ORDERED,
@@ -303,10 +303,13 @@ def _without_size(says: str) -> str:
     return _BLOCK.sub(lambda found: found[1].removesuffix(" of "), says)
 
 
-def _lengths(cases: Iterable[Case]) -> set[int]:
-    """Return the lengths of all rows of questions."""
+def _of_known_size(group: str, says: str, cases: Sequence[Case]) -> tuple[str, str]:
+    """Return a fact, and what is said, without a size of blocks if all rows have one length."""
     questions = (msgspec.to_builtins(case.input) for case in cases)
-    return {tokens_of([row]) for asked in questions for row in asked.get("rows", [asked])}
+    rows = (row for asked in questions for row in asked.get("rows", [asked]))
+    if not _BLOCK.search(group) or len({tokens_of([row]) for row in rows}) > 1:
+        return group, says
+    return _without_size(group), _without_size(says)
 
 
 def _like_others(
@@ -349,8 +352,7 @@ def _named(
 
     def name(group: str, says: str, records: Iterable[str]) -> None:
         here = [record for record in records if record in every]
-        if _BLOCK.search(group) and len(_lengths(every[record].case for record in here)) == 1:
-            group, says = _without_size(group), _without_size(says)
+        group, says = _of_known_size(group, says, [every[record].case for record in here])
         for record in here:
             groups.setdefault(group, (says, []))[1].append(every.pop(record).case.id)
             left.pop(record, None)
@@ -372,16 +374,18 @@ def _named(
         name(fact, says, records)
     for record, group in _like_others(every, {**failed, **long}, long, groups).items():
         name(group, "", [record])
-    _say_how_many_are_long(groups, {seen.case.id for seen in long.values()})
-    ordered = {seen.case.id for seen in failed.values() if ORDERED in seen.facts}
-    for group, (says, ids) in groups.items():
-        if group != ORDERED and ordered.issuperset(ids):
-            groups[group] = f"{says}; in all of them, {ORDERED}", ids
+    _add_remarks(groups, failed.values(), {seen.case.id for seen in long.values()})
     return list(starmap(_diagnosis, groups.items()))
 
 
-def _say_how_many_are_long(groups: dict[str, tuple[str, list[str]]], long: set[str]) -> None:
+def _add_remarks(
+    groups: dict[str, tuple[str, list[str]]], failed: Iterable[Result], long: set[str]
+) -> None:
+    """Say which failures are too long to be compared, and in which rows lie in another order."""
+    ordered = {seen.case.id for seen in failed if ORDERED in seen.facts}
     for group, (says, ids) in groups.items():
+        if group != ORDERED and ordered.issuperset(ids):
+            groups[group] = f"{says}; in all of them, {ORDERED}", ids
         if count := len(long.intersection(ids)) if not is_of_few(group) else 0:
             groups[group] = f"{says}; {count:,} of them are too long to be compared", ids
 
@@ -589,10 +593,15 @@ def _misread(
                     likely.setdefault(says, {})[record] = answer_digest(op_of(case), answer)
     for says, answers in likely.items():
         answers |= {record: seen.answer for record, seen in failed.items() if says in seen.facts}
+
+    def tells(record: str, answer: str) -> bool:
+        seen = failed.get(record)
+        return seen is not None and seen.answer == answer and AT_THE_END not in seen.facts
+
     return [
         Signature("misreading", says, says, answers)
         for says, answers in likely.items()
-        if len([r for r in answers if r not in failed or LAST_TOKEN not in failed[r].facts]) > 1
+        if len(answers) > 1 and any(starmap(tells, answers.items()))
     ]
 
 

@@ -50,7 +50,7 @@ NEARLY_ALL: Final = 0.9
 ALIKE: Final = 1e-5
 """The relative distance up to which ratios are one ratio."""
 
-LAST_TOKEN: Final = "the answer is the last token of the row"
+AT_THE_END: Final = "the answer is the last token of the row"
 """A fact that holds for any sum that is too large."""
 
 DIFFERS: Final = "the answers to one question differ: the program is not deterministic"
@@ -483,7 +483,8 @@ def _of_maxima(want: Sequence[float], have: Sequence[float]) -> Iterator[str]:
     """Yield the sizes of blocks whose probabilities are off by the block's maximum."""
     for size in BLOCKS[4:] if max(want) > 0 else ():
         most = [max(want[at : at + size]) for at in range(0, len(want), size)]
-        factors = [b / a * most[at // size] for at, (a, b) in enumerate(zip(want, have)) if a]
+        pairs = enumerate(zip(want, have, strict=True))
+        factors = [b / a * most[at // size] for at, (a, b) in pairs if a]
         if len({*most}) > 1 and max(factors) - min(factors) <= CLOSE * max(factors) < inf:
             yield f"each block of {size:,} subtracts its own maximum"
 
@@ -612,10 +613,7 @@ SUMS: Final[Mapping[str, Summed]] = {
     **{
         says.format(f"{size:,}"): partial(summed, size)
         for says, summed in (
-            (
-                "the sum is that of a tree of halves, which loses tokens of a block of {}",
-                _with_tree,
-            ),
+            ("the sum lacks tokens that a tree of halves loses of a block of {}", _with_tree),
             ("the sum has what is left in memory behind the last block of {}", _with_stale),
             ("the sum has the last block of {} twice if it is full", _last_twice),
         )
@@ -671,9 +669,9 @@ def _of_kept(
     for size in _HALVED if missing else ():
         held = Counter(token // size for token in have)
         most = max(held.values(), default=0)
-        if FIRST_BLOCK // 8 <= most < size and most & (most - 1) == 0:
-            if all(held[token // size] == most for token in missing):
-                yield f"at most {most:,} tokens of each block of {size:,} are kept"
+        is_limit = FIRST_BLOCK // 8 <= most < size and most & (most - 1) == 0
+        if is_limit and all(held[token // size] == most for token in missing):
+            yield f"at most {most:,} tokens of each block of {size:,} are kept"
     if not missing and len(foreign) == 1:
         yield "one token more is kept"
 
@@ -782,7 +780,7 @@ def _of_place(want: int, have: int, count: int) -> Iterator[str]:
             yield f"the right token is in the last block of {size:,}, which is incomplete"
     yield from limits
     if count > FIRST_BLOCK and have == count - 1:
-        yield LAST_TOKEN
+        yield AT_THE_END
     if count > FIRST_BLOCK and have == 0:
         yield "the answer is token 0"
     if have == want + 1:
