@@ -229,9 +229,9 @@ def diagnose(
     slow = too_slow(results)
     found = [slow] if slow else []
     if unexpected := [seen.case.id for seen in results if seen.status == "xpass"]:
-        these = f"{len(unexpected):,} records pass" if len(unexpected) > 1 else "1 record passes"
-        sentence = f"{these} that the list of known differences names"
-        found.append(Diagnosis("known differences", sentence, unexpected))
+        these = "records pass" if len(unexpected) > 1 else "record passes"
+        says = f"{these} that the list of known differences names"
+        found.append(_counted("known differences", says, unexpected))
     passed = {digest(seen.case.id): seen.case for seen in results if seen.status == "pass"}
     asked = (seen for seen in results if seen.status in FAILURES - {"timeout", "xpass"})
     failed = {digest(seen.case.id): seen for seen in asked}
@@ -254,9 +254,9 @@ def diagnose(
     wrong = [*failed.values(), *long.values()]
     crashed = {seen.case.id for seen in wrong if seen.status == "crash"}
     if crashes := sorted(crashed - named):
-        these = f"{len(crashes):,} questions have" if len(crashes) > 1 else "1 question has"
-        sentence = f"{these} no answer that can be judged; each says why"
-        found.append(Diagnosis("crash", sentence, crashes))
+        these = "questions have" if len(crashes) > 1 else "question has"
+        says = f"{these} no answer that can be judged; each says why"
+        found.append(_counted("crash", says, crashes))
         named |= crashed
     accepted = [
         seen.case.id
@@ -264,22 +264,21 @@ def diagnose(
         if seen.case.id not in named and isinstance(seen.case.verdict, MustRefuse)
     ]
     long_ids = sorted({seen.case.id for seen in long.values()} - named)
-    if stages:
-        these = f"{len(stages):,} failures are" if len(stages) > 1 else "1 failure is"
-        sentence = f"{these} in a stage only; the answer is right"
-        found.append(Diagnosis("stages", sentence, stages))
-    if long_ids:
-        these = f"{len(long_ids):,} failures are" if len(long_ids) > 1 else "1 failure is"
-        sentence = f"{these} about inputs too long to be compared with known causes"
-        found.append(Diagnosis("long inputs", sentence, long_ids))
+    for name, ids, says in (
+        ("stages", stages, "in a stage only; the answer is right"),
+        ("long inputs", long_ids, "about inputs too long to be compared with known causes"),
+    ):
+        these = "failures are" if len(ids) > 1 else "failure is"
+        found += [_counted(name, f"{these} {says}", ids)] if ids else []
     if accepted:
-        these = (
-            f"{len(accepted):,} invalid inputs were" if len(accepted) > 1 else "1 invalid input was"
-        )
-        found.append(
-            Diagnosis("invalid input", f"{these} not refused with the right code", accepted)
-        )
+        these = "invalid inputs were" if len(accepted) > 1 else "invalid input was"
+        says = f"{these} not refused with the right code"
+        found.append(_counted("invalid input", says, accepted))
     return found
+
+
+def _counted(name: str, says: str, ids: Sequence[str]) -> Diagnosis:
+    return Diagnosis(name, f"{len(ids):,} {says}", ids)
 
 
 def _unsteady(failed: Mapping[str, Result]) -> list[str]:

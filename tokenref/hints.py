@@ -59,6 +59,8 @@ DIFFERS: Final = "the answers to one question differ: the program is not determi
 ORDERED: Final = "rows lie in another order in memory: perhaps `order` is ignored"
 """A fact about batches with a layout."""
 
+_AS_BEFORE: Final = "the wrong numbers are those of the question: the step does not reach them"
+
 VAGUE: Final = frozenset(
     {
         "one token more is kept",
@@ -66,6 +68,7 @@ VAGUE: Final = frozenset(
         "tokens that equal the last kept one are missing",
         "the token is the next one",
         "the token is the one before",
+        _AS_BEFORE,
         ORDERED,
     }
 )
@@ -382,7 +385,7 @@ def _of_row(
                 yield "kept tokens are not in ascending order"
             if _has_mask(asked):
                 yield from _of_bits(set(value), set(other), len(row))
-            yield from _of_kept(set(value), set(other), row, is_changed="steps" in asked)
+            yield from _of_kept(set(value), set(other), row, asked)
         elif key == "token" and are_ids([value, other]) and value != other:
             yield from ["all logits are negative"] * (asked.keys() == {"logits"} and max(row) < 0)
             yield from _of_token(value, other, row)
@@ -443,7 +446,7 @@ def _of_numbers(
     if wrong and all(have[p] == 0 and abs(want[p]) < SMALLEST_NORMAL["f32"] for p in wrong):
         yield "subnormal numbers are written as 0"
     if wrong and len(row) == len(have) and all(have[place] == row[place] for place in wrong):
-        yield "the wrong numbers are those of the question: the step does not reach them"
+        yield _AS_BEFORE
     if key in {"probs", "logprobs"}:
         yield from _of_sums(key, want, have)
     if key == "probs":
@@ -587,42 +590,29 @@ _HALVED: Final = (64, 128, 256, 512, 1024)
 NOT_RESCALED: Final = "the sum is not rescaled if "
 """The beginning of mistakes of a softmax."""
 
+_BY_SIZE: Final[Sequence[tuple[str, Callable[..., float], Sequence[int]]]] = (
+    ("the sum lacks the last block of {:,} tokens", _whole_blocks, BLOCKS[4:]),
+    ("the sum lacks the second half of the blocks of {:,}", _first_half, _HALVED),
+    (
+        "the sum lacks the second half of each block of {:,} tokens",
+        lambda n, *row: _first_of_blocks(n // 2, n, *row),
+        _HALVED,
+    ),
+    (
+        "the sum lacks all but the first 32 tokens of each block of {:,}",
+        partial(_first_of_blocks, 32),
+        _HALVED[1:],
+    ),
+    (NOT_RESCALED + "a block of {:,} has a larger maximum", _not_rescaled, (32, *_HALVED)),
+    ("the sum lacks tokens that a tree of halves loses of a block of {:,}", _with_tree, _HALVED),
+    ("the sum has what is left in memory behind the last block of {:,}", _with_stale, _HALVED),
+    ("the sum has the last block of {:,} twice if it is full", _last_twice, (32, *_HALVED)),
+)
+
 SUMS: Final[Mapping[str, Summed]] = {
-    **{
-        f"the sum lacks the last block of {size:,} tokens": partial(_whole_blocks, size)
-        for size in BLOCKS
-        if size >= FIRST_BLOCK
-    },
     "the sum lacks every second token": lambda weights, _: sum(weights[::2]),
-    **{
-        f"the sum lacks the second half of the blocks of {n:,}": partial(_first_half, n)
-        for n in _HALVED
-    },
-    **{
-        f"the sum lacks the second half of each block of {n:,} tokens": partial(
-            _first_of_blocks, n // 2, n
-        )
-        for n in _HALVED
-    },
-    **{
-        f"the sum lacks all but the first 32 tokens of each block of {n:,}": partial(
-            _first_of_blocks, 32, n
-        )
-        for n in _HALVED[1:]
-    },
-    **{
-        says.format(f"{size:,}"): partial(summed, size)
-        for says, summed in (
-            ("the sum lacks tokens that a tree of halves loses of a block of {}", _with_tree),
-            ("the sum has what is left in memory behind the last block of {}", _with_stale),
-            ("the sum has the last block of {} twice if it is full", _last_twice),
-        )
-        for size in (FIRST_BLOCK, *_HALVED)
-    },
-    **{
-        f"{NOT_RESCALED}{of} a larger maximum": partial(_not_rescaled, n)
-        for n, of in ((1, "a token is"), *((n, f"a block of {n:,} has") for n in (32, *_HALVED)))
-    },
+    NOT_RESCALED + "a token is a larger maximum": partial(_not_rescaled, 1),
+    **{says.format(n): partial(summed, n) for says, summed, sizes in _BY_SIZE for n in sizes},
 }
 """Wrong sums of weights, as programs make them of a row."""
 
@@ -654,18 +644,18 @@ def _of_block(until: Sequence[float], lacks: float, within: float) -> Iterator[s
 
 
 def _of_kept(
-    want: set[int], have: set[int], row: Sequence[float], *, is_changed: bool
+    want: set[int], have: set[int], row: Sequence[float], asked: Mapping[str, Any]
 ) -> Iterator[str]:
     """Yield what is wrong with a list of tokens; steps have changed the row of some before."""
     missing, foreign, count = want - have, have - want, len(row)
     if not missing and not foreign:
         return
-    if row and not is_changed and want and max(want | have) < count:
+    if row and "steps" not in asked and want and max(want | have) < count:
+        if {row[token] for token in foreign} == {0.0 if "probs" in asked else -inf}:
+            yield "tokens are kept that are impossible"
         yield from _of_equals(missing, foreign, row, have)
     if not foreign:
         yield from _of_missing(missing, have, count)
-    if foreign and row and not is_changed and all(row[t] in {0, -inf} for t in foreign):
-        yield "tokens are kept that are impossible"
     for size in _HALVED if missing else ():
         held = Counter(token // size for token in have)
         most = max(held.values(), default=0)
