@@ -290,14 +290,14 @@ def _unsteady(failed: Mapping[str, Result]) -> list[str]:
     return [r for r, seen in failed.items() if r in differ or _op(seen.case) in whole]
 
 
-_BLOCK: Final = re.compile(r"(\bblocks? of )[\d,]+( tokens)?")
+_BLOCK: Final = re.compile(r"(\bblocks? of )\d+(,\d{3})*( tokens)?")
 
 
 def _without_size(says: str) -> str:
     """Return a fact without the size of a block.
 
-    >>> _without_size("the sum lacks the last block of 256 tokens")
-    'the sum lacks the last block'
+    >>> _without_size("only numbers of the last block of 1,024, which is incomplete, are wrong")
+    'only numbers of the last block, which is incomplete, are wrong'
     """
     return _BLOCK.sub(lambda found: found[1].removesuffix(" of "), says)
 
@@ -383,7 +383,7 @@ def _add_remarks(
     """Say which failures are too long to be compared, and in which rows lie in another order."""
     ordered = {seen.case.id for seen in failed if ORDERED in seen.facts}
     for group, (says, ids) in groups.items():
-        if group != ORDERED and ordered.issuperset(ids):
+        if group != ORDERED and len(ids) >= FEWEST and ordered.issuperset(ids):
             groups[group] = f"{says}; in all of them, {ORDERED}", ids
         if count := len(long.intersection(ids)) if not is_of_few(group) else 0:
             groups[group] = f"{says}; {count:,} of them are too long to be compared", ids

@@ -53,7 +53,10 @@ ALIKE: Final = 1e-5
 AT_THE_END: Final = "the answer is the last token of the row"
 """A fact that holds for any sum that is too large."""
 
-DIFFERS: Final = "the answers to one question differ: the program is not deterministic"
+DIFFERS: Final = (
+    "the answers to one question differ: the program is not deterministic, "
+    "or keeps something of the question before"
+)
 """A fact about answers to a question that was asked several times."""
 
 ORDERED: Final = "rows lie in another order in memory: perhaps `order` is ignored"
