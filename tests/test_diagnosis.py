@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from math import exp, inf, log, nan
+from pathlib import Path
 from random import Random
 from struct import pack as pack_bits
 from typing import Any, TypeAlias
@@ -1230,3 +1231,18 @@ def test_only_a_question_with_a_mask_has_one_that_is_misread(catalogue: Catalogu
     count = len(masked.input.logits.values())
     banned = [token for token in range(count) if token not in masked.out.keep]
     assert said in facts_of(masked, Ok({"keep": banned}))
+
+
+def test_judge_says_that_the_answers_to_a_repeated_question_differ(tmp_path: Path) -> None:
+    chosen = ["--op", "greedy", "--profile", "standard", "--id", "sampling/greedy/greedy/*"]
+    requests, responses = tmp_path / "requests.jsonl", tmp_path / "responses.jsonl"
+    exported = CliRunner().invoke(
+        main, ["export", *chosen, "--repeat", "9", "--folder", str(tmp_path)]
+    )
+    assert exported.exit_code == 0
+    lines = CliRunner().invoke(main, ["answer", "reference", str(requests)]).stdout
+    odd = r'("k":"\d*[13579]","ok":\{"token":)'
+    responses.write_text(re.sub(odd, r"\g<1>1", lines))
+    judged = CliRunner().invoke(main, ["judge", str(requests), str(responses)])
+    assert judged.exit_code == 1
+    assert re.search(rf"These \d+ failures have in common: {DIFFERS}", judged.output)
