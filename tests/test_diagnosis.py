@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from math import exp, inf, log, nan
+from pathlib import Path
 from random import Random
 from struct import pack as pack_bits
 from typing import Any, TypeAlias
@@ -29,13 +30,13 @@ from tokenref.engines.reference import ReferenceSession
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.engines.table import engine as engine_named
 from tokenref.floats import Type, nearest, pack, type_of, unpack
-from tokenref.hints import facts_of, tokens_of
+from tokenref.hints import DIFFERS, facts_of, tokens_of
 from tokenref.judge import judge
 from tokenref.misreadings import misread
 from tokenref.questions.sampling import BatchInput
 from tokenref.questions.text import TextInput
 from tokenref.record import PIPELINE_OPS, Case, op_of
-from tokenref.result import Result, digest, length, result_of
+from tokenref.result import Result, digest, length, result_of, size
 from tokenref.runner import Run, run_engine
 from tokenref.subjects import SAMPLERS
 from tokenref.verdicts import Judgement, MustRefuse
@@ -787,6 +788,42 @@ def without_odd(probs: Sequence[float]) -> float:
     return sum(probs[::2])
 
 
+def by_a_tree(probs: Sequence[float]) -> float:
+    """Add up blocks of 256 by halves: of an odd number, one is lost."""
+    total = 0.0
+    for at in range(0, len(probs), 256):
+        block = [*probs[at : at + 256]]
+        half = len(block) // 2
+        while half:
+            block[:half] = [block[i] + block[i + half] for i in range(half)]
+            half //= 2
+        total += block[0]
+    return total
+
+
+def with_what_is_left(probs: Sequence[float]) -> float:
+    """Add up blocks of 256 in a memory that is not emptied."""
+    total, memory = 0.0, [0.0] * 256
+    for at in range(0, len(probs), 256):
+        block = probs[at : at + 256]
+        memory[: len(block)] = block
+        for half in (128, 64, 32, 16, 8, 4, 2, 1):
+            memory[:half] = [memory[i] + memory[i + half] for i in range(half)]
+        total += memory[0]
+    return total
+
+
+def with_the_last_twice(probs: Sequence[float]) -> float:
+    return sum(probs) + sum(probs[-1024:])
+
+
+def with_maxima_of_blocks(out: dict[str, Any]) -> dict[str, Any]:
+    probs = unpack(out["probs"])
+    most = [max(probs[at : at + 256]) for at in range(0, len(probs), 256)]
+    other = [nearest(each * max(probs) / most[at // 256], "f32") for at, each in enumerate(probs)]
+    return {"probs": pack(other)}
+
+
 def without_later_blocks(probs: Sequence[float]) -> float:
     return sum(probs[: (-(-len(probs) // 256) + 1) // 2 * 256])
 
@@ -979,8 +1016,29 @@ def with_turned_bytes(numbers: Mapping[str, str]) -> dict[str, str]:
                 (without_odd, "the sum lacks every second token"),
                 (without_later_blocks, "the sum lacks the second half of the blocks of 256"),
                 (without_later_halves, "the sum lacks the second half of each block of 256 tokens"),
+                (with_the_last_twice, "the sum has the last block of 1,024 twice if it is full"),
                 (never_rescaled, "the sum is not rescaled if a block of 256 has a larger maximum"),
             )
+        ),
+        (
+            "sampling/softmax/sizes/row-101",
+            by_sum(by_a_tree),
+            "the sum lacks tokens that a tree of halves loses of a block of 256",
+        ),
+        (
+            "sampling/softmax/sizes/row-257",
+            by_sum(with_what_is_left),
+            "the sum has what is left in memory behind the last block of 256",
+        ),
+        (
+            "sampling/softmax/long/1024-f32",
+            with_maxima_of_blocks,
+            "each block of 256 subtracts its own maximum",
+        ),
+        (
+            "sampling/batch/long/draw-mixed-and-padded",
+            lambda out: {"rows": out["rows"][::-1]},
+            "rows lie in another order in memory: perhaps `order` is ignored",
         ),
         (
             "sampling/temperature/temperature/into-subnormal",
@@ -992,7 +1050,7 @@ def with_turned_bytes(numbers: Mapping[str, str]) -> dict[str, str]:
         (
             "sampling/batch/long/softmax-4097-twice",
             lambda out: {"rows": [*out["rows"][:-1], with_another_bit(out["rows"][-1])]},
-            "the same question has other bits in a later call: the program is not deterministic",
+            DIFFERS,
         ),
         (
             "sampling/batch/long/temperature-4097",
@@ -1076,6 +1134,71 @@ def test_a_wrong_answer_shows_facts_that_suggest_the_mistake(
     assert fact in facts_of(case, Ok(change(dict(right.out))))
 
 
+def test_tokens_without_weight_are_impossible_but_logits_of_0_are_not(catalogue: Catalogue) -> None:
+    said = "tokens are kept that are impossible"
+    of_logits = catalogue.records["sampling/top_k/sizes/equal-65538"]
+    assert 0.0 in of_logits.input.logits.values()
+    assert said not in facts_of(of_logits, Ok({"keep": [0, 1, 65_537]}))
+    valid = (c for c in catalogue.cases if op_of(c) == "top_k" and c.out is not None)
+    of_probs = next(c for c in valid if c.input.probs and 0.0 in c.input.probs.values())
+    lost = of_probs.input.probs.values().index(0.0)
+    assert said in facts_of(of_probs, Ok({"keep": sorted({*of_probs.out.keep, lost})}))
+
+
+def test_at_most_64_tokens_of_each_block_are_named(catalogue: Catalogue) -> None:
+    def wrong(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+        right = session.answer(op, request)
+        if op != "top_k" or not isinstance(right, Ok):
+            return right
+        row = unpack(request.get("logits", request.get("probs")))
+        order = sorted(range(len(row)), key=lambda token: (-row[token], token))
+        found = [
+            t for t in order if [o // 256 for o in order[: order.index(t)]].count(t // 256) < 64
+        ]
+        return Ok({"keep": sorted(found[: len(right.out["keep"])])})
+
+    cases = [c for c in catalogue.cases if (op_of(c), c.profile) == ("top_k", "standard")]
+    cases = [c for c in cases if 64 < size(c)[0] < 1100]
+    found = run(SamplersWithHandler(handle=wrong), cases, catalogue).diagnoses
+    assert found[0].name == "at most 64 tokens of each block of 256 are kept"
+
+
+def test_rows_of_one_length_show_no_size_of_blocks(catalogue: Catalogue) -> None:
+    case = catalogue.records["sampling/softmax/sizes/row-257"]
+    engine = SamplersWithHandler(handle=summed_in_blocks(256))
+    (found,) = run(engine, [case], catalogue).diagnoses
+    assert found.sentence == "This failure shows: the sum lacks the last block"
+
+
+def test_a_sum_that_restarts_in_each_block_is_not_taken_for_a_softmax(catalogue: Catalogue) -> None:
+    """Draws from probabilities know no maximum, and the last token shows no sum."""
+
+    def wrong(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+        right = session.answer(op, request)
+        if op != "draw" or not isinstance(right, Ok) or "probs" not in request:
+            return right
+        row, (u,) = unpack(request["probs"]), unpack(request["uniforms"])[:1]
+        sums = [sum(row[at // 256 * 256 : at + 1]) for at in range(len(row))]
+        share = u * sum(row)
+        return Ok({"token": next((t for t, s in enumerate(sums) if s > share), len(row) - 1)})
+
+    cases = [c for c in catalogue.cases if (op_of(c), c.profile) == ("draw", "standard")]
+    cases = [c for c in cases if "/sizes/" in c.id and size(c)[0] < 1100]
+    found = run(SamplersWithHandler(handle=wrong), cases, catalogue).diagnoses
+    assert found
+    assert not any("sum is not rescaled" in f.name or "left in memory" in f.name for f in found)
+
+
+def test_answers_that_differ_are_named_before_any_cause(catalogue: Catalogue) -> None:
+    known = Known([bug("one", **dict.fromkeys("abcd", "1"))])
+    seen = [
+        replace(each, facts=[DIFFERS] if at < 3 else [])
+        for at, each in enumerate(results(dict.fromkeys("abcd", "1"), ""))
+    ]
+    (found,) = diagnose(seen, known)
+    assert found.sentence == f"These 4 failures have in common: {DIFFERS}"
+
+
 def test_one_missing_token_without_an_equal_is_not_said_to_equal_another(
     catalogue: Catalogue,
 ) -> None:
@@ -1108,3 +1231,18 @@ def test_only_a_question_with_a_mask_has_one_that_is_misread(catalogue: Catalogu
     count = len(masked.input.logits.values())
     banned = [token for token in range(count) if token not in masked.out.keep]
     assert said in facts_of(masked, Ok({"keep": banned}))
+
+
+def test_judge_says_that_the_answers_to_a_repeated_question_differ(tmp_path: Path) -> None:
+    chosen = ["--op", "greedy", "--profile", "standard", "--id", "sampling/greedy/greedy/*"]
+    requests, responses = tmp_path / "requests.jsonl", tmp_path / "responses.jsonl"
+    exported = CliRunner().invoke(
+        main, ["export", *chosen, "--repeat", "9", "--folder", str(tmp_path)]
+    )
+    assert exported.exit_code == 0
+    lines = CliRunner().invoke(main, ["answer", "reference", str(requests)]).stdout
+    odd = r'("k":"\d*[13579]","ok":\{"token":)'
+    responses.write_text(re.sub(odd, r"\g<1>1", lines))
+    judged = CliRunner().invoke(main, ["judge", str(requests), str(responses)])
+    assert judged.exit_code == 1
+    assert re.search(rf"These \d+ failures have in common: {DIFFERS}", judged.output)

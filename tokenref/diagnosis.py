@@ -39,8 +39,11 @@ import msgspec
 from tokenref.answers import Answer, Ok
 from tokenref.catalogue import CANARY
 from tokenref.hints import (
+    AT_THE_END,
+    DIFFERS,
     MOST_AGAIN,
     OF_ANY_SUM,
+    ORDERED,
     VAGUE,
     Reference,
     exchanged,
@@ -51,7 +54,7 @@ from tokenref.judge import FAILURES, judge
 from tokenref.questions.sampling import BatchInput
 from tokenref.questions.text import TextInput
 from tokenref.record import OWN_DRAW_OPS, Case, op_of
-from tokenref.result import Result, answer_digest, digest, length
+from tokenref.result import Result, answer_digest, digest, length, size
 from tokenref.subjects import SAMPLERS
 from tokenref.verdicts import MustRefuse
 
@@ -226,9 +229,9 @@ def diagnose(
     slow = too_slow(results)
     found = [slow] if slow else []
     if unexpected := [seen.case.id for seen in results if seen.status == "xpass"]:
-        these = f"{len(unexpected):,} records pass" if len(unexpected) > 1 else "1 record passes"
-        sentence = f"{these} that the list of known differences names"
-        found.append(Diagnosis("known differences", sentence, unexpected))
+        these = "records pass" if len(unexpected) > 1 else "record passes"
+        says = f"{these} that the list of known differences names"
+        found.append(_counted("known differences", says, unexpected))
     passed = {digest(seen.case.id): seen.case for seen in results if seen.status == "pass"}
     asked = (seen for seen in results if seen.status in FAILURES - {"timeout", "xpass"})
     failed = {digest(seen.case.id): seen for seen in asked}
@@ -236,6 +239,10 @@ def diagnose(
     failed = {record: seen for record, seen in failed.items() if not _is_right(seen)}
     if not failed and not stages:
         return found
+    unsteady = _unsteady(failed)
+    if unsteady:
+        ids = [failed.pop(record).case.id for record in unsteady]
+        found.append(_diagnosis(DIFFERS, (f"have in common: {DIFFERS}", ids)))
     known = known or known_causes()
     if reference is not None:
         known = known._replace(causes=[*known.causes, *_misread(failed, passed, reference)])
@@ -247,9 +254,9 @@ def diagnose(
     wrong = [*failed.values(), *long.values()]
     crashed = {seen.case.id for seen in wrong if seen.status == "crash"}
     if crashes := sorted(crashed - named):
-        these = f"{len(crashes):,} questions have" if len(crashes) > 1 else "1 question has"
-        sentence = f"{these} no answer that can be judged; each says why"
-        found.append(Diagnosis("crash", sentence, crashes))
+        these = "questions have" if len(crashes) > 1 else "question has"
+        says = f"{these} no answer that can be judged; each says why"
+        found.append(_counted("crash", says, crashes))
         named |= crashed
     accepted = [
         seen.case.id
@@ -257,22 +264,51 @@ def diagnose(
         if seen.case.id not in named and isinstance(seen.case.verdict, MustRefuse)
     ]
     long_ids = sorted({seen.case.id for seen in long.values()} - named)
-    if stages:
-        these = f"{len(stages):,} failures are" if len(stages) > 1 else "1 failure is"
-        sentence = f"{these} in a stage only; the answer is right"
-        found.append(Diagnosis("stages", sentence, stages))
-    if long_ids:
-        these = f"{len(long_ids):,} failures are" if len(long_ids) > 1 else "1 failure is"
-        sentence = f"{these} about inputs too long to be compared with known causes"
-        found.append(Diagnosis("long inputs", sentence, long_ids))
+    for name, ids, says in (
+        ("stages", stages, "in a stage only; the answer is right"),
+        ("long inputs", long_ids, "about inputs too long to be compared with known causes"),
+    ):
+        these = "failures are" if len(ids) > 1 else "failure is"
+        found += [_counted(name, f"{these} {says}", ids)] if ids else []
     if accepted:
-        these = (
-            f"{len(accepted):,} invalid inputs were" if len(accepted) > 1 else "1 invalid input was"
-        )
-        found.append(
-            Diagnosis("invalid input", f"{these} not refused with the right code", accepted)
-        )
+        these = "invalid inputs were" if len(accepted) > 1 else "invalid input was"
+        says = f"{these} not refused with the right code"
+        found.append(_counted("invalid input", says, accepted))
     return found
+
+
+def _counted(name: str, says: str, ids: Sequence[str]) -> Diagnosis:
+    return Diagnosis(name, f"{len(ids):,} {says}", ids)
+
+
+def _unsteady(failed: Mapping[str, Result]) -> list[str]:
+    """Return the failures whose answers differ, and all of an operation if most of it are."""
+    differ = [record for record, seen in failed.items() if DIFFERS in seen.facts]
+    of_op = Counter(_op(seen.case) for seen in failed.values())
+    there = Counter(_op(failed[record].case) for record in differ)
+    whole = {op for op, count in there.items() if count >= MOST * of_op[op]}
+    return [r for r, seen in failed.items() if r in differ or _op(seen.case) in whole]
+
+
+_BLOCK: Final = re.compile(r"(\bblocks? of )\d+(,\d{3})*( tokens)?")
+
+
+def _without_size(says: str) -> str:
+    """Return a fact without the size of a block.
+
+    >>> _without_size("only numbers of the last block of 1,024, which is incomplete, are wrong")
+    'only numbers of the last block, which is incomplete, are wrong'
+    """
+    return _BLOCK.sub(lambda found: found[1].removesuffix(" of "), says)
+
+
+def _of_known_size(group: str, says: str, cases: Sequence[Case]) -> tuple[str, str]:
+    """Return a fact, and what is said, without a size of blocks if all rows have one length."""
+    questions = (msgspec.to_builtins(case.input) for case in cases)
+    rows = (row for asked in questions for row in asked.get("rows", [asked]))
+    if not _BLOCK.search(group) or len({tokens_of([row]) for row in rows}) > 1:
+        return group, says
+    return _without_size(group), _without_size(says)
 
 
 def _like_others(
@@ -314,7 +350,9 @@ def _named(
     left, every = {**failed}, {**failed, **long}
 
     def name(group: str, says: str, records: Iterable[str]) -> None:
-        for record in [record for record in records if record in every]:
+        here = [record for record in records if record in every]
+        group, says = _of_known_size(group, says, [every[record].case for record in here])
+        for record in here:
             groups.setdefault(group, (says, []))[1].append(every.pop(record).case.id)
             left.pop(record, None)
 
@@ -335,12 +373,18 @@ def _named(
         name(fact, says, records)
     for record, group in _like_others(every, {**failed, **long}, long, groups).items():
         name(group, "", [record])
-    _say_how_many_are_long(groups, {seen.case.id for seen in long.values()})
+    _add_remarks(groups, failed.values(), {seen.case.id for seen in long.values()})
     return list(starmap(_diagnosis, groups.items()))
 
 
-def _say_how_many_are_long(groups: dict[str, tuple[str, list[str]]], long: set[str]) -> None:
+def _add_remarks(
+    groups: dict[str, tuple[str, list[str]]], failed: Iterable[Result], long: set[str]
+) -> None:
+    """Say which failures are too long to be compared, and in which rows lie in another order."""
+    ordered = {seen.case.id for seen in failed if ORDERED in seen.facts}
     for group, (says, ids) in groups.items():
+        if group != ORDERED and len(ids) >= FEWEST and ordered.issuperset(ids):
+            groups[group] = f"{says}; in all of them, {ORDERED}", ids
         if count := len(long.intersection(ids)) if not is_of_few(group) else 0:
             groups[group] = f"{says}; {count:,} of them are too long to be compared", ids
 
@@ -548,8 +592,16 @@ def _misread(
                     likely.setdefault(says, {})[record] = answer_digest(op_of(case), answer)
     for says, answers in likely.items():
         answers |= {record: seen.answer for record, seen in failed.items() if says in seen.facts}
-    found = likely.items()
-    return [Signature("misreading", says, says, a) for says, a in found if len(a) > 1]
+
+    def tells(record: str, answer: str) -> bool:
+        seen = failed.get(record)
+        return seen is not None and seen.answer == answer and AT_THE_END not in seen.facts
+
+    return [
+        Signature("misreading", says, says, answers)
+        for says, answers in likely.items()
+        if len(answers) > 1 and any(starmap(tells, answers.items()))
+    ]
 
 
 def _of_shortest(here: Mapping[str, Result], reference: Reference) -> set[str]:
@@ -570,12 +622,7 @@ def _of_shortest(here: Mapping[str, Result], reference: Reference) -> set[str]:
 
 def _shortest(records: Iterable[str], here: Mapping[str, Result]) -> list[str]:
     """Return a few failures with the fewest tokens."""
-
-    def size(record: str) -> tuple[int, int]:
-        question = msgspec.to_builtins(here[record].case.input)
-        return tokens_of(question.get("rows", [question])), length(here[record].case)
-
-    return sorted(records, key=size)[:_MOST_TRIED]
+    return sorted(records, key=lambda record: size(here[record].case))[:_MOST_TRIED]
 
 
 def _asked_again(case: Case, reference: Reference) -> Iterator[tuple[str, Answer, int]]:
@@ -624,13 +671,14 @@ def _of_exchanged(
             best = [each for each in best if _is_allowed(each, place, passed.values(), reference)]
         many = [says for says in best if rows[says] >= FEWEST]
         said = (" or " if is_alone or "steps" in place else " or the ").join(many)
-        if said and len(best) <= MOST_ALIKE and fits[best[0]] >= NEARLY_ALL * tried:
+        few = len(best) < MOST_ALIKE or not said.startswith("steps")
+        if said and few and len(best) <= MOST_ALIKE and fits[best[0]] >= NEARLY_ALL * tried:
             yield said, asked
 
 
 def _is_allowed(says: str, place: str, passed: Iterable[Case], reference: Reference) -> bool:
     """Return whether nearly all records that pass would do so with other steps."""
-    here = sorted((case for case in passed if _place(case) == place), key=length)[:_MOST_TRIED]
+    here = sorted((case for case in passed if _place(case) == place), key=size)[:_MOST_TRIED]
     wrong = sum(says in {each for each, _, _ in _asked_again(case, reference)} for case in here)
     return wrong <= (1 - NEARLY_ALL) * len(here)
 
@@ -668,7 +716,9 @@ def _of_facts(failed: Mapping[str, Result]) -> Iterator[tuple[str, list[str]]]:
         if shared:
             vague = {fact for fact in shared if fact in VAGUE or OF_ANY_SUM in fact}
             fact = max(shared, key=lambda f: (f not in vague, len(holds[f]), -places[f]))
-            yield fact, holds[fact]
+            plain, records = _without_size(fact), holds[fact]
+            alike = [f for f in shared if _without_size(f) == plain and holds[f] == records]
+            yield plain if len(alike) > 1 else fact, records
 
 
 def _matches(

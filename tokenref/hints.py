@@ -6,6 +6,7 @@ diagnosis: `tokenref.diagnosis` reports a fact only if it holds for nearly all f
 operation that have no known cause.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, pairwise
@@ -49,6 +50,20 @@ NEARLY_ALL: Final = 0.9
 ALIKE: Final = 1e-5
 """The relative distance up to which ratios are one ratio."""
 
+AT_THE_END: Final = "the answer is the last token of the row"
+"""A fact that holds for any sum that is too large."""
+
+DIFFERS: Final = (
+    "the answers to one question differ: the program is not deterministic, "
+    "or keeps something of the question before"
+)
+"""A fact about answers to a question that was asked several times."""
+
+ORDERED: Final = "rows lie in another order in memory: perhaps `order` is ignored"
+"""A fact about batches with a layout."""
+
+_AS_BEFORE: Final = "the wrong numbers are those of the question: the step does not reach them"
+
 VAGUE: Final = frozenset(
     {
         "one token more is kept",
@@ -56,6 +71,8 @@ VAGUE: Final = frozenset(
         "tokens that equal the last kept one are missing",
         "the token is the next one",
         "the token is the one before",
+        _AS_BEFORE,
+        ORDERED,
     }
 )
 """Facts that hold for many mistakes, and are said after all others."""
@@ -107,6 +124,9 @@ def _facts(case: Case, out: Mapping[str, Any]) -> Iterator[str]:
         {**row, "logits": _logits(batch, row)} if "logits" in row else row for row in batch.rows
     ]
     yield from _of_batch(right["rows"], out["rows"], asked)
+    order = [] if batch.layout is msgspec.UNSET else batch.layout.order
+    if order != sorted(order):
+        yield ORDERED
 
 
 def _logits(batch: BatchInput, row: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -165,7 +185,7 @@ def _of_batch(
     wrong = [row for row, (a, b) in enumerate(zip(*rough, strict=True)) if a != b]
     if not wrong:
         differ = any(row != have[number % len(asked)] for number, row in enumerate(have))
-        yield from [_NOT_DETERMINISTIC, _INEXACT] if differ else [_INEXACT]
+        yield from [DIFFERS, _INEXACT] if differ else [_INEXACT]
         return
     are_two = len({repr(row) for row in rough[0]}) <= 2  # each wrong answer is that of other rows
     all_equal = len({repr(row) for row in rough[1]}) == 1
@@ -177,6 +197,11 @@ def _of_batch(
             yield says
     if wrong[0] >= len(asked):
         yield "only later calls are wrong"
+    elif any(
+        rough[1][row] != rough[1][row % len(asked)] and want == rough[0][row % len(asked)]
+        for row, want in enumerate(rough[0])
+    ):
+        yield DIFFERS
     elif wrong[0] in GROUPS:
         yield f"the first wrong row is row {wrong[0]}"
     first = [_first_wrong(right[row], have[row]) for row in wrong]
@@ -338,9 +363,6 @@ def _with_part(row: Mapping[str, Any], other: Mapping[str, Any], part: str) -> M
 
 # ---- one row
 
-_NOT_DETERMINISTIC: Final = (
-    "the same question has other bits in a later call: the program is not deterministic"
-)
 _WRONG_RANK: Final = "the rank is wrong"
 _INEXACT: Final = (
     "all numbers are within 0.1 % of the right ones: something is calculated with too few bits"
@@ -366,7 +388,7 @@ def _of_row(
                 yield "kept tokens are not in ascending order"
             if _has_mask(asked):
                 yield from _of_bits(set(value), set(other), len(row))
-            yield from _of_kept(set(value), set(other), row, is_changed="steps" in asked)
+            yield from _of_kept(set(value), set(other), row, asked)
         elif key == "token" and are_ids([value, other]) and value != other:
             yield from ["all logits are negative"] * (asked.keys() == {"logits"} and max(row) < 0)
             yield from _of_token(value, other, row)
@@ -427,9 +449,11 @@ def _of_numbers(
     if wrong and all(have[p] == 0 and abs(want[p]) < SMALLEST_NORMAL["f32"] for p in wrong):
         yield "subnormal numbers are written as 0"
     if wrong and len(row) == len(have) and all(have[place] == row[place] for place in wrong):
-        yield "the wrong numbers are those of the question: the step does not reach them"
+        yield _AS_BEFORE
     if key in {"probs", "logprobs"}:
         yield from _of_sums(key, want, have)
+    if key == "probs":
+        yield from _of_maxima(want, have)
     if not wrong:
         yield _INEXACT
         return
@@ -459,6 +483,16 @@ def _of_wrong(wrong: Sequence[int], have: Sequence[float]) -> Iterator[str]:
 
 def _near(a: float, b: float) -> bool:
     return a == b or -inf < -CLOSE * max(abs(a), abs(b)) <= a - b <= CLOSE * max(abs(a), abs(b))
+
+
+def _of_maxima(want: Sequence[float], have: Sequence[float]) -> Iterator[str]:
+    """Yield the sizes of blocks whose probabilities are off by the block's maximum."""
+    for size in BLOCKS[4:] if max(want) > 0 else ():
+        most = [max(want[at : at + size]) for at in range(0, len(want), size)]
+        pairs = enumerate(zip(want, have, strict=True))
+        factors = [b / a * most[at // size] for at, (a, b) in pairs if a]
+        if len({*most}) > 1 and max(factors) - min(factors) <= CLOSE * max(factors) < inf:
+            yield f"each block of {size:,} subtracts its own maximum"
 
 
 def _of_sums(key: str, want: Sequence[float], have: Sequence[float]) -> Iterator[str]:
@@ -525,35 +559,63 @@ def _first_half(size: int, weights: Sequence[float], until: Sequence[float]) -> 
     return until[min((blocks + 1) // 2 * size, len(weights))]
 
 
+def _with_tree(size: int, weights: Sequence[float], until: Sequence[float]) -> float:
+    """Return the sum of weights of which a tree adds up those of the last block.
+
+    It adds the second half of an even number of them, rounded down, to the first, again and again.
+    """
+    last = (len(weights) - 1) // size * size
+    half, places, halves = (len(weights) - last) // 2, [last], list[int]()
+    while half:
+        halves.append(half)
+        half //= 2
+    for half in reversed(halves):
+        places += [place + half for place in places]
+    return until[last] + sum(weights[place] for place in places)
+
+
+def _with_stale(size: int, weights: Sequence[float], until: Sequence[float]) -> float:
+    """Return the sum of weights whose last block is filled up with what a tree left there."""
+    last = (len(weights) - 1) // size * size
+    block, left = weights[max(last - size, 0) : last], len(weights) - last
+    places = ((at, 1 << at.bit_length()) for at in range(left, size if block else 0))
+    return until[-1] + sum(sum(block[at % step :: step]) for at, step in places)
+
+
+def _last_twice(size: int, weights: Sequence[float], until: Sequence[float]) -> float:
+    """Return the sum of weights with the last block twice if it is full."""
+    is_full = len(weights) % size == 0
+    return until[-1] + (until[-1] - until[-1 - size] if is_full else 0.0)
+
+
 _HALVED: Final = (64, 128, 256, 512, 1024)
 
+NOT_RESCALED: Final = "the sum is not rescaled if "
+"""The beginning of mistakes of a softmax."""
+
+_BY_SIZE: Final[Sequence[tuple[str, Callable[..., float], Sequence[int]]]] = (
+    ("the sum lacks the last block of {:,} tokens", _whole_blocks, BLOCKS[4:]),
+    ("the sum lacks the second half of the blocks of {:,}", _first_half, _HALVED),
+    (
+        "the sum lacks the second half of each block of {:,} tokens",
+        lambda n, *row: _first_of_blocks(n // 2, n, *row),
+        _HALVED,
+    ),
+    (
+        "the sum lacks all but the first 32 tokens of each block of {:,}",
+        partial(_first_of_blocks, 32),
+        _HALVED[1:],
+    ),
+    (NOT_RESCALED + "a block of {:,} has a larger maximum", _not_rescaled, (32, *_HALVED)),
+    ("the sum lacks tokens that a tree of halves loses of a block of {:,}", _with_tree, _HALVED),
+    ("the sum has what is left in memory behind the last block of {:,}", _with_stale, _HALVED),
+    ("the sum has the last block of {:,} twice if it is full", _last_twice, (32, *_HALVED)),
+)
+
 SUMS: Final[Mapping[str, Summed]] = {
-    **{
-        f"the sum lacks the last block of {size:,} tokens": partial(_whole_blocks, size)
-        for size in BLOCKS
-        if size >= FIRST_BLOCK
-    },
     "the sum lacks every second token": lambda weights, _: sum(weights[::2]),
-    **{
-        f"the sum lacks the second half of the blocks of {n:,}": partial(_first_half, n)
-        for n in _HALVED
-    },
-    **{
-        f"the sum lacks the second half of each block of {n:,} tokens": partial(
-            _first_of_blocks, n // 2, n
-        )
-        for n in _HALVED
-    },
-    **{
-        f"the sum lacks all but the first 32 tokens of each block of {n:,}": partial(
-            _first_of_blocks, 32, n
-        )
-        for n in _HALVED[1:]
-    },
-    **{
-        f"the sum is not rescaled if {of} a larger maximum": partial(_not_rescaled, n)
-        for n, of in ((1, "a token is"), *((n, f"a block of {n:,} has") for n in (32, *_HALVED)))
-    },
+    NOT_RESCALED + "a token is a larger maximum": partial(_not_rescaled, 1),
+    **{says.format(n): partial(summed, n) for says, summed, sizes in _BY_SIZE for n in sizes},
 }
 """Wrong sums of weights, as programs make them of a row."""
 
@@ -585,16 +647,24 @@ def _of_block(until: Sequence[float], lacks: float, within: float) -> Iterator[s
 
 
 def _of_kept(
-    want: set[int], have: set[int], row: Sequence[float], *, is_changed: bool
+    want: set[int], have: set[int], row: Sequence[float], asked: Mapping[str, Any]
 ) -> Iterator[str]:
     """Yield what is wrong with a list of tokens; steps have changed the row of some before."""
     missing, foreign, count = want - have, have - want, len(row)
     if not missing and not foreign:
         return
-    if row and not is_changed and want and max(want | have) < count:
+    if row and "steps" not in asked and want and max(want | have) < count:
+        if {row[token] for token in foreign} == {0.0 if "probs" in asked else -inf}:
+            yield "tokens are kept that are impossible"
         yield from _of_equals(missing, foreign, row, have)
     if not foreign:
         yield from _of_missing(missing, have, count)
+    for size in _HALVED if missing else ():
+        held = Counter(token // size for token in have)
+        most = max(held.values(), default=0)
+        is_limit = FIRST_BLOCK // 8 <= most < size and most & (most - 1) == 0
+        if is_limit and all(held[token // size] == most for token in missing):
+            yield f"at most {most:,} tokens of each block of {size:,} are kept"
     if not missing and len(foreign) == 1:
         yield "one token more is kept"
 
@@ -660,6 +730,9 @@ def _of_bits(want: set[int], have: set[int], count: int) -> Iterator[str]:
             yield f"all tokens from {2**power:,} on are allowed, whatever the mask"
     if have and have.isdisjoint(want) and len(want) + len(have) == count:
         yield "what the mask allows is banned, and the rest is allowed"
+    last = count // 32 * 32
+    if have > want and {t for t in want if t < last} | {*range(last, count)} == have:
+        yield "all tokens of the mask's last word, which is incomplete, are allowed"
     for bits, says in TURNED.items():
         moved = {token ^ bits for token in want}
         if have == {token for token in moved if token < count}:
@@ -700,7 +773,7 @@ def _of_place(want: int, have: int, count: int) -> Iterator[str]:
             yield f"the right token is in the last block of {size:,}, which is incomplete"
     yield from limits
     if count > FIRST_BLOCK and have == count - 1:
-        yield "the answer is the last token of the row"
+        yield AT_THE_END
     if count > FIRST_BLOCK and have == 0:
         yield "the answer is token 0"
     if have == want + 1:

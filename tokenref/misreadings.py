@@ -33,7 +33,7 @@ from tokenref.floats import (
     type_of,
     unpack,
 )
-from tokenref.hints import MOST_AGAIN, SUMS, TURNED, Reference, Summed, tokens_of
+from tokenref.hints import MOST_AGAIN, NOT_RESCALED, SUMS, TURNED, Reference, Summed, tokens_of
 from tokenref.questions.sampling import BatchInput, unpack_parameters
 from tokenref.record import Case, op_of
 from tokenref.rules import STANDARD
@@ -117,7 +117,8 @@ def misread(
     ]
     for says, change, is_question in _MISREADINGS if asked else ():
         name = says if says in SUMS else f"answers with {says}"
-        if only is not None and name not in only:
+        is_other = says.startswith(NOT_RESCALED) and "probs" in rows[0]  # which have no maximum
+        if is_other or (only is not None and name not in only):
             continue
         if is_question:
             changed = [{**each.row, **change(each)} for each in asked[: len(rows)]]
@@ -449,6 +450,21 @@ def _without_carry(bits: int, asked: _Asked) -> Row:
     return {"words": words}
 
 
+def _by_block(size: int, asked: _Asked) -> Row:
+    """Return what top-p keeps if its running sum begins again at 0 in each block."""
+    params = unpack_parameters(asked.row["params"]) if asked.op == "top_p" else {}
+    if not params.keys() <= {"p", "least"} or params.get("p", 1) >= 1 or "keep" not in asked.out:
+        return {}
+    weights = asked.weights
+    order = sorted(range(len(weights)), key=lambda token: (-weights[token], token))
+    order, sums, enough = [t for t in order if weights[t]], [0.0], params["p"] * fsum(weights)
+    for at, token in enumerate(order):
+        if sums[-1] >= enough:
+            return {"keep": sorted(order[: max(at, params.get("least", 1))])}
+        sums.append(weights[token] + (sums[-1] if at % size else 0.0))
+    return {"keep": sorted(order)}
+
+
 # ---- drafts
 
 
@@ -517,6 +533,10 @@ _ANSWERS: Final[Mapping[str, Change]] = {
             ("cut off, not rounded", _cut_off),
             ("with halves rounded away from zero", _away),
         )
+    },
+    **{
+        f"a sum for p that begins again in each block of {size:,} tokens": partial(_by_block, size)
+        for size in (32, 64, 128, 256, 512, 1024)
     },
     **{
         f"a counter of {bits} bits, without a carry": partial(_without_carry, bits)

@@ -11,7 +11,7 @@ import msgspec
 
 from tokenref.answers import Answer, Crashed, Ok, Refused, TimedOut, request_text
 from tokenref.floats import numbers_of
-from tokenref.hints import facts_of
+from tokenref.hints import facts_of, tokens_of
 from tokenref.judge import FAILURES, runs_of
 from tokenref.questions.text import DecodeInput, SpecialInput, TextInput
 from tokenref.record import OWN_DRAW_OPS, Case, canonical_json, op_of
@@ -96,6 +96,12 @@ def length(case: Case) -> int:
         case SpecialInput(text=text):
             return len(text)
     return len(canonical_json(msgspec.to_builtins(case.input)))
+
+
+def size(case: Case) -> tuple[int, int]:
+    """Return the number of tokens of the rows of a question, and its length."""
+    question = msgspec.to_builtins(case.input)
+    return tokens_of(question.get("rows", [question])), length(case)
 
 
 _LONGEST_GOT: Final = 2000

@@ -16,7 +16,7 @@ a temporary file until hello is written.
 import tempfile
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -44,6 +44,7 @@ from tokenref.answers import (
 from tokenref.catalogue import LARGEST_BATCH, Catalogue, batches, fixtures_folder
 from tokenref.errors import InputError, InvalidRunError
 from tokenref.files import lines_of
+from tokenref.hints import DIFFERS
 from tokenref.judge import FAILURES, judge
 from tokenref.protocol.channel import LONGEST_LINE
 from tokenref.protocol.messages import (
@@ -67,10 +68,10 @@ from tokenref.protocol.messages import (
     said,
     shown,
 )
-from tokenref.record import Case, RecordError, op_of
+from tokenref.record import OWN_DRAW_OPS, Case, RecordError, op_of
 from tokenref.record_files import FixturePath, read_file
 from tokenref.result import Result as CaseResult
-from tokenref.result import result_of
+from tokenref.result import answer_digest, result_of
 from tokenref.subjects import SAMPLERS, OneSession, Subject, TokenizerFile
 
 PathOf = Callable[[Loading], str]
@@ -249,6 +250,7 @@ class Verdicts:
         """Begin without any answer."""
         self._answered = bytearray(len(self.questions.of_key))
         self._worst: dict[str, CaseResult] = {}  # which has no long answers
+        self._differ: set[str] = set()
         self._wrong_lines = 0
         self._answers = self._of_others = 0
         self._unloaded: dict[str, Answer] = {}
@@ -314,6 +316,10 @@ class Verdicts:
         declared = ability.declared() if ability else Declared()
         judgement = judge(case, answer, SAMPLERS, declared)
         before = self._worst.get(case.id)
+        if before is not None and op_of(case) not in OWN_DRAW_OPS:
+            wrong = answer_digest(op_of(case), answer) if judgement.status in FAILURES else ""
+            if (wrong, judgement.status) != (before.answer, before.status):
+                self._differ.add(case.id)
         if before is None or _RANK[judgement.status] < _RANK[before.status]:
             if judgement.status in FAILURES and isinstance(answer, Ok):
                 subject = self.catalogue.subject(case.vocab)
@@ -357,7 +363,9 @@ class Verdicts:
             return result_of(case, instead, judge(case, instead, SAMPLERS))
         if not is_answered:
             self._note(case, NotAsked("no answer"))
-        return self._worst[case.id]
+        result = self._worst[case.id]
+        is_unsteady = case.id in self._differ and result.status in FAILURES
+        return replace(result, facts=[DIFFERS]) if is_unsteady else result
 
     def _instead(self, case: Case) -> Answer | None:
         """Return the answer to all questions, if hello or load already determined it."""

@@ -35,7 +35,7 @@ from tokenref.reports.results import (
     judged,
     options_again,
 )
-from tokenref.result import length
+from tokenref.result import size
 from tokenref.verdicts import Status
 from tokenref.visible import visible
 
@@ -93,13 +93,13 @@ class Summary:
                 alike[:] = self.failures(line.cause)
 
     def failures(self, cause: str = "") -> list[CaseLine]:
-        """Return the failures with a likely cause that have the shortest questions."""
+        """Return the failures with a likely cause that have the smallest questions."""
 
-        def size(line: CaseLine) -> tuple[bool, int, str]:
+        def order(line: CaseLine) -> tuple[bool, tuple[int, int], str]:
             record = self.records.get(line.id)
-            return (line.id.startswith(CANARY), 0 if record is None else length(record), line.id)
+            return (line.id.startswith(CANARY), size(record) if record else (0, 0), line.id)
 
-        return nsmallest(SHOWN_FAILURES, self._failures[cause], key=size)
+        return nsmallest(SHOWN_FAILURES, self._failures[cause], key=order)
 
     def count(self, *statuses: str) -> int:
         """Return the number of cases with one of these statuses."""

@@ -179,7 +179,7 @@ static void launch(const Batch &batch) {
 }
 #endif
 
-// ---- An example: one thread answers a row. You need none of it once you have your own kernel. ----
+// ---- An example: one thread answers a row. Your own kernel needs only `number_at` and `write_out` of it. ----
 
 // Returns the count of the tokens whose key is at least `key`, or the sum of their weights.
 ON_BOTH inline double sum_from(const Scratch *row, std::size_t n, std::uint64_t key, bool weights) {
