@@ -1,5 +1,6 @@
 """Loading: what a file is, its content tells; every format leads to the right tokenizer."""
 
+import gc
 import json
 from hashlib import sha256
 from pathlib import Path
@@ -21,6 +22,7 @@ from bpe_ref import (
     tokenizer_of,
     vocabulary_of,
 )
+from bpe_ref.formats import files
 from bpe_ref.formats.byte_level_json import write_tokenizer_json
 from bpe_ref.formats.gpt2 import write_gpt2
 from bpe_ref.formats.merges_text import write_merges_text
@@ -303,3 +305,15 @@ def test_a_mistake_in_the_first_line_of_a_tiktoken_file_is_still_named(
     path.write_bytes(content)
     with pytest.raises(VocabularyFileError, match=sentence):
         load(path)
+
+
+def test_objects_that_a_program_has_frozen_stay_so_and_no_others_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(files, "_MANY_OBJECTS", -1)
+    gc.unfreeze()
+    load("tiny")
+    assert (gc.get_freeze_count(), gc.isenabled()) == (0, True)
+    gc.freeze()
+    load("tiny")
+    assert gc.get_freeze_count() > 0

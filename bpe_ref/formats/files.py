@@ -19,12 +19,15 @@ _GZIP_MAGIC: Final = b"\x1f\x8b"
 _BEGINS_WITH_ALL: Final = b"GGUF"
 """How a file begins that has gigabytes, but all about its tokenizer at the beginning."""
 
+_MANY_OBJECTS: Final = 100_000
+"""From so many new objects on, a search takes longer than counting what others have frozen."""
+
 
 @contextmanager
 def no_collection() -> Iterator[None]:
     """Within this context, do not search the growing tables for garbage again and again.
 
-    Afterwards they count as old, so that they are not searched before everything is.
+    Afterwards large tables count as old: they are searched when everything is, not before.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -32,7 +35,7 @@ def no_collection() -> Iterator[None]:
         yield
     finally:
         if was_on:
-            if not gc.get_freeze_count():
+            if gc.get_count()[0] > _MANY_OBJECTS and not gc.get_freeze_count():
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()
