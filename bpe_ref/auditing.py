@@ -21,7 +21,7 @@ voyage3_base have none.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 from bpe_ref.components import Model
@@ -98,12 +98,12 @@ def audit(vocabulary: Vocabulary) -> Audit:
     improper = [
         made.ids[place] for place in merged if max(made.lefts[place], made.rights[place]) > place
     ]
-    unmade = sorted(vocabulary.tokens.keys() - made.places.keys())
-    dead, whole = ((), unmade) if vocabulary.text.whole_piece else (unmade, ())
+    unmade = vocabulary.tokens.keys() - made.places.keys()
+    dead, whole = (set(), unmade) if vocabulary.text.whole_piece else (unmade, set())
     missing = bytes(byte for byte in range(256) if chr(byte) not in vocabulary.symbol_of_letter)
     ids = {*vocabulary.tokens, *vocabulary.special_bytes}
-    found = _audit(splits, dead, improper, ids, missing, getattr(vocabulary.rule, "ranks", {}))
-    return replace(found, whole_tokens=tuple(whole))
+    ranks = getattr(vocabulary.rule, "ranks", {})
+    return _audit(splits, dead, improper, ids, missing, ranks, whole)
 
 
 def audit_model(model: Model, added: Iterable[TokenId], rank_of: Mapping[TokenId, float]) -> Audit:
@@ -151,6 +151,7 @@ def _audit(
     ids: Iterable[TokenId],
     missing: bytes | None,
     rank_of: Mapping[TokenId, float],
+    whole: Iterable[TokenId] = (),
 ) -> Audit:
     """Return the findings in order; holes are the gaps between ids, and before the first."""
     by_id = [rank_of[token] for token in sorted(rank_of)]
@@ -162,4 +163,5 @@ def _audit(
         holes=tuple(range(last + 1, first) for last, first in ends if first > last + 1),
         missing_bytes=missing,
         ids_follow_ranks=by_id == sorted(by_id),
+        whole_tokens=tuple(sorted(whole)),
     )
