@@ -54,7 +54,7 @@ from tokenref.judge import FAILURES, judge
 from tokenref.questions.sampling import BatchInput
 from tokenref.questions.text import TextInput
 from tokenref.record import OWN_DRAW_OPS, Case, op_of
-from tokenref.result import Result, answer_digest, digest, length, size
+from tokenref.result import Result, answer_digest, digest, length, place_of, size
 from tokenref.subjects import SAMPLERS
 from tokenref.verdicts import MustRefuse
 
@@ -195,14 +195,9 @@ class _Match:
         return len(self.causes) <= MOST_ALIKE and share >= NEARLY_ALL * len(self.hits)
 
 
-def _place(case: Case) -> str:
-    """Return the operation of a case, for a batch also that of its rows."""
-    return f"batches of {case.input.op}" if isinstance(case.input, BatchInput) else op_of(case)
-
-
 def _area(seen: Result) -> tuple[str, bool]:
     """Return the place, and whether the input is invalid: engines often accept too much."""
-    return _place(seen.case), isinstance(seen.case.verdict, MustRefuse)
+    return place_of(seen.case), isinstance(seen.case.verdict, MustRefuse)
 
 
 def _is_right(seen: Result) -> bool:
@@ -322,14 +317,14 @@ def _like_others(
     They are canaries, because an engine that gives a wrong answer of theirs has a bug that other
     records show, too, and inputs that are too long to be compared, if one cause was named.
     """
-    places = {seen.case.id: _place(seen.case) for seen in failed.values()}
+    places = {seen.case.id: place_of(seen.case) for seen in failed.values()}
     causes: dict[str, list[str]] = {}
     for group, (_, ids) in groups.items():
         for place in dict.fromkeys(places[case_id] for case_id in ids):
             causes.setdefault(place, []).append(group)
     found = {}
     for record, seen in left.items():
-        group, *others = causes.get(_place(seen.case), [""])
+        group, *others = causes.get(place_of(seen.case), [""])
         is_like = record in long and not others and not is_of_few(group)
         if group and (is_like or seen.case.id.startswith(CANARY)):
             found[record] = group
@@ -364,8 +359,11 @@ def _named(
     for here in [{**left}, *_by_place(left).values()]:
         for match in _similar(known.causes, passed, here, failed):
             name(match.name, match.said("resemble"), match.hits | match.others)
-    explained = {_place(failed[record].case) for record in failed.keys() - left.keys()}
-    every = {**left, **{r: seen for r, seen in every.items() if _place(seen.case) not in explained}}
+    explained = {place_of(failed[record].case) for record in failed.keys() - left.keys()}
+    every = {
+        **left,
+        **{r: seen for r, seen in every.items() if place_of(seen.case) not in explained},
+    }
     for fact, records in _of_exchanged(every, passed, reference):
         of_rows = not fact.startswith("steps")
         name(fact, f"resemble {'batches with the ' if of_rows else ''}{fact}", records)
@@ -420,7 +418,7 @@ def _by_place(failed: Mapping[str, Result]) -> dict[str, dict[str, Result]]:
     places: dict[str, dict[str, Result]] = {}
     for record, seen in failed.items():
         if not isinstance(seen.case.verdict, MustRefuse):
-            places.setdefault(_place(seen.case), {})[record] = seen
+            places.setdefault(place_of(seen.case), {})[record] = seen
     return places
 
 
@@ -481,9 +479,9 @@ def _similar(
         and not isinstance(seen.case.verdict, MustRefuse)
         and seen.status != "crash"  # which says itself why
     }
-    places = {_place(seen.case) for seen in valid.values()}
+    places = {place_of(seen.case) for seen in valid.values()}
     one = len(places) == 1
-    right = {record for record, case in passed.items() if not one or _place(case) in places}
+    right = {record for record, case in passed.items() if not one or place_of(case) in places}
     every = set(valid)
     best: _Match | None = None
     for match in _matches(causes, right, valid, fewest_hits=0):
@@ -551,7 +549,7 @@ def _likely_there(
     found: list[_Match] = []
     for place, here in _by_place(failed).items():
         if place not in OWN_DRAW_OPS:
-            right = {record for record, case in passed.items() if _place(case) == place}
+            right = {record for record, case in passed.items() if place_of(case) == place}
             found += _likely(_matches(causes, right, here), here, fewest)
     return found
 
@@ -584,7 +582,7 @@ def _misread(
     for about, here in _by_profile(failed).items():
         of_place[about] = _of_shortest(here, reference)
     for record, case in {**{r: seen.case for r, seen in failed.items()}, **passed}.items():
-        only = of_place.get((_place(case), case.profile))
+        only = of_place.get((place_of(case), case.profile))
         if only and not isinstance(case.verdict, MustRefuse):
             most = MOST_AGAIN if record in failed else _MOST_OF_RIGHT
             for says, answer in misread(case, reference, only, most):
@@ -629,7 +627,7 @@ def _asked_again(case: Case, reference: Reference) -> Iterator[tuple[str, Answer
     """Yield other questions like that of a case, their answers, and how many rows differ."""
     if isinstance(case.input, BatchInput):
         yield from exchanged(case, reference)
-    if _place(case) in {"steps", "batches of steps"}:
+    if place_of(case) in {"steps", "batches of steps"}:
         yield from rearranged(case, reference)
 
 
@@ -678,7 +676,7 @@ def _of_exchanged(
 
 def _is_allowed(says: str, place: str, passed: Iterable[Case], reference: Reference) -> bool:
     """Return whether nearly all records that pass would do so with other steps."""
-    here = sorted((case for case in passed if _place(case) == place), key=size)[:_MOST_TRIED]
+    here = sorted((case for case in passed if place_of(case) == place), key=size)[:_MOST_TRIED]
     wrong = sum(says in {each for each, _, _ in _asked_again(case, reference)} for case in here)
     return wrong <= (1 - NEARLY_ALL) * len(here)
 

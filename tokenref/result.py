@@ -13,6 +13,7 @@ from tokenref.answers import Answer, Crashed, Ok, Refused, TimedOut, request_tex
 from tokenref.floats import numbers_of
 from tokenref.hints import facts_of, tokens_of
 from tokenref.judge import FAILURES, runs_of
+from tokenref.questions.sampling import BatchInput
 from tokenref.questions.text import DecodeInput, SpecialInput, TextInput
 from tokenref.record import OWN_DRAW_OPS, Case, canonical_json, op_of
 from tokenref.verdicts import Judgement, Status
@@ -96,6 +97,11 @@ def length(case: Case) -> int:
         case SpecialInput(text=text):
             return len(text)
     return len(canonical_json(msgspec.to_builtins(case.input)))
+
+
+def place_of(case: Case) -> str:
+    """Return the operation of a case, for a batch also that of its rows."""
+    return f"batches of {case.input.op}" if isinstance(case.input, BatchInput) else op_of(case)
 
 
 def size(case: Case) -> tuple[int, int]:

@@ -35,7 +35,7 @@ from tokenref.reports.results import (
     judged,
     options_again,
 )
-from tokenref.result import size
+from tokenref.result import place_of, size
 from tokenref.verdicts import Status
 from tokenref.visible import visible
 
@@ -78,9 +78,7 @@ class Summary:
         """Add the result of one case."""
         self.counts[line.op][line.status] += 1
         case = self.records.get(line.id)
-        is_batch = case is not None and isinstance(case.input, BatchInput)
-        place = f"batches of {case.input.op}" if case is not None and is_batch else line.op
-        self.places[place][line.status] += 1
+        self.places[line.op if case is None else place_of(case)][line.status] += 1
         if line.status == "not_run":
             self.not_run[line.detail] += 1
         if line.status == "skip":
