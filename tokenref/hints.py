@@ -41,6 +41,9 @@ BLOCKS: Final = tuple(2**power for power in range(1, 13))
 FIRST_BLOCK: Final = 32
 """The smallest size at which a loop or a block of threads usually ends."""
 
+_USUAL: Final = tuple(size for size in BLOCKS if size >= FIRST_BLOCK)
+"""The sizes from there on."""
+
 CLOSE: Final = 1e-3
 """The relative distance up to which numbers count for equal but for rounding."""
 
@@ -487,7 +490,7 @@ def _near(a: float, b: float) -> bool:
 
 def _of_maxima(want: Sequence[float], have: Sequence[float]) -> Iterator[str]:
     """Yield the sizes of blocks whose probabilities are off by the block's maximum."""
-    for size in BLOCKS[4:] if max(want) > 0 else ():
+    for size in _USUAL if max(want) > 0 else ():
         most = [max(want[at : at + size]) for at in range(0, len(want), size)]
         pairs = enumerate(zip(want, have, strict=True))
         factors = [b / a * most[at // size] for at, (a, b) in pairs if a]
@@ -594,7 +597,7 @@ NOT_RESCALED: Final = "the sum is not rescaled if "
 """The beginning of mistakes of a softmax."""
 
 _BY_SIZE: Final[Sequence[tuple[str, Callable[..., float], Sequence[int]]]] = (
-    ("the sum lacks the last block of {:,} tokens", _whole_blocks, BLOCKS[4:]),
+    ("the sum lacks the last block of {:,} tokens", _whole_blocks, _USUAL),
     ("the sum lacks the second half of the blocks of {:,}", _first_half, _HALVED),
     (
         "the sum lacks the second half of each block of {:,} tokens",

@@ -578,18 +578,16 @@ def answer_batch(
     has one.
     """
     op, rows = request["op"], rows_of(request)
-    is_whole = whole is not None and op in {"chain", "distribution", "sample"}
-    if (not is_whole and op not in ops) or (is_whole and "layout" in request):
+    if op not in {"chain", "distribution", "sample"}:
+        whole = None
+    if op not in ops if whole is None else "layout" in request:
         return Unsupported(f"cannot process batches of {op}")
     if len({len(_row(row)) for row in rows}) > 1:
         return Unsupported("needs one vocabulary for all rows of a batch")
     found: list[dict[str, Any]] = []
     for _ in range(request.get("calls", 1)):
-        found += (
-            whole(op, rows)
-            if is_whole and whole is not None
-            else one_step(op, rows, request.get("layout"))
-        )
+        layout = request.get("layout")
+        found += one_step(op, rows, layout) if whole is None else whole(op, rows)
     return Ok({"rows": found})
 
 
