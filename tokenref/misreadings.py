@@ -496,7 +496,7 @@ class _Drafts:
         return [*rejected, True].index(True)
 
     def answer(self, accepted: int, draft: int) -> Row:
-        """Return the answer with so many drafts and the residual of one of their rows, if any."""
+        """Return the answer with this many drafts accepted and a residual of one of their rows."""
         row = self._p[accepted]
         if accepted < len(self.tokens):
             left = [max(a - b, Fraction(0)) for a, b in zip(row, self._q[draft], strict=True)]

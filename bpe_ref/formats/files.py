@@ -20,7 +20,7 @@ _BEGINS_WITH_ALL: Final = b"GGUF"
 """How a file begins that has gigabytes, but all about its tokenizer at the beginning."""
 
 _MANY_OBJECTS: Final = 100_000
-"""From so many new objects on, a search takes longer than counting what others have frozen."""
+"""Searching this many new objects takes longer than counting those that a program has frozen."""
 
 
 @contextmanager
