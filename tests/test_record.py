@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from authoring.schemas import schemas
 from tokenref.answers import request_text
@@ -22,7 +24,15 @@ from tokenref.questions.text import (
     Stages,
     TextInput,
 )
-from tokenref.record import Case, RecordError, canonical_json, make_case, meaning_digest, op_of
+from tokenref.record import (
+    Case,
+    RecordError,
+    canonical_case,
+    canonical_json,
+    make_case,
+    meaning_digest,
+    op_of,
+)
 from tokenref.record_files import dump_records, parse_records, read_records
 from tokenref.verdicts import Exact, MustRefuse
 
@@ -82,6 +92,12 @@ def test_lines_are_ascii_with_sorted_keys_and_no_floats() -> None:
         content = json.loads(line, parse_float=lambda number: pytest.fail(f"a float: {number}"))
         assert canonical_json(content) == line
         assert list(content) == sorted(content)
+
+
+@given(st.sampled_from(EVERY_OP), st.text())
+def test_a_line_is_the_canonical_json_of_its_case(case: Case, why: str) -> None:
+    case = msgspec.structs.replace(case, why=why)
+    assert canonical_case(case) == canonical_json(msgspec.to_builtins(case))
 
 
 def test_the_sum_changes_with_the_meaning_and_not_with_the_reason() -> None:
@@ -251,9 +267,9 @@ def test_the_schemas_know_every_operation() -> None:
 
 def test_a_recipe_is_before_then_units_then_after() -> None:
     recipe = Recipe(unit="6162", times=2, before="2d", after="21")
-    for given, content in (
+    for asked, content in (
         (TextInput(recipe=recipe), b"-abab!"),
         (TextInput(text="é"), "é"),
         (TextInput(octets="ff"), b"\xff"),
     ):
-        assert request_text(msgspec.to_builtins(given)) == content
+        assert request_text(msgspec.to_builtins(asked)) == content

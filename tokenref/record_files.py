@@ -26,9 +26,10 @@ from tokenref.record import (
     Case,
     Digest,
     RecordError,
+    canonical_case,
     canonical_json,
+    digest_of_line,
     has_answer,
-    meaning_digest,
     op_of,
 )
 
@@ -54,8 +55,8 @@ class Header(Strict, frozen=True, kw_only=True):
 def dump_records(file: str, cases: Sequence[Case]) -> bytes:
     """Return the content of a record file, header first."""
     header = {"cases": len(cases), "file": file, "format": FORMAT, "kind": "header"}
-    lines = [header, *(msgspec.to_builtins(case) for case in cases)]
-    return b"".join(canonical_json(line) + b"\n" for line in lines)
+    lines = [canonical_json(header), *map(canonical_case, cases)]
+    return b"".join(line + b"\n" for line in lines)
 
 
 _HEADER: Final = msgspec.json.Decoder(Header)
@@ -118,9 +119,9 @@ def _check_case(case: Case, line: bytes, place: str, file: str | None) -> None:
         raise RecordError(f"{place}: the id {case.id!r} does not belong in {file}")
     if f"/{op_of(case)}/" not in case.id:
         raise RecordError(f"{place}: the id {case.id!r} must name the operation {op_of(case)}")
-    if canonical_json(msgspec.to_builtins(case)) != line:
+    if canonical_case(case) != line:
         raise RecordError(f"{place}: the record must be in canonical form with sorted keys")
-    if case.sum != meaning_digest(case):
+    if case.sum != digest_of_line(line):
         raise RecordError(f"{place}: the sum of {case.id!r} does not match its content")
     if (case.out is not None) != has_answer(case.verdict):
         raise RecordError(f"{place}: {case.id!r} must have either an answer or an error code")

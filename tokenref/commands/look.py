@@ -38,7 +38,7 @@ from tokenref.operations import ABOUT
 from tokenref.pages import meanings, page_addresses, page_text
 from tokenref.questions.sampling import BatchInput
 from tokenref.readable import readable_json, readable_verdict
-from tokenref.record import OWN_DRAW_OPS, SAMPLER_OPS, Case, canonical_json, form_of, op_of
+from tokenref.record import OWN_DRAW_OPS, SAMPLER_OPS, Case, canonical_case, form_of, op_of
 from tokenref.record_files import manifest_digest, parse_manifest
 from tokenref.reports.terminal import print_labelled
 from tokenref.rules import DECIDES, STANDARD, points, rule_names, slug
@@ -76,7 +76,7 @@ def show(case_id: str, as_line: bool, fixtures: Path | None) -> None:
         raise InputError(f"no record has the id {case_id!r}{hint}")
     for number, case in enumerate(cases):
         if as_line:
-            click.echo(canonical_json(msgspec.to_builtins(case)))
+            click.echo(canonical_case(case))
         else:
             click.echo("\n" * (number > 0), nl=False)
             print_case(output_console(), case, catalogue.name(case.vocab))
