@@ -4,6 +4,7 @@ A test that runs a command fifty times, to kill it at fifty moments, cannot wait
 fifty times until Python has loaded everything. `tests/children.py` speaks to it.
 """
 
+import gc
 import json
 import os
 import resource
@@ -126,6 +127,9 @@ def serve() -> list[str]:
 
 
 if __name__ == "__main__":
+    _ = [*main.commands.values()]  # loads all commands
+    gc.collect()
+    gc.freeze()  # else each child would look through, and so copy, all of this at its end
     command, *rest = arguments = serve()
     if command == "authoring":
         write_data(rest, prog_name="python -m authoring")
