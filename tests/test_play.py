@@ -601,6 +601,7 @@ def test_the_vocabulary_of_the_book_is_offered(window: Browser) -> None:
         steps = window.run("return document.getElementById('steps').textContent")
         words = [word in steps for word in ("stale", "step back", "are crossed out")]
         seen[encoder, text] = (shown(window, "#steps .refused"), *words)
+    assert window.run("return document.querySelector('[data-piece]').offsetHeight") == 0
     assert seen == {
         ("heap", "abacb"): (0, True, False, False),
         ("prefix_table", "abacb"): (0, False, False, False),
@@ -850,7 +851,7 @@ def test_the_tables_are_as_wide_as_a_phone_and_large_on_a_projector(window: Brow
         assert window.run(f"return {table}.scrollWidth <= {table}.clientWidth"), "the last column"
     for width, height, least in ((1280, 720, 20), (1024, 768, 18)):
         window.size(width, height)
-        window.go("view=penalties&present=1&step=2")
+        window.go("view=penalties&present=1&step=1")
         window.until("return document.querySelectorAll('.penalties tr').length > 10")
         size = "getComputedStyle(document.querySelector('.penalties td')).fontSize"
         assert window.run(f"return parseFloat({size})") >= least
@@ -873,7 +874,10 @@ def test_stages_are_switched_off_and_moved_and_parameters_slide(window: Browser)
         )
         window.until(f"return document.body.dataset.answered !== '{before}'")
     assert window.run(steps)[-2:] == ["top_k", "min_p"]
+    window.size(1280, 720)
     window.run("document.getElementById('order').open = true")
+    top = "return document.querySelector('#answer section').getBoundingClientRect().top"
+    assert window.run(top) < 500, "what a change does is seen beside the list"
     line = "#chains li:has(button[aria-label='min_p earlier'])"
     for click, left in [
         ("[aria-label='min_p earlier']", ["min_p", "top_k"]),  # before top_p, which is off, too
@@ -906,6 +910,9 @@ def test_the_model_writes_a_text_by_clicks_and_the_penalty_changes_the_next_toke
     window.click("#show-penalties")
     window.until("return document.querySelectorAll('.token.buffer').length > 0")
     assert shown(window, ".token.match") == 4, "the page begins with a loop"
+    window.size(1280, 720)
+    row = "return document.querySelectorAll('.numbers tr')[5].getBoundingClientRect().bottom"
+    assert window.run(row) < 720, "the best of them are seen without scrolling"
     framed = "return document.querySelector('tr.now').textContent"
     assert "extends the match" in window.run(framed), "which the usual strength does not leave"
     cases = window.run(
@@ -1089,9 +1096,9 @@ def test_stages_are_presented_one_at_a_time_from_the_first_difference(window: Br
     window.until("return document.querySelectorAll('.token.buffer').length > 0")
     assert [window.run(at), window.run(seen)] == ["0 of 2", ["The text"]]
     window.press("\ue014")
-    assert window.run(seen) == ["The penalties"]
-    window.press("\ue014")
     assert window.run(seen) == ["The next token"]
+    window.press("\ue014")
+    assert window.run(seen) == ["The penalties"]
     two = "engine=vllm&other=llama.cpp&row=1,2,2,3&p.top_k=2&p.temperature=1&present=1"
     window.run("location.hash = arguments[0]", f"view=sampling&{two}")
     window.until("return document.querySelectorAll('.stage.first').length > 0")

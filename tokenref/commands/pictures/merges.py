@@ -131,6 +131,8 @@ def _all_tokens(tokenizer: Tokenizer, text: str) -> str:
 def tokens_by_piece(tokenizer: Tokenizer, text: str) -> str:
     """Return all tokens of a text, and its pieces as buttons whose merges can be shown.
 
+    A single piece is hidden: its merges are shown in any case.
+
     >>> from bpe_ref import load
     >>> tokens_by_piece(load("tiny"), "a <b>").count("<button")
     4
@@ -145,11 +147,10 @@ def tokens_by_piece(tokenizer: Tokenizer, text: str) -> str:
         f"{escape(show_token(piece.encode()))}</button>"
         for piece in found
     )
-    pieces = f"<h2>Pieces: click one to see its merges</h2><p>{buttons}</p>" if buttons else ""
-    if several:
-        pieces += '<p class="where">At first the first piece with several tokens is open. Those '
-        pieces += "that are one token have merges, too.</p>"
-    return f"<section>{_all_tokens(tokenizer, text)}{pieces}</section>"
+    pieces = '<p class="where">Pieces: click one to see its merges. Those that are one token have '
+    pieces += f"merges, too.</p><p>{buttons}</p>"
+    is_one = " hidden" * (len(found) < 2)
+    return f"<section>{_all_tokens(tokenizer, text)}<div{is_one}>{pieces}</div></section>"
 
 
 def _of_bytes(model: ByteBPE, piece: str, encoder: str) -> str:
