@@ -235,11 +235,7 @@ def _must_be_named(ctx: click.Context, _: click.Parameter, path: Path | None) ->
 
 
 _HTML: Final = click.option(
-    "--html",
-    "path",
-    type=FILE,
-    callback=_must_be_named,
-    help="The file to write, which needs no other.  [required]",
+    "--html", "path", type=FILE, callback=_must_be_named, help="The file to write.  [required]"
 )
 
 _ENCODER: Final = click.Option(

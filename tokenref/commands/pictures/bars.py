@@ -119,10 +119,11 @@ def bars(
 
 def _axis(end: int, height: Callable[[float], float], top: float) -> Iterator[str]:
     """Yield the lines at 0, half of the largest share and the largest one, with their numbers."""
+    right = _LEFT - (6 if top > 0.1 else 4)  # 0.05 needs more room
     for part in (0, top / 2, top):
         y = height(part)
         yield (
-            f'<text x="{_LEFT - (6 if top > 0.1 else 4)}" y="{y + 4}" class="axis">{part:.3g}</text>'
+            f'<text x="{right}" y="{y + 4}" class="axis">{part:.3g}</text>'
             f'<line x1="{_LEFT}" x2="{end}" y1="{y}" y2="{y}" class="grid"/>'
         )
 

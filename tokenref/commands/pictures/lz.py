@@ -38,13 +38,12 @@ def lz_picture(
     window, buffer = window_and_buffer(tokens, sizes.window, sizes.buffer)
     found = look_around(buffer[::-1], window[::-1])
     end = len(window) - found.distance + 1
-    in_match = set(range(end - found.length, end)) if found.length else set()
-    in_match |= set(range(len(window) + len(buffer) - found.length, len(window) + len(buffer)))
+    around = [*window, *buffer]
+    copies = {*range(end - found.length, end), *range(len(around) - found.length, len(around))}
     drawn = [
-        Box(tokenizer.show_token(token), token, look=f"{part}{' match' * (place in in_match)}")
-        for place, (token, part) in enumerate(
-            [*((token, "window") for token in window), *((token, "buffer") for token in buffer)]
-        )
+        Box(tokenizer.show_token(token), token, look=f"{part}{' match' * (place in copies)}")
+        for place, token in enumerate(around)
+        for part in ["window" if place < len(window) else "buffer"]
     ]
     earlier = len(tokens) - len(drawn)
     text = f"and {earlier:,} earlier tokens; " * (earlier > 0)
@@ -113,7 +112,8 @@ def lz_picture(
         "probable next tokens of the small model, those that extend the match or continue a "
         "repetition, and their logits after each penalty. D are the bits of chapter 8, which are "
         f"most for a new token. DRY subtracts 0.8 · 1.75<sup>m - {ALLOWED}</sup> from a token that "
-        f"would continue a repetition of m tokens, if m is at least {ALLOWED}.</p>{taught}</section>"
+        f"would continue a repetition of m tokens, if m is at least {ALLOWED}.</p>{taught}"
+        "</section>"
     )
 
 

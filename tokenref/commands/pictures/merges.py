@@ -43,8 +43,7 @@ def merges(tokenizer: Tokenizer, text: str, encoder: str = "naive") -> Iterator[
     >>> len(sections), sections[0].count("<tr")
     (4, 3)
     """
-    is_bytes = isinstance(tokenizer.model, ByteBPE)
-    pieces = tokenizer.pieces(text) if is_bytes else [text]
+    pieces = tokenizer.pieces(text) if isinstance(tokenizer.model, ByteBPE) else [text]
     yield from merges_of_pieces(tokenizer, pieces, encoder)
     yield f"<section>{_all_tokens(tokenizer, text)}</section>"
 
@@ -58,8 +57,7 @@ def merges_of_pieces(
     """
     if encoder not in CAPTIONS:
         raise InputError(f"the encoder must be one of {', '.join(CAPTIONS)}, got {encoder!r:.40}")
-    is_bytes = isinstance(tokenizer.model, ByteBPE)
-    if encoder != "naive" and not is_bytes:
+    if encoder != "naive" and not isinstance(tokenizer.model, ByteBPE):
         raise InputError(f"the steps of {encoder} are shown for vocabularies of bytes only")
     for piece in pieces:
         if isinstance(tokenizer.model, ByteBPE):
@@ -140,8 +138,7 @@ def tokens_by_piece(tokenizer: Tokenizer, text: str) -> str:
     found = tokenizer.pieces(text)
     merged = [piece for piece in found if tokenizer.count(piece) < len(piece.encode())]
     merged = [piece for piece in merged if piece not in tokenizer.added.ids]
-    several = [piece for piece in merged if tokenizer.count(piece) > 1]
-    first = next(iter(several + merged), None)
+    first = max(merged, key=lambda piece: tokenizer.count(piece) > 1, default=None)
     buttons = "".join(
         f'<button type="button" data-piece="{escape(piece)}"{" data-first" * (piece == first)}>'
         f"{escape(show_token(piece.encode()))}</button>"
