@@ -1274,6 +1274,11 @@ def test_a_picture_is_on_the_first_screen_of_a_phone(window: Browser, server: Pl
         top = "return document.querySelector('#answer section').getBoundingClientRect().top"
         assert window.run(top) < 844 - 100
     assert window.run("return document.getElementById('set').offsetHeight") > 0
+    window.click("#show-tokens")
+    window.until("return document.querySelectorAll('#steps tr').length > 0")
+    assert (
+        window.run("return document.querySelector('#steps tr').getBoundingClientRect().top") < 844
+    )
 
 
 @pytest.mark.parametrize("width", [390, 1200])

@@ -46,7 +46,8 @@ def bars(
     >>> drawing = bars([Share(3, 0.75, 0.75), Share(1, 0.25, 1.0)], frozenset({1}), about="a & b")
     >>> drawing.count('class="kept"'), drawing.count('class="removed"'), "a &amp; b" in drawing
     (1, 1, True)
-    >>> ">0.05</text>" in bars([Share(3, 0.02, 0.02)], frozenset(), about="low", summed=False)
+    >>> low = bars([Share(3, 0.02, 0.02)], frozenset(), about="low", summed=False)
+    >>> 'x="32" y="96.0" class="axis">0.05</text>' in low
     True
     """
     shown = _near(shares, removed, walked)
