@@ -758,7 +758,7 @@ def test_the_example_shows_at_a_glance_why_two_engines_keep_different_tokens(
     window.click("#example a:last-of-type")
     window.until("return document.querySelectorAll('.stage.first').length === 2")
     answer = window.run("return document.querySelector('.answer').innerText")
-    assert "they differ at top_p" in answer
+    assert "They differ at top_p" in answer
     assert "llama.cpp keeps the tokens 1 3" in answer
     assert "transformers keeps the tokens 2 3" in answer
     assert "of equal tokens: the first after its sort" in answer
@@ -813,7 +813,7 @@ def test_an_example_shows_that_the_order_of_steps_decides(window: Browser) -> No
     window.click("#example a")
     window.until("return document.querySelectorAll('.stage.first').length === 2")
     answer = window.run("return document.querySelector('.answer').innerText")
-    assert "they differ in the order of their stages" in answer
+    assert "They differ in the order of their stages" in answer
     assert "llama.cpp keeps the tokens 0 1\n" in answer
     assert "transformers keeps the tokens 0 1 2\n" in answer
     row = "gets the flatter row with the probabilities 0.455,"
@@ -953,6 +953,11 @@ def test_a_token_is_drafted_rejected_and_replaced_by_moving_random_numbers(windo
     says = "return document.querySelectorAll('.stage')[arguments[0]].textContent"
     window.click("#show-speculative")
     window.until("return document.querySelectorAll('.stage').length === 4")
+    window.size(1280, 720)
+    bottoms = (
+        "[...document.querySelectorAll('.stage')].map((e) => e.getBoundingClientRect().bottom)"
+    )
+    assert max(window.run(f"return {ends}")[:3]) < 720, "the three steps are seen at once"
     assert "not below that: rejected" in window.run(says, 1)
     assert "falls on token 0. This is the next token" in window.run(says, 2)
     typed(window, "replaced", "0.7")
