@@ -954,9 +954,7 @@ def test_a_token_is_drafted_rejected_and_replaced_by_moving_random_numbers(windo
     window.click("#show-speculative")
     window.until("return document.querySelectorAll('.stage').length === 4")
     window.size(1280, 720)
-    bottoms = (
-        "[...document.querySelectorAll('.stage')].map((e) => e.getBoundingClientRect().bottom)"
-    )
+    ends = "[...document.querySelectorAll('.stage')].map((e) => e.getBoundingClientRect().bottom)"
     assert max(window.run(f"return {ends}")[:3]) < 720, "the three steps are seen at once"
     assert "not below that: rejected" in window.run(says, 1)
     assert "falls on token 0. This is the next token" in window.run(says, 2)
