@@ -426,12 +426,14 @@ _NOW = "document.querySelector('section.now')"
 
 _SEEN = """
     const slide = document.querySelector("section.now"), page = document.documentElement;
+    const right = innerWidth - parseFloat(getComputedStyle(slide).paddingRight) + 1;
     const size = (text) => text.getScreenCTM().d * parseFloat(getComputedStyle(text).fontSize);
     const share = (bars) => bars.getBoundingClientRect().height / innerHeight;
     return {
         place: document.body.dataset.place,
         length: slide.innerText.length,
-        fits: page.scrollWidth <= innerWidth && page.scrollHeight <= innerHeight,
+        fits: page.scrollWidth <= innerWidth && page.scrollHeight <= innerHeight
+            && [...slide.children].every((each) => each.getBoundingClientRect().right <= right),
         letters: [...slide.querySelectorAll(":scope > :not(aside) svg text")].map(size),
         bars: [...slide.querySelectorAll("svg:has(.grid) g")].map(share),
     };
