@@ -116,14 +116,13 @@ SPACE: Final = "\u2423"
 
 def _all_tokens(tokenizer: Tokenizer, text: str) -> str:
     ids = tokenizer.encode(text)
-    all_tokens = boxes(Box(tokenizer.show_token(token), token) for token in ids)
-    noun = "token" if len(ids) == 1 else "tokens"
+    drawn = boxes(Box(tokenizer.show_token(token), token) for token in ids)
     special = ""
     if not tokenizer.added.ids.keys().isdisjoint(tokenizer.pieces(text)):
         special = "<p>Special tokens are recognised here, as by <code>tokenref trace</code> and "
         special += "<code>Tokenizer.encode</code>. For <code>tokenref encode</code> they are text "
         special += "unless it is given <code>--special</code>.</p>"
-    return f"<h2>The text has {len(ids)} {noun}</h2><p>{all_tokens}</p>{special}"
+    return f"<h2>The text has {len(ids)} token{'s' * (len(ids) != 1)}</h2><p>{drawn}</p>{special}"
 
 
 def tokens_by_piece(tokenizer: Tokenizer, text: str) -> str:
