@@ -143,6 +143,7 @@ def figures(*, on_slide: bool = False) -> Mapping[str, str]:
         "border_right": border("cbab"),
         "not_compatible": neighbours("ac", "b"),
         "compatible": neighbours("acbb", "cbb"),
+        "borders": borders(),
         **{encoder: steps_of(encoder, on_slide=on_slide) for encoder in ENCODER_STEPS},
         **{f"heap_{name}": heap_tree(*each) for name, each in _TREES.items()},
         "training": training(),
@@ -269,6 +270,21 @@ def steps_of(encoder: str, *, on_slide: bool) -> Headed:
         lines[0] = lines[0]._replace(words="the beginning") if encoder == "heap" else lines[0]
     title = f"{encoder.replace('_', ' ')}: the steps for {text}"
     return token_lines(title, lines, room=room)
+
+
+def borders() -> Headed:
+    """Return the border that backtracking marks in a text, and the borders of its encoding."""
+    text, vocabulary = _STEPS_OF["backtracking"], small_vocabulary("book")
+    *steps, last = ENCODER_STEPS["backtracking"](vocabulary, vocabulary.symbols(text.encode()))
+    [wrong] = [step.refused[0] for step in steps if step.new < 0 and "fit after" in step.why]
+    left, right = ([NAMES[token] for token in each] for each in (wrong[:-1], last.tokens))
+    begun = "".join(left)
+    never = ", ".join("".join(right[:count]) for count in range(1, len(right)))
+    lines = [
+        Line(left, words=f"after {begun}: marked", border=len(left), rest=text[len(begun) :]),
+        Line(right, range(len(right)), f"after {never}: never marked"),
+    ]
+    return token_lines(f"the borders in {text}", lines)
 
 
 _TREES: Final = {"beginning": (0, "the beginning"), "stale": (2, "two are stale")}
@@ -549,13 +565,21 @@ LOOPS: Final = Path("docs/book/loops.jsonl")
 
 
 def loops(line: int) -> Mapping[str, Headed]:
-    """Return two heat maps: the texts with loops, and the bits that a penalty costs."""
+    """Return two heat maps: the texts with loops, and the bits that a penalty costs.
+
+    The price of texts of which more than a tenth loop is in brackets: a loop has another.
+    """
     results = cells(read_results(LOOPS, Plan()).values())
     shares = {
         key: (cell.degenerate, f"{100 * cell.degenerate:.1f}") for key, cell in results.items()
     }
     most = max(cell.bits for cell in results.values())
-    bits = {key: (cell.bits / most, f"{cell.bits:.2f}") for key, cell in results.items()}
+    bits = {
+        key: (0.0, f"({cell.bits:.2f})")
+        if cell.degenerate > 0.1
+        else (cell.bits / most, f"{cell.bits:.2f}")
+        for key, cell in results.items()
+    }
     return {
         "loops": ("degenerate texts, %", heat_map(shares, line)),
         "loops_bits": ("cross-entropy, bits per token", heat_map(bits, line)),

@@ -195,7 +195,7 @@ def _packages() -> bytes:
 
 def _prepare(app: object, name: str, content: list[str], *, is_playable: bool) -> None:
     """Add what only the site shows, and write anchors as this kind of Markdown does."""
-    content[0] = folded(content[0])
+    content[0] = folded(content[0]).replace("\n\n```\n", "\n```\n")
     # As in a session of Python, which needs this line where code is pasted.
     content[0] = re.sub(r"^(\.\.\. {2,}.*\n)(?=>>> )", r"\1...\n", content[0], flags=re.MULTILINE)
     if is_playable and name in {"README", "docs/play", *INDEXES}:

@@ -34,12 +34,13 @@ function show() {
 
 /** Make the words of a slide without a picture below them as large as fits, with no line of code broken. */
 function grow(slide) {
-  const end = innerHeight - parseFloat(getComputedStyle(slide).paddingBottom) + 1;
-  const is_low = (each) => each.getBoundingClientRect().bottom > end;
+  const style = getComputedStyle(slide);
+  const low = innerHeight - parseFloat(style.paddingBottom) + 1, wide = innerWidth - parseFloat(style.paddingRight) + 1;
+  const is_out = (each) => each.getBoundingClientRect().bottom > low || each.getBoundingClientRect().right > wide;
   const filled = (parts, is_filled) => [...parts].filter(is_filled).length;
   const is_broken = (code) => filled(code.getClientRects(), ({ width }) => width) > filled(code.textContent.split("\n"), Boolean);
   const is_full = () => document.documentElement.scrollWidth > innerWidth
-    || [...slide.children].some(is_low) || [...slide.querySelectorAll("pre > code")].some(is_broken);
+    || [...slide.children].some(is_out) || [...slide.querySelectorAll("pre > code")].some(is_broken);
   let size = slide.querySelector(":scope > p:not(.beside) > svg") ? 20 : largest;
   do slide.style.setProperty("--grown", size / 20);
   while (is_full() && --size >= 20);

@@ -72,7 +72,7 @@ class Applied:
             text
             for choice, text in self.rule.whys.items()
             for name, _, value in [choice.partition(" ")]
-            if value and self.values.get(name) == value
+            if value and name in self.values and shortly(self.values[name]) == value
         ]
         added = [text for text in whys if text.startswith(",")]
         why = next((text for text in whys if text not in added), self.rule.why) + "".join(added)

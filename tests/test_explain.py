@@ -432,7 +432,10 @@ def test_wrong_input_is_one_sentence_and_leaves_the_file_as_it_was(
 
 
 def test_the_file_must_be_named_and_writable(tmp_path: Path) -> None:
-    assert "Missing option '--html'" in run("bpe", "a").output
+    for arguments, text in ((["bpe", "a"], "trace"), (["sample", "vllm", "1,2"], "sample")):
+        said = f"add --html page.html; tokenref {text} prints the same as text"
+        assert said in " ".join(run(*arguments).output.split())
+    assert run("speculative", "1,1", "1,1").output.endswith("add --html page.html\n")
     result = run("bpe", "a", "--html", str(tmp_path / "no" / "page.html"))
     assert result.exit_code == 2
     assert "cannot be written" in result.output

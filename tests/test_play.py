@@ -90,6 +90,8 @@ def test_one_engine_or_two_are_shown(server: Playground) -> None:
     status, answer = asked(server, "sample", **two, settings={"temperature": "1"})
     assert status == 200
     assert 'class="sides"' in answer
+    greedy = asked(server, "sample", **{**ROW, "engine": "llama.cpp"}, settings={"temp": "0"})[1]
+    assert "<p>keeps the first of the largest logits" in greedy, "it is not divided by 0"
 
 
 def test_the_random_number_is_drawn_beside_an_engine_that_draws_by_a_race(
@@ -601,6 +603,7 @@ def test_the_vocabulary_of_the_book_is_offered(window: Browser) -> None:
         steps = window.run("return document.getElementById('steps').textContent")
         words = [word in steps for word in ("stale", "step back", "are crossed out")]
         seen[encoder, text] = (shown(window, "#steps .refused"), *words)
+    assert window.run("return document.querySelector('[data-piece]').offsetHeight") == 0
     assert seen == {
         ("heap", "abacb"): (0, True, False, False),
         ("prefix_table", "abacb"): (0, False, False, False),
@@ -755,7 +758,7 @@ def test_the_example_shows_at_a_glance_why_two_engines_keep_different_tokens(
     window.click("#example a:last-of-type")
     window.until("return document.querySelectorAll('.stage.first').length === 2")
     answer = window.run("return document.querySelector('.answer').innerText")
-    assert "they differ at top_p" in answer
+    assert "They differ at top_p" in answer
     assert "llama.cpp keeps the tokens 1 3" in answer
     assert "transformers keeps the tokens 2 3" in answer
     assert "of equal tokens: the first after its sort" in answer
@@ -810,7 +813,7 @@ def test_an_example_shows_that_the_order_of_steps_decides(window: Browser) -> No
     window.click("#example a")
     window.until("return document.querySelectorAll('.stage.first').length === 2")
     answer = window.run("return document.querySelector('.answer').innerText")
-    assert "they differ in the order of their stages" in answer
+    assert "They differ in the order of their stages" in answer
     assert "llama.cpp keeps the tokens 0 1\n" in answer
     assert "transformers keeps the tokens 0 1 2\n" in answer
     row = "gets the flatter row with the probabilities 0.455,"
@@ -850,7 +853,7 @@ def test_the_tables_are_as_wide_as_a_phone_and_large_on_a_projector(window: Brow
         assert window.run(f"return {table}.scrollWidth <= {table}.clientWidth"), "the last column"
     for width, height, least in ((1280, 720, 20), (1024, 768, 18)):
         window.size(width, height)
-        window.go("view=penalties&present=1&step=2")
+        window.go("view=penalties&present=1&step=1")
         window.until("return document.querySelectorAll('.penalties tr').length > 10")
         size = "getComputedStyle(document.querySelector('.penalties td')).fontSize"
         assert window.run(f"return parseFloat({size})") >= least
@@ -873,7 +876,10 @@ def test_stages_are_switched_off_and_moved_and_parameters_slide(window: Browser)
         )
         window.until(f"return document.body.dataset.answered !== '{before}'")
     assert window.run(steps)[-2:] == ["top_k", "min_p"]
+    window.size(1280, 720)
     window.run("document.getElementById('order').open = true")
+    top = "return document.querySelector('#answer section').getBoundingClientRect().top"
+    assert window.run(top) < 500, "what a change does is seen beside the list"
     line = "#chains li:has(button[aria-label='min_p earlier'])"
     for click, left in [
         ("[aria-label='min_p earlier']", ["min_p", "top_k"]),  # before top_p, which is off, too
@@ -906,6 +912,9 @@ def test_the_model_writes_a_text_by_clicks_and_the_penalty_changes_the_next_toke
     window.click("#show-penalties")
     window.until("return document.querySelectorAll('.token.buffer').length > 0")
     assert shown(window, ".token.match") == 4, "the page begins with a loop"
+    window.size(1280, 720)
+    row = "return document.querySelectorAll('.numbers tr')[5].getBoundingClientRect().bottom"
+    assert window.run(row) < 720, "the best of them are seen without scrolling"
     framed = "return document.querySelector('tr.now').textContent"
     assert "extends the match" in window.run(framed), "which the usual strength does not leave"
     cases = window.run(
@@ -944,6 +953,9 @@ def test_a_token_is_drafted_rejected_and_replaced_by_moving_random_numbers(windo
     says = "return document.querySelectorAll('.stage')[arguments[0]].textContent"
     window.click("#show-speculative")
     window.until("return document.querySelectorAll('.stage').length === 4")
+    window.size(1280, 720)
+    ends = "[...document.querySelectorAll('.stage')].map((e) => e.getBoundingClientRect().bottom)"
+    assert max(window.run(f"return {ends}")[:3]) < 720, "the three steps are seen at once"
     assert "not below that: rejected" in window.run(says, 1)
     assert "falls on token 0. This is the next token" in window.run(says, 2)
     typed(window, "replaced", "0.7")
@@ -1089,9 +1101,9 @@ def test_stages_are_presented_one_at_a_time_from_the_first_difference(window: Br
     window.until("return document.querySelectorAll('.token.buffer').length > 0")
     assert [window.run(at), window.run(seen)] == ["0 of 2", ["The text"]]
     window.press("\ue014")
-    assert window.run(seen) == ["The penalties"]
-    window.press("\ue014")
     assert window.run(seen) == ["The next token"]
+    window.press("\ue014")
+    assert window.run(seen) == ["The penalties"]
     two = "engine=vllm&other=llama.cpp&row=1,2,2,3&p.top_k=2&p.temperature=1&present=1"
     window.run("location.hash = arguments[0]", f"view=sampling&{two}")
     window.until("return document.querySelectorAll('.stage.first').length > 0")
@@ -1267,6 +1279,11 @@ def test_a_picture_is_on_the_first_screen_of_a_phone(window: Browser, server: Pl
         top = "return document.querySelector('#answer section').getBoundingClientRect().top"
         assert window.run(top) < 844 - 100
     assert window.run("return document.getElementById('set').offsetHeight") > 0
+    window.click("#show-tokens")
+    window.until("return document.querySelectorAll('#steps tr').length > 0")
+    assert (
+        window.run("return document.querySelector('#steps tr').getBoundingClientRect().top") < 844
+    )
 
 
 @pytest.mark.parametrize("width", [390, 1200])

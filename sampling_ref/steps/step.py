@@ -73,9 +73,9 @@ class Step:
     `apply` makes new candidates from candidates, the situation and the values. `parameters`
     gives each parameter's default, `choices` the names allowed at each open point, the
     default first. `why` is the sentence that a trace prints, with the values put in. `whys` has
-    the sentences of choices that do something else, as "name value"; of several the first. One that
-    begins with a comma is added, and that of "least" is for a number above 1. An adaptive step also
-    says what it remembers.
+    the sentences of choices and values that do something else, as "name value"; of several the
+    first. One that begins with a comma is added, and that of "least" is for a number above 1. An
+    adaptive step also says what it remembers.
     """
 
     name: str

@@ -30,7 +30,7 @@ from sampling_ref.row import Candidates, Number
 from sampling_ref.steps.step import rule
 
 
-@rule("divided by {temperature}")
+@rule("divided by {temperature}", whys={"temperature 0": "keeps the first of the largest logits"})
 def temperature(
     candidates: Candidates,
     temperature: Number,

@@ -225,8 +225,17 @@ def _shown_answer(case: Case, out: Any) -> str:
     return "none is expected" if isinstance(case.verdict, Survey) else "as the verdict says"
 
 
+def _must_be_named(ctx: click.Context, _: click.Parameter, path: Path | None) -> Path:
+    """Return the file of a page. Raises `UsageError`, with the command that prints the same."""
+    if path is None:
+        name = "trace" if ctx.info_name == "bpe" else ctx.info_name
+        text = f"; tokenref {name} prints the same as text" * (name != "speculative")
+        raise click.UsageError(f"pictures need a file: add --html page.html{text}")
+    return path
+
+
 _HTML: Final = click.option(
-    "--html", "path", type=FILE, required=True, help="The file to write, which needs no other."
+    "--html", "path", type=FILE, callback=_must_be_named, help="The file to write.  [required]"
 )
 
 _ENCODER: Final = click.Option(

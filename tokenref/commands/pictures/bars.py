@@ -46,7 +46,8 @@ def bars(
     >>> drawing = bars([Share(3, 0.75, 0.75), Share(1, 0.25, 1.0)], frozenset({1}), about="a & b")
     >>> drawing.count('class="kept"'), drawing.count('class="removed"'), "a &amp; b" in drawing
     (1, 1, True)
-    >>> ">0.05</text>" in bars([Share(3, 0.02, 0.02)], frozenset(), about="low", summed=False)
+    >>> low = bars([Share(3, 0.02, 0.02)], frozenset(), about="low", summed=False)
+    >>> 'x="32" y="96.0" class="axis">0.05</text>' in low
     True
     """
     shown = _near(shares, removed, walked)
@@ -119,10 +120,11 @@ def bars(
 
 def _axis(end: int, height: Callable[[float], float], top: float) -> Iterator[str]:
     """Yield the lines at 0, half of the largest share and the largest one, with their numbers."""
+    right = _LEFT - (6 if top > 0.1 else 4)  # 0.05 needs more room
     for part in (0, top / 2, top):
         y = height(part)
         yield (
-            f'<text x="{_LEFT - 6}" y="{y + 4}" class="axis">{part:.3g}</text>'
+            f'<text x="{right}" y="{y + 4}" class="axis">{part:.3g}</text>'
             f'<line x1="{_LEFT}" x2="{end}" y1="{y}" y2="{y}" class="grid"/>'
         )
 

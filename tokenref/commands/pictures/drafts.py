@@ -96,27 +96,20 @@ def _chain_pictures(
 
     `numbers` are those of each draft and of its acceptance.
     """
-    from sampling_ref.speculative.chain import verify_chain
-    from sampling_ref.speculative.shares import (
-        read_drafted,
-        read_exactly,
-        read_shares,
-        read_two_shares,
-        token_at,
-    )
+    from sampling_ref.speculative import chain, shares
 
     count = len(numbers)
-    firsts = read_exactly([first for first, _ in numbers], count)
-    *coins, end = read_exactly([*(coin for _, coin in numbers), last], count + 1)
-    read_two_shares(target([]), draft([]))  # are they rows of one vocabulary?
+    firsts = shares.read_exactly([first for first, _ in numbers], count)
+    *coins, end = shares.read_exactly([*(coin for _, coin in numbers), last], count + 1)
+    shares.read_two_shares(target([]), draft([]))  # are they rows of one vocabulary?
     tokens: list[int] = []
     drafts = []
     for first in firsts:
         drafts.append(draft(tokens))
-        tokens.append(token_at(read_shares(drafts[-1], "draft"), first))
+        tokens.append(shares.token_at(shares.read_shares(drafts[-1], "draft"), first))
     targets = [target(tokens[:place]) for place in range(count + 1)]
-    verified = verify_chain(targets, drafts, tokens, [*coins, end])
-    ps, qs, _ = read_drafted(targets, drafts, tokens)
+    verified = chain.verify_chain(targets, drafts, tokens, [*coins, end])
+    ps, qs, _ = shares.read_drafted(targets, drafts, tokens)
     accepted, result = verified.accepted, verified.tokens[-1]
 
     yield '<div class="drafts chain">'

@@ -38,13 +38,12 @@ def lz_picture(
     window, buffer = window_and_buffer(tokens, sizes.window, sizes.buffer)
     found = look_around(buffer[::-1], window[::-1])
     end = len(window) - found.distance + 1
-    in_match = set(range(end - found.length, end)) if found.length else set()
-    in_match |= set(range(len(window) + len(buffer) - found.length, len(window) + len(buffer)))
+    around = [*window, *buffer]
+    copies = {*range(end - found.length, end), *range(len(around) - found.length, len(around))}
     drawn = [
-        Box(tokenizer.show_token(token), token, look=f"{part}{' match' * (place in in_match)}")
-        for place, (token, part) in enumerate(
-            [*((token, "window") for token in window), *((token, "buffer") for token in buffer)]
-        )
+        Box(tokenizer.show_token(token), token, look=f"{part}{' match' * (place in copies)}")
+        for place, token in enumerate(around)
+        for part in ["window" if place < len(window) else "buffer"]
     ]
     earlier = len(tokens) - len(drawn)
     text = f"and {earlier:,} earlier tokens; " * (earlier > 0)
@@ -98,23 +97,23 @@ def lz_picture(
     )
     head = "<th scope=col>".join(("", "token", "logit", "D", "LZ", *OTHERS))
     history = ",".join(map(str, tokens))
+    taught = "".join(lesson(ABOUT[each].lesson) for each in ("repetition_penalty", "dry", "lz"))
     return (
         f'<section class="stage"><h2>The text</h2><p>{boxes(drawn)}</p>'
         f"<p>{escape(text)}; {escape(match)}.</p>"
-        "<p>Grey underline: the window. Green underline: the buffer. Orange frame: the longest "
-        "match, which is in both.</p>"
-        f"{lesson(ABOUT['lz'].lesson)}</section>"
-        '<section class="stage"><h2>The penalties</h2><p>The table has the most '
-        "probable next tokens of the small model, those that extend the match or continue a "
-        "repetition, and their logits after each penalty. LZ is the logit plus the strength times "
-        "D, the bits of chapter 8, which are most for a new token. DRY subtracts "
-        f"0.8 · 1.75<sup>m - {ALLOWED}</sup> from a token that would continue a repetition of m "
-        f"tokens, if m is at least {ALLOWED}. The framed token is best after the LZ penalty, a "
-        "bold number the best after another. Click any token to append it.</p>"
-        f"{lesson(ABOUT['repetition_penalty'].lesson)}{lesson(ABOUT['dry'].lesson)}</section>"
+        '<p class="where">Grey underline: the window. Green underline: the buffer. Orange frame: '
+        "the longest match, which is in both.</p></section>"
         '<section class="stage"><h2>The next token</h2><table class="numbers penalties">'
+        "<caption>LZ is the logit plus the strength times D. The framed token is the best after "
+        "it, a bold number the best after another penalty. Click a token to append it.</caption>"
         f'<tr>{head}</tr>{rows}</table><button type="button" data-history="{history}">Show '
         f"samplers all {model.size:,} logits of this row</button></section>"
+        '<section class="stage"><h2>The penalties</h2><p>The table has the most '
+        "probable next tokens of the small model, those that extend the match or continue a "
+        "repetition, and their logits after each penalty. D are the bits of chapter 8, which are "
+        f"most for a new token. DRY subtracts 0.8 · 1.75<sup>m - {ALLOWED}</sup> from a token that "
+        f"would continue a repetition of m tokens, if m is at least {ALLOWED}.</p>{taught}"
+        "</section>"
     )
 
 

@@ -43,8 +43,7 @@ def merges(tokenizer: Tokenizer, text: str, encoder: str = "naive") -> Iterator[
     >>> len(sections), sections[0].count("<tr")
     (4, 3)
     """
-    is_bytes = isinstance(tokenizer.model, ByteBPE)
-    pieces = tokenizer.pieces(text) if is_bytes else [text]
+    pieces = tokenizer.pieces(text) if isinstance(tokenizer.model, ByteBPE) else [text]
     yield from merges_of_pieces(tokenizer, pieces, encoder)
     yield f"<section>{_all_tokens(tokenizer, text)}</section>"
 
@@ -58,8 +57,7 @@ def merges_of_pieces(
     """
     if encoder not in CAPTIONS:
         raise InputError(f"the encoder must be one of {', '.join(CAPTIONS)}, got {encoder!r:.40}")
-    is_bytes = isinstance(tokenizer.model, ByteBPE)
-    if encoder != "naive" and not is_bytes:
+    if encoder != "naive" and not isinstance(tokenizer.model, ByteBPE):
         raise InputError(f"the steps of {encoder} are shown for vocabularies of bytes only")
     for piece in pieces:
         if isinstance(tokenizer.model, ByteBPE):
@@ -118,18 +116,19 @@ SPACE: Final = "\u2423"
 
 def _all_tokens(tokenizer: Tokenizer, text: str) -> str:
     ids = tokenizer.encode(text)
-    all_tokens = boxes(Box(tokenizer.show_token(token), token) for token in ids)
-    noun = "token" if len(ids) == 1 else "tokens"
+    drawn = boxes(Box(tokenizer.show_token(token), token) for token in ids)
     special = ""
     if not tokenizer.added.ids.keys().isdisjoint(tokenizer.pieces(text)):
         special = "<p>Special tokens are recognised here, as by <code>tokenref trace</code> and "
         special += "<code>Tokenizer.encode</code>. For <code>tokenref encode</code> they are text "
         special += "unless it is given <code>--special</code>.</p>"
-    return f"<h2>The text has {len(ids)} {noun}</h2><p>{all_tokens}</p>{special}"
+    return f"<h2>The text has {len(ids)} token{'s' * (len(ids) != 1)}</h2><p>{drawn}</p>{special}"
 
 
 def tokens_by_piece(tokenizer: Tokenizer, text: str) -> str:
     """Return all tokens of a text, and its pieces as buttons whose merges can be shown.
+
+    A single piece is hidden: its merges are shown in any case.
 
     >>> from bpe_ref import load
     >>> tokens_by_piece(load("tiny"), "a <b>").count("<button")
@@ -138,18 +137,16 @@ def tokens_by_piece(tokenizer: Tokenizer, text: str) -> str:
     found = tokenizer.pieces(text)
     merged = [piece for piece in found if tokenizer.count(piece) < len(piece.encode())]
     merged = [piece for piece in merged if piece not in tokenizer.added.ids]
-    several = [piece for piece in merged if tokenizer.count(piece) > 1]
-    first = next(iter(several + merged), None)
+    first = max(merged, key=lambda piece: tokenizer.count(piece) > 1, default=None)
     buttons = "".join(
         f'<button type="button" data-piece="{escape(piece)}"{" data-first" * (piece == first)}>'
         f"{escape(show_token(piece.encode()))}</button>"
         for piece in found
     )
-    pieces = f"<h2>Pieces: click one to see its merges</h2><p>{buttons}</p>" if buttons else ""
-    if several:
-        pieces += '<p class="where">At first the first piece with several tokens is open. Those '
-        pieces += "that are one token have merges, too.</p>"
-    return f"<section>{_all_tokens(tokenizer, text)}{pieces}</section>"
+    pieces = '<p class="where">Pieces: click one to see its merges. Those that are one token have '
+    pieces += f"merges, too.</p><p>{buttons}</p>"
+    is_one = " hidden" * (len(found) < 2)
+    return f"<section>{_all_tokens(tokenizer, text)}<div{is_one}>{pieces}</div></section>"
 
 
 def _of_bytes(model: ByteBPE, piece: str, encoder: str) -> str:
