@@ -239,6 +239,11 @@ def diagnose(
         ids = [failed.pop(record).case.id for record in unsteady]
         found.append(_diagnosis(DIFFERS, (f"have in common: {DIFFERS}", ids)))
     known = known or known_causes()
+    if len(failed) == 1 and not passed:
+        (seen,) = failed.values()
+        found += _of_one(seen, known, reference)
+        if found:
+            return found
     if reference is not None:
         known = known._replace(causes=[*known.causes, *_misread(failed, passed, reference)])
     matches = _matches(known.causes, passed.keys(), failed)
@@ -270,6 +275,38 @@ def diagnose(
         says = f"{these} not refused with the right code"
         found.append(_counted("invalid input", says, accepted))
     return found
+
+
+_MOST_OF_ONE: Final = 4
+"""How many causes of a failure that was asked alone are said."""
+
+
+def _of_one(seen: Result, known: Known, reference: Reference | None) -> Iterator[Diagnosis]:
+    """Yield all that explains a failure if nothing else was asked, which shows no size of blocks.
+
+    So what is said fits what a whole run shows, which excludes most of it.
+    """
+    from tokenref.misreadings import misread  # which imports every step
+
+    case, op, record = seen.case, op_of(seen.case), digest(seen.case.id)
+    if seen.status != "fail" or op in OWN_DRAW_OPS or isinstance(case.verdict, MustRefuse):
+        return
+    alike = [each for each in known.causes if each.answers.get(record) == seen.answer]
+    names = {_in_words(each): each.name for each in alike}
+    if reference is not None and case.vocab is None:
+        others = [(says, answer) for says, answer, _ in _asked_again(case, reference)]
+        for says, answer in [*others, *misread(case, reference)]:
+            if answer_digest(op, answer) == seen.answer:
+                names[_without_size(says)] = says
+    telling = [fact for fact in seen.facts if fact not in VAGUE and OF_ANY_SUM not in fact]
+    facts = telling or (() if names else seen.facts[:1])
+    names |= {_without_size(fact): fact for fact in facts}
+    if names:
+        shown = [*names][:_MOST_OF_ONE]
+        more = [f"{len(names) - len(shown)} more"] if len(names) > len(shown) else []
+        fits = "fits several causes" if len(names) > 1 else "fits"
+        says = f"Asked alone, this failure {fits}: {'; or '.join([*shown, *more])}"
+        yield Diagnosis(" or ".join(map(_without_size, names.values())), says, [case.id])
 
 
 def _counted(name: str, says: str, ids: Sequence[str]) -> Diagnosis:
@@ -315,20 +352,32 @@ def _like_others(
     """Return failures that are left, each with a cause that was named for its operation.
 
     They are canaries, because an engine that gives a wrong answer of theirs has a bug that other
-    records show, too, and inputs that are too long to be compared, if one cause was named.
+    records show, too. If one cause was named, they are inputs that are too long to be compared, and
+    fused steps, because seeded bugs are in steps that are asked alone.
     """
-    places = {seen.case.id: place_of(seen.case) for seen in failed.values()}
+    ops = {seen.case.id: _op(seen.case) for seen in failed.values()}
     causes: dict[str, list[str]] = {}
     for group, (_, ids) in groups.items():
-        for place in dict.fromkeys(places[case_id] for case_id in ids):
-            causes.setdefault(place, []).append(group)
+        for op in dict.fromkeys(ops[case_id] for case_id in ids):
+            causes.setdefault(op, []).append(group)
     found = {}
     for record, seen in left.items():
-        group, *others = causes.get(place_of(seen.case), [""])
-        is_like = record in long and not others and not is_of_few(group)
-        if group and (is_like or seen.case.id.startswith(CANARY)):
+        about = [_op(seen.case), *_steps_of(seen.case)]
+        group, *others = dict.fromkeys(each for op in about for each in causes.get(op, ())) or [""]
+        is_like = record in long or _op(seen.case) == "steps"
+        is_one = is_like and not others and group not in VAGUE and not is_of_few(group)
+        if group and (is_one or seen.case.id.startswith(CANARY)):
             found[record] = group
     return found
+
+
+def _steps_of(case: Case) -> list[str]:
+    """Return the operations of the steps of a question, and whether it draws."""
+    question = msgspec.to_builtins(case.input)
+    rows = question.get("rows", [question])
+    steps = (step for row in rows for step in row.get("steps", ()) if isinstance(step, dict))
+    drawn = ["draw"] if any("draw" in row for row in rows) else []
+    return [*dict.fromkeys(step["step"] for step in steps), *drawn]
 
 
 def _named(
@@ -336,13 +385,16 @@ def _named(
     matches: Sequence["_Match"],
     passed: Mapping[str, Case],
     failed: Mapping[str, Result],
-    long: Mapping[str, Result],
+    long: dict[str, Result],
     fewest: int,
     reference: Reference | None,
 ) -> list[Diagnosis]:
-    """Return the failures with a likely cause, a similar one, or a fact in common."""
+    """Return the failures with a likely cause, a similar one, or a fact in common.
+
+    To the `long` inputs, those are added of which only some causes know an answer.
+    """
     groups: dict[str, tuple[str, list[str]]] = {}
-    left, every = {**failed}, {**failed, **long}
+    left, every, unclear = {**failed}, {**failed, **long}, set[str]()
 
     def name(group: str, says: str, records: Iterable[str]) -> None:
         here = [record for record in records if record in every]
@@ -351,40 +403,53 @@ def _named(
             groups.setdefault(group, (says, []))[1].append(every.pop(record).case.id)
             left.pop(record, None)
 
-    for match in _likely(matches, failed, fewest):
+    def name_like_others(here: Mapping[str, Result]) -> None:
+        for record, group in _like_others(here, {**failed, **long}, long, groups).items():
+            seen = every.pop(record)
+            groups[group][1].append(seen.case.id)
+            unclear.update([] if seen.case.id.startswith(CANARY) else [seen.case.id])
+
+    def set_aside() -> None:
+        """Ask no cause about long inputs to operations of which another was named."""
+        ops = {_op(failed[record].case) for record in failed.keys() - left.keys()}
+        for record in known.left_out & left.keys():
+            if _op(left[record].case) in ops:
+                long[record] = left.pop(record)
+
+    for match in _likely(matches, failed, fewest, known.left_out):
         verb = ("match", "resemble")[_are_own_draws(match, failed)]
         name(match.name, match.said(verb), match.hits)
-    for match in _likely_there(known.causes, passed, left, fewest):
+    set_aside()
+    for match in _likely_there(known, passed, left, fewest):
         name(match.name, match.said("match, in some operations only,"), match.hits)
+    set_aside()
     for here in [{**left}, *_by_place(left).values()]:
         for match in _similar(known.causes, passed, here, failed):
             name(match.name, match.said("resemble"), match.hits | match.others)
     explained = {place_of(failed[record].case) for record in failed.keys() - left.keys()}
-    every = {
-        **left,
-        **{r: seen for r, seen in every.items() if place_of(seen.case) not in explained},
-    }
-    for fact, records in _of_exchanged(every, passed, reference):
+    rest = {r for r, seen in every.items() if r in left or place_of(seen.case) not in explained}
+    for fact, records in _of_exchanged({r: every[r] for r in rest}, passed, reference):
         of_rows = not fact.startswith("steps")
         name(fact, f"resemble {'batches with the ' if of_rows else ''}{fact}", records)
-    for fact, says, records in _shared_facts(every):
+    name_like_others({r: seen for r, seen in every.items() if _op(seen.case) == "steps"})
+    for fact, says, records in _shared_facts({r: every[r] for r in every if r in rest}):
         name(fact, says, records)
-    for record, group in _like_others(every, {**failed, **long}, long, groups).items():
-        name(group, "", [record])
-    _add_remarks(groups, failed.values(), {seen.case.id for seen in long.values()})
+    name_like_others({**every})
+    _add_remarks(groups, failed.values(), unclear)
     return list(starmap(_diagnosis, groups.items()))
 
 
 def _add_remarks(
-    groups: dict[str, tuple[str, list[str]]], failed: Iterable[Result], long: set[str]
+    groups: dict[str, tuple[str, list[str]]], failed: Iterable[Result], unclear: set[str]
 ) -> None:
-    """Say which failures are too long to be compared, and in which rows lie in another order."""
+    """Say which failures could not be compared, and in which rows lie in another order."""
     ordered = {seen.case.id for seen in failed if ORDERED in seen.facts}
     for group, (says, ids) in groups.items():
         if group != ORDERED and len(ids) >= FEWEST and ordered.issuperset(ids):
             groups[group] = f"{says}; in all of them, {ORDERED}", ids
-        if count := len(long.intersection(ids)) if not is_of_few(group) else 0:
-            groups[group] = f"{says}; {count:,} of them are too long to be compared", ids
+        if count := len(unclear.intersection(ids)) if not is_of_few(group) else 0:
+            rest = "could not be compared, because they are long or have several steps"
+            groups[group] = f"{groups[group][0]}; {count:,} of them {rest}", ids
 
 
 def _diagnosis(group: str, said: tuple[str, Sequence[str]]) -> Diagnosis:
@@ -427,8 +492,17 @@ def _op(case: Case) -> str:
     return case.input.op if isinstance(case.input, BatchInput) else op_of(case)
 
 
-def _likely(matches: Sequence[_Match], failed: Mapping[str, Result], fewest: int) -> list[_Match]:
-    """Return the causes that explain most and can be named together."""
+def _likely(
+    matches: Sequence[_Match],
+    failed: Mapping[str, Result],
+    fewest: int,
+    left_out: AbstractSet[str],
+) -> list[_Match]:
+    """Return the causes that explain most and can be named together.
+
+    What was left out was not asked of every cause. So of an operation with a cause, it proves no
+    other one.
+    """
     every, left, chosen = matches, set(failed), list[_Match]()
     matches = list(every)
     while matches:
@@ -438,6 +512,8 @@ def _likely(matches: Sequence[_Match], failed: Mapping[str, Result], fewest: int
         chosen.append(best)
         matches.remove(best)
         left -= best.hits
+        ops = {_op(failed[record].case) for record in best.hits}
+        left -= {record for record in left & left_out if _op(failed[record].case) in ops}
     while True:
         likely = [
             match
@@ -537,7 +613,7 @@ def _also(match: _Match, every: Sequence[_Match], failed: Mapping[str, Result]) 
 
 
 def _likely_there(
-    causes: Sequence[Signature],
+    known: Known,
     passed: Mapping[str, Case],
     failed: Mapping[str, Result],
     fewest: int,
@@ -550,7 +626,7 @@ def _likely_there(
     for place, here in _by_place(failed).items():
         if place not in OWN_DRAW_OPS:
             right = {record for record, case in passed.items() if place_of(case) == place}
-            found += _likely(_matches(causes, right, here), here, fewest)
+            found += _likely(_matches(known.causes, right, here), here, fewest, known.left_out)
     return found
 
 
@@ -623,12 +699,14 @@ def _shortest(records: Iterable[str], here: Mapping[str, Result]) -> list[str]:
     return sorted(records, key=lambda record: size(here[record].case))[:_MOST_TRIED]
 
 
-def _asked_again(case: Case, reference: Reference) -> Iterator[tuple[str, Answer, int]]:
+def _asked_again(
+    case: Case, reference: Reference, only: Container[str] | None = None
+) -> Iterator[tuple[str, Answer, int]]:
     """Yield other questions like that of a case, their answers, and how many rows differ."""
     if isinstance(case.input, BatchInput):
-        yield from exchanged(case, reference)
-    if place_of(case) in {"steps", "batches of steps"}:
-        yield from rearranged(case, reference)
+        yield from exchanged(case, reference, only)
+    if _op(case) == "steps":
+        yield from rearranged(case, reference, only)
 
 
 _TRIED: Final = 4
@@ -665,20 +743,25 @@ def _of_exchanged(
                     fits[says] += 1
                     rows[says] += changed
             best = [says for says, count in fits.items() if count == max(fits.values())]
-        if is_alone and best and fits[best[0]] >= NEARLY_ALL * tried:
-            best = [each for each in best if _is_allowed(each, place, passed.values(), reference)]
+        if not best or fits[best[0]] < NEARLY_ALL * tried:
+            continue
+        best = _allowed(best, place, passed.values(), reference)
         many = [says for says in best if rows[says] >= FEWEST]
         said = (" or " if is_alone or "steps" in place else " or the ").join(many)
         few = len(best) < MOST_ALIKE or not said.startswith("steps")
-        if said and few and len(best) <= MOST_ALIKE and fits[best[0]] >= NEARLY_ALL * tried:
+        if said and few and len(best) <= MOST_ALIKE:
             yield said, asked
 
 
-def _is_allowed(says: str, place: str, passed: Iterable[Case], reference: Reference) -> bool:
-    """Return whether nearly all records that pass would do so with other steps."""
+def _allowed(
+    said: Sequence[str], place: str, passed: Iterable[Case], reference: Reference
+) -> list[str]:
+    """Return what would let nearly all records pass that do so: parts of rows, or other steps."""
     here = sorted((case for case in passed if place_of(case) == place), key=size)[:_MOST_TRIED]
-    wrong = sum(says in {each for each, _, _ in _asked_again(case, reference)} for case in here)
-    return wrong <= (1 - NEARLY_ALL) * len(here)
+    wrong = Counter(
+        says for case in here for says in {each for each, _, _ in _asked_again(case, reference, said)}
+    )
+    return [says for says in said if wrong[says] <= (1 - NEARLY_ALL) * len(here)]
 
 
 def _shared_facts(failed: Mapping[str, Result]) -> list[tuple[str, str, list[str]]]:

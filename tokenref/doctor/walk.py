@@ -397,7 +397,7 @@ def _right(case: Case) -> dict[str, Any]:
     if isinstance(case.verdict, MustRefuse):
         return {"err": {"code": case.verdict.codes[0], "msg": "..."}}
     if case.out is None:
-        return {"ok": json.loads(form_of(op_of(case)))}
+        return {"ok": json.loads(form_of(op_of(case), 0))}
     out = msgspec.to_builtins(case.out)
     return {"ok": {name: value for name, value in out.items() if name != "stages"}}
 
