@@ -174,16 +174,20 @@ class _Match:
         return len(self.hits & left) - 2 * self.passed - len(self.others & left)
 
     def is_likely(
-        self, others: Iterable["_Match"], failed: Mapping[str, Result], fewest: int
+        self,
+        others: Iterable["_Match"],
+        failed: Mapping[str, Result],
+        fewest: int,
+        aside: AbstractSet[str],
     ) -> bool:
-        """Return whether the cause can be named together with the others."""
+        """Return whether the cause can be named together with the others; some are set aside."""
         shared = {record for each in others for record in (*each.hits, *each.others)}
         wrong = self.passed + len(self.others - shared)
         if len(self.hits) < NEARLY_ALL * (len(self.hits) + wrong):
             return False
         if len(self.hits) < fewest and all(len(c.answers) > len(self.hits) for c in self.causes):
             return False
-        explained = shared | self.hits | self.others
+        explained = shared | self.hits | self.others | aside
         if all(op_of(failed[record].case) in OWN_DRAW_OPS for record in self.hits) and any(
             op_of(failed[record].case) not in OWN_DRAW_OPS for record in failed.keys() - explained
         ):
@@ -306,7 +310,7 @@ def _of_one(seen: Result, known: Known, reference: Reference | None) -> Iterator
         more = [f"{len(names) - len(shown)} more"] if len(names) > len(shown) else []
         fits = "fits several causes" if len(names) > 1 else "fits"
         says = f"Asked alone, this failure {fits}: {'; or '.join([*shown, *more])}"
-        yield Diagnosis(" or ".join(map(_without_size, names.values())), says, [case.id])
+        yield Diagnosis(" or ".join([*map(_without_size, names.values())]), says, [case.id])
 
 
 def _counted(name: str, says: str, ids: Sequence[str]) -> Diagnosis:
@@ -493,17 +497,14 @@ def _op(case: Case) -> str:
 
 
 def _likely(
-    matches: Sequence[_Match],
-    failed: Mapping[str, Result],
-    fewest: int,
-    left_out: AbstractSet[str],
+    matches: Sequence[_Match], failed: Mapping[str, Result], fewest: int, left_out: AbstractSet[str]
 ) -> list[_Match]:
     """Return the causes that explain most and can be named together.
 
     What was left out was not asked of every cause. So of an operation with a cause, it proves no
     other one.
     """
-    every, left, chosen = matches, set(failed), list[_Match]()
+    every, left, chosen, aside = matches, set(failed), list[_Match](), set[str]()
     matches = list(every)
     while matches:
         best = max(matches, key=lambda match: match.gain(left))
@@ -513,12 +514,13 @@ def _likely(
         matches.remove(best)
         left -= best.hits
         ops = {_op(failed[record].case) for record in best.hits}
-        left -= {record for record in left & left_out if _op(failed[record].case) in ops}
+        aside |= {record for record in left & left_out if _op(failed[record].case) in ops}
+        left -= aside
     while True:
         likely = [
             match
             for match in chosen
-            if match.is_likely([each for each in chosen if each is not match], failed, fewest)
+            if match.is_likely([o for o in chosen if o is not match], failed, fewest, aside)
         ]
         if likely == chosen:
             break
@@ -613,10 +615,7 @@ def _also(match: _Match, every: Sequence[_Match], failed: Mapping[str, Result]) 
 
 
 def _likely_there(
-    known: Known,
-    passed: Mapping[str, Case],
-    failed: Mapping[str, Result],
-    fewest: int,
+    known: Known, passed: Mapping[str, Case], failed: Mapping[str, Result], fewest: int
 ) -> list[_Match]:
     """Return the likely causes of the failures of each operation, whatever the others did.
 
@@ -759,7 +758,9 @@ def _allowed(
     """Return what would let nearly all records pass that do so: parts of rows, or other steps."""
     here = sorted((case for case in passed if place_of(case) == place), key=size)[:_MOST_TRIED]
     wrong = Counter(
-        says for case in here for says in {each for each, _, _ in _asked_again(case, reference, said)}
+        says
+        for case in here
+        for says in {each for each, _, _ in _asked_again(case, reference, said)}
     )
     return [says for says in said if wrong[says] <= (1 - NEARLY_ALL) * len(here)]
 

@@ -617,7 +617,7 @@ _BY_SIZE: Final[Sequence[tuple[str, Callable[..., float], Sequence[int]]]] = (
     (
         "the sum lacks all tokens from {:,} on",
         lambda n, _, until: until[min(n, len(until) - 1)],
-        [2**power for power in range(10, 17)],
+        [2**power for power in range(13, 17)],
     ),
     ("the sum has the last block of {:,} twice if it is full", _last_twice, (32, *_HALVED)),
 )

@@ -85,7 +85,7 @@ class _Asked:
         if self.profile != STANDARD or self.op not in {"top_p", "draw"}:
             return False
         if self.op == "top_p":
-            return params.keys() <= {"p", "least"} and params["p"] < 1 and "keep" in self.out
+            return params.keys() <= {"p", "least"} and params.get("p", 1) < 1 and "keep" in self.out
         return not {"count", "order"} & row.keys() and len(unpack(row["uniforms"])) == 1
 
     @cached_property
@@ -243,9 +243,9 @@ def _whole_maximum(size: int, asked: _Asked) -> Row:
     if asked.op != "min_p":
         return {}
     weights, params = asked.weights, asked.row["params"]
-    whole = max(weights[: len(weights) // size * size] or weights)
-    m = unpack_parameters(params)["m"]
-    return {"params": {**params, "m": pack([m * whole / max(weights)], "f64")}} if whole else {}
+    whole = max(weights[: len(weights) // size * size] or weights) / max(weights)
+    m = unpack_parameters(params).get("m", 0.0)
+    return {"params": {**params, "m": pack([m * whole], "f64")}} if m and 0 < whole < 1 else {}
 
 
 # ---- histories
