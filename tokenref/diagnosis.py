@@ -28,7 +28,7 @@ import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import starmap
 from pathlib import Path
@@ -384,6 +384,57 @@ def _steps_of(case: Case) -> list[str]:
     return [*dict.fromkeys(step["step"] for step in steps), *drawn]
 
 
+@dataclass
+class _Naming:
+    """Failures, and what is said about those that have a name."""
+
+    failed: Mapping[str, Result]
+    long: dict[str, Result]
+    left_out: AbstractSet[str]
+    groups: dict[str, tuple[str, list[str]]] = field(default_factory=dict)
+    unclear: set[str] = field(default_factory=set)
+    """The ids of failures that could not be compared with the cause that they are said to have."""
+
+    def __post_init__(self) -> None:
+        """Begin without any name."""
+        self.left = {**self.failed}
+        self.every = {**self.failed, **self.long}
+
+    def name(self, group: str, says: str, records: Iterable[str]) -> None:
+        """Give those of the records a name that have none."""
+        here = [record for record in records if record in self.every]
+        group, says = _of_known_size(group, says, [self.every[record].case for record in here])
+        for record in here:
+            self.groups.setdefault(group, (says, []))[1].append(self.every.pop(record).case.id)
+            self.left.pop(record, None)
+
+    def name_like_others(self, op: str = "") -> None:
+        """Give what is left, perhaps of one operation only, the names of others like it."""
+        here = {r: seen for r, seen in self.every.items() if not op or _op(seen.case) == op}
+        others = _like_others(here, {**self.failed, **self.long}, self.long, self.groups)
+        for record, group in others.items():
+            case = self.every.pop(record).case
+            self.groups[group][1].append(case.id)
+            self.unclear.update([case.id] * (not case.id.startswith(CANARY)))
+
+    def set_aside(self) -> None:
+        """Ask no cause about long inputs to operations of which another was named."""
+        ops = {_op(self.failed[record].case) for record in self.failed.keys() - self.left.keys()}
+        for record in self.left_out & self.left.keys():
+            if _op(self.left[record].case) in ops:
+                self.long[record] = self.left.pop(record)
+
+    def rest(self) -> dict[str, Result]:
+        """Return what is left, with long inputs to operations without a name."""
+        named = self.failed.keys() - self.left.keys()
+        explained = {place_of(self.failed[record].case) for record in named}
+        return {
+            record: seen
+            for record, seen in self.every.items()
+            if record in self.left or place_of(seen.case) not in explained
+        }
+
+
 def _named(
     known: Known,
     matches: Sequence["_Match"],
@@ -397,50 +448,27 @@ def _named(
 
     To the `long` inputs, those are added of which only some causes know an answer.
     """
-    groups: dict[str, tuple[str, list[str]]] = {}
-    left, every, unclear = {**failed}, {**failed, **long}, set[str]()
-
-    def name(group: str, says: str, records: Iterable[str]) -> None:
-        here = [record for record in records if record in every]
-        group, says = _of_known_size(group, says, [every[record].case for record in here])
-        for record in here:
-            groups.setdefault(group, (says, []))[1].append(every.pop(record).case.id)
-            left.pop(record, None)
-
-    def name_like_others(here: Mapping[str, Result]) -> None:
-        for record, group in _like_others(here, {**failed, **long}, long, groups).items():
-            seen = every.pop(record)
-            groups[group][1].append(seen.case.id)
-            unclear.update([] if seen.case.id.startswith(CANARY) else [seen.case.id])
-
-    def set_aside() -> None:
-        """Ask no cause about long inputs to operations of which another was named."""
-        ops = {_op(failed[record].case) for record in failed.keys() - left.keys()}
-        for record in known.left_out & left.keys():
-            if _op(left[record].case) in ops:
-                long[record] = left.pop(record)
-
+    naming = _Naming(failed, long, known.left_out)
     for match in _likely(matches, failed, fewest, known.left_out):
         verb = ("match", "resemble")[_are_own_draws(match, failed)]
-        name(match.name, match.said(verb), match.hits)
-    set_aside()
-    for match in _likely_there(known, passed, left, fewest):
-        name(match.name, match.said("match, in some operations only,"), match.hits)
-    set_aside()
-    for here in [{**left}, *_by_place(left).values()]:
+        naming.name(match.name, match.said(verb), match.hits)
+    naming.set_aside()
+    for match in _likely_there(known, passed, naming.left, fewest):
+        naming.name(match.name, match.said("match, in some operations only,"), match.hits)
+    naming.set_aside()
+    for here in [{**naming.left}, *_by_place(naming.left).values()]:
         for match in _similar(known.causes, passed, here, failed):
-            name(match.name, match.said("resemble"), match.hits | match.others)
-    explained = {place_of(failed[record].case) for record in failed.keys() - left.keys()}
-    rest = {r for r, seen in every.items() if r in left or place_of(seen.case) not in explained}
-    for fact, records in _of_exchanged({r: every[r] for r in rest}, passed, reference):
+            naming.name(match.name, match.said("resemble"), match.hits | match.others)
+    rest = naming.rest()
+    for fact, records in _of_exchanged(rest, passed, reference):
         of_rows = not fact.startswith("steps")
-        name(fact, f"resemble {'batches with the ' if of_rows else ''}{fact}", records)
-    name_like_others({r: seen for r, seen in every.items() if _op(seen.case) == "steps"})
-    for fact, says, records in _shared_facts({r: every[r] for r in every if r in rest}):
-        name(fact, says, records)
-    name_like_others({**every})
-    _add_remarks(groups, failed.values(), unclear)
-    return list(starmap(_diagnosis, groups.items()))
+        naming.name(fact, f"resemble {'batches with the ' if of_rows else ''}{fact}", records)
+    naming.name_like_others("steps")
+    for fact, says, records in _shared_facts({r: rest[r] for r in rest if r in naming.every}):
+        naming.name(fact, says, records)
+    naming.name_like_others()
+    _add_remarks(naming.groups, failed.values(), naming.unclear)
+    return list(starmap(_diagnosis, naming.groups.items()))
 
 
 def _add_remarks(

@@ -18,7 +18,16 @@ from typing import Any, Final
 import msgspec
 
 from bpe_ref import Vocabulary
-from tokenref.answers import Crashed, NoAnswer, Ok, PartialSums, Refused, Skipped, why_none
+from tokenref.answers import (
+    Crashed,
+    Malformed,
+    NoAnswer,
+    Ok,
+    PartialSums,
+    Refused,
+    Skipped,
+    why_none,
+)
 from tokenref.catalogue import CANARY, Catalogue, is_large
 from tokenref.diagnosis import diagnose
 from tokenref.doctor.conversation import (
@@ -352,12 +361,13 @@ class _Visit:
             (said,) = self._ask(conversation, trial, [case])
             judgement = judge(case, said.answer, subject)
             tried += judgement.status not in {"skip", "unsupported"}
-            rejected += judgement.status in {"fail", "wrong_error"}
+            is_other = isinstance(said.answer, Malformed)  # and so no answer to reject
+            rejected += judgement.status in {"fail", "wrong_error"} and not is_other
             asked = _question(case)
             if judgement.status == "pass":
                 wrong = f"{case.id}: the program gave the known-wrong answer of a canary"
                 yield Finding("problem", "canary", wrong, said.shown, hint=case.why, asked=asked)
-            elif judgement.status in {"crash", "timeout"}:
+            elif is_other or judgement.status in {"crash", "timeout"}:
                 lacks = f"{case.id}: {judgement.status}: {judgement.detail}"
                 yield Finding("problem", "canary", lacks, said.shown, asked=asked)
         if rejected:
