@@ -502,6 +502,10 @@ def fused_with(change: Callable[[list[Any]], list[Any]]) -> SamplersWithHandler:
             "steps with temperature twice",
         ),
         (
+            lambda steps: sorted(steps, key=lambda one: one["step"] == "temperature"),
+            "steps with temperature at the end",
+        ),
+        (
             lambda steps: [s for s in steps if s["step"] != "logit_bias"] or steps,
             "steps without logit_bias",
         ),
@@ -759,7 +763,7 @@ def mask_of_other_bytes(session: SamplerSession, op: str, request: Mapping[str, 
         (
             "top_p",
             top_p_unscaled,
-            "answers with p that is not multiplied by the sum of the weights",
+            "answers with p or a random number that is not multiplied by the sum",
         ),
         (
             "speculative",

@@ -318,11 +318,11 @@ def _counted(name: str, says: str, ids: Sequence[str]) -> Diagnosis:
 
 
 def _unsteady(failed: Mapping[str, Result]) -> list[str]:
-    """Return the failures whose answers differ, and all of an operation if most of it are."""
+    """Return the failures whose answers differ, and all of an operation if a third of it are."""
     differ = [record for record, seen in failed.items() if DIFFERS in seen.facts]
     of_op = Counter(_op(seen.case) for seen in failed.values())
     there = Counter(_op(failed[record].case) for record in differ)
-    whole = {op for op, count in there.items() if count >= MOST * of_op[op]}
+    whole = {op for op, count in there.items() if count >= of_op[op] / 3}
     return [r for r, seen in failed.items() if r in differ or _op(seen.case) in whole]
 
 
@@ -689,7 +689,7 @@ def _misread(
         if only and not isinstance(case.verdict, MustRefuse):
             most = MOST_AGAIN if record in failed else _MOST_OF_RIGHT
             for says, answer in misread(case, reference, only, most):
-                if judge(case, answer, SAMPLERS).status in FAILURES:
+                if _fails(case, answer):
                     likely.setdefault(says, {})[record] = answer_digest(op_of(case), answer)
     for says, answers in likely.items():
         answers |= {record: seen.answer for record, seen in failed.items() if says in seen.facts}
@@ -785,12 +785,18 @@ def _allowed(
 ) -> list[str]:
     """Return what would let nearly all records pass that do so: parts of rows, or other steps."""
     here = sorted((case for case in passed if place_of(case) == place), key=size)[:_MOST_TRIED]
-    wrong = Counter(
-        says
-        for case in here
-        for says in {each for each, _, _ in _asked_again(case, reference, said)}
-    )
+    wrong = Counter[str]()
+    for case in here:
+        again = [(says, answer) for says, answer, _ in _asked_again(case, reference, said)]
+        wrong.update({says for says, answer in again if _fails(case, answer)})
     return [says for says in said if wrong[says] <= (1 - NEARLY_ALL) * len(here)]
+
+
+def _fails(case: Case, answer: Answer) -> bool:
+    """Return whether an answer fails apart from its stages, which programs need not have."""
+    if isinstance(answer, Ok):
+        answer = Ok({key: part for key, part in answer.out.items() if key != "stages"})
+    return judge(case, answer, SAMPLERS).status in FAILURES
 
 
 def _shared_facts(failed: Mapping[str, Result]) -> list[tuple[str, str, list[str]]]:

@@ -754,7 +754,7 @@ def _of_bits(want: set[int], have: set[int], count: int) -> Iterator[str]:
 
 def _of_token(want: int, have: int, row: Sequence[float]) -> Iterator[str]:
     for bits in (16, 15, 8):
-        if want >= 2**bits and (want - have) % 2**bits == 0:
+        if want - have >= 2**bits and (want - have) % 2**bits == 0:
             yield f"the token is right modulo {2**bits:,}"
             break
     for name, dtype in _NARROW[1:]:

@@ -396,7 +396,7 @@ def _normal(numbers: Sequence[float], dtype: Type) -> list[float]:
 
 
 _OF_SUMS: Final[Mapping[str, Summed]] = {
-    "p that is not multiplied by the sum of the weights": lambda _, __: 1.0,
+    "p or a random number that is not multiplied by the sum": lambda _, __: 1.0,
     **SUMS,
 }
 

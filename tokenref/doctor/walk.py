@@ -376,6 +376,7 @@ class _Visit:
 
 
 def _about_answer(case: Case, said: Said, text: str, fact: str) -> Finding:
+    is_right_form = isinstance(said.answer, Ok) and not isinstance(said.answer, Malformed)
     suggestion = hint_on_answer(said.result.get("ok")) or fact * (fact not in VAGUE)
     if isinstance(said.answer, Crashed) and "a code must be" in said.answer.message:
         suggestion = hint_on_code(str(said.result["err"]["code"]))
@@ -384,7 +385,7 @@ def _about_answer(case: Case, said: Said, text: str, fact: str) -> Finding:
         op_of(case),
         f"{case.id}: {text}",
         said.shown,
-        "" if case.out is None and isinstance(said.answer, Ok) else _result(said, _right(case)),
+        "" if case.out is None and is_right_form else _result(said, _right(case)),
         suggestion or case.why,
         _question(case),
     )
