@@ -243,11 +243,10 @@ def diagnose(
         ids = [failed.pop(record).case.id for record in unsteady]
         found.append(_diagnosis(DIFFERS, (f"have in common: {DIFFERS}", ids)))
     known = known or known_causes()
-    if len(failed) == 1 and not passed:
+    if len(failed) == 1 and not (passed or unsteady or stages):
         (seen,) = failed.values()
-        found += _of_one(seen, known, reference)
-        if found:
-            return found
+        if alone := [*_of_one(seen, known, reference)]:
+            return [*found, *alone]
     if reference is not None:
         known = known._replace(causes=[*known.causes, *_misread(failed, passed, reference)])
     matches = _matches(known.causes, passed.keys(), failed)
@@ -298,7 +297,8 @@ def _of_one(seen: Result, known: Known, reference: Reference | None) -> Iterator
     alike = [each for each in known.causes if each.answers.get(record) == seen.answer]
     names = {_in_words(each): each.name for each in alike}
     if reference is not None and case.vocab is None:
-        others = [(says, answer) for says, answer, _ in _asked_again(case, reference)]
+        again = _asked_again(case, reference)
+        others = [(_in_batches(says), answer) for says, answer, _ in again]
         for says, answer in [*others, *misread(case, reference)]:
             if answer_digest(op, answer) == seen.answer:
                 names[_without_size(says)] = says
@@ -311,6 +311,11 @@ def _of_one(seen: Result, known: Known, reference: Reference | None) -> Iterator
         fits = "fits several causes" if len(names) > 1 else "fits"
         says = f"Asked alone, this failure {fits}: {'; or '.join([*shown, *more])}"
         yield Diagnosis(" or ".join([*map(_without_size, names.values())]), says, [case.id])
+
+
+def _in_batches(says: str) -> str:
+    """Return what is said of batches with a part of other rows, or of other steps."""
+    return says if says.startswith("steps") else f"batches with the {says}"
 
 
 def _counted(name: str, says: str, ids: Sequence[str]) -> Diagnosis:
@@ -461,8 +466,7 @@ def _named(
             naming.name(match.name, match.said("resemble"), match.hits | match.others)
     rest = naming.rest()
     for fact, records in _of_exchanged(rest, passed, reference):
-        of_rows = not fact.startswith("steps")
-        naming.name(fact, f"resemble {'batches with the ' if of_rows else ''}{fact}", records)
+        naming.name(fact, f"resemble {_in_batches(fact)}", records)
     naming.name_like_others("steps")
     for fact, says, records in _shared_facts({r: rest[r] for r in rest if r in naming.every}):
         naming.name(fact, says, records)
