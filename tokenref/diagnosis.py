@@ -816,7 +816,7 @@ def _shared_facts(failed: Mapping[str, Result]) -> list[tuple[str, str, list[str
     for (op, fact), records in together.items():
         if len(records) > of_op[op] / 2:
             found.append((fact, f"have in common: {fact}", records))
-        elif len(records) >= of_op[op] / 3:
+        elif len(records) >= max(2, of_op[op] / 3):
             part = f"{len(records):,} of {of_op[op]:,} failures of {op}"
             found.append((f"{part}: {fact}", f"Only {part} have in common: {fact}", records))
     return found
