@@ -117,7 +117,7 @@ def test_own_draws_are_asked_and_their_form_is_shown(tmp_path: Path) -> None:
     assert (seeds.about, canary.about) == ("seeds", "canary")
     assert "unknown field `tokens`" in seeds.text
     assert seeds.right == '{"k":"01","ok":{"batches":[[[0]]]}}'
-    assert "canary/seeds/nothing-to-draw: crash: " in canary.text
+    assert "canary/seeds/nothing-to-draw: fail: " in canary.text
 
 
 OWN_DRAWS = """

@@ -230,11 +230,11 @@ def test_each_row_of_a_batch_is_compared() -> None:
 def test_an_answer_of_another_form_is_told_the_right_one() -> None:
     case = softmax([0.5, 0.5], Exact())
     said = judged(case, {"token": 1}).detail
-    assert said.endswith('unknown field `token`; expected {"probs":{"f32":"..."}}')
+    assert said.endswith('unknown field `token`; the form is {"probs":{"f32":"..."}}')
     batch = {"op": "greedy", "rows": [{"logits": pack([0.0, 1.0])}]}
     case = case_of("batch", batch, {"rows": [{"token": 1}]}, Exact())
     said = judged(case, {"rows": [{"tokens": [1]}]}).detail
-    assert said.endswith('; expected {"rows":[{"token":0}]}')
+    assert said.endswith('; the form is {"rows":[{"token":N}]}')
 
 
 def test_a_survey_expects_nothing() -> None:

@@ -349,6 +349,9 @@ def test_each_question_may_be_asked_often_and_the_worst_answer_counts(
     questions = read_requests(Path("requests.jsonl"), catalogue)
     asked = Counter(questions.of_key)
     assert set(asked.values()) <= {1, 3, 4}  # canaries are asked once
+    (named, *_) = questions.cases[0]
+    alone = tokenref("export", "--id", named.id, "--vocabulary", "tiny")
+    assert alone.stderr == "1 questions and 0 canaries\n"
     found = judge_responses(responses, questions, catalogue)
     assert {result.judgement.status for result in found.results} == {"pass"}
     runs = [number for number, line in enumerate(lines) if b'"results"' in line]

@@ -35,6 +35,14 @@ class Ok:
 
 
 @dataclass(frozen=True)
+class Malformed(Ok):
+    """An answer of a program that has not the form of a record's `out`."""
+
+    why: str
+    """What is wrong with it, and the right form."""
+
+
+@dataclass(frozen=True)
 class Refused:
     """The engine refuses the input with one of the error codes of records."""
 

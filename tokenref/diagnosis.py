@@ -28,7 +28,7 @@ import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import starmap
 from pathlib import Path
@@ -174,16 +174,20 @@ class _Match:
         return len(self.hits & left) - 2 * self.passed - len(self.others & left)
 
     def is_likely(
-        self, others: Iterable["_Match"], failed: Mapping[str, Result], fewest: int
+        self,
+        others: Iterable["_Match"],
+        failed: Mapping[str, Result],
+        fewest: int,
+        aside: AbstractSet[str],
     ) -> bool:
-        """Return whether the cause can be named together with the others."""
+        """Return whether the cause can be named together with the others; some are set aside."""
         shared = {record for each in others for record in (*each.hits, *each.others)}
         wrong = self.passed + len(self.others - shared)
         if len(self.hits) < NEARLY_ALL * (len(self.hits) + wrong):
             return False
         if len(self.hits) < fewest and all(len(c.answers) > len(self.hits) for c in self.causes):
             return False
-        explained = shared | self.hits | self.others
+        explained = shared | self.hits | self.others | aside
         if all(op_of(failed[record].case) in OWN_DRAW_OPS for record in self.hits) and any(
             op_of(failed[record].case) not in OWN_DRAW_OPS for record in failed.keys() - explained
         ):
@@ -239,6 +243,10 @@ def diagnose(
         ids = [failed.pop(record).case.id for record in unsteady]
         found.append(_diagnosis(DIFFERS, (f"have in common: {DIFFERS}", ids)))
     known = known or known_causes()
+    if len(failed) == 1 and not (passed or unsteady or stages):
+        (seen,) = failed.values()
+        if alone := [*_of_one(seen, known, reference)]:
+            return [*found, *alone]
     if reference is not None:
         known = known._replace(causes=[*known.causes, *_misread(failed, passed, reference)])
     matches = _matches(known.causes, passed.keys(), failed)
@@ -272,16 +280,54 @@ def diagnose(
     return found
 
 
+_MOST_OF_ONE: Final = 4
+"""How many causes of a failure that was asked alone are said."""
+
+
+def _of_one(seen: Result, known: Known, reference: Reference | None) -> Iterator[Diagnosis]:
+    """Yield all that explains a failure if nothing else was asked, which shows no size of blocks.
+
+    So what is said fits what a whole run shows, which excludes most of it.
+    """
+    from tokenref.misreadings import misread  # which imports every step
+
+    case, op, record = seen.case, op_of(seen.case), digest(seen.case.id)
+    if seen.status != "fail" or op in OWN_DRAW_OPS or isinstance(case.verdict, MustRefuse):
+        return
+    alike = [each for each in known.causes if each.answers.get(record) == seen.answer]
+    names = {_in_words(each): each.name for each in alike}
+    if reference is not None and case.vocab is None:
+        again = _asked_again(case, reference)
+        others = [(_in_batches(says), answer) for says, answer, _ in again]
+        for says, answer in [*others, *misread(case, reference)]:
+            if answer_digest(op, answer) == seen.answer:
+                names[_without_size(says)] = says
+    telling = [fact for fact in seen.facts if fact not in VAGUE and OF_ANY_SUM not in fact]
+    facts = telling or (() if names else seen.facts[:1])
+    names |= {_without_size(fact): fact for fact in facts}
+    if names:
+        shown = [*names][:_MOST_OF_ONE]
+        more = [f"{len(names) - len(shown)} more"] if len(names) > len(shown) else []
+        fits = "fits several causes" if len(names) > 1 else "fits"
+        says = f"Asked alone, this failure {fits}: {'; or '.join([*shown, *more])}"
+        yield Diagnosis(" or ".join([*map(_without_size, names.values())]), says, [case.id])
+
+
+def _in_batches(says: str) -> str:
+    """Return what is said of batches with a part of other rows, or of other steps."""
+    return says if says.startswith("steps") else f"batches with the {says}"
+
+
 def _counted(name: str, says: str, ids: Sequence[str]) -> Diagnosis:
     return Diagnosis(name, f"{len(ids):,} {says}", ids)
 
 
 def _unsteady(failed: Mapping[str, Result]) -> list[str]:
-    """Return the failures whose answers differ, and all of an operation if most of it are."""
+    """Return the failures whose answers differ, and all of an operation if a third of it are."""
     differ = [record for record, seen in failed.items() if DIFFERS in seen.facts]
     of_op = Counter(_op(seen.case) for seen in failed.values())
     there = Counter(_op(failed[record].case) for record in differ)
-    whole = {op for op, count in there.items() if count >= MOST * of_op[op]}
+    whole = {op for op, count in there.items() if count >= of_op[op] / 3}
     return [r for r, seen in failed.items() if r in differ or _op(seen.case) in whole]
 
 
@@ -315,20 +361,83 @@ def _like_others(
     """Return failures that are left, each with a cause that was named for its operation.
 
     They are canaries, because an engine that gives a wrong answer of theirs has a bug that other
-    records show, too, and inputs that are too long to be compared, if one cause was named.
+    records show, too. If one cause was named, they are inputs that are too long to be compared, and
+    fused steps, because seeded bugs are in steps that are asked alone.
     """
-    places = {seen.case.id: place_of(seen.case) for seen in failed.values()}
+    ops = {seen.case.id: _op(seen.case) for seen in failed.values()}
     causes: dict[str, list[str]] = {}
     for group, (_, ids) in groups.items():
-        for place in dict.fromkeys(places[case_id] for case_id in ids):
-            causes.setdefault(place, []).append(group)
+        for op in dict.fromkeys(ops[case_id] for case_id in ids):
+            causes.setdefault(op, []).append(group)
     found = {}
     for record, seen in left.items():
-        group, *others = causes.get(place_of(seen.case), [""])
-        is_like = record in long and not others and not is_of_few(group)
-        if group and (is_like or seen.case.id.startswith(CANARY)):
+        about = [_op(seen.case), *_steps_of(seen.case)]
+        group, *others = dict.fromkeys(each for op in about for each in causes.get(op, ())) or [""]
+        is_like = record in long or _op(seen.case) == "steps"
+        is_one = is_like and not others and group not in VAGUE and not is_of_few(group)
+        if group and (is_one or seen.case.id.startswith(CANARY)):
             found[record] = group
     return found
+
+
+def _steps_of(case: Case) -> list[str]:
+    """Return the operations of the steps of a question, and whether it draws."""
+    question = msgspec.to_builtins(case.input)
+    rows = question.get("rows", [question])
+    steps = (step for row in rows for step in row.get("steps", ()) if isinstance(step, dict))
+    drawn = ["draw"] if any("draw" in row for row in rows) else []
+    return [*dict.fromkeys(step["step"] for step in steps), *drawn]
+
+
+@dataclass
+class _Naming:
+    """Failures, and what is said about those that have a name."""
+
+    failed: Mapping[str, Result]
+    long: dict[str, Result]
+    left_out: AbstractSet[str]
+    groups: dict[str, tuple[str, list[str]]] = field(default_factory=dict)
+    unclear: set[str] = field(default_factory=set)
+    """The ids of failures that could not be compared with the cause that they are said to have."""
+
+    def __post_init__(self) -> None:
+        """Begin without any name."""
+        self.left = {**self.failed}
+        self.every = {**self.failed, **self.long}
+
+    def name(self, group: str, says: str, records: Iterable[str]) -> None:
+        """Give those of the records a name that have none."""
+        here = [record for record in records if record in self.every]
+        group, says = _of_known_size(group, says, [self.every[record].case for record in here])
+        for record in here:
+            self.groups.setdefault(group, (says, []))[1].append(self.every.pop(record).case.id)
+            self.left.pop(record, None)
+
+    def name_like_others(self, op: str = "") -> None:
+        """Give what is left, perhaps of one operation only, the names of others like it."""
+        here = {r: seen for r, seen in self.every.items() if not op or _op(seen.case) == op}
+        others = _like_others(here, {**self.failed, **self.long}, self.long, self.groups)
+        for record, group in others.items():
+            case = self.every.pop(record).case
+            self.groups[group][1].append(case.id)
+            self.unclear.update([case.id] * (not case.id.startswith(CANARY)))
+
+    def set_aside(self) -> None:
+        """Ask no cause about long inputs to operations of which another was named."""
+        ops = {_op(self.failed[record].case) for record in self.failed.keys() - self.left.keys()}
+        for record in self.left_out & self.left.keys():
+            if _op(self.left[record].case) in ops:
+                self.long[record] = self.left.pop(record)
+
+    def rest(self) -> dict[str, Result]:
+        """Return what is left, with long inputs to operations without a name."""
+        named = self.failed.keys() - self.left.keys()
+        explained = {place_of(self.failed[record].case) for record in named}
+        return {
+            record: seen
+            for record, seen in self.every.items()
+            if record in self.left or place_of(seen.case) not in explained
+        }
 
 
 def _named(
@@ -336,55 +445,47 @@ def _named(
     matches: Sequence["_Match"],
     passed: Mapping[str, Case],
     failed: Mapping[str, Result],
-    long: Mapping[str, Result],
+    long: dict[str, Result],
     fewest: int,
     reference: Reference | None,
 ) -> list[Diagnosis]:
-    """Return the failures with a likely cause, a similar one, or a fact in common."""
-    groups: dict[str, tuple[str, list[str]]] = {}
-    left, every = {**failed}, {**failed, **long}
+    """Return the failures with a likely cause, a similar one, or a fact in common.
 
-    def name(group: str, says: str, records: Iterable[str]) -> None:
-        here = [record for record in records if record in every]
-        group, says = _of_known_size(group, says, [every[record].case for record in here])
-        for record in here:
-            groups.setdefault(group, (says, []))[1].append(every.pop(record).case.id)
-            left.pop(record, None)
-
-    for match in _likely(matches, failed, fewest):
+    To the `long` inputs, those are added of which only some causes know an answer.
+    """
+    naming = _Naming(failed, long, known.left_out)
+    for match in _likely(matches, failed, fewest, known.left_out):
         verb = ("match", "resemble")[_are_own_draws(match, failed)]
-        name(match.name, match.said(verb), match.hits)
-    for match in _likely_there(known.causes, passed, left, fewest):
-        name(match.name, match.said("match, in some operations only,"), match.hits)
-    for here in [{**left}, *_by_place(left).values()]:
+        naming.name(match.name, match.said(verb), match.hits)
+    naming.set_aside()
+    for match in _likely_there(known, passed, naming.left, fewest):
+        naming.name(match.name, match.said("match, in some operations only,"), match.hits)
+    naming.set_aside()
+    for here in [{**naming.left}, *_by_place(naming.left).values()]:
         for match in _similar(known.causes, passed, here, failed):
-            name(match.name, match.said("resemble"), match.hits | match.others)
-    explained = {place_of(failed[record].case) for record in failed.keys() - left.keys()}
-    every = {
-        **left,
-        **{r: seen for r, seen in every.items() if place_of(seen.case) not in explained},
-    }
-    for fact, records in _of_exchanged(every, passed, reference):
-        of_rows = not fact.startswith("steps")
-        name(fact, f"resemble {'batches with the ' if of_rows else ''}{fact}", records)
-    for fact, says, records in _shared_facts(every):
-        name(fact, says, records)
-    for record, group in _like_others(every, {**failed, **long}, long, groups).items():
-        name(group, "", [record])
-    _add_remarks(groups, failed.values(), {seen.case.id for seen in long.values()})
-    return list(starmap(_diagnosis, groups.items()))
+            naming.name(match.name, match.said("resemble"), match.hits | match.others)
+    rest = naming.rest()
+    for fact, records in _of_exchanged(rest, passed, reference):
+        naming.name(fact, f"resemble {_in_batches(fact)}", records)
+    naming.name_like_others("steps")
+    for fact, says, records in _shared_facts({r: rest[r] for r in rest if r in naming.every}):
+        naming.name(fact, says, records)
+    naming.name_like_others()
+    _add_remarks(naming.groups, failed.values(), naming.unclear)
+    return list(starmap(_diagnosis, naming.groups.items()))
 
 
 def _add_remarks(
-    groups: dict[str, tuple[str, list[str]]], failed: Iterable[Result], long: set[str]
+    groups: dict[str, tuple[str, list[str]]], failed: Iterable[Result], unclear: set[str]
 ) -> None:
-    """Say which failures are too long to be compared, and in which rows lie in another order."""
+    """Say which failures could not be compared, and in which rows lie in another order."""
     ordered = {seen.case.id for seen in failed if ORDERED in seen.facts}
     for group, (says, ids) in groups.items():
         if group != ORDERED and len(ids) >= FEWEST and ordered.issuperset(ids):
             groups[group] = f"{says}; in all of them, {ORDERED}", ids
-        if count := len(long.intersection(ids)) if not is_of_few(group) else 0:
-            groups[group] = f"{says}; {count:,} of them are too long to be compared", ids
+        if count := len(unclear.intersection(ids)) if not is_of_few(group) else 0:
+            rest = "could not be compared, because they are long or have several steps"
+            groups[group] = f"{groups[group][0]}; {count:,} of them {rest}", ids
 
 
 def _diagnosis(group: str, said: tuple[str, Sequence[str]]) -> Diagnosis:
@@ -427,9 +528,15 @@ def _op(case: Case) -> str:
     return case.input.op if isinstance(case.input, BatchInput) else op_of(case)
 
 
-def _likely(matches: Sequence[_Match], failed: Mapping[str, Result], fewest: int) -> list[_Match]:
-    """Return the causes that explain most and can be named together."""
-    every, left, chosen = matches, set(failed), list[_Match]()
+def _likely(
+    matches: Sequence[_Match], failed: Mapping[str, Result], fewest: int, left_out: AbstractSet[str]
+) -> list[_Match]:
+    """Return the causes that explain most and can be named together.
+
+    What was left out was not asked of every cause. So of an operation with a cause, it proves no
+    other one.
+    """
+    every, left, chosen, aside = matches, set(failed), list[_Match](), set[str]()
     matches = list(every)
     while matches:
         best = max(matches, key=lambda match: match.gain(left))
@@ -438,11 +545,14 @@ def _likely(matches: Sequence[_Match], failed: Mapping[str, Result], fewest: int
         chosen.append(best)
         matches.remove(best)
         left -= best.hits
+        ops = {_op(failed[record].case) for record in best.hits}
+        aside |= {record for record in left & left_out if _op(failed[record].case) in ops}
+        left -= aside
     while True:
         likely = [
             match
             for match in chosen
-            if match.is_likely([each for each in chosen if each is not match], failed, fewest)
+            if match.is_likely([o for o in chosen if o is not match], failed, fewest, aside)
         ]
         if likely == chosen:
             break
@@ -537,10 +647,7 @@ def _also(match: _Match, every: Sequence[_Match], failed: Mapping[str, Result]) 
 
 
 def _likely_there(
-    causes: Sequence[Signature],
-    passed: Mapping[str, Case],
-    failed: Mapping[str, Result],
-    fewest: int,
+    known: Known, passed: Mapping[str, Case], failed: Mapping[str, Result], fewest: int
 ) -> list[_Match]:
     """Return the likely causes of the failures of each operation, whatever the others did.
 
@@ -550,7 +657,7 @@ def _likely_there(
     for place, here in _by_place(failed).items():
         if place not in OWN_DRAW_OPS:
             right = {record for record, case in passed.items() if place_of(case) == place}
-            found += _likely(_matches(causes, right, here), here, fewest)
+            found += _likely(_matches(known.causes, right, here), here, fewest, known.left_out)
     return found
 
 
@@ -586,7 +693,7 @@ def _misread(
         if only and not isinstance(case.verdict, MustRefuse):
             most = MOST_AGAIN if record in failed else _MOST_OF_RIGHT
             for says, answer in misread(case, reference, only, most):
-                if judge(case, answer, SAMPLERS).status in FAILURES:
+                if _fails(case, answer):
                     likely.setdefault(says, {})[record] = answer_digest(op_of(case), answer)
     for says, answers in likely.items():
         answers |= {record: seen.answer for record, seen in failed.items() if says in seen.facts}
@@ -623,12 +730,14 @@ def _shortest(records: Iterable[str], here: Mapping[str, Result]) -> list[str]:
     return sorted(records, key=lambda record: size(here[record].case))[:_MOST_TRIED]
 
 
-def _asked_again(case: Case, reference: Reference) -> Iterator[tuple[str, Answer, int]]:
+def _asked_again(
+    case: Case, reference: Reference, only: Container[str] | None = None
+) -> Iterator[tuple[str, Answer, int]]:
     """Yield other questions like that of a case, their answers, and how many rows differ."""
     if isinstance(case.input, BatchInput):
-        yield from exchanged(case, reference)
-    if place_of(case) in {"steps", "batches of steps"}:
-        yield from rearranged(case, reference)
+        yield from exchanged(case, reference, only)
+    if _op(case) == "steps":
+        yield from rearranged(case, reference, only)
 
 
 _TRIED: Final = 4
@@ -665,20 +774,33 @@ def _of_exchanged(
                     fits[says] += 1
                     rows[says] += changed
             best = [says for says, count in fits.items() if count == max(fits.values())]
-        if is_alone and best and fits[best[0]] >= NEARLY_ALL * tried:
-            best = [each for each in best if _is_allowed(each, place, passed.values(), reference)]
+        if not best or fits[best[0]] < NEARLY_ALL * tried:
+            continue
+        best = _allowed(best, place, passed.values(), reference)
         many = [says for says in best if rows[says] >= FEWEST]
         said = (" or " if is_alone or "steps" in place else " or the ").join(many)
         few = len(best) < MOST_ALIKE or not said.startswith("steps")
-        if said and few and len(best) <= MOST_ALIKE and fits[best[0]] >= NEARLY_ALL * tried:
+        if said and few and len(best) <= MOST_ALIKE:
             yield said, asked
 
 
-def _is_allowed(says: str, place: str, passed: Iterable[Case], reference: Reference) -> bool:
-    """Return whether nearly all records that pass would do so with other steps."""
+def _allowed(
+    said: Sequence[str], place: str, passed: Iterable[Case], reference: Reference
+) -> list[str]:
+    """Return what would let nearly all records pass that do so: parts of rows, or other steps."""
     here = sorted((case for case in passed if place_of(case) == place), key=size)[:_MOST_TRIED]
-    wrong = sum(says in {each for each, _, _ in _asked_again(case, reference)} for case in here)
-    return wrong <= (1 - NEARLY_ALL) * len(here)
+    wrong = Counter[str]()
+    for case in here:
+        again = [(says, answer) for says, answer, _ in _asked_again(case, reference, said)]
+        wrong.update({says for says, answer in again if _fails(case, answer)})
+    return [says for says in said if wrong[says] <= (1 - NEARLY_ALL) * len(here)]
+
+
+def _fails(case: Case, answer: Answer) -> bool:
+    """Return whether an answer fails apart from its stages, which programs need not have."""
+    if isinstance(answer, Ok):
+        answer = Ok({key: part for key, part in answer.out.items() if key != "stages"})
+    return judge(case, answer, SAMPLERS).status in FAILURES
 
 
 def _shared_facts(failed: Mapping[str, Result]) -> list[tuple[str, str, list[str]]]:
@@ -694,7 +816,7 @@ def _shared_facts(failed: Mapping[str, Result]) -> list[tuple[str, str, list[str
     for (op, fact), records in together.items():
         if len(records) > of_op[op] / 2:
             found.append((fact, f"have in common: {fact}", records))
-        elif len(records) >= of_op[op] / 3:
+        elif len(records) >= max(2, of_op[op] / 3):
             part = f"{len(records):,} of {of_op[op]:,} failures of {op}"
             found.append((f"{part}: {fact}", f"Only {part} have in common: {fact}", records))
     return found

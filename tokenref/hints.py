@@ -7,7 +7,7 @@ operation that have no known cause.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, pairwise
 from math import exp, inf, isnan
@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from tokenref.answers import Answer, Ok, Refused
+from tokenref.answers import Answer, Malformed, Ok, Refused
 from tokenref.floats import (
     DIGITS,
     SMALLEST_NORMAL,
@@ -97,8 +97,9 @@ TURNED: Final = {
 
 def facts_of(case: Case, answer: Answer) -> tuple[str, ...]:
     """Return facts about a wrong answer to a question about a sampler, the most telling first."""
+    otherwise = ("the answer has another form",) if isinstance(answer, Malformed) else ()
     if case.vocab is not None:
-        return ()
+        return otherwise
     if isinstance(answer, Refused):
         is_valid = not isinstance(case.verdict, MustRefuse)
         return (f"a valid input is refused with {answer.code}",) if is_valid else ()
@@ -107,8 +108,8 @@ def facts_of(case: Case, answer: Answer) -> tuple[str, ...]:
     try:
         facts = list(dict.fromkeys(_facts(case, answer.out)))
     except (TypeError, ValueError, AttributeError, KeyError):
-        return ()  # not an answer of this form
-    return tuple(fact for fact in facts if fact != _INEXACT or _WRONG_RANK not in facts)
+        return otherwise
+    return tuple(f for f in facts if f != _INEXACT or _WRONG_RANK not in facts) or otherwise
 
 
 def _facts(case: Case, out: Mapping[str, Any]) -> Iterator[str]:
@@ -164,15 +165,16 @@ def _of_own_draws(calls: Sequence[Sequence[int]]) -> Iterator[str]:
             yield f"row r draws the token of row r modulo {size}"
 
 
-_OTHER_ROWS: Final[Sequence[tuple[str, Callable[[int], int]]]] = (
-    ("row r has the right answer of row 0", lambda _: 0),
-    ("row r has the right answer of row r + 1", lambda row: row + 1),
-    ("row r has the right answer of row r - 1", lambda row: row - 1),
-    *(
-        (f"row r has the right answer of row r modulo {size}", lambda row, size=size: row % size)
-        for size in GROUPS
-    ),
+_OTHER_ROWS: Final[Sequence[tuple[str, Callable[[int, int], int]]]] = (
+    ("row 0", lambda _, __: 0),
+    ("the next row", lambda row, count: (row + 1) % count),
+    ("the next row", lambda row, count: min(row + 1, count - 1)),
+    ("the row before", lambda row, _: max(row - 1, 0)),
+    ("the row before", lambda row, count: (row - 1) % count),
+    ("the other row of a pair", lambda row, count: row ^ 1 if row ^ 1 < count else row),
+    *((f"row r modulo {size}", lambda row, _, size=size: row % size) for size in GROUPS),
 )
+"""The rows that programs take for row r, each also by another way to stay in the batch."""
 
 
 def _of_batch(
@@ -193,11 +195,12 @@ def _of_batch(
     are_two = len({repr(row) for row in rough[0]}) <= 2  # each wrong answer is that of other rows
     all_equal = len({repr(row) for row in rough[1]}) == 1
     for says, other in [] if are_two and all_equal else _OTHER_ROWS:
+        places = [other(row, len(right)) for row in range(len(right))]
         if all(
-            other(row) in range(len(right)) and rough[1][row] == rough[0][other(row)]
+            rough[1][row] == rough[0][places[row]]
             for row in (range(len(right)) if are_two else wrong)
         ):
-            yield says
+            yield f"row r has the right answer of {says}"
     if wrong[0] >= len(asked):
         yield "only later calls are wrong"
     elif any(
@@ -251,16 +254,6 @@ def _rough(answer: Any) -> Any:
     return answer
 
 
-_EXCHANGED: Final[Sequence[tuple[str, Callable[[int, int], int]]]] = (
-    ("row 0", lambda _, __: 0),
-    ("the next row", lambda row, count: (row + 1) % count),
-    ("the next row", lambda row, count: min(row + 1, count - 1)),
-    ("the row before", lambda row, _: max(row - 1, 0)),
-    ("the row before", lambda row, count: (row - 1) % count),
-    ("the other row of a pair", lambda row, count: row ^ 1 if row ^ 1 < count else row),
-    *((f"row r modulo {size}", lambda row, _, size=size: row % size) for size in GROUPS),
-)
-
 _MOST_TOKENS: Final = 1_000_000
 """The tokens of the largest batch that is compared row by row."""
 
@@ -272,10 +265,13 @@ Reference: TypeAlias = Callable[[Case, Mapping[str, Any]], Answer]
 """Answers another question like that of a case, given by it."""
 
 
-def exchanged(case: Case, reference: Reference) -> Iterator[tuple[str, Answer, int]]:
+def exchanged(
+    case: Case, reference: Reference, only: Container[str] | None = None
+) -> Iterator[tuple[str, Answer, int]]:
     """Yield what batches are whose rows have one part of other rows, and the answers to them.
 
-    The third part is the number of rows whose answers then differ.
+    The third part is the number of rows whose answers then differ. With `only`, nothing else is
+    answered.
     """
     batch = msgspec.to_builtins(case.input)
     rows = batch["rows"]
@@ -284,7 +280,9 @@ def exchanged(case: Case, reference: Reference) -> Iterator[tuple[str, Answer, i
     right = reference(case, batch)
     known: list[tuple[Sequence[Any], Answer]] = [(rows, right)]
     for part in dict.fromkeys(part for row in rows for part in _parts(row)):
-        for other, place in _EXCHANGED:
+        for other, place in _OTHER_ROWS:
+            if only is not None and f"{part} of {other}" not in only:
+                continue
             changed = [
                 _with_part(row, rows[place(number, len(rows))], part)
                 for number, row in enumerate(rows)
@@ -298,10 +296,12 @@ def exchanged(case: Case, reference: Reference) -> Iterator[tuple[str, Answer, i
                 yield f"{part} of {other}", answer, sum(a != b for a, b in pairs)
 
 
-def rearranged(case: Case, reference: Reference) -> Iterator[tuple[str, Answer, int]]:
+def rearranged(
+    case: Case, reference: Reference, only: Container[str] | None = None
+) -> Iterator[tuple[str, Answer, int]]:
     """Yield what other steps a question has, and the answers to it.
 
-    The third part is 1.
+    The third part is 1. With `only`, nothing else is answered.
     """
     question = msgspec.to_builtins(case.input)
     rows = question.get("rows", [question])
@@ -311,6 +311,8 @@ def rearranged(case: Case, reference: Reference) -> Iterator[tuple[str, Answer, 
     known: dict[str, Answer] = {}
     others = [dict(_other_steps(row["steps"])) for row in rows]
     for says in dict.fromkeys(says for each in others for says in each):
+        if only is not None and says not in only:
+            continue
         pairs = zip(rows, others, strict=True)
         changed = [{**row, "steps": each.get(says, row["steps"])} for row, each in pairs]
         key = repr([row["steps"] for row in changed])
@@ -612,6 +614,11 @@ _BY_SIZE: Final[Sequence[tuple[str, Callable[..., float], Sequence[int]]]] = (
     (NOT_RESCALED + "a block of {:,} has a larger maximum", _not_rescaled, (32, *_HALVED)),
     ("the sum lacks tokens that a tree of halves loses of a block of {:,}", _with_tree, _HALVED),
     ("the sum has what is left in memory behind the last block of {:,}", _with_stale, _HALVED),
+    (
+        "the sum lacks all tokens from {:,} on",
+        lambda n, _, until: until[min(n, len(until) - 1)],
+        [2**power for power in range(13, 17)],
+    ),
     ("the sum has the last block of {:,} twice if it is full", _last_twice, (32, *_HALVED)),
 )
 
@@ -656,11 +663,14 @@ def _of_kept(
     missing, foreign, count = want - have, have - want, len(row)
     if not missing and not foreign:
         return
-    if row and "steps" not in asked and want and max(want | have) < count:
+    if row and "steps" not in asked and want and 0 <= min(want | have) <= max(want | have) < count:
         if {row[token] for token in foreign} == {0.0 if "probs" in asked else -inf}:
             yield "tokens are kept that are impossible"
         yield from _of_equals(missing, foreign, row, have)
     if not foreign:
+        p = asked.get("params", {}).get("p")
+        if is_numbers(p) and max(numbers_of(p) or ()) >= 1:
+            yield "tokens are missing, though p = 1 keeps all that are possible"
         yield from _of_missing(missing, have, count)
     for size in _HALVED if missing else ():
         held = Counter(token // size for token in have)
@@ -744,13 +754,13 @@ def _of_bits(want: set[int], have: set[int], count: int) -> Iterator[str]:
 
 def _of_token(want: int, have: int, row: Sequence[float]) -> Iterator[str]:
     for bits in (16, 15, 8):
-        if want >= 2**bits and (want - have) % 2**bits == 0:
+        if want - have >= 2**bits and (want - have) % 2**bits == 0:
             yield f"the token is right modulo {2**bits:,}"
             break
     for name, dtype in _NARROW[1:]:
         if abs(want - have) > 1 and nearest(float(want), dtype) == have:
             yield f"the id is rounded to {name}"
-    if max(want, have) < len(row):
+    if 0 <= min(want, have) <= max(want, have) < len(row):
         if row[want] == row[have]:
             yield "another one of equal tokens is chosen"
         else:

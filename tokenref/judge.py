@@ -13,6 +13,7 @@ from tokenref.answers import (
     Answer,
     Crashed,
     Declared,
+    Malformed,
     NotAsked,
     Ok,
     Refused,
@@ -61,6 +62,8 @@ def judge(
     """
     if not isinstance(answer, Ok | Refused):
         return Judgement(_STATUS[type(answer)], why_none(answer))
+    if isinstance(answer, Malformed):
+        return Judgement("fail", answer.why)
     if isinstance(case.verdict, MustRefuse):
         codes = " or ".join(case.verdict.codes)
         if isinstance(answer, Refused):

@@ -53,7 +53,7 @@ def compare(case: Case, got: Mapping[str, Any], declared: Declared) -> Judgement
         words = re.sub(r"`(\w+)`", lambda kind: KINDS.get(kind[1], kind[0]), reason)
         form = form_of(case.input.op if isinstance(case.input, BatchInput) else op_of(case))
         expected = f'{{"rows":[{form}]}}' if isinstance(case.input, BatchInput) else form
-        return judged(f"{where}: {words[0].lower()}{words[1:]}; expected {expected}")
+        return judged(f"{where}: {words[0].lower()}{words[1:]}; the form is {expected}")
 
 
 def _compare(case: Case, got: dict[str, Any], declared: Declared) -> Judgement:

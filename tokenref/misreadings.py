@@ -8,6 +8,7 @@ Each misreading is a function in a table, by the words in which it is named. It 
 it is wanted, because a row may have many tokens.
 """
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -59,6 +60,33 @@ class _Asked:
     def weights(self) -> list[float]:
         """The weights of the row."""
         return unpack(self.row["probs"]) if "probs" in self.row else _weights(self.numbers)
+
+    @cached_property
+    def sums(self) -> list[float]:
+        """The sums of the weights until each token."""
+        return [0.0, *accumulate(self.weights)]
+
+    @cached_property
+    def falling(self) -> list[int]:
+        """The possible tokens by falling weight."""
+        weights = self.weights
+        order = sorted(range(len(weights)), key=lambda token: (-weights[token], token))
+        return [token for token in order if weights[token]]
+
+    @cached_property
+    def falling_sums(self) -> list[float]:
+        """The sums of the falling weights."""
+        return [*accumulate(self.weights[token] for token in self.falling)]
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether a sum decides which tokens top-p keeps, or which one is drawn."""
+        row, params = self.row, unpack_parameters(self.row.get("params", {}))
+        if self.profile != STANDARD or self.op not in {"top_p", "draw"}:
+            return False
+        if self.op == "top_p":
+            return params.keys() <= {"p", "least"} and params.get("p", 1) < 1 and "keep" in self.out
+        return not {"count", "order"} & row.keys() and len(unpack(row["uniforms"])) == 1
 
     @cached_property
     def numbers(self) -> list[float]:
@@ -157,20 +185,10 @@ def _share(summed: Summed, weights: Sequence[float]) -> float:
 
 def _by_sum(summed: Summed, asked: _Asked) -> Row:
     """Return a share or a random number that has the effect of another sum."""
-    row = asked.row
-    if asked.op == "steps":
-        return _steps_by_sum(summed, asked)
-    if asked.op not in {"top_p", "draw"} or {"count", "order"} & row.keys():
-        return {}
-    factor = _share(summed, asked.weights)
-    if asked.op == "top_p":
-        return {"params": _with_p(row["params"], factor)}
-    return _smaller(row, "uniforms", factor) if len(unpack(row["uniforms"])) == 1 else {}
-
-
-def _steps_by_sum(summed: Summed, asked: _Asked) -> Row:
     row, found = asked.row, dict[str, Any]()
-    if not _can_be_applied(row):
+    if asked.op == "top_p" and not asked.is_plain:
+        return {"params": _with_p(row["params"], _share(summed, asked.weights))}
+    if asked.op != "steps" or not _can_be_applied(row):
         return {}
     if any(step["step"] == "top_p" for step in row["steps"]):
         found["steps"] = [
@@ -182,6 +200,20 @@ def _steps_by_sum(summed: Summed, asked: _Asked) -> Row:
     if "draw" in row:
         found |= _smaller(row, "draw", _share(summed, asked.left[-1]))
     return found
+
+
+def _with_sum(summed: Summed, asked: _Asked) -> Row:
+    """Return what is kept or drawn by another sum, which is fast also for long rows."""
+    if not asked.is_plain:
+        return {}
+    total = summed(asked.weights, asked.sums)
+    if asked.op == "draw":
+        (number,) = unpack(asked.row["uniforms"])
+        drawn = bisect_right(asked.sums, number * total) - 1
+        return {"token": min(drawn, max(asked.falling))}
+    params = unpack_parameters(asked.row["params"])
+    count = bisect_left(asked.falling_sums, params["p"] * total) + 1
+    return {"keep": sorted(asked.falling[: max(count, params.get("least", 1))])}
 
 
 def _can_be_applied(row: Row) -> bool:
@@ -204,6 +236,16 @@ def _with_p(params: Row, factor: float) -> Row:
     """Return parameters whose p, if it has this name, is a share of another sum."""
     p = unpack_parameters(params).get("p", 1)
     return {**params, "p": pack([min(p * factor, _BELOW_1)], "f64")} if p < 1 else params
+
+
+def _whole_maximum(size: int, asked: _Asked) -> Row:
+    """Return a threshold of min-p that is relative to the largest number of whole blocks."""
+    if asked.op != "min_p":
+        return {}
+    weights, params = asked.weights, asked.row["params"]
+    whole = max(weights[: len(weights) // size * size] or weights) / max(weights)
+    m = unpack_parameters(params).get("m", 0.0)
+    return {"params": {**params, "m": pack([m * whole], "f64")}} if m and 0 < whole < 1 else {}
 
 
 # ---- histories
@@ -353,10 +395,18 @@ def _normal(numbers: Sequence[float], dtype: Type) -> list[float]:
     return [copysign(0.0, n) if abs(n) < SMALLEST_NORMAL[dtype] else n for n in numbers]
 
 
+_OF_SUMS: Final[Mapping[str, Summed]] = {
+    "p or a random number that is not multiplied by the sum": lambda _, __: 1.0,
+    **SUMS,
+}
+
 _QUESTIONS: Final[Mapping[str, Change]] = {
     "a draw by the sum of the weights before the last step": _early,
-    "p that is not multiplied by the sum of the weights": partial(_by_sum, lambda _, __: 1.0),
-    **{says: partial(_by_sum, summed) for says, summed in SUMS.items()},
+    **{says: partial(_by_sum, summed) for says, summed in _OF_SUMS.items()},
+    **{
+        f"the largest number of whole blocks of {size:,} tokens": partial(_whole_maximum, size)
+        for size in (32, 64, 128, 256, 512, 1024)
+    },
     **{says: partial(_recounted, counted) for says, counted in _HISTORIES.items()},
     **{f"masks of which {says}": partial(_with_turned_masks, n) for n, says in TURNED.items()},
     "one random number for all drafts": _one_coin,
@@ -452,17 +502,48 @@ def _without_carry(bits: int, asked: _Asked) -> Row:
 
 def _by_block(size: int, asked: _Asked) -> Row:
     """Return what top-p keeps if its running sum begins again at 0 in each block."""
-    params = unpack_parameters(asked.row["params"]) if asked.op == "top_p" else {}
-    if not params.keys() <= {"p", "least"} or params.get("p", 1) >= 1 or "keep" not in asked.out:
+    if asked.op != "top_p" or not asked.is_plain:
         return {}
-    weights = asked.weights
-    order = sorted(range(len(weights)), key=lambda token: (-weights[token], token))
-    order, sums, enough = [t for t in order if weights[t]], [0.0], params["p"] * fsum(weights)
+    params, weights, order = unpack_parameters(asked.row["params"]), asked.weights, asked.falling
+    sums, enough = [0.0], params["p"] * fsum(weights)
     for at, token in enumerate(order):
         if sums[-1] >= enough:
             return {"keep": sorted(order[: max(at, params.get("least", 1))])}
         sums.append(weights[token] + (sums[-1] if at % size else 0.0))
     return {"keep": sorted(order)}
+
+
+def _searched(halvings: int, asked: _Asked) -> Row:
+    """Return what top-p keeps if a few halvings search the smallest weight that stays."""
+    params = unpack_parameters(asked.row["params"]) if asked.op == "top_p" else {}
+    if not asked.is_plain or params.keys() != {"p"}:
+        return {}
+    weights, sums = asked.weights, [0.0, *asked.falling_sums]
+    rising, enough = [-weights[token] for token in asked.falling], params["p"] * sums[-1]
+    low, high = 0.0, -rising[0]
+    for _ in range(halvings):
+        middle = (low + high) / 2
+        is_enough = sums[bisect_right(rising, -middle)] >= enough
+        low, high = (middle, high) if is_enough else (low, middle)
+    return {"keep": [token for token, weight in enumerate(weights) if weight and weight >= low]}
+
+
+def _narrow_sum(asked: _Asked) -> Row:
+    """Return the answer to a row of 16 bits with a sum that is rounded after each addition."""
+    part = _part(asked) if asked.op in {"softmax", "logprobs"} else ""
+    if not part or (dtype := type_of(asked.out[part])) not in _NARROW:
+        return {}
+    total, largest = 0.0, max(asked.numbers)
+    for weight in asked.weights:
+        total = nearest(total + weight, dtype)
+    if part == "probs":
+        return {part: pack([nearest(weight / total, dtype) for weight in asked.weights], dtype)}
+    of_sum = log(total)
+    logs = [n if isinf(n) else nearest(n - largest - of_sum, dtype) for n in asked.numbers]
+    return {part: pack(logs, dtype)}
+
+
+_NARROW: Final = ("f16", "bf16")
 
 
 # ---- drafts
@@ -519,10 +600,11 @@ def _residual_of(place: Callable[[int, int], int], drafts: _Drafts) -> tuple[int
 _TYPES: Final[Sequence[tuple[str, Sequence[Type]]]] = (
     ("f16", ("f16",)),
     ("bf16", ("bf16",)),
-    ("16 bits", ("f16", "bf16")),
+    ("16 bits", _NARROW),
 )
 
 _ANSWERS: Final[Mapping[str, Change]] = {
+    **{says: partial(_with_sum, summed) for says, summed in _OF_SUMS.items()},
     "token 0 for the random number 0": _zero_for_zero,
     "every token kept for the threshold 0": _all_for_zero,
     "the logarithm of a rounded probability": _logarithms,
@@ -538,6 +620,11 @@ _ANSWERS: Final[Mapping[str, Change]] = {
         f"a sum for p that begins again in each block of {size:,} tokens": partial(_by_block, size)
         for size in (32, 64, 128, 256, 512, 1024)
     },
+    **{
+        f"tokens above a threshold for p that {count} halvings found": partial(_searched, count)
+        for count in (8, 10, 12, 14, 16, 18)  # more of them find the weight itself
+    },
+    "a sum in 16 bits": _narrow_sum,
     **{
         f"a counter of {bits} bits, without a carry": partial(_without_carry, bits)
         for bits in (32, 64, 128)

@@ -230,13 +230,13 @@ def answer_type(op: str) -> Any:
     return get_type_hints(CASE_OF_OP[op])["out"]
 
 
-def form_of(op: str) -> str:
+def form_of(op: str, integer: int | str = "N") -> str:
     """Return what the answers of an operation look like, without fields that may be omitted.
 
-    >>> form_of("seeds"), form_of("stat")
-    ('{"batches":[[[0]]]}', '{"counts":[[0,0]]}')
+    >>> form_of("seeds"), form_of("stat", 0)
+    ('{"batches":[[[N]]]}', '{"counts":[[0,0]]}')
     >>> form_of("top_logprobs"), form_of("draw")
-    ('{"tokens":[0],"logprobs":{"f32":"..."},"rank":0}', '{"token":0} or {"tokens":[0]}')
+    ('{"tokens":[N],"logprobs":{"f32":"..."},"rank":N}', '{"token":N} or {"tokens":[N]}')
     """
     answer = OPERATIONS[op].answer
     parts = msgspec.structs.fields(answer)
@@ -246,7 +246,8 @@ def form_of(op: str) -> str:
     if one_of := getattr(answer, "one_of", ()):
         forms = [[*needed, each] for each in parts if each.name in one_of]
     made = ({each.encode_name: _example(inspect.type_info(each.type)) for each in f} for f in forms)
-    return " or ".join(json.dumps(each, separators=(",", ":")) for each in made)
+    shown = " or ".join(json.dumps(each, separators=(",", ":")) for each in made)
+    return shown.replace(f'"{_INTEGER}"', str(integer))
 
 
 def _example(kind: inspect.Type) -> Any:
@@ -262,8 +263,11 @@ def _example(kind: inspect.Type) -> Any:
             return {"f32": "..."}
         case inspect.StructType(fields=fields):
             return {each.encode_name: _example(each.type) for each in fields}
-    plain = {inspect.IntType: 0, inspect.BoolType: True, inspect.DictType: {}, inspect.AnyType: {}}
-    return plain.get(type(kind), "...")
+    plain = {inspect.BoolType: True, inspect.DictType: {}, inspect.AnyType: {}}
+    return _INTEGER if isinstance(kind, inspect.IntType) else plain.get(type(kind), "...")
+
+
+_INTEGER: Final = "integer"
 
 
 def has_answer(verdict: Verdict) -> bool:

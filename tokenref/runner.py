@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -35,11 +35,12 @@ from tokenref.answers import (
 )
 from tokenref.catalogue import CANARY, Catalogue, batches
 from tokenref.diagnosis import Diagnosis, diagnose
+from tokenref.hints import DIFFERS
 from tokenref.judge import FAILURES, PASS, judge
 from tokenref.judging_samplers import short
 from tokenref.known import Known, differences_of, stale_globs, with_known
 from tokenref.record import OWN_DRAW_OPS, Case, op_of
-from tokenref.result import Result, result_of
+from tokenref.result import Result, result_of, size
 from tokenref.subjects import OneSession, Subject, load_subject
 from tokenref.verdicts import Judgement, Status
 
@@ -137,6 +138,8 @@ def run_engine(
             results.update(zip(batch, answered, strict=True))
             if progress is not None:
                 progress(min(len(results), len(cases)))
+        if isinstance(engine, HasIncidents):
+            _ask_failures_again(results, sessions, seed)
     in_order = [results[number] for number in range(len(asked))]
     run.trouble, judged = check_judge(in_order[len(cases) :], catalogue, chosen)
     run.results = with_known_results([*in_order[: len(cases)], *judged], engine.name, known)
@@ -150,6 +153,28 @@ def run_engine(
         find_stale(run, known, catalogue)
     conclude(run)
     return run
+
+
+_MOST_AGAIN: Final = 200
+"""How many failures are asked again to see whether the answers differ."""
+
+
+def _ask_failures_again(results: dict[int, Result], sessions: "Sessions", seed: int) -> None:
+    """Ask a program the shortest questions that it failed again, and note whose answers differ."""
+    failed = [
+        number
+        for number, seen in results.items()
+        if seen.status == "fail"
+        and seen.case.vocab is None
+        and op_of(seen.case) not in OWN_DRAW_OPS
+    ]
+    failed = sorted(failed, key=lambda number: size(results[number].case))[:_MOST_AGAIN]
+    cases = [results[number].case for number in failed]
+    for batch in batches(cases, seed + 1):  # among other questions than before
+        for place, now in zip(batch, sessions.results([cases[at] for at in batch]), strict=True):
+            before = results[failed[place]]
+            if (now.status, now.answer) != (before.status, before.answer):
+                results[failed[place]] = replace(before, facts=[DIFFERS])
 
 
 def check_judge(

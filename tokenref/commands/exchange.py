@@ -78,7 +78,8 @@ def export(
         cd there && ./engine < requests.jsonl > responses.jsonl
         tokenref judge requests.jsonl responses.jsonl
 
-    If your program has no room for large batches, --rows-at-most leaves them out.
+    If your program has no room for large batches, --rows-at-most leaves them out. Canaries are
+    added unless each record is named in full.
 
     Without --folder the requests go to standard output, and paths of vocabularies are relative to
     the fixtures.
@@ -89,10 +90,11 @@ def export(
     digest = manifest_digest(catalogue.manifest)
     needed = {(op_of(case), case.vocab) for case in cases}
     most = selection.rows_at_most or inf
+    is_named = selection.ids and catalogue.records.keys() >= set(selection.ids)
     canaries = [
         each
         for each in catalogue.canaries
-        if (op_of(each), each.vocab) in needed and rows_of(each) <= most
+        if (op_of(each), each.vocab) in needed and rows_of(each) <= most and not is_named
     ]
     catalogue = replace(catalogue, canaries=canaries)
     if not cases:

@@ -18,7 +18,16 @@ from typing import Any, Final
 import msgspec
 
 from bpe_ref import Vocabulary
-from tokenref.answers import Crashed, NoAnswer, Ok, PartialSums, Refused, Skipped, why_none
+from tokenref.answers import (
+    Crashed,
+    Malformed,
+    NoAnswer,
+    Ok,
+    PartialSums,
+    Refused,
+    Skipped,
+    why_none,
+)
 from tokenref.catalogue import CANARY, Catalogue, is_large
 from tokenref.diagnosis import diagnose
 from tokenref.doctor.conversation import (
@@ -352,12 +361,13 @@ class _Visit:
             (said,) = self._ask(conversation, trial, [case])
             judgement = judge(case, said.answer, subject)
             tried += judgement.status not in {"skip", "unsupported"}
-            rejected += judgement.status in {"fail", "wrong_error"}
+            is_other = isinstance(said.answer, Malformed)  # and so no answer to reject
+            rejected += judgement.status in {"fail", "wrong_error"} and not is_other
             asked = _question(case)
             if judgement.status == "pass":
                 wrong = f"{case.id}: the program gave the known-wrong answer of a canary"
                 yield Finding("problem", "canary", wrong, said.shown, hint=case.why, asked=asked)
-            elif judgement.status in {"crash", "timeout"}:
+            elif is_other or judgement.status in {"crash", "timeout"}:
                 lacks = f"{case.id}: {judgement.status}: {judgement.detail}"
                 yield Finding("problem", "canary", lacks, said.shown, asked=asked)
         if rejected:
@@ -366,6 +376,7 @@ class _Visit:
 
 
 def _about_answer(case: Case, said: Said, text: str, fact: str) -> Finding:
+    is_right_form = isinstance(said.answer, Ok) and not isinstance(said.answer, Malformed)
     suggestion = hint_on_answer(said.result.get("ok")) or fact * (fact not in VAGUE)
     if isinstance(said.answer, Crashed) and "a code must be" in said.answer.message:
         suggestion = hint_on_code(str(said.result["err"]["code"]))
@@ -374,7 +385,7 @@ def _about_answer(case: Case, said: Said, text: str, fact: str) -> Finding:
         op_of(case),
         f"{case.id}: {text}",
         said.shown,
-        "" if case.out is None and isinstance(said.answer, Ok) else _result(said, _right(case)),
+        "" if case.out is None and is_right_form else _result(said, _right(case)),
         suggestion or case.why,
         _question(case),
     )
@@ -397,7 +408,7 @@ def _right(case: Case) -> dict[str, Any]:
     if isinstance(case.verdict, MustRefuse):
         return {"err": {"code": case.verdict.codes[0], "msg": "..."}}
     if case.out is None:
-        return {"ok": json.loads(form_of(op_of(case)))}
+        return {"ok": json.loads(form_of(op_of(case), 0))}
     out = msgspec.to_builtins(case.out)
     return {"ok": {name: value for name, value in out.items() if name != "stages"}}
 

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json
-from tokenref.answers import Answer, Crashed, Declared, Ok, PartialSums, Refused, Skipped
+from tokenref.answers import Answer, Crashed, Declared, Malformed, Ok, PartialSums, Refused, Skipped
 from tokenref.floats import Strict
 from tokenref.questions import OneOf
 from tokenref.record import OPERATIONS, OPS, Digest, form_of, reason_and_place
@@ -381,7 +381,7 @@ def read_run(line: bytes, message_id: str, op: str, keys: Mapping[str, int]) -> 
 
     Raises `ProtocolError`, and `WholeRunError` if a run of several questions crashed.
 
-    An answer of the wrong form is a crash of its question. The other answers are used.
+    An answer of the wrong form is wrong. The other answers are used.
 
     >>> read_run(b'{"id":"b1","results":[{"k":"x","ok":{"count":2}}]}', "b1", "count", {"x": 0})
     [Ok(out={'count': 2})]
@@ -408,10 +408,10 @@ def read_run(line: bytes, message_id: str, op: str, keys: Mapping[str, int]) -> 
 
 
 def read_result(result: Result, op: str) -> Answer:
-    """Return the answer in a result, or a crash if its content has the wrong form.
+    """Return the answer in a result. An unknown code is a crash.
 
-    >>> read_result(Result(k="0", ok={"count": "2"}), "count").message
-    'Expected `int`, got `str`, at $.ok.count; it wrote {"count":"2"}; expected {"count":0}'
+    >>> read_result(Result(k="0", ok={"count": "2"}), "count").why
+    'Expected `int`, got `str`, at $.ok.count; it wrote {"count":"2"}; the form is {"count":N}'
     """
     if result.ok is not UNSET:
         ids_alone = op == "tokenize" and result.ok.keys() == {"ids"}  # the judge says what lacks
@@ -421,7 +421,8 @@ def read_result(result: Result, op: str) -> Answer:
             reason, place = reason_and_place(str(error))
             where = place.replace("$", "$.ok", 1) or "$.ok"
             wrote = shown(msgspec.json.encode(result.ok))
-            return Crashed(f"{reason}, at {where}; it wrote {wrote}; expected {form_of(op)}")
+            form = f"the form is {form_of(op)}"
+            return Malformed(result.ok, f"{reason}, at {where}; it wrote {wrote}; {form}")
         return Ok(result.ok)
     if result.err is not UNSET:
         code, message = result.err.code, result.err.msg

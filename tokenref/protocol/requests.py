@@ -32,6 +32,7 @@ from tokenref.answers import (
     Crashed,
     Declared,
     Engine,
+    Malformed,
     NotAsked,
     Ok,
     Refused,
@@ -290,7 +291,7 @@ class Verdicts:
                 question = questions.cases[questions.of_key[asked]]
                 answer = read_result(result, op_of(question[0]))
                 self._answers += result.ok is not UNSET
-                self._of_others += isinstance(answer, Crashed) and self._is_of_another(result)
+                self._of_others += isinstance(answer, Malformed) and self._is_of_another(result)
                 self._take(asked, answer)
             else:  # a line may contain a million of them
                 reason = f"the key {result.k!r:.80} was not asked"
@@ -300,7 +301,7 @@ class Verdicts:
 
     def _is_of_another(self, result: Result) -> bool:
         """Return whether an answer of the wrong form has that of another declared operation."""
-        return any(isinstance(read_result(result, op), Ok) for op in self.hello.ops)
+        return not all(isinstance(read_result(result, op), Malformed) for op in self.hello.ops)
 
     def _take(self, key: int, answer: Answer) -> None:
         """Judge an answer to a question."""
