@@ -19,8 +19,8 @@ What the source leaves open, and what it does unexpectedly
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, chain
-from typing import TypeAlias
+from itertools import accumulate
+from typing import Any, TypeAlias
 
 from bpe_ref.aligned_text import Span
 from bpe_ref.errors import ParameterError
@@ -269,10 +269,12 @@ def _merge_two(first: Encoding, second: Encoding, *, growing_offsets: bool) -> E
 
 def _join(parts: Sequence[Encoding], *, growing_offsets: bool) -> Encoding:
     """Return the tokens of all parts, in order, without what overflows."""
-    fields = {
-        name: tuple(chain.from_iterable(getattr(part, name) for part in parts))
-        for name in _PER_TOKEN
-    }
+    fields: dict[str, tuple[Any, ...]] = {}
+    for name in _PER_TOKEN:
+        column: list[Any] = []
+        for part in parts:
+            column += getattr(part, name)
+        fields[name] = tuple(column)
     ends = list(accumulate(map(len, parts), initial=0))
     ranges = [
         (text, size + start, size + stop)

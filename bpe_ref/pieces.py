@@ -34,7 +34,7 @@ from bpe_ref.vocabulary.merges import TokenId
 Piece: TypeAlias = tuple[AlignedText, TokenId | None]
 """A piece of a text; of an added token also the id."""
 
-_BEGINS: Final = bytes(byte & 0xC0 != 0x80 for byte in range(256))
+BEGINS: Final = bytes(byte & 0xC0 != 0x80 for byte in range(256))
 """For each byte 1 if a character begins with it, 0 if it continues one."""
 
 
@@ -137,7 +137,7 @@ def character_of_byte(text: str) -> Sequence[int]:
     """
     if text.isascii():
         return range(len(text))
-    return list(accumulate(text.encode().translate(_BEGINS), initial=-1))[1:]
+    return list(accumulate(text.encode().translate(BEGINS), initial=-1))[1:]
 
 
 def _behind_the_end(token: Token, original: str) -> Span:

@@ -22,36 +22,42 @@ Why this is the same answer
     pre-tokenizer `reads_start`; then stretches are not remembered.
     *Letters later*: a byte level that is not the only step cuts and writes each
     piece by itself, whatever stands around it.
-    *Offsets* (`rows`): where nothing is inserted or removed and pieces are the text in
-    order, each of its characters stands for itself, so the offsets of a piece's tokens
-    are those that they have in the piece alone, counted from where it starts.
+    *Offsets* (`columns`): where nothing is inserted or removed, each character of the
+    pieces stands for the one at its place. Tokens cover them in order, so where one ends
+    is how many characters begin in it and in those before it. What a token covers does
+    not depend on the text, or else `_Seen` says so; and if a character was left out,
+    fewer begin than there are.
     *Cutting once more*: see `borders`. Text that nothing cuts is cut only there,
     and its words are remembered, not the text: see `partwise`.
 """
 
-from collections.abc import Callable, Iterator
-from typing import Final, TypeAlias
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from itertools import accumulate, chain, count, repeat
+from operator import sub
+from typing import Any, Final, TypeAlias
 
-from bpe_ref.added_tokens import RECOGNISE_ALL, AddedVocabulary, Cut, Treatment
-from bpe_ref.aligned_text import AlignedText
+from bpe_ref.added_tokens import RECOGNISE_ALL, AddedVocabulary, Treatment
 from bpe_ref.components import Draw, Model, Normalizer, PreTokenizer, steps_of
-from bpe_ref.encoding import TokenRow
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.models.piece_cache import LONGEST_PIECE, PieceCache
-from bpe_ref.pieces import offsets_of
-from bpe_ref.pre_tokenizers.byte_level import ByteLevel, write_aligned
+from bpe_ref.pieces import BEGINS
+from bpe_ref.pre_tokenizers.byte_level import ByteLevel
 from bpe_ref.pre_tokenizers.metaspace import Metaspace
 from bpe_ref.pre_tokenizers.pattern import Pattern
 from bpe_ref.pre_tokenizers.sequence import Sequence, needs_alignment, reads_start
 from bpe_ref.pre_tokenizers.split_by_pattern import Split
-from bpe_ref.vocabulary.byte_alphabet import to_letters
+from bpe_ref.vocabulary.byte_alphabet import from_letters, read_letters, to_letters
 from bpe_ref.vocabulary.merges import TokenId
 
 _LONGEST_STRETCH: Final = 2 * LONGEST_PIECE  # a line, if line ends are added tokens
 
 _Cut: TypeAlias = Callable[[str, bool], list[str]]
 """Cuts a text; the flag tells whether the original begins with it."""
+
+_Key: TypeAlias = TokenId | tuple[TokenId, str]
+"""A token of the model, or an added one and its text."""
 
 _Finish: TypeAlias = Callable[[str], list[str]]
 """Cuts a piece once more, whatever stands around it."""
@@ -77,28 +83,22 @@ class QuickIds:
         self._added: Final = added
         self._normalize: Final = None if normalizer is None else normalizer.normalize_text
         self._cut, self._finish, self._cut_on = _cutting(pre_tokenizer)
-        merges_letters = isinstance(model, BPE) and model.always_merges
-        by_parts = merges_letters and not _cuts(pre_tokenizer)
+        if self._finish is _unchanged and writes_letters(normalizer, pre_tokenizer):
+            self._cut_on = lambda piece: [read_letters(piece)]
+        self._reads_added: Final = writes_letters(normalizer, None)
+        by_parts = isinstance(model, BPE) and model.always_merges and not _cuts(pre_tokenizer)
         self._uncut: Final = model.partwise if by_parts and isinstance(model, BPE) else None
         self._stretches: Final = PieceCache(self._stretch_ids, _LONGEST_STRETCH)
-        self._splits: Final = not model.drops_merges and not (
-            pre_tokenizer is not None and reads_start(pre_tokenizer)
-        )
+        self._splits: Final = not (model.drops_merges or reads_start(pre_tokenizer))
         self._remembers: Final = self._uncut is None and not model.drops_merges
         self._ids_of_text: Final = (
             model.ids_of_text if isinstance(model, BPE) and self._finish is _in_letters else None
         )
         self._cache: Final = PieceCache(self._ids_of_text or self._piece_ids)
-        self._rows: Final = PieceCache(self._piece_rows)
-        self._tokens_of: Final = (
-            model.tokens_of
-            if isinstance(model, BPE) and self._finish is _in_letters and model.spells_bytes
-            else None
-        )
+        self._seen: Final = _Seen(model, of_bytes=self._finish is _in_letters)
+        self._steps: Final = steps_of(normalizer), steps_of(pre_tokenizer)
+        self._swaps: Final = {getattr(s, "swaps", False) for s in steps_of(normalizer)} == {True}
         self._added_count: Final = len(added.ids)
-        finishes = self._finish is not _unchanged
-        self.cuts_letters: Final = not finishes and writes_letters(normalizer, pre_tokenizer)
-        """Whether `pieces` returns byte letters."""
 
     def ids(
         self, text: str, treatment: Treatment = RECOGNISE_ALL, draw: Draw | None = None
@@ -147,67 +147,79 @@ class QuickIds:
         ['aa']
         """
         treatment.check(text)
-        return [
-            part
-            for pieces, token in self._parts(text, treatment)
-            for piece in pieces
-            for part in (self._cut_on(piece) if token is None else [piece])
-        ]
+        found: list[str] = []
+        for pieces, token in self._parts(text, treatment):
+            if token is None:
+                found += chain.from_iterable(map(self._cut_on, pieces))
+            else:
+                reads = self._reads_added and self._added.tokens[token].normalized
+                found += map(read_letters, pieces) if reads else pieces
+        return found
 
-    def rows(
+    def columns(
         self, text: str, treatment: Treatment, word: int | None = None
-    ) -> list[TokenRow] | None:
-        """Return what `pieces.encode_pieces` makes an encoding of; None if only that can tell.
+    ) -> tuple[Iterable[Any], ...] | None:
+        """Return ids, strings, offsets and words of the tokens; None if only `pieces` can tell.
 
-        `keeps_places` must be true of the components.
-
-        >>> QuickIds(BPE({"a": 0}, []), AddedVocabulary([]), None, None).rows("aa", RECOGNISE_ALL)
-        [(0, 'a', (0, 1), 0), (0, 'a', (1, 2), 0)]
+        >>> quick = QuickIds(BPE({"a": 0}, []), AddedVocabulary([]), None, None)
+        >>> list(map(list, quick.columns("aa", RECOGNISE_ALL)))
+        [[0, 0], ['a', 'a'], [(0, 1), (1, 2)], [0, 0]]
         """
-        if self._normalize is not None and self._normalize(text) != text:
+        if not self._keeps_places:
             return None
         treatment.check(text)
-        rows: list[TokenRow] = []
-        start = number = 0
+        covered: list[str] = []
+        found: list[tuple[_Key, ...]] = []
         for pieces, added in self._parts(text, treatment):
-            for piece in pieces:
-                found = self._rows[piece] if added is None else [(added, piece, 0, len(piece))]
-                of_word = number if word is None else word
-                for token, string, first, last in found:
-                    rows.append((token, string, (start + first, start + last), of_word))
-                start += len(piece)
-                number += 1
-        return rows if start == len(text) else None  # else something was left out
+            covered += pieces
+            if added is None:
+                found += map(self._cache.__getitem__, pieces)
+            else:
+                found.append(((added, pieces[0]),))
+        if not self._swaps and "".join(covered) != text:
+            return None
+        try:
+            tokens = list(map(self._seen.__getitem__, chain.from_iterable(found)))
+        except KeyError:
+            return None
+        ids, strings, begun, inside = zip(*tokens, strict=True) if tokens else ((), (), (), ())
+        ends = list(accumulate(begun, initial=0))
+        if ends[-1] < len(text):
+            return None  # a character was left out
+        numbers = count() if word is None else repeat(word)
+        words = chain.from_iterable(map(repeat, numbers, map(len, found)))
+        return ids, strings, zip(map(sub, ends, inside), ends[1:], strict=True), words
 
-    def _piece_rows(self, piece: str) -> list[tuple[TokenId, str, int, int]]:
-        """Return id, string, start and end of each token of a piece."""
-        aligned = AlignedText.of(piece)
-        if self._finish is _in_letters:
-            aligned = write_aligned(aligned)
-        tokens = self._tokens_of and self._tokens_of(self._cache[piece], aligned.text)
-        if tokens is None:
-            tokens = self._model.tokenize(aligned.text)
-        spans = offsets_of(aligned, tokens, piece)
-        return [(token.id, token.string, *span) for token, span in zip(tokens, spans, strict=True)]
+    @cached_property
+    def _keeps_places(self) -> bool:
+        """Whether each character stands for itself if the pieces are as long as the text."""
+        from bpe_ref.normalizers.nfc import PinnedNFC
+        from bpe_ref.normalizers.normalization_forms import NFC
+
+        model, (changes, cuts) = self._model, self._steps
+        is_known = isinstance(model, ByteBPE)
+        if isinstance(model, BPE) and model.spells_alike and not model.drops_merges:
+            is_known = model.spells_bytes or self._finish is not _in_letters
+        if cuts and isinstance(cuts[-1], ByteLevel) and not cuts[-1].add_prefix_space:
+            cuts = cuts[:-1]
+        return (
+            is_known
+            and not any(token.lstrip or token.rstrip for token in self._added.tokens.values())
+            and (self._swaps or all(isinstance(step, NFC | PinnedNFC) for step in changes))
+            and all(isinstance(cut, Pattern | Split) for cut in cuts)
+            and self._finish in (_in_letters, _unchanged)
+        )
 
     def _parts(self, text: str, treatment: Treatment) -> Iterator[tuple[list[str], TokenId | None]]:
         """Yield the pieces of each stretch, and each added token with its text."""
-        added = self._added
-        if added.may_be_in(text, normalized=False):
-            cuts = added.cut(text, normalized=False, treatment=treatment)
-        else:
-            cuts = [Cut(0, len(text), None)]
-        for start, stop, token in cuts:
+        cut = self._added.cut
+        for start, stop, token in cut(text, normalized=False, treatment=treatment):
             stretch = text[start:stop]
             if token is not None:
                 yield [stretch], token
                 continue
             changed = stretch if self._normalize is None else self._normalize(stretch)
-            if not added.may_be_in(changed, normalized=True):
-                if changed:
-                    yield self._cut(changed, start == 0), None
-                continue
-            for first, last, inner in added.cut(changed, normalized=True, treatment=treatment):
+            for first, last, inner in cut(changed, normalized=True, treatment=treatment):
                 part = changed[first:last]
                 if inner is not None:
                     yield [part], inner
@@ -229,28 +241,32 @@ class QuickIds:
         return [token for part in self._finish(piece) for token in self._model.ids(part, draw)]
 
 
-def keeps_places(
-    model: Model,
-    added: AddedVocabulary,
-    normalizer: Normalizer | None,
-    pre_tokenizer: PreTokenizer | None,
-) -> bool:
-    """Return whether each character stands for itself if the pieces are as long as the text.
+class _Seen(dict[_Key, tuple[TokenId, str, int, bool]]):
+    """What offsets need to know of each token that was seen.
 
-    >>> keeps_places(BPE({"a": 0}, []), AddedVocabulary([]), None, None)
-    True
+    That is its id, its string, how many characters begin in it, and whether it begins inside one.
+    Reading a token of which that depends on the text raises `KeyError`.
     """
-    from bpe_ref.normalizers.nfc import PinnedNFC
-    from bpe_ref.normalizers.normalization_forms import NFC
 
-    return (
-        (isinstance(model, ByteBPE) or (isinstance(model, BPE) and model.spells_alike))
-        and not model.drops_merges
-        and not any(token.lstrip or token.rstrip for token in added.tokens.values())
-        and all(isinstance(step, NFC | PinnedNFC) for step in steps_of(normalizer))
-        and all(isinstance(cut, Pattern | Split | ByteLevel) for cut in steps_of(pre_tokenizer))
-        and _cutting(pre_tokenizer)[1] in (_in_letters, _unchanged)
-    )
+    def __init__(self, model: Model, *, of_bytes: bool) -> None:
+        """Take the model; `of_bytes` tells whether it gets bytes as letters."""
+        super().__init__()
+        self._model: Final = model
+        self._of_bytes: Final = of_bytes
+
+    def __missing__(self, key: _Key) -> tuple[TokenId, str, int, bool]:
+        if isinstance(key, tuple):
+            found = *key, len(key[1]), False
+        else:
+            string = self._model.strings[key]
+            if isinstance(self._model, BPE) and not self._of_bytes:
+                content = self._model.content_of(key)
+            else:
+                content = from_letters(string)
+            begins = content.translate(BEGINS)
+            found = key, string, sum(begins), not begins[0]
+        self[key] = found
+        return found
 
 
 def reads_origins(normalizer: Normalizer | None, pre_tokenizer: PreTokenizer | None) -> bool:
@@ -261,8 +277,6 @@ def reads_origins(normalizer: Normalizer | None, pre_tokenizer: PreTokenizer | N
     """
     if getattr(normalizer, "may_insert_first", False):
         return True
-    if pre_tokenizer is None:
-        return False
     return needs_alignment(pre_tokenizer) or (normalizer is not None and reads_start(pre_tokenizer))
 
 

@@ -31,7 +31,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from itertools import groupby
 from operator import index
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
@@ -45,6 +45,7 @@ from bpe_ref.added_tokens import (
     Treatment,
     treatment_of,
 )
+from bpe_ref.aligned_text import AlignedText
 from bpe_ref.components import Decoder, Draw, Model, Normalizer, PreTokenizer, WithoutTables
 from bpe_ref.decoders import ByteLevel, DecoderSequence, decode_tokens, with_errors
 from bpe_ref.decoders.stream import Hopeless, Stream, continuations
@@ -58,10 +59,10 @@ from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.parameters import as_count, check_flag
 from bpe_ref.pieces import Piece, encode_pieces, pieces_of
 from bpe_ref.pre_tokenizers.pattern import Pattern
-from bpe_ref.quick_ids import QuickIds, keeps_places, reads_origins, writes_letters
+from bpe_ref.quick_ids import QuickIds, reads_origins, writes_letters
 from bpe_ref.quirks import STRICT
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_pair
-from bpe_ref.vocabulary.byte_alphabet import from_letters, to_letters
+from bpe_ref.vocabulary.byte_alphabet import from_letters, read_letters, to_letters
 from bpe_ref.vocabulary.merges import TokenId
 
 if TYPE_CHECKING:  # loaded when they are needed: most programs do not cut texts
@@ -256,12 +257,12 @@ class Tokenizer(WithoutTables):
 
         def encoded(name: str, one: Text, type_id: int) -> Encoding:
             if not is_pretokenized:
-                return self._encoded(name, one, type_id, None, treatment, draw)
+                return self._encoded(name, one, type_id, treatment, draw)
             if isinstance(one, str) or not isinstance(one, Sequence):
                 rule = "must be a sequence of words if is_pretokenized is true"
                 raise ParameterError(name, one, rule)
             return merge(
-                self._encoded(f"{name}[{number}]", word, type_id, number, treatment, draw)
+                self._encoded(f"{name}[{number}]", word, type_id, treatment, draw, number)
                 for number, word in enumerate(one)
             )
 
@@ -332,24 +333,15 @@ class Tokenizer(WithoutTables):
         >>> load("tiny").encode_batch(["to", " be"])
         [[555], [397]]
         """
+        options: dict[str, Any] = {
+            "add_special_tokens": add_special_tokens,
+            "special": special,
+            "is_pretokenized": is_pretokenized,
+            "draw": draw,
+        }
         if self.padding is not None:
-            padded = self.tokenize_batch(
-                inputs,
-                add_special_tokens=add_special_tokens,
-                special=special,
-                is_pretokenized=is_pretokenized,
-                draw=draw,
-            )
-            return [list(encoding.ids) for encoding in padded]
-
-        encoded = partial(
-            self.encode,
-            add_special_tokens=add_special_tokens,
-            special=special,
-            is_pretokenized=is_pretokenized,
-            draw=draw,
-        )
-        return _each("inputs", inputs, lambda item: encoded(*_texts(item)))
+            return [list(encoding.ids) for encoding in self.tokenize_batch(inputs, **options)]
+        return _each("inputs", inputs, lambda item: self.encode(*_texts(item), **options))
 
     def tokenize_batch(
         self,
@@ -389,12 +381,8 @@ class Tokenizer(WithoutTables):
         """
         treatment, text = self.treatment(special), without_surrogates(text)
         if self._is_quick_text:
-            pieces = self._quick.pieces(text, treatment)
-            return list(map(_from_letters, pieces)) if self._quick.cuts_letters else pieces
-        found = self._aligned_pieces(text, treatment)
-        if not writes_letters(self.normalizer, self.pre_tokenizer):
-            return [piece.text for piece, _ in found]
-        return [piece.text if token else _from_letters(piece.text) for piece, token in found]
+            return self._quick.pieces(text, treatment)
+        return [self._read(*piece) for piece in self._aligned_pieces(text, treatment)]
 
     def trace(self, text: str, *, special: Recognised = "recognise") -> list[TracedPiece]:
         """Return each piece of a text with its tokens after each step of the model.
@@ -409,16 +397,13 @@ class Tokenizer(WithoutTables):
         """
         from bpe_ref.tracing import check_length
 
-        letters = writes_letters(self.normalizer, self.pre_tokenizer)
         traced: list[TracedPiece] = []
         treatment = self.treatment(special)
         for piece, token in self._aligned_pieces(without_surrogates(text), treatment):
-            if token is not None:
-                traced.append(TracedPiece(piece.text, [[token]]))
-            else:
+            if token is None:
                 check_length(piece.text)
-                shown = _from_letters(piece.text) if letters else piece.text
-                traced.append(TracedPiece(shown, self.model.steps(piece.text)))
+            steps = self.model.steps(piece.text) if token is None else [[token]]
+            traced.append(TracedPiece(self._read(piece, token), steps))
         return traced
 
     # ---- counting and cutting
@@ -616,14 +601,13 @@ class Tokenizer(WithoutTables):
         """
         check_flag("skip_special_tokens", skip_special_tokens)
         if skip_special_tokens and self._ends:
-            ends = self._ends
-            runs = groupby(in_order(ids), key=lambda id_: type(id_) is int and id_ in ends)
+            runs = groupby(in_order(ids), key=lambda id_: type(id_) is int and id_ in self._ends)
             decoded = partial(self.decode, errors=errors, unknown_ids=unknown_ids)
             return "".join([decoded(run) for is_end, run in runs if not is_end])
         if self._contents is not None:
             contents = self._found(self._contents, ids, skip_special_tokens, unknown_ids)
             return bytes_to_text(b"".join(contents), errors)
-        strings = self._found(self._strings, ids, skip_special_tokens, unknown_ids)
+        strings = self._found(self._strings.__getitem__, ids, skip_special_tokens, unknown_ids)
         return decode_tokens(with_errors(self.decoder, errors), strings)
 
     def decode_bytes(
@@ -697,12 +681,10 @@ class Tokenizer(WithoutTables):
         if self._contents is None:
             from bpe_ref.decoders.chain_stream import ChainStream
 
-            chain = ChainStream(with_errors(self.decoder, errors))
-            return Stream(read, chain)
+            return Stream(read, ChainStream(with_errors(self.decoder, errors)))
         hopeless: Callable[[bytes, str], bool] = never
         if isinstance(self.model, ByteBPE):
-            starts = self.model.vocabulary.remember(continuations)
-            hopeless = Hopeless(starts)
+            hopeless = Hopeless(self.model.vocabulary.remember(continuations))
         ends = self._ends if skip_special_tokens else frozenset[TokenId]()
         return Stream(read, Utf8Stream(errors, hopeless), ends)
 
@@ -791,7 +773,8 @@ class Tokenizer(WithoutTables):
         content = bytes(token)
         if isinstance(self.model, ByteBPE):
             found = self.model.vocabulary.ids.get(content.decode("latin-1"))
-            return found if found is not None else self._added_by_bytes.get(content)
+            text = content.decode("utf-8", "surrogateescape")  # of no token if it is not UTF-8
+            return self.added.ids.get(text) if found is None else found
         return self._by_bytes.get(content)
 
     @cached_property
@@ -863,27 +846,26 @@ class Tokenizer(WithoutTables):
     def _encoded(
         self,
         name: str,
-        text: object,
+        text: Any,
         type_id: int,
-        word: int | None,
         treatment: Treatment,
         draw: Draw | None,
+        word: int | None = None,
     ) -> Encoding:
         """Return the encoding of one text, before anything is cut off or added."""
         joined = without_surrogates(text, name)
-        rows = self._quick.rows(joined, treatment, word) if self._keeps_places else None
-        if rows is not None:
-            encoding = Encoding.of(rows, type_id)
+        quick = isinstance(self.model, BPE | ByteBPE) and self._is_quick_text
+        columns = self._quick.columns(joined, treatment, word) if quick else None
+        if columns is not None:
+            encoding = Encoding.of_columns(*columns, type_id=type_id)
         else:
             pieces = self._aligned_pieces(joined, treatment)
             encoding = encode_pieces(self.model, pieces, joined, type_id, word, draw)
-        if not isinstance(text, str) or len(joined) == len(text):
+        if len(joined) == len(text):
             return encoding
         places = places_in(text)
-        return replace(
-            encoding,
-            offsets=tuple((places[start], places[stop]) for start, stop in encoding.offsets),
-        )
+        offsets = tuple((places[start], places[stop]) for start, stop in encoding.offsets)
+        return replace(encoding, offsets=offsets)
 
     def _processed(
         self, first: Encoding, second: Encoding | None, add_special_tokens: bool
@@ -898,14 +880,17 @@ class Tokenizer(WithoutTables):
     def _aligned_pieces(self, text: str, treatment: Treatment) -> list[Piece]:
         return pieces_of(text, self.added, self.normalizer, self.pre_tokenizer, treatment)
 
+    def _read(self, piece: AlignedText, token: TokenId | None) -> str:
+        """Return a piece, or an added token, as text, also if it is in letters."""
+        if token is None:
+            reads = writes_letters(self.normalizer, self.pre_tokenizer)
+        else:
+            reads = self.added.tokens[token].normalized and writes_letters(self.normalizer, None)
+        return read_letters(piece.text) if reads else piece.text
+
     @cached_property
     def _is_quick_text(self) -> bool:
         return not reads_origins(self.normalizer, self.pre_tokenizer)
-
-    @cached_property
-    def _keeps_places(self) -> bool:
-        parts = self.model, self.added, self.normalizer, self.pre_tokenizer
-        return self._is_quick_text and keeps_places(*parts)
 
     @cached_property
     def _is_quick(self) -> bool:
@@ -926,22 +911,21 @@ class Tokenizer(WithoutTables):
 
     def _found(
         self,
-        contents: Mapping[TokenId, _Content],
+        read: Callable[[TokenId], _Content],
         ids: Iterable[TokenId],
         skip_special_tokens: bool,
         unknown_ids: UnknownIds,
     ) -> list[_Content]:
-        """Return what tokens are to the decoder: `contents` is `_strings` or `_contents`."""
-        skips = _check_unknown(unknown_ids)
+        """Return what tokens are to the decoder: what `read` returns."""
         row = list(in_order(ids))
         if not set(map(type, row)) <= {int}:  # True would pass for 1 as a key
             row = list(map(_as_id, row))
-        if skips:
-            row = [id_ for id_ in row if id_ in contents]
+        if _check_unknown(unknown_ids):
+            row = [id_ for id_ in row if id_ in self._strings]
         if skip_special_tokens:
             row = [id_ for id_ in row if id_ not in self._skipped]
         try:
-            return list(map(contents.__getitem__, row))
+            return list(map(read, row))
         except KeyError as missing:
             raise self._unknown(missing.args[0]) from None
 
@@ -955,43 +939,34 @@ class Tokenizer(WithoutTables):
         self, skip_special_tokens: bool, unknown_ids: UnknownIds, token: TokenId
     ) -> Any:
         """Return what a token is to the decoder; None if it is skipped."""
-        contents: Mapping[TokenId, Any] = (
-            self._strings if self._contents is None else self._contents
-        )
-        content = contents.get(token) if type(token) is int else None
-        if content is not None and not (skip_special_tokens and token in self._skipped):
-            return content
-        found = self._found(contents, [token], skip_special_tokens, unknown_ids)
+        read: Callable[[TokenId], Any] = self._contents or self._strings.__getitem__
+        found = self._found(read, [token], skip_special_tokens, unknown_ids)
         return found[0] if found else None
 
     @cached_property
     def _strings(self) -> dict[TokenId, str]:
         """The string of each token, as the decoder gets it."""
-        added = self.added.strings
-        if self._spells_bytes:
-            added = {id_: to_letters(string.encode()) for id_, string in added.items()}
-        return {**self.model.strings, **added}
+        return {**self.model.strings, **self._strings_of_added}
+
+    @property
+    def _strings_of_added(self) -> Mapping[TokenId, str]:
+        """The strings of added tokens, in letters if the decoder reads these."""
+        added, quirks = self.added.strings, self.added_tokens.quirks
+        if quirks.byte_level_maps_added_tokens or not _reads_letters(self.decoder):
+            return added
+        return {id_: to_letters(string.encode()) for id_, string in added.items()}
 
     @cached_property
-    def _contents(self) -> dict[TokenId, bytes] | None:
-        """The bytes of each token, if the decoder only joins bytes."""
+    def _contents(self) -> Callable[[TokenId], bytes] | None:
+        """What returns the bytes of a token, if the decoder only joins bytes."""
         decoder = self.decoder
         if type(decoder) is not ByteLevel or decoder.errors != "replace":
             return None
         if isinstance(self.model, ByteBPE):
-            contents = dict(self.model.vocabulary.tokens)
-        else:
-            contents = {id_: decoder.to_bytes(string) for id_, string in self.model.strings.items()}
-        for id_, string in self.added.strings.items():
-            contents[id_] = string.encode() if self._spells_bytes else decoder.to_bytes(string)
-        return contents
-
-    @cached_property
-    def _spells_bytes(self) -> bool:
-        """Whether added tokens are written in letters for a decoder that reads letters."""
-        if self.added_tokens.quirks.byte_level_maps_added_tokens:
-            return False
-        return _reads_letters(self.decoder)
+            added = {id_: decoder.to_bytes(s) for id_, s in self._strings_of_added.items()}
+            return {**self.model.vocabulary.tokens, **added}.__getitem__
+        strings = self._strings
+        return cache(lambda id_: decoder.to_bytes(strings[id_]))  # a text has few of all tokens
 
     @cached_property
     def _has_letters(self) -> bool:
@@ -1008,10 +983,6 @@ class Tokenizer(WithoutTables):
         """The special tokens that bytes are not joined over, where these are left out."""
         joins = getattr(self.decoder, "joins_over_special", True)
         return frozenset() if joins else self._skipped
-
-    @cached_property
-    def _added_by_bytes(self) -> Mapping[bytes, TokenId]:
-        return {content.encode(): id_ for content, id_ in self.added.ids.items()}
 
     @cached_property
     def _by_bytes(self) -> Mapping[bytes, TokenId]:
@@ -1133,10 +1104,8 @@ def _keep(kept: dict[_Key, _Content], key: _Key, value: _Content) -> None:
 def _as_id(token: object) -> TokenId:
     """Return an id as an int; raise `TokenIdError` unless it is a whole number."""
     if not isinstance(token, bool):
-        try:
+        with suppress(TypeError):
             return index(token)  # type: ignore[arg-type]  # whether it has one is the question
-        except TypeError:
-            pass
     raise TokenIdError(f"a token id must be an integer, got {shown(token)}")
 
 
@@ -1145,14 +1114,6 @@ def _check_unknown(unknown: str) -> bool:
     if unknown not in ("refuse", "skip"):
         raise ParameterError("unknown_ids", unknown, 'must be "refuse" or "skip"')
     return unknown == "skip"
-
-
-def _from_letters(piece: str) -> str:
-    """Return the text that a piece in byte letters stands for; another one as it is."""
-    try:
-        return from_letters(piece).decode("utf-8", "replace")
-    except KeyError:
-        return piece
 
 
 def _reads_letters(decoder: Decoder | None) -> bool:

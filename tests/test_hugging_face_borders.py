@@ -20,16 +20,17 @@ from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.normalizers.nfc import PinnedNFC
 from bpe_ref.normalizers.normalization_forms import NFC
 from bpe_ref.normalizers.replacing import Replace
+from bpe_ref.normalizers.rewriting import ByteLevel as Letters
 from bpe_ref.patterns.matches import Literal, Regex
 from bpe_ref.pieces import encode_pieces, pieces_of
 from bpe_ref.pre_tokenizers.byte_level import ByteLevel
 from bpe_ref.pre_tokenizers.pattern import Pattern
 from bpe_ref.pre_tokenizers.sequence import Sequence
 from bpe_ref.pre_tokenizers.split_by_pattern import Split
-from bpe_ref.quick_ids import QuickIds, keeps_places
+from bpe_ref.quick_ids import QuickIds, writes_letters
 from bpe_ref.tokenizer import Tokenizer
 from bpe_ref.vocabulary import vocabulary_by_concatenation
-from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE, from_letters, to_letters
+from bpe_ref.vocabulary.byte_alphabet import LETTER_OF_BYTE, from_letters, read_letters, to_letters
 from tests.texts import drawn
 
 LETTERS = "_abc12xy"
@@ -206,6 +207,28 @@ def models(draw: st.DrawFn) -> BPE:
     return BPE(vocab, merges, ignore_merges=ignore_merges)
 
 
+@st.composite
+def models_of_characters(draw: st.DrawFn) -> BPE:
+    """Draw merges of characters; others become bytes, or unknown, or nothing."""
+    known = draw(st.sets(st.sampled_from("aéèи好😀 <b0x62>"), min_size=1))
+    fallback, unknown = draw(st.sampled_from([256, 0xC0, 0])), draw(st.booleans())
+    names = [*sorted(known), *(f"<0x{byte:02X}>" for byte in range(fallback)), *["?"] * unknown]
+    vocab, merges = {name: id_ for id_, name in enumerate(names)}, []
+    for _ in range(draw(st.integers(0, 8))):
+        left, right = (draw(st.sampled_from([*list(vocab)[:8], *vocab])) for _ in range(2))
+        if left + right not in vocab or draw(st.booleans()):
+            vocab.setdefault(left + right, len(vocab))
+            merges.append((left, right))
+    return BPE(
+        vocab,
+        merges,
+        unk_token="?" if unknown else None,
+        fuse_unk=draw(st.booleans()),
+        byte_fallback=fallback > 0,
+        ignore_merges=draw(st.booleans()),
+    )
+
+
 def test_cut_between_characters_the_tokens_of_the_bytes_are_the_same() -> None:
     cut: list[bool] = []
     whole: list[bool] = []
@@ -271,33 +294,38 @@ CUTS: list[Any] = [
     Pattern(r" ?\p{L}+"),
 ]
 ADDED = [
-    AddedToken("<a>", normalized=False),
+    AddedToken("<é>", normalized=False),
     AddedToken("é<", special=False),
     AddedToken("<b>", rstrip=True),
 ]
 
 
-SPELLINGS = [*"aéèи好妃😀 <b>e\u0301", "<a>", "<b>"]
+SPELLINGS = [*"aéèи好妃😀 <b>e\u0301\u0958", "<é>", "<b>", "<0x62>"]
 
 
-def test_tokens_without_origins_are_those_of_the_definition() -> None:
+@pytest.mark.parametrize("letters", [True, False])
+def test_tokens_without_origins_are_those_of_the_definition(*, letters: bool) -> None:
     quick: list[bool] = []
 
     @drawn(600)
     @given(
-        models(),
-        st.sampled_from([None, NFC(), PinnedNFC(), Replace(Literal("è"), "é")]),
+        models() if letters else models_of_characters(),
+        st.sampled_from([None, NFC(), PinnedNFC(), Replace(Literal("è"), "é"), Letters()]),
         st.lists(st.sampled_from(CUTS), max_size=2, unique_by=id),
         st.lists(st.sampled_from(ADDED), max_size=2, unique_by=id),
-        st.lists(st.sampled_from([*"aéèи好妃😀 <b>e\u0301", "<a>", "<b>"]), max_size=12).map(
-            "".join
-        ),
+        st.lists(st.sampled_from(SPELLINGS), max_size=12).map("".join),
+        st.sampled_from([None, None, 3]),
     )
     def check(
-        model: BPE, normalizer: Any, cuts: list[Any], added: list[AddedToken], text: str
+        model: BPE,
+        normalizer: Any,
+        cuts: list[Any],
+        added: list[AddedToken],
+        text: str,
+        word: int | None,
     ) -> None:
         writes = ByteLevel(add_prefix_space=False, trim_offsets=True, use_regex=False)
-        steps = [*(cut for cut in cuts if cut is not None), writes]
+        steps = [*(cut for cut in cuts if cut is not None), *[writes] * letters]
         tokenizer = Tokenizer(
             model,
             normalizer=normalizer,
@@ -306,15 +334,23 @@ def test_tokens_without_origins_are_those_of_the_definition() -> None:
         )
         parts = normalizer, tokenizer.pre_tokenizer
         pieces = pieces_of(text, tokenizer.added, *parts)
+        shown = []
+        for piece, token in pieces:
+            normalized = token is None or tokenizer.added.tokens[token].normalized
+            cut = tokenizer.pre_tokenizer if token is None else None
+            reads = normalized and writes_letters(normalizer, cut)
+            shown.append(read_letters(piece.text) if reads else piece.text)
+        assert tokenizer.pieces(text) == [piece.piece for piece in tokenizer.trace(text)] == shown
         expected = encode_pieces(model, pieces, text, 0)
         assert tokenizer.tokenize(text) == expected
+        quick_ids = QuickIds(model, tokenizer.added, *parts)
         for _ in "again":
             assert tokenizer.encode(text) == list(expected.ids)
-        rows = None
-        if keeps_places(model, tokenizer.added, *parts):
-            rows = QuickIds(model, tokenizer.added, *parts).rows(text, RECOGNISE_ALL)
-        assert rows is None or Encoding.of(rows) == expected
-        quick.append(rows is not None)
+            columns = quick_ids.columns(text, RECOGNISE_ALL, word)
+            if columns is not None:
+                of_word = encode_pieces(model, pieces, text, 0, word)
+                assert Encoding.of_columns(*columns) == of_word
+        quick.append(columns is not None)
 
     check()
     assert len(quick) / 5 < sum(quick) < len(quick)

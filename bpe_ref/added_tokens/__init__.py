@@ -371,6 +371,8 @@ class AddedVocabulary:
         >>> [cut.stop for cut in AddedTokens(tokens).with_ids({}).cut("<a>  b", normalized=True)]
         [5, 5, 6]
         """
+        if not self.may_be_in(text, normalized=normalized):
+            return [Cut(0, len(text), None)] if text else []
         longest = self._longest[normalized]
         if longest is None or treatment != RECOGNISE_ALL:
             return self._cut_by_rules(text, treatment, normalized=normalized)

@@ -160,22 +160,24 @@ class BPE(WithoutTables):
 
     def _tokens(self, piece: str, draw: Draw | None = None) -> list[Token]:
         if len(piece) > SHORT and self.always_merges:
-            tokens = self.tokens_of(self.ids(piece), piece)
-            if tokens is not None:
-                return tokens
+            ids = self.ids(piece)
+            lengths = list(map(self._lengths.get, ids, repeat(0)))
+            if 0 not in lengths and sum(lengths) == len(piece.encode()):
+                return self._covering(ids, lengths)  # they tell what they cover
         symbols = self._merged(piece, draw)
         return self._covering([id_ for id_, _ in symbols], [length for _, length in symbols])
 
-    def tokens_of(self, ids: Sequence[TokenId], piece: str) -> list[Token] | None:
-        """Return the tokens of a piece by their ids, if these tell what they cover.
+    def content_of(self, token: TokenId) -> bytes:
+        """Return the bytes that a token covers. Raises `KeyError` if they differ.
 
-        >>> BPE({"a": 0}, []).tokens_of([0, 0], "aa")[1]
-        Token(id=0, string='a', start=1, end=2)
+        >>> BPE({"é": 0}, []).content_of(0) == "é".encode()
+        True
         """
-        lengths = list(map(self._lengths.get, ids, repeat(0)))
-        if 0 in lengths or sum(lengths) != len(piece.encode()):
-            return None
-        return self._covering(ids, lengths)
+        length, string = self._lengths[token], self.strings[token]
+        if not length:
+            raise KeyError(token)
+        content = string.encode()
+        return content if length == len(content) else bytes.fromhex(string[3:5])
 
     def _covering(self, ids: Sequence[TokenId], lengths: Sequence[int]) -> list[Token]:
         """Return consecutive tokens, each of which covers the given number of bytes."""

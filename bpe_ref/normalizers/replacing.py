@@ -99,13 +99,20 @@ class Replace:
             return False
         return self.quirks.insertions_may_stand_for_nothing
 
+    @property
+    def swaps(self) -> bool:
+        """Whether it puts one character in the place of another, and does no more."""
+        return (
+            isinstance(self.pattern, Literal) and len(self.pattern.text) == len(self.content) == 1
+        )
+
     def normalize(self, text: AlignedText) -> AlignedText:
         """Return the text with the matches replaced.
 
         Raises `ParameterError` if it becomes too long.
         """
-        if isinstance(self.pattern, Literal) and len(self.pattern.text) == len(self.content) == 1:
-            return replace(text, text=text.text.replace(self.pattern.text, self.content))
+        if self.swaps:
+            return replace(text, text=self.normalize_text(text.text))
         parts: list[str] = []
         spans: list[Span] = []
         check_growth(self.pattern, self.content, text.text)
@@ -120,8 +127,6 @@ class Replace:
 
     def normalize_text(self, text: str) -> str:
         """Return the text only. Raises `ParameterError` if it becomes too long."""
-        if isinstance(self.pattern, Literal) and len(self.pattern.text) == len(self.content) == 1:
-            return text.replace(self.pattern.text, self.content)
         check_growth(self.pattern, self.content, text)
         if isinstance(self.pattern, Literal) and self.pattern.text:
             return text.replace(self.pattern.text, self.content)

@@ -70,7 +70,7 @@ class Sequence:
         return meet(self.pretokenizers, (left,), (right,))
 
 
-def needs_alignment(pre_tokenizer: PreTokenizer) -> bool:
+def needs_alignment(pre_tokenizer: PreTokenizer | None) -> bool:
     """Return whether the pieces depend on which characters of the original the text stands for.
 
     >>> first = Metaspace("_", "first")
@@ -84,7 +84,7 @@ def needs_alignment(pre_tokenizer: PreTokenizer) -> bool:
     return any(reads_start(component) for component in pre_tokenizer.pretokenizers[1:])
 
 
-def reads_start(pre_tokenizer: PreTokenizer) -> bool:
+def reads_start(pre_tokenizer: PreTokenizer | None) -> bool:
     """Return whether the pieces depend on whether the original begins with the text.
 
     >>> reads_start(Metaspace()), reads_start(Metaspace("_", "first"))

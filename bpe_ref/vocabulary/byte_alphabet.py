@@ -54,3 +54,15 @@ def from_letters(letters: str) -> bytes:
         return codecs.charmap_encode(letters, "strict", _FROM_LETTERS)[0]
     except UnicodeEncodeError as error:
         raise KeyError(letters[error.start]) from None
+
+
+def read_letters(piece: str) -> str:
+    """Return the text that a piece in letters stands for; another one as it is.
+
+    >>> read_letters("Ã©Ġa"), read_letters("a b")
+    ('é a', 'a b')
+    """
+    try:
+        return from_letters(piece).decode("utf-8", "replace")
+    except KeyError:
+        return piece
