@@ -617,9 +617,11 @@ def test_where_no_text_of_few_tokens_ends_or_begins_there_is_none(
     has_added = bool(scratch.unbreakable(text))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fewest, "_FIRST_SIZE", data.draw(st.sampled_from([0, 4])))
-        before = [*known.beginnings(text, start, stop, n, has_added=has_added)]
+        found, read = known.beginnings(text, start, stop, n, has_added=has_added)
+        before = [*found]
         behind = [*known.ends(text, start, stop, n, has_added=has_added)]
     assert before == sorted(before, reverse=True)
+    assert start <= read <= stop
     assert behind == sorted(behind)
     for place in places:
         if start < place <= stop and place not in before:

@@ -33,6 +33,12 @@ Why it may stop before the end of the text
     (`CountingModel`). Where nothing is known of the fewest tokens, every place is tried.
 
     The starts of the next chunk are found likewise, from the end of this one to the front.
+
+Text that repeats
+    The next chunk depends on this one and on the text behind it as far as it was looked at to find
+    it. Where that is the text of the chunk before, so is the next one, moved. So a long run of one
+    character or word is cut twice and at its end, whatever its length. (Not if the text has added
+    tokens, which may take what is before them.)
 """
 
 from bisect import bisect_left, bisect_right
@@ -137,6 +143,8 @@ class _Cutter:
         self._more = safe_cuts(counter, text)
         self._has_surrogates = not text.isascii() and any_surrogate(text)
         self._remembering: dict[bool, Callable[[str], int] | None] = {}
+        self._looked = 0  # the end of the text on which answers depend
+        self._step: tuple[Chunk, Chunk, int] | None = None  # a chunk, the next one, and that end
 
     def cuts_behind(self, start: int) -> Iterator[int]:
         """Yield the safe cuts behind `start`, then the end of the text."""
@@ -176,10 +184,28 @@ class _Cutter:
         chunk = self.farthest(0)
         while chunk.stop > chunk.start:
             yield chunk._replace(tokens=chunk.tokens + self.added)
-            chunk = self.following(chunk, overlap)
+            chunk = self._repeated(chunk) or self.following(chunk, overlap)
+
+    def _repeated(self, chunk: Chunk) -> Chunk | None:
+        """Return the chunk after a chunk if the text is that of the last step."""
+        if self._step is None or self.spans:
+            return None
+        last, following, looked = self._step
+        moved = chunk.start - last.start
+        same = self.text.startswith(self.text[last.start : looked], chunk.start)
+        if not same or chunk.stop - last.stop != moved:
+            return None
+        return following._replace(start=following.start + moved, stop=following.stop + moved)
 
     def following(self, chunk: Chunk, overlap: int) -> Chunk:
         """Return the chunk after a chunk; an empty one after the last one."""
+        self._looked = 0
+        found = self._following(chunk, overlap)
+        within = self._looked <= len(self.text)
+        self._step = (chunk, found, self._looked) if within else None
+        return found
+
+    def _following(self, chunk: Chunk, overlap: int) -> Chunk:
         if overlap and chunk.stop < len(self.text):
             for start in self._starts_before(chunk, overlap):
                 try:
@@ -194,6 +220,7 @@ class _Cutter:
         """Yield each start inside the chunk from which at most `overlap` tokens remain of it."""
         text, left = self.text, chunk.start + 1
         behind = [(chunk.stop, 0)]  # safe cuts, and how many tokens are added from there on
+        next(self.cuts_behind(chunk.stop))  # so that those inside are known
         inside = bisect_right(self.cuts, chunk.start), bisect_left(self.cuts, chunk.stop)
         for cut in reversed(self.cuts[slice(*inside)]):
             stop, tokens = behind[-1]
@@ -216,9 +243,15 @@ class _Cutter:
         """
         places: Iterable[int] = range(stop, start, -1) if forwards else range(start, stop)
         fewest = self.counter.fewest if stop - start > WORD and not self._has_surrogates else None
+        read = stop
         if fewest is not None:
-            find = fewest.beginnings if forwards else fewest.ends
-            places = find(self.text, start, stop, most, has_added=self._has_span(start, stop))
+            has_added = self._has_span(start, stop)
+            if forwards:
+                places, read = fewest.beginnings(self.text, start, stop, most, has_added=has_added)
+            else:
+                places = fewest.ends(self.text, start, stop, most, has_added=has_added)
+        if forwards:  # a safe cut depends on the character behind it, too
+            self._looked = max(self._looked, read + (read == stop))
         return (place for place in places if not self.forbidden[place])
 
     def _counting(self, length: int, *, forwards: bool) -> Callable[[str], int] | None:
