@@ -602,6 +602,15 @@ def test_long_words_are_cut_as_by_definition(
         assert chunks(counter_for(kind), text, n, overlap) == expected
 
 
+@pytest.mark.usefixtures("short_is_long")
+def test_a_token_may_take_text_that_repeats() -> None:
+    for kind in ("roberta", "stripping, letters"):
+        counter, scratch = counter_for(kind), counted_from_scratch(kind)
+        text = " " * 60 + "x" + " " * 60 + "<m>"
+        assert scratch.count(text[61:]) < 4
+        assert chunks(counter, text, 4) == chunks_by_definition(scratch, text, 4, 0)
+
+
 @pytest.mark.parametrize("kind", SPELLED)
 @given(data=st.data(), text=long_texts, n=st.integers(0, 30))
 @drawn(15)

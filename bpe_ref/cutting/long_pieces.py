@@ -335,7 +335,9 @@ class CountingModel:
     def _is_taken_whole(self, piece: str) -> bool:
         if isinstance(self.model, ByteBPE):
             return self.model.whole_token(piece.encode()) is not None
-        return isinstance(self.model, BPE) and self.model.ignore_merges and piece in self.model.vocab
+        return (
+            isinstance(self.model, BPE) and self.model.ignore_merges and piece in self.model.vocab
+        )
 
     def _content(self, piece: str) -> bytes:
         return piece.encode() if isinstance(self.model, ByteBPE) else from_letters(piece)

@@ -35,10 +35,10 @@ Why it may stop before the end of the text
     The starts of the next chunk are found likewise, from the end of this one to the front.
 
 Text that repeats
-    The next chunk depends on this one and on the text behind it as far as it was looked at to find
-    it. Where that is the text of the chunk before, so is the next one, moved. So a long run of one
-    character or word is cut twice and at its end, whatever its length. (Not if the text has added
-    tokens, which may take what is before them.)
+    The next chunk depends on the text behind this one, as far as it was looked at to find it, and
+    with an overlap on this one. Where that is the text at one of the last steps, so is the next
+    one, moved. So a long run of one character or word is cut a few times and at its end, whatever
+    its length. (Not if the text has added tokens, which may take what is before them.)
 """
 
 from bisect import bisect_left, bisect_right
@@ -53,6 +53,9 @@ from bpe_ref.parameters import as_count, check_text
 
 WORD: Final = 64
 """In stretches of no more characters every place is tried."""
+
+STEPS: Final = 8
+"""The steps from chunk to chunk that are remembered. Words may have another place in each."""
 
 
 class Chunk(NamedTuple):
@@ -144,7 +147,8 @@ class _Cutter:
         self._has_surrogates = not text.isascii() and any_surrogate(text)
         self._remembering: dict[bool, Callable[[str], int] | None] = {}
         self._looked = 0  # the end of the text on which answers depend
-        self._step: tuple[Chunk, Chunk, int] | None = None  # a chunk, the next one, and that end
+        self._steps: list[tuple[int, int, Chunk, int]] = []
+        """Where the last steps began, the end of the chunk before, the chunk, and that end."""
 
     def cuts_behind(self, start: int) -> Iterator[int]:
         """Yield the safe cuts behind `start`, then the end of the text."""
@@ -181,28 +185,22 @@ class _Cutter:
 
     def chunks(self, overlap: int) -> Iterator[Chunk]:
         """Yield the chunks of the text."""
-        chunk = self.farthest(0)
+        chunk = self.following(Chunk(0, 0, 0), overlap)
         while chunk.stop > chunk.start:
             yield chunk._replace(tokens=chunk.tokens + self.added)
-            chunk = self._repeated(chunk) or self.following(chunk, overlap)
-
-    def _repeated(self, chunk: Chunk) -> Chunk | None:
-        """Return the chunk after a chunk if the text is that of the last step."""
-        if self._step is None or self.spans:
-            return None
-        last, following, looked = self._step
-        moved = chunk.start - last.start
-        same = self.text.startswith(self.text[last.start : looked], chunk.start)
-        if not same or chunk.stop - last.stop != moved:
-            return None
-        return following._replace(start=following.start + moved, stop=following.stop + moved)
+            chunk = self.following(chunk, overlap)
 
     def following(self, chunk: Chunk, overlap: int) -> Chunk:
         """Return the chunk after a chunk; an empty one after the last one."""
+        begin = chunk.start if overlap else chunk.stop
+        for old, old_stop, found, looked in () if self.spans else self._steps:
+            moved = begin - old
+            same = self.text.startswith(self.text[old:looked], begin)
+            if same and chunk.stop == old_stop + moved:
+                return Chunk(found.start + moved, found.stop + moved, found.tokens)
         self._looked = 0
         found = self._following(chunk, overlap)
-        within = self._looked <= len(self.text)
-        self._step = (chunk, found, self._looked) if within else None
+        self._steps = [(begin, chunk.stop, found, self._looked), *self._steps[: STEPS - 1]]
         return found
 
     def _following(self, chunk: Chunk, overlap: int) -> Chunk:
