@@ -33,7 +33,8 @@ Checked in tests/test_cutting.py for all texts of five characters, one or two of
 Hypothesis.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from itertools import pairwise
@@ -287,20 +288,23 @@ class CountingModel:
     alike) are counted in little more time than it takes to cut them into pieces.
 
     This needs tables, and those of a large vocabulary take seconds to build. So they only have the
-    tokens that are made of the bytes of these pieces: others take part in no merge. And until the
-    model has encoded `LETTERS_FIRST` letters per such token itself, which takes no longer, there are
-    none.
+    tokens that are made of the bytes of these pieces: others take part in no merge. There are none
+    until the model has encoded `LETTERS_FIRST` letters per such token, which takes no longer.
     """
 
     def __init__(
-        self, model: Model, find_merging: Callable[[Set[int]], "Merging | None"], *, forwards: bool
+        self,
+        model: Model,
+        find_merging: Callable[[AbstractSet[int]], "Merging | None"],
+        *,
+        forwards: bool,
     ) -> None:
         """Take the model, and what returns how it merges some bytes."""
         self.model = model
         self._find_merging, self._forwards = find_merging, forwards
         self._encoder = AppendEncoder if forwards else PrependEncoder
         self._kept: list[tuple[str, AppendEncoder | PrependEncoder]] = []
-        self._bytes: Set[int] = frozenset()
+        self._bytes: AbstractSet[int] = frozenset()
         self._merging: Merging | None = None  # of these bytes
         self._encoded = 0
         self._look_from = LETTERS_FIRST * len(model.strings) // _TOKENS_LOOKED_AT
@@ -461,7 +465,7 @@ def has_symbols_for_bytes(model: Model) -> bool:
     return all(letter in model.vocab for letter in BYTE_OF_LETTER)
 
 
-def merging_of(model: Model, used: Set[int] | None = None) -> Merging | None:
+def merging_of(model: Model, used: AbstractSet[int] | None = None) -> Merging | None:
     """Return how a model merges bytes; None if not every byte is a symbol by itself.
 
     If it is known which bytes are used, tokens of others are left out.
@@ -487,7 +491,7 @@ def merging_of(model: Model, used: Set[int] | None = None) -> Merging | None:
     return Merging(vocabulary_by_pair(ids, merges, text=text), model.ignore_merges)
 
 
-def _part_of(vocabulary: Vocabulary, used: Set[int]) -> Vocabulary:
+def _part_of(vocabulary: Vocabulary, used: AbstractSet[int]) -> Vocabulary:
     """Return the vocabulary without the longer tokens that have other bytes."""
     tokens, rule = vocabulary.tokens, vocabulary.rule
     ids = {
