@@ -31,7 +31,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from itertools import groupby
 from operator import index
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
@@ -827,6 +827,11 @@ class Tokenizer(WithoutTables):
             found = auditing.audit_model(self.model, added, ranks)
         return replace(found, changes=self.changes, notes=self.notes)
 
+    @cached_property
+    def vocabulary_of_bytes(self) -> Vocabulary:
+        """What `vocabulary_of` returns."""
+        return _vocabulary_of(self)
+
     # ---- how
 
     def treatment(self, special: Recognised) -> Treatment:
@@ -1066,6 +1071,10 @@ def vocabulary_of(tokenizer: Tokenizer) -> Vocabulary:
     >>> vocabulary_of(Tokenizer(BPE({"Ġ": 0, "a": 1, "Ġa": 2}, [("Ġ", "a")]))).tokens[2]
     b' a'
     """
+    return tokenizer.vocabulary_of_bytes
+
+
+def _vocabulary_of(tokenizer: Tokenizer) -> Vocabulary:
     model = tokenizer.model
     if isinstance(model, ByteBPE):
         return model.vocabulary
@@ -1079,6 +1088,7 @@ def vocabulary_of(tokenizer: Tokenizer) -> Vocabulary:
             f"the model has {model.continuing_subword_prefix or model.end_of_word_suffix!r}"
         )
 
+    @cache
     def as_content(token: str) -> bytes:
         try:
             return from_letters(token)
