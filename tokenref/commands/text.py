@@ -548,7 +548,8 @@ def count(asked: Asked, limit: int | None) -> None:
 
     This is how many ids `encode` prints with the same options, without truncation and padding. With
     several files, each line has the name of a file and its count, and the last line has the total.
-    --limit applies to each file.
+    --limit applies to each file. A text with more tokens is no error: the exit code is 0, and with
+    --json the count is null.
     """
     tokenizer, how = asked.tokenizer.replace(truncation=None, padding=None), asked.how
     counts: list[int | None] = []
