@@ -34,7 +34,6 @@ Hypothesis.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from itertools import pairwise
@@ -295,7 +294,7 @@ class CountingModel:
     def __init__(
         self,
         model: Model,
-        find_merging: Callable[[AbstractSet[int]], "Merging | None"],
+        find_merging: Callable[[frozenset[int]], "Merging | None"],
         *,
         forwards: bool,
     ) -> None:
@@ -304,7 +303,7 @@ class CountingModel:
         self._find_merging, self._forwards = find_merging, forwards
         self._encoder = AppendEncoder if forwards else PrependEncoder
         self._kept: list[tuple[str, AppendEncoder | PrependEncoder]] = []
-        self._bytes: AbstractSet[int] = frozenset()
+        self._bytes: frozenset[int] = frozenset()
         self._merging: Merging | None = None  # of these bytes
         self._encoded = 0
         self._look_from = LETTERS_FIRST * len(model.strings) // _TOKENS_LOOKED_AT
@@ -465,7 +464,7 @@ def has_symbols_for_bytes(model: Model) -> bool:
     return all(letter in model.vocab for letter in BYTE_OF_LETTER)
 
 
-def merging_of(model: Model, used: AbstractSet[int] | None = None) -> Merging | None:
+def merging_of(model: Model, used: frozenset[int] | None = None) -> Merging | None:
     """Return how a model merges bytes; None if not every byte is a symbol by itself.
 
     If it is known which bytes are used, tokens of others are left out.
@@ -491,7 +490,7 @@ def merging_of(model: Model, used: AbstractSet[int] | None = None) -> Merging | 
     return Merging(vocabulary_by_pair(ids, merges, text=text), model.ignore_merges)
 
 
-def _part_of(vocabulary: Vocabulary, used: AbstractSet[int]) -> Vocabulary:
+def _part_of(vocabulary: Vocabulary, used: frozenset[int]) -> Vocabulary:
     """Return the vocabulary without the longer tokens that have other bytes."""
     tokens, rule = vocabulary.tokens, vocabulary.rule
     ids = {
