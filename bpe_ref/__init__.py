@@ -51,6 +51,7 @@ from bpe_ref.vocabulary import (
 from bpe_ref.vocabulary.merges import TokenId
 
 if TYPE_CHECKING:
+    __version__: str
     from bpe_ref.canonical import is_canonical
     from bpe_ref.completions import encode_with_unstable
     from bpe_ref.formats.hugging_face_writing import dump_tokenizer_json
@@ -100,6 +101,8 @@ if not TYPE_CHECKING:  # type checkers would believe that every name is there
 
     def __getattr__(name: str) -> object:
         """Return one of the names that few programs need, and load its module."""
+        if name == "__version__":
+            return import_module("importlib.metadata").version("tokenref")
         if name not in _LATE:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return globals().setdefault(name, getattr(import_module(f"bpe_ref.{_LATE[name]}"), name))

@@ -110,7 +110,7 @@ def audit_model(model: Model, added: Iterable[TokenId], rank_of: Mapping[TokenId
     """Examine a model of any kind, by what it makes of the strings of its tokens.
 
     `rank_of` is the rank of each token that a merge makes; `added` are the ids of special and
-    other added tokens. Takes time in proportion to the squares of the lengths of the tokens.
+    other added tokens.
 
     >>> from bpe_ref.models.bpe import BPE
     >>> audit_model(BPE({"a": 0, "b": 1, "ab": 2, "ba": 4}, [("a", "b")]), (), {2: 0}).dead_tokens
@@ -128,7 +128,7 @@ def audit_model(model: Model, added: Iterable[TokenId], rank_of: Mapping[TokenId
         if not stand_ins.isdisjoint((token, string)):
             continue
         try:
-            steps = model.steps(string)
+            steps = getattr(model, "last_steps", model.steps)(string)
         except SymbolError:
             steps = [[]]
         if steps[-1] != [token]:

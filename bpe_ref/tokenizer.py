@@ -810,6 +810,11 @@ class Tokenizer(WithoutTables):
             found = auditing.audit_model(self.model, added, ranks)
         return replace(found, changes=self.changes, notes=self.notes)
 
+    @cached_property
+    def vocabulary_of_bytes(self) -> Vocabulary:
+        """What `vocabulary_of` returns."""
+        return _vocabulary_of(self)
+
     # ---- how
 
     def treatment(self, special: Recognised) -> Treatment:
@@ -1037,6 +1042,10 @@ def vocabulary_of(tokenizer: Tokenizer) -> Vocabulary:
     >>> vocabulary_of(Tokenizer(BPE({"Ġ": 0, "a": 1, "Ġa": 2}, [("Ġ", "a")]))).tokens[2]
     b' a'
     """
+    return tokenizer.vocabulary_of_bytes
+
+
+def _vocabulary_of(tokenizer: Tokenizer) -> Vocabulary:
     model = tokenizer.model
     if isinstance(model, ByteBPE):
         return model.vocabulary
@@ -1050,6 +1059,7 @@ def vocabulary_of(tokenizer: Tokenizer) -> Vocabulary:
             f"the model has {model.continuing_subword_prefix or model.end_of_word_suffix!r}"
         )
 
+    @cache
     def as_content(token: str) -> bytes:
         try:
             return from_letters(token)

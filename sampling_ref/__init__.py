@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    __version__: str
     from sampling_ref.public import *  # noqa: F403 - all of them are offered here
 else:  # hidden from type checkers, which would believe that every name is there
 
@@ -24,6 +25,8 @@ else:  # hidden from type checkers, which would believe that every name is there
 
         Most programs need a few of them, so nothing is loaded before.
         """
+        if name == "__version__":
+            return import_module("importlib.metadata").version("tokenref")
         offered = vars(import_module("sampling_ref.public"))
         names = [key for key in offered if not key.startswith("_")]
         if name == "__all__":

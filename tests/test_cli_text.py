@@ -92,9 +92,11 @@ def test_the_text_may_come_from_a_file_or_from_standard_input(tmp_path: Path) ->
 
 def test_what_is_encoded_decodes_to_the_text(pipeline_file: Path) -> None:
     for vocabulary in ("tiny", str(pipeline_file)):
-        written = tokenref("encode", TEXT, "--vocabulary", vocabulary, "--json").stdout
-        again = tokenref("decode", "--vocabulary", vocabulary, stdin=written.encode())
-        assert again.stdout == TEXT
+        for text, option in ((TEXT, ["--json"]), (TEXT, []), ("12", []), ("", [])):
+            written = tokenref("encode", text, "--vocabulary", vocabulary, *option).stdout
+            again = tokenref("decode", "--vocabulary", vocabulary, stdin=written.encode())
+            assert again.stdout == text
+    assert tokenref("decode", stdin=b"17\t18\n").stdout == load("tiny").decode([17, 18])
 
 
 def test_special_tokens_are_text_unless_they_are_asked_for(pipeline_file: Path) -> None:
@@ -128,7 +130,8 @@ def test_count_stops_at_the_limit() -> None:
     assert as_json("count", TEXT) == {"count": total}
     assert as_json("count", TEXT, "--limit", str(total)) == {"count": total}
     assert as_json("count", TEXT, "--limit", str(total - 1)) == {"count": None}
-    assert tokenref("count", TEXT, "--limit", "3").stdout == "more than 3\n"
+    more = tokenref("count", TEXT, "--limit", "3")
+    assert (more.exit_code, more.stdout) == (0, "more than 3\n")
 
 
 @pytest.mark.parametrize("overlap", ["0", "2"])
@@ -198,6 +201,7 @@ def test_audit_takes_a_byte_level_tokenizer_json(pipeline_file: Path) -> None:
         (("decode", "[true]"), "ids must be a list of whole numbers"),
         (("decode", "999999"), "from 0 to 2003, got 999999; no --vocabulary was given, so "),
         (("decode", "999999", "--vocabulary", WHOLE), ", got 999999\n"),
+        (("decode", "-1"), "from 0 to 2003, got -1; no --vocabulary was given, so "),
         (("decode", "--strict", "195"), "the tokens' bytes must be UTF-8"),
         (("count", "a", "--vocabulary", "nobody"), "there is no file 'nobody'"),
         (("chunks", "a", "--most", "2", "--overlap", "2"), "tokenref: --overlap must be"),
@@ -270,7 +274,15 @@ def test_a_vocabulary_that_is_wrong_does_not_end_the_audit_of_the_others(tmp_pat
     assert found["tiny"]["tokens"] == 2000
 
 
-@pytest.mark.parametrize("command", [["count", "a", "--vocabulary"], ["audit"]])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["count", "a", "--vocabulary"],
+        ["audit"],
+        ["fill", "--texts", __file__, "--out", "no/such", "--vocabulary"],
+        ["check", "reference", "--corpus", __file__, "--vocabulary"],
+    ],
+)
 def test_a_tokenizer_that_can_be_fetched_is_pointed_out(
     command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

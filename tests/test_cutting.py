@@ -405,6 +405,46 @@ def test_chunks_are_those_of_the_definition(
     assert all(a.start < b.start for a, b in pairwise(found))
 
 
+@pytest.mark.parametrize("kind", ["raw_nfc", *PATTERNED])
+@pytest.mark.usefixtures("short_is_long")
+@given(
+    ends=st.tuples(texts, texts),
+    part=st.text("ab 1\n!你é\u0301", min_size=1, max_size=3),
+    n=st.integers(2, 6),
+    overlap=st.integers(0, 2),
+)
+@drawn(25)
+def test_text_that_repeats_is_cut_as_by_definition(
+    kind: str, ends: tuple[str, str], part: str, n: int, overlap: int
+) -> None:
+    counter, text = counter_for(kind), ends[0][:9] + part * 30 + ends[1][:9]
+    expected = chunks_by_definition(counter, text, n, min(overlap, n - 1))
+    if expected is not None:
+        assert chunks(counter, text, n, min(overlap, n - 1)) == expected
+
+
+def test_what_follows_text_that_repeats_may_join_it() -> None:
+    ranks = {b"b": 0, b"c": 1, b"d": 2, b" ": 3, b"cd": 4, b"bcd": 5}
+    rules = TextRules(r"\p{L}+|\P{L}")
+    counter = tokenizer_of(vocabulary_by_concatenation(ranks, text=rules)).text_counter()
+    assert [counter.count(text) for text in ("bc", "bcd")] == [2, 1]
+    for times in range(1, 20):
+        for n in range(2, 9):
+            text = "bc " * times + "bcd"
+            assert chunks(counter, text, n) == chunks_by_definition(counter, text, n, 0)
+
+
+@pytest.mark.parametrize("kind", ["raw", *PATTERNED])
+@pytest.mark.parametrize("part", ["the ", "x", "!", " ", "1x", "xX"])
+def test_text_that_repeats_is_cut_a_few_times(kind: str, part: str) -> None:
+    work: list[int] = []
+    for times in (1000, 4000):
+        watched = Watched(counter_for(kind))
+        assert len(chunks(watched.counter, part * times, 20, 5)) > 10
+        work.append(watched.counted + watched.remembered)
+    assert work[1] <= work[0] + 500
+
+
 @pytest.mark.parametrize("kind", PATTERNED)
 @pytest.mark.usefixtures("short_is_long")
 def test_long_numbers_and_what_follows_special_tokens_grow_as_they_count(kind: str) -> None:

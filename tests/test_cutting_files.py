@@ -602,6 +602,14 @@ def test_long_words_are_cut_as_by_definition(
         assert chunks(counter_for(kind), text, n, overlap) == expected
 
 
+@pytest.mark.usefixtures("short_is_long")
+def test_a_token_may_take_text_that_repeats() -> None:
+    counter, scratch = counter_for("stripping, letters"), counted_from_scratch("stripping, letters")
+    for size in range(1, 9):
+        text = " " * 50 + "x" * size + " " * 50 + "<m>"
+        assert chunks(counter, text, 3) == chunks_by_definition(scratch, text, 3, 0)
+
+
 @pytest.mark.parametrize("kind", SPELLED)
 @given(data=st.data(), text=long_texts, n=st.integers(0, 30))
 @drawn(15)
@@ -617,9 +625,11 @@ def test_where_no_text_of_few_tokens_ends_or_begins_there_is_none(
     has_added = bool(scratch.unbreakable(text))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fewest, "_FIRST_SIZE", data.draw(st.sampled_from([0, 4])))
-        before = [*known.beginnings(text, start, stop, n, has_added=has_added)]
+        found, read = known.beginnings(text, start, stop, n, has_added=has_added)
+        before = [*found]
         behind = [*known.ends(text, start, stop, n, has_added=has_added)]
     assert before == sorted(before, reverse=True)
+    assert start <= read <= stop
     assert behind == sorted(behind)
     for place in places:
         if start < place <= stop and place not in before:

@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Container, Iterator, Mapping
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
+from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
 
@@ -160,6 +161,7 @@ def test_dir_and_help_have_the_names_that_are_loaded_when_used(package: ModuleTy
     shown = pydoc.plain(pydoc.render_doc(package))
     for name in package.__all__:
         assert re.search(rf"^ +(class )?{name}\b", shown, re.MULTILINE), name
+    assert package.__version__ == version("tokenref")
 
 
 _SHOW = """

@@ -1,13 +1,32 @@
-"""Read files of the user: a whole text, or line by line."""
+"""Read files of the user: a tokenizer, a whole text, or a text line by line."""
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from bpe_ref import Tokenizer, UnknownVocabularyError, load
 from tokenref.errors import InputError, InvalidRunError
 
 LARGEST: Final = 64 << 20
 """Bytes of the largest text that is taken."""
+
+
+def load_tokenizer(name: str, like: str | None = None, pattern: str | None = None) -> Tokenizer:
+    """Return the tokenizer of a name or a file. An error about one to download says how.
+
+    >>> load_tokenizer("tiny").name
+    'tiny'
+    """
+    try:
+        return load(name, like=like, pattern=pattern)
+    except UnknownVocabularyError as error:
+        from tokenref.fetching import packaged_files
+
+        like_it = [each for each in packaged_files() if name and each.startswith(name)]
+        if not like_it:
+            raise
+        fetch = f"to download it: tokenref vocabulary fetch {' or '.join(like_it)}"
+        raise UnknownVocabularyError(f"{error}; {fetch}") from None
 
 
 def read_text(path: Path) -> str:

@@ -24,6 +24,7 @@ from tokenref.answers import (
     Unsupported,
     guarded,
 )
+from tokenref.files import load_tokenizer
 from tokenref.record import Case, canonical_json, op_of
 
 
@@ -87,7 +88,7 @@ def load_text_subject(
     >>> type(subject).__name__, tokenizer.name
     ('Vocabulary', 'tiny')
     """
-    tokenizer = load(name_or_path, pattern=pattern)
+    tokenizer = load_tokenizer(name_or_path, pattern=pattern)
     if isinstance(tokenizer.model, ByteBPE):
         vocabulary = tokenizer.model.vocabulary
         made = tokenizer_of(vocabulary, name=name_or_path)

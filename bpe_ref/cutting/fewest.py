@@ -83,7 +83,7 @@ class Fewest:
     """The least number of tokens of the parts of texts.
 
     >>> fewest = Fewest({"ab", "aba"}, longest=3)
-    >>> list(fewest.beginnings("ababab", 0, 6, 2)), list(fewest.ends("ababab", 0, 6, 2))
+    >>> list(fewest.beginnings("ababab", 0, 6, 2)[0]), list(fewest.ends("ababab", 0, 6, 2))
     ([5, 4, 3, 2, 1], [2, 3, 4, 5])
     """
 
@@ -124,14 +124,17 @@ class Fewest:
 
     def beginnings(
         self, text: str, start: int, stop: int, tokens: int, *, has_added: bool = False
-    ) -> Iterable[int]:
-        """Return the places behind `start` up to which at most `tokens` may be; the last first."""
+    ) -> tuple[Iterable[int], int]:
+        """Return the places behind `start` up to which at most `tokens` may be; the last first.
+
+        And return how much of the text was read: whatever follows, there are no further places.
+        """
         size = _FIRST_SIZE * tokens + self._width
         while True:
             end = min(stop, start + size)
             spelled = self._spelled(text[start:end], has_added=has_added)
             if spelled is None:
-                return range(stop, start, -1)
+                return range(stop, start, -1), stop
             letters, at = spelled
             fewest, last = self._forwards(letters, tokens)
             places = range(end - 1, start, -1)
@@ -145,7 +148,7 @@ class Fewest:
             known = max(known, letter)
             if fewest[letter] <= tokens if letter >= 0 else known <= last + self._width:
                 found.append(place)
-        return reversed(found)
+        return reversed(found), end
 
     def ends(
         self, text: str, start: int, stop: int, tokens: int, *, has_added: bool = False

@@ -55,9 +55,14 @@ from bpe_ref.patterns.unicode_tables import category, white_space
 from bpe_ref.pre_tokenizers.byte_level import GPT2_PATTERN, ByteLevel
 from bpe_ref.pre_tokenizers.pattern import Pattern
 from bpe_ref.pre_tokenizers.split_by_pattern import Split
-from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_pair
+from bpe_ref.vocabulary import (
+    TextRules,
+    Vocabulary,
+    vocabulary_by_concatenation,
+    vocabulary_by_pair,
+)
 from bpe_ref.vocabulary.byte_alphabet import BYTE_OF_LETTER, from_letters, to_letters
-from bpe_ref.vocabulary.merges import TokenId
+from bpe_ref.vocabulary.merges import ByConcatenation, TokenId
 
 REACH: Final = 4
 """So many characters of one run tell that the next one belongs to it."""
@@ -67,6 +72,8 @@ LONG: Final = 64
 
 LETTERS_FIRST: Final = 8
 """Letters per token of the vocabulary that are encoded before tables for long pieces are built."""
+
+_TOKENS_LOOKED_AT: Final = 64  # in the time that building tables for one takes
 
 _MOST_KEPT: Final = 4
 _GPT2: Final = ("luo", "n", "mpqs", "br")
@@ -279,19 +286,27 @@ class CountingModel:
     with more behind it (before it), only what is new is encoded. So texts that begin alike (end
     alike) are counted in little more time than it takes to cut them into pieces.
 
-    This needs tables, and those of a large vocabulary take seconds to build. Until the model has
-    encoded `LETTERS_FIRST` letters per token itself, which takes no longer, there are none.
+    This needs tables, and those of a large vocabulary take seconds to build. So they only have the
+    tokens that are made of the bytes of these pieces: others take part in no merge. There are none
+    until the model has encoded `LETTERS_FIRST` letters per such token, which takes no longer.
     """
 
     def __init__(
-        self, model: Model, find_merging: Callable[[], "Merging | None"], *, forwards: bool
+        self,
+        model: Model,
+        find_merging: Callable[[frozenset[int]], "Merging | None"],
+        *,
+        forwards: bool,
     ) -> None:
-        """Take the model, and what returns how it merges bytes."""
+        """Take the model, and what returns how it merges some bytes."""
         self.model = model
         self._find_merging, self._forwards = find_merging, forwards
-        self._letters_left = LETTERS_FIRST * len(model.strings)
         self._encoder = AppendEncoder if forwards else PrependEncoder
-        self._kept: list[tuple[bytes, AppendEncoder | PrependEncoder]] = []
+        self._kept: list[tuple[str, AppendEncoder | PrependEncoder]] = []
+        self._bytes: frozenset[int] = frozenset()
+        self._merging: Merging | None = None  # of these bytes
+        self._encoded = 0
+        self._look_from = LETTERS_FIRST * len(model.strings) // _TOKENS_LOOKED_AT
 
     def __getattr__(self, name: str) -> Any:
         """Return what the model has."""
@@ -299,31 +314,49 @@ class CountingModel:
 
     def ids(self, piece: str, draw: Draw | None = None) -> Sequence[TokenId]:
         """Return the ids of a short piece, or as many zeros as a long one has ids."""
-        if len(piece) < LONG:
+        if len(piece) < LONG or self._is_taken_whole(piece):
             return self.model.ids(piece, draw)
-        self._letters_left -= len(piece)
-        merging = None if self._letters_left > 0 else self._find_merging()
-        if merging is None:
-            return self.model.ids(piece, draw)
-        content = piece.encode() if isinstance(self.model, ByteBPE) else from_letters(piece)
-        if merging.whole_piece and content.decode("latin-1") in merging.vocabulary.ids:
-            return [0]
-        return [0] * self._count(content, merging.vocabulary)
-
-    def _count(self, content: bytes, vocabulary: Vocabulary) -> int:
-        begins = bytes.startswith if self._forwards else bytes.endswith
+        begins = str.startswith if self._forwards else str.endswith
         for kept, encoder in self._kept:
-            if begins(kept, content):
-                return encoder.count_of(len(content))
-        shorter = [one for one in self._kept if begins(content, one[0])]
-        new = (b"", self._encoder(vocabulary))
-        kept, encoder = shorter[0] if shorter else new
-        encoder.truncate(len(kept))  # an error may have left more
-        rest = len(content) - len(kept)
-        encoder.extend(content[-rest:] if self._forwards else content[:rest])
+            if begins(kept, piece):
+                of_bytes = isinstance(self.model, ByteBPE)
+                return [0] * encoder.count_of(len(piece.encode()) if of_bytes else len(piece))
+        merging = self._merging_of(self._content(piece))
+        if merging is None:
+            self._encoded += len(piece)
+            return self.model.ids(piece, draw)
+        shorter = [one for one in self._kept if begins(piece, one[0])]
+        kept, encoder = shorter[0] if shorter else ("", self._encoder(merging.vocabulary))
+        encoder.truncate(len(self._content(kept)))  # an error may have left more
+        encoder.extend(
+            self._content(piece[len(kept) :] if self._forwards else piece[: len(piece) - len(kept)])
+        )
         others = [one for one in self._kept if one[1] is not encoder]
-        self._kept = [(content, encoder), *others[: _MOST_KEPT - 1]]
-        return encoder.token_count
+        self._kept = [(piece, encoder), *others[: _MOST_KEPT - 1]]
+        return [0] * encoder.token_count
+
+    def _is_taken_whole(self, piece: str) -> bool:
+        if isinstance(self.model, ByteBPE):
+            return self.model.whole_token(piece.encode()) is not None
+        return (
+            isinstance(self.model, BPE) and self.model.ignore_merges and piece in self.model.vocab
+        )
+
+    def _content(self, piece: str) -> bytes:
+        return piece.encode() if isinstance(self.model, ByteBPE) else from_letters(piece)
+
+    def _merging_of(self, content: bytes) -> "Merging | None":
+        """Return how the bytes of a piece merge, once tables are worth their time."""
+        if not self._bytes.issuperset(content):
+            if self._encoded < self._look_from:
+                return None
+            self._bytes = self._bytes.union(content)
+            self._merging, self._kept = self._find_merging(self._bytes), []
+            self._look_from += self._encoded
+        merging = self._merging
+        if merging is None or self._encoded < LETTERS_FIRST * len(merging.vocabulary.tokens):
+            return None
+        return merging
 
 
 class Components(Protocol):
@@ -431,21 +464,42 @@ def has_symbols_for_bytes(model: Model) -> bool:
     return all(letter in model.vocab for letter in BYTE_OF_LETTER)
 
 
-def merging_of(model: Model) -> Merging | None:
-    """Return how a model merges bytes; None if not every byte is a symbol by itself."""
+def merging_of(model: Model, used: frozenset[int] | None = None) -> Merging | None:
+    """Return how a model merges bytes; None if not every byte is a symbol by itself.
+
+    If it is known which bytes are used, tokens of others are left out.
+    """
     if isinstance(model, ByteBPE):
-        return Merging(model.vocabulary, model.whole_piece)
+        whole = model.vocabulary
+        return Merging(whole if used is None else _part_of(whole, used), model.whole_piece)
     if not isinstance(model, BPE) or not has_symbols_for_bytes(model):
         return None
-    used = {*BYTE_OF_LETTER}
-    for left, right in model.merges:
-        used |= {left, right, left + right}
+    letters = BYTE_OF_LETTER.keys() if used is None else {*to_letters(bytes(used))}
+    tokens = {*BYTE_OF_LETTER}
+    pairs = [pair for pair in model.merges if used is None or letters >= {*pair[0], *pair[1]}]
+    for left, right in pairs:
+        tokens |= {left, right, left + right}
     if model.ignore_merges:
-        used |= {token for token in model.vocab if BYTE_OF_LETTER.keys() >= set(token)}
+        tokens |= {token for token in model.vocab if letters >= set(token)}
     try:
-        merges = [(from_letters(left), from_letters(right)) for left, right in model.merges]
+        merges = [(from_letters(left), from_letters(right)) for left, right in pairs]
     except KeyError:  # a merge that no piece of bytes can have
         return None
-    ids = {from_letters(token): model.vocab[token] for token in used if token}
+    ids = {from_letters(token): model.vocab[token] for token in tokens if token}
     text = TextRules(whole_piece=model.ignore_merges)
     return Merging(vocabulary_by_pair(ids, merges, text=text), model.ignore_merges)
+
+
+def _part_of(vocabulary: Vocabulary, used: frozenset[int]) -> Vocabulary:
+    """Return the vocabulary without the longer tokens that have other bytes."""
+    tokens, rule = vocabulary.tokens, vocabulary.rule
+    ids = {
+        content: token
+        for token, content in tokens.items()
+        if len(content) == 1 or used.issuperset(content)
+    }
+    if isinstance(rule, ByConcatenation):
+        ranks = {content: rule.ranks[token] for content, token in ids.items()}
+        return vocabulary_by_concatenation(ranks, ids=ids) if ids else vocabulary
+    pairs = ((tokens[left], tokens[right]) for left, right in rule.merges)
+    return vocabulary_by_pair(ids, [pair for pair in pairs if b"".join(pair) in ids])

@@ -219,7 +219,8 @@ def counter_of(tokenizer: Countable, special: Recognised = "recognise") -> TextC
             return None
         if not has_symbols_for_bytes(tokenizer.model):
             return None
-        model = CountingModel(tokenizer.model, merging, forwards=forwards)
+        merging_of_bytes = partial(merging_of, tokenizer.model)
+        model = CountingModel(tokenizer.model, merging_of_bytes, forwards=forwards)
         return partial(count, by=tokenizer.replace(model=model))
 
     return TextCounter(

@@ -33,6 +33,12 @@ Why it may stop before the end of the text
     (`CountingModel`). Where nothing is known of the fewest tokens, every place is tried.
 
     The starts of the next chunk are found likewise, from the end of this one to the front.
+
+Text that repeats
+    The next chunk depends on the text behind this one, as far as it was looked at to find it, and
+    with an overlap on this one. Where that is the text at one of the last steps, so is the next
+    one, moved. So a long run of one character or word is cut a few times and at its end, whatever
+    its length. (Not if the text has added tokens, which may take what is before them.)
 """
 
 from bisect import bisect_left, bisect_right
@@ -47,6 +53,9 @@ from bpe_ref.parameters import as_count, check_text
 
 WORD: Final = 64
 """In stretches of no more characters every place is tried."""
+
+STEPS: Final = 8
+"""The steps from chunk to chunk that are remembered. Words may have another place in each."""
 
 
 class Chunk(NamedTuple):
@@ -137,6 +146,9 @@ class _Cutter:
         self._more = safe_cuts(counter, text)
         self._has_surrogates = not text.isascii() and any_surrogate(text)
         self._remembering: dict[bool, Callable[[str], int] | None] = {}
+        self._looked = 0  # the end of the text on which answers depend
+        self._steps: list[tuple[int, int, Chunk, int]] = []
+        """Where the last steps began, the end of the chunk before, the chunk, and that end."""
 
     def cuts_behind(self, start: int) -> Iterator[int]:
         """Yield the safe cuts behind `start`, then the end of the text."""
@@ -173,13 +185,25 @@ class _Cutter:
 
     def chunks(self, overlap: int) -> Iterator[Chunk]:
         """Yield the chunks of the text."""
-        chunk = self.farthest(0)
+        chunk = self.following(Chunk(0, 0, 0), overlap)
         while chunk.stop > chunk.start:
             yield chunk._replace(tokens=chunk.tokens + self.added)
             chunk = self.following(chunk, overlap)
 
     def following(self, chunk: Chunk, overlap: int) -> Chunk:
         """Return the chunk after a chunk; an empty one after the last one."""
+        begin = chunk.start if overlap else chunk.stop
+        for old, old_stop, found, looked in () if self.spans else self._steps:
+            moved = begin - old
+            same = self.text.startswith(self.text[old:looked], begin)
+            if same and chunk.stop == old_stop + moved:
+                return Chunk(found.start + moved, found.stop + moved, found.tokens)
+        self._looked = 0
+        found = self._following(chunk, overlap)
+        self._steps = [(begin, chunk.stop, found, self._looked), *self._steps[: STEPS - 1]]
+        return found
+
+    def _following(self, chunk: Chunk, overlap: int) -> Chunk:
         if overlap and chunk.stop < len(self.text):
             for start in self._starts_before(chunk, overlap):
                 try:
@@ -194,6 +218,7 @@ class _Cutter:
         """Yield each start inside the chunk from which at most `overlap` tokens remain of it."""
         text, left = self.text, chunk.start + 1
         behind = [(chunk.stop, 0)]  # safe cuts, and how many tokens are added from there on
+        next(self.cuts_behind(chunk.stop))  # so that those inside are known
         inside = bisect_right(self.cuts, chunk.start), bisect_left(self.cuts, chunk.stop)
         for cut in reversed(self.cuts[slice(*inside)]):
             stop, tokens = behind[-1]
@@ -216,9 +241,15 @@ class _Cutter:
         """
         places: Iterable[int] = range(stop, start, -1) if forwards else range(start, stop)
         fewest = self.counter.fewest if stop - start > WORD and not self._has_surrogates else None
+        read = stop
         if fewest is not None:
-            find = fewest.beginnings if forwards else fewest.ends
-            places = find(self.text, start, stop, most, has_added=self._has_span(start, stop))
+            has_added = self._has_span(start, stop)
+            if forwards:
+                places, read = fewest.beginnings(self.text, start, stop, most, has_added=has_added)
+            else:
+                places = fewest.ends(self.text, start, stop, most, has_added=has_added)
+        if forwards:  # a safe cut depends on the character behind it, too
+            self._looked = max(self._looked, read + (read == stop))
         return (place for place in places if not self.forbidden[place])
 
     def _counting(self, length: int, *, forwards: bool) -> Callable[[str], int] | None:

@@ -323,6 +323,19 @@ class BPE(WithoutTables):
         states = merge_steps(self.ranked, self.symbols(piece))
         return [[token for token, _ in state] for state in states]
 
+    def last_steps(self, piece: str) -> list[list[TokenId]]:
+        """Return the last of `steps`, and if it is one token that a merge makes, the one before.
+
+        >>> BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")]).last_steps("ab")
+        [[0, 1], [2]]
+        """
+        if piece and self.ignore_merges and piece in self.vocab:
+            return [[self.vocab[piece]]]
+        tokens = [token for token, _ in self.symbols(piece)]
+        merge_short(self.ranked, tokens, until=1)
+        made = self.ranked.merge(*tokens) if len(tokens) == 2 else None
+        return [tokens] if made is None else [tokens, [made[1]]]
+
     def _merged(self, piece: str, draw: Draw | None) -> list[Symbol]:
         drops = self.drops_merges
         if self.ignore_merges and not (drops and self.quirks.ignore_merges_off_with_dropout):

@@ -140,9 +140,11 @@ def merge(merges: RankedMerges, symbols: Sequence[Symbol]) -> list[Symbol]:
 
 
 def merge_short(
-    merges: RankedMerges, tokens: list[TokenId], lengths: list[int] | None = None
+    merges: RankedMerges, tokens: list[TokenId], lengths: list[int] | None = None, until: int = 0
 ) -> None:
     """Merge the tokens in place, and the lengths along with them. O(n²), a small constant.
+
+    Stop when so few pairs are left as `until` says.
 
     >>> tokens = [0, 1, 1]
     >>> merge_short(RankedMerges({(0, 1): 0}, [2]), tokens)
@@ -151,7 +153,7 @@ def merge_short(
     """
     rank_of, results = merges.ranks.get, merges.results
     ranks = list(map(rank_of, pairwise(tokens), repeat(_NEVER)))
-    while ranks:
+    while len(ranks) > until:
         lowest = min(ranks)
         if lowest == _NEVER:
             break

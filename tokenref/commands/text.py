@@ -20,14 +20,14 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from bpe_ref import BpeError, ParameterError, TokenIdError, Tokenizer, UnknownVocabularyError, load
+from bpe_ref import BpeError, ParameterError, TokenIdError, Tokenizer
 from bpe_ref.added_tokens import any_of
 from bpe_ref.loading import LIKE_TRANSFORMERS
 from bpe_ref.models.byte_bpe import ByteBPE
 from tokenref.commands.endings import standard_input
 from tokenref.commands.paths import options_as, progress_bar, shown_in
 from tokenref.errors import InputError
-from tokenref.files import LARGEST, read_bytes, text_of
+from tokenref.files import LARGEST, load_tokenizer, read_bytes, text_of
 from tokenref.visible import visible
 
 _Asked = TypeVar("_Asked")
@@ -219,18 +219,9 @@ def write_lines(*lines: str) -> None:
 def loaded(
     vocabulary: str | None, like: str | None = None, pattern: str | None = None
 ) -> Tokenizer:
-    """Return the tokenizer. An error about a name that can be downloaded says how."""
-    try:
-        with naming_options("pattern"):
-            return load(USUAL if vocabulary is None else vocabulary, like=like, pattern=pattern)
-    except UnknownVocabularyError as error:
-        from tokenref.fetching import packaged_files
-
-        like_it = [each for each in packaged_files() if vocabulary and each.startswith(vocabulary)]
-        if not like_it:
-            raise
-        fetch = f"to download it: tokenref vocabulary fetch {' or '.join(like_it)}"
-        raise UnknownVocabularyError(f"{error}; {fetch}") from None
+    """Return the tokenizer, by default the usual one."""
+    with naming_options("pattern"):
+        return load_tokenizer(USUAL if vocabulary is None else vocabulary, like, pattern)
 
 
 @contextmanager
@@ -453,7 +444,7 @@ def encode(asked: Asked) -> None:
     asked.end(rows, {"total": total})
 
 
-@click.command()
+@click.command(context_settings={"ignore_unknown_options": True})  # -1 is a wrong id
 @click.argument("ids", nargs=-1)
 @click.option("--file", "path", metavar="PATH", help="Read the ids from this file.")
 @VOCABULARY
@@ -473,14 +464,16 @@ def decode(
 ) -> None:
     """Write the bytes of token IDS, and nothing else.
 
-    They may also be read from a file or standard input, as JSON or as numbers. `encode --json`
-    writes such JSON. --json prints the text, with U+FFFD for bytes that are not UTF-8.
+    They may also be read from a file or standard input, as numbers, as the lines that `encode`
+    prints with the same --vocabulary, or as its JSON. --json prints the text, with U+FFFD for bytes
+    that are not UTF-8.
     """
     if ids and path is not None:
         raise InputError("give the ids either as arguments or with --file, not both")
     tokenizer = loaded(vocabulary, like)
     source = Source(path=None if path in (None, str(_DASH)) else Path(path))
-    tokens = parsed_ids(" ".join(ids) if ids else source.text())
+    written = " ".join(ids) if ids else source.text()
+    tokens = printed_ids(written, tokenizer) or parsed_ids(written)
     text, content = "", b""
     try:
         if as_json or strict:
@@ -500,6 +493,18 @@ def decode(
         if sys.stdout.isatty() and sys.stderr.isatty():
             click.echo(err=True)  # the prompt of a shell starts on a line of its own
     say_usual(vocabulary)
+
+
+def printed_ids(written: str, tokenizer: Tokenizer) -> list[int]:
+    """Return the ids in lines of `encode`, each with the text of its token; none in other text."""
+    lines = [line.partition("\t") for line in written.splitlines()]
+    try:
+        ids = [int(first) for first, _, _ in lines]
+        known = {token: tokenizer.show_token(token) for token in set(ids)}
+    except (ValueError, TokenIdError):
+        return []
+    fits = all(known[token] == line[2] for token, line in zip(ids, lines, strict=True))
+    return ids if fits else []
 
 
 def parsed_ids(written: str) -> list[int]:
@@ -526,7 +531,10 @@ def parsed_ids(written: str) -> list[int]:
         odd = next(
             (word for word in words if not word.lstrip("-").isdecimal()), max(words, key=len)
         )
-        rule = "ids must be whole numbers, or what `tokenref encode --json` writes"
+        rule = (
+            "ids must be whole numbers, or what `tokenref encode --json` writes, or `tokenref "
+            "encode` with the same --vocabulary"
+        )
         raise InputError(f"{rule}, got {odd[:40]!r}") from None
 
 
@@ -540,7 +548,8 @@ def count(asked: Asked, limit: int | None) -> None:
 
     This is how many ids `encode` prints with the same options, without truncation and padding. With
     several files, each line has the name of a file and its count, and the last line has the total.
-    --limit applies to each file.
+    --limit applies to each file. A text with more tokens is no error: the exit code is 0, and with
+    --json the count is null.
     """
     tokenizer, how = asked.tokenizer.replace(truncation=None, padding=None), asked.how
     counts: list[int | None] = []

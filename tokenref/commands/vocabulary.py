@@ -9,6 +9,7 @@ from typing import Final
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.text import Text
 
 from bpe_ref import (
@@ -22,6 +23,7 @@ from bpe_ref import (
 )
 from bpe_ref.auditing import Audit
 from bpe_ref.finding import find
+from bpe_ref.formats.files import no_collection
 from bpe_ref.formats.tiktoken import write_tiktoken
 from bpe_ref.learning.training import TrainingProgress
 from bpe_ref.loading import LIKE_TRANSFORMERS
@@ -34,7 +36,6 @@ from tokenref.commands.paths import (
     must_not_overwrite,
     output_console,
     progress_bar,
-    said_if_slow,
     written,
 )
 from tokenref.commands.text import (
@@ -109,13 +110,13 @@ def audit_command(names_or_paths: Sequence[str], pattern: str | None, *, as_json
     audited = partial(_audited, pattern=pattern)
     if as_json:
         errors: dict[str, str] = {}
-        found = [row for _, row in each_answer(names_or_paths, audited, errors)]
-        found += [{"vocabulary": name, "error": said} for name, said in errors.items()]
-        write_lines(json.dumps(found[0] if len(names_or_paths) == 1 else {"vocabularies": found}))
+        rows = [row for _, row in each_answer(names_or_paths, audited, errors)]
+        rows += [{"vocabulary": name, "error": said} for name, said in errors.items()]
+        write_lines(json.dumps(rows[0] if len(names_or_paths) == 1 else {"vocabularies": rows}))
         end_with(errors)
     elif len(names_or_paths) == 1:
-        tokenizer = loaded(names_or_paths[0], pattern=pattern)
-        print_audit(output_console(), tokenizer, _transformers(names_or_paths[0]))
+        tokenizer, found = _examined(names_or_paths[0], pattern)
+        print_audit(output_console(), tokenizer, found, _transformers(names_or_paths[0]))
     else:
         _print_audits(names_or_paths, pattern)
 
@@ -162,16 +163,17 @@ def train_command(texts: Sequence[Path], size: int, pattern_of: str, out: Path) 
         click.get_current_context().exit(1)
 
 
-def _examined(tokenizer: Tokenizer) -> Audit:
-    """Return the findings about a tokenizer, and say that it takes long if it does."""
-    with said_if_slow("all merges of the vocabulary are examined, which may take half a minute"):
-        return tokenizer.audit()
+def _examined(name: str, pattern: str | None) -> tuple[Tokenizer, Audit]:
+    """Return a tokenizer, and the findings about it."""
+    with progress_bar() as bar, no_collection():
+        bar.add_task(escape(f"examining {visible(name)}"), total=None)
+        tokenizer = loaded(name, pattern=pattern)
+        return tokenizer, tokenizer.audit()
 
 
 def _audited(name: str, pattern: str | None) -> dict[str, object]:
     """Return the findings about a vocabulary for programs. A hole is [first id, last id]."""
-    tokenizer = loaded(name, pattern=pattern)
-    found = _examined(tokenizer)
+    tokenizer, found = _examined(name, pattern)
     return {
         "vocabulary": name,
         "tokens": _number_of_tokens(tokenizer),
@@ -217,8 +219,7 @@ def _print_audits(names: Sequence[str], pattern: str | None) -> None:
 
 def _counts(name: str, pattern: str | None) -> tuple[int, ...]:
     """Return the numbers of a vocabulary, as `_COLUMNS` names them."""
-    tokenizer = loaded(name, pattern=pattern)
-    found = _examined(tokenizer)
+    tokenizer, found = _examined(name, pattern)
     return (
         _number_of_tokens(tokenizer),
         len(found.dead_tokens),
@@ -238,13 +239,12 @@ _SHOWN: Final = 5
 
 
 def print_audit(
-    console: Console, tokenizer: Tokenizer, changes: Mapping[str, Sequence[str]]
+    console: Console, tokenizer: Tokenizer, found: Audit, changes: Mapping[str, Sequence[str]]
 ) -> None:
     """Print one line per finding, with the first few tokens it concerns.
 
     `changes` are those of each version of transformers.
     """
-    found = _examined(tokenizer)
     whole = _tokens(tokenizer, found.whole_tokens)
     holes = sum(map(len, found.holes))
     try:
