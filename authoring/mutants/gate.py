@@ -41,7 +41,7 @@ from tokenref.catalogue import is_large
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.judge import FAILURES, judge
 from tokenref.record import OWN_DRAW_OPS, Case, canonical_json, op_of
-from tokenref.result import Result, result_of
+from tokenref.result import answer_digest
 from tokenref.subjects import SAMPLERS, Subject, TokenizerFile, load_subject, together
 from tokenref.verdicts import Survey
 
@@ -235,8 +235,8 @@ def run_gate(
         for control in controls.values():
             asked = _concerned(control, together)
             report.trouble += [
-                f"{each.case.id} calls {control.name} wrong, which is right in another way"
-                for each in (_failures(control.engine, asked) if asked else [])
+                f"{case.id} calls {control.name} wrong, which is right in another way"
+                for case, _ in (_failures(control.engine, asked) if asked else [])
             ]
     for _, group in groupby(long, key=_loaded_together):
         together = sorted(group, key=lambda question: _length(question.request))
@@ -245,7 +245,7 @@ def run_gate(
         report.trouble += unexplained(trials, rare)
     for _, group in groupby(canaries, key=_loaded_together):
         together = list(group)
-        failed = [each.case for each in _failures(OwnNumbersEngine(), together)]
+        failed = [case for case, _ in _failures(OwnNumbersEngine(), together)]
         report.trouble += [
             "self-check failed: the judge accepted a known-wrong answer "
             f"(canary {question.case.id})"
@@ -287,9 +287,9 @@ def _try(
         asked = _concerned(trial.mutant, questions)
         if asked:
             more = None if enough is None else enough - len(trial.killers)
-            for each in islice(_failures(trial.mutant.engine, asked), more):
-                trial.killers.append(each.case)
-                trial.answers[each.case.id] = each.answer
+            for case, answer in islice(_failures(trial.mutant.engine, asked), more):
+                trial.killers.append(case)
+                trial.answers[case.id] = answer_digest(op_of(case), answer)
 
 
 def _concerned(mutant: Mutant, questions: Sequence["_Question"]) -> list["_Question"]:
@@ -381,8 +381,10 @@ def _controlled(questions: Sequence[_Question], report: GateReport) -> list[_Que
     return passed
 
 
-def _failures(engine: ReferenceEngine, questions: Sequence[_Question]) -> Iterator[Result]:
-    """Yield the results of cases, all of one vocabulary, that tell the engine from a right one."""
+def _failures(
+    engine: ReferenceEngine, questions: Sequence[_Question]
+) -> Iterator[tuple[Case, Answer]]:
+    """Yield cases, all of one vocabulary, that tell an engine from a right one, and its answers."""
     first = questions[0]
     if isinstance(first.subject, TokenizerFile) and _is_the_reference(engine, first):
         return
@@ -390,7 +392,7 @@ def _failures(engine: ReferenceEngine, questions: Sequence[_Question]) -> Iterat
         if answer != question.right:
             judgement = judge(question.case, answer, question.subject)
             if judgement.status in FAILURES:
-                yield result_of(question.case, answer, judgement, 0.0)
+                yield question.case, answer
 
 
 def _is_the_reference(engine: ReferenceEngine, question: _Question) -> bool:

@@ -157,7 +157,7 @@ def draw_sums_in_bf16(token: int, row: list[float], request: Request) -> int:
     (u,) = unpack(request["uniforms"])
     total, sums = 0.0, []
     for weight in row:
-        total = nearest(Fraction(total) + Fraction(nearest(weight, "bf16")), "bf16")
+        total = nearest(total + nearest(weight, "bf16"), "bf16")
         sums.append(total)
     past = [place for place, reached in enumerate(sums) if reached > u]
     return past[0] if past else len(row) - 1
