@@ -96,8 +96,8 @@ FILTERS: Final[Mapping[str, Filtered]] = {
     "order_llama_cpp": Filtered(
         "llama.cpp", "top_p", _FOUR, _ORDER, "{engine}, top-p first: {kept}", downwards=True
     ),
-    "top_p_llama_cpp": Filtered("llama.cpp", "top_p", "1,1,1,1", ["top_p=0.5"], _BY_ENGINE),
-    "top_p_transformers": Filtered("transformers", "top_p", "1,1,1,1", ["top_p=0.5"], _BY_ENGINE),
+    "top_p_llama_cpp": Filtered("llama.cpp", "top_p", "1,1,1,1", ["top_p=0.75"], _BY_ENGINE),
+    "top_p_transformers": Filtered("transformers", "top_p", "1,1,1,1", ["top_p=0.75"], _BY_ENGINE),
     "cosine_right": Filtered(
         "vllm", "top_p", _CERTAIN, ["top_p=0.98"], "right: p = {values}, {kept}"
     ),
@@ -123,7 +123,9 @@ FILTERS: Final[Mapping[str, Filtered]] = {
     "tail_free": Filtered("exllamav2", "tail_free", _ROW, ["tfs=0.9", *_NOTHING_ELSE]),
     "eta": Filtered("transformers", "eta", _ROW, ["eta_cutoff=0.2"]),
     "top_h": Filtered("transformers", "top_h", _ROW, ["top_h=0.7"]),
-    "mirostat": Filtered("llama.cpp", "mirostat_2", _ROW, ["mirostat_tau=1.2", "mirostat=2"]),
+    "mirostat": Filtered(
+        "llama.cpp", "mirostat_2", _ROW, ["mirostat_tau=1.2", "mirostat=2", "temp=1"]
+    ),
 }
 """The figures of filters."""
 

@@ -89,7 +89,7 @@ def test_each_merge_is_a_line_with_the_new_token_marked_and_the_pairs_that_lost(
     [
         ("heap", 10, "l + i of rank 1063 at 4 is stale: that place was merged"),
         ("prefix_table", 13, "is the whole prefix"),
-        ("backtracking", 11, "li does not fit after be: together they become b el i"),
+        ("backtracking", 11, "li does not fit after be: together they become b + el + i"),
     ],
 )
 def test_the_steps_of_the_quick_encoders_are_shown(

@@ -242,13 +242,15 @@ def line_in_parts(
     """Return a line from 0 to 1 in parts, of which one may be chosen, and a number on it, if any.
 
     Parts that are too short are not drawn. Names that are too long for their part are left out,
-    but that of the chosen one is then beside the number.
+    but that of the chosen one is then beside the number. So are borders too close to others.
 
     >>> half = Fraction(1, 2)
-    >>> line_in_parts([("a", half), ("b", half)], 1, 0.5, "u").count('"merged"')
-    1
+    >>> parts = [("a", half), ("b", half * Fraction(9, 10)), ("c", half / 10)]
+    >>> line = line_in_parts(parts, 1, 0.6, "u")
+    >>> line.count('"merged"'), line.count(">0.5</text>"), line.count(">0.95</text>")
+    (1, 1, 0)
     """
-    length, total, drawn, beside = 380, 0.0, [], ""
+    length, total, drawn, beside, free = 380, 0.0, [], "", 28.0
     for place, (name, share) in enumerate(parts):
         begin, total = total, total + float(share)
         left, width = round(16 + length * begin, 2), round(length * (total - begin), 2)
@@ -265,7 +267,9 @@ def line_in_parts(
             )
         elif place == chosen:
             beside = f": {name}"
-        if width > 8 * len(end := f"{total:.4g}"):
+        half = 4 * len(end := f"{total:.4g}")
+        if free <= left + width - half < left + width + half <= length + 4:
+            free = left + width + half
             drawn.append(f'<text class="share" x="{left + width:g}" y="70">{end}</text>')
     mark = ""
     if number is not None:
@@ -277,7 +281,8 @@ def line_in_parts(
         f'<svg role="img" viewBox="0 0 {length + 32} 78" width="{length + 32}" '
         f'style="min-width: {length * 3 // 4}px"><title>{escape(about)}</title>'
         f'<rect class="box" x="16" y="30" width="{length}" height="26"/>'
-        f'{"".join(drawn)}<text class="share" x="16" y="70">0</text>{mark}</svg>'
+        f'{"".join(drawn)}<text class="share" x="16" y="70">0</text>'
+        f'<text class="share" x="{16 + length}" y="70">1</text>{mark}</svg>'
     )
 
 
