@@ -194,7 +194,7 @@ def paired_bars(
     bar, room = (16, 27) if narrow else (bar, room)
     most = max(sum(bar.values()) for pair in pairs.values() for bar in pair)
     top = next(each for each in (0.1, 0.2, 0.5, 1) if each >= most)
-    wide = 2 * (bar + room) + (4 if is_labelled else 12)
+    wide = 2 * (bar + room) + (4 if is_labelled else 22)
     end = _LEFT + wide * len(pairs) + 4
     high = _HIGHER if narrow else _HIGH
     floor = _TOP + high
@@ -222,7 +222,7 @@ def paired_bars(
                     )
             parts.append(f'<text x="{left + bar / 2}" y="{floor + 14}" class="share">{row}</text>')
         middle = _LEFT + wide * place + 8 + bar + room / 2
-        parts.append(f'<text x="{middle}" y="{floor + 30}">{_cut(name, wide // 7)}</text>')
+        parts.append(f'<text x="{middle}" y="{floor + 30}">{_cut(name, wide // 8)}</text>')
         if name == marked:
             parts.append(f'<text x="{middle}" y="{floor + 44}" class="share">drafted</text>')
     described = "; ".join(
@@ -250,7 +250,7 @@ def line_in_parts(
     >>> line.count('"merged"'), line.count(">0.5</text>"), line.count(">0.95</text>")
     (1, 1, 0)
     """
-    length, total, drawn, beside, free = 380, 0.0, [], "", 28.0
+    length, total, drawn, beside, free = 380, 0.0, [], "", 26.0
     for place, (name, share) in enumerate(parts):
         begin, total = total, total + float(share)
         left, width = round(16 + length * begin, 2), round(length * (total - begin), 2)
@@ -268,7 +268,7 @@ def line_in_parts(
         elif place == chosen:
             beside = f": {name}"
         half = 4 * len(end := f"{total:.4g}")
-        if free <= left + width - half < left + width + half <= length + 4:
+        if width > 2 * half and free < left + width - half and left + width + half < length + 6:
             free = left + width + half
             drawn.append(f'<text class="share" x="{left + width:g}" y="70">{end}</text>')
     mark = ""
