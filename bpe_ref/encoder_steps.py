@@ -183,9 +183,9 @@ def backtracking_steps(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> It
         return "".join(f"{name} is dead, skipped; " for name in names)
 
     while start < len(text):
-        token, guess = trie.longest(text, start), "the longest token here"
+        token = trie.longest(text, start)
         skips = skipped(token)
-        guess = "the longest valid token here" if skips else guess
+        guess = f"the longest {'valid ' * bool(skips)}token here"
         while True:
             if token == NOTHING:
                 dead_ends.add(start)
@@ -265,19 +265,16 @@ def border_steps(vocabulary: Vocabulary, left: TokenId, right: TokenId) -> Itera
     if fits is not None and fits != (together == [left, right]):
         verdict = "The fast test is wrong"
     because = f", because {' and '.join(odd)}" if odd else ""
-    yield EncoderStep(
-        tuple(together), -1, f"by definition: together they become {become}. {verdict}{because}"
-    )
+    why = f"by definition: together they become {become}. {verdict}{because}"
+    yield EncoderStep(tuple(together), -1, why)
 
 
 def _misfit(
     vocabulary: Vocabulary, symbols: Sequence[TokenId], left: TokenId, right: TokenId, border: int
 ) -> str:
     """Return why two tokens do not fit on the two sides of a border, or nothing if they do."""
-    start, end = (
-        border - len(vocabulary.spellings[left]),
-        border + len(vocabulary.spellings[right]),
-    )
+    start = border - len(vocabulary.spellings[left])
+    end = border + len(vocabulary.spellings[right])
     together = encode_naive(vocabulary, symbols[start:end])
     if together == [left, right]:
         return ""

@@ -167,16 +167,13 @@ def deciding_walk(applied: Applied, shares: Sequence[float]) -> list[TokenId]:
 
     By falling probability; for locally typical sampling by rising distance of the surprise
     from the entropy; as they stand for a top-p that takes them so. Of equals, the kept ones are
-    first, as the engine has sorted them. A filter that walks upwards looks at the least probable token first, and of equals at
-    the removed ones.
+    first, as sorted by the engine. A filter that walks upwards looks at the least probable token
+    first, and of equals at the removed ones.
 
     >>> from sampling_ref.evaluation import explain
     >>> (applied,) = explain("transformers", [1.0, 3.0, 2.0], top_k=2).steps
     >>> deciding_walk(applied, [0.1, 0.6, 0.3])
     [1, 2, 0]
-    >>> applied, _ = explain("llama.cpp", [1.0] * 4, top_k=0, top_p=0.75, min_p=0).steps
-    >>> deciding_walk(applied, [0.25] * 4)
-    [1, 3, 0, 2]
     """
     by_token = dict(zip(applied.before.tokens, shares, strict=True))
     entropy = -sum(share * log(share) for share in shares if share)

@@ -245,10 +245,8 @@ def line_in_parts(
     but that of the chosen one is then beside the number. So are borders too close to others.
 
     >>> half = Fraction(1, 2)
-    >>> parts = [("a", half), ("b", half * Fraction(9, 10)), ("c", half / 10)]
-    >>> line = line_in_parts(parts, 1, 0.6, "u")
-    >>> line.count('"merged"'), line.count(">0.5</text>"), line.count(">0.95</text>")
-    (1, 1, 0)
+    >>> line_in_parts([("a", half), ("b", half)], 1, 0.5, "u").count('"merged"')
+    1
     """
     length, total, drawn, beside, free = 380, 0.0, [], "", 26.0
     for place, (name, share) in enumerate(parts):
@@ -271,18 +269,17 @@ def line_in_parts(
         if width > 2 * half and free < left + width - half and left + width + half < length + 6:
             free = left + width + half
             drawn.append(f'<text class="share" x="{left + width:g}" y="70">{end}</text>')
-    mark = ""
     if number is not None:
         at, words = round(16 + length * number, 2), f"{number:g}{beside}"
         middle = min(at, length + 28 - 4 * len(words))  # the words end where the picture ends
-        mark = f'<text x="{middle:g}" y="14">{escape(words)}</text>'
-        mark += f'<line class="mark" x1="{at:g}" x2="{at:g}" y1="18" y2="36"/>'
+        drawn.append(f'<text x="{middle:g}" y="14">{escape(words)}</text>')
+        drawn.append(f'<line class="mark" x1="{at:g}" x2="{at:g}" y1="18" y2="36"/>')
     return (
         f'<svg role="img" viewBox="0 0 {length + 32} 78" width="{length + 32}" '
         f'style="min-width: {length * 3 // 4}px"><title>{escape(about)}</title>'
         f'<rect class="box" x="16" y="30" width="{length}" height="26"/>'
         f'{"".join(drawn)}<text class="share" x="16" y="70">0</text>'
-        f'<text class="share" x="{16 + length}" y="70">1</text>{mark}</svg>'
+        f'<text class="share" x="{16 + length}" y="70">1</text></svg>'
     )
 
 
