@@ -248,10 +248,10 @@ def generation() -> Headed:
     first, last = middles["model"], middles["append"]
     back = f"M{left} {last}H44V{first}H{left - 2}m-5 -4l5 4l-5 4"
     parts.append(f'<path {line}"{back}"/>')
-    words = {"ask": -6, "again": 10}
+    asked = {"ask": -6, "again": 10}
     parts += (
         f'<text class="share" x="22" y="{(first + last) // 2 + y}">{each}</text>'
-        for each, y in words.items()
+        for each, y in asked.items()
     )
     return "once for each new token", _drawing(_WIDE, last + high // 2 + 4, parts)
 
