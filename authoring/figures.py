@@ -15,7 +15,7 @@ from unicodedata import east_asian_width
 import regex
 
 from authoring.attestation.engines import opened
-from bpe_ref import Vocabulary, vocabulary_by_concatenation
+from bpe_ref import Vocabulary, load, vocabulary_by_concatenation
 from bpe_ref.encoder_steps import ENCODER_STEPS, border_steps
 from bpe_ref.learning import BYTES, learn_naive, merge_everywhere
 from bpe_ref.patterns.registered import PATTERNS
@@ -26,6 +26,7 @@ from sampling_ref.draws.inverse_cdf import inverse_cdf
 from sampling_ref.lz.matches import longest_match, window_and_buffer
 from sampling_ref.lz.variants import lz_changes
 from sampling_ref.speculative.acceptance import acceptance_rate
+from sampling_ref.steps.frequency_penalty import frequency_penalty
 from tokenref.commands.pictures.bars import line_in_parts, paired_bars
 from tokenref.commands.pictures.chains import stage_picture
 from tokenref.commands.sampling import Asked, compared_engines
@@ -33,6 +34,7 @@ from tokenref.experiment import Plan, cells, read_results
 from tokenref.fuzzing.comparing import Comparer, Outcome
 from tokenref.fuzzing.plan import Question
 from tokenref.fuzzing.shrinking import shrunk
+from tokenref.small_model import model
 
 NAMES: Final = SMALL["book"]
 FOLDER: Final = Path("docs/figures")
@@ -94,8 +96,8 @@ FILTERS: Final[Mapping[str, Filtered]] = {
     "order_llama_cpp": Filtered(
         "llama.cpp", "top_p", _FOUR, _ORDER, "{engine}, top-p first: {kept}", downwards=True
     ),
-    "top_p_llama_cpp": Filtered("llama.cpp", "top_p", "1,1,1,1", ["top_p=0.5"], _BY_ENGINE),
-    "top_p_transformers": Filtered("transformers", "top_p", "1,1,1,1", ["top_p=0.5"], _BY_ENGINE),
+    "top_p_llama_cpp": Filtered("llama.cpp", "top_p", "1,1,1,1", ["top_p=0.75"], _BY_ENGINE),
+    "top_p_transformers": Filtered("transformers", "top_p", "1,1,1,1", ["top_p=0.75"], _BY_ENGINE),
     "cosine_right": Filtered(
         "vllm", "top_p", _CERTAIN, ["top_p=0.98"], "right: p = {values}, {kept}"
     ),
@@ -121,7 +123,9 @@ FILTERS: Final[Mapping[str, Filtered]] = {
     "tail_free": Filtered("exllamav2", "tail_free", _ROW, ["tfs=0.9", *_NOTHING_ELSE]),
     "eta": Filtered("transformers", "eta", _ROW, ["eta_cutoff=0.2"]),
     "top_h": Filtered("transformers", "top_h", _ROW, ["top_h=0.7"]),
-    "mirostat": Filtered("llama.cpp", "mirostat_2", _ROW, ["mirostat_tau=1.2", "mirostat=2"]),
+    "mirostat": Filtered(
+        "llama.cpp", "mirostat_2", _ROW, ["mirostat_tau=1.2", "mirostat=2", "temp=1"]
+    ),
 }
 """The figures of filters."""
 
@@ -136,6 +140,7 @@ def figures(*, on_slide: bool = False) -> Mapping[str, str]:
     ['backtracking.svg', 'border.svg', 'border_left.svg']
     """
     drawings = {
+        "generation": generation(),
         "merges_abacb": merges("abacb"),
         "merges_abacbb": merges("abacbb"),
         "border": border("acbb", "cbab"),
@@ -208,6 +213,47 @@ class Line(NamedTuple):
     refused: bool = False
     rest: str = ""
     below: tuple[int, int, str] = (0, 0, "")
+
+
+def generation() -> Headed:
+    """Return how the small model continues a text by one token."""
+    tokenizer, text, u = load("tiny"), "A token is", 0.97
+    history = tokenizer.encode(text)
+    row = model().row(history)
+    kept = top_k(frequency_penalty(row, history, 0.5), 3)
+    drawn = inverse_cdf(kept, u)
+    names = {each: show_token(tokenizer.decode_bytes([each])) for each in (*history, *kept.tokens)}
+    boxes = {
+        "tokenizer": f'"{text}" is {", ".join(map(str, history))}',
+        "model": f"{len(row):,} logits, one for each token",
+        "penalties": f"lower {', '.join(names[each] for each in history)}",
+        "filters": f"top-k 3: {', '.join(names[each] for each in kept.tokens)}",
+        "draw": f"{u} falls on {names[drawn]}",
+        "append": f'{drawn}: "{tokenizer.decode([*history, drawn])}"',
+    }
+    left, wide, high, pitch = 58, 100, 26, 40
+    middles = {name: 4 + high // 2 + pitch * number for number, name in enumerate(boxes)}
+    parts = []
+    for name, words in boxes.items():
+        y = middles[name]
+        parts.append(
+            f'<rect class="box" x="{left}" y="{y - high // 2}" width="{wide}" height="{high}" '
+            f'rx="4"/><text x="{left + wide // 2}" y="{y + 5}">{name}</text>'
+            f'<text class="label" x="{left + wide + 14}" y="{y + 5}">{escape(words)}</text>'
+        )
+    line = 'style="fill: none; stroke: var(--kept); stroke-width: 1.5" d='
+    for y in [*middles.values()][:-1]:
+        down = f"M{left + wide // 2} {y + high // 2}v{pitch - high - 2}m-4 -5l4 5l4 -5"
+        parts.append(f'<path {line}"{down}"/>')
+    first, last = middles["model"], middles["append"]
+    back = f"M{left} {last}H44V{first}H{left - 2}m-5 -4l5 4l-5 4"
+    parts.append(f'<path {line}"{back}"/>')
+    asked = {"ask": -6, "again": 10}
+    parts += (
+        f'<text class="share" x="22" y="{(first + last) // 2 + y}">{each}</text>'
+        for each, y in asked.items()
+    )
+    return "once for each new token", _drawing(_WIDE, last + high // 2 + 4, parts)
 
 
 def merges(text: str) -> Headed:

@@ -150,11 +150,11 @@ def backtracking_steps(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> It
     >>> vocabulary = vocabulary_by_concatenation({b"a": 0, b"b": 1, b"ba": 2, b"ab": 3})
     >>> for step in backtracking_steps(vocabulary, [0, 1, 0]):
     ...     print(step.tokens, step.why)
-    (3,) ab is the longest token here
-    (3,) a does not fit after ab: together they become a ba
+    (3,) the longest token here is ab
+    (3,) a does not fit after ab: together they become a + ba
     () no token fits after ab, so no encoding has a border there: step back
-    (0,) a is the next shorter token
-    (0, 2) ba is the longest token here, and fits after a
+    (0,) the next shorter token is a
+    (0, 2) the longest token here is ba, which fits after a
     """
     text = vocabulary.spell(symbols)
     derivations = vocabulary.remember(build_derivations)
@@ -183,9 +183,9 @@ def backtracking_steps(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> It
         return "".join(f"{name} is dead, skipped; " for name in names)
 
     while start < len(text):
-        token, guess = trie.longest(text, start), "the longest token here"
+        token = trie.longest(text, start)
         skips = skipped(token)
-        guess = "the longest valid token here" if skips else guess
+        guess = f"the longest {'valid ' * bool(skips)}token here"
         while True:
             if token == NOTHING:
                 dead_ends.add(start)
@@ -205,10 +205,10 @@ def backtracking_steps(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> It
                 break
             yield step(-1, wrong, token)
             token, guess = trie.shorter[token], "the next shorter token"
-        fits = f", and fits after {named(tokens[-1])}" if tokens else ""
+        fits = f", which fits after {named(tokens[-1])}" if tokens else ""
         tokens.append(token)
         start = end
-        yield step(len(tokens) - 1, f"{skips}{named(token)} is {guess}{fits}")
+        yield step(len(tokens) - 1, f"{skips}{guess} is {named(token)}{fits}")
 
 
 def border_steps(vocabulary: Vocabulary, left: TokenId, right: TokenId) -> Iterator[EncoderStep]:
@@ -223,7 +223,7 @@ def border_steps(vocabulary: Vocabulary, left: TokenId, right: TokenId) -> Itera
     ...     print(step.tokens, step.new, step.why)
     (2, 1) 1 ab and b do not merge
     (0, 1, 1) 2 ab is undone; b and b would merge into bb, but too late: the two tokens fit
-    (2, 1) -1 by definition: together they become ab b. The fast test is right
+    (2, 1) -1 by definition: together they become ab + b. The fast test is right
     """
     made = vocabulary.remember(build_derivations)
     names = [_name(vocabulary, token) for token in (left, right)]
@@ -260,28 +260,25 @@ def border_steps(vocabulary: Vocabulary, left: TokenId, right: TokenId) -> Itera
             else:
                 limit = two + 1
                 after[:1] = [made.lefts[two], made.rights[two]]
-    become = " ".join(_name(vocabulary, token) for token in together)
+    become = " + ".join(_name(vocabulary, token) for token in together)
     verdict = "The fast test must not be asked" if fits is None else "The fast test is right"
     if fits is not None and fits != (together == [left, right]):
         verdict = "The fast test is wrong"
     because = f", because {' and '.join(odd)}" if odd else ""
-    yield EncoderStep(
-        tuple(together), -1, f"by definition: together they become {become}. {verdict}{because}"
-    )
+    why = f"by definition: together they become {become}. {verdict}{because}"
+    yield EncoderStep(tuple(together), -1, why)
 
 
 def _misfit(
     vocabulary: Vocabulary, symbols: Sequence[TokenId], left: TokenId, right: TokenId, border: int
 ) -> str:
     """Return why two tokens do not fit on the two sides of a border, or nothing if they do."""
-    start, end = (
-        border - len(vocabulary.spellings[left]),
-        border + len(vocabulary.spellings[right]),
-    )
+    start = border - len(vocabulary.spellings[left])
+    end = border + len(vocabulary.spellings[right])
     together = encode_naive(vocabulary, symbols[start:end])
     if together == [left, right]:
         return ""
-    tokens = " ".join(_name(vocabulary, token) for token in together)
+    tokens = " + ".join(_name(vocabulary, token) for token in together)
     names = [_name(vocabulary, token) for token in (right, left)]
     return f"{names[0]} does not fit after {names[1]}: together they become {tokens}"
 

@@ -167,8 +167,8 @@ def deciding_walk(applied: Applied, shares: Sequence[float]) -> list[TokenId]:
 
     By falling probability; for locally typical sampling by rising distance of the surprise
     from the entropy; as they stand for a top-p that takes them so. Of equals, the kept ones are
-    first. A filter that walks upwards looks at the least probable token first, and of equals at
-    the removed ones.
+    first, as sorted by the engine. A filter that walks upwards looks at the least probable token
+    first, and of equals at the removed ones.
 
     >>> from sampling_ref.evaluation import explain
     >>> (applied,) = explain("transformers", [1.0, 3.0, 2.0], top_k=2).steps
@@ -191,7 +191,7 @@ def deciding_walk(applied: Applied, shares: Sequence[float]) -> list[TokenId]:
             return share, token in kept
         return -share, token not in kept
 
-    return sorted((*sorted(kept), *applied.removed), key=key)
+    return sorted((*applied.kept, *applied.removed), key=key)
 
 
 def draw_in_words(draw: Draw) -> str:

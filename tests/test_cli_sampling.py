@@ -157,6 +157,10 @@ def test_a_seeded_sampler_is_told_which_tokens_are_the_prompt() -> None:
             ["vllm", "1,2", "--set", "temp=1"],
             "vllm has no parameter 'temp'; did you mean 'temperature'?",
         ),
+        (
+            ["llama.cpp", "1,2", "--set", "temperatur=2"],  # an alias
+            "llama.cpp has no parameter 'temperatur'; did you mean 'temperature'?",
+        ),
         (["vllm", "1,2", "--set", "t=1"], "vllm has no parameter 't'; there are: "),
         (["vllm", "1,2", "--set", "top_p=2"], "top_p must be a number in (0, 1], got 2"),
         (["vllm", "1,2", "--set", "top_p=x"], "top_p must be a number in (0, 1], got 'x'"),

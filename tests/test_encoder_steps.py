@@ -105,12 +105,12 @@ def test_a_step_back_is_explained() -> None:
     text = vocabulary.symbols(b"abacb")
     reasons = [step.why for step in ENCODER_STEPS["backtracking"](vocabulary, text)]
     assert reasons == [
-        "ab is the longest token here",
-        "ac is the longest token here, and fits after ab",
-        "b does not fit after ac: together they become a cb",
+        "the longest token here is ab",
+        "the longest token here is ac, which fits after ab",
+        "b does not fit after ac: together they become a + cb",
         "no token fits after ac, so no encoding has a border there: step back",
-        "a is the next shorter token, and fits after ab",
-        "cb is the longest token here, and fits after a",
+        "the next shorter token is a, which fits after ab",
+        "the longest token here is cb, which fits after a",
     ]
 
 

@@ -89,7 +89,7 @@ def test_each_merge_is_a_line_with_the_new_token_marked_and_the_pairs_that_lost(
     [
         ("heap", 10, "l + i of rank 1063 at 4 is stale: that place was merged"),
         ("prefix_table", 13, "is the whole prefix"),
-        ("backtracking", 11, "li does not fit after be: together they become b el i"),
+        ("backtracking", 11, "li does not fit after be: together they become b + el + i"),
     ],
 )
 def test_the_steps_of_the_quick_encoders_are_shown(
@@ -234,6 +234,10 @@ def test_the_random_number_is_shown_on_the_running_sum(tmp_path: Path) -> None:
     without = explained(tmp_path, "sample", "llama.cpp", "1,2,3,2.5")
     assert without.classes["mark"] == 0
     assert not re.search(r"Token \d is drawn", without.text)
+    usual = explained(tmp_path, "sample", "llama.cpp", "3,2.5,2,1,0.5,0,-1", "--uniform", "0.4")
+    borders = usual.text.partition("Token 0 is drawn.")[2]
+    assert "0.7882" in borders
+    assert "0.9353" not in borders, "it would touch the 1"
 
 
 def test_engines_are_side_by_side_and_the_first_difference_is_marked(tmp_path: Path) -> None:
@@ -264,6 +268,15 @@ def test_the_bars_of_top_p_are_in_the_order_in_which_each_engine_walks(tmp_path:
     assert labels == ["keeps", "removes"]
     assert "Probabilities before top_p, least probable first, and their running sum" in page.text
     assert "top_p(p=0.5)" in page.text
+    page = explained(
+        tmp_path,
+        "compare",
+        "llama.cpp",
+        "transformers",
+        *(each.replace("0.5", "0.75") for each in row),
+    )
+    walks = [re.findall(r"token (\d) has 0.25, kept", each) for each in _drawings(page)]
+    assert walks == [["1", "3", "0"], ["1", "2", "3"]], "as its sort orders equal tokens"
 
 
 def _drawings(page: Page) -> list[str]:

@@ -189,7 +189,7 @@ def test_the_fast_test_undoes_merges_and_the_definition_contradicts_it(server: P
     assert status == 200
     assert answer.count("token border") == 2
     assert "abc is undone; c and d would merge into cd, but too late: the two tokens fit" in answer
-    assert "become ab cd. The fast test is wrong, because abc is improper" in answer
+    assert "become ab + cd. The fast test is wrong, because abc is improper" in answer
     pair = {**PAIR, "vocabulary": "tiny", "left": "\u2423the", "right": " the"}
     assert "The fast test is right" in asked(server, "merges", **pair)[1]
 

@@ -433,12 +433,15 @@ _SEEN = """
         place: document.body.dataset.place,
         length: slide.innerText.length,
         fits: page.scrollWidth <= innerWidth && page.scrollHeight <= innerHeight
-            && [...slide.children].every((each) => each.getBoundingClientRect().right <= right),
+            && [...slide.children].every((each) => each.getBoundingClientRect().right <= right)
+            && [...slide.querySelectorAll(".beside > svg")].every((svg) =>
+                [...slide.querySelectorAll(":scope > :not(.beside)")].every((each) =>
+                    each.getBoundingClientRect().right <= svg.getBoundingClientRect().left)),
         letters: [...slide.querySelectorAll(":scope > :not(aside) svg text")].map(size),
         bars: [...slide.querySelectorAll("svg:has(.grid) g")].map(share),
     };
 """
-"""What is seen of a slide: whether it fits, the letters of its pictures, and their height."""
+"""What is seen of a slide: whether it fits, without a picture on its words; letters; heights."""
 
 
 @pytest.mark.parametrize("name", LECTURES)

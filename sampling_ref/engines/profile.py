@@ -261,12 +261,13 @@ class Profile:
         if name in self.by_name:
             return self.by_name[name]
         known = [parameter.name for parameter in self.parameters]
+        also = (*_ARGUMENTS, *self.aliases)
         advice = ""
         if name == "seed" and self.draw.own_stream:
             advice = f"Sampler({self.name!r}, seed=...) draws with the engine's own random numbers"
         elif name == "seed":
             advice = "its own random stream is not known here: give it `uniforms`"
-        raise UnknownNameError("parameter", name, known, self.name, also=_ARGUMENTS, advice=advice)
+        raise UnknownNameError("parameter", name, known, self.name, also=also, advice=advice)
 
     def defaults(self) -> dict[str, Any]:
         """Return every parameter at its default."""

@@ -194,7 +194,7 @@ def paired_bars(
     bar, room = (16, 27) if narrow else (bar, room)
     most = max(sum(bar.values()) for pair in pairs.values() for bar in pair)
     top = next(each for each in (0.1, 0.2, 0.5, 1) if each >= most)
-    wide = 2 * (bar + room) + (4 if is_labelled else 12)
+    wide = 2 * (bar + room) + (4 if is_labelled else 22)
     end = _LEFT + wide * len(pairs) + 4
     high = _HIGHER if narrow else _HIGH
     floor = _TOP + high
@@ -222,7 +222,7 @@ def paired_bars(
                     )
             parts.append(f'<text x="{left + bar / 2}" y="{floor + 14}" class="share">{row}</text>')
         middle = _LEFT + wide * place + 8 + bar + room / 2
-        parts.append(f'<text x="{middle}" y="{floor + 30}">{_cut(name, wide // 7)}</text>')
+        parts.append(f'<text x="{middle}" y="{floor + 30}">{_cut(name, wide // 8)}</text>')
         if name == marked:
             parts.append(f'<text x="{middle}" y="{floor + 44}" class="share">drafted</text>')
     described = "; ".join(
@@ -242,13 +242,13 @@ def line_in_parts(
     """Return a line from 0 to 1 in parts, of which one may be chosen, and a number on it, if any.
 
     Parts that are too short are not drawn. Names that are too long for their part are left out,
-    but that of the chosen one is then beside the number.
+    but that of the chosen one is then beside the number. So are borders too close to others.
 
     >>> half = Fraction(1, 2)
     >>> line_in_parts([("a", half), ("b", half)], 1, 0.5, "u").count('"merged"')
     1
     """
-    length, total, drawn, beside = 380, 0.0, [], ""
+    length, total, drawn, beside, free = 380, 0.0, [], "", 26.0
     for place, (name, share) in enumerate(parts):
         begin, total = total, total + float(share)
         left, width = round(16 + length * begin, 2), round(length * (total - begin), 2)
@@ -265,19 +265,21 @@ def line_in_parts(
             )
         elif place == chosen:
             beside = f": {name}"
-        if width > 8 * len(end := f"{total:.4g}"):
+        half = 4 * len(end := f"{total:.4g}")
+        if width > 2 * half and free < left + width - half and left + width + half < length + 6:
+            free = left + width + half
             drawn.append(f'<text class="share" x="{left + width:g}" y="70">{end}</text>')
-    mark = ""
     if number is not None:
         at, words = round(16 + length * number, 2), f"{number:g}{beside}"
         middle = min(at, length + 28 - 4 * len(words))  # the words end where the picture ends
-        mark = f'<text x="{middle:g}" y="14">{escape(words)}</text>'
-        mark += f'<line class="mark" x1="{at:g}" x2="{at:g}" y1="18" y2="36"/>'
+        drawn.append(f'<text x="{middle:g}" y="14">{escape(words)}</text>')
+        drawn.append(f'<line class="mark" x1="{at:g}" x2="{at:g}" y1="18" y2="36"/>')
     return (
         f'<svg role="img" viewBox="0 0 {length + 32} 78" width="{length + 32}" '
         f'style="min-width: {length * 3 // 4}px"><title>{escape(about)}</title>'
         f'<rect class="box" x="16" y="30" width="{length}" height="26"/>'
-        f'{"".join(drawn)}<text class="share" x="16" y="70">0</text>{mark}</svg>'
+        f'{"".join(drawn)}<text class="share" x="16" y="70">0</text>'
+        f'<text class="share" x="{16 + length}" y="70">1</text></svg>'
     )
 
 
