@@ -10,7 +10,8 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from fnmatch import fnmatchcase
+from fnmatch import fnmatchcase, translate
+from functools import cached_property
 from operator import eq, ge, gt, le, lt
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -27,7 +28,7 @@ _CONDITION: Final = r"(<=|>=|==|<|>) *\d{1,6}(\.\d{1,6}){0,5}"
 _COMPARE: Final = {"<": lt, "<=": le, ">": gt, ">=": ge, "==": eq}
 
 
-class Known(Strict, frozen=True, kw_only=True, omit_defaults=True):
+class Known(Strict, frozen=True, kw_only=True, omit_defaults=True, dict=True):
     """One known difference."""
 
     title: Annotated[str, Meta(min_length=3)]
@@ -71,7 +72,11 @@ class Known(Strict, frozen=True, kw_only=True, omit_defaults=True):
         >>> entry.covers("tiktoken", "bpe/encode/missing-x")
         True
         """
-        return self.engine == engine and any(fnmatchcase(case_id, glob) for glob in self.cases)
+        return self.engine == engine and self._pattern.match(case_id) is not None
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        return re.compile("|".join(map(translate, self.cases)))
 
 
 def _numbers(version: str) -> tuple[int, ...]:

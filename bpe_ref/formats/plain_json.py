@@ -94,8 +94,9 @@ def dump_plain_json(named: NamedVocabulary | Vocabulary) -> bytes:
         "merges": [] if isinstance(rule, ByConcatenation) else [list(pair) for pair in rule.merges],
     }
     lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in content.items()]
+    compact = json.JSONEncoder(separators=(",", ":")).encode
     for key, entries in lists.items():
-        rows = ",\n".join(json.dumps(entry, separators=(",", ":")) for entry in entries)
+        rows = ",\n".join(map(compact, entries))
         lines.append(f"{json.dumps(key)}: [\n{rows}\n]" if entries else f"{json.dumps(key)}: []")
     return ("{\n" + ",\n".join(lines) + "\n}\n").encode("ascii")
 

@@ -11,7 +11,6 @@ What they answer
     is loaded is unsupported.
 """
 
-import json
 import re
 import sys
 from collections.abc import Container, Mapping
@@ -19,6 +18,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
+
+import msgspec
 
 from bpe_ref import BpeError, Vocabulary
 from bpe_ref.formats.byte_level_json import dump_byte_level_json
@@ -123,7 +124,7 @@ class JsonEngine:
 def _content(vocabulary: Vocabulary) -> dict[str, Any]:
     """Return the file of a vocabulary without its special tokens."""
     plain = replace(vocabulary, special_tokens={})
-    content: dict[str, Any] = json.loads(dump_byte_level_json(plain))
+    content: dict[str, Any] = msgspec.json.decode(dump_byte_level_json(plain))
     if vocabulary.text.pattern in _PUBLISHED:
         split = content["pre_tokenizer"]["pretokenizers"][0]
         split["pattern"]["Regex"] = without_possessive(vocabulary.text.pattern)
@@ -238,10 +239,10 @@ class VocabularySession(TextSession):
             for name, token in sorted(specials.items(), key=lambda item: item[1])
         ]
         model = content["model"] | {"vocab": vocab | specials}
-        file = json.dumps(content | {"added_tokens": added, "model": model})
+        file = msgspec.json.encode(content | {"added_tokens": added, "model": model})
         if self.engine.ends_lines and self.vocabulary.text.pattern in _PUBLISHED:
-            file = file.replace("+$|", r"+\\z|")
-        return self.engine.opened(file.encode())
+            file = file.replace(b"+$|", rb"+\\z|")
+        return self.engine.opened(file)
 
 
 @dataclass(frozen=True, eq=False)
