@@ -243,8 +243,8 @@ def dump_manifest(manifest: Manifest) -> bytes:
     lines = []
     for key, value in sorted(content.items()):
         if isinstance(value, list) and value:
-            rows = b",\n  ".join(canonical_json(row) for row in value)
-            lines.append(b'"%b":[\n  %b\n]' % (key.encode(), rows))
+            rows = b",\n".join(canonical_json(row) for row in value)
+            lines.append(b'"%b":[\n%b\n]' % (key.encode(), rows))
         else:
             lines.append(b'"%b":%b' % (key.encode(), canonical_json(value)))
     return b"{\n" + b",\n".join(lines) + b"\n}\n"

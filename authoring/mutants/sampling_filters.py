@@ -122,7 +122,7 @@ def _sums_in(dtype: Type, right: Right, row: Row, values: Values) -> Kept:
     shares, order = weights(row), heaviest_first(weights(row))
     total, length = 0.0, 0
     for length, token in enumerate(order, 1):  # noqa: B007 - how far it came is the answer
-        total = nearest(Fraction(total) + Fraction(nearest(shares[token], dtype)), dtype)
+        total = nearest(total + nearest(shares[token], dtype), dtype)
         if total >= values["p"]:
             break
     return frozenset(order[:length])
@@ -623,7 +623,7 @@ def top_h_looks_at_one_more(right: Right, row: Row, values: Values) -> Kept:
 def _flushed(right: Right, row: Row, values: Values) -> Kept:
     """Take subnormal weights for none."""
     kept = right(row, **values)
-    if not all(number >= 0 for number in row):
+    if not all(0 <= number <= 1 for number in row):
         return kept
     return frozenset(token for token in kept if row[token] >= 2.0**-126) or kept
 

@@ -146,6 +146,25 @@ def top_p_of_2048_candidates(out: dict[str, Any], request: Request) -> Mapping[s
     return {"keep": _heaviest(request, out["keep"], 2048)}
 
 
+@answering("top_p", {"logits": pack([0.0] * 400, "bf16"), "params": pack_parameters({"p": 0.75})})
+def top_p_sums_in_the_type_of_the_row(session: SamplerSession, op: str, request: Request) -> Answer:
+    """The running sum has the type of the row, as a cumsum of a tensor in bf16 or f16 has."""
+    right, p = session.answer(op, request), unpack_parameters(request["params"]).get("p", 1.0)
+    if "logits" not in request or p >= 1 or not isinstance(right, Ok):
+        return right
+    row, dtype = unpack(request["logits"]), type_of(request["logits"])
+    if dtype not in {"f16", "bf16"}:
+        return right
+    largest, total, kept = max(row), 0.0, list[int]()
+    whole = sum(exp(number - largest) for number in row)
+    for token in sorted(range(len(row)), key=lambda token: -row[token]):
+        if total < p and row[token] > -inf:
+            share = nearest(exp(row[token] - largest) / whole, dtype)
+            total = nearest(total + share, dtype)
+            kept.append(token)
+    return Ok({"keep": sorted(kept)})
+
+
 def _batch_of_candidates(most: int) -> SamplerHandler:
     def changed(rows: list[Any], request: Request) -> Sequence[Any]:
         if request["op"] != "top_p":

@@ -7,7 +7,7 @@ from typing import Any, Final
 from authoring.cases.sampling.draft import SamplerDraft
 from authoring.cases.sampling.filter_draft import FilterCase, Row, logits
 from authoring.grids import grid
-from tokenref.floats import Type
+from tokenref.floats import Type, nearest
 
 VALUES: Final[dict[str, dict[str, Any]]] = {
     "top_k": {"k": 3},
@@ -92,6 +92,17 @@ def _many_equals() -> Iterator[FilterCase]:
                 flags=("HeavyHead", "LongRow"),
                 keep=keep,
             )
+        heavy = {700: 7.5, 2049: 7.5}
+        yield _case(
+            "top_p",
+            f"{dtype}-sum-stands-still",
+            Row(grid(1, 2050, span=1, dtype=dtype, put=heavy), "logits", dtype),
+            {"p": nearest(0.640275, "f32")},
+            "Two heavy tokens have 0.6384, and 11 of the 2,048 light ones reach p. A running sum in "
+            "the type of the row stands still behind the heavy ones, so all tokens would stay.",
+            flags=("NarrowSum", "HeavyHead", "Ties"),
+            keep=[*range(11), *heavy],
+        )
 
 
 def _ends() -> Iterator[FilterCase]:
