@@ -29,6 +29,7 @@ from tokenref.cli import main
 from tokenref.commands.text import _closed
 from tokenref.fetching import packaged_files
 from tokenref.record import canonical_json
+from tokenref.reports.terminal import ONLY_IDS
 from tokenref.subjects import Subject, load_subject
 
 TEXT = "Hello, wörld! 你好 It's <|endoftext|> fine."
@@ -1158,12 +1159,18 @@ def test_an_engine_that_returns_only_ids_is_compared_by_ids(
     check = ["check", "--cmd", f"{sys.executable} {program}", "--records", str(out)]
     tokenref("fill", "--vocabulary", WHOLE, "--texts", texts, "--out", out)
     silent = tokenref(*check)
-    lacking = "the ids are right, but there are no tokens: `check --ids-only` compares only ids"
+    lacking = "the ids are right, but there are no tokens: `check` and `fuzz` compare only ids"
     assert (silent.exit_code, silent.output.count(lacking)) == (1, 2 if wrong is None else 1)
     assert "crash" not in silent.output
     compared = tokenref(*check, "--ids-only")
     assert compared.exit_code == int(wrong is not None)
-    assert "--ids-only: of answers to tokenize, only the ids were compared" in compared.output
+    assert ONLY_IDS in compared.output
     assert compared.output.count("--ids-only\n") == int(wrong is not None)  # run it again
     corpus = tokenref(*check[:-2], "--corpus", texts, "--vocabulary", WHOLE)
     assert "same" in corpus.output
+    if wrong is None:
+        some = ["--op", "tokenize", "--vocabulary", WHOLE, "--seed", "1", "--cases", "4"]
+        fuzzed = tokenref("fuzz", *check[1:3], *some, "--ids-only")
+        assert (fuzzed.exit_code, ONLY_IDS in fuzzed.output) == (0, True), fuzzed.output
+        some += ["--most", "1", "--shrink-seconds", "0"]
+        assert lacking in tokenref("fuzz", *check[1:3], *some).output

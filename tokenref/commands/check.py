@@ -27,6 +27,7 @@ from tokenref.commands.endings import terminated_in_order
 from tokenref.commands.options import (
     FIXTURES,
     FIXTURES_DIGEST,
+    IDS_ONLY,
     JSON_LINES,
     KNOWN,
     ORDER,
@@ -54,7 +55,7 @@ from tokenref.protocol.opening import GreetingError, arguments_of, open_program
 from tokenref.record import Case, RecordError, op_of
 from tokenref.record_files import manifest_digest
 from tokenref.reports.results import UNJUDGED, dump_corpus_report, dump_report, read_results
-from tokenref.reports.terminal import print_corpus, print_line, print_results
+from tokenref.reports.terminal import ONLY_IDS, print_corpus, print_line, print_results
 from tokenref.result import length
 from tokenref.runner import Run, Sessions, run_engine
 from tokenref.visible import visible
@@ -78,11 +79,7 @@ ALONE = 3
 @click.option(
     "--records", type=FILE, help="Run the records in this file, written by `fill` or `promote`."
 )
-@click.option(
-    "--ids-only",
-    is_flag=True,
-    help="Of answers about a tokenizer.json (`tokenize`), compare only the ids, as --corpus does.",
-)
+@IDS_ONLY
 @FIXTURES
 @FIXTURES_DIGEST
 @KNOWN
@@ -446,7 +443,7 @@ def _print_notes(
 ) -> None:
     """Print what is worth knowing about the engines and is no result."""
     if ids_only:
-        print_line(console, "--ids-only: of answers to tokenize, only the ids were compared", "dim")
+        print_line(console, ONLY_IDS, "dim")
     _print_not_bpe(console, available)
     _print_not_listed(console, path, known, runs)
     _print_restarted(console, runs)

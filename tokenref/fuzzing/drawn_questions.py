@@ -92,11 +92,14 @@ def fingerprint(selection: Selection, seed: int) -> str:
     the same seed. Then earlier findings have other numbers.
     """
     hasher = sha256()
-    for group in range(_FINGERPRINTED):
-        for question in questions_of(selection, seed, group):
-            subject = written(question.subject, question.name)
-            about = [question.op, question.profile, subject, dict(question.request)]
-            hasher.update(canonical_json(about))
+    groups = (questions_of(selection, seed, group) for group in range(_FINGERPRINTED))
+    questions = [question for group in groups for question in group]
+    subjects = {(id(each.subject), each.name): each.subject for each in questions}
+    dumped = {key: canonical_json(written(it, key[1])) for key, it in subjects.items()}
+    for each in questions:  # each as a list, but a subject, which may be large, is dumped once
+        op, profile, request = map(canonical_json, (each.op, each.profile, dict(each.request)))
+        subject = dumped[id(each.subject), each.name]
+        hasher.update(b"[" + b",".join((op, profile, subject, request)) + b"]")
     return hasher.hexdigest()[:16]
 
 
