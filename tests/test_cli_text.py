@@ -955,6 +955,27 @@ def test_texts_with_line_feeds_are_given_as_json(tmp_path: Path) -> None:
     assert tokenref("check", "naive", "--records", out, "--vocabulary", "tiny").exit_code == 0
 
 
+def test_own_records_treat_special_tokens_as_fill_is_told(tmp_path: Path) -> None:
+    texts, out = tmp_path / "texts.txt", tmp_path / "goldens.jsonl"
+    texts.write_text("to<|endoftext|>be\n", encoding="utf-8")
+    fill: list[str | Path] = ["fill", "--texts", texts, "--out", out, "--replace", "--vocabulary"]
+    said = "special tokens in the text, such as <|endoftext|>, were treated as text; --special"
+    for option, op, ends in (
+        ([], "encode", False),
+        (["--as-text"], "encode", False),
+        (["--special"], "special", True),
+    ):
+        made = tokenref(*fill, "tiny", *option)
+        assert (made.exit_code, said in made.stderr) == (0, not option)
+        record = json.loads(out.read_bytes().splitlines()[1])
+        assert (record["op"], 2000 in record["out"]["ids"]) == (op, ends)
+        assert (
+            tokenref("check", "tiktoken", "--records", out, "--vocabulary", "tiny").exit_code == 0
+        )
+    refused = tokenref(*fill, WHOLE, "--as-text")
+    assert (refused.exit_code, "--as-text must not be given for" in refused.stderr) == (2, True)
+
+
 @pytest.mark.parametrize("line", ["plain", "3", '{"content": "a"}', '{"text": 3}', "", '"a" "b"'])
 def test_a_line_that_is_not_json_is_named(tmp_path: Path, line: str) -> None:
     texts, out = tmp_path / "texts.jsonl", tmp_path / "goldens.jsonl"

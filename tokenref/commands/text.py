@@ -274,6 +274,13 @@ def say_usual(vocabulary: str | None) -> None:
         click.echo(f"tokenref: {_NONE_GIVEN}", err=True)
 
 
+def say_spelled(spelled: Sequence[str], how: str) -> None:
+    """Say on standard error that special tokens, if there are any, were treated as text."""
+    if spelled:
+        which = f"special tokens in the text, such as {visible(spelled[0])}, were treated as text"
+        click.echo(f"tokenref: {which}; {how}", err=True)
+
+
 @dataclass(frozen=True)
 class Asked:
     """Texts, and how they are encoded, as `encode`, `count` and `chunks` are told."""
@@ -346,15 +353,10 @@ class Asked:
             write_lines("\t".join(["total", *map(str, totals.values())]))
         say_usual(self.vocabulary)
         say_notes(self.tokenizer)
-        if self.spelled:
-            how = "--special recognises them, as Python's encode does by default"
-            if self.tokenizer.unspellable:
-                how = "a SentencePiece model never recognises its control pieces"
-            click.echo(
-                f"tokenref: special tokens in the text, such as {visible(self.spelled[0])}, were "
-                f"treated as text; {how}",
-                err=True,
-            )
+        how = "--special recognises them, as Python's encode does by default"
+        if self.tokenizer.unspellable:
+            how = "a SentencePiece model never recognises its control pieces"
+        say_spelled(self.spelled, how)
         end_with(self.errors)
 
 
