@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
-from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
@@ -44,8 +43,8 @@ from tokenref.commands.paths import (
     write,
 )
 from tokenref.commands.report import Wanted, print_unknown_profiles, report_options
-from tokenref.commands.text import PATTERN, naming_options
-from tokenref.corpus import compare_corpus, corpus_exit_code
+from tokenref.commands.text import PATTERN, each_answer, files_named, naming_options
+from tokenref.corpus import CorpusComparer, corpus_exit_code
 from tokenref.engines.table import Unavailable, engine
 from tokenref.errors import InputError
 from tokenref.known import Known, read_known
@@ -72,9 +71,10 @@ ALONE = 3
 @click.option(
     "--corpus",
     "corpora",
-    type=FILE,
+    metavar="PATH",
     multiple=True,
-    help="Compare encodings of this text file instead of running the records. Repeatable.",
+    help="Compare encodings of this text file instead of running the records; repeatable. A folder "
+    "is all files in it, and a pattern such as '*.md', in quotes, all files that match.",
 )
 @click.option(
     "--records", type=FILE, help="Run the records in this file, written by `fill` or `promote`."
@@ -102,7 +102,7 @@ def check(
     commands: Sequence[str],
     selection: Selection,
     pattern: str | None,
-    corpora: Sequence[Path],
+    corpora: Sequence[str],
     records: Path | None,
     fixtures: Path | None,
     digest: str | None,
@@ -125,7 +125,8 @@ def check(
     next to the file, where `fill` and `promote` write it.
     """
     one = {"records": [records], "fixtures": [fixtures], "known": [known_path]}
-    paths = {"corpus": corpora, **one}
+    texts = [text for path in corpora for text in files_named(path, "--corpus")]
+    paths = {"corpus": texts, **one}
     named = {**paths, "fixtures-digest": [digest], "pattern": [pattern]}
     options: dict[str, list[str]] = {"ids-only": []} if ids_only else {}
     options |= {
@@ -144,17 +145,17 @@ def check(
     about: dict[str, object] = {"selection": options, "unavailable": dict(unavailable)}
     about |= {"seed": seed, "timeout": patience.sentence()} if commands else {"seed": seed}
     console = output_console()
-    if corpora:
+    if texts:
         code = _check_corpora(
             console,
-            list(product(selection.vocabularies, corpora)),
+            texts,
+            selection.vocabularies,
             pattern,
             available,
             unavailable,
             json_path,
             about,
         )
-        _print_not_bpe(console, available)
         ctx.exit(max(code, int(require and bool(unavailable))))
     if records is not None:
         catalogue = _own_catalogue(records, selection.vocabularies, pattern)
@@ -386,29 +387,35 @@ def _only(options: Mapping[str, Sequence[str]], mode: str, others: Sequence[str]
 
 def _check_corpora(
     console: Console,
-    pairs: Sequence[tuple[str, Path]],
+    texts: Sequence[Path],
+    vocabularies: Sequence[str],
     pattern: str | None,
     available: Sequence[Engine],
     unavailable: Sequence[tuple[str, str]],
     json_path: Path | None,
     about: Mapping[str, object],
 ) -> int:
-    """Compare encodings of texts by vocabularies, report them, and return the worst exit code."""
-    code = 0
-    for vocabulary, corpus in pairs:
+    """Compare encodings of texts by vocabularies, report them, and return the worst exit code.
+
+    It is 2 if one of several texts could not be compared.
+    """
+    code, errors = 0, dict[Path, str]()
+    for vocabulary in vocabularies:
         with naming_options("pattern"):
-            compared = compare_corpus(corpus, vocabulary, available, pattern)
-        if json_path is not None:
-            write(dump_corpus_report(compared, about), json_path)
-        if len(pairs) > 1:
-            print_line(console, f"{corpus} by {vocabulary}", "bold", above="\n")
-        print_corpus(console, compared.results)
-        for note in compared.notes:
-            print_line(console, f"note: {note}", "yellow")
-        code = max(code, corpus_exit_code(compared.results))
+            comparer = CorpusComparer(vocabulary, available, pattern)
+        for text, compared in each_answer(texts, comparer.compare, errors):
+            if json_path is not None:
+                write(dump_corpus_report(compared, about), json_path)
+            if len(texts) * len(vocabularies) > 1:
+                print_line(console, f"{text} by {vocabulary}", "bold", above="\n")
+            print_corpus(console, compared.results)
+            for note in compared.notes:
+                print_line(console, f"note: {note}", "yellow")
+            code = max(code, corpus_exit_code(compared.results))
     for name, reason in unavailable:
         print_line(console, f"{name} is unavailable: {reason}", "yellow", above="\n")
-    return code
+    _print_not_bpe(console, available)
+    return 2 if errors else code
 
 
 def _own_catalogue(records: Path, vocabularies: Sequence[str], pattern: str | None) -> Catalogue:

@@ -123,25 +123,24 @@ def given_texts(text: Sequence[str], path: Sequence[str]) -> Sequence[Source]:
         raise InputError("--file - must be given at most once: standard input is read only once")
     if not path:
         return [Source()]
-    return [Source(path=each) for one in path for each in _files(one)]
+    named = ([None] if one == str(_DASH) else files_named(one, "--file") for one in path)
+    return [Source(path=each) for files in named for each in files]
 
 
-def _files(path: str) -> Sequence[Path | None]:
-    """Return the file, those in a folder, or those that match a pattern; None is standard input.
+def files_named(path: str, option: str) -> Sequence[Path]:
+    """Return the file, those in a folder, or those that match a pattern.
 
     Those whose names begin with a dot are left out of a folder.
     """
     if not path:
-        raise InputError("--file must name a file, got ''")
-    if path == str(_DASH):
-        return [None]
+        raise InputError(f"{option} must name a file, got ''")
     is_folder = os.path.isdir(path)  # noqa: PTH112 - False for what may not be seen
     pattern = f"{escape(path)}/**" if is_folder else path
     if not is_folder and (os.path.exists(path) or not has_magic(pattern)):  # noqa: PTH110 - as above
         return [Path(path)]
     found = [Path(each) for each in sorted({str(each) for each in _matching(pattern)})]
     if not found:
-        raise InputError(f"--file must name files, but {path!r:.200} has none")
+        raise InputError(f"{option} must name files, but {path!r:.200} has none")
     return found
 
 
