@@ -295,6 +295,10 @@ def test_a_tokenizer_that_can_be_fetched_is_pointed_out(
 
     said = tokenref(*command, "llama3").stderr
     assert said.endswith("; to download it: tokenref vocabulary fetch llama3_1\n")
+    assert tokenref(*command, "lama_3").stderr == said.replace("llama3", "lama_3", 1)
+    (tmp_path / "mistral_v3.model").touch()
+    said = tokenref(*command, "mistral").stderr
+    assert said.endswith(" fetch mistral_v1 or mistral_v7; did you mean 'mistral_v3'?\n")
 
 
 def test_all_names_are_listed_and_where_each_is(
