@@ -1065,6 +1065,16 @@ def test_failures_without_any_known_cause_are_said_to_have_none(tmp_path: Path) 
     assert "1 failure matches no known cause. The smallest:" in tokenref("report", path).output
 
 
+def test_how_many_questions_without_an_answer_are_not_shown_is_said(tmp_path: Path) -> None:
+    says = "2 questions have no answer that can be judged; each says why"
+    ids = ("bpe/count/topic/a", "bpe/count/topic/b")
+    crashes = [line("one", each, "crash", detail=each, cause="crash") for each in ids]
+    sums = {"one": {"causes": {"crash": says}}}
+    shown = tokenref("report", write(tmp_path / "results.jsonl", whole(crashes, sums=sums))).output
+    assert f"{says}. The smallest:" in shown
+    assert "  and 1 more; use --json FILE to see all\n" in shown
+
+
 @pytest.mark.parametrize(
     ("command", "options"),
     [
