@@ -37,7 +37,7 @@ from tokenref.reports.results import (
 )
 from tokenref.result import place_of, size
 from tokenref.verdicts import Status
-from tokenref.visible import visible
+from tokenref.visible import unmistakable, visible
 
 SHOWN_FAILURES: Final = 5
 ONLY_IDS: Final = "--ids-only: of answers to tokenize, only the ids were compared"
@@ -198,8 +198,13 @@ def print_labelled(
 ) -> None:
     """Print labels, and next to each of them a text."""
     for label, content in lines:
-        shown = Text(f"{' ' * indent}{label:{width}}", style="dim"), Text(visible(content))
+        escaped = unmistakable if label in _ANSWERS else visible
+        shown = Text(f"{' ' * indent}{label:{width}}", style="dim"), Text(escaped(content))
         console.print(*shown, sep="", soft_wrap=True)
+
+
+_ANSWERS: Final = frozenset({"expected", "got", "smallest"})
+"""Labels of texts that are compared."""
 
 
 def _print_not_run(console: Console, summaries: Sequence[Summary]) -> None:
