@@ -6,7 +6,7 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 from rich.console import Console
@@ -361,16 +361,10 @@ def _refuse_mixtures(
             raise click.UsageError("--answered-at-least cannot be used together with --corpus")
         _only(options, "corpus", ["pattern"])
     elif "records" in options:
-        _only(
-            options,
-            "records",
-            ["id", "op", "flag", "without-flag", "profile", "rows-at-most", *_ALSO_WITH_RECORDS],
-        )
+        others = "id op flag without-flag profile rows-at-most known pattern ids-only"
+        _only(options, "records", others.split())
     elif "pattern" in options:
         raise click.UsageError("--pattern needs --corpus or --records")
-
-
-_ALSO_WITH_RECORDS: Final = ("known", "pattern", "ids-only")
 
 
 def _only(options: Mapping[str, Sequence[str]], mode: str, others: Sequence[str]) -> None:
@@ -426,11 +420,9 @@ def _own_catalogue(records: Path, vocabularies: Sequence[str], pattern: str | No
     subject = vocabularies[0] if vocabularies else beside_goldens(records)
     try:
         with naming_options("pattern"):
-            return (
-                open_goldens(records, str(subject), pattern)
-                if subject
-                else open_regressions(records)
-            )
+            if subject:
+                return open_goldens(records, str(subject), pattern)
+            return open_regressions(records)
     except UnknownSubjectError as error:
         kinds = (f"{records.stem}.{kind}.json" for kind in ("vocabulary", "tokenizer"))
         raise RecordError(
