@@ -55,7 +55,7 @@ from tokenref.protocol.channel import Patience
 from tokenref.questions.sampling import pack_parameters
 from tokenref.record import canonical_json
 from tokenref.rounding.rows import NEAR, WAYS, _probabilities
-from tokenref.subjects import SAMPLERS
+from tokenref.subjects import SAMPLERS, Subject
 from tokenref.verdicts import MustRefuse
 
 
@@ -103,7 +103,11 @@ def test_a_fingerprint_stays_the_same_and_each_subject_is_dumped_once(
         for each in questions_of(selection, 3, group)
     ]
     digest = sha256(b"".join(map(canonical_json, lists))).hexdigest()[:16]
-    noted = lambda subject, name: seen.append(name) or written(subject, name)  # noqa: E731
+
+    def noted(subject: Subject, name: str) -> dict[str, Any] | None:
+        seen.append(name)
+        return written(subject, name)
+
     monkeypatch.setattr("tokenref.fuzzing.drawn_questions.written", noted)
     assert (fingerprint(selection, 3), seen) == (digest, ["unk"])
 

@@ -125,12 +125,9 @@ class _Reference:
 
     def answer(self, session: Session, text: str) -> Answer:
         """Return what an engine says; what has no ids is no answer, but a crash."""
-        request = {"text": text}
-        if isinstance(self.subject, Vocabulary):
-            answer = guarded(lambda: session.answer("encode", request))
-        else:
-            whole = {**request, "add_special_tokens": False}
-            answer = guarded(lambda: session.answer("tokenize", whole))
+        is_whole = not isinstance(self.subject, Vocabulary)
+        op, options = ("tokenize", {"add_special_tokens": False}) if is_whole else ("encode", {})
+        answer = guarded(lambda: session.answer(op, {"text": text, **options}))
         if not isinstance(answer, Ok):
             return answer
         ids = guarded(lambda: list(answer.out["ids"]))

@@ -126,7 +126,7 @@ def check(
     """
     one = {"records": [records], "fixtures": [fixtures], "known": [known_path]}
     texts = [text for path in corpora for text in files_named(path, "--corpus")]
-    paths = {"corpus": texts, **one}
+    paths: dict[str, Sequence[Path | None]] = {"corpus": texts, **one}
     named = {**paths, "fixtures-digest": [digest], "pattern": [pattern]}
     options: dict[str, list[str]] = {"ids-only": []} if ids_only else {}
     options |= {

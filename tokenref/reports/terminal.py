@@ -203,7 +203,7 @@ def print_labelled(
         console.print(*shown, sep="", soft_wrap=True)
 
 
-_ANSWERS: Final = frozenset({"expected", "got", "smallest"})
+_ANSWERS: Final = frozenset({"expected", "got", "smallest", "first"})
 """Labels of texts that are compared."""
 
 
