@@ -419,9 +419,10 @@ class Tokenizer(WithoutTables):
     ) -> "list[Chunk]":
         """Return parts of at most `most` tokens that cover the text, in order.
 
-        The tokens of a part are those of `count` with the same arguments, without truncation and
-        padding. Neighbours share up to `overlap` tokens, special ones of a template not counted.
-        Raises `ParameterError` if a part that must not be cut has more than `most` tokens.
+        A part is a named tuple: `start` and `stop`, its place in the text, and `tokens`, its number
+        of tokens as `count` returns it with the same arguments, without truncation and padding.
+        Neighbours share up to `overlap` tokens, special ones of a template not counted. Raises
+        `ParameterError` if a part that must not be cut has more than `most` tokens.
 
         For nearly all files this takes time in proportion to the text, because the counts of two
         parts add up wherever no token, whatever else the text contains, can reach from one into

@@ -473,7 +473,7 @@ def test_where_nothing_can_be_written_is_noticed_before_the_work(
     arguments: Sequence[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for work in (
-        *("check.open_catalogue", "check.compare_corpus", "check.run_engine"),
+        *("check.open_catalogue", "check.CorpusComparer", "check.run_engine"),
         *("vocabulary.read_text", "vocabulary.train"),
     ):
         monkeypatch.setattr(f"tokenref.commands.{work}", _never)

@@ -29,6 +29,7 @@ from tokenref.cli import main
 from tokenref.commands.text import _closed
 from tokenref.fetching import packaged_files
 from tokenref.record import canonical_json
+from tokenref.reports.terminal import ONLY_IDS
 from tokenref.subjects import Subject, load_subject
 
 TEXT = "Hello, wörld! 你好 It's <|endoftext|> fine."
@@ -294,6 +295,10 @@ def test_a_tokenizer_that_can_be_fetched_is_pointed_out(
 
     said = tokenref(*command, "llama3").stderr
     assert said.endswith("; to download it: tokenref vocabulary fetch llama3_1\n")
+    assert tokenref(*command, "lama_3").stderr == said.replace("llama3", "lama_3", 1)
+    (tmp_path / "mistral_v3.model").touch()
+    said = tokenref(*command, "mistral").stderr
+    assert said.endswith(" fetch mistral_v1 or mistral_v7; did you mean 'mistral_v3'?\n")
 
 
 def test_all_names_are_listed_and_where_each_is(
@@ -954,6 +959,27 @@ def test_texts_with_line_feeds_are_given_as_json(tmp_path: Path) -> None:
     assert tokenref("check", "naive", "--records", out, "--vocabulary", "tiny").exit_code == 0
 
 
+def test_own_records_treat_special_tokens_as_fill_is_told(tmp_path: Path) -> None:
+    texts, out = tmp_path / "texts.txt", tmp_path / "goldens.jsonl"
+    texts.write_text("to<|endoftext|>be\n", encoding="utf-8")
+    fill: list[str | Path] = ["fill", "--texts", texts, "--out", out, "--replace", "--vocabulary"]
+    said = "special tokens in the text, such as <|endoftext|>, were treated as text; --special"
+    for option, op, ends in (
+        ([], "encode", False),
+        (["--as-text"], "encode", False),
+        (["--special"], "special", True),
+    ):
+        made = tokenref(*fill, "tiny", *option)
+        assert (made.exit_code, said in made.stderr) == (0, not option)
+        record = json.loads(out.read_bytes().splitlines()[1])
+        assert (record["op"], 2000 in record["out"]["ids"]) == (op, ends)
+        assert (
+            tokenref("check", "tiktoken", "--records", out, "--vocabulary", "tiny").exit_code == 0
+        )
+    refused = tokenref(*fill, WHOLE, "--as-text")
+    assert (refused.exit_code, "--as-text must not be given for" in refused.stderr) == (2, True)
+
+
 @pytest.mark.parametrize("line", ["plain", "3", '{"content": "a"}', '{"text": 3}', "", '"a" "b"'])
 def test_a_line_that_is_not_json_is_named(tmp_path: Path, line: str) -> None:
     texts, out = tmp_path / "texts.jsonl", tmp_path / "goldens.jsonl"
@@ -1158,12 +1184,18 @@ def test_an_engine_that_returns_only_ids_is_compared_by_ids(
     check = ["check", "--cmd", f"{sys.executable} {program}", "--records", str(out)]
     tokenref("fill", "--vocabulary", WHOLE, "--texts", texts, "--out", out)
     silent = tokenref(*check)
-    lacking = "the ids are right, but there are no tokens: `check --ids-only` compares only ids"
+    lacking = "the ids are right, but there are no tokens: `check` and `fuzz` compare only ids"
     assert (silent.exit_code, silent.output.count(lacking)) == (1, 2 if wrong is None else 1)
     assert "crash" not in silent.output
     compared = tokenref(*check, "--ids-only")
     assert compared.exit_code == int(wrong is not None)
-    assert "--ids-only: of answers to tokenize, only the ids were compared" in compared.output
+    assert ONLY_IDS in compared.output
     assert compared.output.count("--ids-only\n") == int(wrong is not None)  # run it again
     corpus = tokenref(*check[:-2], "--corpus", texts, "--vocabulary", WHOLE)
     assert "same" in corpus.output
+    if wrong is None:
+        some = ["--op", "tokenize", "--vocabulary", WHOLE, "--seed", "1", "--cases", "4"]
+        fuzzed = tokenref("fuzz", *check[1:3], *some, "--ids-only")
+        assert (fuzzed.exit_code, ONLY_IDS in fuzzed.output) == (0, True), fuzzed.output
+        some += ["--most", "1", "--shrink-seconds", "0"]
+        assert lacking in tokenref("fuzz", *check[1:3], *some).output

@@ -17,7 +17,7 @@ from tests.small_fixtures import checkout_fixtures
 from tokenref import corpus, files
 from tokenref.answers import Answer, Engine, Ok, Refused, Session, Unsupported
 from tokenref.cli import main
-from tokenref.corpus import compare_corpus, shrink
+from tokenref.corpus import CorpusComparer, shrink
 from tokenref.engines.reference import ReferenceEngine, with_encoder
 from tokenref.engines.table import Unavailable, engine
 from tokenref.errors import InputError
@@ -79,7 +79,7 @@ def written(folder: Path, content: bytes) -> Path:
 
 def test_an_engine_that_agrees_is_the_same(tmp_path: Path, vocabulary: str) -> None:
     path = written(tmp_path, b"ab\nba\n")
-    (result,) = compare_corpus(path, vocabulary, [ReferenceEngine()]).results
+    (result,) = CorpusComparer(vocabulary, [ReferenceEngine()]).compare(path).results
     assert (result.engine, result.status, result.tokens) == ("reference", "same", 5)
     assert result.difference is None
     assert min(result.bytes_per_second, result.reference_bytes_per_second) > 0
@@ -88,9 +88,11 @@ def test_an_engine_that_agrees_is_the_same(tmp_path: Path, vocabulary: str) -> N
 def test_the_first_difference_has_its_line_byte_and_tokens(tmp_path: Path, vocabulary: str) -> None:
     path = written(tmp_path, b"b\nbb\nbbab\nab\n")
     letters = with_encoder(lambda _, symbols: list(symbols))
-    (result,) = compare_corpus(
-        path, vocabulary, [ReferenceEngine(name="letters", prepare_tokenizer=letters)]
-    ).results
+    (result,) = (
+        CorpusComparer(vocabulary, [ReferenceEngine(name="letters", prepare_tokenizer=letters)])
+        .compare(path)
+        .results
+    )
     assert result.status == "different"
     assert result.tokens == 13
     difference = result.difference
@@ -105,9 +107,13 @@ def test_an_answer_that_is_too_short_or_has_unknown_ids_is_different(
     tmp_path: Path, vocabulary: str
 ) -> None:
     path = written(tmp_path, b"ab\nb")
-    short, unknown = compare_corpus(
-        path, vocabulary, [Broken("ab", Ok({"ids": [3]})), Broken("ab", Ok({"ids": [9, 9]}))]
-    ).results
+    short, unknown = (
+        CorpusComparer(
+            vocabulary, [Broken("ab", Ok({"ids": [3]})), Broken("ab", Ok({"ids": [9, 9]}))]
+        )
+        .compare(path)
+        .results
+    )
     assert short.difference is not None
     assert (short.difference.line, short.difference.byte) == (1, 2)
     assert short.difference.got == []
@@ -119,7 +125,9 @@ def test_a_difference_over_several_lines_is_found_in_the_whole_text(
     tmp_path: Path, vocabulary: str
 ) -> None:
     path = written(tmp_path, b"b\n" * 5 + b"a\n\n\nb\n" + b"b\n" * 5)
-    (result,) = compare_corpus(path, vocabulary, [Broken("a\n\n\nb", Ok({"ids": []}))]).results
+    (result,) = (
+        CorpusComparer(vocabulary, [Broken("a\n\n\nb", Ok({"ids": []}))]).compare(path).results
+    )
     assert result.difference is not None
     assert result.difference.smallest == "a\n\n\nb"
     assert result.difference.line == 1
@@ -130,7 +138,7 @@ def test_a_text_too_long_to_shrink_keeps_its_difference(
 ) -> None:
     monkeypatch.setattr(corpus, "LONGEST_STRETCH", 3)
     path = written(tmp_path, b"abababab")
-    (result,) = compare_corpus(path, vocabulary, [Broken("ab", Ok({"ids": []}))]).results
+    (result,) = CorpusComparer(vocabulary, [Broken("ab", Ok({"ids": []}))]).compare(path).results
     assert result.difference is not None
     assert result.difference.smallest == ""
 
@@ -146,7 +154,7 @@ def test_engines_that_break_refuse_or_cannot_are_told_apart(
         LoadsNothing(),
         ReferenceEngine(),
     ]
-    results = compare_corpus(path, vocabulary, engines).results
+    results = CorpusComparer(vocabulary, engines).compare(path).results
     assert [(result.status, result.detail) for result in results] == [
         ("crash", "BaseException: index out of bounds"),
         ("refused", "no such byte"),
@@ -161,13 +169,14 @@ def test_a_text_that_cannot_be_used_is_one_sentence(
 ) -> None:
     for content, sentence in (
         (b"ab\xff", "must be UTF-8, but byte 2 is not"),
-        (b"", "must contain text, got an empty file"),
         (b"abc", "cannot be encoded: byte 0x63 at position 2"),
     ):
         with pytest.raises(InputError, match=sentence):
-            compare_corpus(written(tmp_path, content), vocabulary, [])
+            CorpusComparer(vocabulary, []).compare(written(tmp_path, content))
     with pytest.raises(InputError, match="cannot be read: Is a directory"):
         read_text(tmp_path)
+    with pytest.raises(InputError, match="must contain text, got an empty file"):
+        read_text(written(tmp_path, b""))
     monkeypatch.setattr(files, "LARGEST", 2)
     with pytest.raises(InputError, match="must have at most 2 bytes, it has more"):
         read_text(written(tmp_path, b"abc"))
@@ -195,7 +204,7 @@ def test_real_engines_encode_a_text_as_the_reference_does(tmp_path: Path) -> Non
     text = "It's 12345 \u6f22\u5b57  \n\n <|endoftext|> e\u0301\r\n\t\U0001f600" * 50
     greedy = ReferenceEngine(name="greedy", prepare_tokenizer=with_encoder(ENCODERS["greedy"]))
     path = written(tmp_path, text.encode())
-    results = compare_corpus(path, "cl100k_base", [*here, greedy]).results
+    results = CorpusComparer("cl100k_base", [*here, greedy]).compare(path).results
     assert [result.status for result in results[:-1]] == ["same"] * len(here)
     assert all(result.tokens == results[0].tokens for result in results[:-1])
 
@@ -227,7 +236,7 @@ def test_a_tokenizer_json_that_does_not_merge_bytes_is_compared_as_a_whole(tmp_p
     file = checkout_fixtures() / "tokenizer" / "family_llama2.json"
     path = written(tmp_path, "\u00e9\u00e9 ab\nand \u00e9 so on\n".encode())
     engines: list[Engine] = [ReferenceEngine(), LosesAnId("loses"), LoadsNothing()]
-    same, other, none = compare_corpus(path, str(file), engines).results
+    same, other, none = CorpusComparer(str(file), engines).compare(path).results
     ids = load(file).encode(path.read_text("utf-8"), add_special_tokens=False)
     assert (same.status, same.tokens) == ("same", len(ids))
     assert (other.status, other.tokens) == ("different", len(ids) - 1)
@@ -258,10 +267,32 @@ def test_several_texts_and_vocabularies_are_compared_each_with_each(tmp_path: Pa
     assert "--json needs exactly one --corpus and one --vocabulary" in refused.output
 
 
+def test_the_good_files_of_a_folder_are_compared_and_an_empty_one_is_the_same(
+    tmp_path: Path, vocabulary: str
+) -> None:
+    for name, content in ("a.txt", b"\xff"), ("b.txt", b""), ("c.md", b"ab"), ("d/e.txt", b"ba"):
+        (tmp_path / "texts" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "texts" / name).write_bytes(content)
+    command = ["check", "naive", "greedy", "--vocabulary", vocabulary, "--corpus"]
+    done = CliRunner().invoke(main, [*command, str(tmp_path / "texts")])
+    assert (done.exit_code, done.stdout.count(" same ")) == (2, 6), done.output
+    assert done.stderr == f"tokenref: {tmp_path}/texts/a.txt must be UTF-8, but byte 0 is not\n"
+    done = CliRunner().invoke(main, [*command, str(tmp_path / "texts" / "[b-c].*")])
+    assert (done.exit_code, done.stdout.count(" same ")) == (0, 4), done.output
+    done = CliRunner().invoke(main, [*command, str(tmp_path / "*.no")])
+    assert (done.exit_code, "--corpus must name files, but " in done.stderr) == (2, True)
+    (empty,) = (
+        CorpusComparer(vocabulary, [Broken("", Ok({"ids": [1]}))])
+        .compare(written(tmp_path, b""))
+        .results
+    )
+    assert empty.status == "different"
+
+
 def test_tokens_are_shown_as_text_whatever_the_file(tmp_path: Path) -> None:
     file, texts = tmp_path / "tokenizer.json", written(tmp_path, "e\u00e4a\u00e4".encode())
     write_tokenizer_json(vocabulary_of(load("tiny")), file)
-    (result,) = compare_corpus(texts, str(file), [LosesAnId("loses")]).results
+    (result,) = CorpusComparer(str(file), [LosesAnId("loses")]).compare(texts).results
     assert result.difference is not None
     assert result.difference.expected == [(680, b"\xc3\xa4"), (97, b"a"), (680, b"\xc3\xa4")]
     given = ["check", "greedy", "--corpus", str(texts), "--vocabulary", "tiny"]

@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from hashlib import sha256
 from io import StringIO
 from math import nan
 from pathlib import Path
@@ -52,8 +53,9 @@ from tokenref.judge import judge
 from tokenref.known import Known
 from tokenref.protocol.channel import Patience
 from tokenref.questions.sampling import pack_parameters
+from tokenref.record import canonical_json
 from tokenref.rounding.rows import NEAR, WAYS, _probabilities
-from tokenref.subjects import SAMPLERS
+from tokenref.subjects import SAMPLERS, Subject
 from tokenref.verdicts import MustRefuse
 
 
@@ -89,6 +91,25 @@ def test_a_question_follows_from_seed_and_number_alone() -> None:
     ]
     assert len(later) == GROUP
     assert fingerprint(selection, 3) != fingerprint(selection, 4)
+
+
+def test_a_fingerprint_stays_the_same_and_each_subject_is_dumped_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    selection, seen = Selection(ops=["tokenize"], subjects=["unk"]), list[str]()
+    lists = [
+        [each.op, each.profile, written(each.subject, each.name), dict(each.request)]
+        for group in range(4)
+        for each in questions_of(selection, 3, group)
+    ]
+    digest = sha256(b"".join(map(canonical_json, lists))).hexdigest()[:16]
+
+    def noted(subject: Subject, name: str) -> dict[str, Any] | None:
+        seen.append(name)
+        return written(subject, name)
+
+    monkeypatch.setattr("tokenref.fuzzing.drawn_questions.written", noted)
+    assert (fingerprint(selection, 3), seen) == (digest, ["unk"])
 
 
 def test_the_questions_of_a_group_are_about_one_thing() -> None:

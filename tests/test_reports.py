@@ -31,7 +31,7 @@ from tokenref.catalogue import open_catalogue
 from tokenref.cli import main
 from tokenref.errors import InputError, InvalidRunError
 from tokenref.known import Known, read_known, with_known
-from tokenref.readable import readable, readable_answer
+from tokenref.readable import readable, readable_answer, readable_json
 from tokenref.record import RecordError
 from tokenref.record_files import manifest_digest
 from tokenref.reports.html.page import compressed, html_report, pages_beside, table
@@ -56,6 +56,7 @@ from tokenref.reports.terminal import (
     _print_skipped,
     changes,
     notes,
+    print_labelled,
 )
 from tokenref.result import Result as CaseResult
 from tokenref.runner import Run
@@ -1063,6 +1064,23 @@ def test_operations_and_batches_that_were_skipped_altogether_are_named() -> None
 def test_failures_without_any_known_cause_are_said_to_have_none(tmp_path: Path) -> None:
     path = write(tmp_path / "results.jsonl", whole([line("one", "bpe/count/topic/a", "fail")]))
     assert "1 failure matches no known cause. The smallest:" in tokenref("report", path).output
+
+
+def test_combining_marks_of_answers_are_escaped_and_paths_stay_as_they_are() -> None:
+    with (console := Console(width=200)).capture() as captured:
+        print_labelled(console, [("smallest", "'fe\u0301'"), ("again", "--id e\u0301.jsonl")])
+    assert captured.get().split() == ["smallest", r"'fe\u0301'", "again", "--id", "e\u0301.jsonl"]
+    assert readable_json({"text": "\u0301"}, 99) == r'{"text": "\u0301"}'
+
+
+def test_how_many_questions_without_an_answer_are_not_shown_is_said(tmp_path: Path) -> None:
+    says = "2 questions have no answer that can be judged; each says why"
+    ids = ("bpe/count/topic/a", "bpe/count/topic/b")
+    crashes = [line("one", each, "crash", detail=each, cause="crash") for each in ids]
+    sums = {"one": {"causes": {"crash": says}}}
+    shown = tokenref("report", write(tmp_path / "results.jsonl", whole(crashes, sums=sums))).output
+    assert f"{says}. The smallest:" in shown
+    assert "  and 1 more; use --json FILE to see all\n" in shown
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, Final, Protocol, TypeAlias, TypeVar, runtime_checkable
 
@@ -166,6 +166,10 @@ class Declared:
 
     fields: Sequence[str] | None = None
     """The fields that its answers contain, if not all: the others are not judged."""
+
+    def for_op(self, op: str, *, ids_only: bool) -> "Declared":
+        """Return what is judged: with `ids_only`, only the ids of answers to `tokenize`."""
+        return replace(self, fields=("ids",)) if ids_only and op == "tokenize" else self
 
 
 UNDECLARED: Final = Declared()

@@ -40,9 +40,9 @@ from tokenref.answers import (
     why_none,
 )
 from tokenref.errors import InputError
-from tokenref.files import read_text
+from tokenref.files import read_bytes, text_of
 from tokenref.judge import first_difference
-from tokenref.subjects import TokenizerSubject, load_subject, load_text_subject
+from tokenref.subjects import OneSession, TokenizerSubject, load_text_subject
 
 SHOWN: Final = 3
 """How many tokens are shown on each side of a difference."""
@@ -125,12 +125,9 @@ class _Reference:
 
     def answer(self, session: Session, text: str) -> Answer:
         """Return what an engine says; what has no ids is no answer, but a crash."""
-        request = {"text": text}
-        if isinstance(self.subject, Vocabulary):
-            answer = guarded(lambda: session.answer("encode", request))
-        else:
-            whole = {**request, "add_special_tokens": False}
-            answer = guarded(lambda: session.answer("tokenize", whole))
+        is_whole = not isinstance(self.subject, Vocabulary)
+        op, options = ("tokenize", {"add_special_tokens": False}) if is_whole else ("encode", {})
+        answer = guarded(lambda: session.answer(op, {"text": text, **options}))
         if not isinstance(answer, Ok):
             return answer
         ids = guarded(lambda: list(answer.out["ids"]))
@@ -162,44 +159,55 @@ def _right(subject: TokenizerSubject, tokenizer: Tokenizer, text: str) -> list[T
     return tokenizer.encode(text, add_special_tokens=False)
 
 
-def compare_corpus(
-    path: Path, vocabulary_name: str, engines: Sequence[Engine], pattern: str | None = None
-) -> Comparison:
-    """Compare how each engine encodes a text file with the reference.
+class CorpusComparer:
+    """Engines and the reference with one vocabulary, which each loads once for all texts."""
 
-    `vocabulary_name` is a registered name or a path, and `pattern` is used for a file that holds
-    none, as for `subjects.load_text_subject`. Raises `InputError` if the file is unreadable, empty,
-    too large or not UTF-8, and if the reference refuses the text; `BpeError` for the vocabulary.
+    def __init__(self, name: str, engines: Sequence[Engine], pattern: str | None = None) -> None:
+        """Load the vocabulary, a registered name or a path. Raises `BpeError`.
 
-    >>> from pathlib import Path
-    >>> compare_corpus(Path("no/such.txt"), "cl100k_base", [])
-    Traceback (most recent call last):
-    tokenref.errors.InputError: no/such.txt cannot be read: No such file or directory
-    """
-    text = read_text(path)
-    subject, tokenizer = load_text_subject(vocabulary_name, pattern)
-    start = time.perf_counter()
-    try:
-        ids = array("Q", _right(subject, tokenizer, text))
-    except BpeError as error:
-        raise InputError(f"{path} cannot be encoded: {error}") from None
-    taken = time.perf_counter() - start
-    encoded = text.encode()  # a text has one UTF-8 encoding, so these are the bytes of the file
-    reference = _Reference(text, len(encoded), subject, tokenizer, ids, taken)
-    with quiet_standard_error():
-        results = [_compare(reference, engine, vocabulary_name) for engine in engines]
-    return Comparison(
-        sha256(encoded).hexdigest(), len(encoded), subject.digest(), results, tokenizer.notes
-    )
+        `pattern` is used for a file that holds none, as for `subjects.load_text_subject`.
+        """
+        self._name, self._engines = name, [(engine, OneSession(engine)) for engine in engines]
+        self._subject, self._tokenizer = load_text_subject(name, pattern)
+
+    def compare(self, path: Path) -> Comparison:
+        """Compare how each engine encodes a text file with the reference.
+
+        Raises `InputError` if the file is unreadable, too large or not UTF-8, and if the reference
+        refuses the text.
+
+        >>> from pathlib import Path
+        >>> CorpusComparer("tiny", []).compare(Path("no/such.txt"))
+        Traceback (most recent call last):
+        tokenref.errors.InputError: no/such.txt cannot be read: No such file or directory
+        """
+        text = text_of(read_bytes(path), str(path))
+        subject, tokenizer = self._subject, self._tokenizer
+        start = time.perf_counter()
+        try:
+            ids = array("Q", _right(subject, tokenizer, text))
+        except BpeError as error:
+            raise InputError(f"{path} cannot be encoded: {error}") from None
+        taken = time.perf_counter() - start
+        encoded = text.encode()  # a text has one UTF-8 encoding, so these are the file's bytes
+        reference = _Reference(text, len(encoded), subject, tokenizer, ids, taken)
+        with quiet_standard_error():
+            results = [
+                _compare(reference, engine, loaded.load(subject, self._name, PROFILE))
+                for engine, loaded in self._engines
+            ]
+        digest = sha256(encoded).hexdigest()
+        return Comparison(digest, len(encoded), subject.digest(), results, tokenizer.notes)
 
 
-def _compare(reference: _Reference, engine: Engine, name: str) -> CorpusResult:
+def _compare(
+    reference: _Reference, engine: Engine, session: Session | Unsupported | Crashed
+) -> CorpusResult:
     """Return the result of one engine."""
 
     def result(status: Status, detail: str = "") -> CorpusResult:
         return CorpusResult(engine.name, engine.version, status, detail)
 
-    session = guarded(lambda: load_subject(engine, reference.subject, name, PROFILE))
     if isinstance(session, Unsupported | Crashed):
         status: Status = "crash" if isinstance(session, Crashed) else "unsupported"
         return result(status, why_none(session))

@@ -1,10 +1,13 @@
 """Read files of the user: a tokenizer, a whole text, or a text line by line."""
 
 from collections.abc import Iterator
+from contextlib import suppress
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
 
 from bpe_ref import Tokenizer, UnknownVocabularyError, load
+from bpe_ref.finding import find
 from tokenref.errors import InputError, InvalidRunError
 
 LARGEST: Final = 64 << 20
@@ -12,7 +15,7 @@ LARGEST: Final = 64 << 20
 
 
 def load_tokenizer(name: str, like: str | None = None, pattern: str | None = None) -> Tokenizer:
-    """Return the tokenizer of a name or a file. An error about one to download says how.
+    """Return the tokenizer of a name or a file. An error about a name suggests similar ones.
 
     >>> load_tokenizer("tiny").name
     'tiny'
@@ -22,11 +25,21 @@ def load_tokenizer(name: str, like: str | None = None, pattern: str | None = Non
     except UnknownVocabularyError as error:
         from tokenref.fetching import packaged_files
 
-        like_it = [each for each in packaged_files() if name and each.startswith(name)]
-        if not like_it:
-            raise
-        fetch = f"to download it: tokenref vocabulary fetch {' or '.join(like_it)}"
-        raise UnknownVocabularyError(f"{error}; {fetch}") from None
+        names = packaged_files()
+        like_it = [each for each in names if name and each.startswith(name)]
+        like_it = like_it or get_close_matches(name.lower()[:100], names, 2, 0.61)
+        there = [repr(each) for each in like_it if _is_found(each)]
+        absent = [each for each in like_it if repr(each) not in there]
+        fetch = f"; to download it: tokenref vocabulary fetch {' or '.join(absent)}" * bool(absent)
+        meant = f"; did you mean {' or '.join(there)}?" * bool(there)
+        raise UnknownVocabularyError(f"{error}{fetch}{meant}") from None
+
+
+def _is_found(name: str) -> bool:
+    """Return whether a file of this name is on this machine."""
+    with suppress(UnknownVocabularyError):
+        return find(name).is_file()
+    return False
 
 
 def read_text(path: Path) -> str:

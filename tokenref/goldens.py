@@ -16,6 +16,7 @@ from tokenref.engines.reference import ReferenceEngine
 from tokenref.errors import InputError
 from tokenref.files import read_text
 from tokenref.judge import judge
+from tokenref.operations import ABOUT
 from tokenref.questions.sampling import BatchInput
 from tokenref.record import OPERATIONS, PIPELINE_OPS, Case, answer_type, make_case, op_of
 from tokenref.record_files import dump_records, parse_records, read_file, read_records
@@ -186,20 +187,24 @@ def goldens_for(
     out: Path,
     *,
     template: bool = True,
+    special: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[bytes, int]:
     """Return a record file for a user's own texts, and its number of cases.
 
-    There is one case per distinct text, in order: `encode` for a vocabulary, `tokenize` for a whole
-    tokenizer. At least one text is required. Ids and reasons contain the first line of the text in
-    `source`; ids also contain the name of `out`, so that two files do not clash. `template` is
-    whether a whole tokenizer adds the special tokens of its template. `progress` is called with the
-    number of the line that is done.
+    There is one case per distinct text, in order: `encode` for a vocabulary, or `special`, which
+    recognises special tokens; `tokenize` for a whole tokenizer, which always does. At least one
+    text is required. Ids and reasons contain the first line of the text in `source`; ids also
+    contain the name of `out`, so that two files do not clash. `template` is whether a whole
+    tokenizer adds the special tokens of its template. `progress` is called with the number of the
+    line that is done.
     """
     slug = re.sub(r"[^a-z0-9_.-]+", "-", out.stem.lower())
     whole = isinstance(subject, TokenizerFile)
     op, profile = ("tokenize", "hugging-face") if whole else ("encode", "definition")
-    parameters = {"add_special_tokens": template} if whole else {}
+    parameters: dict[str, Any] = {"add_special_tokens": template} if whole else {}
+    if special and not whole:
+        op, parameters = "special", {"allowed": "all", "disallowed": []}
     first_lines: dict[str, int] = {}
     for line, text in enumerate(texts, start=1):
         first_lines.setdefault(text, line)
@@ -216,7 +221,7 @@ def goldens_for(
             profile=profile,
             why=_unicode(f"Line {line} of {source}, encoded by the reference with {name}."),
             flags=[],
-            spec="docs/tokenizers.md#pipeline" if whole else "docs/bpe.md#definition",
+            spec=ABOUT[op].spec,
         )
         cases.append(case)
         if progress is not None:

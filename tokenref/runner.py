@@ -298,8 +298,7 @@ class Sessions:
             answers = answers_of(session, op, requests, guard=self._guard)
             if isinstance(session, Declares):
                 declared = session.declared(op)
-            if self._ids_only and op == "tokenize":
-                declared = replace(declared, fields=("ids",))
+            declared = declared.for_op(op, ids_only=self._ids_only)
         for answer in answers:
             if isinstance(answer, NotAsked) and answer.reason not in self.lost:
                 self.lost.append(answer.reason)

@@ -1,16 +1,16 @@
 """How values are shown in one line of a terminal or a page."""
 
 import json
+from unicodedata import category
 
 
 def short_json(value: object, widest: int) -> str:
-    r"""Return a value as JSON with unprintable characters escaped, truncated if it is long.
+    r"""Return a value as JSON, as `unmistakable` shows it, truncated if it is long.
 
     >>> short_json({"text": "\u00e9\u2028\n"}, 100), short_json("a" * 20, 8)
     ('{"text": "é\\u2028\\n"}', '"aaaaaaa ... (22 characters)')
     """
-    plain = json.dumps(value, ensure_ascii=False, sort_keys=True)
-    shown = visible(plain)
+    shown = unmistakable(json.dumps(value, ensure_ascii=False, sort_keys=True))
     return shown if len(shown) <= widest else f"{shown[:widest]} ... ({len(shown)} characters)"
 
 
@@ -23,6 +23,22 @@ def visible(text: str) -> str:
     'a\\x1b[0m\\u202e\\ud800 é'
     """
     return text if text.isprintable() else "".join(map(_show, text))
+
+
+def unmistakable(text: str) -> str:
+    r"""Return a text with unprintable characters and combining marks escaped.
+
+    A mark joins the character before it, and then looks like another one, or is not seen at all.
+
+    >>> unmistakable("é e\u0301 \u2764\ufe0f")
+    'é e\\u0301 ❤\\ufe0f'
+    """
+    return "".join(map(_escape_mark, visible(text)))
+
+
+def _escape_mark(character: str) -> str:
+    is_mark = category(character).startswith("M")
+    return character.encode("unicode_escape").decode() if is_mark else character
 
 
 def _show(character: str) -> str:

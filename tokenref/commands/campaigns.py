@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 
@@ -20,6 +20,7 @@ from tokenref.errors import InputError, InvalidRunError
 from tokenref.fuzzing.campaign import (
     COMMAND,
     Done,
+    comparer_for,
     executor_named,
     made_smaller,
     no_longer_failing,
@@ -76,6 +77,7 @@ class Wanted:
     """Whether known differences are findings, too."""
     known_path: Path | None = None
     """The list of known differences that replaces the default one."""
+    ids_only: bool = False
 
 
 def campaign(
@@ -97,7 +99,7 @@ def campaign(
     until = None if seconds is None else time.time() + seconds + shrink_seconds
     limits = Limits(seconds=shrink_seconds, until=until)
     try:
-        if gone := no_longer_failing(journal, Comparer(engine, wanted.ignored, plan.known)):
+        if gone := no_longer_failing(journal, comparer_for(plan, engine)):
             print_line(
                 output_console(),
                 f"no longer failing: {', '.join(gone)}. If you have changed the engine, delete "
@@ -105,9 +107,7 @@ def campaign(
                 "yellow",
             )
         if any(finding.unfinished for finding in journal.findings.values()):
-            run.take_smaller(
-                made_smaller(journal, Comparer(engine, wanted.ignored, plan.known), limits)
-            )
+            run.take_smaller(made_smaller(journal, comparer_for(plan, engine), limits))
             seconds = None if seconds is None else max(0.0, begin + seconds - time.monotonic())
         why = run_campaign(
             journal,
@@ -154,7 +154,9 @@ def _print_likely_causes(engine: Engine, journal: Journal, restarts: int) -> Non
     with progress_bar() as bar:
         task = bar.add_task("golden records", total=len(cases))
         shown = shown_in(bar, task)
-        run = run_engine(engine, cases, catalogue, known=journal.plan.known, progress=shown)
+        plan = journal.plan
+        how: dict[str, Any] = {"known": plan.known, "ids_only": plan.ids_only}
+        run = run_engine(engine, cases, catalogue, progress=shown, **how)
     is_one = len(run.diagnoses) == 1 and len(run.diagnoses[0].ids) == len(run.failures)
     for each in run.diagnoses:
         where = f"golden records of {', '.join(ops)}"
@@ -174,7 +176,7 @@ def ask_again(wanted: Wanted, index: int, shrink_seconds: float) -> int:
     plan = plan_for(wanted, engine)
     if wanted.seed is None:
         raise InputError("--at needs --seed, the seed of the campaign")
-    comparer, console = Comparer(engine, wanted.ignored, plan.known), output_console()
+    comparer, console = comparer_for(plan, engine), output_console()
     question = questions_of(plan.selection, plan.seed, index // GROUP)[index % GROUP]
     (outcome,) = comparer.compare([question])
     print_question(console, outcome)
@@ -221,6 +223,7 @@ def plan_for(wanted: Wanted, engine: Engine) -> Plan:
         selection=selection,
         ignored=list(wanted.ignored),
         known=[] if wanted.every else known_differences(engine, wanted.known_path),
+        ids_only=wanted.ids_only,
         cases=wanted.cases,
         again=_options(wanted),
         shard=shard,
@@ -245,7 +248,7 @@ def _options(wanted: Wanted) -> list[str]:
         ("--known", [] if wanted.known_path is None else [str(wanted.known_path)]),
     ):
         options += [part for value in values for part in (name, value)]
-    return [*options, *["--all"][: wanted.every]]
+    return [*options, *["--all"][: wanted.every], *["--ids-only"][: wanted.ids_only]]
 
 
 def supported(

@@ -5,9 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
-from itertools import product
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 from rich.console import Console
@@ -27,6 +26,7 @@ from tokenref.commands.endings import terminated_in_order
 from tokenref.commands.options import (
     FIXTURES,
     FIXTURES_DIGEST,
+    IDS_ONLY,
     JSON_LINES,
     KNOWN,
     ORDER,
@@ -43,8 +43,8 @@ from tokenref.commands.paths import (
     write,
 )
 from tokenref.commands.report import Wanted, print_unknown_profiles, report_options
-from tokenref.commands.text import PATTERN, naming_options
-from tokenref.corpus import compare_corpus, corpus_exit_code
+from tokenref.commands.text import PATTERN, each_answer, files_named, naming_options
+from tokenref.corpus import CorpusComparer, corpus_exit_code
 from tokenref.engines.table import Unavailable, engine
 from tokenref.errors import InputError
 from tokenref.known import Known, read_known
@@ -54,7 +54,7 @@ from tokenref.protocol.opening import GreetingError, arguments_of, open_program
 from tokenref.record import Case, RecordError, op_of
 from tokenref.record_files import manifest_digest
 from tokenref.reports.results import UNJUDGED, dump_corpus_report, dump_report, read_results
-from tokenref.reports.terminal import print_corpus, print_line, print_results
+from tokenref.reports.terminal import ONLY_IDS, print_corpus, print_line, print_results
 from tokenref.result import length
 from tokenref.runner import Run, Sessions, run_engine
 from tokenref.visible import visible
@@ -71,18 +71,15 @@ ALONE = 3
 @click.option(
     "--corpus",
     "corpora",
-    type=FILE,
+    metavar="PATH",
     multiple=True,
-    help="Compare encodings of this text file instead of running the records. Repeatable.",
+    help="Compare encodings of this text file instead of running the records; repeatable. A folder "
+    "is all files in it, and a pattern such as '*.md', in quotes, all files that match.",
 )
 @click.option(
     "--records", type=FILE, help="Run the records in this file, written by `fill` or `promote`."
 )
-@click.option(
-    "--ids-only",
-    is_flag=True,
-    help="Of answers about a tokenizer.json (`tokenize`), compare only the ids, as --corpus does.",
-)
+@IDS_ONLY
 @FIXTURES
 @FIXTURES_DIGEST
 @KNOWN
@@ -105,7 +102,7 @@ def check(
     commands: Sequence[str],
     selection: Selection,
     pattern: str | None,
-    corpora: Sequence[Path],
+    corpora: Sequence[str],
     records: Path | None,
     fixtures: Path | None,
     digest: str | None,
@@ -128,7 +125,8 @@ def check(
     next to the file, where `fill` and `promote` write it.
     """
     one = {"records": [records], "fixtures": [fixtures], "known": [known_path]}
-    paths = {"corpus": corpora, **one}
+    texts = [text for path in corpora for text in files_named(path, "--corpus")]
+    paths: dict[str, Sequence[Path | None]] = {"corpus": texts, **one}
     named = {**paths, "fixtures-digest": [digest], "pattern": [pattern]}
     options: dict[str, list[str]] = {"ids-only": []} if ids_only else {}
     options |= {
@@ -147,17 +145,17 @@ def check(
     about: dict[str, object] = {"selection": options, "unavailable": dict(unavailable)}
     about |= {"seed": seed, "timeout": patience.sentence()} if commands else {"seed": seed}
     console = output_console()
-    if corpora:
+    if texts:
         code = _check_corpora(
             console,
-            list(product(selection.vocabularies, corpora)),
+            texts,
+            selection.vocabularies,
             pattern,
             available,
             unavailable,
             json_path,
             about,
         )
-        _print_not_bpe(console, available)
         ctx.exit(max(code, int(require and bool(unavailable))))
     if records is not None:
         catalogue = _own_catalogue(records, selection.vocabularies, pattern)
@@ -363,16 +361,10 @@ def _refuse_mixtures(
             raise click.UsageError("--answered-at-least cannot be used together with --corpus")
         _only(options, "corpus", ["pattern"])
     elif "records" in options:
-        _only(
-            options,
-            "records",
-            ["id", "op", "flag", "without-flag", "profile", "rows-at-most", *_ALSO_WITH_RECORDS],
-        )
+        others = "id op flag without-flag profile rows-at-most known pattern ids-only"
+        _only(options, "records", others.split())
     elif "pattern" in options:
         raise click.UsageError("--pattern needs --corpus or --records")
-
-
-_ALSO_WITH_RECORDS: Final = ("known", "pattern", "ids-only")
 
 
 def _only(options: Mapping[str, Sequence[str]], mode: str, others: Sequence[str]) -> None:
@@ -389,29 +381,35 @@ def _only(options: Mapping[str, Sequence[str]], mode: str, others: Sequence[str]
 
 def _check_corpora(
     console: Console,
-    pairs: Sequence[tuple[str, Path]],
+    texts: Sequence[Path],
+    vocabularies: Sequence[str],
     pattern: str | None,
     available: Sequence[Engine],
     unavailable: Sequence[tuple[str, str]],
     json_path: Path | None,
     about: Mapping[str, object],
 ) -> int:
-    """Compare encodings of texts by vocabularies, report them, and return the worst exit code."""
-    code = 0
-    for vocabulary, corpus in pairs:
+    """Compare encodings of texts by vocabularies, report them, and return the worst exit code.
+
+    It is 2 if one of several texts could not be compared.
+    """
+    code, errors = 0, dict[Path, str]()
+    for vocabulary in vocabularies:
         with naming_options("pattern"):
-            compared = compare_corpus(corpus, vocabulary, available, pattern)
-        if json_path is not None:
-            write(dump_corpus_report(compared, about), json_path)
-        if len(pairs) > 1:
-            print_line(console, f"{corpus} by {vocabulary}", "bold", above="\n")
-        print_corpus(console, compared.results)
-        for note in compared.notes:
-            print_line(console, f"note: {note}", "yellow")
-        code = max(code, corpus_exit_code(compared.results))
+            comparer = CorpusComparer(vocabulary, available, pattern)
+        for text, compared in each_answer(texts, comparer.compare, errors):
+            if json_path is not None:
+                write(dump_corpus_report(compared, about), json_path)
+            if len(texts) * len(vocabularies) > 1:
+                print_line(console, f"{text} by {vocabulary}", "bold", above="\n")
+            print_corpus(console, compared.results)
+            for note in compared.notes:
+                print_line(console, f"note: {note}", "yellow")
+            code = max(code, corpus_exit_code(compared.results))
     for name, reason in unavailable:
         print_line(console, f"{name} is unavailable: {reason}", "yellow", above="\n")
-    return code
+    _print_not_bpe(console, available)
+    return 2 if errors else code
 
 
 def _own_catalogue(records: Path, vocabularies: Sequence[str], pattern: str | None) -> Catalogue:
@@ -422,11 +420,9 @@ def _own_catalogue(records: Path, vocabularies: Sequence[str], pattern: str | No
     subject = vocabularies[0] if vocabularies else beside_goldens(records)
     try:
         with naming_options("pattern"):
-            return (
-                open_goldens(records, str(subject), pattern)
-                if subject
-                else open_regressions(records)
-            )
+            if subject:
+                return open_goldens(records, str(subject), pattern)
+            return open_regressions(records)
     except UnknownSubjectError as error:
         kinds = (f"{records.stem}.{kind}.json" for kind in ("vocabulary", "tokenizer"))
         raise RecordError(
@@ -446,7 +442,7 @@ def _print_notes(
 ) -> None:
     """Print what is worth knowing about the engines and is no result."""
     if ids_only:
-        print_line(console, "--ids-only: of answers to tokenize, only the ids were compared", "dim")
+        print_line(console, ONLY_IDS, "dim")
     _print_not_bpe(console, available)
     _print_not_listed(console, path, known, runs)
     _print_restarted(console, runs)

@@ -2,11 +2,13 @@
 
 from pathlib import Path
 from shlex import quote
+from typing import Any
 
 import click
 from rich.markup import escape
 
 from bpe_ref import Vocabulary
+from bpe_ref.added_tokens import any_of
 from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json
 from bpe_ref.registry import REGISTRY
 from tokenref.catalogue import open_catalogue
@@ -21,7 +23,7 @@ from tokenref.commands.paths import (
     shown_in,
     write,
 )
-from tokenref.commands.text import PATTERN, naming_options, say_notes
+from tokenref.commands.text import PATTERN, naming_options, say_notes, say_spelled
 from tokenref.doctor.conversation import Finding
 from tokenref.doctor.walk import examine
 from tokenref.errors import InputError
@@ -127,9 +129,23 @@ def as_text(finding: Finding) -> str:
     help="The file for the golden records. The vocabulary is written next to it, unless its name "
     "is known.",
 )
+@click.option(
+    "--special/--as-text",
+    "special",
+    default=None,
+    help="Whether to recognise special tokens in the texts. By default they are treated as text if "
+    "the vocabulary is one of bytes. A tokenizer.json always recognises them.",
+)
 @click.option("--replace", is_flag=True, help="Replace files that exist.")
 def fill(
-    vocabulary: str, pattern: str | None, texts: Path, out: Path, *, template: bool, replace: bool
+    vocabulary: str,
+    pattern: str | None,
+    texts: Path,
+    out: Path,
+    *,
+    template: bool,
+    special: bool | None,
+    replace: bool,
 ) -> None:
     """Make golden records for your own texts and vocabulary."""
     from tokenref.goldens import goldens_for, texts_in
@@ -137,9 +153,15 @@ def fill(
     with naming_options("pattern"):
         subject, tokenizer = load_text_subject(vocabulary, pattern)
     say_notes(tokenizer)
+    of_bytes = isinstance(subject, Vocabulary)
+    if special is False and not of_bytes:
+        raise InputError(
+            "--as-text must not be given for a tokenizer.json, which recognises special tokens, "
+            f"got {vocabulary}"
+        )
     if isinstance(subject, Vocabulary) and subject.text.pattern is None:
         click.echo("tokenref: without a pattern, the records test only how pieces merge", err=True)
-    kind = "vocabulary" if isinstance(subject, Vocabulary) else "tokenizer"
+    kind = "vocabulary" if of_bytes else "tokenizer"
     is_known = vocabulary == "tiny" or vocabulary in REGISTRY
     beside = None if is_known else out.with_name(f"{out.stem}.{kind}.json")
     if out.exists() and not out.is_file() and beside is not None:
@@ -157,8 +179,11 @@ def fill(
     name = vocabulary if is_known else Path(vocabulary).name
     with progress_bar() as bar:
         show = shown_in(bar, bar.add_task(escape(visible(name)), total=len(lines)))
-        made = goldens_for(subject, name, lines, texts.name, out, template=template, progress=show)
-    data, count = made
+        how: dict[str, Any] = {"template": template, "special": bool(special), "progress": show}
+        data, count = goldens_for(subject, name, lines, texts.name, out, **how)
+    if of_bytes and special is None:
+        found = any_of(frozenset(tokenizer.added.special)).search("\n".join(lines))
+        say_spelled([found.group()] if found else [], "--special recognises them")
     if beside is None:
         write(data, out)
     else:

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokenref.commands.options import KNOWN, OPERATION, number_of_seconds, patience_options
+from tokenref.commands.options import (
+    IDS_ONLY,
+    KNOWN,
+    OPERATION,
+    number_of_seconds,
+    patience_options,
+)
 from tokenref.commands.paths import FILE, FOLDER, output_console, write
 from tokenref.commands.text import PATTERN
 from tokenref.errors import InputError
@@ -35,6 +41,7 @@ if TYPE_CHECKING:
     help="Ask about this vocabulary or tokenizer (a name or a path) instead of random ones.",
 )
 @PATTERN
+@IDS_ONLY
 @click.option(
     "--ignore",
     "ignored",

@@ -133,6 +133,11 @@ def _limit(option: str, parameter: str, default: float, text: str) -> Decorator:
     )
 
 
+IDS_ONLY: Final = click.option(
+    "--ids-only",
+    is_flag=True,
+    help="Of answers about a tokenizer.json (`tokenize`), compare only the ids.",
+)
 _DEFAULT: Final = Patience()
 patience_options: Final = options_as(
     "patience",

@@ -123,25 +123,24 @@ def given_texts(text: Sequence[str], path: Sequence[str]) -> Sequence[Source]:
         raise InputError("--file - must be given at most once: standard input is read only once")
     if not path:
         return [Source()]
-    return [Source(path=each) for one in path for each in _files(one)]
+    named = ([None] if one == str(_DASH) else files_named(one, "--file") for one in path)
+    return [Source(path=each) for files in named for each in files]
 
 
-def _files(path: str) -> Sequence[Path | None]:
-    """Return the file, those in a folder, or those that match a pattern; None is standard input.
+def files_named(path: str, option: str) -> Sequence[Path]:
+    """Return the file, those in a folder, or those that match a pattern.
 
     Those whose names begin with a dot are left out of a folder.
     """
     if not path:
-        raise InputError("--file must name a file, got ''")
-    if path == str(_DASH):
-        return [None]
+        raise InputError(f"{option} must name a file, got ''")
     is_folder = os.path.isdir(path)  # noqa: PTH112 - False for what may not be seen
     pattern = f"{escape(path)}/**" if is_folder else path
     if not is_folder and (os.path.exists(path) or not has_magic(pattern)):  # noqa: PTH110 - as above
         return [Path(path)]
     found = [Path(each) for each in sorted({str(each) for each in _matching(pattern)})]
     if not found:
-        raise InputError(f"--file must name files, but {path!r:.200} has none")
+        raise InputError(f"{option} must name files, but {path!r:.200} has none")
     return found
 
 
@@ -274,6 +273,13 @@ def say_usual(vocabulary: str | None) -> None:
         click.echo(f"tokenref: {_NONE_GIVEN}", err=True)
 
 
+def say_spelled(spelled: Sequence[str], how: str) -> None:
+    """Say on standard error that special tokens, if there are any, were treated as text."""
+    if spelled:
+        which = f"special tokens in the text, such as {visible(spelled[0])}, were treated as text"
+        click.echo(f"tokenref: {which}; {how}", err=True)
+
+
 @dataclass(frozen=True)
 class Asked:
     """Texts, and how they are encoded, as `encode`, `count` and `chunks` are told."""
@@ -346,15 +352,10 @@ class Asked:
             write_lines("\t".join(["total", *map(str, totals.values())]))
         say_usual(self.vocabulary)
         say_notes(self.tokenizer)
-        if self.spelled:
-            how = "--special recognises them, as Python's encode does by default"
-            if self.tokenizer.unspellable:
-                how = "a SentencePiece model never recognises its control pieces"
-            click.echo(
-                f"tokenref: special tokens in the text, such as {visible(self.spelled[0])}, were "
-                f"treated as text; {how}",
-                err=True,
-            )
+        how = "--special recognises them, as Python's encode does by default"
+        if self.tokenizer.unspellable:
+            how = "a SentencePiece model never recognises its control pieces"
+        say_spelled(self.spelled, how)
         end_with(self.errors)
 
 

@@ -89,8 +89,12 @@ def run_group(work: bytes, group: int) -> bytes:
 def _begun(work: bytes) -> tuple[Work, Comparer]:
     """Return the work as read, and its engine opened."""
     read = msgspec.json.decode(work, type=Work)
-    engine = open_engine(read.plan.engine, read.patience)
-    return read, Comparer(engine, read.plan.ignored, read.plan.known)
+    return read, comparer_for(read.plan, open_engine(read.plan.engine, read.patience))
+
+
+def comparer_for(plan: Plan, engine: Engine) -> Comparer:
+    """Return what compares the engine of a campaign with the reference."""
+    return Comparer(engine, plan.ignored, plan.known, ids_only=plan.ids_only)
 
 
 def done_group(plan: Plan, comparer: Comparer, group: int, limits: Limits | None = None) -> Done:

@@ -16,6 +16,7 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from tokenref.answers import (
+    UNDECLARED,
     Answer,
     AnswersMany,
     Crashed,
@@ -223,17 +224,23 @@ class Comparer:
     """
 
     def __init__(
-        self, engine: Engine, ignored: Sequence[str] = (), known: Sequence[Known] = ()
+        self,
+        engine: Engine,
+        ignored: Sequence[str] = (),
+        known: Sequence[Known] = (),
+        *,
+        ids_only: bool = False,
     ) -> None:
         """Load nothing yet. `ignored` are patterns of operation, status and detail.
 
         `known` are known differences. Their records are asked when the first question fails.
+        `ids_only` is as for `run_engine`.
         """
         self._known = known
         self.known_keys: dict[str, set[tuple[Hashable, ...]]] = {}
         """For operations with findings, what `likely_bugs` recognises known failures by."""
 
-        self._ignored = ignored
+        self._ignored, self._ids_only = ignored, ids_only
         self.name, self.version = engine.name, engine.version
         self._engine = OneSession(engine)
         self._program = engine if isinstance(engine, ProtocolEngine) else None
@@ -300,7 +307,7 @@ class Comparer:
             nothing = Unsupported("was not asked")
             for question, right in pairs:
                 answer = next(answers) if isinstance(right, Ok | Refused) else nothing
-                outcome = _outcome(question, right, answer)
+                outcome = _outcome(question, right, answer, ids_only=self._ids_only)
                 says = f"{question.op} {outcome.judgement.status} {outcome.judgement.detail}"
                 ignored = any(fnmatchcase(says, glob) for glob in self._ignored)
                 if outcome.fate == "failed" and ignored:
@@ -337,7 +344,7 @@ def _answers(loaded: OneSession, questions: Sequence[Question]) -> Sequence[Answ
     return answers_of(session, first.op, [question.request for question in questions])
 
 
-def _outcome(question: Question, right: Answer, got: Answer) -> Outcome:
+def _outcome(question: Question, right: Answer, got: Answer, *, ids_only: bool) -> Outcome:
     """Return the outcome of a question with these two answers."""
     if not isinstance(right, Ok | Refused):
         return Outcome(question, "undecided", right, got, Judgement("not_run"))
@@ -348,7 +355,8 @@ def _outcome(question: Question, right: Answer, got: Answer) -> Outcome:
     case = case_of(question, right)
     if case is None:
         return Outcome(question, "undecided", right, got, Judgement("not_run"))
-    judgement = judge(case, got, question.subject)
+    declared = UNDECLARED.for_op(question.op, ids_only=ids_only)
+    judgement = judge(case, got, question.subject, declared)
     fate: Fate = "failed" if judgement.status in FAILURES else "same"
     return Outcome(question, fate, right, got, judgement)
 

@@ -62,11 +62,9 @@ def questions_of(selection: Selection, seed: int, group: int) -> list[Question]:
     subject, name = _subject(ops, selection, seed, group)
     strategies = _strategies(ops, subject)
     either = st.one_of(*(st.tuples(st.just(op), each) for op, each in strategies.items()))
-    questions = []
-    for index in range(GROUP * group, GROUP * (group + 1)):
-        op, request = drawn(either, GENERATOR, seed, "question", index)
-        questions.append(Question(op, _profile(op, subject, request), subject, name, request))
-    return questions
+    places = range(GROUP * group, GROUP * (group + 1))
+    asked = [drawn(either, GENERATOR, seed, "question", index) for index in places]
+    return [Question(op, _profile(op, subject, each), subject, name, each) for op, each in asked]
 
 
 def a_few_questions(
@@ -78,11 +76,9 @@ def a_few_questions(
     ['count', 'count', 'count']
     """
     subject = named_subject(name, pattern)
-    questions = []
-    for place in range(count):
-        request = drawn(_strategies([op], subject)[op], "a few", op, place)
-        questions.append(Question(op, _profile(op, subject, request), subject, name, request))
-    return questions
+    strategy = _strategies([op], subject)[op]
+    asked = [drawn(strategy, "a few", op, place) for place in range(count)]
+    return [Question(op, _profile(op, subject, each), subject, name, each) for each in asked]
 
 
 def fingerprint(selection: Selection, seed: int) -> str:
@@ -92,11 +88,14 @@ def fingerprint(selection: Selection, seed: int) -> str:
     the same seed. Then earlier findings have other numbers.
     """
     hasher = sha256()
-    for group in range(_FINGERPRINTED):
-        for question in questions_of(selection, seed, group):
-            subject = written(question.subject, question.name)
-            about = [question.op, question.profile, subject, dict(question.request)]
-            hasher.update(canonical_json(about))
+    groups = (questions_of(selection, seed, group) for group in range(_FINGERPRINTED))
+    questions = [question for group in groups for question in group]
+    subjects = {(id(each.subject), each.name): each.subject for each in questions}
+    dumped = {key: canonical_json(written(it, key[1])) for key, it in subjects.items()}
+    for each in questions:  # each as a list, but a subject, which may be large, is dumped once
+        op, profile, request = map(canonical_json, (each.op, each.profile, dict(each.request)))
+        subject = dumped[id(each.subject), each.name]
+        hasher.update(b"[" + b",".join((op, profile, subject, request)) + b"]")
     return hasher.hexdigest()[:16]
 
 

@@ -106,6 +106,9 @@ class Plan(
     known: list[Known] = []
     """The known differences of the engine. Failures like theirs are counted, but no findings."""
 
+    ids_only: bool = False
+    """Whether only the ids of answers to `tokenize` are compared."""
+
     cases: Annotated[int, Meta(ge=1)] | None = None
     """Number of questions in all shards; null if only time ends the campaign."""
 

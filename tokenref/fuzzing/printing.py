@@ -17,6 +17,7 @@ from tokenref.fuzzing.plan import Plan
 from tokenref.readable import readable_json
 from tokenref.record import OPS, canonical_json
 from tokenref.reports.terminal import (
+    ONLY_IDS,
     count_cell,
     counts_table,
     print_labelled,
@@ -180,6 +181,8 @@ def print_summary(
         print_line(
             console, f"{said}; findings that look alike are one likely bug", "dim", above="\n"
         )
+    if plan.ids_only:
+        print_line(console, ONLY_IDS, "dim", above="\n")
     _print_declined(console, declined)
     print_line(console, f"{found}; {sentence}", above="\n")
 

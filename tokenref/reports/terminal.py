@@ -37,9 +37,10 @@ from tokenref.reports.results import (
 )
 from tokenref.result import place_of, size
 from tokenref.verdicts import Status
-from tokenref.visible import visible
+from tokenref.visible import unmistakable, visible
 
 SHOWN_FAILURES: Final = 5
+ONLY_IDS: Final = "--ids-only: of answers to tokenize, only the ids were compared"
 _KEPT: Final = 1000
 """How many failures are kept before the smallest are selected, to bound memory."""
 
@@ -197,8 +198,13 @@ def print_labelled(
 ) -> None:
     """Print labels, and next to each of them a text."""
     for label, content in lines:
-        shown = Text(f"{' ' * indent}{label:{width}}", style="dim"), Text(visible(content))
+        escaped = unmistakable if label in _ANSWERS else visible
+        shown = Text(f"{' ' * indent}{label:{width}}", style="dim"), Text(escaped(content))
         console.print(*shown, sep="", soft_wrap=True)
+
+
+_ANSWERS: Final = frozenset({"expected", "got", "smallest", "first"})
+"""Labels of texts that are compared."""
 
 
 def _print_not_run(console: Console, summaries: Sequence[Summary]) -> None:
@@ -288,19 +294,25 @@ def _print_failures(console: Console, summary: Summary, names: Mapping[str, str]
         print_line(console, f"{count} no known cause. The smallest:", "bold", above="\n")
     for failure in summary.failures():
         _print_failure(console, summary, failure, names)
-    if others > len(summary.failures()):
-        rest = f"  and {others - len(summary.failures()):,} more; use --json FILE to see all"
-        console.print(rest, style="dim")
+    _print_rest(console, others - len(summary.failures()))
     _print_causes(console, summary, after, names)
 
 
 def _print_causes(
     console: Console, summary: Summary, causes: Sequence[str], names: Mapping[str, str]
 ) -> None:
-    """Print what is said about each cause, and its smallest failure."""
+    """Print what is said about each cause, its smallest failure, and how many differ from it."""
     for cause in causes:
         print_line(console, f"{summary.sums.causes[cause]}. The smallest:", "bold", above="\n")
         _print_failure(console, summary, summary.failures(cause)[0], names)
+        if cause in {"crash", *UNSPECIFIC}:
+            _print_rest(console, summary.by_cause[cause] - 1)
+
+
+def _print_rest(console: Console, more: int) -> None:
+    """Print how many failures are not shown, if any."""
+    if more > 0:
+        console.print(f"  and {more:,} more; use --json FILE to see all", style="dim")
 
 
 def _print_failure(
