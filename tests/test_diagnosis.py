@@ -1340,7 +1340,7 @@ def test_rows_that_draw_like_rows_of_another_block_are_named(catalogue: Catalogu
 
 
 def test_only_a_question_with_a_mask_has_one_that_is_misread(catalogue: Catalogue) -> None:
-    said = "what the mask allows is banned, and the rest is allowed"
+    said = "what is allowed is banned, and the rest is allowed, if the mask is one of words"
     near = catalogue.records["sampling/top_k/rows/f64-near"]
     assert said not in facts_of(near, Ok({"keep": [0]}))
     masked = next(

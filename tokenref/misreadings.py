@@ -10,7 +10,7 @@ it is wanted, because a row may have many tokens.
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
@@ -34,7 +34,7 @@ from tokenref.floats import (
     type_of,
     unpack,
 )
-from tokenref.hints import MOST_AGAIN, NOT_RESCALED, SUMS, TURNED, Reference, Summed, tokens_of
+from tokenref.hints import MASKS, MOST_AGAIN, NOT_RESCALED, SUMS, Allowed, Reference, Summed, tokens_of
 from tokenref.questions.sampling import BatchInput, unpack_parameters
 from tokenref.record import Case, op_of
 from tokenref.rules import STANDARD
@@ -320,34 +320,57 @@ def _recounted(counted: Callable[[Tokens, Tokens], tuple[Tokens, Tokens]], asked
 # ---- masks
 
 
-def _with_turned_masks(turned: int, asked: _Asked) -> Row:
-    """Return masks of words in which the bits of each token's place in `turned` are the others."""
-    size = len(asked.numbers) if asked.op in {"token_mask", "steps"} else 0
-    if asked.op == "token_mask":
-        return {"params": _turned(turned, asked.row["params"], size)}
-    if asked.op != "steps":
+def _with_masks(changed: Callable[[Row, int], Row], asked: _Asked) -> Row:
+    """Return a step, or several, of which those that are masks are changed."""
+    if asked.op not in {"token_mask", "steps"}:
         return {}
-    steps = asked.row["steps"]
-    masked = (_turned(turned, each["params"], size) for each in steps)
-    pairs = zip(steps, masked, strict=True)
-    return {"steps": [{**s, "params": p} if s["step"] == "token_mask" else s for s, p in pairs]}
+    row, size = asked.row, len(asked.numbers)
+    if asked.op == "token_mask":
+        step = changed({"step": asked.op, "params": row["params"]}, size)
+        return {"params": step["params"]} if step["step"] == asked.op else {}
+    steps = row["steps"]
+    return {"steps": [changed(s, size) if s["step"] == "token_mask" else s for s in steps]}
 
 
-def _turned(turned: int, params: Row, size: int) -> Row:
+def _allowed_of(params: Row) -> set[int] | None:
+    """Return the tokens that a mask allows, if it is a list."""
     given = params.get("words", params.get("booleans", params.get("tokens")))
     if not isinstance(given, list):
-        return params
+        return None
     allowed = given if "tokens" in params else [at for at, each in enumerate(given) if each is True]
     if "words" in params:
         last = 31 if params.get("bits") == "high first" else 0
         places = ((at, bit) for at in range(len(given)) for bit in range(32))
         allowed = [32 * at + (bit ^ last) for at, bit in places if given[at] >> bit & 1]
+    return {*allowed}
+
+
+def _misread_mask(misread: Allowed, step: Row, size: int) -> Row:
+    params = step["params"]
+    allowed = _allowed_of(params)
+    if allowed is None:
+        return step
+    rest = {"vocab_size": params["vocab_size"]} if "vocab_size" in params else {}
+    found = misread(allowed, rest.get("vocab_size", size))
+    return {**step, "params": {**rest, "words": _words(found, size)}}
+
+
+def _words(allowed: Iterable[int], size: int) -> list[int]:
     words = [0] * -(-size // 32)
-    for token in (token ^ turned for token in allowed):
+    for token in allowed:
         if token < 32 * len(words):
             words[token // 32] |= 1 << token % 32
-    rest = {"vocab_size": params["vocab_size"]} if "vocab_size" in params else {}
-    return {**rest, "words": words}
+    return words
+
+
+def _as_bias(step: Row, size: int) -> Row:
+    """Return a bias that makes the numbers of banned tokens finite, instead of a mask."""
+    allowed = _allowed_of(step["params"])
+    if allowed is None:
+        return step
+    far = pack([-1e9], "f32")
+    biases = [[token, far] for token in range(size) if token not in allowed]
+    return {"step": "logit_bias", "params": {"biases": {"map": biases}}}
 
 
 # ---- numbers
@@ -408,7 +431,11 @@ _QUESTIONS: Final[Mapping[str, Change]] = {
         for size in (32, 64, 128, 256, 512, 1024)
     },
     **{says: partial(_recounted, counted) for says, counted in _HISTORIES.items()},
-    **{f"masks of which {says}": partial(_with_turned_masks, n) for n, says in TURNED.items()},
+    **{
+        f"masks of which {says}": partial(_with_masks, partial(_misread_mask, misread))
+        for says, misread in MASKS.items()
+    },
+    "a finite number, as -1e9, for banned tokens, not -inf": partial(_with_masks, _as_bias),
     "one random number for all drafts": _one_coin,
     **{says: partial(_with_rounded, rounded) for says, rounded in _ROUNDED.items()},
     **{
@@ -500,17 +527,76 @@ def _without_carry(bits: int, asked: _Asked) -> Row:
     return {"words": words}
 
 
-def _by_block(size: int, asked: _Asked) -> Row:
-    """Return what top-p keeps if its running sum begins again at 0 in each block."""
-    if asked.op != "top_p" or not asked.is_plain:
+Carried: TypeAlias = Callable[[float, float, float], float]
+"""Returns the sum at the beginning of a block, given those at the end and at the beginning of the
+block before, and its last weight."""
+
+_CARRIED: Final[Mapping[str, Carried]] = {
+    "a sum that begins again in each block of": lambda end, start, last: 0.0,
+    "a sum that lacks the last token of each block of": lambda end, start, last: end - last,
+    "a sum that begins with that of the block before alone, in blocks of": (
+        lambda end, start, last: end - start
+    ),
+}
+
+
+def _walked(size: int, carried: Carried, dtypes: Sequence[Type], asked: _Asked) -> Row:
+    """Return what is kept or drawn if the running sum is another one.
+
+    It is carried from block to block, and rounded to the type of the row if that is one of
+    `dtypes`, or to the only one of them.
+    """
+    if not asked.is_plain:
         return {}
-    params, weights, order = unpack_parameters(asked.row["params"]), asked.weights, asked.falling
-    sums, enough = [0.0], params["p"] * fsum(weights)
+    weights, params = asked.weights, unpack_parameters(asked.row.get("params", {}))
+    if asked.op == "top_p":
+        order, enough = asked.falling, params["p"] * asked.sums[-1]
+    else:
+        order = range(len(weights))
+        enough = unpack(asked.row["uniforms"])[0] * asked.sums[-1]
+    own = type_of(asked.row.get("logits") or asked.row["probs"])
+    dtype = dtypes[0] if len(dtypes) == 1 else own
+    is_rounded = dtype in dtypes
+    if size >= len(order) and not is_rounded:
+        return {}
+    total = start = last = 0.0
+    count = len(order)
     for at, token in enumerate(order):
-        if sums[-1] >= enough:
-            return {"keep": sorted(order[: max(at, params.get("least", 1))])}
-        sums.append(weights[token] + (sums[-1] if at % size else 0.0))
-    return {"keep": sorted(order)}
+        if at and at % size == 0:
+            total = start = carried(total, start, last)
+        last = weights[token]
+        total = nearest(total + last, dtype) if is_rounded else total + last
+        if total > enough or (total == enough and asked.op == "top_p"):
+            count = at + 1
+            break
+    else:
+        count = count if asked.op == "top_p" else max(asked.falling) + 1
+    if asked.op == "draw":
+        return {"token": count - 1}
+    return {"keep": sorted(order[: max(count, params.get("least", 1))])}
+
+
+def _ties_in_blocks(size: int, asked: _Asked) -> Row:
+    """Return what top-k keeps if equal tokens are counted anew in each block."""
+    params = unpack_parameters(asked.row["params"]) if asked.op == "top_k" else {}
+    if params.keys() != {"k"} or asked.profile != STANDARD or "keep" not in asked.out:
+        return {}
+    numbers = unpack(asked.row.get("logits") or asked.row["probs"])
+    kept = asked.out["keep"]
+    if not 0 < params["k"] == len(kept) or size >= len(numbers):
+        return {}
+    cut = min(numbers[token] for token in kept)
+    most, seen = sum(numbers[token] == cut for token in kept), Counter[int]()
+    for token, number in enumerate(numbers):
+        if number == cut:
+            seen[token // size] += 1
+    left = {block: min(count, most) for block, count in seen.items()}
+    keep = [token for token, number in enumerate(numbers) if number > cut]
+    for token, number in enumerate(numbers):
+        if number == cut and left[token // size]:
+            left[token // size] -= 1
+            keep.append(token)
+    return {"keep": sorted(keep)}
 
 
 def _searched(halvings: int, asked: _Asked) -> Row:
@@ -617,7 +703,16 @@ _ANSWERS: Final[Mapping[str, Change]] = {
         )
     },
     **{
-        f"a sum for p that begins again in each block of {size:,} tokens": partial(_by_block, size)
+        f"{says} {size:,} tokens": partial(_walked, size, carried, ())
+        for says, carried in _CARRIED.items()
+        for size in (32, 64, 128, 256, 512, 1024)
+    },
+    **{
+        f"a running sum rounded to {name}": partial(_walked, MOST_AGAIN, max, dtypes)
+        for name, dtypes in (("f16", ("f16",)), ("bf16", ("bf16",)), ("the row's type", _NARROW))
+    },
+    **{
+        f"equal tokens counted anew in each block of {size:,}": partial(_ties_in_blocks, size)
         for size in (32, 64, 128, 256, 512, 1024)
     },
     **{
