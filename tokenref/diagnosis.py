@@ -426,7 +426,7 @@ class _Naming:
             ids = self.groups[group][1]
             clear = [each for each in ids if each not in self.unclear]
             if record in unclear and (
-                added[group] >= len(clear)  # most of the group would be guessed
+                added[group] > len(clear)  # most of the group would be guessed
                 or size(here[record].case) < min(sizes[each] for each in clear)  # what is shown
             ):
                 continue

@@ -93,6 +93,9 @@ OF_ANY_SUM: Final = "the sum is too "
 GROUPS: Final = (32, 64, 128, 256)
 """Numbers of rows that programs handle together."""
 
+FILTERS: Final = frozenset({"top_k", "top_p", "min_p", "typical", "top_n_sigma", "xtc"})
+"""Steps that remove tokens and leave the others' logits as they are."""
+
 Allowed: TypeAlias = Callable[[AbstractSet[int], int], AbstractSet[int]]
 """Returns the tokens that a misread mask allows, given those that it allows, and their number."""
 
@@ -358,6 +361,17 @@ def rearranged(
 def _other_steps(steps: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Sequence[Any]]]:
     """Yield what can be wrong about the order of steps, and the steps."""
     yield "steps in the reverse order", steps[::-1]
+    filters = [step for step in steps if step["step"] in FILTERS]
+    rest = [step for step in steps if step["step"] not in FILTERS]
+    if len(filters) > 1:
+        first = [step for step in steps if step in rest or step is filters[0]]
+        yield "steps without all filters but the first: what it keeps stays", first
+    yield "steps with all filters in front", [*filters, *rest]
+    late = [step for step in steps if step["step"] == "logit_bias" or "penalty" in step["step"]]
+    yield (
+        "steps with all penalties and biases at the end",
+        [s for s in steps if s not in late] + late,
+    )
     for name in dict.fromkeys(step["step"] for step in steps):
         own = [step for step in steps if step["step"] == name]
         rest = [step for step in steps if step["step"] != name]

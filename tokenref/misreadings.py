@@ -34,7 +34,17 @@ from tokenref.floats import (
     type_of,
     unpack,
 )
-from tokenref.hints import MASKS, MOST_AGAIN, NOT_RESCALED, SUMS, Allowed, Reference, Summed, tokens_of
+from tokenref.hints import (
+    FILTERS,
+    MASKS,
+    MOST_AGAIN,
+    NOT_RESCALED,
+    SUMS,
+    Allowed,
+    Reference,
+    Summed,
+    tokens_of,
+)
 from tokenref.questions.sampling import BatchInput, unpack_parameters
 from tokenref.record import Case, op_of
 from tokenref.rules import STANDARD
@@ -96,14 +106,16 @@ class _Asked:
     @cached_property
     def left(self) -> Sequence[Sequence[float]]:
         """The weights that the first steps leave, for each number of steps."""
-        row, found = self.row, [_weights(self.numbers)]
-        steps = [Use(s["step"], **unpack_parameters(s["params"])) for s in row["steps"]]
-        for count in range(1, len(steps) + 1):
-            after = chain(
-                steps[:count], self.numbers, row["history"], prompt_length=row["prompt_length"]
-            )
-            found.append(_weights(after.row))
-        return found
+        rows = [self.numbers]
+        for step in self.row["steps"]:
+            rows.append(self.after(step, rows[-1]))
+        return [*map(_weights, rows)]
+
+    def after(self, step: Row, numbers: Sequence[float]) -> Sequence[float]:
+        """Return what a step makes of logits."""
+        use = Use(step["step"], **unpack_parameters(step["params"]))
+        history, start = self.row["history"], self.row["prompt_length"]
+        return chain([use], numbers, history, prompt_length=start).row
 
     @cached_property
     def wide(self) -> Row:
@@ -220,11 +232,11 @@ def _can_be_applied(row: Row) -> bool:
     return all(step["step"] != "prefix_allowed_tokens" for step in row["steps"])  # it is a function
 
 
-def _early(asked: _Asked) -> Row:
-    """Return a random number for the sum before the last step."""
-    if asked.op != "steps" or "draw" not in asked.row or not _can_be_applied(asked.row):
+def _early(place: int, asked: _Asked) -> Row:
+    """Return a random number for the sum before a step."""
+    if not _is_fused(asked) or "draw" not in asked.row:
         return {}
-    return _smaller(asked.row, "draw", fsum(asked.left[-2]) / fsum(asked.left[-1]))
+    return _smaller(asked.row, "draw", fsum(asked.left[place]) / fsum(asked.left[-1]))
 
 
 def _smaller(row: Row, name: str, factor: float) -> Row:
@@ -320,39 +332,45 @@ def _recounted(counted: Callable[[Tokens, Tokens], tuple[Tokens, Tokens]], asked
 # ---- masks
 
 
-def _with_masks(changed: Callable[[Row, int], Row], asked: _Asked) -> Row:
-    """Return a step, or several, of which those that are masks are changed."""
+def _with_masks(misread: Allowed, asked: _Asked) -> Row:
+    """Return masks that are misread."""
     if asked.op not in {"token_mask", "steps"}:
         return {}
     row, size = asked.row, len(asked.numbers)
+
+    def changed(params: Row) -> Row:
+        rest = {"vocab_size": params["vocab_size"]} if "vocab_size" in params else {}
+        if params.keys() == rest.keys():
+            return params
+        found = misread(_allowed_of(params, size), rest.get("vocab_size", size))
+        return {**rest, "words": _words(found, size)}
+
     if asked.op == "token_mask":
-        step = changed({"step": asked.op, "params": row["params"]}, size)
-        return {"params": step["params"]} if step["step"] == asked.op else {}
+        return {"params": changed(row["params"])}
     steps = row["steps"]
-    return {"steps": [changed(s, size) if s["step"] == "token_mask" else s for s in steps]}
+    return {
+        "steps": [
+            {**step, "params": changed(step["params"])} if step["step"] == "token_mask" else step
+            for step in steps
+        ]
+    }
 
 
-def _allowed_of(params: Row) -> set[int] | None:
-    """Return the tokens that a mask allows, if it is a list."""
-    given = params.get("words", params.get("booleans", params.get("tokens")))
-    if not isinstance(given, list):
-        return None
-    allowed = given if "tokens" in params else [at for at, each in enumerate(given) if each is True]
-    if "words" in params:
-        last = 31 if params.get("bits") == "high first" else 0
-        places = ((at, bit) for at in range(len(given)) for bit in range(32))
-        allowed = [32 * at + (bit ^ last) for at, bit in places if given[at] >> bit & 1]
-    return {*allowed}
-
-
-def _misread_mask(misread: Allowed, step: Row, size: int) -> Row:
-    params = step["params"]
-    allowed = _allowed_of(params)
-    if allowed is None:
-        return step
-    rest = {"vocab_size": params["vocab_size"]} if "vocab_size" in params else {}
-    found = misread(allowed, rest.get("vocab_size", size))
-    return {**step, "params": {**rest, "words": _words(found, size)}}
+def _allowed_of(packed: Row, size: int) -> set[int]:
+    """Return the tokens that a mask allows."""
+    params = unpack_parameters(packed)
+    count = params.get("vocab_size", size)
+    if "tokens" in params:
+        return {*params["tokens"]}
+    if "booleans" in params:
+        given = params["booleans"]
+        pairs = given.items() if isinstance(given, dict) else enumerate(given)
+        return {at for at, each in pairs if each is True}
+    if "words" not in params:
+        return {*range(count)}
+    given, last = params["words"], 31 if params.get("bits") == "high first" else 0
+    pairs = given.items() if isinstance(given, dict) else enumerate(given)
+    return {32 * at + (bit ^ last) for at, word in pairs for bit in range(32) if word >> bit & 1}
 
 
 def _words(allowed: Iterable[int], size: int) -> list[int]:
@@ -363,14 +381,61 @@ def _words(allowed: Iterable[int], size: int) -> list[int]:
     return words
 
 
-def _as_bias(step: Row, size: int) -> Row:
-    """Return a bias that makes the numbers of banned tokens finite, instead of a mask."""
-    allowed = _allowed_of(step["params"])
-    if allowed is None:
-        return step
-    far = pack([-1e9], "f32")
-    biases = [[token, far] for token in range(size) if token not in allowed]
-    return {"step": "logit_bias", "params": {"biases": {"map": biases}}}
+def _with_finite_masks(asked: _Asked) -> Row:
+    """Return what is left if masks make the numbers of banned tokens -1e9."""
+    if not _is_fused(asked):
+        return {}
+    row = asked.numbers
+    for step in asked.row["steps"]:
+        allowed = _allowed_of(step["params"], len(row)) if step["step"] == "token_mask" else None
+        if allowed is None:
+            row = [*asked.after(step, row)]
+        else:
+            row = [number if token in allowed else -1e9 for token, number in enumerate(row)]
+    keep = [token for token, number in enumerate(row) if number != -inf]
+    return {"keep": keep, **_drawn(asked, keep, _weights(row))}
+
+
+# ---- fused steps
+
+
+def _is_fused(asked: _Asked) -> bool:
+    return asked.op == "steps" and _can_be_applied(asked.row)
+
+
+def _drawn(asked: _Asked, order: Sequence[int], weights: Sequence[float]) -> Row:
+    """Return the token that a question's number draws by weights of tokens in an order."""
+    if not _is_fused(asked) or "draw" not in asked.row:
+        return {}
+    sums = [*accumulate(weights[token] for token in order)]
+    (number,) = unpack(asked.row["draw"])
+    return {"token": order[min(bisect_right(sums, number * sums[-1]), len(order) - 1)]}
+
+
+def _from_question(asked: _Asked) -> Row:
+    return _drawn(asked, asked.out["keep"], asked.weights) if _is_fused(asked) else {}
+
+
+def _from_sorted(asked: _Asked) -> Row:
+    if not _is_fused(asked):
+        return {}
+    weights = asked.left[-1]
+    order = sorted(asked.out["keep"], key=lambda token: (-weights[token], token))
+    return _drawn(asked, order, weights)
+
+
+def _filters_of_question(asked: _Asked) -> Row:
+    """Return steps whose filters, now masks, allow what they keep of the question's logits."""
+    if not _is_fused(asked):
+        return {}
+
+    def as_mask(step: Row) -> Row:
+        row = asked.after(step, asked.numbers)
+        allowed = (token for token, number in enumerate(row) if number != -inf)
+        return {"step": "token_mask", "params": {"words": _words(allowed, len(row))}}
+
+    steps = asked.row["steps"]
+    return {"steps": [as_mask(step) if step["step"] in FILTERS else step for step in steps]}
 
 
 # ---- numbers
@@ -424,18 +489,16 @@ _OF_SUMS: Final[Mapping[str, Summed]] = {
 }
 
 _QUESTIONS: Final[Mapping[str, Change]] = {
-    "a draw by the sum of the weights before the last step": _early,
+    "a draw by the sum of the weights before the last step": partial(_early, -2),
+    "a draw by the sum of the weights before all steps": partial(_early, 0),
+    "filters that see the logits of the question": _filters_of_question,
     **{says: partial(_by_sum, summed) for says, summed in _OF_SUMS.items()},
     **{
         f"the largest number of whole blocks of {size:,} tokens": partial(_whole_maximum, size)
         for size in (32, 64, 128, 256, 512, 1024)
     },
     **{says: partial(_recounted, counted) for says, counted in _HISTORIES.items()},
-    **{
-        f"masks of which {says}": partial(_with_masks, partial(_misread_mask, misread))
-        for says, misread in MASKS.items()
-    },
-    "a finite number, as -1e9, for banned tokens, not -inf": partial(_with_masks, _as_bias),
+    **{f"masks of which {says}": partial(_with_masks, misread) for says, misread in MASKS.items()},
     "one random number for all drafts": _one_coin,
     **{says: partial(_with_rounded, rounded) for says, rounded in _ROUNDED.items()},
     **{
@@ -532,10 +595,10 @@ Carried: TypeAlias = Callable[[float, float, float], float]
 block before, and its last weight."""
 
 _CARRIED: Final[Mapping[str, Carried]] = {
-    "a sum that begins again in each block of": lambda end, start, last: 0.0,
-    "a sum that lacks the last token of each block of": lambda end, start, last: end - last,
+    "a sum that begins again in each block of": lambda *_: 0.0,
+    "a sum that lacks the last token of each block of": lambda end, _, last: end - last,
     "a sum that begins with that of the block before alone, in blocks of": (
-        lambda end, start, last: end - start
+        lambda end, start, _: end - start
     ),
 }
 
@@ -690,6 +753,9 @@ _TYPES: Final[Sequence[tuple[str, Sequence[Type]]]] = (
 )
 
 _ANSWERS: Final[Mapping[str, Change]] = {
+    "a finite number, as -1e9, for banned tokens, not -inf": _with_finite_masks,
+    "a draw from the logits of the question": _from_question,
+    "a draw along the tokens by falling weight, not by id": _from_sorted,
     **{says: partial(_with_sum, summed) for says, summed in _OF_SUMS.items()},
     "token 0 for the random number 0": _zero_for_zero,
     "every token kept for the threshold 0": _all_for_zero,
