@@ -46,6 +46,7 @@ from tokenref.hints import (
     MOST_AGAIN,
     OF_ANY_SUM,
     ORDERED,
+    SUMS,
     VAGUE,
     Reference,
     exchanged,
@@ -696,7 +697,7 @@ def _misread(
     The reference makes them now. They are about the failures, and about the records of the same
     operations that pass.
     """
-    from tokenref.misreadings import misread  # which imports every step
+    from tokenref.misreadings import changes_sum, misread  # which import every step
 
     likely: dict[str, dict[str, str]] = {}
     of_place: dict[tuple[str, str], set[str]] = {}
@@ -716,11 +717,25 @@ def _misread(
         seen = failed.get(record)
         return seen is not None and seen.answer == answer and AT_THE_END not in seen.facts
 
+    shown = {fact for seen in failed.values() if _op(seen.case) in _SUMMING for fact in seen.facts}
+    right = [
+        case
+        for case in passed.values()
+        if _op(case) in _SUMMING
+        and not isinstance(case.verdict, MustRefuse)
+        and size(case)[0] <= _MOST_OF_RIGHT
+    ]
     return [
         Signature("misreading", says, says, answers)
         for says, answers in likely.items()
-        if len(answers) > 1 and any(starmap(tells, answers.items()))
+        if len(answers) > 1
+        and any(starmap(tells, answers.items()))
+        and not (says in SUMS and says not in shown and any(changes_sum(says, c) for c in right))
     ]
+
+
+_SUMMING: Final = frozenset({"softmax", "logprobs"})
+"""Operations whose answers show a wrong sum at once."""
 
 
 def _of_shortest(here: Mapping[str, Result], reference: Reference) -> set[str]:

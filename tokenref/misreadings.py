@@ -228,6 +228,17 @@ def _with_sum(summed: Summed, asked: _Asked) -> Row:
     return {"keep": sorted(asked.falling[: max(count, params.get("least", 1))])}
 
 
+def changes_sum(says: str, case: Case) -> bool:
+    """Return whether a wrong sum of weights would show in the numbers of a question's answer."""
+    rows = [row for row in _rows_of(case)[1] if "logits" in row]
+    weights = (_weights(unpack(row["logits"])) for row in rows)
+    return any(abs(_share(SUMS[says], each) - 1) > _SHOWN for each in weights)
+
+
+_SHOWN: Final = 0.01
+"""How much a sum must differ for its effect to show whatever the type of numbers."""
+
+
 def _can_be_applied(row: Row) -> bool:
     return all(step["step"] != "prefix_allowed_tokens" for step in row["steps"])  # it is a function
 
@@ -250,12 +261,24 @@ def _with_p(params: Row, factor: float) -> Row:
     return {**params, "p": pack([min(p * factor, _BELOW_1)], "f64")} if p < 1 else params
 
 
-def _whole_maximum(size: int, asked: _Asked) -> Row:
-    """Return a threshold of min-p that is relative to the largest number of whole blocks."""
+Part: TypeAlias = Callable[[int, Sequence[float]], Sequence[float]]
+"""Returns a part of weights, given the size of blocks."""
+
+_PARTS: Final[Mapping[str, Part]] = {
+    "whole blocks of {:,} tokens": lambda size, weights: weights[: len(weights) // size * size],
+    "the first {:,} tokens": lambda size, weights: weights[:size],
+    "the last block of {:,} tokens": (
+        lambda size, weights: weights[(len(weights) - 1) // size * size :]
+    ),
+}
+
+
+def _partial_maximum(part: Part, size: int, asked: _Asked) -> Row:
+    """Return a threshold of min-p that is relative to the largest number of a part."""
     if asked.op != "min_p":
         return {}
     weights, params = asked.weights, asked.row["params"]
-    whole = max(weights[: len(weights) // size * size] or weights) / max(weights)
+    whole = max(part(size, weights) or weights) / max(weights)
     m = unpack_parameters(params).get("m", 0.0)
     return {"params": {**params, "m": pack([m * whole], "f64")}} if m and 0 < whole < 1 else {}
 
@@ -494,7 +517,8 @@ _QUESTIONS: Final[Mapping[str, Change]] = {
     "filters that see the logits of the question": _filters_of_question,
     **{says: partial(_by_sum, summed) for says, summed in _OF_SUMS.items()},
     **{
-        f"the largest number of whole blocks of {size:,} tokens": partial(_whole_maximum, size)
+        f"the largest number of {says.format(size)}": partial(_partial_maximum, part, size)
+        for says, part in _PARTS.items()
         for size in (32, 64, 128, 256, 512, 1024)
     },
     **{says: partial(_recounted, counted) for says, counted in _HISTORIES.items()},
