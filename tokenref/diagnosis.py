@@ -29,7 +29,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from itertools import starmap
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
@@ -845,15 +845,16 @@ def _is_narrow(_: object, rows: Sequence[Mapping[str, Any]]) -> bool:
     return all(isinstance(each, Mapping) and type_of(each) in {"f16", "bf16"} for each in given)
 
 
+def _is_multiple(size: int, parts: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> bool:
+    count = tokens_of(rows[:1])
+    return count > 0 == parts.get("vocab_size", count) % size
+
+
 _PROPERTIES: Final[Mapping[str, Callable[[Mapping[str, Any], Sequence[Any]], bool]]] = {
     "rows are padded, and all others pass: perhaps `vocab_size` is ignored": _is_padded,
     "rows have numbers of 16 bits, and all others pass": _is_narrow,
     **{
-        f"rows have a multiple of {size:,} tokens, and all others pass": (
-            lambda parts, rows, size=size: (
-                parts.get("vocab_size", tokens_of(rows[:1])) % size == 0 < tokens_of(rows[:1])
-            )
-        )
+        f"rows have a multiple of {size:,} tokens, and all others pass": partial(_is_multiple, size)
         for size in (1024, 512, 256, 128, 64, 32)
     },
 }

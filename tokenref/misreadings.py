@@ -106,7 +106,7 @@ class _Asked:
     @cached_property
     def left(self) -> Sequence[Sequence[float]]:
         """The weights that the first steps leave, for each number of steps."""
-        rows = [self.numbers]
+        rows: list[Sequence[float]] = [self.numbers]
         for step in self.row["steps"]:
             rows.append(self.after(step, rows[-1]))
         return [*map(_weights, rows)]
@@ -636,11 +636,9 @@ def _walked(size: int, carried: Carried, dtypes: Sequence[Type], asked: _Asked) 
     if not asked.is_plain:
         return {}
     weights, params = asked.weights, unpack_parameters(asked.row.get("params", {}))
-    if asked.op == "top_p":
-        order, enough = asked.falling, params["p"] * asked.sums[-1]
-    else:
-        order = range(len(weights))
-        enough = unpack(asked.row["uniforms"])[0] * asked.sums[-1]
+    share = params["p"] if asked.op == "top_p" else unpack(asked.row["uniforms"])[0]
+    order = asked.falling if asked.op == "top_p" else [*range(len(weights))]
+    enough = share * asked.sums[-1]
     own = type_of(asked.row.get("logits") or asked.row["probs"])
     dtype = dtypes[0] if len(dtypes) == 1 else own
     is_rounded = dtype in dtypes
@@ -799,7 +797,7 @@ _ANSWERS: Final[Mapping[str, Change]] = {
     },
     **{
         f"a running sum rounded to {name}": partial(_walked, MOST_AGAIN, max, dtypes)
-        for name, dtypes in (("f16", ("f16",)), ("bf16", ("bf16",)), ("the row's type", _NARROW))
+        for name, dtypes in _TYPES
     },
     **{
         f"equal tokens counted anew in each block of {size:,}": partial(_ties_in_blocks, size)
