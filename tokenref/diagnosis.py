@@ -850,12 +850,14 @@ def _is_multiple(size: int, parts: Mapping[str, Any], rows: Sequence[Mapping[str
     return count > 0 == parts.get("vocab_size", count) % size
 
 
+_SIZES: Final = (1024, 512, 256, 128, 64, 32)
+
 _PROPERTIES: Final[Mapping[str, Callable[[Mapping[str, Any], Sequence[Any]], bool]]] = {
     "rows are padded, and all others pass: perhaps `vocab_size` is ignored": _is_padded,
     "rows have numbers of 16 bits, and all others pass": _is_narrow,
     **{
         f"rows have a multiple of {size:,} tokens, and all others pass": partial(_is_multiple, size)
-        for size in (1024, 512, 256, 128, 64, 32)
+        for size in _SIZES
     },
 }
 """Properties of questions, which only failures may have."""
@@ -879,8 +881,9 @@ def _only(failed: Mapping[str, Result], passed: Iterable[Case]) -> dict[str, str
         for says, has in _PROPERTIES.items():
             if all(has(*each) for each in asked[:count]):
                 share = sum(has(*each) for each in asked) / len(asked)
-                if share < 1 and share**count < best:
-                    found[op], best = says, share**count
+                tries = len(_SIZES) if isinstance(has, partial) else 1
+                if share < 1 and (chance := tries * share**count) < best:
+                    found[op], best = says, chance
     return found
 
 
