@@ -847,7 +847,7 @@ def _is_narrow(_: object, rows: Sequence[Mapping[str, Any]]) -> bool:
 
 def _is_multiple(size: int, parts: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> bool:
     count = tokens_of(rows[:1])
-    return count > 0 == parts.get("vocab_size", count) % size
+    return count > 0 and int(parts.get("vocab_size", count)) % size == 0
 
 
 _SIZES: Final = (1024, 512, 256, 128, 64, 32)

@@ -364,8 +364,8 @@ def _other_steps(steps: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Sequ
     filters = [step for step in steps if step["step"] in FILTERS]
     rest = [step for step in steps if step["step"] not in FILTERS]
     if len(filters) > 1:
-        first = [step for step in steps if step in rest or step is filters[0]]
-        yield "steps without all filters but the first: what it keeps stays", first
+        fewer = [step for step in steps if step in rest or step is filters[0]]
+        yield "steps without all filters but the first: what it keeps stays", fewer
     yield "steps with all filters in front", [*filters, *rest]
     late = [step for step in steps if step["step"] == "logit_bias" or "penalty" in step["step"]]
     yield (
