@@ -370,12 +370,9 @@ def _with_masks(misread: Allowed, asked: _Asked) -> Row:
 
     if asked.op == "token_mask":
         return {"params": changed(row["params"])}
-    steps = row["steps"]
+    pairs = [(step, step["step"] == "token_mask") for step in row["steps"]]
     return {
-        "steps": [
-            {**step, "params": changed(step["params"])} if step["step"] == "token_mask" else step
-            for step in steps
-        ]
+        "steps": [{**s, "params": changed(s["params"])} if is_mask else s for s, is_mask in pairs]
     }
 
 
@@ -385,14 +382,13 @@ def _allowed_of(packed: Row, size: int) -> set[int]:
     count = params.get("vocab_size", size)
     if "tokens" in params:
         return {*params["tokens"]}
-    if "booleans" in params:
-        given = params["booleans"]
-        pairs = given.items() if isinstance(given, dict) else enumerate(given)
-        return {at for at, each in pairs if each is True}
-    if "words" not in params:
+    given = params.get("booleans", params.get("words"))
+    if given is None:
         return {*range(count)}
-    given, last = params["words"], 31 if params.get("bits") == "high first" else 0
-    pairs = given.items() if isinstance(given, dict) else enumerate(given)
+    pairs = [*(given.items() if isinstance(given, dict) else enumerate(given))]
+    if "booleans" in params:
+        return {at for at, each in pairs if each is True}
+    last = 31 if params.get("bits") == "high first" else 0
     return {32 * at + (bit ^ last) for at, word in pairs for bit in range(32) if word >> bit & 1}
 
 
@@ -671,17 +667,12 @@ def _ties_in_blocks(size: int, asked: _Asked) -> Row:
     if not 0 < params["k"] == len(kept) or size >= len(numbers):
         return {}
     cut = min(numbers[token] for token in kept)
-    most, seen = sum(numbers[token] == cut for token in kept), Counter[int]()
+    most, seen, keep = sum(numbers[token] == cut for token in kept), Counter[int](), list[int]()
     for token, number in enumerate(numbers):
-        if number == cut:
-            seen[token // size] += 1
-    left = {block: min(count, most) for block, count in seen.items()}
-    keep = [token for token, number in enumerate(numbers) if number > cut]
-    for token, number in enumerate(numbers):
-        if number == cut and left[token // size]:
-            left[token // size] -= 1
+        if number > cut or (number == cut and seen[token // size] < most):
+            seen[token // size] += number == cut
             keep.append(token)
-    return {"keep": sorted(keep)}
+    return {"keep": keep}
 
 
 def _searched(halvings: int, asked: _Asked) -> Row:
