@@ -333,6 +333,15 @@ def test_failures_on_long_inputs_do_not_hide_the_cause_of_the_others() -> None:
     assert one.sentence.endswith(f"; 3 of them {UNCLEAR}")
 
 
+def test_a_cause_is_not_guessed_for_most_of_its_group() -> None:
+    known = Known([bug("one", a="1", b="1", c="1")], frozenset(digest(case(s).id) for s in "wxyz"))
+    one, others = diagnose(results(dict.fromkeys("abcwxyz", "1"), ""), known)
+    assert [(each.name, len(each.ids)) for each in (one, others)] == [
+        ("one", 3),
+        ("long inputs", 4),
+    ]
+
+
 def test_what_was_left_out_of_a_cause_proves_no_other_one() -> None:
     """Only the second bug was asked the long inputs; alone, it would explain them."""
     long = frozenset(digest(case(slug).id) for slug in "xyz")
@@ -508,6 +517,12 @@ def fused_with(change: Callable[[list[Any]], list[Any]]) -> SamplersWithHandler:
         (
             lambda steps: [s for s in steps if s["step"] != "logit_bias"] or steps,
             "steps without logit_bias",
+        ),
+        (
+            lambda steps: sorted(
+                steps, key=lambda one: one["step"] not in {"top_k", "top_p", "min_p"}
+            ),
+            "steps with all filters in front",
         ),
     ],
 )
@@ -703,6 +718,58 @@ def temperature_last(session: SamplerSession, op: str, request: Mapping[str, Any
     return session.answer(op, {**request, "steps": last} if steps else request)
 
 
+def drawn_from_the_question(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+    right = session.answer(op, request)
+    if op != "steps" or "draw" not in request or not isinstance(right, Ok):
+        return right
+    row, keep = unpack(request["logits"]), right.out["keep"]
+    sums = list(accumulate(exp(row[token] - max(row)) for token in keep))
+    (number,) = unpack(request["draw"])
+    places = (at for at, total in enumerate(sums) if total > number * sums[-1])
+    return Ok({**right.out, "token": keep[next(places, -1)]})
+
+
+def filters_see_the_question(
+    session: SamplerSession, op: str, request: Mapping[str, Any]
+) -> Answer:
+    """Let filters keep what they would keep of the logits that came with the question."""
+    if op != "steps":
+        return session.answer(op, request)
+    steps = []
+    for given in request["steps"]:
+        alone = {key: part for key, part in request.items() if key != "draw"} | {"steps": [given]}
+        kept = session.answer(op, alone) if given["step"] in {"top_k", "top_p", "min_p"} else None
+        tokens = out_of(kept)["keep"] if isinstance(kept, Ok) else None
+        mask = {"step": "token_mask", "params": {"tokens": tokens}}
+        steps.append(given if tokens is None else mask)
+    found = session.answer(op, {**request, "steps": steps})
+    if not isinstance(found, Ok):
+        return found
+    return Ok({key: part for key, part in found.out.items() if key != "stages"})
+
+
+def counted_anew(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+    """Count equals at the cut of top-k anew in each 32 tokens."""
+    right = session.answer(op, request)
+    if op != "top_k" or request["params"].keys() != {"k"} or not isinstance(right, Ok):
+        return right
+    row = unpack(request.get("logits", request.get("probs")))
+    cut = min(row[token] for token in right.out["keep"])
+    most = sum(row[token] == cut for token in right.out["keep"])
+    kept = [token for token, each in enumerate(row) if each > cut]
+    for start in range(0, len(row), 32):
+        kept += [t for t in range(start, min(start + 32, len(row))) if row[t] == cut][:most]
+    return Ok({"keep": sorted(kept)})
+
+
+def one_less_in_16_bits(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+    right = session.answer(op, request)
+    if op != "top_k" or not isinstance(right, Ok) or len(right.out["keep"]) == 1:
+        return right
+    is_narrow = type_of(request.get("logits", request.get("probs"))) in {"f16", "bf16"}
+    return Ok({"keep": right.out["keep"][:-1]}) if is_narrow else right
+
+
 def mask_of_other_bytes(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
     """Turn the bytes of each word of a mask, whatever form the mask had."""
     params, row = request.get("params", {}), request.get("logits", {})
@@ -754,6 +821,12 @@ def mask_of_other_bytes(session: SamplerSession, op: str, request: Mapping[str, 
             "answers with numbers of 16 bits cut off, not rounded",
         ),
         ("steps", temperature_last, "steps with temperature at the end"),
+        ("steps", drawn_from_the_question, "answers with a draw from the logits of the question"),
+        (
+            "steps",
+            filters_see_the_question,
+            "answers with filters that see the logits of the question",
+        ),
         (
             "top_p",
             top_p_by_halvings,
@@ -785,11 +858,32 @@ def test_a_misread_question_is_named(
     assert found[0].sentence.endswith(f"resemble {name}")
 
 
-def test_a_maximum_of_whole_blocks_is_named(catalogue: Catalogue) -> None:
-    cases = [c for c in catalogue.cases if (op_of(c), c.profile) == ("min_p", "standard")]
-    cases = [case for case in cases if size(case)[0] < 1100]
-    found = run(SamplersWithHandler(handle=min_p_of_whole_blocks), cases, catalogue).diagnoses
-    assert found[0].name == "answers with the largest number of whole blocks of 256 tokens"
+@pytest.mark.parametrize(
+    ("op", "wrong", "name"),
+    [
+        (
+            "min_p",
+            min_p_of_whole_blocks,
+            "answers with the largest number of whole blocks of 256 tokens",
+        ),
+        (
+            "top_k",
+            counted_anew,
+            " or ".join(
+                f"answers with equal tokens counted anew in each block of {size}"
+                for size in (32, 64)
+            ),
+        ),
+        ("top_k", one_less_in_16_bits, "rows have numbers of 16 bits, and all others pass"),
+    ],
+)
+def test_what_only_longer_rows_show_is_named(
+    catalogue: Catalogue, op: str, wrong: Callable[..., Answer], name: str
+) -> None:
+    cases = [c for c in catalogue.cases if (op_of(c), c.profile) == (op, "standard")]
+    cases = [case for case in cases if size(case)[0] < 6000]
+    found = run(SamplersWithHandler(handle=wrong), cases, catalogue).diagnoses
+    assert found[0].name == name
 
 
 def test_a_truncated_random_number_is_named(catalogue: Catalogue) -> None:
@@ -1340,7 +1434,7 @@ def test_rows_that_draw_like_rows_of_another_block_are_named(catalogue: Catalogu
 
 
 def test_only_a_question_with_a_mask_has_one_that_is_misread(catalogue: Catalogue) -> None:
-    said = "what the mask allows is banned, and the rest is allowed"
+    said = "what is allowed is banned, and the rest is allowed, if the mask is one of words"
     near = catalogue.records["sampling/top_k/rows/f64-near"]
     assert said not in facts_of(near, Ok({"keep": [0]}))
     masked = next(

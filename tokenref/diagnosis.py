@@ -26,24 +26,27 @@ import json
 import lzma
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from itertools import starmap
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
 from tokenref.answers import Answer, Ok
 from tokenref.catalogue import CANARY
+from tokenref.floats import type_of
 from tokenref.hints import (
+    ALL_WRONG,
     AT_THE_END,
     DIFFERS,
     MOST_AGAIN,
     OF_ANY_SUM,
     ORDERED,
+    SUMS,
     VAGUE,
     Reference,
     exchanged,
@@ -393,7 +396,7 @@ def _steps_of(case: Case) -> list[str]:
 class _Naming:
     """Failures, and what is said about those that have a name."""
 
-    failed: Mapping[str, Result]
+    failed: dict[str, Result]
     long: dict[str, Result]
     left_out: AbstractSet[str]
     groups: dict[str, tuple[str, list[str]]] = field(default_factory=dict)
@@ -417,10 +420,20 @@ class _Naming:
         """Give what is left, perhaps of one operation only, the names of others like it."""
         here = {r: seen for r, seen in self.every.items() if not op or _op(seen.case) == op}
         others = _like_others(here, {**self.failed, **self.long}, self.long, self.groups)
+        unclear = {r for r in others if not here[r].case.id.startswith(CANARY)}
+        added = Counter(others[record] for record in unclear)
+        sizes = {seen.case.id: size(seen.case) for seen in (self.failed | self.long).values()}
         for record, group in others.items():
-            case = self.every.pop(record).case
-            self.groups[group][1].append(case.id)
-            self.unclear.update([case.id] * (not case.id.startswith(CANARY)))
+            ids = self.groups[group][1]
+            clear = [each for each in ids if each not in self.unclear]
+            if record in unclear and (
+                added[group] > len(clear)  # most of the group would be guessed
+                or size(here[record].case) < min(sizes[each] for each in clear)  # what is shown
+            ):
+                continue
+            case_id = self.every.pop(record).case.id
+            ids.append(case_id)
+            self.unclear.update([case_id] * (record in unclear))
 
     def set_aside(self) -> None:
         """Ask no cause about long inputs to operations of which another was named."""
@@ -444,7 +457,7 @@ def _named(
     known: Known,
     matches: Sequence["_Match"],
     passed: Mapping[str, Case],
-    failed: Mapping[str, Result],
+    failed: dict[str, Result],
     long: dict[str, Result],
     fewest: int,
     reference: Reference | None,
@@ -468,7 +481,9 @@ def _named(
     for fact, records in _of_exchanged(rest, passed, reference):
         naming.name(fact, f"resemble {_in_batches(fact)}", records)
     naming.name_like_others("steps")
-    for fact, says, records in _shared_facts({r: rest[r] for r in rest if r in naming.every}):
+    only = _only({**failed, **long}, passed.values())
+    left = {record: rest[record] for record in rest if record in naming.every}
+    for fact, says, records in _shared_facts(left, only):
         naming.name(fact, says, records)
     naming.name_like_others()
     _add_remarks(naming.groups, failed.values(), naming.unclear)
@@ -682,7 +697,7 @@ def _misread(
     The reference makes them now. They are about the failures, and about the records of the same
     operations that pass.
     """
-    from tokenref.misreadings import misread  # which imports every step
+    from tokenref.misreadings import changes_sum, misread  # which import every step
 
     likely: dict[str, dict[str, str]] = {}
     of_place: dict[tuple[str, str], set[str]] = {}
@@ -702,11 +717,25 @@ def _misread(
         seen = failed.get(record)
         return seen is not None and seen.answer == answer and AT_THE_END not in seen.facts
 
+    shown = {fact for seen in failed.values() if _op(seen.case) in _SUMMING for fact in seen.facts}
+    right = [
+        case
+        for case in passed.values()
+        if _op(case) in _SUMMING
+        and not isinstance(case.verdict, MustRefuse)
+        and size(case)[0] <= _MOST_OF_RIGHT
+    ]
     return [
         Signature("misreading", says, says, answers)
         for says, answers in likely.items()
-        if len(answers) > 1 and any(starmap(tells, answers.items()))
+        if len(answers) > 1
+        and any(starmap(tells, answers.items()))
+        and not (says in SUMS and says not in shown and any(changes_sum(says, c) for c in right))
     ]
+
+
+_SUMMING: Final = frozenset({"softmax", "logprobs"})
+"""Operations whose answers show a wrong sum at once."""
 
 
 def _of_shortest(here: Mapping[str, Result], reference: Reference) -> set[str]:
@@ -803,14 +832,77 @@ def _fails(case: Case, answer: Answer) -> bool:
     return judge(case, answer, SAMPLERS).status in FAILURES
 
 
-def _shared_facts(failed: Mapping[str, Result]) -> list[tuple[str, str, list[str]]]:
+_BY_CHANCE: Final = 0.05
+"""How likely it may be that all failures have a property by chance."""
+
+
+def _is_padded(parts: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> bool:
+    return "vocab_size" in parts and any(tokens_of([row]) > parts["vocab_size"] for row in rows)
+
+
+def _is_narrow(_: object, rows: Sequence[Mapping[str, Any]]) -> bool:
+    given = (row.get("logits", row.get("probs")) for row in rows)
+    return all(isinstance(each, Mapping) and type_of(each) in {"f16", "bf16"} for each in given)
+
+
+def _is_multiple(size: int, parts: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> bool:
+    count = tokens_of(rows[:1])
+    return count > 0 and int(parts.get("vocab_size", count)) % size == 0
+
+
+_SIZES: Final = (1024, 512, 256, 128, 64, 32)
+
+_PROPERTIES: Final[Mapping[str, Callable[[Mapping[str, Any], Sequence[Any]], bool]]] = {
+    "rows are padded, and all others pass: perhaps `vocab_size` is ignored": _is_padded,
+    "rows have numbers of 16 bits, and all others pass": _is_narrow,
+    **{
+        f"rows have a multiple of {size:,} tokens, and all others pass": partial(_is_multiple, size)
+        for size in _SIZES
+    },
+}
+"""Properties of questions, which only failures may have."""
+
+
+def _only(failed: Mapping[str, Result], passed: Iterable[Case]) -> dict[str, str]:
+    """Return what all failures of an operation have that few questions have, by operation."""
+    wrong: dict[str, list[Case]] = {}
+    for here in _by_place(failed).values():
+        for seen in here.values():
+            if seen.case.vocab is None:
+                wrong.setdefault(_op(seen.case), []).append(seen.case)
+    right: dict[str, list[Case]] = {op: [] for op in wrong}
+    for case in passed:
+        if (op := _op(case)) in right and not isinstance(case.verdict, MustRefuse):
+            right[op].append(case)
+    found = {}
+    for op, others in right.items():
+        asked, count = [*map(_parts_of, [*wrong[op], *others])], len(wrong[op])
+        best = _BY_CHANCE
+        for says, has in _PROPERTIES.items():
+            if all(has(*each) for each in asked[:count]):
+                share = sum(has(*each) for each in asked) / len(asked)
+                tries = len(_SIZES) if isinstance(has, partial) else 1
+                if share < 1 and (chance := tries * share**count) < best:
+                    found[op], best = says, chance
+    return found
+
+
+def _parts_of(case: Case) -> tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]:
+    """Return the parts of a question, and its rows."""
+    parts = msgspec.to_builtins(case.input)
+    return parts, parts.get("rows", [parts])
+
+
+def _shared_facts(
+    failed: Mapping[str, Result], only: Mapping[str, str]
+) -> list[tuple[str, str, list[str]]]:
     """Return facts that enough failures of an operation have in common, what is said, and these.
 
     A fact is about a place; the batches of an operation count as its failures, too.
     """
     of_op = Counter(_op(seen.case) for here in _by_place(failed).values() for seen in here.values())
     together: dict[tuple[str, str], list[str]] = {}
-    for fact, records in _of_facts(failed):
+    for fact, records in _of_facts(failed, only):
         together.setdefault((_op(failed[records[0]].case), fact), []).extend(records)
     found = []
     for (op, fact), records in together.items():
@@ -822,8 +914,13 @@ def _shared_facts(failed: Mapping[str, Result]) -> list[tuple[str, str, list[str
     return found
 
 
-def _of_facts(failed: Mapping[str, Result]) -> Iterator[tuple[str, list[str]]]:
-    """Yield what holds for most failures of an operation and says most, and these failures."""
+def _of_facts(
+    failed: Mapping[str, Result], only: Mapping[str, str]
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield what holds for most failures of an operation and says most, and these failures.
+
+    What is known of the questions that fail says more than a vague fact.
+    """
     for here in _by_place(failed).values():
         holds: dict[str, list[str]] = {}
         for record, seen in here.items():
@@ -832,10 +929,16 @@ def _of_facts(failed: Mapping[str, Result]) -> Iterator[tuple[str, list[str]]]:
         places: Counter[str] = Counter()  # facts are in order of how much they say
         for seen in here.values():
             places |= Counter({fact: at for at, fact in enumerate(seen.facts)})
+        if len(here) == 1:
+            holds = {f: records for f, records in holds.items() if not f.startswith(ALL_WRONG)}
+        if says := only.get(_op(next(iter(here.values())).case)):
+            holds[says] = [*here]
         shared = [fact for fact, records in holds.items() if len(records) >= MOST * len(here)]
         if shared:
             vague = {fact for fact in shared if fact in VAGUE or OF_ANY_SUM in fact}
-            fact = max(shared, key=lambda f: (f not in vague, len(holds[f]), -places[f]))
+            vague |= {AT_THE_END} if says else set()
+            rank = {fact: 1 if fact == says else 2 * (fact not in vague) for fact in shared}
+            fact = max(shared, key=lambda f: (rank[f], len(holds[f]), -places[f]))
             plain, records = _without_size(fact), holds[fact]
             alike = [f for f in shared if _without_size(f) == plain and holds[f] == records]
             yield plain if len(alike) > 1 else fact, records

@@ -8,6 +8,7 @@ operation that have no known cause.
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import partial
 from itertools import accumulate, pairwise
 from math import exp, inf, isnan
@@ -53,6 +54,9 @@ NEARLY_ALL: Final = 0.9
 ALIKE: Final = 1e-5
 """The relative distance up to which ratios are one ratio."""
 
+LAST_LEFT_OUT: Final = "the right token is the last one of the row: it is left out"
+"""A fact about tokens."""
+
 AT_THE_END: Final = "the answer is the last token of the row"
 """A fact that holds for any sum that is too large."""
 
@@ -80,19 +84,50 @@ VAGUE: Final = frozenset(
 )
 """Facts that hold for many mistakes, and are said after all others."""
 
+ALL_WRONG: Final = "all wrong numbers are "
+"""The beginning of a fact that one failure alone does not show."""
+
 OF_ANY_SUM: Final = "the sum is too "
 """The end of facts that are said if nothing else is known about a wrong sum."""
 
 GROUPS: Final = (32, 64, 128, 256)
 """Numbers of rows that programs handle together."""
 
-TURNED: Final = {
-    31: "the bits of each word are read in the other order",
-    7: "the bits of each byte are read in the other order",
-    24: "the bytes of each word are read in the other order",
-    32: "neighbouring words are exchanged",
+FILTERS: Final = frozenset({"top_k", "top_p", "min_p", "typical", "top_n_sigma", "xtc"})
+"""Steps that remove tokens and leave the others' logits as they are."""
+
+Allowed: TypeAlias = Callable[[AbstractSet[int], int], AbstractSet[int]]
+"""Returns the tokens that a misread mask allows, given those that it allows, and their number."""
+
+
+def _turned(bits: int, allowed: AbstractSet[int], _: int) -> set[int]:
+    """Return tokens with these bits of their ids turned."""
+    return {token ^ bits for token in allowed}
+
+
+def _last_word(count: int) -> set[int]:
+    return {*range(count // 32 * 32, count)}
+
+
+MASKS: Final[Mapping[str, Allowed]] = {
+    "the bits of each word are read in the other order": partial(_turned, 31),
+    "the bits of each byte are read in the other order": partial(_turned, 7),
+    "the bytes of each word are read in the other order": partial(_turned, 24),
+    "neighbouring words are exchanged": partial(_turned, 32),
+    "all tokens of the last word, if it is incomplete, are allowed": (
+        lambda allowed, count: allowed | _last_word(count)
+    ),
+    "all tokens of the last word, if it is incomplete, are banned": (
+        lambda allowed, count: allowed - _last_word(count)
+    ),
+    "the first 32 words are read again and again": (
+        lambda allowed, count: {token for token in range(count) if token % 1024 in allowed}
+    ),
+    "what is allowed is banned, and the rest is allowed": (
+        lambda allowed, count: {*range(count)} - allowed
+    ),
 }
-"""How words of masks are misread, by the bits of a token's place that are turned."""
+"""How masks are misread."""
 
 
 def facts_of(case: Case, answer: Answer) -> tuple[str, ...]:
@@ -326,6 +361,17 @@ def rearranged(
 def _other_steps(steps: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Sequence[Any]]]:
     """Yield what can be wrong about the order of steps, and the steps."""
     yield "steps in the reverse order", steps[::-1]
+    filters = [step for step in steps if step["step"] in FILTERS]
+    rest = [step for step in steps if step["step"] not in FILTERS]
+    if len(filters) > 1:
+        fewer = [step for step in steps if step in rest or step is filters[0]]
+        yield "steps without all filters but the first: what it keeps stays", fewer
+    yield "steps with all filters in front", [*filters, *rest]
+    late = [step for step in steps if step["step"] == "logit_bias" or "penalty" in step["step"]]
+    yield (
+        "steps with all penalties and biases at the end",
+        [s for s in steps if s not in late] + late,
+    )
     for name in dict.fromkeys(step["step"] for step in steps):
         own = [step for step in steps if step["step"] == name]
         rest = [step for step in steps if step["step"] != name]
@@ -483,7 +529,7 @@ def _of_wrong(wrong: Sequence[int], have: Sequence[float]) -> Iterator[str]:
             yield f"only numbers of the last block of {size:,}, which is incomplete, are wrong"
     first_number = str(have[first])
     if len(wrong) > 1 and all(str(have[place]) == first_number for place in wrong):
-        yield f"all wrong numbers are {have[first]!r}"
+        yield f"{ALL_WRONG}{have[first]!r}"
 
 
 def _near(a: float, b: float) -> bool:
@@ -619,11 +665,22 @@ _BY_SIZE: Final[Sequence[tuple[str, Callable[..., float], Sequence[int]]]] = (
         lambda n, _, until: until[min(n, len(until) - 1)],
         [2**power for power in range(13, 17)],
     ),
+    (
+        "the sum lacks the last token of each block of {:,}",
+        lambda n, weights, until: until[-1] - sum(weights[n - 1 :: n]),
+        (32, *_HALVED),
+    ),
+    (
+        "the sum has as many tokens as the row's number of them modulo {:,}",
+        lambda n, weights, until: until[len(weights) % n],
+        (2**16,),
+    ),
     ("the sum has the last block of {:,} twice if it is full", _last_twice, (32, *_HALVED)),
 )
 
 SUMS: Final[Mapping[str, Summed]] = {
     "the sum lacks every second token": lambda weights, _: sum(weights[::2]),
+    "the sum lacks the last token of the row": lambda _, until: until[-2] or until[-1],
     NOT_RESCALED + "a token is a larger maximum": partial(_not_rescaled, 1),
     **{says.format(n): partial(summed, n) for says, summed, sizes in _BY_SIZE for n in sizes},
 }
@@ -741,14 +798,8 @@ def _of_bits(want: set[int], have: set[int], count: int) -> Iterator[str]:
             and {each for each in want if each < 2**power} | {*range(2**power, count)} == have
         ):
             yield f"all tokens from {2**power:,} on are allowed, whatever the mask"
-    if have and have.isdisjoint(want) and len(want) + len(have) == count:
-        yield "what the mask allows is banned, and the rest is allowed"
-    last = count // 32 * 32
-    if have > want and {t for t in want if t < last} | {*range(last, count)} == have:
-        yield "all tokens of the mask's last word, which is incomplete, are allowed"
-    for bits, says in TURNED.items():
-        moved = {token ^ bits for token in want}
-        if have == {token for token in moved if token < count}:
+    for says, allowed in MASKS.items():
+        if have == {token for token in allowed(want, count) if token < count}:
             yield f"{says}, if the mask is one of words"
 
 
@@ -756,7 +807,6 @@ def _of_token(want: int, have: int, row: Sequence[float]) -> Iterator[str]:
     for bits in (16, 15, 8):
         if want - have >= 2**bits and (want - have) % 2**bits == 0:
             yield f"the token is right modulo {2**bits:,}"
-            break
     for name, dtype in _NARROW[1:]:
         if abs(want - have) > 1 and nearest(float(want), dtype) == have:
             yield f"the id is rounded to {name}"
@@ -785,6 +835,8 @@ def _of_place(want: int, have: int, count: int) -> Iterator[str]:
         if want >= last > have and count % size and size >= FIRST_BLOCK:
             yield f"the right token is in the last block of {size:,}, which is incomplete"
     yield from limits
+    if want == count - 1:
+        yield LAST_LEFT_OUT
     if count > FIRST_BLOCK and have == count - 1:
         yield AT_THE_END
     if count > FIRST_BLOCK and have == 0:

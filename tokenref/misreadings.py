@@ -10,7 +10,7 @@ it is wanted, because a row may have many tokens.
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
@@ -34,7 +34,17 @@ from tokenref.floats import (
     type_of,
     unpack,
 )
-from tokenref.hints import MOST_AGAIN, NOT_RESCALED, SUMS, TURNED, Reference, Summed, tokens_of
+from tokenref.hints import (
+    FILTERS,
+    MASKS,
+    MOST_AGAIN,
+    NOT_RESCALED,
+    SUMS,
+    Allowed,
+    Reference,
+    Summed,
+    tokens_of,
+)
 from tokenref.questions.sampling import BatchInput, unpack_parameters
 from tokenref.record import Case, op_of
 from tokenref.rules import STANDARD
@@ -96,14 +106,16 @@ class _Asked:
     @cached_property
     def left(self) -> Sequence[Sequence[float]]:
         """The weights that the first steps leave, for each number of steps."""
-        row, found = self.row, [_weights(self.numbers)]
-        steps = [Use(s["step"], **unpack_parameters(s["params"])) for s in row["steps"]]
-        for count in range(1, len(steps) + 1):
-            after = chain(
-                steps[:count], self.numbers, row["history"], prompt_length=row["prompt_length"]
-            )
-            found.append(_weights(after.row))
-        return found
+        rows: list[Sequence[float]] = [self.numbers]
+        for step in self.row["steps"]:
+            rows.append(self.after(step, rows[-1]))
+        return [*map(_weights, rows)]
+
+    def after(self, step: Row, numbers: Sequence[float]) -> Sequence[float]:
+        """Return what a step makes of logits."""
+        use = Use(step["step"], **unpack_parameters(step["params"]))
+        history, start = self.row["history"], self.row["prompt_length"]
+        return chain([use], numbers, history, prompt_length=start).row
 
     @cached_property
     def wide(self) -> Row:
@@ -216,15 +228,26 @@ def _with_sum(summed: Summed, asked: _Asked) -> Row:
     return {"keep": sorted(asked.falling[: max(count, params.get("least", 1))])}
 
 
+def changes_sum(says: str, case: Case) -> bool:
+    """Return whether a wrong sum of weights would show in the numbers of a question's answer."""
+    rows = [row for row in _rows_of(case)[1] if "logits" in row]
+    weights = (_weights(unpack(row["logits"])) for row in rows)
+    return any(abs(_share(SUMS[says], each) - 1) > _SHOWN for each in weights)
+
+
+_SHOWN: Final = 0.01
+"""How much a sum must differ for its effect to show whatever the type of numbers."""
+
+
 def _can_be_applied(row: Row) -> bool:
     return all(step["step"] != "prefix_allowed_tokens" for step in row["steps"])  # it is a function
 
 
-def _early(asked: _Asked) -> Row:
-    """Return a random number for the sum before the last step."""
-    if asked.op != "steps" or "draw" not in asked.row or not _can_be_applied(asked.row):
+def _early(place: int, asked: _Asked) -> Row:
+    """Return a random number for the sum before a step."""
+    if not _is_fused(asked) or "draw" not in asked.row:
         return {}
-    return _smaller(asked.row, "draw", fsum(asked.left[-2]) / fsum(asked.left[-1]))
+    return _smaller(asked.row, "draw", fsum(asked.left[place]) / fsum(asked.left[-1]))
 
 
 def _smaller(row: Row, name: str, factor: float) -> Row:
@@ -238,12 +261,24 @@ def _with_p(params: Row, factor: float) -> Row:
     return {**params, "p": pack([min(p * factor, _BELOW_1)], "f64")} if p < 1 else params
 
 
-def _whole_maximum(size: int, asked: _Asked) -> Row:
-    """Return a threshold of min-p that is relative to the largest number of whole blocks."""
+Part: TypeAlias = Callable[[int, Sequence[float]], Sequence[float]]
+"""Returns a part of weights, given the size of blocks."""
+
+_PARTS: Final[Mapping[str, Part]] = {
+    "whole blocks of {:,} tokens": lambda size, weights: weights[: len(weights) // size * size],
+    "the first {:,} tokens": lambda size, weights: weights[:size],
+    "the last block of {:,} tokens": (
+        lambda size, weights: weights[(len(weights) - 1) // size * size :]
+    ),
+}
+
+
+def _partial_maximum(part: Part, size: int, asked: _Asked) -> Row:
+    """Return a threshold of min-p that is relative to the largest number of a part."""
     if asked.op != "min_p":
         return {}
     weights, params = asked.weights, asked.row["params"]
-    whole = max(weights[: len(weights) // size * size] or weights) / max(weights)
+    whole = max(part(size, weights) or weights) / max(weights)
     m = unpack_parameters(params).get("m", 0.0)
     return {"params": {**params, "m": pack([m * whole], "f64")}} if m and 0 < whole < 1 else {}
 
@@ -320,34 +355,106 @@ def _recounted(counted: Callable[[Tokens, Tokens], tuple[Tokens, Tokens]], asked
 # ---- masks
 
 
-def _with_turned_masks(turned: int, asked: _Asked) -> Row:
-    """Return masks of words in which the bits of each token's place in `turned` are the others."""
-    size = len(asked.numbers) if asked.op in {"token_mask", "steps"} else 0
-    if asked.op == "token_mask":
-        return {"params": _turned(turned, asked.row["params"], size)}
-    if asked.op != "steps":
+def _with_masks(misread: Allowed, asked: _Asked) -> Row:
+    """Return masks that are misread."""
+    if asked.op not in {"token_mask", "steps"}:
         return {}
-    steps = asked.row["steps"]
-    masked = (_turned(turned, each["params"], size) for each in steps)
-    pairs = zip(steps, masked, strict=True)
-    return {"steps": [{**s, "params": p} if s["step"] == "token_mask" else s for s, p in pairs]}
+    row, size = asked.row, len(asked.numbers)
+
+    def changed(params: Row) -> Row:
+        rest = {"vocab_size": params["vocab_size"]} if "vocab_size" in params else {}
+        if params.keys() == rest.keys():
+            return params
+        found = misread(_allowed_of(params, size), rest.get("vocab_size", size))
+        return {**rest, "words": _words(found, size)}
+
+    if asked.op == "token_mask":
+        return {"params": changed(row["params"])}
+    pairs = [(step, step["step"] == "token_mask") for step in row["steps"]]
+    return {
+        "steps": [{**s, "params": changed(s["params"])} if is_mask else s for s, is_mask in pairs]
+    }
 
 
-def _turned(turned: int, params: Row, size: int) -> Row:
-    given = params.get("words", params.get("booleans", params.get("tokens")))
-    if not isinstance(given, list):
-        return params
-    allowed = given if "tokens" in params else [at for at, each in enumerate(given) if each is True]
-    if "words" in params:
-        last = 31 if params.get("bits") == "high first" else 0
-        places = ((at, bit) for at in range(len(given)) for bit in range(32))
-        allowed = [32 * at + (bit ^ last) for at, bit in places if given[at] >> bit & 1]
+def _allowed_of(packed: Row, size: int) -> set[int]:
+    """Return the tokens that a mask allows."""
+    params = unpack_parameters(packed)
+    count = params.get("vocab_size", size)
+    if "tokens" in params:
+        return {*params["tokens"]}
+    given = params.get("booleans", params.get("words"))
+    if given is None:
+        return {*range(count)}
+    pairs = [*(given.items() if isinstance(given, dict) else enumerate(given))]
+    if "booleans" in params:
+        return {at for at, each in pairs if each is True}
+    last = 31 if params.get("bits") == "high first" else 0
+    return {32 * at + (bit ^ last) for at, word in pairs for bit in range(32) if word >> bit & 1}
+
+
+def _words(allowed: Iterable[int], size: int) -> list[int]:
     words = [0] * -(-size // 32)
-    for token in (token ^ turned for token in allowed):
+    for token in allowed:
         if token < 32 * len(words):
             words[token // 32] |= 1 << token % 32
-    rest = {"vocab_size": params["vocab_size"]} if "vocab_size" in params else {}
-    return {**rest, "words": words}
+    return words
+
+
+def _with_finite_masks(asked: _Asked) -> Row:
+    """Return what is left if masks make the numbers of banned tokens -1e9."""
+    if not _is_fused(asked):
+        return {}
+    row = asked.numbers
+    for step in asked.row["steps"]:
+        allowed = _allowed_of(step["params"], len(row)) if step["step"] == "token_mask" else None
+        if allowed is None:
+            row = [*asked.after(step, row)]
+        else:
+            row = [number if token in allowed else -1e9 for token, number in enumerate(row)]
+    keep = [token for token, number in enumerate(row) if number != -inf]
+    return {"keep": keep, **_drawn(asked, keep, _weights(row))}
+
+
+# ---- fused steps
+
+
+def _is_fused(asked: _Asked) -> bool:
+    return asked.op == "steps" and _can_be_applied(asked.row)
+
+
+def _drawn(asked: _Asked, order: Sequence[int], weights: Sequence[float]) -> Row:
+    """Return the token that a question's number draws by weights of tokens in an order."""
+    if not _is_fused(asked) or "draw" not in asked.row:
+        return {}
+    sums = [*accumulate(weights[token] for token in order)]
+    (number,) = unpack(asked.row["draw"])
+    return {"token": order[min(bisect_right(sums, number * sums[-1]), len(order) - 1)]}
+
+
+def _from_question(asked: _Asked) -> Row:
+    return _drawn(asked, asked.out["keep"], asked.weights) if _is_fused(asked) else {}
+
+
+def _from_sorted(asked: _Asked) -> Row:
+    if not _is_fused(asked):
+        return {}
+    weights = asked.left[-1]
+    order = sorted(asked.out["keep"], key=lambda token: (-weights[token], token))
+    return _drawn(asked, order, weights)
+
+
+def _filters_of_question(asked: _Asked) -> Row:
+    """Return steps whose filters, now masks, allow what they keep of the question's logits."""
+    if not _is_fused(asked):
+        return {}
+
+    def as_mask(step: Row) -> Row:
+        row = asked.after(step, asked.numbers)
+        allowed = (token for token, number in enumerate(row) if number != -inf)
+        return {"step": "token_mask", "params": {"words": _words(allowed, len(row))}}
+
+    steps = asked.row["steps"]
+    return {"steps": [as_mask(step) if step["step"] in FILTERS else step for step in steps]}
 
 
 # ---- numbers
@@ -401,14 +508,17 @@ _OF_SUMS: Final[Mapping[str, Summed]] = {
 }
 
 _QUESTIONS: Final[Mapping[str, Change]] = {
-    "a draw by the sum of the weights before the last step": _early,
+    "a draw by the sum of the weights before the last step": partial(_early, -2),
+    "a draw by the sum of the weights before all steps": partial(_early, 0),
+    "filters that see the logits of the question": _filters_of_question,
     **{says: partial(_by_sum, summed) for says, summed in _OF_SUMS.items()},
     **{
-        f"the largest number of whole blocks of {size:,} tokens": partial(_whole_maximum, size)
+        f"the largest number of {says.format(size)}": partial(_partial_maximum, part, size)
+        for says, part in _PARTS.items()
         for size in (32, 64, 128, 256, 512, 1024)
     },
     **{says: partial(_recounted, counted) for says, counted in _HISTORIES.items()},
-    **{f"masks of which {says}": partial(_with_turned_masks, n) for n, says in TURNED.items()},
+    **{f"masks of which {says}": partial(_with_masks, misread) for says, misread in MASKS.items()},
     "one random number for all drafts": _one_coin,
     **{says: partial(_with_rounded, rounded) for says, rounded in _ROUNDED.items()},
     **{
@@ -500,17 +610,69 @@ def _without_carry(bits: int, asked: _Asked) -> Row:
     return {"words": words}
 
 
-def _by_block(size: int, asked: _Asked) -> Row:
-    """Return what top-p keeps if its running sum begins again at 0 in each block."""
-    if asked.op != "top_p" or not asked.is_plain:
+Carried: TypeAlias = Callable[[float, float, float], float]
+"""Returns the sum at the beginning of a block, given those at the end and at the beginning of the
+block before, and its last weight."""
+
+_CARRIED: Final[Mapping[str, Carried]] = {
+    "a sum that begins again in each block of": lambda *_: 0.0,
+    "a sum that lacks the last token of each block of": lambda end, _, last: end - last,
+    "a sum that begins with that of the block before alone, in blocks of": (
+        lambda end, start, _: end - start
+    ),
+}
+
+
+def _walked(size: int, carried: Carried, dtypes: Sequence[Type], asked: _Asked) -> Row:
+    """Return what is kept or drawn if the running sum is another one.
+
+    It is carried from block to block, and rounded to the type of the row if that is one of
+    `dtypes`, or to the only one of them.
+    """
+    if not asked.is_plain:
         return {}
-    params, weights, order = unpack_parameters(asked.row["params"]), asked.weights, asked.falling
-    sums, enough = [0.0], params["p"] * fsum(weights)
+    weights, params = asked.weights, unpack_parameters(asked.row.get("params", {}))
+    share = params["p"] if asked.op == "top_p" else unpack(asked.row["uniforms"])[0]
+    order = asked.falling if asked.op == "top_p" else [*range(len(weights))]
+    enough = share * asked.sums[-1]
+    own = type_of(asked.row.get("logits") or asked.row["probs"])
+    dtype = dtypes[0] if len(dtypes) == 1 else own
+    is_rounded = dtype in dtypes
+    if size >= len(order) and not is_rounded:
+        return {}
+    total = start = last = 0.0
+    count = len(order)
     for at, token in enumerate(order):
-        if sums[-1] >= enough:
-            return {"keep": sorted(order[: max(at, params.get("least", 1))])}
-        sums.append(weights[token] + (sums[-1] if at % size else 0.0))
-    return {"keep": sorted(order)}
+        if at and at % size == 0:
+            total = start = carried(total, start, last)
+        last = weights[token]
+        total = nearest(total + last, dtype) if is_rounded else total + last
+        if total > enough or (total == enough and asked.op == "top_p"):
+            count = at + 1
+            break
+    else:
+        count = count if asked.op == "top_p" else max(asked.falling) + 1
+    if asked.op == "draw":
+        return {"token": count - 1}
+    return {"keep": sorted(order[: max(count, params.get("least", 1))])}
+
+
+def _ties_in_blocks(size: int, asked: _Asked) -> Row:
+    """Return what top-k keeps if equal tokens are counted anew in each block."""
+    params = unpack_parameters(asked.row["params"]) if asked.op == "top_k" else {}
+    if params.keys() != {"k"} or asked.profile != STANDARD or "keep" not in asked.out:
+        return {}
+    numbers = unpack(asked.row.get("logits") or asked.row["probs"])
+    kept = asked.out["keep"]
+    if not 0 < params["k"] == len(kept) or size >= len(numbers):
+        return {}
+    cut = min(numbers[token] for token in kept)
+    most, seen, keep = sum(numbers[token] == cut for token in kept), Counter[int](), list[int]()
+    for token, number in enumerate(numbers):
+        if number > cut or (number == cut and seen[token // size] < most):
+            seen[token // size] += number == cut
+            keep.append(token)
+    return {"keep": keep}
 
 
 def _searched(halvings: int, asked: _Asked) -> Row:
@@ -604,6 +766,9 @@ _TYPES: Final[Sequence[tuple[str, Sequence[Type]]]] = (
 )
 
 _ANSWERS: Final[Mapping[str, Change]] = {
+    "a finite number, as -1e9, for banned tokens, not -inf": _with_finite_masks,
+    "a draw from the logits of the question": _from_question,
+    "a draw along the tokens by falling weight, not by id": _from_sorted,
     **{says: partial(_with_sum, summed) for says, summed in _OF_SUMS.items()},
     "token 0 for the random number 0": _zero_for_zero,
     "every token kept for the threshold 0": _all_for_zero,
@@ -617,7 +782,16 @@ _ANSWERS: Final[Mapping[str, Change]] = {
         )
     },
     **{
-        f"a sum for p that begins again in each block of {size:,} tokens": partial(_by_block, size)
+        f"{says} {size:,} tokens": partial(_walked, size, carried, ())
+        for says, carried in _CARRIED.items()
+        for size in (32, 64, 128, 256, 512, 1024)
+    },
+    **{
+        f"a running sum rounded to {name}": partial(_walked, MOST_AGAIN, max, dtypes)
+        for name, dtypes in _TYPES
+    },
+    **{
+        f"equal tokens counted anew in each block of {size:,}": partial(_ties_in_blocks, size)
         for size in (32, 64, 128, 256, 512, 1024)
     },
     **{
