@@ -33,7 +33,7 @@ from tokenref.floats import (
 )
 from tokenref.judging_samplers import are_ids, row_of
 from tokenref.questions.sampling import BatchInput
-from tokenref.record import Case, op_of
+from tokenref.record import FILTER_OPS, Case, op_of
 from tokenref.verdicts import MustRefuse, Row, Rows, Set
 
 BLOCKS: Final = tuple(2**power for power in range(1, 13))
@@ -92,9 +92,6 @@ OF_ANY_SUM: Final = "the sum is too "
 
 GROUPS: Final = (32, 64, 128, 256)
 """Numbers of rows that programs handle together."""
-
-FILTERS: Final = frozenset({"top_k", "top_p", "min_p", "typical", "top_n_sigma", "xtc"})
-"""Steps that remove tokens and leave the others' logits as they are."""
 
 Allowed: TypeAlias = Callable[[AbstractSet[int], int], AbstractSet[int]]
 """Returns the tokens that a misread mask allows, given those that it allows, and their number."""
@@ -361,8 +358,8 @@ def rearranged(
 def _other_steps(steps: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Sequence[Any]]]:
     """Yield what can be wrong about the order of steps, and the steps."""
     yield "steps in the reverse order", steps[::-1]
-    filters = [step for step in steps if step["step"] in FILTERS]
-    rest = [step for step in steps if step["step"] not in FILTERS]
+    filters = [step for step in steps if step["step"] in FILTER_OPS]
+    rest = [step for step in steps if step["step"] not in FILTER_OPS]
     if len(filters) > 1:
         fewer = [step for step in steps if step in rest or step is filters[0]]
         yield "steps without all filters but the first: what it keeps stays", fewer
@@ -447,14 +444,16 @@ def _of_row(
             yield from _of_report(key, value, other)
 
 
-_MASKS: Final = frozenset({"token_mask", "allowed_tokens", "prefix_allowed_tokens"})
+_MASK_STEPS: Final = frozenset({"token_mask", "allowed_tokens", "prefix_allowed_tokens"})
 
 
 def _has_mask(asked: Mapping[str, Any]) -> bool:
     """Return whether a question has a mask, alone or as a step."""
     steps = asked.get("steps", ())
     names = {"words", "booleans", "tokens", "allowed"}
-    return not names.isdisjoint(asked.get("params", ())) or any(s["step"] in _MASKS for s in steps)
+    return not names.isdisjoint(asked.get("params", ())) or any(
+        s["step"] in _MASK_STEPS for s in steps
+    )
 
 
 def _possible(numbers: Sequence[float]) -> set[int]:

@@ -35,7 +35,6 @@ from tokenref.floats import (
     unpack,
 )
 from tokenref.hints import (
-    FILTERS,
     MASKS,
     MOST_AGAIN,
     NOT_RESCALED,
@@ -46,7 +45,7 @@ from tokenref.hints import (
     tokens_of,
 )
 from tokenref.questions.sampling import BatchInput, unpack_parameters
-from tokenref.record import Case, op_of
+from tokenref.record import FILTER_OPS, Case, op_of
 from tokenref.rules import STANDARD
 
 Row: TypeAlias = Mapping[str, Any]
@@ -454,7 +453,7 @@ def _filters_of_question(asked: _Asked) -> Row:
         return {"step": "token_mask", "params": {"words": _words(allowed, len(row))}}
 
     steps = asked.row["steps"]
-    return {"steps": [as_mask(step) if step["step"] in FILTERS else step for step in steps]}
+    return {"steps": [as_mask(step) if step["step"] in FILTER_OPS else step for step in steps]}
 
 
 # ---- numbers

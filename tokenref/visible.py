@@ -22,7 +22,9 @@ def visible(text: str) -> str:
     >>> visible("a\x1b[0m\u202e\ud800 é")
     'a\\x1b[0m\\u202e\\ud800 é'
     """
-    return text if text.isprintable() else "".join(map(_show, text))
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else _escaped(each) for each in text)
 
 
 def unmistakable(text: str) -> str:
@@ -33,13 +35,9 @@ def unmistakable(text: str) -> str:
     >>> unmistakable("é e\u0301 \u2764\ufe0f")
     'é e\\u0301 ❤\\ufe0f'
     """
-    return "".join(map(_escape_mark, visible(text)))
+    shown = visible(text)
+    return "".join(_escaped(each) if category(each).startswith("M") else each for each in shown)
 
 
-def _escape_mark(character: str) -> str:
-    is_mark = category(character).startswith("M")
-    return character.encode("unicode_escape").decode() if is_mark else character
-
-
-def _show(character: str) -> str:
-    return character if character.isprintable() else character.encode("unicode_escape").decode()
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode()

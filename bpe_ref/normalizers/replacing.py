@@ -101,7 +101,7 @@ class Replace:
 
     @property
     def swaps(self) -> bool:
-        """Whether it puts one character in the place of another, and does no more."""
+        """Whether it replaces one character by one other, so that all places stay the same."""
         return (
             isinstance(self.pattern, Literal) and len(self.pattern.text) == len(self.content) == 1
         )
