@@ -1,6 +1,9 @@
 """Whole encodings of a user's own text."""
 
+import json
 import re
+import shlex
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -22,6 +25,7 @@ from tokenref.engines.reference import ReferenceEngine, with_encoder
 from tokenref.engines.table import Unavailable, engine
 from tokenref.errors import InputError
 from tokenref.files import read_text
+from tokenref.skeletons import write_skeleton
 
 TOKENS = b"YQ== 0\nYg== 1\nCg== 2\nYWI= 3\n"  # a, b, newline, ab
 
@@ -82,7 +86,6 @@ def test_an_engine_that_agrees_is_the_same(tmp_path: Path, vocabulary: str) -> N
     (result,) = CorpusComparer(vocabulary, [ReferenceEngine()]).compare(path).results
     assert (result.engine, result.status, result.tokens) == ("reference", "same", 5)
     assert result.difference is None
-    assert min(result.bytes_per_second, result.reference_bytes_per_second) > 0
 
 
 def test_the_first_difference_has_its_line_byte_and_tokens(tmp_path: Path, vocabulary: str) -> None:
@@ -259,12 +262,31 @@ def test_several_texts_and_vocabularies_are_compared_each_with_each(tmp_path: Pa
     command = ["check", "naive", *several, "--vocabulary", "tiny", "--vocabulary", "cl100k_base"]
     done = CliRunner().invoke(main, command)
     assert done.exit_code == 0, done.output
-    for text in texts:
-        for name in ("tiny", "cl100k_base"):
-            assert f"{text} by {name}" in done.output.replace("\n", "")
-    refused = CliRunner().invoke(main, [*command, "--json", str(tmp_path / "out.jsonl")])
-    assert refused.exit_code == 2
-    assert "--json needs exactly one --corpus and one --vocabulary" in refused.output
+    rows = [re.split(r" *│ *", line) for line in done.output.splitlines() if "│" in line]
+    assert [row[1:] for row in rows] == [["tiny", "2", "2", "6"], ["cl100k_base", "2", "2", "6"]]
+    out = tmp_path / "out.jsonl"
+    done = CliRunner().invoke(main, [*command, "--corpus", str(tmp_path), "--json", str(out)])
+    lines = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+    headers = [line for line in lines if line["kind"] == "header"]
+    asked = [(text, name) for name in ("tiny", "cl100k_base") for text in (*texts, *texts)]
+    found = [(Path(each["text"]["path"]), each["vocabulary"]) for each in headers]
+    assert [each for each in found if each[0] in texts] == asked
+
+
+def test_texts_that_cannot_be_compared_are_in_the_json(tmp_path: Path, vocabulary: str) -> None:
+    (tmp_path / "texts").mkdir()
+    bad, out = tmp_path / "texts" / "bad.txt", tmp_path / "out.jsonl"
+    bad.write_bytes(b"\xff")
+    (tmp_path / "texts" / "good.txt").write_bytes(b"ab")
+    command = ["check", "naive", "--vocabulary", vocabulary, "--corpus", str(tmp_path / "texts")]
+    assert CliRunner().invoke(main, [*command, "--json", str(out)]).exit_code == 2
+    *_, footer, error = (json.loads(line) for line in out.read_text("utf-8").splitlines())
+    assert footer["statuses"] == {"same": 1}
+    assert error == {
+        "kind": "error",
+        "text": str(bad),
+        "detail": f"{bad} must be UTF-8, but byte 0 is not",
+    }
 
 
 def test_the_good_files_of_a_folder_are_compared_and_an_empty_one_is_the_same(
@@ -275,10 +297,15 @@ def test_the_good_files_of_a_folder_are_compared_and_an_empty_one_is_the_same(
         (tmp_path / "texts" / name).write_bytes(content)
     command = ["check", "naive", "greedy", "--vocabulary", vocabulary, "--corpus"]
     done = CliRunner().invoke(main, [*command, str(tmp_path / "texts")])
-    assert (done.exit_code, done.stdout.count(" same ")) == (2, 6), done.output
+    row = r"^{} 0.1.0 +│ small.tiktoken +│ +{} │ +{} │ +{}$"
+    done_by = partial(_has_row, row.replace("small.tiktoken", vocabulary))
+    assert done.exit_code == 2
+    assert done_by(done.stdout, "naive", 3, 3, 3)
+    assert done_by(done.stdout, "greedy", 3, 3, 3)
     assert done.stderr == f"tokenref: {tmp_path}/texts/a.txt must be UTF-8, but byte 0 is not\n"
     done = CliRunner().invoke(main, [*command, str(tmp_path / "texts" / "[b-c].*")])
-    assert (done.exit_code, done.stdout.count(" same ")) == (0, 4), done.output
+    assert done.exit_code == 0
+    assert done_by(done.stdout, "greedy", 2, 2, 1)
     done = CliRunner().invoke(main, [*command, str(tmp_path / "*.no")])
     assert (done.exit_code, "--corpus must name files, but " in done.stderr) == (2, True)
     (empty,) = (
@@ -287,6 +314,89 @@ def test_the_good_files_of_a_folder_are_compared_and_an_empty_one_is_the_same(
         .results
     )
     assert empty.status == "different"
+
+
+def _has_row(row: str, output: str, *cells: object) -> bool:
+    return re.search(row.format(*cells), output, re.MULTILINE) is not None
+
+
+def test_many_texts_have_one_table_and_only_a_few_differences(
+    tmp_path: Path, vocabulary: str
+) -> None:
+    for number in range(8):
+        (tmp_path / f"{number}.txt").write_bytes(b"ab" * number)
+    command = ["check", "py:tests.test_corpus:loses_all", "--vocabulary", vocabulary, "--corpus"]
+    done = CliRunner().invoke(main, [*command, str(tmp_path / "*.txt")])
+    assert done.exit_code == 1
+    assert "broken 0 │" in done.output
+    assert (done.output.count("┃ texts ┃"), done.output.count("first differs")) == (1, 5)
+    assert f"broken ({tmp_path}/1.txt by {vocabulary}): first differs at line 1" in done.output
+    assert "\nbroken: 2 more like these\n" in done.output
+
+
+def loses_all() -> Broken:
+    return Broken("ab", Ok({"ids": []}))
+
+
+# ---- programs
+
+
+def program(folder: Path, *changes: tuple[str, str]) -> list[str]:
+    """Return the options that check a skeleton in Python, changed so."""
+    write_skeleton("python", folder)
+    path = folder / "engine.py"
+    content = path.read_text("utf-8")
+    for old, new in changes:
+        assert old in content
+        content = content.replace(old, new)
+    path.write_text(content, "utf-8")
+    return ["--cmd", shlex.join([sys.executable, str(path)])]
+
+
+def test_a_program_is_asked_as_the_kind_of_the_vocabulary_demands(
+    tmp_path: Path, vocabulary: str
+) -> None:
+    text = written(tmp_path, b"ab\nba\n")
+    asked = ["check", *program(tmp_path / "engine"), "--corpus", str(text), "--vocabulary"]
+    done = CliRunner().invoke(main, [*asked, vocabulary])
+    assert done.exit_code == 0, done.output
+    assert _has_row(r"^my-engine 0.1 │ {} │ +1 │ +1 │ +5$", done.output, vocabulary)
+    whole = str(checkout_fixtures() / "tokenizer" / "family_llama2.json")
+    done = CliRunner().invoke(main, [*asked, whole])
+    assert done.exit_code == 3
+    assert "my-engine: does not declare the operation tokenize" in done.output
+
+
+def test_an_engine_that_compares_nothing_is_never_a_success(
+    tmp_path: Path, vocabulary: str
+) -> None:
+    text = written(tmp_path, b"ab\nba\n")
+    other = program(tmp_path / "engine", ('"definition"', '"tiktoken"'))
+    asked = ["check", "naive", "--corpus", str(text), "--vocabulary", vocabulary]
+    assert CliRunner().invoke(main, asked).exit_code == 0
+    done = CliRunner().invoke(main, [*asked, *other])
+    assert done.exit_code == 3, done.output
+    assert "my-engine: does not declare the profile definition" in done.output
+    (tmp_path / "long.txt").write_bytes(b"ab" * 2000)  # naive compares the other text
+    both = [*asked, "--corpus", str(tmp_path / "long.txt")]
+    done = CliRunner().invoke(main, both)
+    assert (done.exit_code, "naive is not run" in done.output) == (0, False), done.output
+
+
+def test_a_long_text_gets_more_time_and_a_late_program_names_the_option(
+    tmp_path: Path, vocabulary: str
+) -> None:
+    sleeps = "    __import__('time').sleep(0.6)\n    return [0] * len(text)\n"
+    begin = '    ids, ranks = vocabulary["ids"]'
+    limit = "LONGEST = 2000"
+    slow = program(tmp_path / "engine", (begin, sleeps + begin), (limit, "LONGEST = 10**6"))
+    for size, code in (10_000, 1), (60_000, 0):
+        text = written(tmp_path, b"a" * size)
+        asked = ["check", *slow, "--corpus", str(text), "--vocabulary", vocabulary]
+        done = CliRunner().invoke(main, [*asked, "--timeout", "0.3"])
+        assert done.exit_code == code, done.output
+        late = "my-engine: it did not answer within 0.35 seconds (--timeout)"
+        assert (late in done.output) == (code == 1)
 
 
 def test_tokens_are_shown_as_text_whatever_the_file(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from bpe_ref.errors import BpeError
 from bpe_ref.vocabulary import TextRules
 from tokenref.answers import Answer, Ok, Refused, Skipped, Unsupported
 from tokenref.catalogue import Catalogue, Selection, open_catalogue
+from tokenref.corpus import CorpusComparer
 from tokenref.engines.node_packages import NODE_PACKAGES, NodePackage, node_command, node_package
 from tokenref.engines.table import Unavailable, engine
 from tokenref.known import read_known
@@ -224,3 +225,9 @@ def test_a_package_that_breaks_while_it_loads_is_said_to(tmp_path: Path) -> None
         check=False,
     )
     assert json.loads(done.stdout)["crash"]["msg"].startswith("Error: ENOENT")
+
+
+def test_the_packages_encode_a_text_of_ones_own(package: NodePackage, tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("Hello, world\n  12345 caf\u00e9\n", encoding="utf-8")
+    [compared] = CorpusComparer("cl100k_base", [package]).compare(tmp_path / "text.txt").results
+    assert (compared.status, compared.detail) == ("same", "")

@@ -244,7 +244,7 @@ def test_one_answer_of_a_wrong_form_needs_no_restart(mode: str) -> None:
 def test_a_program_that_hangs_is_ended_and_the_case_timed_out(mode: str) -> None:
     finished = run(mode, patience=SHORT)
     detail = guilty_alone(finished, "timeout")
-    assert detail == "it did not answer within 0.1 seconds"
+    assert detail == "it did not answer within 0.1 seconds (--timeout)"
     assert (finished.exit_code, finished.restarts) == (1, 2)
 
 

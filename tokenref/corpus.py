@@ -9,16 +9,15 @@ What a result says about the first difference
 What is left open
     Special tokens are treated as text, but for a tokenizer.json that does not merge bytes: it is
     asked as a whole, without its template. If the text of others is normalized, the byte is counted
-    in the normalized text. Times are from one run on a machine that may be busy. They are
-    information, and never a reason to fail.
+    in the normalized text.
 
 The whole file and all its tokens are held in memory: 20 times the size of the file was measured,
 and 200 times with tokenizers, which keeps the spelling and offsets of every token. Hence `LARGEST`
 in `tokenref.files`. Larger files can be split.
 """
 
-import time
 from array import array
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -42,18 +41,15 @@ from tokenref.answers import (
 from tokenref.errors import InputError
 from tokenref.files import read_bytes, text_of
 from tokenref.judge import first_difference
-from tokenref.subjects import OneSession, TokenizerSubject, load_text_subject
+from tokenref.subjects import OneSession, TokenizerSubject, encoding_of, load_text_subject
 
 SHOWN: Final = 3
 """How many tokens are shown on each side of a difference."""
 
-PROFILE: Final = "hugging-face"
-"""The profile of a whole tokenizer."""
-
 LONGEST_STRETCH: Final = 1 << 20
 """Maximum length of a text that is searched for a smaller difference, in characters."""
 
-Status: TypeAlias = Literal["same", "different", "refused", "unsupported", "crash"]
+CorpusStatus: TypeAlias = Literal["same", "different", "refused", "unsupported", "crash"]
 Tokens: TypeAlias = Sequence[tuple[TokenId, bytes | None]]
 """Tokens with their bytes; None for an unknown id."""
 
@@ -80,16 +76,13 @@ class CorpusResult:
 
     engine: str
     version: str
-    status: Status
+    status: CorpusStatus
     detail: str = ""
     """Why there is no encoding to compare, in one line."""
 
     tokens: int = 0
     """Number of tokens from the engine."""
 
-    seconds: float = 0.0
-    bytes_per_second: float = 0.0
-    reference_bytes_per_second: float = 0.0
     difference: Difference | None = None
 
 
@@ -97,10 +90,16 @@ class CorpusResult:
 class Comparison:
     """The compared text, and the result of each engine."""
 
+    text: str
+    """The path of the file."""
+
     text_sha256: str
     """The digest of the file's bytes."""
 
     text_bytes: int
+    vocabulary: str
+    """The name or path."""
+
     vocabulary_digest: str
     results: Sequence[CorpusResult]
 
@@ -110,14 +109,13 @@ class Comparison:
 
 @dataclass(frozen=True)
 class _Reference:
-    """The correct encoding, and the time it took."""
+    """The correct encoding."""
 
     text: str
     size: int
     subject: TokenizerSubject
     tokenizer: Tokenizer
     ids: "array[int]"
-    seconds: float
 
     def encode(self, text: str) -> list[TokenId]:
         """Return the right ids of a text."""
@@ -125,8 +123,8 @@ class _Reference:
 
     def answer(self, session: Session, text: str) -> Answer:
         """Return what an engine says; what has no ids is no answer, but a crash."""
-        is_whole = not isinstance(self.subject, Vocabulary)
-        op, options = ("tokenize", {"add_special_tokens": False}) if is_whole else ("encode", {})
+        op, _ = encoding_of(self.subject)
+        options = {"add_special_tokens": False} if op == "tokenize" else {}
         answer = guarded(lambda: session.answer(op, {"text": text, **options}))
         if not isinstance(answer, Ok):
             return answer
@@ -183,21 +181,27 @@ class CorpusComparer:
         """
         text = text_of(read_bytes(path), str(path))
         subject, tokenizer = self._subject, self._tokenizer
-        start = time.perf_counter()
         try:
             ids = array("Q", _right(subject, tokenizer, text))
         except BpeError as error:
             raise InputError(f"{path} cannot be encoded: {error}") from None
-        taken = time.perf_counter() - start
         encoded = text.encode()  # a text has one UTF-8 encoding, so these are the file's bytes
-        reference = _Reference(text, len(encoded), subject, tokenizer, ids, taken)
+        reference = _Reference(text, len(encoded), subject, tokenizer, ids)
+        _, profile = encoding_of(subject)
         with quiet_standard_error():
             results = [
-                _compare(reference, engine, loaded.load(subject, self._name, PROFILE))
+                _compare(reference, engine, loaded.load(subject, self._name, profile))
                 for engine, loaded in self._engines
             ]
-        digest = sha256(encoded).hexdigest()
-        return Comparison(digest, len(encoded), subject.digest(), results, tokenizer.notes)
+        return Comparison(
+            text=str(path),
+            text_sha256=sha256(encoded).hexdigest(),
+            text_bytes=len(encoded),
+            vocabulary=self._name,
+            vocabulary_digest=subject.digest(),
+            results=results,
+            notes=tokenizer.notes,
+        )
 
 
 def _compare(
@@ -205,16 +209,13 @@ def _compare(
 ) -> CorpusResult:
     """Return the result of one engine."""
 
-    def result(status: Status, detail: str = "") -> CorpusResult:
+    def result(status: CorpusStatus, detail: str = "") -> CorpusResult:
         return CorpusResult(engine.name, engine.version, status, detail)
 
     if isinstance(session, Unsupported | Crashed):
-        status: Status = "crash" if isinstance(session, Crashed) else "unsupported"
+        status: CorpusStatus = "crash" if isinstance(session, Crashed) else "unsupported"
         return result(status, why_none(session))
-    reference.answer(session, reference.text[:1])  # what is made at first is not measured
-    start = time.perf_counter()
     answer = reference.answer(session, reference.text)
-    seconds = time.perf_counter() - start
     if isinstance(answer, Refused):
         return result("refused", answer.message)
     if not isinstance(answer, Ok):
@@ -227,9 +228,6 @@ def _compare(
         version=engine.version,
         status="same" if same else "different",
         tokens=len(ids),
-        seconds=seconds,
-        bytes_per_second=reference.size / max(seconds, 1e-9),
-        reference_bytes_per_second=reference.size / max(reference.seconds, 1e-9),
         difference=None if same else _difference(reference, session, ids),
     )
 
@@ -275,13 +273,16 @@ def shrink(text: str, differs: Callable[[str], bool]) -> str:
     return text
 
 
-def corpus_exit_code(results: Sequence[CorpusResult]) -> int:
-    """Return 0 if all engines that could encode the text agree, 1 if not, 3 if none could.
+def corpus_exit_code(compared: Sequence[Comparison]) -> int:
+    """Return 0 if all engines agree, 1 if not, 3 if one encoded no text with a vocabulary.
 
     >>> corpus_exit_code([])
     3
     """
-    judged = [result for result in results if result.status != "unsupported"]
-    if not judged:
+    statuses: dict[tuple[str, str], set[CorpusStatus]] = defaultdict(set)
+    for each in compared:
+        for result in each.results:
+            statuses[result.engine, each.vocabulary].add(result.status)
+    if not statuses or {"unsupported"} in statuses.values():
         return 3
-    return int(any(result.status != "same" for result in judged))
+    return int(any(found - {"same", "unsupported"} for found in statuses.values()))

@@ -27,6 +27,7 @@ from tokenref.subjects import (
     Subject,
     TokenizerFile,
     TokenizerSubject,
+    encoding_of,
     load_subject,
     load_text_subject,
 )
@@ -201,7 +202,7 @@ def goldens_for(
     """
     slug = re.sub(r"[^a-z0-9_.-]+", "-", out.stem.lower())
     whole = isinstance(subject, TokenizerFile)
-    op, profile = ("tokenize", "hugging-face") if whole else ("encode", "definition")
+    op, profile = encoding_of(subject)
     parameters: dict[str, Any] = {"add_special_tokens": template} if whole else {}
     if special and not whole:
         op, parameters = "special", {"allowed": "all", "disallowed": []}

@@ -110,6 +110,17 @@ def load_text_subject(
         ) from None
 
 
+def encoding_of(subject: TokenizerSubject) -> tuple[str, str]:
+    """Return the operation that encodes a text with a subject, and its profile.
+
+    >>> encoding_of(TokenizerFile("one", b"{}"))
+    ('tokenize', 'hugging-face')
+    """
+    if isinstance(subject, Vocabulary):
+        return "encode", "definition"
+    return "tokenize", "hugging-face"
+
+
 def load_subject(
     engine: Engine, subject: Subject, name: str, profile: str
 ) -> Session | Unsupported:

@@ -44,7 +44,7 @@ from tokenref.commands.paths import (
 )
 from tokenref.commands.report import Wanted, print_unknown_profiles, report_options
 from tokenref.commands.text import PATTERN, each_answer, files_named, naming_options
-from tokenref.corpus import CorpusComparer, corpus_exit_code
+from tokenref.corpus import Comparison, CorpusComparer, corpus_exit_code
 from tokenref.engines.table import Unavailable, engine
 from tokenref.errors import InputError
 from tokenref.known import Known, read_known
@@ -134,7 +134,7 @@ def check(
         for name, values in {**selection.named(), **named}.items()
         if (given := [str(value) for value in values if value is not None])
     }
-    _refuse_mixtures([*engines, *commands], options, reports, json_path, least)
+    _refuse_mixtures([*engines, *commands], options, reports, least)
     reports.begin(
         json_path,
         {"--vocabulary": selection.vocabularies, "--cmd": _words(commands)}
@@ -342,19 +342,12 @@ def must_differ(names: Sequence[str]) -> None:
 
 
 def _refuse_mixtures(
-    engines: Sequence[str],
-    options: Mapping[str, Sequence[str]],
-    reports: Wanted,
-    json_path: Path | None,
-    least: int | None,
+    engines: Sequence[str], options: Mapping[str, Sequence[str]], reports: Wanted, least: int | None
 ) -> None:
     """Raise `UsageError` for options that cannot be combined, before any file is written."""
     if not engines:
         raise click.UsageError("Missing argument 'ENGINE...' or option --cmd")
     if "corpus" in options:
-        several = len(options["corpus"]) * len(options.get("vocabulary", ())) > 1
-        if json_path is not None and several:
-            raise click.UsageError("--json needs exactly one --corpus and one --vocabulary")
         if not reports.is_nothing:
             raise click.UsageError("--corpus has no report except --json")
         if least is not None:
@@ -393,19 +386,22 @@ def _check_corpora(
 
     It is 2 if one of several texts could not be compared.
     """
-    code, errors = 0, dict[Path, str]()
-    for vocabulary in vocabularies:
-        with naming_options("pattern"):
-            comparer = CorpusComparer(vocabulary, available, pattern)
-        for text, compared in each_answer(texts, comparer.compare, errors):
-            if json_path is not None:
-                write(dump_corpus_report(compared, about), json_path)
-            if len(texts) * len(vocabularies) > 1:
-                print_line(console, f"{text} by {vocabulary}", "bold", above="\n")
-            print_corpus(console, compared.results)
-            for note in compared.notes:
-                print_line(console, f"note: {note}", "yellow")
-            code = max(code, corpus_exit_code(compared.results))
+    compared: list[Comparison] = []
+    errors: dict[Path, str] = {}
+    with progress_bar() as bar:
+        task = bar.add_task("texts", total=len(texts) * len(vocabularies))
+        for vocabulary in vocabularies:
+            with naming_options("pattern"):
+                comparer = CorpusComparer(vocabulary, available, pattern)
+            for _, each in each_answer(texts, comparer.compare, errors):
+                compared.append(each)
+                bar.update(task, advance=1)
+    if json_path is not None:
+        write(dump_corpus_report(compared, about, errors), json_path)
+    print_corpus(console, compared)
+    for note in dict.fromkeys(note for each in compared for note in each.notes):
+        print_line(console, f"note: {note}", "yellow")
+    code = corpus_exit_code(compared)
     for name, reason in unavailable:
         print_line(console, f"{name} is unavailable: {reason}", "yellow", above="\n")
     _print_not_bpe(console, available)

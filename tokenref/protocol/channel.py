@@ -51,7 +51,7 @@ class Patience:
     """Time limits for a program under test, in seconds, and the maximum number of restarts.
 
     >>> Patience().seconds(64), Patience().sentence()
-    (5.2, '2 s + 0.05 s per case; 30 s to start or load; at most 20 restarts')
+    (5.2, '2 s + 0.05 s per case + 1 s per 50 kB; 30 s to start or load; at most 20 restarts')
     """
 
     per_batch: float = 2.0
@@ -64,14 +64,14 @@ class Patience:
     restarts: int = 20
     """The run is aborted after this many restarts."""
 
-    def seconds(self, cases: int) -> float:
-        """Return how many seconds a batch of this many cases may take."""
-        return self.per_batch + self.per_case * cases
+    def seconds(self, cases: int, size: int = 0) -> float:
+        """Return how many seconds a batch of this many cases, with `size` bytes, may take."""
+        return self.per_batch + self.per_case * cases + size // _BYTES_PER_SECOND
 
     def sentence(self) -> str:
         """Return the limits in one line, for the report."""
         return (
-            f"{self.per_batch:g} s + {self.per_case:g} s per case; "
+            f"{self.per_batch:g} s + {self.per_case:g} s per case + 1 s per 50 kB; "
             f"{self.to_start:g} s to start or load; at most {self.restarts} restarts"
         )
 
@@ -96,6 +96,9 @@ class Patience:
         changed = [(name, limit) for name, (limit, usual) in limits.items() if limit != usual]
         return [part for name, limit in changed for part in (name, f"{limit:g}")]
 
+
+_BYTES_PER_SECOND: Final = 50_000
+"""How fast a program must be if questions are long; for short ones it makes no difference."""
 
 LONGEST_LINE: Final = 16 * 2**20
 """Maximum length of an answer, in bytes."""

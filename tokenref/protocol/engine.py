@@ -197,11 +197,11 @@ class ProtocolEngine:
         if session.loading is not None:
             message[session.loading.kind] = session.loading.digest
         questions = [{"k": key, "in": request} for key, request in zip(keys, requests, strict=True)]
+        asked = line_of({**message, "id": run_id, "cases": questions})
         lines = self._channel.exchange(
-            line_of({**message, "id": run_id, "cases": questions})
-            + line_of({**message, "id": fence_id, "cases": []}),
+            asked + line_of({**message, "id": fence_id, "cases": []}),
             lines=2,
-            seconds=self.patience.seconds(len(requests)),
+            seconds=self.patience.seconds(len(requests), len(asked)),
         )
         try:
             answers = read_run(lines[0], run_id, op, keys)
@@ -280,7 +280,10 @@ class ProtocolEngine:
         if self.restarts > self.patience.restarts:
             self._give_up(f"it failed again after {self.patience.restarts} restarts")
         kind = TimedOut if isinstance(error, LateError) else Crashed
-        return kind(f"{when}{error}{_last_line(log)}", log)
+        option = ""
+        if kind is TimedOut and "--cmd" in self.again:
+            option = " (--timeout-to-start)" if when else " (--timeout)"
+        return kind(f"{when}{error}{option}{_last_line(log)}", log)
 
     def _give_up(self, reason: str) -> None:
         if self._channel is not None:

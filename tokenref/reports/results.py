@@ -702,14 +702,29 @@ def case_line(run: Run, result: Result, known: Sequence[Known] = ()) -> CaseLine
     )
 
 
-def dump_corpus_report(compared: Comparison, about: Mapping[str, object]) -> bytes:
-    """Return the report of a compared text; `about` as in `dump_report`."""
+def dump_corpus_report(
+    several: Iterable[Comparison], about: Mapping[str, object], errors: Mapping[Path, str]
+) -> bytes:
+    """Return the report of compared texts, and why others could not be; `about` as before."""
+    reports = [_corpus_report(compared, about) for compared in several]
+    wrong = [
+        {"kind": "error", "text": str(path), "detail": detail} for path, detail in errors.items()
+    ]
+    return b"".join([*reports, _json_lines(wrong)])
+
+
+def _corpus_report(compared: Comparison, about: Mapping[str, object]) -> bytes:
     results = compared.results
     header = {
         "kind": "header",
         "format": 1,
         **about,
-        "text": {"bytes": compared.text_bytes, "sha256": compared.text_sha256},
+        "text": {
+            "path": compared.text,
+            "bytes": compared.text_bytes,
+            "sha256": compared.text_sha256,
+        },
+        "vocabulary": compared.vocabulary,
         "vocab": compared.vocabulary_digest,
         "engines": [{"name": result.engine, "version": result.version} for result in results],
     }
@@ -717,7 +732,7 @@ def dump_corpus_report(compared: Comparison, about: Mapping[str, object]) -> byt
         "kind": "footer",
         "engines": len(results),
         "statuses": dict(Counter(result.status for result in results)),
-        "complete": corpus_exit_code(results) in {0, 1},
+        "complete": corpus_exit_code([compared]) in {0, 1},
     }
     return _json_lines([header, *map(_corpus_line, results), footer])
 
@@ -729,7 +744,6 @@ def _corpus_line(result: CorpusResult) -> dict[str, object]:
         "engine": result.engine,
         "status": result.status,
         "tokens": result.tokens,
-        "microseconds": round(result.seconds * 1_000_000),
     }
     if result.detail:
         line["detail"] = result.detail

@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from textwrap import shorten
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
 import msgspec
 from rich.console import Console
@@ -15,7 +15,7 @@ from rich.text import Text
 
 from bpe_ref.tracing import show_token
 from tokenref.catalogue import CANARY, Catalogue, Selection
-from tokenref.corpus import CorpusResult, Tokens
+from tokenref.corpus import Comparison, CorpusResult, CorpusStatus, Tokens
 from tokenref.diagnosis import UNSPECIFIC, is_of_few
 from tokenref.hints import VAGUE
 from tokenref.judge import FAILURES
@@ -373,33 +373,46 @@ def split_detail(detail: str) -> list[tuple[str, str]]:
 _STYLES: Final = {"same": "green", "unsupported": "dim"}
 
 
-def print_corpus(console: Console, results: Sequence[CorpusResult]) -> None:
-    """Print one row per engine, then the first difference of each."""
-    table = counts_table(["engine", "encoding"], ["tokens", "MB/s", "reference MB/s"])
-    for result in results:
-        table.add_row(
-            Text(visible(f"{result.engine} {result.version}")),
-            Text(result.status, style=_STYLES.get(result.status, "red")),
-            f"{result.tokens:,}" if result.tokens else "·",
-            _speed(result.bytes_per_second),
-            _speed(result.reference_bytes_per_second),
-        )
+def print_corpus(console: Console, compared: Sequence[Comparison]) -> None:
+    """Print how many texts each engine encodes how, then where each first differs."""
+    rows: dict[tuple[str, str], list[CorpusResult]] = defaultdict(list)
+    for each in compared:
+        for result in each.results:
+            rows[f"{result.engine} {result.version}", each.vocabulary].append(result)
+    statuses = [
+        status
+        for status in get_args(CorpusStatus)
+        if status == "same" or any(one.status == status for row in rows.values() for one in row)
+    ]
+    table = counts_table(["engine", "vocabulary"], ["texts", *statuses, "tokens"])
+    for names, row in rows.items():
+        counts = Counter(result.status for result in row)
+        cells = [count_cell(counts[each], _STYLES.get(each, "red")) for each in statuses]
+        tokens = count_cell(sum(result.tokens for result in row), "")
+        table.add_row(*map(visible, names), str(len(row)), *cells, tokens)
     console.print(table)
-    for result in results:
-        name, found = result.engine, result.difference
-        if result.detail:
-            print_line(console, f"{name}: {result.detail}", above="\n")
-        if found is None:
-            continue
-        where = f"{name}: first differs at line {found.line:,}, byte {found.byte:,}"
-        print_line(console, where, "bold red", above="\n")
-        smallest = repr(found.smallest) if found.smallest else "no short part differs by itself"
-        lines = [("expected", _tokens(found.expected)), ("got", _tokens(found.got))]
-        print_labelled(console, [*lines, ("smallest", smallest)])
+    shown: Counter[str] = Counter()
+    for each in compared:
+        where = f" ({each.text} by {each.vocabulary})" if len(compared) > 1 else ""
+        for result in each.results:
+            if result.status != "same" and shown[result.engine] < SHOWN_FAILURES:
+                _print_corpus_result(console, result, where)
+            shown[result.engine] += result.status != "same"
+    for name, count in shown.items():
+        if count > SHOWN_FAILURES:
+            print_line(console, f"{name}: {count - SHOWN_FAILURES:,} more like these", above="\n")
 
 
-def _speed(bytes_per_second: float) -> str:
-    return f"{bytes_per_second / 1e6:.2f}" if bytes_per_second else "·"
+def _print_corpus_result(console: Console, result: CorpusResult, where: str) -> None:
+    name, found = f"{result.engine}{where}", result.difference
+    if found is None:
+        print_line(console, f"{name}: {result.detail or result.status}", above="\n")
+        return
+    place = f"{name}: first differs at line {found.line:,}, byte {found.byte:,}"
+    print_line(console, place, "bold red", above="\n")
+    smallest = repr(found.smallest) if found.smallest else "no short part differs by itself"
+    lines = [("expected", _tokens(found.expected)), ("got", _tokens(found.got))]
+    print_labelled(console, [*lines, ("smallest", smallest)])
 
 
 def _tokens(tokens: Tokens) -> str:
