@@ -401,8 +401,51 @@ def test_engines_are_judged_by_records_of_ones_own(tmp_path: Path, mine: Path) -
     other = tokenref("check", "heap", "--records", out, "--vocabulary", "tiny")
     assert other.exit_code == 2
     assert "is a record of the vocabulary sha256:" in other.output
+    assert "with --upgrade, the new file is tested with the answers of the old" in other.output
     one = tokenref("check", "heap", "--records", out, "--vocabulary", mine, "--id", "nothing")
     assert one.exit_code == 3
+
+
+def test_a_new_file_is_tested_with_the_answers_of_the_old_one(tmp_path: Path) -> None:
+    old, new, out = tmp_path / "old.tiktoken", tmp_path / "new.tiktoken", tmp_path / "out.jsonl"
+    old.write_bytes(b"YQ== 0\nYg== 1\nYWI= 2\n")  # a, b, ab
+    new.write_bytes(b"YQ== 0\nYg== 1\nYWE= 3\n")  # a, b, aa
+    (tmp_path / "texts.txt").write_text("aab\nba\nbb\n", encoding="utf-8")
+    fill = ["fill", "--vocabulary", old, "--texts", tmp_path / "texts.txt", "--out", out]
+    assert tokenref(*fill).exit_code == 0
+    check = ["check", "reference", "--records", out, "--vocabulary"]
+    assert tokenref(*check, old, "--upgrade").exit_code == 0
+    found = tokenref(*check, new, "--upgrade")
+    assert found.exit_code == 1
+    assert "1 failure" in found.output
+    assert re.search(r"at +ids, from token 0 \(byte 0\)\n", found.output)
+    assert re.search(r"expected 0 b'a', 2 \(no such token\)\n", found.output)
+    assert re.search(r"got +3 b'aa', 1 b'b'\n", found.output)
+    again = re.search(r"again +tokenref (check .*)", found.output)
+    assert again is not None
+    assert tokenref(*shlex.split(again[1])).exit_code == 1
+    whole = tokenref(*check, FAMILY, "--upgrade")
+    assert whole.exit_code == 2
+    assert "is a record of encode, which cannot be asked of" in whole.output
+    alone = tokenref("check", "reference", "--upgrade", "--vocabulary", "tiny")
+    assert (alone.exit_code, "--upgrade needs --records and --vocabulary" in alone.output) == (2, True)
+
+
+FAMILY = checkout_fixtures() / "tokenizer" / "family_llama2.json"
+
+
+def test_wrong_ids_of_a_whole_tokenizer_are_shown_as_tokens(tmp_path: Path) -> None:
+    texts, out = tmp_path / "texts.txt", tmp_path / "out.jsonl"
+    texts.write_text("Hello\n", encoding="utf-8")
+    assert tokenref("fill", "--vocabulary", FAMILY, "--texts", texts, "--out", out).exit_code == 0
+    other = tmp_path / "other.json"
+    content = json.loads(FAMILY.read_bytes())
+    content["model"]["merges"] = []
+    other.write_text(json.dumps(content), encoding="utf-8")
+    check = ["check", "reference", "--records", out, "--vocabulary", other, "--upgrade"]
+    found = tokenref(*check, "--ids-only")
+    assert found.exit_code == 1
+    assert re.search(r"at +ids, from token \d+\n +expected \d+ b'.*'.*\n +got +\d+ b'", found.output)
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from tokenref.fuzzing.drawn_questions import plan_of
 from tokenref.fuzzing.findings import likely_bugs
 from tokenref.fuzzing.journal import Group, Journal, merged, read_journal
 from tokenref.fuzzing.plan import Plan, Selection, Shard
-from tokenref.fuzzing.promoting import open_regressions, own_target, promoted
-from tokenref.goldens import open_goldens
+from tokenref.fuzzing.promoting import own_target, promoted
+from tokenref.goldens import open_goldens, open_regressions
 from tokenref.record import RecordError
 from tokenref.record_files import read_records
 from tokenref.reports.results import dump_report, read_results

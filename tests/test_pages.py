@@ -276,7 +276,11 @@ def run_tests(tmp_path: Path, source: str) -> str:
 
 def test_the_tests_that_pages_show_pass(tmp_path: Path) -> None:
     shown = [block for block in SHOWN_TESTS if "import torch" not in block]
-    assert len(shown) == 3
+    assert len(shown) == 4
+    page = (ROOT / "docs" / "pytest.md").read_text("utf-8")
+    [typed] = re.findall(r"```sh\n(printf .*?)```", page, re.DOTALL)
+    path = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    subprocess.run(["/bin/sh", "-ec", typed], cwd=tmp_path, check=True, env=os.environ | path)
     run_tests(tmp_path, "\n\n".join(shown))
 
 

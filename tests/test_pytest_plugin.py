@@ -8,9 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from bpe_ref import load
 from sampling_ref import PROFILES, step
+from tests.small_fixtures import checkout_fixtures
 from tokenref.answers import Ok
+from tokenref.catalogue import open_catalogue
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.floats import unpack
 from tokenref.pytest import (
@@ -32,6 +36,8 @@ from tokenref.pytest import (
     assert_xtc,
     cases,
 )
+from tokenref.cli import main
+from tokenref.errors import InputError
 from tokenref.pytest.golden import SELECTED
 from tokenref.record import FILTER_OPS
 
@@ -146,6 +152,7 @@ def test_numbers_that_the_type_does_not_hold_are_said_to_be_so() -> None:
         (("top-p",), {}, "unknown operation 'top-p'; did you mean 'top_p'"),
         (("top_p",), {"profile": "lama.cpp"}, "no golden record matches op top_p, profile lama"),
         (("count",), {"flags": ["NoSuchFlag"]}, "flags NoSuchFlag"),
+        (("count",), {"vocabulary": "tinny"}, "vocabulary tinny; did you mean 'tiny'"),
     ],
 )
 def test_a_selection_of_nothing_is_an_error(
@@ -153,6 +160,65 @@ def test_a_selection_of_nothing_is_an_error(
 ) -> None:
     with pytest.raises(NoCasesError, match=sentence):
         cases(*ops, **more)
+
+
+# ---- tokenizers
+
+
+def test_records_are_chosen_by_their_vocabulary() -> None:
+    chosen = [each.values[0] for each in cases("encode", vocabulary="tiny")]
+    assert 0 < len(chosen) < len(cases("encode"))
+    assert {case.catalogue.name(case.record.vocab) for case in chosen} == {"tiny"}
+
+
+def test_a_vocabulary_that_is_not_here_is_the_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    empty = open_catalogue()
+    monkeypatch.setattr(empty, "_load", lambda entry: f"there is no {entry.name}")
+    monkeypatch.setattr("tokenref.pytest.golden.catalogue", lambda: empty)
+    with pytest.raises(NoCasesError, match="vocabulary cl100k_base; there is no cl100k_base$"):
+        cases("encode", vocabulary="cl100k_base")
+
+
+def test_the_text_of_a_question_is_always_there() -> None:
+    tokenizer = load("tiny")
+    chosen = [each.values[0] for each in cases("count", profile="definition", vocabulary="tiny")]
+    assert {"text", "recipe"} <= {key for case in chosen for key in case.request}
+    for case in chosen:
+        case.check(count=tokenizer.count(case.text, special="ordinary"))
+    bad = next(
+        each.values[0]
+        for each in cases("encode", profile="tiktoken")
+        if "bytes" in each.values[0].request
+    )
+    with pytest.raises(AttributeError, match="is bytes that are not UTF-8"):
+        _ = bad.text
+
+
+def test_records_of_ones_own_are_parameters(tmp_path: Path) -> None:
+    file = checkout_fixtures() / "tokenizer" / "family_llama2.json"
+    texts, out = tmp_path / "texts.txt", tmp_path / "own.jsonl"
+    texts.write_text("Hello\nb\u00e4b\n", encoding="utf-8")
+    fill = ["fill", "--vocabulary", str(file), "--texts", str(texts), "--out", str(out)]
+    assert CliRunner().invoke(main, fill).exit_code == 0
+    tokenizer = load(file)
+    for vocabulary in (None, str(file)):
+        chosen = [each.values[0] for each in cases(records=out, vocabulary=vocabulary)]
+        assert [case.text for case in chosen] == ["Hello", "b\u00e4b"]
+        for case in chosen:
+            assert case.op == "tokenize"
+            right = tokenizer.encode(case.text)
+            case.check(ids=right)
+            wrong = says(case.check, ids=[*right, 3])
+            assert f"ids, from token {len(right)}: expected the end, got 3 " in wrong
+            assert "there are no tokens" not in wrong
+            assert "tokens" in says(case.check, ids=right, tokens=[])
+    assert not cases("tokenize", records=str(out), ids="*000002")[1:]
+    with pytest.raises(NoCasesError, match=f"op encode, records {out}"):
+        cases("encode", records=out)
+    with pytest.raises(InputError, match="cannot be read"):
+        cases(records=tmp_path / "no.jsonl")
 
 
 # ---- helpers

@@ -10,16 +10,33 @@ from typing import Any, Final
 
 import msgspec
 
+from bpe_ref import BpeError
+from bpe_ref.formats.plain_json import parse_plain_json
 from tokenref.answers import Ok, Refused, Unsupported, guarded
-from tokenref.catalogue import Catalogue, own_catalogue
+from tokenref.catalogue import Catalogue, UnknownSubjectError, fixtures_folder, own_catalogue
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.errors import InputError
 from tokenref.files import read_text
 from tokenref.judge import judge
 from tokenref.operations import ABOUT
 from tokenref.questions.sampling import BatchInput
-from tokenref.record import OPERATIONS, PIPELINE_OPS, Case, answer_type, make_case, op_of
-from tokenref.record_files import dump_records, parse_records, read_file, read_records
+from tokenref.questions.text import IdsOutput
+from tokenref.record import (
+    OPERATIONS,
+    PIPELINE_OPS,
+    Case,
+    RecordError,
+    answer_type,
+    make_case,
+    op_of,
+)
+from tokenref.record_files import (
+    dump_records,
+    parse_manifest,
+    parse_records,
+    read_file,
+    read_records,
+)
 from tokenref.rules import NAMED, choices_of, other_rules
 from tokenref.subjects import (
     SAMPLERS,
@@ -246,24 +263,98 @@ def beside_goldens(path: Path) -> Path | None:
     return found[0] if found else None
 
 
-def open_goldens(path: Path, name_or_path: str, pattern: str | None = None) -> Catalogue:
+def open_goldens(
+    path: Path, name_or_path: str, pattern: str | None = None, *, upgrade: bool = False
+) -> Catalogue:
     """Return a user's own golden records as a catalogue, with the canaries of the package.
 
+    With `upgrade` the subject replaces that of the records, and the answers are still the old ones.
+
     Raises `RecordError` if the file has no records, `BpeError` if their subject is invalid, and
-    `GoldensError` if the records have another subject.
+    `GoldensError` if the records have another subject, or with `upgrade` one of another kind.
     """
     data = read_file(path)
     cases = parse_records(data, str(path))
     subject, _ = load_text_subject(name_or_path, pattern)
     digest = subject.digest()
     other = next((case for case in cases if case.vocab != digest), None)
-    if other is not None:
+    is_whole = isinstance(subject, TokenizerFile)
+    if other is not None and not upgrade:
         raise GoldensError(
             f"{path}: {other.id} is a record of the vocabulary {other.vocab}, "
-            f"but {name_or_path} is {digest}"
+            f"but {name_or_path} is {digest}; with --upgrade, the new file is tested with the "
+            "answers of the old one"
         )
+    other = next((case for case in cases if (op_of(case) in PIPELINE_OPS) != is_whole), None)
+    if other is not None:
+        raise GoldensError(
+            f"{path}: {other.id} is a record of {op_of(other)}, which cannot be asked of "
+            f"{name_or_path}, a {'tokenizer.json' if is_whole else 'vocabulary of bytes'}"
+        )
+    if upgrade:
+        cases = [msgspec.structs.replace(_without_stages(case), vocab=digest) for case in cases]
     flags = {flag for case in cases for flag in case.flags}
     return own_catalogue(path, data, cases, {name_or_path: subject}, flags)
+
+
+def _without_stages(case: Case) -> Case:
+    """Return a record whose answer is only tokens: others may merge to the same ones."""
+    if not isinstance(case.out, IdsOutput):
+        return case
+    return msgspec.structs.replace(
+        case, out=msgspec.structs.replace(case.out, stages=msgspec.UNSET)
+    )
+
+
+def open_regressions(path: Path) -> Catalogue:
+    """Return the records of a regression file, which `promote` writes, ready to be run.
+
+    Raises `RecordError` if the file has no records, if a vocabulary next to it is invalid, or if a
+    vocabulary of a record is missing.
+    """
+    data = read_file(path)
+    cases = parse_records(data, str(path))
+    known = {entry.digest for entry in parse_manifest(fixtures_folder()).subjects}
+    beside = {digest: subject for digest, subject in _subjects_beside(path) if digest not in known}
+    own = {f"{path.name}:{digest[7:15]}": subject for digest, subject in beside.items()}
+    return own_catalogue(path, data, cases, own)
+
+
+def _subjects_beside(path: Path) -> Iterator[tuple[str, TokenizerSubject]]:
+    """Yield what lies beside a regression file, by its digest."""
+    for file in sorted((path.parent / "vocab").glob("*.json")):
+        try:
+            vocabulary = parse_plain_json(read_file(file), str(file)).vocabulary
+        except BpeError as error:
+            raise RecordError(f"{file}: not a vocabulary: {error}") from None
+        yield vocabulary.digest(), vocabulary
+    for file in sorted((path.parent / "tokenizer").glob("*.json")):
+        tokenizer = TokenizerFile(file.stem, read_file(file))
+        try:
+            yield tokenizer.digest(), tokenizer
+        except ValueError as error:
+            raise RecordError(f"{file}: not a tokenizer.json: {error}") from None
+
+
+def open_own(
+    path: Path, vocabulary: str | None, pattern: str | None = None, *, upgrade: bool = False
+) -> Catalogue:
+    """Return a user's own records, written by `fill` or by `promote`.
+
+    Without `vocabulary`, a name or a path, it is what lies next to the file. The other arguments
+    and errors are those of `open_goldens`.
+    """
+    subject = vocabulary or beside_goldens(path)
+    try:
+        if subject:
+            return open_goldens(path, str(subject), pattern, upgrade=upgrade)
+        return open_regressions(path)
+    except UnknownSubjectError as error:
+        kinds = (f"{path.stem}.{kind}.json" for kind in ("vocabulary", "tokenizer"))
+        raise RecordError(
+            f"{error}: give its location with --vocabulary, or put the file that `fill` wrote next "
+            f"to the records there again ({' or '.join(kinds)})"
+        ) from None
 
 
 def _unicode(name: str) -> str:

@@ -1,13 +1,14 @@
 """Judge one answer by one record: the status, and where the answer first differs."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import groupby
 from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET
 
-from bpe_ref import TokenIdError, Vocabulary
+from bpe_ref import TokenIdError, Tokenizer, Vocabulary
 from tokenref.answers import (
     UNDECLARED,
     Answer,
@@ -26,7 +27,7 @@ from tokenref.catalogue import CANARY
 from tokenref.judging_samplers import compare
 from tokenref.readable import readable
 from tokenref.record import Case
-from tokenref.subjects import Subject
+from tokenref.subjects import Samplers, Subject, TokenizerSubject
 from tokenref.verdicts import Judgement, MustRefuse, Status, judged
 
 FAILURES: Final = frozenset({"fail", "wrong_error", "crash", "timeout", "xpass"})
@@ -149,26 +150,32 @@ def _field_difference(key: str, value: Any, got: Mapping[str, Any], subject: Sub
     got_value = _plain(got.get(key))
     if got_value == value and type(got_value) is type(value):
         return None
-    if key == "ids" and isinstance(subject, Vocabulary):
+    if key == "ids" and not isinstance(subject, Samplers):
         return _token_difference(value, got_value, subject)
     if isinstance(value, list) and isinstance(got_value, list):
         return f"{key}, " + _first_difference(value, got_value)
     return f"{key}: expected {value!r:.120}, got {got_value!r:.120}"
 
 
-def _token_difference(expected: list[int], got: Any, vocabulary: Vocabulary) -> str:
-    """Return which token differs first, and where in the text it starts."""
+def _token_difference(expected: list[int], got: Any, subject: TokenizerSubject) -> str:
+    """Return which token differs first, and where in a text of bytes it starts."""
     if not isinstance(got, list) or not all(type(token) is int for token in got):
         return f"ids: expected a list of whole numbers, got {got!r:.120}"
     at = first_difference(expected, got)
-    start = len(b"".join(map(vocabulary.token_bytes, expected[:at])))
-    return (
-        f"ids, from token {at} (byte {start}): "
-        f"expected {_tokens(expected[at:], vocabulary)}, got {_tokens(got[at:], vocabulary)}"
-    )
+    place = f"ids, from token {at}"
+    tokens: Vocabulary | Tokenizer
+    if isinstance(subject, Vocabulary):
+        tokens = subject
+        with suppress(TokenIdError):  # expected of the vocabulary that this one replaces
+            place += f" (byte {sum(len(subject.token_bytes(token)) for token in expected[:at])})"
+    else:
+        from tokenref.engines.reference import read_tokenizer
+
+        tokens = read_tokenizer(subject.content, subject.name, "hugging-face")
+    return f"{place}: expected {_tokens(expected[at:], tokens)}, got {_tokens(got[at:], tokens)}"
 
 
-def _tokens(ids: Sequence[int], vocabulary: Vocabulary) -> str:
+def _tokens(ids: Sequence[int], vocabulary: Vocabulary | Tokenizer) -> str:
     """Return the first few tokens with their bytes."""
     if not ids:
         return "the end"

@@ -14,14 +14,7 @@ from rich.markup import escape
 
 from bpe_ref.encoders import NOT_BPE
 from tokenref.answers import Engine
-from tokenref.catalogue import (
-    CANARY,
-    Catalogue,
-    Selection,
-    UnknownSubjectError,
-    is_large,
-    open_catalogue,
-)
+from tokenref.catalogue import CANARY, Catalogue, Selection, is_large, open_catalogue
 from tokenref.commands.endings import terminated_in_order
 from tokenref.commands.options import (
     FIXTURES,
@@ -51,7 +44,7 @@ from tokenref.known import Known, read_known
 from tokenref.protocol.channel import Patience, StartError
 from tokenref.protocol.engine import ProtocolEngine
 from tokenref.protocol.opening import GreetingError, arguments_of, open_program
-from tokenref.record import Case, RecordError, op_of
+from tokenref.record import Case, op_of
 from tokenref.record_files import manifest_digest
 from tokenref.reports.results import UNJUDGED, dump_corpus_report, dump_report, read_results
 from tokenref.reports.terminal import ONLY_IDS, print_corpus, print_line, print_results
@@ -78,6 +71,11 @@ ALONE = 3
 )
 @click.option(
     "--records", type=FILE, help="Run the records in this file, written by `fill` or `promote`."
+)
+@click.option(
+    "--upgrade",
+    is_flag=True,
+    help="Test --vocabulary as what replaces the vocabulary of --records, with its old answers.",
 )
 @IDS_ONLY
 @FIXTURES
@@ -113,6 +111,7 @@ def check(
     patience: Patience,
     reports: Wanted,
     *,
+    upgrade: bool,
     ids_only: bool,
     require: bool,
 ) -> None:
@@ -128,7 +127,9 @@ def check(
     texts = [text for path in corpora for text in files_named(path, "--corpus")]
     paths: dict[str, Sequence[Path | None]] = {"corpus": texts, **one}
     named = {**paths, "fixtures-digest": [digest], "pattern": [pattern]}
-    options: dict[str, list[str]] = {"ids-only": []} if ids_only else {}
+    options: dict[str, list[str]] = {
+        flag: [] for flag, given in (("ids-only", ids_only), ("upgrade", upgrade)) if given
+    }
     options |= {
         name: given
         for name, values in {**selection.named(), **named}.items()
@@ -158,7 +159,7 @@ def check(
         )
         ctx.exit(max(code, int(require and bool(unavailable))))
     if records is not None:
-        catalogue = _own_catalogue(records, selection.vocabularies, pattern)
+        catalogue = _own_catalogue(records, selection.vocabularies, pattern, upgrade=upgrade)
         selection = replace(selection, vocabularies=())
         about["records"] = f"sha256:{catalogue.manifest.files[0].sha256}"
     else:
@@ -354,10 +355,12 @@ def _refuse_mixtures(
             raise click.UsageError("--answered-at-least cannot be used together with --corpus")
         _only(options, "corpus", ["pattern"])
     elif "records" in options:
-        others = "id op flag without-flag profile rows-at-most known pattern ids-only"
+        others = "id op flag without-flag profile rows-at-most known pattern ids-only upgrade"
         _only(options, "records", others.split())
     elif "pattern" in options:
         raise click.UsageError("--pattern needs --corpus or --records")
+    if "upgrade" in options and not ("records" in options and "vocabulary" in options):
+        raise click.UsageError("--upgrade needs --records and --vocabulary")
 
 
 def _only(options: Mapping[str, Sequence[str]], mode: str, others: Sequence[str]) -> None:
@@ -408,23 +411,13 @@ def _check_corpora(
     return 2 if errors else code
 
 
-def _own_catalogue(records: Path, vocabularies: Sequence[str], pattern: str | None) -> Catalogue:
-    """Return a user's own records, written by `fill` or by `promote`."""
-    from tokenref.fuzzing.promoting import open_regressions
-    from tokenref.goldens import beside_goldens, open_goldens
+def _own_catalogue(
+    records: Path, vocabularies: Sequence[str], pattern: str | None, *, upgrade: bool
+) -> Catalogue:
+    from tokenref.goldens import open_own
 
-    subject = vocabularies[0] if vocabularies else beside_goldens(records)
-    try:
-        with naming_options("pattern"):
-            if subject:
-                return open_goldens(records, str(subject), pattern)
-            return open_regressions(records)
-    except UnknownSubjectError as error:
-        kinds = (f"{records.stem}.{kind}.json" for kind in ("vocabulary", "tokenizer"))
-        raise RecordError(
-            f"{error}: give its location with --vocabulary, or put the file that `fill` wrote next "
-            f"to the records there again ({' or '.join(kinds)})"
-        ) from None
+    with naming_options("pattern"):
+        return open_own(records, next(iter(vocabularies), None), pattern, upgrade=upgrade)
 
 
 def _print_notes(

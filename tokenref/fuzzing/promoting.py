@@ -10,7 +10,7 @@ would change nothing. The caller gives the year of the file: fixtures do not dep
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -18,23 +18,15 @@ from typing import Final
 
 import msgspec
 
-from bpe_ref import BpeError, Vocabulary
-from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json, parse_plain_json
+from bpe_ref import Vocabulary
+from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json
 from bpe_ref.registry import REGISTRY
-from tokenref.catalogue import (
-    BudgetError,
-    Catalogue,
-    check_budget,
-    check_together,
-    fixtures_folder,
-    open_catalogue,
-    own_catalogue,
-)
+from tokenref.catalogue import BudgetError, check_budget, check_together, open_catalogue
 from tokenref.errors import InputError
 from tokenref.fuzzing.comparing import answered_anew
 from tokenref.fuzzing.findings import Finding, question_of, shipped_name
 from tokenref.goldens import with_optional
-from tokenref.record import Case, RecordError
+from tokenref.record import Case
 from tokenref.record_files import (
     LICENCES,
     MANIFEST,
@@ -43,9 +35,7 @@ from tokenref.record_files import (
     VocabularyEntry,
     dump_manifest,
     dump_records,
-    parse_manifest,
     parse_records,
-    read_file,
     read_records,
 )
 from tokenref.subjects import Samplers, Subject, TokenizerFile, TokenizerSubject
@@ -240,33 +230,3 @@ def promoted_to_fixtures(
     check_together([*catalogue.cases, *catalogue.canaries, *result.cases], manifest)
     whole = {**result.files, folder / MANIFEST: dump_manifest(manifest)}
     return Promoted(result.cases, whole, result.subjects, result.present)
-
-
-def open_regressions(path: Path) -> Catalogue:
-    """Return the records of a regression file, ready to be run.
-
-    Raises `RecordError` if the file has no records, if a vocabulary next to it is invalid, or if a
-    vocabulary of a record is missing.
-    """
-    data = read_file(path)
-    cases = parse_records(data, str(path))
-    known = {entry.digest for entry in parse_manifest(fixtures_folder()).subjects}
-    beside = {digest: subject for digest, subject in _subjects_beside(path) if digest not in known}
-    own = {f"{path.name}:{digest[7:15]}": subject for digest, subject in beside.items()}
-    return own_catalogue(path, data, cases, own)
-
-
-def _subjects_beside(path: Path) -> Iterator[tuple[str, TokenizerSubject]]:
-    """Yield what lies beside a regression file, by its digest."""
-    for file in sorted((path.parent / "vocab").glob("*.json")):
-        try:
-            vocabulary = parse_plain_json(read_file(file), str(file)).vocabulary
-        except BpeError as error:
-            raise RecordError(f"{file}: not a vocabulary: {error}") from None
-        yield vocabulary.digest(), vocabulary
-    for file in sorted((path.parent / "tokenizer").glob("*.json")):
-        tokenizer = TokenizerFile(file.stem, read_file(file))
-        try:
-            yield tokenizer.digest(), tokenizer
-        except ValueError as error:
-            raise RecordError(f"{file}: not a tokenizer.json: {error}") from None

@@ -12,14 +12,16 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from hashlib import sha256
 from math import inf
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 import pytest
 
-from tokenref.answers import Ok, Refused
+from tokenref.answers import UNDECLARED, Ok, Refused, as_text, request_text
 from tokenref.catalogue import LARGE, Catalogue, is_large, open_catalogue
 from tokenref.floats import FloatsError, Type, is_numbers, pack, type_of, unpack
+from tokenref.goldens import open_own
 from tokenref.judge import judge
 from tokenref.protocol.channel import StartError
 from tokenref.protocol.opening import GreetingError, open_program
@@ -77,7 +79,8 @@ class Golden:
     """One golden record.
 
     The parts of the question are attributes: `case.probs`, `case.history`, `case.text`, `case.ids`.
-    Numbers are lists of floats, and `params` contains Python values.
+    Numbers are lists of floats, and `params` contains Python values. `text` is the whole text, also
+    if the record contains only bytes or a recipe.
 
     >>> case = cases("count", ids="bpe/count/texts/*")[0].values[0]
     >>> case.op, case.id.startswith("bpe/count/texts/")
@@ -85,6 +88,8 @@ class Golden:
     """
 
     record: Case
+    catalogue: Catalogue
+    """The records that it belongs to."""
 
     def __repr__(self) -> str:
         """Return the question with floats in decimal, which pytest shows with a failure."""
@@ -124,6 +129,11 @@ class Golden:
     def __getattr__(self, name: str) -> Any:
         """Return a part of the question. Raises `AttributeError` for an unknown part."""
         request = self.request
+        if name == "text" and not request.keys().isdisjoint({"bytes", "recipe"}):
+            text = as_text(request_text(request))
+            if text is None:
+                raise AttributeError(f"the question of {self.id} is bytes that are not UTF-8")
+            return text
         if name not in request:
             raise AttributeError(
                 f"a question of {self.op} has {', '.join(request)}, but no {name!r}"
@@ -140,9 +150,10 @@ class Golden:
         """Raise `AssertionError` with one sentence unless the answer is right.
 
         The parts have the names of the record's `out`: `keep`, `logits`, `probs`, `token`, `ids`.
-        Kept tokens may be ids in any order, a mask, or the row that is left. `rows`, the answer to
-        a batch, has one entry for each row of each call: what `keep` or `logits` may be, or a dict
-        of parts. Masks and rows end where the padding of the batch begins (`vocab_size`).
+        Kept tokens may be ids in any order, a mask, or the row that is left. If `ids` are all that
+        is given for `tokenize`, only they are judged. `rows`, the answer to a batch, has one entry
+        for each row of each call: what `keep` or `logits` may be, or a dict of parts. Masks and
+        rows end where the padding of the batch begins (`vocab_size`).
 
         >>> case = cases("count", ids="bpe/count/texts/*")[0].values[0]
         >>> case.check(count=-1)  # doctest: +ELLIPSIS
@@ -164,10 +175,12 @@ class Golden:
 
     def _judge(self, answer: Ok | Refused) -> None:
         __tracebackhide__ = True
-        subject = catalogue().subject(self.record.vocab)
+        subject = self.catalogue.subject(self.record.vocab)
         if isinstance(subject, str):
             raise NoCasesError(f"{self.id} cannot be judged here: {subject}")
-        if detail := judge(self.record, answer, subject).detail:
+        only_ids = isinstance(answer, Ok) and answer.out.keys() == {"ids"}
+        declared = UNDECLARED.for_op(self.op, ids_only=only_ids)
+        if detail := judge(self.record, answer, subject, declared).detail:
             raise AssertionError(f"{self.id}: {detail}. Why the case exists: {self.why}")
 
 
@@ -274,13 +287,20 @@ def cases(
     flags: Sequence[str] = (),
     ids: str = "*",
     refused: bool | None = None,
+    vocabulary: str | None = None,
+    records: str | Path | None = None,
 ) -> list[Any]:
     """Return golden records for `pytest.mark.parametrize`, with their ids.
 
     `profile` is the name of a rule or an engine, and `ids` may contain `*` and `?`. `refused`
-    selects only inputs that must be refused, or none of them. Records whose vocabulary is missing
-    are left out. Raises `NoCasesError` if no record is left. (If only this shard has none, the list
-    is empty and pytest skips the test.)
+    selects only inputs that must be refused, or none of them. `vocabulary` is the name of a
+    vocabulary or tokenizer. Records whose vocabulary is missing are left out.
+
+    `records` is a file with your own golden records, written by `tokenref fill` or `promote`. Then
+    `vocabulary` is a name or path, which is needed only if the vocabulary is not next to it.
+
+    Raises `NoCasesError` if no record is left. (If only this shard has none, the list is empty and
+    pytest skips the test.)
 
     >>> len(cases("encode", ids="bpe/encode/examples/*")) > 10
     True
@@ -293,29 +313,37 @@ def cases(
             near = get_close_matches(op, OPS, n=1)
             meant = f"; did you mean {near[0]!r}?" if near else ""
             raise NoCasesError(f"unknown operation {op!r}{meant}")
-    fixtures = catalogue()
+    fixtures = catalogue() if records is None else open_own(Path(records), vocabulary)
     index, count = SELECTED.shard
-    chosen = [
+    found = [
         case
         for case in fixtures.cases
         if (not ops or op_of(case) in ops)
+        and (vocabulary in {None, fixtures.name(case.vocab)} or records is not None)
         and (profile is None or case.profile == profile)
         and fnmatchcase(case.id, ids)
         and (refused is None or isinstance(case.verdict, MustRefuse) is refused)
         and all(not wanted or set(wanted) & set(case.flags) for wanted in (flags, SELECTED.flags))
-        and not isinstance(fixtures.subject(case.vocab), str)
         and (not is_large(case) or LARGE in {*flags, *SELECTED.flags} or case.id == ids)
     ]
+    missing = {case.vocab for case in found if isinstance(fixtures.subject(case.vocab), str)}
+    chosen = [case for case in found if case.vocab not in missing]
     if not chosen:
         asked = {"op": " ".join(ops), "profile": profile, "flags": " ".join(flags), "ids": ids}
+        asked |= {"vocabulary": vocabulary, "records": records and str(records)}
         asked |= {"--tokenref-flags": " ".join(SELECTED.flags)}
         says = ", ".join(
             f"{name} {value}" for name, value in asked.items() if value not in {None, "", "*"}
         )
-        raise NoCasesError(f"no golden record matches {says or 'anything'}")
+        names = [entry.name for entry in fixtures.manifest.subjects]
+        near = get_close_matches(vocabulary or "", names, n=1) if vocabulary not in names else []
+        says = says or "anything"
+        says += "".join(f"; did you mean {name!r}?" for name in near)
+        says += "".join(f"; {fixtures.subject(vocab)}" for vocab in missing)
+        raise NoCasesError(f"no golden record matches {says}")
     numbers = {case.id: sha256(case.id.encode()).digest()[:8] for case in chosen}  # never change
     mine = (case for case in chosen if int.from_bytes(numbers[case.id], "big") % count == index)
-    return [pytest.param(Golden(case), id=case.id) for case in mine]
+    return [pytest.param(Golden(case, fixtures), id=case.id) for case in mine]
 
 
 @lru_cache(maxsize=1)
@@ -338,10 +366,12 @@ def driven(command: str) -> Iterator[Callable[[Golden], None]]:
         engine = open_program(command)
     except (StartError, GreetingError) as error:
         raise pytest.UsageError(str(error)) from None
-    sessions = Sessions(engine, catalogue())
+    sessions: dict[int, Sessions] = {}
 
     def ask(case: Golden) -> None:
-        judgement = sessions.judge(case.record)
+        if id(case.catalogue) not in sessions:
+            sessions[id(case.catalogue)] = Sessions(engine, case.catalogue)
+        judgement = sessions[id(case.catalogue)].judge(case.record)
         if judgement.status in {"unsupported", "skip", "not_run"}:
             pytest.skip(judgement.detail)
         if judgement.status != "pass":

@@ -246,7 +246,10 @@ def options_again(header: Header) -> list[str]:
     for name in (*own, "records", "fixtures", "known"):
         for value in header.selection.get(name, []):
             options += [f"--{name}", str(value)]
-    return [*options, *(["--ids-only"] if "ids-only" in header.selection else [])]
+    return [
+        *options,
+        *(f"--{flag}" for flag in ("ids-only", "upgrade") if flag in header.selection),
+    ]
 
 
 def command_again(entry: EngineEntry, case_id: str, options: Sequence[str]) -> str:
