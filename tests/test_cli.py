@@ -193,6 +193,13 @@ def test_the_json_report_has_a_line_per_case_between_header_and_footer(tmp_path:
         (["profiles", "--page", "x"], 2, "is now `python -m authoring profiles --page`, in a"),
         (["show", "bpe/encode/no/such"], 2, "no record has the id"),
         (["show", "sampling/no-such/*"], 2, "no record has the id"),
+        (["show", "ranks"], 2, "no record has the id 'ranks'; did you mean rank, "),
+        (["check", "tokenizer"], 2, "there is no engine 'tokenizer'; did you mean 'tokenizers'?"),
+        (
+            ["compare", "qwen3", "tiny", "hello"],
+            2,
+            "qwen3 is a vocabulary, but compare is about samplers; `tokenref fill` with one",
+        ),
         (
             ["check", "reference", "--id", "sampling/topk/sizes/row-65"],
             3,
@@ -428,7 +435,10 @@ def test_a_new_file_is_tested_with_the_answers_of_the_old_one(tmp_path: Path) ->
     assert whole.exit_code == 2
     assert "is a record of encode, which cannot be asked of" in whole.output
     alone = tokenref("check", "reference", "--upgrade", "--vocabulary", "tiny")
-    assert (alone.exit_code, "--upgrade needs --records and --vocabulary" in alone.output) == (2, True)
+    assert (alone.exit_code, "--upgrade needs --records and --vocabulary" in alone.output) == (
+        2,
+        True,
+    )
 
 
 FAMILY = checkout_fixtures() / "tokenizer" / "family_llama2.json"
@@ -445,7 +455,9 @@ def test_wrong_ids_of_a_whole_tokenizer_are_shown_as_tokens(tmp_path: Path) -> N
     check = ["check", "reference", "--records", out, "--vocabulary", other, "--upgrade"]
     found = tokenref(*check, "--ids-only")
     assert found.exit_code == 1
-    assert re.search(r"at +ids, from token \d+\n +expected \d+ b'.*'.*\n +got +\d+ b'", found.output)
+    assert re.search(
+        r"at +ids, from token \d+\n +expected \d+ b'.*'.*\n +got +\d+ b'", found.output
+    )
 
 
 @pytest.mark.parametrize(

@@ -1184,7 +1184,9 @@ def test_an_engine_that_returns_only_ids_is_compared_by_ids(
     check = ["check", "--cmd", f"{sys.executable} {program}", "--records", str(out)]
     tokenref("fill", "--vocabulary", WHOLE, "--texts", texts, "--out", out)
     silent = tokenref(*check)
-    lacking = "the ids are right, but there are no tokens: `check` and `fuzz` compare only ids"
+    lacking = (
+        "the ids are right, but there are no tokens: `check`, `doctor` and `fuzz` compare only"
+    )
     assert (silent.exit_code, silent.output.count(lacking)) == (1, 2 if wrong is None else 1)
     assert "crash" not in silent.output
     compared = tokenref(*check, "--ids-only")
@@ -1197,5 +1199,11 @@ def test_an_engine_that_returns_only_ids_is_compared_by_ids(
         some = ["--op", "tokenize", "--vocabulary", WHOLE, "--seed", "1", "--cases", "4"]
         fuzzed = tokenref("fuzz", *check[1:3], *some, "--ids-only")
         assert (fuzzed.exit_code, ONLY_IDS in fuzzed.output) == (0, True), fuzzed.output
+        examined = tokenref("doctor", *check[1:3], "--ids-only")
+        assert examined.exit_code == 0, examined.output
+        assert "ok      tokenize: 3 of the first 3 questions are correct" in examined.output
+        assert re.search(r"tokenref check --cmd .* --ids-only\n$", examined.output)
+        asked = tokenref("doctor", *check[1:3])
+        assert (asked.exit_code, lacking in asked.output) == (1, True)
         some += ["--most", "1", "--shrink-seconds", "0"]
         assert lacking in tokenref("fuzz", *check[1:3], *some).output

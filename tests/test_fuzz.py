@@ -625,7 +625,7 @@ def test_a_campaign_without_failures_ends_with_0_and_one_without_answers_with_3(
     ("arguments", "sentence"),
     [
         ((), "give exactly one of ENGINE and --cmd"),
-        (("heaps",), "an engine must be one of"),
+        (("heaps",), "there is no engine 'heaps'; did you mean 'heap'? `tokenref engines` lists"),
         (("heap", "--shard", "0/2"), "--shard must be I/N with 1 <= I <= N, got '0/2'"),
         (("heap", "--shard", "two"), "--shard must be I/N with 1 <= I <= N, got 'two'"),
         (("heap", "--op", "stat"), "the operation stat cannot be fuzzed, only top_k, top_p, "),
@@ -635,7 +635,10 @@ def test_a_campaign_without_failures_ends_with_0_and_one_without_answers_with_3(
         (("heap", "--op", "encode", "--executor", "os:getcwd"), "must return a concurrent.futures"),
         (("heap", "--op", "encode", "--executor", "processes:0"), "must be at least 1"),
         (("heap", "--op", "encode", "--at", "3"), "--at needs --seed, the seed of the campaign"),
-        (("heap", "--op", "tokenize", "--vocabulary", "doubles"), "doubles is a vocabulary, but"),
+        (
+            ("heap", "--op", "tokenize", "--vocabulary", "doubles"),
+            "doubles is a vocabulary, but no --op is about one; use --op encode",
+        ),
         (("heap", "--op", "encode", "--state", "no/such/folder/x"), "cannot be written"),
     ],
 )

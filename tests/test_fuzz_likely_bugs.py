@@ -1,6 +1,8 @@
 """Findings that are likely one bug are told once; nothing is lost, and no order decides."""
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -11,8 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from tests.small_fixtures import checkout_fixtures
 from tests.strategies import examples
+from tokenref.answers import Answer, Engine, Session
 from tokenref.cli import main
+from tokenref.engines.reference import ReferenceEngine
 from tokenref.floats import pack
 from tokenref.fuzzing.drawn_questions import plan_of
 from tokenref.fuzzing.findings import Finding, LikelyBugs, disagreement, likely_bugs, traits_of
@@ -317,3 +322,39 @@ def test_the_list_names_a_few_and_counts_the_others(capsys: pytest.CaptureFixtur
 
 def test_a_footer_of_before_is_read() -> None:
     assert Footer(why="it was so").bugs == []
+
+
+class LosesThePair(ReferenceEngine):
+    """The reference, but without the second text of a pair."""
+
+    def load_tokenizer(self, content: bytes, name: str, profile: str) -> Session:
+        return _WithoutPair(super().load_tokenizer(content, name, profile))
+
+
+@dataclass(frozen=True)
+class _WithoutPair:
+    right: Session
+
+    def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
+        return self.right.answer(op, {key: request[key] for key in request if key != "pair"})
+
+
+def loses_the_pair() -> Engine:
+    return LosesThePair("loses")
+
+
+def test_a_lost_pair_is_one_bug_and_pairs_can_be_left_out() -> None:
+    """With the template, two empty texts are enough; without it, they are not."""
+    engine = "py:tests.test_fuzz_likely_bugs:loses_the_pair"
+    fuzz = ["fuzz", engine, "--op", "tokenize", "--vocabulary", str(FAMILY), "--cases", "64"]
+    found = CliRunner().invoke(main, [*fuzz, "--seed", "3"])
+    assert found.exit_code == 1, found.output
+    for value in ("true", "false"):
+        assert f'in        {{"add_special_tokens": {value}, "pair": ' in found.output
+    assert "\n1 likely bug (" in found.output
+    left_out = CliRunner().invoke(main, [*fuzz, "--seed", "3", "--no-pairs"])
+    assert left_out.exit_code == 0, left_out.output
+    assert "0 likely bugs" in left_out.output
+
+
+FAMILY = checkout_fixtures() / "tokenizer" / "family_bert.json"

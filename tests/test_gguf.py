@@ -3,6 +3,7 @@
 import ctypes
 import json
 import struct
+import tarfile
 import time
 from collections.abc import Iterable
 from contextlib import suppress
@@ -358,6 +359,19 @@ def test_files_of_other_kinds_are_named(place: int, magic: str, what: str) -> No
     with pytest.raises(VocabularyFileError, match="x must be a tokenizer file, it is") as caught:
         format_of(content, "x")
     assert str(caught.value).endswith(what)
+
+
+def test_an_archive_in_gzip_is_named_whatever_its_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bpe_ref.formats.files.MAXIMUM_SIZE", 10_000)
+    for size in (10, 100_000):
+        path = tmp_path / f"{size}.tgz"
+        with tarfile.open(path, "w:gz") as archive:
+            (tmp_path / "tokenizer.json").write_bytes(b"{" * size)
+            archive.add(tmp_path / "tokenizer.json")
+        with pytest.raises(VocabularyFileError, match="not a tar archive: unpack it"):
+            load(path)
 
 
 def test_models_of_onnx_and_binary_files_are_named() -> None:

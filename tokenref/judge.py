@@ -143,7 +143,7 @@ def runs_of(out: Mapping[str, Any]) -> list[list[int]]:
 def _field_difference(key: str, value: Any, got: Mapping[str, Any], subject: Subject) -> str | None:
     """Return where one field of two answers first differs, or None."""
     if key not in got and got.keys() == {"ids"}:
-        how = "`check` and `fuzz` compare only ids with --ids-only"
+        how = "`check`, `doctor` and `fuzz` compare only ids with --ids-only"
         return f"the ids are right, but there are no {key}: {how}"
     if value is None and key not in got:
         return f"{key}: expected null, got nothing"

@@ -228,6 +228,10 @@ def _unpack(content: bytes, source: str) -> bytes:
         ) from None
     except (OSError, zlib.error) as error:
         raise VocabularyFileError(f"{source} must be sound gzip data: {error}") from error
+    if unpacked[257:262] == b"ustar":
+        raise VocabularyFileError(
+            f"{source} must be a tokenizer file, not a tar archive: unpack it"
+        )
     if len(unpacked) > MAXIMUM_SIZE:
         raise VocabularyFileError(
             f"{source} must have at most {MAXIMUM_SIZE} bytes unpacked, it has more"

@@ -78,6 +78,7 @@ class Wanted:
     known_path: Path | None = None
     """The list of known differences that replaces the default one."""
     ids_only: bool = False
+    no_pairs: bool = False
 
 
 def campaign(
@@ -205,6 +206,7 @@ def plan_for(wanted: Wanted, engine: Engine) -> Plan:
             profiles=list(wanted.profiles) or supported_profiles(engine),
             subjects=list(wanted.subjects),
             pattern=wanted.pattern,
+            pairs=not wanted.no_pairs,
         )
         _must_fit(selection)
     if isinstance(engine, ProtocolEngine) and engine.hello.ops.keys().isdisjoint(selection.ops):
@@ -248,7 +250,8 @@ def _options(wanted: Wanted) -> list[str]:
         ("--known", [] if wanted.known_path is None else [str(wanted.known_path)]),
     ):
         options += [part for value in values for part in (name, value)]
-    return [*options, *["--all"][: wanted.every], *["--ids-only"][: wanted.ids_only]]
+    flags = {"--all": wanted.every, "--ids-only": wanted.ids_only, "--no-pairs": wanted.no_pairs}
+    return [*options, *(flag for flag, is_given in flags.items() if is_given)]
 
 
 def supported(
@@ -340,7 +343,9 @@ def _must_fit(selection: Selection) -> None:
         subject = named_subject(name, selection.pattern)
         kind = "tokenizer" if isinstance(subject, TokenizerFile) else "vocabulary"
         if kind not in kinds:
-            raise InputError(f"--vocabulary {name} is a {kind}, but no --op is about one")
+            op = "tokenize" if kind == "tokenizer" else "encode"
+            rule = f"but no --op is about one; use --op {op}"
+            raise InputError(f"--vocabulary {name} is a {kind}, {rule}")
     if len(selection.subjects) and len(kinds - {"sampler"}) > 1:
         raise InputError("--vocabulary needs operations of one kind: select them with --op")
 

@@ -12,7 +12,7 @@ from bpe_ref.added_tokens import any_of
 from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json
 from bpe_ref.registry import REGISTRY
 from tokenref.catalogue import open_catalogue
-from tokenref.commands.options import PROGRAM_HELP, patience_options
+from tokenref.commands.options import IDS_ONLY, PROGRAM_HELP, patience_options
 from tokenref.commands.paths import (
     FILE,
     FOLDER,
@@ -37,12 +37,13 @@ _MARKS = {"ok": "ok     ", "note": "note   ", "problem": "PROBLEM"}
 
 @click.command()
 @click.option("--cmd", "command", required=True, metavar="'PROGRAM ARGS'", help=PROGRAM_HELP)
+@IDS_ONLY
 @patience_options
 @click.pass_context
-def doctor(ctx: click.Context, command: str, patience: Patience) -> None:
+def doctor(ctx: click.Context, command: str, patience: Patience, *, ids_only: bool) -> None:
     """Test your program step by step and explain each mistake."""
     problems = 0
-    findings = examine(command, open_catalogue(), patience)
+    findings = examine(command, open_catalogue(), patience, ids_only=ids_only)
     while True:
         with said_if_slow(patience.waiting(command)):
             finding = next(findings, None)
@@ -50,7 +51,7 @@ def doctor(ctx: click.Context, command: str, patience: Patience) -> None:
             break
         click.echo(as_text(finding))
         problems += finding.kind == "problem"
-    quoted = f"--cmd {quote(command)}"
+    quoted = f"--cmd {quote(command)}" + " --ids-only" * ids_only
     if problems:
         many = "one problem" if problems == 1 else f"{problems} problems"
         click.echo(f"\n{many}. Fix the first one, then run this again:\n  tokenref doctor {quoted}")

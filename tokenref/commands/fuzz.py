@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 )
 @PATTERN
 @IDS_ONLY
+@click.option("--no-pairs", is_flag=True, help="Ask `tokenize` about one text, never about two.")
 @click.option(
     "--ignore",
     "ignored",
@@ -119,7 +120,7 @@ def fuzz(
     except ModuleNotFoundError as error:
         if error.name != "hypothesis":
             raise
-        raise InputError("fuzz needs hypothesis: pip install 'tokenref[fuzz]'") from None
+        raise InputError("fuzz needs hypothesis: pip install hypothesis") from None
     options = Wanted(engine=engine or f"cmd:{command}", **wanted)
     if index is not None:
         ctx.exit(ask_again(options, index, shrink_seconds))

@@ -71,7 +71,9 @@ def show(case_id: str, as_line: bool, fixtures: Path | None) -> None:
         click.echo("\n".join(found))
     elif not cases:
         pages = [each for each in page_addresses() if each.endswith(f"/{case_id}.md")]
-        nearest = pages or difflib.get_close_matches(case_id, by_id, cutoff=0.4)
+        words = [each.partition(":")[0].split(", ") for each in meanings("glossary")]
+        known = [*(word for each in words for word in each), *by_id]
+        nearest = pages or difflib.get_close_matches(case_id, known, cutoff=0.4)
         hint = f"; did you mean {', '.join(nearest)}?" if nearest else ""
         raise InputError(f"no record has the id {case_id!r}{hint}")
     for number, case in enumerate(cases):

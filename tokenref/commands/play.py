@@ -75,7 +75,7 @@ Asked: TypeAlias = Mapping[str, Any]
     "--port", type=click.IntRange(0, 65_535), default=8321, show_default=True, help="0: any."
 )
 def play(names: tuple[str, ...], pattern: str | None, port: int) -> None:
-    """Open a local page on which merges and samplers can be tried.
+    """Serve a local page on which merges and samplers can be tried, and print its address.
 
     Everything runs in this program, and works without a network. Ctrl-C ends it.
     """

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from bpe_ref.registry import REGISTRY
 from sampling_ref import (
     PROFILES,
     HistoryError,
@@ -271,6 +272,15 @@ def compare(
     and parameters that differ are printed, with the source of each engine. Parameters that are
     not set have the defaults of their engine. `sampling_ref.compare` does the same in Python.
     """
+    from tokenref.fetching import packaged_files
+
+    for name in (one, other):
+        if name in {"tiny", *REGISTRY, *packaged_files()} or Path(name).is_file():
+            raise InputError(
+                f"{name} is a vocabulary, but compare is about samplers; `tokenref fill` with one "
+                "vocabulary, and `tokenref check reference --upgrade` with the other, show what "
+                "differs: see `tokenref show docs/commands.md#a-new-version-of-a-tokenizer-file`"
+            )
     asked = _seeded([one, other], replace(asked, called="ROW"), seed)
     with _as_typed([read_profile(one), read_profile(other)], asked) as given:
         params = given.pop("params")

@@ -19,6 +19,7 @@ import msgspec
 
 from bpe_ref import Vocabulary
 from tokenref.answers import (
+    UNDECLARED,
     Crashed,
     Malformed,
     NoAnswer,
@@ -153,26 +154,36 @@ _MANY: Final = 64
 _WIDEST: Final = 300
 
 
-def examine(command: str, catalogue: Catalogue, patience: Patience) -> Iterator[Finding]:
-    """Yield findings about a program as they are made.
+def examine(
+    command: str, catalogue: Catalogue, patience: Patience, *, ids_only: bool = False
+) -> Iterator[Finding]:
+    """Yield findings about a program as they are made. `ids_only` is as for `run_engine`.
 
     Raises `StartError` if the command is invalid or cannot be started.
     """
     arguments = arguments_of(command)
     with tempfile.TemporaryDirectory(prefix="tokenref-") as folder:
-        yield from _Visit(arguments, catalogue, patience, Path(folder)).walk()
+        visit = _Visit(arguments, catalogue, patience, Path(folder), ids_only=ids_only)
+        yield from visit.walk()
 
 
 class _Visit:
     """The checks of one program."""
 
     def __init__(
-        self, arguments: Sequence[str], catalogue: Catalogue, patience: Patience, folder: Path
+        self,
+        arguments: Sequence[str],
+        catalogue: Catalogue,
+        patience: Patience,
+        folder: Path,
+        *,
+        ids_only: bool,
     ) -> None:
         self._arguments = arguments
         self._catalogue = catalogue
         self._patience = patience
         self._folder = folder
+        self._ids_only = ids_only
         self._seen: list[Result] = []
 
     def walk(self) -> Iterator[Finding]:
@@ -275,9 +286,10 @@ class _Visit:
         assert not isinstance(subject, str)  # noqa: S101 - the program has just loaded it
         where = f"{self._catalogue.name(trial.vocab)}, profile {trial.profile}"
         said = self._ask(conversation, trial, trial.answered)
+        declared = UNDECLARED.for_op(trial.op, ids_only=self._ids_only)
         passed = 0
         for case, one in zip(trial.answered, said, strict=True):
-            answer, judgement = one.answer, judge(case, one.answer, subject)
+            answer, judgement = one.answer, judge(case, one.answer, subject, declared)
             self._seen.append(result_of(case, answer, judgement))
             fact = next(iter(self._seen[-1].facts), "")
             passed += judgement.status == "pass"

@@ -120,7 +120,7 @@ def engine(name: str) -> Engine | Unavailable:
     'heap'
     >>> engine("heaps")
     Traceback (most recent call last):
-    tokenref.errors.InputError: an engine must be one of tiktoken, ...; did you mean 'heap'?
+    tokenref.errors.InputError: there is no engine 'heaps'; did you mean 'heap'? ...
     """
     openers = {
         "reference": _own,
@@ -172,8 +172,10 @@ def _unknown(name: str) -> str:
     if os.sep in name or Path(name).is_file():
         return f"to test a program, use --cmd {quote(name)}: {name!r} is not the name of an engine"
     near = get_close_matches(name.lower(), engine_names(), 1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    return f"an engine must be one of {', '.join(engine_names())}, got {name!r}{hint}"
+    if near:
+        hint = f"did you mean {near[0]!r}? `tokenref engines` lists all"
+        return f"there is no engine {name!r}; {hint}"
+    return f"an engine must be one of {', '.join(engine_names())}, got {name!r}"
 
 
 def _of_python(name: str) -> Engine:

@@ -64,6 +64,8 @@ def questions_of(selection: Selection, seed: int, group: int) -> list[Question]:
     either = st.one_of(*(st.tuples(st.just(op), each) for op, each in strategies.items()))
     places = range(GROUP * group, GROUP * (group + 1))
     asked = [drawn(either, GENERATOR, seed, "question", index) for index in places]
+    if not selection.pairs:
+        asked = [(op, {k: v for k, v in each.items() if k != "pair"}) for op, each in asked]
     return [Question(op, _profile(op, subject, each), subject, name, each) for op, each in asked]
 
 

@@ -422,8 +422,13 @@ def traits_of(finding: Finding) -> frozenset[str]:
     ...     record={"in": {"text": "a \u00e9", "params": {"k": 2}}})
     >>> sorted(traits_of(finding))
     ['beyond ASCII', 'params.k', 'white space']
+
+    A pair that is still there after shrinking is the cause, whatever the texts are.
     """
-    return frozenset([*_of(finding.record.get("in"), ""), *_of_subject(finding.subject)])
+    request = finding.record.get("in")
+    if isinstance(request, Mapping) and "pair" in request and not finding.unfinished:
+        request = {"pair": ""}
+    return frozenset([*_of(request, ""), *_of_subject(finding.subject)])
 
 
 def _of(value: Any, key: str) -> Iterator[str]:

@@ -36,6 +36,9 @@ class Selection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     pattern: str | None = None
     """The pattern of files that hold none."""
 
+    pairs: bool = True
+    """Whether `tokenize` is asked about pairs of texts, too."""
+
 
 def kind_of(op: str) -> Kind:
     """Return the kind of subject of an operation.

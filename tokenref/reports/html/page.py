@@ -424,7 +424,7 @@ def render(gathered: Gathered, data: dict[str, object], notes: Sequence[str]) ->
             _card(column, {op: row[at] for op, row in by_op.items()})
             for at, column in enumerate(gathered.columns)
         ),
-        "whose": "an engine" if len(gathered.columns) == 1 else "engines",
+        "whose": "an engine answers" if len(gathered.columns) == 1 else "engines answer",
         "list": _list_of_differences(str(data["pages"])),
         "ops-open": _open_if_short(by_op),
         "flags-open": _open_if_short(by_flag),
