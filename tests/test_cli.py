@@ -418,9 +418,10 @@ def test_a_new_file_is_tested_with_the_answers_of_the_old_one(tmp_path: Path) ->
     old.write_bytes(b"YQ== 0\nYg== 1\nYWI= 2\n")  # a, b, ab
     new.write_bytes(b"YQ== 0\nYg== 1\nYWE= 3\n")  # a, b, aa
     (tmp_path / "texts.txt").write_text("aab\nba\nbb\n", encoding="utf-8")
-    fill = ["fill", "--vocabulary", old, "--texts", tmp_path / "texts.txt", "--out", out]
+    pattern = ["--pattern", "cl100k_base"]
+    fill = ["fill", "--vocabulary", old, "--texts", tmp_path / "texts.txt", "--out", out, *pattern]
     assert tokenref(*fill).exit_code == 0
-    check = ["check", "reference", "--records", out, "--vocabulary"]
+    check = ["check", "reference", "--records", out, *pattern, "--vocabulary"]
     assert tokenref(*check, old, "--upgrade").exit_code == 0
     found = tokenref(*check, new, "--upgrade")
     assert found.exit_code == 1
@@ -431,7 +432,7 @@ def test_a_new_file_is_tested_with_the_answers_of_the_old_one(tmp_path: Path) ->
     again = re.search(r"again +tokenref (check .*)", found.output)
     assert again is not None
     assert tokenref(*shlex.split(again[1])).exit_code == 1
-    whole = tokenref(*check, FAMILY, "--upgrade")
+    whole = tokenref(*check[:4], "--vocabulary", FAMILY, "--upgrade")
     assert whole.exit_code == 2
     assert "is a record of encode, which cannot be asked of" in whole.output
     alone = tokenref("check", "reference", "--upgrade", "--vocabulary", "tiny")

@@ -75,9 +75,10 @@ Asked: TypeAlias = Mapping[str, Any]
     "--port", type=click.IntRange(0, 65_535), default=8321, show_default=True, help="0: any."
 )
 def play(names: tuple[str, ...], pattern: str | None, port: int) -> None:
-    """Serve a local page on which merges and samplers can be tried, and print its address.
+    """Serve a local page on which merges and samplers can be tried.
 
-    Everything runs in this program, and works without a network. Ctrl-C ends it.
+    It prints the address, which you open in a browser. Everything runs in this program, and works
+    without a network. Ctrl-C ends it.
     """
     found = tokenizers(names, pattern)
     for each in found.values():

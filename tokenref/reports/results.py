@@ -242,7 +242,7 @@ def options_again(header: Header) -> list[str]:
     ['--known', 'k']
     """
     options = []
-    own = ["vocabulary"] if "records" in header.selection else []
+    own = ["vocabulary", "pattern"] if "records" in header.selection else []
     for name in (*own, "records", "fixtures", "known"):
         for value in header.selection.get(name, []):
             options += [f"--{name}", str(value)]
