@@ -61,7 +61,7 @@ def meanings(word: str) -> list[str]:
     def named(link: re.Match[str]) -> str:
         return f"{link[1]} ({normpath(f'docs/book/{link[2]}')})"
 
-    text = re.sub(r"\[(.+?)\]\((.+?)\)", named, page_text("docs/book/glossary.md").replace("*", ""))
+    text = re.sub(r"\[([^][]+)\]\((.+?)\)", named, page_text("docs/book/glossary.md").replace("*", ""))
     _, _, *rows = re.findall(r"^\| (.+?) \| (.+) \|$", text, re.MULTILINE)
     return [
         f"{words}: {meaning}"
