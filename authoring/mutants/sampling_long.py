@@ -441,6 +441,14 @@ def f16_is_flushed(session: SamplerSession, op: str, request: Request) -> Answer
     )
 
 
+@answering("temperature", {**_asked(3, temperature=0.5), "logits": {"f16": "7bff"}})
+def f16_saturates(session: SamplerSession, op: str, request: Request) -> Answer:
+    """Answers beyond the largest number of binary16 become that number."""
+    return _rounded_otherwise("f16", lambda _, near: max(min(near, 65504.0), -65504.0))(
+        session, op, request
+    )
+
+
 @answering("batch", {**_greedy_batch([[0.0, 1.0]]), "op": "softmax", "calls": 2})
 @other_rows
 def second_call_in_another_order(rows: list[Any], request: Request) -> Sequence[Any]:
