@@ -236,7 +236,7 @@ def equal_keys_counted_in_16_bits(request: dict[str, Any]) -> Mapping[str, Any]:
 )
 @other_question
 def equal_keys_in_16_bits_seem_to_be_none(request: dict[str, Any]) -> Mapping[str, Any]:
-    """A radix select counts equal numbers in 16 bits; if it finds none, the next lower ones count."""
+    """A radix select counts equal numbers in 16 bits, finds none, and goes on to the next."""
     row = unpack(request["probs" if "probs" in request else "logits"])
     k = request["params"].get("k", 0)
     if len(row) <= 1 << 16 or not k:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from itertools import accumulate
-from math import exp, fsum, inf, log
+from math import exp, fsum, inf, isinf, log
 from typing import Any, Final
 
 import msgspec
@@ -444,9 +444,11 @@ def f16_is_flushed(session: SamplerSession, op: str, request: Request) -> Answer
 @answering("temperature", {**_asked(3, temperature=0.5), "logits": {"f16": "7bff"}})
 def f16_saturates(session: SamplerSession, op: str, request: Request) -> Answer:
     """Answers beyond the largest number of binary16 become that number."""
-    return _rounded_otherwise("f16", lambda _, near: max(min(near, 65504.0), -65504.0))(
-        session, op, request
-    )
+
+    def held(exact: float, near: float) -> float:
+        return near if isinf(exact) else max(min(near, 65504.0), -65504.0)
+
+    return _rounded_otherwise("f16", held)(session, op, request)
 
 
 @answering("batch", {**_greedy_batch([[0.0, 1.0]]), "op": "softmax", "calls": 2})
