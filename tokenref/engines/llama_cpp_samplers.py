@@ -199,7 +199,6 @@ class LlamaCppSession(SamplerSession):
         return {"logits": {"f32": to_digits(left, "f32")}}
 
     def _own(self, op: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a record's parameters under the engine's names."""
         given = unpack_parameters(request["params"])
         if self.profile == NAME:
             return given

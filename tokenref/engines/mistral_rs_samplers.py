@@ -97,7 +97,6 @@ class MistralRsSession(SamplerSession):
         return Ok({"token": token} if op == "sample" else {"keep": sorted(kept)})
 
     def _given(self, op: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Return all parameters under the engine's names."""
         params = unpack_parameters(request["params"])
         if self.profile != NAME:
             params = RULE.parameters(op, self.profile, params, request)

@@ -102,7 +102,6 @@ class SamplerSession:
     tools: SamplerTools = field(default_factory=SamplerTools)
 
     def answer(self, op: str, request: Request) -> Answer:
-        """Answer one request."""
         try:
             return self._answer(op, request)
         except ParameterError as error:

@@ -225,7 +225,6 @@ class OnDevice:
     session: Session
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer a request."""
         import torch
 
         questions = [(op, request)]
