@@ -593,8 +593,8 @@ def test_the_vocabulary_of_the_book_is_offered(window: Browser) -> None:
     seen = {}
     for encoder, text in (
         ("heap", "abacb"),
-        ("prefix_table", "abacb"),
         ("backtracking", "abacb"),
+        ("prefix_table", "abacb"),
         ("prefix_table", "abb"),
     ):
         typed(window, "encoder", encoder)
@@ -606,9 +606,9 @@ def test_the_vocabulary_of_the_book_is_offered(window: Browser) -> None:
     assert window.run("return document.querySelector('[data-piece]').offsetHeight") == 0
     assert seen == {
         ("heap", "abacb"): (0, True, False, False),
-        ("prefix_table", "abacb"): (0, False, False, False),
         ("backtracking", "abacb"): (2, False, True, True),
-        ("prefix_table", "abb"): (1, False, False, True),
+        ("prefix_table", "abacb"): (3, False, False, True),
+        ("prefix_table", "abb"): (2, False, False, True),
     }, "the steps show all that the captions speak of"
     typed(window, "vocabulary", "tiny")
     typed(window, "text", "my own text")

@@ -17,8 +17,9 @@ CAPTIONS: Final[Mapping[str, str]] = {
     "heap": "Each line is one entry that leaves the heap: the lowest rank, then the leftmost "
     "place, which is the number of its first byte. An entry is stale if its tokens have merged "
     "with others.",
-    "prefix_table": "Each line is one prefix of the piece. Its encoding ends with the only token "
-    "that fits after the encoding of what is before it; longer tokens are tried first.",
+    "prefix_table": "Each line is one prefix of the piece. Of all tokens that end there, only one "
+    "fits after the encoding of what is before it: the last one here. The encoder begins with the "
+    "longest, and stops at the one that fits.",
     "backtracking": "Each line is one guess, the longest token first. If no token fits, the last "
     "one is taken back.",
 }
