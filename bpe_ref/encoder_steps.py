@@ -121,11 +121,13 @@ def prefix_steps(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> Iterator
     """
     text = vocabulary.spell(symbols)
     made = vocabulary.remember(build_derivations).ids
+    tokens_in_it = [token for token in made if vocabulary.spellings[token] in text]
+    by_length = sorted(tokens_in_it, key=lambda token: len(vocabulary.spellings[token]))
     cells: list[tuple[TokenId, ...]] = [()]
     for end in range(1, len(text) + 1):
         whys: list[str] = []
         refused: list[tuple[TokenId, ...]] = []
-        for token in sorted(made, key=lambda each: len(vocabulary.spellings[each])):
+        for token in by_length:
             spelling = vocabulary.spellings[token]
             start = end - len(spelling)
             if start < 0 or text[start:end] != spelling:

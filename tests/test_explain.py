@@ -4,6 +4,7 @@ import json
 import re
 from base64 import b64encode
 from collections import Counter
+from dataclasses import replace
 from html.parser import HTMLParser
 from math import log
 from pathlib import Path
@@ -11,17 +12,21 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner, Result
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from bpe_ref import load
 from bpe_ref.encoder_steps import ENCODER_STEPS
+from bpe_ref.formats.byte_level_json import write_tokenizer_json
 from bpe_ref.models.byte_bpe import ByteBPE
+from bpe_ref.tiny import TINY_TEXT_RULES, tiny_vocabulary
 from tests.browser import Browser
 from tokenref import pages
 from tokenref.cli import main
 from tokenref.commands.look import explain
 from tokenref.commands.pictures import lesson
 from tokenref.commands.pictures.bars import MOST
-from tokenref.commands.pictures.merges import CAPTIONS, LESSONS
+from tokenref.commands.pictures.merges import CAPTIONS, LESSONS, merges
 from tokenref.operations import ABOUT
 
 
@@ -104,6 +109,40 @@ def test_the_steps_of_the_quick_encoders_are_shown(
     steps = ENCODER_STEPS[encoder](model.vocabulary, model.symbols(b"unbelievable"))
     assert page.classes["refused"] == sum(len(step.refused) for step in steps)
     assert page.text.count("unbelievable") == 1 + (encoder != "heap"), "which begins with bytes"
+
+
+@pytest.fixture(scope="module")
+def tiny_json(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write tiny as a `tokenizer.json`, whose tokens are written in letters of bytes."""
+    path = tmp_path_factory.mktemp("written") / "tokenizer.json"
+    rules = replace(TINY_TEXT_RULES, tables="unicode-16.0-oniguruma")
+    write_tokenizer_json(replace(tiny_vocabulary(), text=rules), path)
+    return path
+
+
+@pytest.mark.parametrize("encoder", CAPTIONS)
+@settings(max_examples=30)
+@given(st.lists(st.sampled_from(["un", "believable", " ", "th", "e", "\u00e9", "\n", "1"])))
+@example(["<|endoftext|>", " unbelievable"])
+def test_a_tokenizer_json_has_the_steps_of_the_vocabulary_that_it_was_written_from(
+    tiny_json: Path, encoder: str, parts: list[str]
+) -> None:
+    """Its list has no pairs that never merge, so that fewer are stale, or lose."""
+    new = r"<td>((?:(?!</td>).)*token new.*?)</td>"
+    written, own = (
+        re.findall(new, "".join(merges(load(name), "".join(parts), encoder)))
+        for name in (tiny_json, "tiny")
+    )
+    assert written == own
+
+
+def test_ranks_are_places_in_the_list_of_all_merges(tiny_json: Path, tmp_path: Path) -> None:
+    asked = ("unbelievable", "--vocabulary", str(tiny_json))
+    page = explained(tmp_path, "bpe", *asked).text.partition("The book:")[0]
+    shown = re.findall(r" has rank (\d+)", page)
+    printed = CliRunner().invoke(main, ["trace", *asked]).output
+    assert shown == re.findall(r"^ *merged .*\(rank (\d+), place", printed, re.MULTILINE)
+    assert len(shown) == 6
 
 
 def test_the_sections_of_the_book_are_on_the_page_with_figures_and_without_links(

@@ -18,7 +18,9 @@ from urllib.parse import parse_qsl
 import pytest
 from click.testing import CliRunner
 
+from bpe_ref import Tokenizer
 from bpe_ref.formats.tiktoken import write_tiktoken
+from bpe_ref.models.word_piece import WordPiece
 from sampling_ref import PROFILES, lz_penalty
 from sampling_ref.numbers.softmax import softmax
 from sampling_ref.speculative import acceptance_rate, verify_chain
@@ -35,7 +37,8 @@ ROW = {"engine": "vllm", "other": "", "row": "3,2,1", "history": "", "uniform": 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Playground]:
     """Start the server on a free port."""
-    playground = Playground(0, tokenizers(["tiny"]))
+    words = Tokenizer(WordPiece({"[UNK]": 0, "a": 1, "##bb": 2}))
+    playground = Playground(0, tokenizers(["tiny"]) | {"words": words})
     thread = threading.Thread(target=playground.serve_forever, daemon=True)
     thread.start()
     yield playground
@@ -615,6 +618,25 @@ def test_the_vocabulary_of_the_book_is_offered(window: Browser) -> None:
     typed(window, "vocabulary", "book")
     assert window.run("return document.getElementById('text').value") == "my own text"
     assert "byte 0x6D" in window.run("return document.getElementById('wrong').textContent")
+    assert all("(Unprocessable Entity)" in entry["message"] for entry in window.log("browser"))
+
+
+def test_a_model_without_steps_of_an_encoder_has_tokens_and_a_sentence(window: Browser) -> None:
+    typed(window, "encoder", "heap")
+    typed(window, "vocabulary", "words")
+    typed(window, "text", "abb")
+    wrong = "return document.getElementById('wrong').textContent"
+    assert window.run(wrong) == (
+        "the steps of heap are shown for models that merge bytes only, and this one does not: "
+        "choose the definition, which is naive"
+    )
+    names = "return [...document.querySelectorAll('#answer .token')].map((e) => e.innerText)"
+    assert window.run(names) == ["a\n1", "##bb\n2"]
+    assert window.run("return document.querySelector('main').className") == ""
+    assert shown(window, "#steps tr") == 0
+    typed(window, "encoder", "naive")
+    assert shown(window, "#steps tr") == 2
+    assert window.run("return document.getElementById('wrong').hidden")
     assert all("(Unprocessable Entity)" in entry["message"] for entry in window.log("browser"))
 
 

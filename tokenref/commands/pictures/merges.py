@@ -1,13 +1,19 @@
 """The steps of an encoder as tables: the tokens after each, and what decided."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
 from html import escape
 from typing import Final
 
 from bpe_ref import SymbolError, Tokenizer
+from bpe_ref.cutting.long_pieces import has_symbols_for_bytes, merging_of
 from bpe_ref.encoder_steps import ENCODER_STEPS, border_steps
+from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import ByteBPE
+from bpe_ref.tokenizer import TracedPiece
 from bpe_ref.tracing import MOST_LOST, check_length, show_token, trace
+from bpe_ref.vocabulary.merges import ByPair
 from tokenref.commands.pictures import Box, boxes, lesson
 from tokenref.errors import InputError
 
@@ -52,30 +58,51 @@ def merges(tokenizer: Tokenizer, text: str, encoder: str = "naive") -> Iterator[
 def merges_of_pieces(
     tokenizer: Tokenizer, pieces: Iterable[str], encoder: str = "naive"
 ) -> Iterator[str]:
-    """Yield the steps of each piece; of models without bytes, of the pieces of each text.
+    """Yield the steps of each piece; of a file with components, of the pieces of each text.
 
     Raises `InputError` for an encoder whose steps are not known, or not for this model.
     """
     if encoder not in CAPTIONS:
         raise InputError(f"the encoder must be one of {', '.join(CAPTIONS)}, got {encoder!r:.40}")
-    if encoder != "naive" and not isinstance(tokenizer.model, ByteBPE):
-        raise InputError(f"the steps of {encoder} are shown for vocabularies of bytes only")
-    for piece in pieces:
-        if isinstance(tokenizer.model, ByteBPE):
+    if encoder != "naive" and not has_symbols_for_bytes(tokenizer.model):
+        raise InputError(
+            f"the steps of {encoder} are shown for models that merge bytes only, and this one does "
+            "not: choose the definition, which is naive"
+        )
+    for text in pieces:
+        traces = [TracedPiece(text, [])]
+        if not isinstance(tokenizer.model, ByteBPE):
+            traces = tokenizer.trace(text)
+        for piece, steps in traces:
             check_length(piece)
             added = tokenizer.added.ids.get(piece)
-            if added is None:
-                yield _of_bytes(tokenizer.model, piece, encoder)
-            else:
+            if added is not None:
                 yield _piece(piece, f"it is the special token {added}, and is not merged", [])
-            continue
-        for traced in tokenizer.trace(piece):
-            lines = [
-                boxes(Box(tokenizer.show_token(token), token) for token in tokens)
-                for tokens in traced.steps
-            ]
-            yield _piece(traced.piece, "", [(each, "") for each in lines])
+            elif model := _merging(tokenizer, frozenset(piece.encode())):
+                yield _of_bytes(model, piece, encoder)
+            else:
+                tokens = [[Box(tokenizer.show_token(token), token) for token in s] for s in steps]
+                yield _piece(piece, "", [(boxes(each), "") for each in tokens])
     yield lesson(LESSONS[encoder])
+
+
+@lru_cache(maxsize=8)
+def _merging(tokenizer: Tokenizer, used: frozenset[int]) -> ByteBPE | None:
+    """Return how a model merges some bytes, with the ranks of all merges; None if it does not.
+
+    A `tokenizer.json` may write bytes as letters: its merges are the same.
+    """
+    model, merging = tokenizer.model, merging_of(tokenizer.model, used)
+    if merging is None:
+        return None
+    vocabulary, whole_piece = merging
+    if isinstance(model, BPE) and isinstance(vocabulary.rule, ByPair):
+        table = {
+            pair: merge._replace(rank=model.ranked.ranks[pair])
+            for pair, merge in vocabulary.rule.table.items()
+        }
+        vocabulary = replace(vocabulary, rule=replace(vocabulary.rule, table=table))
+    return ByteBPE(vocabulary, whole_piece)
 
 
 def neighbours(tokenizer: Tokenizer, left: str, right: str) -> str:
@@ -83,10 +110,10 @@ def neighbours(tokenizer: Tokenizer, left: str, right: str) -> str:
 
     Raises `InputError` for a text that is not a token, and for a model without bytes.
     """
-    if not isinstance(tokenizer.model, ByteBPE):
-        raise InputError("two neighbours are tested in vocabularies of bytes only")
-    vocabulary = tokenizer.model.vocabulary
-    pair = []
+    model = _merging(tokenizer, frozenset(f"{left}{right} ".encode()))
+    if model is None:
+        raise InputError("two neighbours are tested in models that merge bytes only")
+    vocabulary, pair = model.vocabulary, []
     for text in (left, right):
         token = vocabulary.ids.get(text.replace(SPACE, " ").encode().decode("latin-1"))
         if token is None:
