@@ -207,6 +207,20 @@ def test_a_special_token_is_a_piece_and_spaces_of_pieces_are_seen(server: Playgr
     assert "it is the special token 2000" in answer
 
 
+def test_below_each_piece_is_the_alternative_that_cut_it(server: Playground) -> None:
+    answer = asked(server, "tokens", vocabulary="tiny", text="It's 12  <|endoftext|>\u0301!")[1]
+    pieces = re.findall(r"data-piece=[^>]*>([^<]*)(?:<small>(\d)</small>)?</button>", answer)
+    assert pieces == [
+        *(("It", "2"), ("&#x27;s", "1"), ("\u2423", "8"), ("12", "3"), ("\u2423\u2423", "5")),
+        *(("&lt;|endoftext|&gt;", ""), ("\u25cc\u0301!", "4")),
+    ]
+    assert "<br>3 <code>\\p{N}{1,3}+</code> up to three digits<br>4 " in answer
+    assert "<br>6" not in answer
+    assert (
+        "<small>" not in asked(server, "tokens", vocabulary="words", text="a")[1].split("data-")[1]
+    )
+
+
 def test_the_piece_that_is_open_first_has_merges(server: Playground) -> None:
     answer = asked(server, "tokens", vocabulary="tiny", text="\u0f00 unbelievable")[1]
     assert re.findall(r'data-piece="([^"]*)" data-first', answer) == [" unbelievable"]
@@ -843,6 +857,12 @@ def test_an_example_shows_that_the_order_of_steps_decides(window: Browser) -> No
     assert "top_p of llama.cpp gets the row with the probabilities 0.644, 0.237," in answer
     earlier = "return [...document.querySelectorAll('.earlier figure')].map((e) => e.offsetHeight)"
     assert [each > 0 for each in window.run(earlier)] == [True], "the temperature is open"
+    window.size(1280, 900)
+    tops = window.run(
+        "return [...document.querySelectorAll('[data-stage^=transformers]')]"
+        ".map((each) => each.getBoundingClientRect().top)"
+    )
+    assert tops == sorted(tops), "each engine in its own order"
     field = "#parameters div:has([aria-label=top_k]) input[placeholder]"
     usual = window.run("return document.querySelector(arguments[0]).placeholder", field)
     assert usual == "40 or 50", "the field has room for both defaults"

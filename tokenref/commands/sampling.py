@@ -37,6 +37,7 @@ from sampling_ref.tracing import (
     rules_of,
     running_shares,
     shortly,
+    surprises,
     ties_in_words,
 )
 from tokenref.commands.endings import standard_input
@@ -249,6 +250,8 @@ def sample(profile: str, asked: Asked, seed: int | None, *, as_json: bool) -> No
         click.echo(f"tokenref: to draw a token, too, add --uniform 0.5{seeded}", err=True)
     else:
         click.echo(f"\ndrawn: {token}")
+        if learned := next_mu_in_words(Compared(made, run, token)):
+            click.echo(learned)
 
 
 @click.command(cls=RowCommand)
@@ -424,9 +427,13 @@ WORDS: Final[Mapping[str, str]] = {
 
 
 def _deciding_lines(made: Evaluation, applied: Applied, stage: Stage) -> Iterable[str]:
-    """Yield the probabilities that decide a filter, and its rules for ties and boundaries."""
+    """Yield the probabilities that decide a filter, and its rules for ties and boundaries.
+
+    Where surprises decide, they are added, and what they are compared with.
+    """
     rules = rules_of(applied, stage)
-    if not rules or applied.changed or not applied.kept:
+    is_mirostat = applied.step.startswith("mirostat")
+    if not (rules or is_mirostat) or applied.changed or not applied.kept:
         return
     parameters = ", ".join(f"{name}={shortly(each)}" for name, each in applied.parameters.items())
     yield f"\n{applied.step}({parameters})"
@@ -439,11 +446,21 @@ def _deciding_lines(made: Evaluation, applied: Applied, stage: Stage) -> Iterabl
     beyond = set(applied.kept) if upwards else removed
     border = next((at for at, each in enumerate(sums) if each.token in beyond), len(sums))
     beside = [each for each in applied.parameters.values() if isinstance(each, float)]
-    yield from _share_lines(
-        sums, border, order, lambda token: "removed" if token in removed else "kept", beside
-    )
+    measure, value, surprise = surprises(applied, shares)
+
+    def fate(token: int) -> str:
+        if not measure:
+            return "removed" if token in removed else "kept"
+        away = "" if is_mirostat else f", {abs(surprise[token] - value):g} from the entropy"
+        return f"{'removed' if token in removed else 'kept':7}  surprise {surprise[token]:g}{away}"
+
+    yield from _share_lines(sums, border, order, fate, beside)
+    if measure:
+        yield f"  {measure}: {value:g} {'bits' if is_mirostat else 'nats'}"
     if rules.get("base") == "the whole row" and before.whole is not None:
         yield "  p is a share of the whole row before all filters, not of these probabilities"
+    if is_mirostat:
+        return
     yield f"  ties: {rules.get('ties', 'cannot decide')}"
     name = next((name for name in ("boundary", "equality", "cut") if name in rules), None)
     chosen = str(rules["walked" if upwards else name]) if name else ""
@@ -473,6 +490,30 @@ def _share_lines(
         yield line.rstrip()
     if len(sums) > last:
         yield f"  {'...':>8}"
+
+
+def next_mu_in_words(engine: Compared) -> str:
+    """Return how mirostat learns from the drawn token; nothing without mirostat or a token."""
+    made, run, token = engine
+    for applied in run.applied:
+        if (
+            not applied.step.startswith("mirostat")
+            or applied.rule.remember is None
+            or token is None
+        ):
+            continue
+        about = made.situation, applied.values, token
+        tau, eta = shortly(applied.values["tau"]), shortly(applied.values["eta"])
+        is_kept = applied.values["whose"] == "kept"
+        among = applied.after if is_kept else applied.before
+        place = list(among.tokens).index(token)
+        surprise = made.situation.numbers.of(among).surprise(place)
+        mu = shortly(2 * applied.values["tau"])
+        after = applied.rule.remember(applied.before, applied.after, *about)["mu"]
+        its = "its surprise among the kept tokens" if is_kept else "its surprise"
+        becomes = f"{mu} - {eta} * ({surprise:g} - {tau}) = {after:g}"
+        return f"{its} is {surprise:g} bits, so mu becomes {becomes}"
+    return ""
 
 
 def _draw_lines(made: Evaluation, run: Run, uniforms: Sequence[float]) -> Iterable[str]:

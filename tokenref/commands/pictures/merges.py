@@ -1,16 +1,20 @@
 """The steps of an encoder as tables: the tokens after each, and what decided."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from html import escape
+from itertools import groupby
 from typing import Final
 
 from bpe_ref import SymbolError, Tokenizer
+from bpe_ref.components import steps_of
 from bpe_ref.cutting.long_pieces import has_symbols_for_bytes, merging_of
 from bpe_ref.encoder_steps import ENCODER_STEPS, border_steps
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import ByteBPE
+from bpe_ref.patterns.pretokenizer import Pretokenizer
+from bpe_ref.patterns.registered import PATTERNS, PublishedPattern
 from bpe_ref.tokenizer import TracedPiece
 from bpe_ref.tracing import MOST_LOST, check_length, show_token, trace
 from bpe_ref.vocabulary.merges import ByPair
@@ -156,7 +160,8 @@ def _all_tokens(tokenizer: Tokenizer, text: str) -> str:
 def tokens_by_piece(tokenizer: Tokenizer, text: str) -> str:
     """Return all tokens of a text, and its pieces as buttons whose merges can be shown.
 
-    A single piece is hidden: its merges are shown in any case.
+    A single piece is hidden: its merges are shown in any case. Of a published pattern, the number
+    of the alternative that cut a piece is below it.
 
     >>> from bpe_ref import load
     >>> tokens_by_piece(load("tiny"), "a <b>").count("<button")
@@ -166,15 +171,69 @@ def tokens_by_piece(tokenizer: Tokenizer, text: str) -> str:
     merged = [piece for piece in found if tokenizer.count(piece) < len(piece.encode())]
     merged = [piece for piece in merged if piece not in tokenizer.added.ids]
     first = max(merged, key=lambda piece: tokenizer.count(piece) > 1, default=None)
+    published = _published(tokenizer)
+    numbers = alternatives(published, found, tokenizer.added.ids)
     buttons = "".join(
         f'<button type="button" data-piece="{escape(piece)}"{" data-first" * (piece == first)}>'
-        f"{escape(show_token(piece.encode()))}</button>"
-        for piece in found
+        f"{escape(show_token(piece.encode()))}{f'<small>{number}</small>' * (number > 0)}</button>"
+        for piece, number in zip(found, numbers, strict=True)
     )
     pieces = '<p class="where">Pieces: click one to see its merges. Those that are one token have '
     pieces += f"merges, too.</p><p>{buttons}</p>"
+    if published is not None:
+        used = "".join(
+            f"<br>{number} <code>{escape(source)}</code> {escape(words)}"
+            for number, (source, words) in enumerate(published.alternatives, 1)
+            if number in numbers
+        )
+        pieces += '<p class="where">A number is the alternative of the pattern that cut the piece, '
+        pieces += f"the first that fits there.{used}</p>"
     is_one = " hidden" * (len(found) < 2)
     return f"<section>{_all_tokens(tokenizer, text)}<div{is_one}>{pieces}</div></section>"
+
+
+def _published(tokenizer: Tokenizer) -> PublishedPattern | None:
+    """Return the published pattern that cuts text for this tokenizer, if it is one."""
+    patterns = [getattr(step, "pattern", None) for step in steps_of(tokenizer.pre_tokenizer)]
+    sources = [getattr(pattern, "source", pattern) for pattern in patterns]
+    return next((each for each in PATTERNS.values() if each.source in sources), None)
+
+
+def alternatives(
+    published: PublishedPattern | None, pieces: Iterable[str], added: Collection[str] = ()
+) -> list[int]:
+    """Return the number of the alternative that cut each piece, from 1; 0 if none did.
+
+    The texts between added tokens are cut each by itself.
+
+    >>> alternatives(PATTERNS["gpt2"], ["one", " ", " 2", "<|>", "."], ["<|>"])
+    [2, 6, 3, 0, 4]
+    """
+    numbers: list[int] = []
+    for is_cut, group in groupby(pieces, lambda piece: piece not in added):
+        texts = [*group]
+        rest = "".join(texts)
+        for piece in texts:
+            number = is_cut and _alternative(published, rest[: len(piece) + 2], len(piece))
+            numbers.append(int(number))
+            rest = rest[len(piece) :]
+    return numbers
+
+
+@lru_cache(maxsize=1 << 12)
+def _alternative(published: PublishedPattern | None, text: str, length: int) -> int:
+    """Return which alternative matches the first letters of a text, and no more.
+
+    Two letters behind them are enough: none looks further ahead, or takes back more than one.
+    """
+    cutters = [] if published is None else _cutters(published)
+    spans = (cutter.spans(text)[:1] for cutter in cutters)
+    return next((at for at, found in enumerate(spans, 1) if found == [(0, length)]), 0)
+
+
+@cache
+def _cutters(published: PublishedPattern) -> list[Pretokenizer]:
+    return [Pretokenizer(source) for source, _ in published.alternatives]
 
 
 def _of_bytes(model: ByteBPE, piece: str, encoder: str) -> str:
