@@ -182,12 +182,14 @@ def tokens_by_piece(tokenizer: Tokenizer, text: str) -> str:
     pieces += f"merges, too.</p><p>{buttons}</p>"
     if published is not None:
         used = "".join(
-            f"<br>{number} <code>{escape(source)}</code> {escape(words)}"
+            f"{number} <code>{escape(source.replace(' ', SPACE))}</code> {escape(words)}<br>"
             for number, (source, words) in enumerate(published.alternatives, 1)
             if number in numbers
         )
-        pieces += '<p class="where">A number is the alternative of the pattern that cut the piece, '
-        pieces += f"the first that fits there.{used}</p>"
+        pieces += (
+            '<details class="where"><summary>The numbers: which alternative of the pattern cut '
+        )
+        pieces += f"a piece, the first that fits there</summary>{used}</details>"
     is_one = " hidden" * (len(found) < 2)
     return f"<section>{_all_tokens(tokenizer, text)}<div{is_one}>{pieces}</div></section>"
 
