@@ -306,7 +306,9 @@ def test_each_column_is_in_the_order_of_its_engine(tmp_path: Path) -> None:
     assert "llama.cpp applies temperature at stage 4" in page.text
     assert page.text.count("running sum; the dashed line is at 0.8.") == 2
     assert page.text.count("most probable first, though the engine begins at the other end") == 2
-    assert page.text.count("; the picture adds from the most probable token, and shows those") == 2
+    assert (
+        page.text.count("at most 1 - 0.8; of equal tokens: highest id; the picture begins at") == 1
+    )
     assert "adds in this order" not in page.text
 
 

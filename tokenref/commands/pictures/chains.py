@@ -124,7 +124,7 @@ def stage_picture(
         if downwards and walked == "upwards":
             walk, walked = walk[::-1], "downwards"
             first_ones = "most probable first, though the engine begins at the other end"
-            rules.append("the picture adds from the most probable token, and shows those that stay")
+            rules.append("the picture begins at the other end")
         shares = running_shares(row.tokens, law, walk)
         threshold = None if applied.changed else _threshold(applied, shares, walked)
         when = "after" if applied.changed else "before"

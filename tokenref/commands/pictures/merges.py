@@ -178,18 +178,15 @@ def tokens_by_piece(tokenizer: Tokenizer, text: str) -> str:
         f"{escape(show_token(piece.encode()))}{f'<small>{number}</small>' * (number > 0)}</button>"
         for piece, number in zip(found, numbers, strict=True)
     )
-    pieces = '<p class="where">Pieces: click one to see its merges. Those that are one token have '
-    pieces += f"merges, too.</p><p>{buttons}</p>"
+    how = "Pieces: click one to see its merges, also if it is one token"
     if published is not None:
-        used = "".join(
-            f"{number} <code>{escape(source.replace(' ', SPACE))}</code> {escape(words)}<br>"
+        used = "<br>".join(
+            f"{number} <code>{escape(source.replace(' ', SPACE))}</code> {escape(words)}"
             for number, (source, words) in enumerate(published.alternatives, 1)
             if number in numbers
         )
-        pieces += (
-            '<details class="where"><summary>The numbers: which alternative of the pattern cut '
-        )
-        pieces += f"a piece, the first that fits there</summary>{used}</details>"
+        how = f"<details><summary>{how}. Numbers: what cut them</summary>{used}</details>"
+    pieces = f'<div class="where">{how}</div><p>{buttons}</p>'
     is_one = " hidden" * (len(found) < 2)
     return f"<section>{_all_tokens(tokenizer, text)}<div{is_one}>{pieces}</div></section>"
 
