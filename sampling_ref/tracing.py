@@ -207,12 +207,13 @@ def surprises(applied: Applied, shares: Sequence[float]) -> tuple[str, float, di
     """
     if applied.step not in {"typical", "mirostat_1", "mirostat_2"}:
         return "", 0.0, {}
-    possible = [each for each in zip(applied.before.tokens, shares, strict=True) if each[1]]
+    logarithm = log if applied.step == "typical" else log2
+    found = [-logarithm(share) if share else inf for share in shares]
+    by_token = dict(zip(applied.before.tokens, found, strict=True))
     if applied.step == "typical":
-        entropy = -sum(share * log(share) for _, share in possible)
-        return "entropy", entropy, {token: -log(share) for token, share in possible}
-    mu = 2 * to_float(applied.values["tau"])
-    return "mu", mu, {token: -log2(share) for token, share in possible}
+        entropy = sum(share * each for share, each in zip(shares, found, strict=True) if share)
+        return "entropy", entropy, by_token
+    return "mu", 2 * to_float(applied.values["tau"]), by_token
 
 
 def draw_in_words(draw: Draw) -> str:

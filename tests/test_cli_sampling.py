@@ -336,6 +336,8 @@ def test_sample_shows_the_entropy_and_the_surprises_of_typical() -> None:
         assert float(distance) == pytest.approx(abs(float(surprise) - entropy), abs=1e-5)
     distances = [float(distance) for _, _, distance in lines]
     assert distances == sorted(distances)
+    far = run("sample", "transformers", "0,-2000,1", "--set", "typical_p=0.9").output
+    assert re.search(r"^ +1  0 .* removed  surprise inf, inf from the entropy$", far, re.MULTILINE)
 
 
 @pytest.mark.parametrize(

@@ -495,25 +495,20 @@ def _share_lines(
 def next_mu_in_words(engine: Compared) -> str:
     """Return how mirostat learns from the drawn token; nothing without mirostat or a token."""
     made, run, token = engine
-    for applied in run.applied:
-        if (
-            not applied.step.startswith("mirostat")
-            or applied.rule.remember is None
-            or token is None
-        ):
-            continue
-        about = made.situation, applied.values, token
-        tau, eta = shortly(applied.values["tau"]), shortly(applied.values["eta"])
-        is_kept = applied.values["whose"] == "kept"
-        among = applied.after if is_kept else applied.before
-        place = list(among.tokens).index(token)
-        surprise = made.situation.numbers.of(among).surprise(place)
-        mu = shortly(2 * applied.values["tau"])
-        after = applied.rule.remember(applied.before, applied.after, *about)["mu"]
-        its = "its surprise among the kept tokens" if is_kept else "its surprise"
-        becomes = f"{mu} - {eta} * ({surprise:g} - {tau}) = {after:g}"
-        return f"{its} is {surprise:g} bits, so mu becomes {becomes}"
-    return ""
+    applied = next((each for each in run.applied if each.step.startswith("mirostat")), None)
+    if applied is None or applied.rule.remember is None:
+        return ""
+    if token is None or token not in applied.after.tokens:  # 32 bits may have kept another
+        return ""
+    is_kept = applied.values["whose"] == "kept"
+    among = applied.after if is_kept else applied.before
+    surprise = made.situation.numbers.of(among).surprise(list(among.tokens).index(token))
+    about = applied.before, applied.after, made.situation, applied.values
+    after = applied.rule.remember(*about, token)["mu"]
+    tau, eta = applied.values["tau"], applied.values["eta"]
+    becomes = f"{shortly(2 * tau)} - {shortly(eta)} * ({surprise:g} - {shortly(tau)}) = {after:g}"
+    its = "its surprise among the kept tokens" if is_kept else "its surprise"
+    return f"{its} is {surprise:g} bits, so mu becomes {becomes}"
 
 
 def _draw_lines(made: Evaluation, run: Run, uniforms: Sequence[float]) -> Iterable[str]:
