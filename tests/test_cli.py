@@ -641,6 +641,7 @@ def test_a_piece_that_is_taken_whole_is_said_to_be(tmp_path: Path) -> None:
     text = " the" if load("tiny").count(" the") == 1 else "the"
     assert "whole pieces that are tokens are not merged" in tokenref("trace", text).output
     assert "whole pieces" not in tokenref("trace", "qqqqzz").output
+    assert tokenref("trace", "a").output == "piece 'a' is token 97, a single byte\n"
     rules = TextRules(whole_piece=True)
     lonely = vocabulary_by_concatenation({b"a": 0, b"xyz": 1}, text=rules)
     path = tmp_path / "lonely.json"

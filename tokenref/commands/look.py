@@ -163,6 +163,9 @@ def _merge_lines(tokenizer: Tokenizer, steps: Sequence[Sequence[int]], number: i
 def _trace_bytes(model: ByteBPE, piece: str) -> None:
     """Print the merges of one piece of a vocabulary of bytes."""
     token = model.whole_token(piece.encode())
+    if token is not None and token in model.vocabulary.symbol_of_letter.values():
+        click.echo(f"piece {piece!r} is token {token}, a single byte")
+        return
     if token is None:
         click.echo(f"piece {piece!r}")
     else:
