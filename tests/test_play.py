@@ -73,6 +73,23 @@ def asked(server: Playground, view: str, **question: Any) -> tuple[int, str]:
     return ask(server, "POST", f"/{view}", json.dumps(question))
 
 
+def test_a_browser_that_leaves_early_is_no_error(
+    server: Playground, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for error, said in (
+        (BrokenPipeError(), ""),
+        (ConnectionResetError(), ""),
+        (KeyError(), "KeyError"),
+    ):
+        try:
+            raise error
+        except Exception:  # noqa: BLE001 - as the server calls it
+            server.handle_error(None, ("127.0.0.1", 1))
+        found = capfd.readouterr().err
+        assert said in found
+        assert bool(said) == bool(found)
+
+
 # ---- answers
 
 

@@ -485,6 +485,7 @@ def test_no_slide_is_larger_than_the_screen_and_pictures_are_large(
         window.size(width, height, phone=False)
         window.post("url", {"url": "about:blank"})
         window.post("url", {"url": (site / "slides" / f"{name}.html").as_uri()})
+        window.until("return document.readyState === 'complete'")
         count = window.run("return document.querySelectorAll('body > section').length")
         for number in range(1, count + 1):
             where = f"slide {number} at {width} x {height}"
@@ -504,6 +505,7 @@ def test_no_slide_is_larger_than_the_screen_and_pictures_are_large(
 def test_slides_turn_by_keys_and_clicks_but_not_where_code_is(site: Path, window: Browser) -> None:
     window.size(1280, 800, phone=False)
     window.post("url", {"url": (site / "slides" / "oracles.html").as_uri()})
+    window.until("return document.readyState === 'complete'")
     window.press(*["\ue014"] * 3, "\ue012")  # three times right, once left
     assert window.run("return location.hash") == "#3"
     assert window.run(_PLACE) == "3 / 10"
