@@ -82,8 +82,8 @@ def test_a_browser_that_leaves_early_is_no_error(
         (KeyError(), "KeyError"),
     ):
         try:
-            raise error
-        except Exception:  # noqa: BLE001 - as the server calls it
+            raise error  # noqa: TRY301 - as the server calls it
+        except Exception:  # noqa: BLE001
             server.handle_error(None, ("127.0.0.1", 1))
         found = capfd.readouterr().err
         assert said in found
