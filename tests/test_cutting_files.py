@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from doctest import DocTestParser
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from typing import Any
 
@@ -625,9 +625,9 @@ def test_where_no_text_of_few_tokens_ends_or_begins_there_is_none(
     has_added = bool(scratch.unbreakable(text))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fewest, "_FIRST_SIZE", data.draw(st.sampled_from([0, 4])))
-        found, read = known.beginnings(text, start, stop, n, has_added=has_added)
-        before = [*found]
-        behind = [*known.ends(text, start, stop, n, has_added=has_added)]
+        places_of = partial(known.places, text, start, stop, n, has_added=has_added)
+        found, read = places_of(forwards=True)
+        before, behind = [*found], [*places_of(forwards=False)[0]]
     assert before == sorted(before, reverse=True)
     assert start <= read <= stop
     assert behind == sorted(behind)

@@ -243,11 +243,11 @@ class _Cutter:
         fewest = self.counter.fewest if stop - start > WORD and not self._has_surrogates else None
         read = stop
         if fewest is not None:
-            has_added = self._has_span(start, stop)
-            if forwards:
-                places, read = fewest.beginnings(self.text, start, stop, most, has_added=has_added)
-            else:
-                places = fewest.ends(self.text, start, stop, most, has_added=has_added)
+            at = bisect_left(self.spans, (stop, stop))
+            has_added = at > 0 and self.spans[at - 1][1] > start
+            places, read = fewest.places(
+                self.text, start, stop, most, forwards=forwards, has_added=has_added
+            )
         if forwards:  # a safe cut depends on the character behind it, too
             self._looked = max(self._looked, read + (read == stop))
         return (place for place in places if not self.forbidden[place])
@@ -259,11 +259,6 @@ class _Cutter:
         if forwards not in self._remembering:
             self._remembering[forwards] = self.counter.remembering(forwards)
         return self._remembering[forwards]
-
-    def _has_span(self, start: int, stop: int) -> bool:
-        """Return whether something between two places must not be cut."""
-        at = bisect_left(self.spans, (stop, stop))
-        return at > 0 and self.spans[at - 1][1] > start
 
     def _too_long(self, start: int) -> ParameterError:
         stop = next(
