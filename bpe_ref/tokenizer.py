@@ -56,7 +56,7 @@ from bpe_ref.errors import BpeError, ParameterError, TokenIdError, VocabularyErr
 from bpe_ref.given_text import places_in, without_surrogates
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import ByteBPE
-from bpe_ref.parameters import as_count, check_flag
+from bpe_ref.parameters import check_flag
 from bpe_ref.pieces import Piece, encode_pieces, pieces_of
 from bpe_ref.pre_tokenizers.pattern import Pattern
 from bpe_ref.quick_ids import QuickIds, reads_origins, writes_letters
@@ -457,8 +457,8 @@ class Tokenizer(WithoutTables):
         """
         from bpe_ref.cutting import splitting
 
-        counter, added = self.framed_counter(add_special_tokens=add_special_tokens, special=special)
-        return splitting.each_chunk(counter, text, most, overlap, added=added)
+        counter = self.framed_counter(add_special_tokens=add_special_tokens, special=special)
+        return splitting.each_chunk(counter, text, most, overlap)
 
     def split_at(
         self,
@@ -476,8 +476,8 @@ class Tokenizer(WithoutTables):
         """
         from bpe_ref.cutting import splitting
 
-        counter, added = self.framed_counter(add_special_tokens=add_special_tokens, special=special)
-        return splitting.split_at(counter, text, most, added=added)
+        counter = self.framed_counter(add_special_tokens=add_special_tokens, special=special)
+        return splitting.split_at(counter, text, most)
 
     def count_till_limit(
         self,
@@ -497,12 +497,8 @@ class Tokenizer(WithoutTables):
         """
         from bpe_ref.cutting import counting
 
-        counter, added = self.framed_counter(add_special_tokens=add_special_tokens, special=special)
-        limit = as_count("limit", limit)
-        if limit < added:
-            return None
-        found = counting.count_till_limit(counter, text, limit - added)
-        return None if found is None else found + added
+        counter = self.framed_counter(add_special_tokens=add_special_tokens, special=special)
+        return counting.count_till_limit(counter, text, limit)
 
     def growing(
         self, *, add_special_tokens: bool = True, special: Recognised = "recognise"
@@ -517,16 +513,16 @@ class Tokenizer(WithoutTables):
         """
         from bpe_ref.cutting import growing
 
-        counter, added = self.framed_counter(add_special_tokens=add_special_tokens, special=special)
-        return growing.AppendCounter(counter, added=added)
+        counter = self.framed_counter(add_special_tokens=add_special_tokens, special=special)
+        return growing.AppendCounter(counter)
 
     def framed_counter(
         self, *, add_special_tokens: bool = True, special: Recognised = "recognise"
-    ) -> "tuple[TextCounter, int]":
-        """Return what counts and cuts texts without the template, and how many tokens that adds.
+    ) -> "TextCounter":
+        """Return what counts and cuts texts, and knows how many tokens the template adds to them.
 
         >>> from bpe_ref import load
-        >>> load("tiny").framed_counter()[1]
+        >>> load("tiny").framed_counter().added
         0
         """
         from bpe_ref.cutting import safe_cuts
@@ -535,14 +531,14 @@ class Tokenizer(WithoutTables):
         frame = self._frames[add_special_tokens]
         bare = self if self.truncation is None and self.padding is None else self._untrimmed
         if frame is None:
-            return bare.text_counter(special), 0
+            return bare.text_counter(special)
         if frame.count(_HOLE) == 1:
-            return bare.text_counter(special), len(frame) - 1
+            return replace(bare.text_counter(special), added=len(frame) - 1)
 
         def count(text: str) -> int:
             return bare.count(text, add_special_tokens=add_special_tokens, special=special)
 
-        return safe_cuts.TextCounter(count, bare.text_counter(special).spans), 0
+        return safe_cuts.TextCounter(count, bare.text_counter(special).spans)
 
     def text_counter(self, special: Recognised = "recognise") -> "TextCounter":
         """Return what counts and cuts texts without template, truncation and padding.

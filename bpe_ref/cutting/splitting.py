@@ -71,12 +71,11 @@ class Chunk(NamedTuple):
     """The number of its tokens, encoded alone."""
 
 
-def split_at(counter: TextCounter, text: str, most: int, *, added: int = 0) -> int:
+def split_at(counter: TextCounter, text: str, most: int) -> int:
     """Return the largest k such that the first k characters have at most `most` tokens.
 
-    `added` is the number of tokens that a template adds to every text. Raises `ParameterError` if
-    `most` leaves no token for the text, and if the first code point or special token alone has more
-    tokens and no longer beginning has fewer.
+    Raises `ParameterError` if `most` leaves no token for the text beside those of a template, and
+    if the first code point or special token alone has more tokens and no longer beginning fewer.
 
     >>> from bpe_ref import tokenizer_of, vocabulary_by_concatenation
     >>> from bpe_ref.cutting.safe_cuts import counter_of
@@ -87,28 +86,24 @@ def split_at(counter: TextCounter, text: str, most: int, *, added: int = 0) -> i
     >>> split_at(counter, "ababab", 1)
     4
     """
-    return _Cutter(counter, text, most, added).farthest(0).stop
+    return _Cutter(counter, text, most).farthest(0).stop
 
 
-def chunks(
-    counter: TextCounter, text: str, most: int, overlap: int = 0, *, added: int = 0
-) -> list[Chunk]:
+def chunks(counter: TextCounter, text: str, most: int, overlap: int = 0) -> list[Chunk]:
     """Return chunks of at most `most` tokens that cover the text, in order.
 
-    `added` is the number of tokens that a template adds to every text; an overlap does not count
-    them. Raises `ParameterError` if `most` leaves no token for the text, for an overlap that leaves
-    none of them, and for a code point or special token that alone has more than `most` tokens.
+    An overlap does not count the tokens of a template. Raises `ParameterError` if these leave none
+    of `most` for the text, for an overlap that leaves none of them, and for a code point or special
+    token that alone has more than `most` tokens.
 
     >>> from bpe_ref.cutting.safe_cuts import TextCounter
     >>> [tuple(chunk) for chunk in chunks(TextCounter(len), "abcdefg", 3, overlap=1)]
     [(0, 3, 3), (2, 5, 3), (4, 7, 3)]
     """
-    return list(each_chunk(counter, text, most, overlap, added=added))
+    return list(each_chunk(counter, text, most, overlap))
 
 
-def each_chunk(
-    counter: TextCounter, text: str, most: int, overlap: int = 0, *, added: int = 0
-) -> Iterator[Chunk]:
+def each_chunk(counter: TextCounter, text: str, most: int, overlap: int = 0) -> Iterator[Chunk]:
     """Yield the chunks that `chunks` returns, each as soon as it is known.
 
     Wrong arguments raise their errors at once.
@@ -117,7 +112,7 @@ def each_chunk(
     >>> next(each_chunk(TextCounter(len), "abcdefg", 3)).stop
     3
     """
-    cutter = _Cutter(counter, text, most, added)
+    cutter = _Cutter(counter, text, most)
     overlap = as_count("overlap", overlap)
     if overlap >= cutter.most:
         less = shown(cutter.most)
@@ -129,15 +124,14 @@ def each_chunk(
 class _Cutter:
     """A text, with the places where it must not be cut, and its safe cuts as far as looked for."""
 
-    def __init__(self, counter: TextCounter, text: str, most: int, added: int) -> None:
+    def __init__(self, counter: TextCounter, text: str, most: int) -> None:
         self.counter = checked_counter(counter)
         check_text("text", text)
-        self.text = text
+        self.text, added = text, counter.added
         self.most = as_count("most", most, 1) - added
         if self.most < 1:
             rule = f"must be at least {added + 1}, {added} for the template and 1 for the text"
             raise ParameterError("most", most, rule)
-        self.added = added
         self.spans = counter.unbreakable(text)
         self.forbidden = bytearray(len(text) + 1)
         for first, last in self.spans:
@@ -187,7 +181,7 @@ class _Cutter:
         """Yield the chunks of the text."""
         chunk = self.following(Chunk(0, 0, 0), overlap)
         while chunk.stop > chunk.start:
-            yield chunk._replace(tokens=chunk.tokens + self.added)
+            yield chunk._replace(tokens=chunk.tokens + self.counter.added)
             chunk = self.following(chunk, overlap)
 
     def following(self, chunk: Chunk, overlap: int) -> Chunk:
@@ -265,11 +259,12 @@ class _Cutter:
             place for place in range(start + 1, len(self.text) + 1) if not self.forbidden[place]
         )
         unit = self.text[start:stop]
-        least = self.counter.count(unit) + self.added
-        template = f" ({self.added} for the template)" if self.added else ""
+        added = self.counter.added
+        least = self.counter.count(unit) + added
+        template = f" ({added} for the template)" if added else ""
         return ParameterError(
             "most",
-            self.most + self.added,
+            self.most + added,
             f"must be at least {least}{template}, the number of tokens of {unit!r} at character "
             f"{start}, which must not be cut",
         )
