@@ -807,11 +807,6 @@ class Tokenizer(WithoutTables):
             found = auditing.audit_model(self.model, added, ranks)
         return replace(found, changes=self.changes, notes=self.notes)
 
-    @cached_property
-    def vocabulary_of_bytes(self) -> Vocabulary:
-        """What `vocabulary_of` returns."""
-        return _vocabulary_of(self)
-
     # ---- how
 
     def treatment(self, special: Recognised) -> Treatment:
@@ -908,6 +903,38 @@ class Tokenizer(WithoutTables):
         hole = Encoding.of([(_HOLE, "", (0, 0), 0)])
         without, with_ = (list(self._processed(hole, None, choice).ids) for choice in (False, True))
         return (None if without == [_HOLE] else without), (None if with_ == [_HOLE] else with_)
+
+    @cached_property
+    def _vocabulary(self) -> Vocabulary:
+        """What `vocabulary_of` returns."""
+        model = self.model
+        if isinstance(model, ByteBPE):
+            return model.vocabulary
+        if not isinstance(model, BPE):
+            raise VocabularyError(
+                f"a vocabulary of bytes must merge bytes, which a {type(model).__name__} does not"
+            )
+        if model.continuing_subword_prefix or model.end_of_word_suffix:
+            raise VocabularyError(
+                "a vocabulary of bytes must have tokens without prefix and suffix, "
+                f"the model has {model.continuing_subword_prefix or model.end_of_word_suffix!r}"
+            )
+
+        @cache
+        def as_content(token: str) -> bytes:
+            try:
+                return from_letters(token)
+            except KeyError:
+                raise VocabularyError(
+                    "a vocabulary of bytes must have tokens in the letters of the byte-level "
+                    f"alphabet, got {token!r:.80}"
+                ) from None
+
+        added = self.added.ids
+        ids = {as_content(token): id_ for token, id_ in model.vocab.items() if token not in added}
+        merges = [(as_content(left), as_content(right)) for left, right in model.merges]
+        text = TextRules(whole_piece=model.ignore_merges)
+        return vocabulary_by_pair(ids, merges, text=text, special_tokens=added)
 
     # ---- what tokens are to the decoder
 
@@ -1039,38 +1066,7 @@ def vocabulary_of(tokenizer: Tokenizer) -> Vocabulary:
     >>> vocabulary_of(Tokenizer(BPE({"Ġ": 0, "a": 1, "Ġa": 2}, [("Ġ", "a")]))).tokens[2]
     b' a'
     """
-    return tokenizer.vocabulary_of_bytes
-
-
-def _vocabulary_of(tokenizer: Tokenizer) -> Vocabulary:
-    model = tokenizer.model
-    if isinstance(model, ByteBPE):
-        return model.vocabulary
-    if not isinstance(model, BPE):
-        raise VocabularyError(
-            f"a vocabulary of bytes must merge bytes, which a {type(model).__name__} does not"
-        )
-    if model.continuing_subword_prefix or model.end_of_word_suffix:
-        raise VocabularyError(
-            "a vocabulary of bytes must have tokens without prefix and suffix, "
-            f"the model has {model.continuing_subword_prefix or model.end_of_word_suffix!r}"
-        )
-
-    @cache
-    def as_content(token: str) -> bytes:
-        try:
-            return from_letters(token)
-        except KeyError:
-            raise VocabularyError(
-                "a vocabulary of bytes must have tokens in the letters of the byte-level alphabet, "
-                f"got {token!r:.80}"
-            ) from None
-
-    added = tokenizer.added.ids
-    ids = {as_content(token): id_ for token, id_ in model.vocab.items() if token not in added}
-    merges = [(as_content(left), as_content(right)) for left, right in model.merges]
-    text = TextRules(whole_piece=model.ignore_merges)
-    return vocabulary_by_pair(ids, merges, text=text, special_tokens=added)
+    return tokenizer._vocabulary  # noqa: SLF001 -- kept there, built once
 
 
 def _each(name: str, items: Iterable[_Item], answer: Callable[[_Item], _Content]) -> list[_Content]:

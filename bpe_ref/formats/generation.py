@@ -34,7 +34,7 @@ from typing import Final
 
 from bpe_ref.formats.files import read_unpacked, seen
 from bpe_ref.formats.json_nodes import Node, parse_json
-from bpe_ref.vocabulary.merges import TokenId
+from bpe_ref.vocabulary.merges import ID_LIMIT, TokenId
 
 GENERATION_CONFIG: Final = "generation_config.json"
 MODEL_CONFIG: Final = "config.json"
@@ -43,7 +43,6 @@ SPECIAL_TOKENS_MAP: Final = "special_tokens_map.json"
 
 _BY_ID: Final = (GENERATION_CONFIG, MODEL_CONFIG)
 _BY_TEXT: Final = (TOKENIZER_CONFIG, SPECIAL_TOKENS_MAP)
-_IDS: Final = 1 << 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +105,7 @@ def parse_generation_settings(
         found = _value(roots, name, "eos_token_id")
         if found is not None:
             listed = found.elements() if isinstance(found.value, list) else [found]
-            ids = tuple(entry.whole(_IDS) for entry in listed)
+            ids = tuple(entry.whole(ID_LIMIT) for entry in listed)
             return GenerationSettings(ids, f"{name}: eos_token_id")
     for name in _BY_TEXT:
         found = _value(roots, name, "eos_token")

@@ -43,12 +43,13 @@ from bpe_ref.formats.hugging_face_components import read_component
 from bpe_ref.formats.json_nodes import Node, parse_json
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.unigram import Unigram
-from bpe_ref.models.word_level import ID_LIMIT, WordLevel
+from bpe_ref.models.word_level import WordLevel
 from bpe_ref.models.word_piece import WordPiece
 from bpe_ref.post_processors.padding import Padding
 from bpe_ref.post_processors.truncation import DIRECTIONS, STRATEGIES, Truncation
 from bpe_ref.quirks import HUGGING_FACE, Quirks
 from bpe_ref.tokenizer import Tokenizer
+from bpe_ref.vocabulary.merges import ID_LIMIT
 
 VERSION: Final = "1.0"
 """The only version of the format."""

@@ -38,7 +38,7 @@ from bpe_ref.errors import VocabularyError, VocabularyFileError
 from bpe_ref.formats.files import as_text, located, write_file
 from bpe_ref.formats.merges_text import byte_level_merges
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_pair
-from bpe_ref.vocabulary.merges import TokenId
+from bpe_ref.vocabulary.merges import ID_LIMIT, TokenId
 
 FIRST_LINE: Final = "minbpe v1"
 
@@ -49,7 +49,6 @@ _BYTES: Final = 256
 _PARTS: Final = 2
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _NUMBER: Final = re.compile(r"[0-9]{1,10}", re.ASCII)
-_MAXIMUM_ID: Final = 2**32 - 1
 
 
 def parse_minbpe(data: bytes, source: str) -> Vocabulary:
@@ -159,7 +158,7 @@ def _line(lines: list[str], at: int, source: str, what: str) -> str:
 
 def _number(digits: str, source: str, line: int) -> int:
     """Return a number; raise `VocabularyFileError` unless it is one that an id may have."""
-    if not _NUMBER.fullmatch(digits) or int(digits) > _MAXIMUM_ID:
+    if not _NUMBER.fullmatch(digits) or int(digits) >= ID_LIMIT:
         raise VocabularyFileError(
             f"{source}, line {line}: a number must be digits, at most 2^32-1, got {digits!r:.80}"
         )

@@ -6,13 +6,10 @@ from typing import Any, TypeAlias
 
 from bpe_ref.errors import ParameterError, TokenIdError, shown
 from bpe_ref.patterns.matches import Literal, Regex
-from bpe_ref.vocabulary.merges import TokenId
+from bpe_ref.vocabulary.merges import ID_LIMIT, TokenId
 
 Text: TypeAlias = str | list[str] | tuple[str, ...]
 """A text, or its words."""
-
-ID_LIMIT = 1 << 32
-"""Ids are below this."""
 
 _PAIR = 2
 
