@@ -44,7 +44,7 @@ from itertools import accumulate, pairwise
 from typing import Final
 
 from bpe_ref.components import Model, steps_of
-from bpe_ref.cutting.long_pieces import Components
+from bpe_ref.cutting.long_pieces import Countable
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.models.sentencepiece import SentencePieceModel
@@ -252,7 +252,7 @@ class Fewest:
         return found
 
 
-def fewest_of(tokenizer: Components) -> Fewest | None:
+def fewest_of(tokenizer: Countable) -> Fewest | None:
     """Return what is known of the fewest tokens; None if a token may stand for anything.
 
     >>> from bpe_ref.tokenizer import Tokenizer

@@ -55,13 +55,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import pairwise, product
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Final, TypeAlias
 
 from bpe_ref.added_tokens import AddedToken, Recognised, Treatment
 from bpe_ref.components import meet
 from bpe_ref.cutting.fewest import Fewest, fewest_of
 from bpe_ref.cutting.long_pieces import (
-    Components,
+    Countable,
     CountingModel,
     LongPieces,
     has_symbols_for_bytes,
@@ -73,7 +73,6 @@ from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.patterns.unicode_tables import white_space
 from bpe_ref.pieces import encode_pieces, pieces_of
 from bpe_ref.quick_ids import writes_letters
-from bpe_ref.vocabulary.merges import TokenId
 
 Span: TypeAlias = tuple[int, int]
 """A half-open range of characters."""
@@ -181,21 +180,6 @@ class TextCounter:
                 self._kinds.clear()
             found = self._kinds[pair] = self.kind(pair[0], pair[1])
         return found
-
-
-class Countable(Components, Protocol):
-    """A tokenizer that neither truncates nor pads."""
-
-    def treatment(self, special: Recognised) -> Treatment:
-        """Return what `special` means for the added tokens."""
-
-    def replace(self, **components: Any) -> "Countable":
-        """Return the tokenizer with other components."""
-
-    def encode(
-        self, text: str, *, add_special_tokens: bool = True, special: Recognised = "recognise"
-    ) -> list[TokenId]:
-        """Return the ids of a text."""
 
 
 def counter_of(tokenizer: Countable, special: Recognised = "recognise") -> TextCounter:

@@ -39,7 +39,6 @@ from bpe_ref.vocabulary.compatibility import build_derivations
 from bpe_ref.vocabulary.merges import ID_LIMIT, ByPair, TokenId
 
 _VERSION: Final = "#version"
-_PARTS: Final = 2
 
 
 def read_merges_text(
@@ -130,7 +129,7 @@ def parse_merges(
         if line.startswith(_VERSION) and (number == 1 or quirks.version_lines_dropped):
             continue
         parts = line.removesuffix("\r").split(" ")
-        if len(parts) != _PARTS or not all(parts):
+        if len(parts) != 2 or not all(parts):
             if number == 1 and not decoded:
                 break  # an empty file: no merges
             raise VocabularyFileError(

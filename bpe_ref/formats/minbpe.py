@@ -46,7 +46,6 @@ MAXIMUM_TOKEN_BYTES: Final = 64 * 2**20
 """A line of ten bytes can double a token: thirty lines would make a gigabyte."""
 
 _BYTES: Final = 256
-_PARTS: Final = 2
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _NUMBER: Final = re.compile(r"[0-9]{1,10}", re.ASCII)
 
@@ -75,7 +74,7 @@ def parse_minbpe(data: bytes, source: str) -> Vocabulary:
     for at in range(3, 3 + count):
         line = _line(lines, at, source, "a special token")
         parts = line.split()
-        if len(parts) != _PARTS:
+        if len(parts) != 2:
             raise VocabularyFileError(
                 f"{source}, line {at + 1}: a special token must be text without white space, "
                 f"a space and its id, got {line!r:.80}"
@@ -176,7 +175,7 @@ def _merges(
     for at in range(start, len(lines)):
         place = f"{source}, line {at + 1}"
         parts = lines[at].split()
-        if len(parts) != _PARTS:
+        if len(parts) != 2:
             raise VocabularyFileError(f"{place}: a merge must be two ids, got {lines[at]!r:.80}")
         left, right = (_number(part, source, at + 1) for part in parts)
         if max(left, right) >= len(contents):

@@ -29,15 +29,13 @@ What the source leaves open, and what holds here
 """
 
 import re
-from base64 import b64encode
-from binascii import Error as Base64Error
-from binascii import a2b_base64
 from collections.abc import Sequence
 from typing import Final
 
 from bpe_ref.errors import VocabularyFileError
 from bpe_ref.formats.files import located
 from bpe_ref.formats.json_nodes import Node, parse_json
+from bpe_ref.formats.tiktoken import from_base64
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_concatenation
 from bpe_ref.vocabulary.merges import ID_LIMIT
 
@@ -151,11 +149,7 @@ def _check_rank(entry: Node, rank: int) -> None:
 
 def _from_base64(encoded: Node) -> bytes:
     """Return the bytes; raise `VocabularyFileError` unless this is their one spelling."""
-    spelled = encoded.text()
-    try:
-        token = a2b_base64(spelled)
-    except (Base64Error, ValueError):  # a ValueError is for what is not ASCII
-        token = b""
-    if not token or b64encode(token).decode() != spelled:
+    token = from_base64(encoded.text().encode())
+    if not token:
         encoded.fail("must be canonical base64 of at least one byte")
     return token

@@ -36,8 +36,6 @@ from bpe_ref.errors import VocabularyError, VocabularyFileError
 from bpe_ref.formats.files import write_file
 from bpe_ref.vocabulary.merges import ID_LIMIT
 
-_COLUMNS: Final = 2
-
 # Possessive (`++`): nothing is ever tried twice, and no state is kept for each line.
 _WELL_FORMED: Final = re.compile(rb"(?:[A-Za-z0-9+/]++={0,2}+ [0-9]{1,10}+\n)++")
 
@@ -125,17 +123,13 @@ def _parse_by_line(content: bytes, source: str) -> dict[bytes, int]:
 
 def _parse_line(line: bytes, place: str) -> tuple[bytes, int]:
     columns = line.split(b" ")
-    if len(columns) != _COLUMNS:
+    if len(columns) != 2:
         raise VocabularyFileError(
             f"{place}: a line must be a token, one space and a rank, got {_shortened(line)}"
         )
     encoded, digits = columns
-    try:
-        token = a2b_base64(encoded)
-        canonical = b64encode(token) == encoded
-    except Base64Error:
-        canonical = False
-    if not canonical:
+    token = from_base64(encoded)
+    if token is None:
         raise VocabularyFileError(
             f"{place}: a token must be canonical base64, got {_shortened(encoded)}"
         )
@@ -152,6 +146,19 @@ def _parse_line(line: bytes, place: str) -> tuple[bytes, int]:
             f"{place}: a rank must be at most 2^32-1, got {_shortened(digits)}"
         )
     return token, int(significant)
+
+
+def from_base64(encoded: bytes) -> bytes | None:
+    """Return what is in base64, if it is padded and without foreign characters and stray bits.
+
+    >>> from_base64(b"YQ=="), from_base64(b"YR=="), from_base64(b"YQ")
+    (b'a', None, None)
+    """
+    try:
+        decoded = a2b_base64(encoded)
+    except Base64Error:
+        return None
+    return decoded if b64encode(decoded) == encoded else None
 
 
 def _shortened(value: bytes) -> str:

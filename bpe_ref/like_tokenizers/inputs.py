@@ -11,8 +11,6 @@ from bpe_ref.vocabulary.merges import ID_LIMIT, TokenId
 Text: TypeAlias = str | list[str] | tuple[str, ...]
 """A text, or its words."""
 
-_PAIR = 2
-
 
 def to_pattern(pattern: str | Regex) -> Literal | Regex:
     """Return a pattern: a text stands for itself.
@@ -53,7 +51,7 @@ def _pair(value: Any, *, is_pretokenized: bool) -> tuple[Text, Text | None]:
     try:
         return as_text("input", value, is_pretokenized=is_pretokenized), None
     except ParameterError:
-        if not isinstance(value, list | tuple) or len(value) != _PAIR:
+        if not isinstance(value, list | tuple) or len(value) != 2:
             raise
     first, second = (as_text("input", part, is_pretokenized=is_pretokenized) for part in value)
     return first, second
