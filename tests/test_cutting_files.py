@@ -21,7 +21,7 @@ from bpe_ref.cutting.fewest import MOST_DECOMPOSED
 from bpe_ref.cutting.growing import AppendCounter
 from bpe_ref.cutting.long_pieces import kind_of
 from bpe_ref.cutting.safe_cuts import TextCounter, counter_of
-from bpe_ref.cutting.splitting import chunks, split_at
+from bpe_ref.cutting.splitting import split_at
 from bpe_ref.encoding import Encoding
 from bpe_ref.growing.encoders import AppendEncoder, PrependEncoder
 from bpe_ref.models.bpe import BPE
@@ -51,7 +51,7 @@ from bpe_ref.pre_tokenizers.split_by_pattern import Split
 from bpe_ref.registry import REGISTRY
 from bpe_ref.tokenizer import Tokenizer
 from bpe_ref.vocabulary.byte_alphabet import BYTE_PIECES, LETTER_OF_BYTE, to_letters
-from tests.cuts import Watched, allowed_places, chunks_by_definition, split_by_definition
+from tests.cuts import Watched, allowed_places, chunks, chunks_by_definition, split_by_definition
 from tests.test_pages import ROOT, code_of
 from tests.texts import drawn, text_of
 

@@ -4,7 +4,7 @@
     without template tokens, have at most `most` tokens. Only places are considered that cut no code
     point and no special token.
 
-    `chunks(text, most, overlap)` covers the text in order with chunks of at most `most` tokens
+    `each_chunk(text, most, overlap)` covers the text in order with chunks of at most `most` tokens
     each, counted as if the chunk were alone. The first one starts at 0, each ends where `split_at`
     says, and the last one at the end of the text. The next one starts where this one ends, or, with
     an overlap, as far before that as at most `overlap` tokens reach (encoded alone): but behind the
@@ -89,28 +89,16 @@ def split_at(counter: TextCounter, text: str, most: int) -> int:
     return _Cutter(counter, text, most).farthest(0).stop
 
 
-def chunks(counter: TextCounter, text: str, most: int, overlap: int = 0) -> list[Chunk]:
-    """Return chunks of at most `most` tokens that cover the text, in order.
-
-    An overlap does not count the tokens of a template. Raises `ParameterError` if these leave none
-    of `most` for the text, for an overlap that leaves none of them, and for a code point or special
-    token that alone has more than `most` tokens.
-
-    >>> from bpe_ref.cutting.safe_cuts import TextCounter
-    >>> [tuple(chunk) for chunk in chunks(TextCounter(len), "abcdefg", 3, overlap=1)]
-    [(0, 3, 3), (2, 5, 3), (4, 7, 3)]
-    """
-    return list(each_chunk(counter, text, most, overlap))
-
-
 def each_chunk(counter: TextCounter, text: str, most: int, overlap: int = 0) -> Iterator[Chunk]:
-    """Yield the chunks that `chunks` returns, each as soon as it is known.
+    """Yield chunks of at most `most` tokens that cover the text, each as soon as it is known.
 
-    Wrong arguments raise their errors at once.
+    An overlap does not count the tokens of a template. Raises `ParameterError`, for wrong arguments
+    at once, if a template leaves none of `most` for the text, for an overlap that leaves none of
+    them, and for a code point or special token that alone has more than `most` tokens.
 
     >>> from bpe_ref.cutting.safe_cuts import TextCounter
-    >>> next(each_chunk(TextCounter(len), "abcdefg", 3)).stop
-    3
+    >>> [tuple(chunk) for chunk in each_chunk(TextCounter(len), "abcdefg", 3, overlap=1)]
+    [(0, 3, 3), (2, 5, 3), (4, 7, 3)]
     """
     cutter = _Cutter(counter, text, most)
     overlap = as_count("overlap", overlap)
