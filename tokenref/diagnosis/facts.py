@@ -58,9 +58,6 @@ NEARLY_ALL: Final = 0.9
 ALIKE: Final = 1e-5
 """The relative distance up to which ratios are one ratio."""
 
-LAST_LEFT_OUT: Final = "the right token is the last one of the row: it is left out"
-"""A fact about tokens."""
-
 AT_THE_END: Final = "the answer is the last token of the row"
 """A fact that holds for any sum that is too large."""
 
@@ -593,7 +590,7 @@ def _of_place(want: int, have: int, count: int) -> Iterator[str]:
             yield f"the right token is in the last block of {size:,}, which is incomplete"
     yield from limits
     if want == count - 1:
-        yield LAST_LEFT_OUT
+        yield "the right token is the last one of the row: it is left out"
     if count > FIRST_BLOCK and have == count - 1:
         yield AT_THE_END
     if count > FIRST_BLOCK and have == 0:

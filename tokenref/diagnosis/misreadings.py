@@ -232,21 +232,19 @@ def _share(summed: Summed, weights: Sequence[float]) -> float:
 
 def _by_sum(summed: Summed, asked: _Asked) -> Row:
     """Return a share or a random number that has the effect of another sum."""
-    row, found = asked.row, dict[str, Any]()
+    row = asked.row
     if asked.op == "top_p" and not asked.is_plain:
         return {"params": _with_p(row["params"], _share(summed, asked.weights))}
-    if asked.op != "steps" or not _can_be_applied(row):
+    if not _is_fused(asked):
         return {}
-    if any(step["step"] == "top_p" for step in row["steps"]):
-        found["steps"] = [
-            {**step, "params": _with_p(step["params"], _share(summed, weights))}
-            if step["step"] == "top_p"
-            else step
-            for step, weights in zip(row["steps"], asked.left, strict=False)
-        ]
-    if "draw" in row:
-        found |= _smaller(row, "draw", _share(summed, asked.left[-1]))
-    return found
+    steps = [
+        {**step, "params": _with_p(step["params"], _share(summed, asked.left[at]))}
+        if step["step"] == "top_p"
+        else step
+        for at, step in enumerate(row["steps"])
+    ]
+    draw = _smaller_draw(row, _share(summed, asked.left[-1])) if "draw" in row else {}
+    return {"steps": steps, **draw}
 
 
 def _with_sum(summed: Summed, asked: _Asked) -> Row:
@@ -278,20 +276,16 @@ _SHOWN: Final = 0.01
 """How much a sum must differ for its effect to show whatever the type of numbers."""
 
 
-def _can_be_applied(row: Row) -> bool:
-    return all(step["step"] != "prefix_allowed_tokens" for step in row["steps"])  # it is a function
-
-
 def _early(place: int, asked: _Asked) -> Row:
     """Return a random number for the sum before a step."""
     if not _is_fused(asked) or "draw" not in asked.row:
         return {}
-    return _smaller(asked.row, "draw", fsum(asked.left[place]) / fsum(asked.left[-1]))
+    return _smaller_draw(asked.row, fsum(asked.left[place]) / fsum(asked.left[-1]))
 
 
-def _smaller(row: Row, name: str, factor: float) -> Row:
-    (number,) = unpack(row[name])
-    return {name: pack([min(number * factor, _BELOW_1)], "f64")}
+def _smaller_draw(row: Row, factor: float) -> Row:
+    (number,) = unpack(row["draw"])
+    return {"draw": pack([min(number * factor, _BELOW_1)], "f64")}
 
 
 def _with_p(params: Row, factor: float) -> Row:
@@ -458,7 +452,10 @@ def _with_finite_masks(asked: _Asked) -> Row:
 
 
 def _is_fused(asked: _Asked) -> bool:
-    return asked.op == "steps" and _can_be_applied(asked.row)
+    """Return whether a question has steps that can be applied here, none of which is a function."""
+    return asked.op == "steps" and all(
+        step["step"] != "prefix_allowed_tokens" for step in asked.row["steps"]
+    )
 
 
 def _drawn(asked: _Asked, order: Sequence[int], weights: Sequence[float]) -> Row:
