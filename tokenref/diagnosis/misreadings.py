@@ -356,17 +356,16 @@ def _last(most: int, prompt: Tokens, generated: Tokens) -> tuple[Tokens, Tokens]
 
 _LONG: Final = (64, 256, 1024, 4096)
 
+_COUNTED: Final[Mapping[str, Callable[[Tokens], Tokens]]] = {
+    "each token counted once": partial(_at_most, 1),
+    **{f"each token counted once in {n} tokens": partial(_once_in, n) for n in (32, 64, 128, 256)},
+    "counts of repeated tokens that are too small by 1": _one_less,
+    **{f"counts that end at {most}": partial(_at_most, most) for most in (127, 255)},
+}
+"""What programs count of the tokens that were generated."""
+
 _HISTORIES: Final[Mapping[str, Callable[[Tokens, Tokens], tuple[Tokens, Tokens]]]] = {
-    "each token counted once": lambda p, g: (p, _at_most(1, g)),
-    **{
-        f"each token counted once in {n} tokens": partial(_generated, partial(_once_in, n))
-        for n in (32, 64, 128, 256)
-    },
-    "counts of repeated tokens that are too small by 1": lambda p, g: (p, _one_less(g)),
-    **{
-        f"counts that end at {most}": partial(_generated, partial(_at_most, most))
-        for most in (127, 255)
-    },
+    **{says: partial(_generated, counted) for says, counted in _COUNTED.items()},
     "the prompt counted as generated": lambda p, g: ([], p + g),
     "a history without the prompt": lambda _, g: ([], g),
     "a history without its last token": lambda p, g: (p, g[:-1]) if g else (p[:-1], g),
