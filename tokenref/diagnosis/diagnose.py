@@ -198,14 +198,13 @@ class _Naming:
         """Begin without any name. Inputs that were not asked of all causes are set aside."""
         self.passed, self.failed, self.every = passed, failed, {**failed}
         self.fewest, self.reference = fewest, reference
-        self.causes, self.left_out = known.causes, known.left_out
         if reference is not None:
             from tokenref.diagnosis.asked_again import signatures_of_misread
             from tokenref.diagnosis.misreadings import usual
 
             again = signatures_of_misread(failed, passed, reference, usual, MOST)
-            self.causes = [*known.causes, *again]
-        self.matches = matches_of(self.causes, passed.keys(), failed)
+            known = known._replace(causes=[*known.causes, *again])
+        self.known, self.matches = known, matches_of(known.causes, passed.keys(), failed)
         hit = {record for match in self.matches for record in match.hits}
         left_out = [record for record in known.left_out - hit if record in failed]
         self.long = {record: failed.pop(record) for record in left_out}
@@ -231,22 +230,21 @@ class _Naming:
 
     def name_by_signatures(self) -> None:
         """Name the causes that explain the failures of all operations together."""
-        for match in likely(self.matches, self.failed, self.fewest, self.left_out):
+        for match in likely(self.matches, self.failed, self.fewest, self.known.left_out):
             verb = ("match", "resemble")[are_own_draws(match, self.failed)]
             self.name(match.name, match.said(verb), match.hits)
         self._set_aside()
 
     def name_by_operation(self) -> None:
         """Name the causes that explain the failures of one operation."""
-        known = Known(self.causes, self.left_out)
-        for match in likely_there(known, self.passed, self.left, self.fewest):
+        for match in likely_there(self.known, self.passed, self.left, self.fewest):
             self.name(match.name, match.said("match, in some operations only,"), match.hits)
         self._set_aside()
 
     def name_similar(self) -> None:
         """Name the causes that make the same records fail, though with other answers."""
         for here in [{**self.left}, *by_place(self.left).values()]:
-            for match in similar(self.causes, self.passed, here, self.failed):
+            for match in similar(self.known.causes, self.passed, here, self.failed):
                 self.name(match.name, match.said("resemble"), match.hits | match.others)
 
     def name_exchanged(self) -> None:
@@ -257,7 +255,7 @@ class _Naming:
             from tokenref.diagnosis.misreadings import exchanged
 
             again = signatures_of_misread(rest, self.passed, self.reference, exchanged, NEARLY_ALL)
-            known = Known(again, self.left_out)
+            known = self.known._replace(causes=again)
             for match in likely_there(known, self.passed, rest, self.fewest):
                 self.name(match.name, match.said("resemble"), match.hits)
                 ops |= {rows_op(rest[record].case) for record in match.hits}
@@ -317,7 +315,7 @@ class _Naming:
         """Ask no cause about long inputs to operations of which another was named."""
         named = self.failed.keys() - self.left.keys()
         ops = {rows_op(self.failed[record].case) for record in named}
-        for record in self.left_out & self.left.keys():
+        for record in self.known.left_out & self.left.keys():
             if rows_op(self.left[record].case) in ops:
                 self.long[record] = self.left.pop(record)
 

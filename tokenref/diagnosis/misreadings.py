@@ -872,9 +872,8 @@ def exchanged(op: str, rows: Sequence[Row]) -> Iterator[Misreading]:
             together = [[part], *[[part, "prompt_length"]] * (part == "history")]
             for (other, place), parts in product(OTHER_ROWS, together):
                 yield Misreading(f"{part} of {other}", partial(_with_parts, parts, place))
-    for name in (
-        dict.fromkeys(n for row in rows for n, _ in _other_steps(row)) if op == "steps" else ()
-    ):
+    steps = (name for row in rows for name, _ in _other_steps(row)) if op == "steps" else ()
+    for name in dict.fromkeys(steps):
         yield Misreading(name, partial(_with_steps, name))
 
 

@@ -122,7 +122,7 @@ def near_boundary(weights: Sequence[float], *, high: float = 1.0) -> st.SearchSt
     points = sorted({point for point in _points(weights) if 0 <= point <= high}) or [0.0]
     steps = st.sampled_from([0, 0, -1, 1])
     moved = st.builds(stepped, st.sampled_from(points), steps)
-    return moved.map(lambda number: min(number, high))
+    return moved.map(lambda number: min(max(number, 0.0), high))  # a step from -0.0 is below 0
 
 
 def _points(weights: Sequence[float]) -> list[float]:
