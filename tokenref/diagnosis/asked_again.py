@@ -12,7 +12,7 @@ from typing import Final
 
 from tokenref.answers import Answer, Ok
 from tokenref.diagnosis.facts import AT_THE_END
-from tokenref.diagnosis.misreadings import MOST_AGAIN, Misreadings, changes_sum, in_words, misread
+from tokenref.diagnosis.misreadings import MOST_AGAIN, Misreadings, changes_sum, misread, said_of
 from tokenref.diagnosis.mistakes import SUMS
 from tokenref.diagnosis.signatures import FEWEST, Reference, Signature, by_place
 from tokenref.judge import FAILURES, judge
@@ -78,7 +78,7 @@ def signatures_of_misread(
         and size(case)[0] <= _MOST_OF_RIGHT
     ]
     return [
-        Signature("misreading", name, in_words(name), answers)
+        Signature("misreading", name, said_of(name), answers)
         for name, answers in likely.items()
         if (len(answers) > 1 or rows[name] >= FEWEST)
         and any(starmap(tells, answers.items()))

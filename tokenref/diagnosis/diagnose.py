@@ -133,14 +133,12 @@ def _of_one(seen: Result, known: Known, reference: Reference | None) -> Iterator
     alike = [each for each in known.causes if each.answers.get(record) == seen.answer]
     names = {in_words(each): each.name for each in alike}
     if reference is not None and case.vocab is None:
-        from tokenref.diagnosis.misreadings import exchanged, misread, usual
-        from tokenref.diagnosis.misreadings import in_words as misread_in_words
+        from tokenref.diagnosis.misreadings import exchanged, misread, said_of, usual
 
         for ways in (exchanged, usual):
             for name, answer, _ in misread(case, reference, ways):
                 if answer_digest(op, answer) == seen.answer:
-                    says = misread_in_words(name)
-                    names[_without_size(says)] = says
+                    names[_without_size(said_of(name))] = said_of(name)
     telling = [fact for fact in seen.facts if fact not in VAGUE and OF_ANY_SUM not in fact]
     facts = telling or (() if names else seen.facts[:1])
     names |= {_without_size(fact): fact for fact in facts}

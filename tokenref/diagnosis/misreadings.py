@@ -877,7 +877,7 @@ def exchanged(op: str, rows: Sequence[Row]) -> Iterator[Misreading]:
         yield Misreading(name, partial(_with_steps, name))
 
 
-def in_words(name: str) -> str:
+def said_of(name: str) -> str:
     """Return what wrong answers resemble, or have in common, given the name of a misreading."""
     is_plain = name in SUMS or name.startswith(("answers with ", "steps "))
     return name if is_plain else f"batches with the {name}"
