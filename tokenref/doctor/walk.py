@@ -29,7 +29,8 @@ from tokenref.answers import (
     why_none,
 )
 from tokenref.catalogue import CANARY, Catalogue, is_large
-from tokenref.diagnosis import diagnose
+from tokenref.diagnosis.diagnose import diagnose
+from tokenref.diagnosis.facts import VAGUE, result_of
 from tokenref.doctor.conversation import (
     Conversation,
     Finding,
@@ -39,7 +40,6 @@ from tokenref.doctor.conversation import (
     hint_on_code,
     near,
 )
-from tokenref.hints import VAGUE
 from tokenref.judge import judge
 from tokenref.protocol.channel import Patience
 from tokenref.protocol.messages import HelloAnswer, loading_of, shown
@@ -54,7 +54,7 @@ from tokenref.record import (
     form_of,
     op_of,
 )
-from tokenref.result import Result, result_of
+from tokenref.result import Result
 from tokenref.rounding.arithmetics import ARITHMETICS
 from tokenref.rules import rule_names
 from tokenref.subjects import TokenizerFile
@@ -173,7 +173,7 @@ class _Visit:
         self._catalogue = catalogue
         self._patience = patience
         self._folder = folder
-        self._seen: list[Result] = []
+        self._seen = list[Result]()
 
     def walk(self) -> Iterator[Finding]:
         try:
