@@ -300,16 +300,20 @@ _STEPS_OF: Final = {"heap": "abacbb", "prefix_table": "abacbb", "backtracking": 
 def steps_of(encoder: str, *, on_slide: bool) -> Headed:
     """Return what an encoder does with a text, step by step, with the reasons.
 
-    A slide shows how the heap begins as a tree, so that it is not said again.
+    A slide shows how the heap begins as a tree, so that it is not said again, and of the tokens
+    that end at a place only the one that fits.
     """
     text = _STEPS_OF[encoder]
     vocabulary = small_vocabulary("book")
     lines = []
     for step in ENCODER_STEPS[encoder](vocabulary, vocabulary.symbols(text.encode())):
-        crossed = step.new < 0 and bool(step.refused)
-        tokens = [NAMES[token] for token in (step.refused[0] if crossed else step.tokens)]
-        rest = text[len("".join(tokens)) :]
-        lines.append(Line(tokens, {step.new}, step.why, refused=crossed, rest=rest))
+        tried = [*step.refused, *([step.tokens] if step.new >= 0 or not step.refused else [])]
+        whys = step.why.split("; ") if len(tried) > 1 else [step.why]
+        for each, why in list(zip(tried, whys, strict=True))[-1 if on_slide else 0 :]:
+            tokens, crossed = [NAMES[token] for token in each], each in step.refused
+            marked = set() if crossed else {step.new}
+            rest = text[len("".join(tokens)) :]
+            lines.append(Line(tokens, marked, why, refused=crossed, rest=rest))
     room = _WIDE
     if on_slide:
         room = 530 if encoder == "heap" else 630

@@ -40,6 +40,10 @@ pre { white-space: pre-wrap; }
 body[data-theme="light"] img { color-scheme: light; }
 body[data-theme="dark"] img { color-scheme: dark; }
 p > img { vertical-align: top; }
+blockquote:has(img) { background: none; }
+code.literal { white-space: break-spaces; }
+.whole, td.text-right { white-space: nowrap; }
+body .highlight .nn { color: inherit !important; text-decoration: none !important; }
 .highlight button.copybtn { opacity: 1; color: var(--color-foreground-secondary); }
 @media (max-width: 45rem) { .highlight-console pre, .highlight .go { white-space: pre; } }
 @media (min-width: 75em) {
@@ -57,10 +61,14 @@ article :is(p, ul, ol):not(:has(img)) { max-width: 46em; }
 """What the site adds to its theme.
 
 Code may be wider than words, so that few of its lines are wrapped, and none is cut off. What a
-program prints is not wrapped on a phone. Figures follow the switch between light and dark. The two
-parts of a figure are side by side and of one scale, on a phone one below the other. The buttons
+program prints is not wrapped on a phone. Figures follow the switch between light and dark, and
+formulas have the colour of the page behind them. The two parts of a figure are side by side and of
+one scale, on a phone one below the other. A space at the beginning of code is seen. The buttons
 that copy code are always seen, because a phone has no pointer.
 """
+
+_DARK: Final = {"color-background-primary": "#0d1117", "color-background-secondary": "#161b22"}
+"""The colours of a dark page: those of the figures, which are `--paper` and `--box` there."""
 
 INDEX: Final = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><title>tokenref</title>'
@@ -89,6 +97,7 @@ def build_site(root: Path, folder: Path) -> None:
         "copybutton_line_continuation_character": "\\",
         "html_theme": "furo",
         "html_title": "tokenref",
+        "html_theme_options": {"dark_css_variables": _DARK},
         "html_copy_source": False,
         "html_show_sourcelink": False,
         "html_show_copyright": False,
@@ -110,6 +119,7 @@ def build_site(root: Path, folder: Path) -> None:
         made = Sphinx(root, None, folder, cache, "html", settings, status=None, warning=said)
         is_playable = (folder / "play" / "index.html").is_file()
         made.connect("source-read", partial(_prepare, is_playable=is_playable))
+        made.connect("html-page-context", _finish)
         with no_collection():  # which takes nearly half of the time, and finds hardly any
             made.build()
     warnings = re.sub(r"\x1b\[[\d;]*m", "", said.getvalue()).replace(f"{root}/", "").strip()
@@ -215,6 +225,24 @@ def _prepare(app: object, name: str, content: list[str], *, is_playable: bool) -
             f'<a href="../../slides/{name}.html">{name.title()}</a>' for name in LECTURES
         )
         content[0] = content[0].replace("`site/slides/`", slides)
+
+
+def _finish(app: object, name: str, template: str, context: dict[str, str], *_: object) -> None:
+    """Change the HTML of a page, and of its table of contents."""
+    context |= {part: unbroken(context[part]) for part in ("body", "toc") if part in context}
+
+
+def unbroken(html: str) -> str:
+    """Return HTML in which no line ends at the hyphen of a name such as top-p.
+
+    >>> unbroken('<h2 id="top-p">Why top-p?</h2>')
+    '<h2 id="top-p">Why <span class="whole">top-p</span>?</h2>'
+    """
+
+    def marked(text: re.Match[str]) -> str:
+        return re.sub(r"\b(?:[Tt]op|[Mm]in)-\w\b", r'<span class="whole">\g<0></span>', text[0])
+
+    return re.sub(">[^<]+<", marked, html)
 
 
 def folded(page: str) -> str:

@@ -43,7 +43,7 @@ from bpe_ref import (
 from bpe_ref.cutting.counting import TextIntervalCounter
 from bpe_ref.cutting.growing import AppendCounter
 from bpe_ref.cutting.safe_cuts import TextCounter, counter_of
-from bpe_ref.cutting.splitting import chunks
+from bpe_ref.cutting.splitting import each_chunk
 from bpe_ref.formats.byte_level_json import dump_byte_level_json
 from bpe_ref.growing.counting import IntervalCounter, count
 from bpe_ref.growing.encoders import AppendEncoder, PrependEncoder
@@ -359,8 +359,10 @@ GROWING: Final[Mapping[str, Callable[[Vocabulary, str], object]]] = MappingProxy
         "interval counting, characters": lambda known, text: TextIntervalCounter(
             _counter(known), text
         ),
-        "chunks of 50 tokens": lambda known, text: chunks(_counter(known), text, 50),
-        "chunks of 50 tokens, overlap 5": lambda known, text: chunks(_counter(known), text, 50, 5),
+        "chunks of 50 tokens": lambda known, text: [*each_chunk(_counter(known), text, 50)],
+        "chunks of 50 tokens, overlap 5": lambda known, text: [
+            *each_chunk(_counter(known), text, 50, 5)
+        ],
     }
 )
 """What must take time in proportion to the text; from the fifth on with pattern and specials."""

@@ -31,8 +31,6 @@ from bpe_ref.vocabulary.byte_alphabet import BYTE_PIECES
 from bpe_ref.vocabulary.compatibility import build_derivations
 from bpe_ref.vocabulary.merges import Pair, TokenId
 
-_PARTS = 2  # of a merge
-
 
 @dataclass(frozen=True, repr=False)
 class Audit:
@@ -133,7 +131,7 @@ def audit_model(model: Model, added: Iterable[TokenId], rank_of: Mapping[TokenId
             steps = [[]]
         if steps[-1] != [token]:
             dead += [token] if token not in found else []
-        elif len(steps) > 1 and len(steps[-2]) == _PARTS:
+        elif len(steps) > 1 and len(steps[-2]) == 2:
             splits[token] = (steps[-2][0], steps[-2][1])
     first = min(rank_of.values(), default=0)
     improper = [

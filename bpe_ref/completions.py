@@ -67,6 +67,7 @@ from bpe_ref.errors import ParameterError
 from bpe_ref.given_text import without_surrogates
 from bpe_ref.models.byte_bpe import ByteBPE, encode_quickly, pieces_of_bytes
 from bpe_ref.patterns.rust import parse
+from bpe_ref.patterns.stand_ins import atoms_of
 from bpe_ref.patterns.unicode_tables import (
     EVERY_CODE_POINT,
     TABLES,
@@ -144,13 +145,9 @@ def _witnesses(vocabulary: Vocabulary) -> _Witnesses:
 def _classes(vocabulary: Vocabulary) -> tuple[CodePoints, ...]:
     """Return the classes of characters that the pattern cannot tell apart."""
     table = TABLES[vocabulary.text.tables]
-    classes = [EVERY_CODE_POINT & ~_SURROGATES]
-    for part in parse(vocabulary.text.pattern or "", table):
-        if not isinstance(part, str):
-            members = part(table)
-            halves = ((one & members, one & ~members) for one in classes)
-            classes = [half for both in halves for half in both if half]
-    return tuple(classes)
+    parts = parse(vocabulary.text.pattern or "", table)
+    sets = (part(table) for part in parts if not isinstance(part, str))
+    return tuple(atoms_of(EVERY_CODE_POINT & ~_SURROGATES, sets))
 
 
 def _first_of(members: CodePoints, symbols: frozenset[int]) -> bytes | None:

@@ -106,6 +106,9 @@ def heap_steps(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> Iterator[E
 def prefix_steps(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> Iterator[EncoderStep]:
     """Yield the cells of the prefix table: the encoding of every prefix, by its last token.
 
+    All tokens that end there are tried here, so that all reasons are seen. The only one that fits
+    is last. The encoder begins with the longest, and stops at the one that fits.
+
     Raises `SymbolError` for an id that is not a single symbol.
 
     >>> from bpe_ref import vocabulary_by_concatenation
@@ -113,32 +116,33 @@ def prefix_steps(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> Iterator
     >>> for step in prefix_steps(vocabulary, [0, 1, 0]):
     ...     print(step.tokens, step.why)
     (0,) a is the whole prefix
-    (3,) ab is the whole prefix
-    (0, 2) ba fits after a
+    (3,) b does not fit after a: together they become ab; ab is the whole prefix
+    (0, 2) a does not fit after ab: together they become a + ba; ba fits after a
     """
     text = vocabulary.spell(symbols)
     made = vocabulary.remember(build_derivations).ids
+    tokens_in_it = [token for token in made if vocabulary.spellings[token] in text]
+    by_length = sorted(tokens_in_it, key=lambda token: len(vocabulary.spellings[token]))
     cells: list[tuple[TokenId, ...]] = [()]
     for end in range(1, len(text) + 1):
-        tried: list[str] = []
+        whys: list[str] = []
         refused: list[tuple[TokenId, ...]] = []
-        for token in sorted(made, key=lambda each: -len(vocabulary.spellings[each])):
+        for token in by_length:
             spelling = vocabulary.spellings[token]
             start = end - len(spelling)
             if start < 0 or text[start:end] != spelling:
                 continue
-            name = _name(vocabulary, token)
-            if not start:
-                tried.append(f"{name} is the whole prefix")
-                break
-            wrong = _misfit(vocabulary, symbols, cells[start][-1], token, start)
-            if not wrong:
-                tried.append(f"{name} fits after {_name(vocabulary, cells[start][-1])}")
-                break
-            tried.append(wrong)
-            refused.append((*cells[start], token))
-        cells.append((*cells[start], token))
-        yield EncoderStep(cells[end], len(cells[end]) - 1, "; ".join(tried), tuple(refused))
+            tokens = (*cells[start], token)
+            wrong = start and _misfit(vocabulary, symbols, cells[start][-1], token, start)
+            if wrong:
+                whys.append(wrong)
+                refused.append(tokens)
+            else:
+                cell = tokens
+        cells.append(cell)
+        *before, last = (_name(vocabulary, token) for token in cell)
+        whys.append(f"{last} fits after {before[-1]}" if before else f"{last} is the whole prefix")
+        yield EncoderStep(cell, len(cell) - 1, "; ".join(whys), tuple(refused))
 
 
 def backtracking_steps(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> Iterator[EncoderStep]:

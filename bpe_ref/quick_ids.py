@@ -91,10 +91,13 @@ class QuickIds:
         self._stretches: Final = PieceCache(self._stretch_ids, _LONGEST_STRETCH)
         self._splits: Final = not (model.drops_merges or reads_start(pre_tokenizer))
         self._remembers: Final = self._uncut is None and not model.drops_merges
-        self._ids_of_text: Final = (
-            model.ids_of_text if isinstance(model, BPE) and self._finish is _in_letters else None
-        )
-        self._cache: Final = PieceCache(self._ids_of_text or self._piece_ids)
+        self._piece_ids = self._finished_ids
+        if self._finish is _unchanged:
+            self._piece_ids = model.ids
+        elif isinstance(model, BPE) and self._finish is _in_letters:
+            self._piece_ids = model.ids_of_text
+        self._cache: Final = PieceCache(self._piece_ids)
+        self._has_normalized: Final = added.has(normalized=True)
         self._seen: Final = _Seen(model, of_bytes=self._finish is _in_letters)
         self._steps: Final = steps_of(normalizer), steps_of(pre_tokenizer)
         self._swaps: Final = {getattr(s, "swaps", False) for s in steps_of(normalizer)} == {True}
@@ -125,7 +128,7 @@ class QuickIds:
         if token is not None:
             return [token]
         changed = text if self._normalize is None else self._normalize(text)
-        if self._added.may_be_in(changed, normalized=True):
+        if self._has_normalized and self._added.may_be_in(changed, normalized=True):
             return self._ids_of_parts(text, RECOGNISE_ALL, None)
         pieces = self._cut(changed, True) if changed else []
         return self._piece_ids(pieces[0]) if len(pieces) == 1 else self._ids_of(pieces, None)
@@ -233,11 +236,7 @@ class QuickIds:
             return self._uncut.ids(pieces[0]) if pieces else []  # it is in one piece
         return [token for piece in pieces for token in self._piece_ids(piece, draw)]
 
-    def _piece_ids(self, piece: str, draw: Draw | None = None) -> list[TokenId]:
-        if self._ids_of_text is not None:
-            return self._ids_of_text(piece, draw)
-        if self._finish is _unchanged:
-            return self._model.ids(piece, draw)
+    def _finished_ids(self, piece: str, draw: Draw | None = None) -> list[TokenId]:
         return [token for part in self._finish(piece) for token in self._model.ids(part, draw)]
 
 

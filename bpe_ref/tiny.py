@@ -21,18 +21,13 @@ from pathlib import Path
 from typing import Final
 
 from bpe_ref.formats.tiktoken import parse_tiktoken
+from bpe_ref.patterns.registered import PATTERNS
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_concatenation
 
 TINY_SIZE: Final = 2000
 """How many tokens tiny has, without the special ones."""
 
-TINY_TEXT_RULES: Final = TextRules(
-    pattern=(
-        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+"
-        r"| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
-    ),
-    whole_piece=True,
-)
+TINY_TEXT_RULES: Final = TextRules(PATTERNS["cl100k"].source, whole_piece=True)
 """How text is cut for tiny: as by cl100k_base, in tiktoken 0.14.0's spelling."""
 
 TINY_SPECIAL_TOKENS: Final = ("<|endoftext|>", "<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>")

@@ -56,7 +56,7 @@ from bpe_ref.errors import BpeError, ParameterError, TokenIdError, VocabularyErr
 from bpe_ref.given_text import places_in, without_surrogates
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import ByteBPE
-from bpe_ref.parameters import as_count, check_flag
+from bpe_ref.parameters import check_flag
 from bpe_ref.pieces import Piece, encode_pieces, pieces_of
 from bpe_ref.pre_tokenizers.pattern import Pattern
 from bpe_ref.quick_ids import QuickIds, reads_origins, writes_letters
@@ -457,8 +457,8 @@ class Tokenizer(WithoutTables):
         """
         from bpe_ref.cutting import splitting
 
-        counter, added = self.framed_counter(add_special_tokens=add_special_tokens, special=special)
-        return splitting.each_chunk(counter, text, most, overlap, added=added)
+        counter = self.framed_counter(add_special_tokens=add_special_tokens, special=special)
+        return splitting.each_chunk(counter, text, most, overlap)
 
     def split_at(
         self,
@@ -476,8 +476,8 @@ class Tokenizer(WithoutTables):
         """
         from bpe_ref.cutting import splitting
 
-        counter, added = self.framed_counter(add_special_tokens=add_special_tokens, special=special)
-        return splitting.split_at(counter, text, most, added=added)
+        counter = self.framed_counter(add_special_tokens=add_special_tokens, special=special)
+        return splitting.split_at(counter, text, most)
 
     def count_till_limit(
         self,
@@ -497,12 +497,8 @@ class Tokenizer(WithoutTables):
         """
         from bpe_ref.cutting import counting
 
-        counter, added = self.framed_counter(add_special_tokens=add_special_tokens, special=special)
-        limit = as_count("limit", limit)
-        if limit < added:
-            return None
-        found = counting.count_till_limit(counter, text, limit - added)
-        return None if found is None else found + added
+        counter = self.framed_counter(add_special_tokens=add_special_tokens, special=special)
+        return counting.count_till_limit(counter, text, limit)
 
     def growing(
         self, *, add_special_tokens: bool = True, special: Recognised = "recognise"
@@ -517,16 +513,16 @@ class Tokenizer(WithoutTables):
         """
         from bpe_ref.cutting import growing
 
-        counter, added = self.framed_counter(add_special_tokens=add_special_tokens, special=special)
-        return growing.AppendCounter(counter, added=added)
+        counter = self.framed_counter(add_special_tokens=add_special_tokens, special=special)
+        return growing.AppendCounter(counter)
 
     def framed_counter(
         self, *, add_special_tokens: bool = True, special: Recognised = "recognise"
-    ) -> "tuple[TextCounter, int]":
-        """Return what counts and cuts texts without the template, and how many tokens that adds.
+    ) -> "TextCounter":
+        """Return what counts and cuts texts, and knows how many tokens the template adds to them.
 
         >>> from bpe_ref import load
-        >>> load("tiny").framed_counter()[1]
+        >>> load("tiny").framed_counter().added
         0
         """
         from bpe_ref.cutting import safe_cuts
@@ -535,14 +531,14 @@ class Tokenizer(WithoutTables):
         frame = self._frames[add_special_tokens]
         bare = self if self.truncation is None and self.padding is None else self._untrimmed
         if frame is None:
-            return bare.text_counter(special), 0
+            return bare.text_counter(special)
         if frame.count(_HOLE) == 1:
-            return bare.text_counter(special), len(frame) - 1
+            return replace(bare.text_counter(special), added=len(frame) - 1)
 
         def count(text: str) -> int:
             return bare.count(text, add_special_tokens=add_special_tokens, special=special)
 
-        return safe_cuts.TextCounter(count, bare.text_counter(special).spans), 0
+        return safe_cuts.TextCounter(count, bare.text_counter(special).spans)
 
     def text_counter(self, special: Recognised = "recognise") -> "TextCounter":
         """Return what counts and cuts texts without template, truncation and padding.
@@ -811,11 +807,6 @@ class Tokenizer(WithoutTables):
             found = auditing.audit_model(self.model, added, ranks)
         return replace(found, changes=self.changes, notes=self.notes)
 
-    @cached_property
-    def vocabulary_of_bytes(self) -> Vocabulary:
-        """What `vocabulary_of` returns."""
-        return _vocabulary_of(self)
-
     # ---- how
 
     def treatment(self, special: Recognised) -> Treatment:
@@ -912,6 +903,38 @@ class Tokenizer(WithoutTables):
         hole = Encoding.of([(_HOLE, "", (0, 0), 0)])
         without, with_ = (list(self._processed(hole, None, choice).ids) for choice in (False, True))
         return (None if without == [_HOLE] else without), (None if with_ == [_HOLE] else with_)
+
+    @cached_property
+    def _vocabulary(self) -> Vocabulary:
+        """What `vocabulary_of` returns."""
+        model = self.model
+        if isinstance(model, ByteBPE):
+            return model.vocabulary
+        if not isinstance(model, BPE):
+            raise VocabularyError(
+                f"a vocabulary of bytes must merge bytes, which a {type(model).__name__} does not"
+            )
+        if model.continuing_subword_prefix or model.end_of_word_suffix:
+            raise VocabularyError(
+                "a vocabulary of bytes must have tokens without prefix and suffix, "
+                f"the model has {model.continuing_subword_prefix or model.end_of_word_suffix!r}"
+            )
+
+        @cache
+        def as_content(token: str) -> bytes:
+            try:
+                return from_letters(token)
+            except KeyError:
+                raise VocabularyError(
+                    "a vocabulary of bytes must have tokens in the letters of the byte-level "
+                    f"alphabet, got {token!r:.80}"
+                ) from None
+
+        added = self.added.ids
+        ids = {as_content(token): id_ for token, id_ in model.vocab.items() if token not in added}
+        merges = [(as_content(left), as_content(right)) for left, right in model.merges]
+        text = TextRules(whole_piece=model.ignore_merges)
+        return vocabulary_by_pair(ids, merges, text=text, special_tokens=added)
 
     # ---- what tokens are to the decoder
 
@@ -1043,38 +1066,7 @@ def vocabulary_of(tokenizer: Tokenizer) -> Vocabulary:
     >>> vocabulary_of(Tokenizer(BPE({"Ġ": 0, "a": 1, "Ġa": 2}, [("Ġ", "a")]))).tokens[2]
     b' a'
     """
-    return tokenizer.vocabulary_of_bytes
-
-
-def _vocabulary_of(tokenizer: Tokenizer) -> Vocabulary:
-    model = tokenizer.model
-    if isinstance(model, ByteBPE):
-        return model.vocabulary
-    if not isinstance(model, BPE):
-        raise VocabularyError(
-            f"a vocabulary of bytes must merge bytes, which a {type(model).__name__} does not"
-        )
-    if model.continuing_subword_prefix or model.end_of_word_suffix:
-        raise VocabularyError(
-            "a vocabulary of bytes must have tokens without prefix and suffix, "
-            f"the model has {model.continuing_subword_prefix or model.end_of_word_suffix!r}"
-        )
-
-    @cache
-    def as_content(token: str) -> bytes:
-        try:
-            return from_letters(token)
-        except KeyError:
-            raise VocabularyError(
-                "a vocabulary of bytes must have tokens in the letters of the byte-level alphabet, "
-                f"got {token!r:.80}"
-            ) from None
-
-    added = tokenizer.added.ids
-    ids = {as_content(token): id_ for token, id_ in model.vocab.items() if token not in added}
-    merges = [(as_content(left), as_content(right)) for left, right in model.merges]
-    text = TextRules(whole_piece=model.ignore_merges)
-    return vocabulary_by_pair(ids, merges, text=text, special_tokens=added)
+    return tokenizer._vocabulary  # noqa: SLF001 -- kept there, built once
 
 
 def _each(name: str, items: Iterable[_Item], answer: Callable[[_Item], _Content]) -> list[_Content]:

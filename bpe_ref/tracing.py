@@ -10,8 +10,9 @@ the piece.
 
 How tokens are shown
     Text is shown as it is, a space as `␣`. Everything else that does not print, and bytes that are
-    not whole characters, are written as in Python: `\n`, `\xe4`. A backslash is `\\` and the
-    character `␣` itself `\u2423`, so that no two tokens look the same.
+    not whole characters, are written as in Python: `\n`, `\xe4`. A combining mark at the beginning
+    is on a `◌`, because it would be on whatever is before it. A backslash is `\\`, and the
+    characters `␣` and `◌` themselves `\u2423` and `\u25cc`, so that no two tokens look the same.
 """
 
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Final
+from unicodedata import category
 
 from bpe_ref.errors import ParameterError
 from bpe_ref.vocabulary import Vocabulary
@@ -186,13 +188,14 @@ def show_token(content: bytes) -> str:
     ␣né\n n\xc3
     """
     text = content.replace(b"\\", rb"\\").decode(errors="backslashreplace")
-    return "".join(_show_character(character) for character in text)
+    is_mark = category(text[:1] or " ").startswith("M")
+    return "◌" * is_mark + "".join(_show_character(character) for character in text)
 
 
 def _show_character(character: str) -> str:
     if character == " ":
         return "␣"
-    if character.isprintable() and character != "␣":
+    if character.isprintable() and character not in "␣◌":
         return character
     code = ord(character)
     if 0x80 <= code <= 0xFF:  # two digits would look like a byte

@@ -400,7 +400,7 @@ def tokens_seen(
     return seen if window is None else seen[max(0, len(seen) - window) :]
 
 
-def read_token_set(tokens: Any, size: int, name: str) -> frozenset[TokenId]:
+def read_token_set(tokens: Any, size: int | None, name: str) -> frozenset[TokenId]:
     """Return the tokens that a parameter names: one token id or any number of them.
 
     >>> sorted(read_token_set([2, 0, 2], 3, "ends")), sorted(read_token_set(1, 3, "ends"))

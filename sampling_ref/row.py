@@ -136,10 +136,14 @@ class ReadRow(list[Number]):
     Chains hand such rows from step to step. Nobody changes one. `others` are the places of
     numbers that are no plain floats, and perhaps of some that are; None if nobody looked.
     `weights` are what `numbers.mass` made of the row, behind the factor that they belong to.
+    In a chain the logits are `factor` times the numbers, and a rule calculates with what `exact`
+    makes of them.
     """
 
     others: Sequence[int] | None = None
     weights: tuple[Fraction, list[float] | None] | None = None
+    factor = Fraction(1)
+    exact: Callable[[Number], Number] | None = None
 
     @cached_property
     def largest(self) -> Number:
@@ -270,12 +274,13 @@ def mask(logits: AnyRow, kept: AnyHistory) -> list[Number]:
 def change_logits(
     step: str,
     logits: Sequence[Number],
-    tokens: Iterable[TokenId],
+    tokens: Collection[TokenId],
     formula: Callable[[TokenId, Number], Number],
 ) -> list[Number]:
     """Return the row with `formula(token, logit)` in place of the logit of each of `tokens`.
 
-    `logits` is a row that was read; `step` names the step in the error.
+    `logits` is a row that was read; `step` names the step in the error. In a chain only these
+    logits become exact numbers. So a penalty rounds nothing, and costs nothing for other tokens.
 
     >>> change_logits("doubling", [1.0, 2.0], [1], lambda token, logit: logit * 2)
     [1.0, 4.0]
@@ -283,11 +288,16 @@ def change_logits(
     Traceback (most recent call last):
     sampling_ref.errors.RowError: doubling makes no finite number of the logit of token 0, 1e+308
     """
-    changed = list(logits)
+    row = logits if isinstance(logits, ReadRow) else ReadRow(logits)
+    changed, is_scaled = _copy(row, others=tokens), row.factor != 1
     for token in tokens:
-        logit = logits[token]
+        logit = row[token]
         if isinstance(logit, float) and isinf(logit):
             continue
+        if row.exact is not None:
+            logit = row.exact(logit)
+        if is_scaled:
+            logit = logit * row.factor
         try:
             number = formula(token, logit)
         except (OverflowError, ZeroDivisionError):
@@ -297,7 +307,15 @@ def change_logits(
                 f"{step} makes no finite number of the logit of token {token}, {shown(logit)}"
             )
             raise RowError(sentence)
-        changed[token] = number
+        changed[token] = number / row.factor if is_scaled else number
+    return changed
+
+
+def _copy(row: ReadRow, others: Collection[int] = ()) -> ReadRow:
+    """Return a row to change, which may have other numbers than floats at these places, too."""
+    changed = ReadRow(row)
+    if row.others is not None and len(others) < len(row):
+        changed.others = sorted({*row.others, *others})
     return changed
 
 
@@ -307,7 +325,7 @@ def ban(logits: Sequence[Number], tokens: Iterable[TokenId]) -> list[Number]:
     >>> ban([1.0, 2.0], [0])
     [-inf, 2.0]
     """
-    changed = list(logits)
+    changed = _copy(logits if isinstance(logits, ReadRow) else ReadRow(logits))
     for token in tokens:
         changed[token] = -inf
     return changed

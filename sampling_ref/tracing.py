@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
-from math import inf, log
+from math import inf, log, log2
 from typing import Any
 
 from sampling_ref.engines.profile import Draw, Stage
@@ -192,6 +192,28 @@ def deciding_walk(applied: Applied, shares: Sequence[float]) -> list[TokenId]:
         return -share, token not in kept
 
     return sorted((*applied.kept, *applied.removed), key=key)
+
+
+def surprises(applied: Applied, shares: Sequence[float]) -> tuple[str, float, dict[TokenId, float]]:
+    """Return what a filter compares surprises with: its name, its value, and those of the tokens.
+
+    Locally typical sampling compares with the entropy, in nats, and mirostat with mu, in bits, here
+    before the first token. Others compare with nothing, and have no surprises.
+
+    >>> from sampling_ref.evaluation import explain
+    >>> (_, applied) = explain("llama.cpp", [0.0, 0.0], mirostat=2, mirostat_tau=2.0).steps
+    >>> surprises(applied, [0.5, 0.25])
+    ('mu', 4.0, {0: 1.0, 1: 2.0})
+    """
+    if applied.step not in {"typical", "mirostat_1", "mirostat_2"}:
+        return "", 0.0, {}
+    logarithm = log if applied.step == "typical" else log2
+    found = [-logarithm(share) if share else inf for share in shares]
+    by_token = dict(zip(applied.before.tokens, found, strict=True))
+    if applied.step == "typical":
+        entropy = sum(share * each for share, each in zip(shares, found, strict=True) if share)
+        return "entropy", entropy, by_token
+    return "mu", 2 * to_float(applied.values["tau"]), by_token
 
 
 def draw_in_words(draw: Draw) -> str:

@@ -4,7 +4,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from bpe_ref.cutting.safe_cuts import TextCounter
-from bpe_ref.cutting.splitting import Chunk
+from bpe_ref.cutting.splitting import Chunk, each_chunk
+
+
+def chunks(counter: TextCounter, text: str, most: int, overlap: int = 0) -> list[Chunk]:
+    """Return all chunks of a text."""
+    return list(each_chunk(counter, text, most, overlap))
 
 
 def allowed_places(counter: TextCounter, text: str) -> list[int]:

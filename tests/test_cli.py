@@ -25,10 +25,11 @@ from authoring.__main__ import main as authoring
 from authoring.mutants.gate import GateReport, Trial
 from authoring.mutants.printing import print_gate
 from authoring.mutants.table import MUTANTS
-from bpe_ref import TextRules, load, vocabulary_by_concatenation, vocabulary_of
+from bpe_ref import ENCODERS, TextRules, load, vocabulary_by_concatenation, vocabulary_of
 from bpe_ref.formats.plain_json import NamedVocabulary, dump_plain_json
 from bpe_ref.formats.tiktoken import parse_tiktoken, write_tiktoken
 from bpe_ref.tiny import tiny_corpus, tiny_vocabulary
+from sampling_ref import STEPS
 from tests import results_files
 from tests.small_fixtures import checkout_fixtures
 from tokenref.answers import request_text
@@ -40,6 +41,7 @@ from tokenref.record import op_of
 from tokenref.record_files import MANIFEST, manifest_digest, parse_manifest, parse_records
 from tokenref.reports.results import badge, dump_report, read_results
 from tokenref.reports.terminal import SHOWN_FAILURES, split_detail
+from tokenref.rules import RACES
 from tokenref.runner import Run
 
 EXAMPLE = "bpe/encode/examples/*"
@@ -193,7 +195,11 @@ def test_the_json_report_has_a_line_per_case_between_header_and_footer(tmp_path:
         (["profiles", "--page", "x"], 2, "is now `python -m authoring profiles --page`, in a"),
         (["show", "bpe/encode/no/such"], 2, "no record has the id"),
         (["show", "sampling/no-such/*"], 2, "no record has the id"),
-        (["show", "ranks"], 2, "no record has the id 'ranks'; did you mean rank, "),
+        (
+            ["show", "ranks"],
+            2,
+            "has no such word (`tokenref show glossary` lists all); did you mean rank",
+        ),
         (["check", "tokenizer"], 2, "there is no engine 'tokenizer'; did you mean 'tokenizers'?"),
         (
             ["compare", "qwen3", "tiny", "hello"],
@@ -624,6 +630,41 @@ def test_show_prints_what_a_word_means_or_the_whole_glossary() -> None:
         assert word.lower() in line.partition(":")[0]
         [page] = re.findall(r"\((docs/[^)]*#[^)]*)\)", line)[:1]
         assert tokenref("show", page).exit_code == 0
+    assert "a random number in [0, 1): see where they come from (docs/" in "\n".join(every)
+
+
+FILTERS_AND_PENALTIES: Final = [
+    *("top_k", "top_p", "min_p", "typical", "epsilon", "eta", "top_n_sigma", "top_a", "top_h"),
+    *("tail_free", "xtc", "mirostat_1", "mirostat_2", "adaptive_p", "temperature", "logit_bias"),
+    *("repetition_penalty", "frequency_penalty", "presence_penalty", "no_repeat_ngram", "dry"),
+    *("lz", "greedy"),
+]
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        *("mirostat", "XTC", "DRY", "speculative decoding", "nucleus", "stale", "tie", "surprise"),
+        *("pattern", "n-gram", "byte fallback", "dead", "only taken whole", "combining mark"),
+        *(*FILTERS_AND_PENALTIES, *ENCODERS, *RACES, "inverse CDF"),
+        *("Unigram", "WordPiece", "BPE"),
+    ],
+)
+def test_show_knows_the_words_of_the_book_with_and_without_quotes(word: str) -> None:
+    quoted, split = tokenref("show", word), tokenref("show", *word.split())
+    assert quoted.exit_code == 0
+    assert quoted.output == split.output != ""
+
+
+def test_show_says_where_to_look_for_what_it_does_not_know() -> None:
+    assert set(FILTERS_AND_PENALTIES) <= {*STEPS}
+    for word, hint in (
+        ("mirostad", "(`tokenref show glossary` lists all); did you mean mirostat"),
+        ("encoder-repetition", "; `tokenref rules encoder_repetition --definition` explains"),
+    ):
+        result = tokenref("show", word)
+        assert result.exit_code == 2
+        assert hint in result.output
 
 
 def test_a_pattern_shows_all_records_whose_ids_match() -> None:
@@ -664,6 +705,7 @@ def test_a_piece_that_is_taken_whole_is_said_to_be(tmp_path: Path) -> None:
     text = " the" if load("tiny").count(" the") == 1 else "the"
     assert "whole pieces that are tokens are not merged" in tokenref("trace", text).output
     assert "whole pieces" not in tokenref("trace", "qqqqzz").output
+    assert tokenref("trace", "a").output == "piece 'a' is token 97, a single byte\n"
     rules = TextRules(whole_piece=True)
     lonely = vocabulary_by_concatenation({b"a": 0, b"xyz": 1}, text=rules)
     path = tmp_path / "lonely.json"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import combinations
-from math import inf, log
+from math import exp, inf, log
 from pathlib import Path
 from typing import Any
 
@@ -319,6 +319,51 @@ def test_sample_sums_upwards_where_the_engine_does() -> None:
     sums = [float(row[2]) for row in rows]
     assert sums[1] <= 0.5 < sums[2]
     assert "boundary: removed while the running sum is at most 1 - p" in shown
+
+
+def test_sample_shows_the_entropy_and_the_surprises_of_typical() -> None:
+    row = [2.4, 1.0, 0.8, 0.6, 0.4, 0.2, 0.0]
+    result = run("sample", "transformers", ",".join(map(str, row)), "--set", "typical_p=0.2")
+    shown = result.output.partition("\ntypical(mass=0.2, least=1)\n")[2].partition("\n\n")[0]
+    shares = [exp(each) / sum(map(exp, row)) for each in row]
+    entropy = -sum(share * log(share) for share in shares)
+    assert f"\n  entropy: {entropy:g} nats\n" in shown
+    line = r"^ +(\d) .* surprise (\S+), (\S+) from the entropy$"
+    lines = re.findall(line, shown, re.MULTILINE)
+    assert len(lines) == len(row)
+    for token, surprise, distance in lines:
+        assert surprise == f"{-log(shares[int(token)]):g}"
+        assert float(distance) == pytest.approx(abs(float(surprise) - entropy), abs=1e-5)
+    distances = [float(distance) for _, _, distance in lines]
+    assert distances == sorted(distances)
+    far = run("sample", "transformers", "0,-2000,1", "--set", "typical_p=0.9").output
+    assert re.search(r"^ +1  0 .* removed  surprise inf, inf from the entropy$", far, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("engine", "mirostat"), [("llama.cpp", 1), ("llama.cpp", 2), ("exllamav2", True)]
+)
+@pytest.mark.parametrize("number", [0.1, 0.9])
+def test_sample_shows_mu_before_and_after_the_draw(
+    engine: str, mirostat: int, number: float
+) -> None:
+    row = [3.0, 2.5, 2.0, 1.0, 0.5, 0.0, -1.0]
+    chosen: dict[str, Any] = {"mirostat": mirostat, "mirostat_tau": 1.2, "mirostat_eta": 0.3}
+    asked = [
+        part for name, value in chosen.items() for part in ("--set", f"{name}={json.dumps(value)}")
+    ]
+    typed = ",".join(map(str, row))
+    output = run("sample", engine, typed, *asked, "--uniform", str(number)).output
+    table = output.partition("\n\nmirostat_")[2].partition("\n\n")[0]
+    assert "\n  mu: 2.4 bits" in table
+    sampler = Sampler(engine, None, **chosen)
+    token = sampler.sample(row, [number])
+    fates = re.findall(r" (kept|removed) +surprise (\S+)$", table, re.MULTILINE)
+    assert {fate for fate, _ in fates} == {"kept", "removed"}
+    if (engine, mirostat) != ("llama.cpp", 1):
+        assert all((fate == "kept") == (float(surprise) <= 2.4) for fate, surprise in fates)
+    assert f"\ndrawn: {token}\nits surprise among the kept tokens is " in output
+    assert output.endswith(f" = {sampler.state['mu']:g}\n")
 
 
 def test_numbers_that_decide_have_all_digits_where_six_would_hide_the_decision() -> None:

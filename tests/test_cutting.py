@@ -23,7 +23,7 @@ from bpe_ref.cutting.counting import TextIntervalCounter, count_till_limit, safe
 from bpe_ref.cutting.growing import AppendCounter
 from bpe_ref.cutting.long_pieces import REACH, in_one_run, runs_of
 from bpe_ref.cutting.safe_cuts import TextCounter
-from bpe_ref.cutting.splitting import chunks, split_at
+from bpe_ref.cutting.splitting import split_at
 from bpe_ref.patterns.borders import PatternBorders, borders_of
 from bpe_ref.patterns.matches import Regex
 from bpe_ref.patterns.pretokenizer import Pretokenizer
@@ -31,7 +31,7 @@ from bpe_ref.patterns.registered import PATTERNS
 from bpe_ref.patterns.to_oniguruma import to_oniguruma
 from bpe_ref.pre_tokenizers.split_by_pattern import Split
 from bpe_ref.registry import REGISTRY
-from tests.cuts import Watched, chunks_by_definition, split_by_definition
+from tests.cuts import Watched, chunks, chunks_by_definition, split_by_definition
 from tests.texts import drawn, text_of
 
 PATTERNED = ("gpt2", "cl100k_base", "o200k_base", "voyage3_base")

@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from doctest import DocTestParser
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from typing import Any
 
@@ -21,7 +21,7 @@ from bpe_ref.cutting.fewest import MOST_DECOMPOSED
 from bpe_ref.cutting.growing import AppendCounter
 from bpe_ref.cutting.long_pieces import kind_of
 from bpe_ref.cutting.safe_cuts import TextCounter, counter_of
-from bpe_ref.cutting.splitting import chunks, split_at
+from bpe_ref.cutting.splitting import split_at
 from bpe_ref.encoding import Encoding
 from bpe_ref.growing.encoders import AppendEncoder, PrependEncoder
 from bpe_ref.models.bpe import BPE
@@ -51,7 +51,7 @@ from bpe_ref.pre_tokenizers.split_by_pattern import Split
 from bpe_ref.registry import REGISTRY
 from bpe_ref.tokenizer import Tokenizer
 from bpe_ref.vocabulary.byte_alphabet import BYTE_PIECES, LETTER_OF_BYTE, to_letters
-from tests.cuts import Watched, allowed_places, chunks_by_definition, split_by_definition
+from tests.cuts import Watched, allowed_places, chunks, chunks_by_definition, split_by_definition
 from tests.test_pages import ROOT, code_of
 from tests.texts import drawn, text_of
 
@@ -625,9 +625,9 @@ def test_where_no_text_of_few_tokens_ends_or_begins_there_is_none(
     has_added = bool(scratch.unbreakable(text))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fewest, "_FIRST_SIZE", data.draw(st.sampled_from([0, 4])))
-        found, read = known.beginnings(text, start, stop, n, has_added=has_added)
-        before = [*found]
-        behind = [*known.ends(text, start, stop, n, has_added=has_added)]
+        places_of = partial(known.places, text, start, stop, n, has_added=has_added)
+        found, read = places_of(forwards=True)
+        before, behind = [*found], [*places_of(forwards=False)[0]]
     assert before == sorted(before, reverse=True)
     assert start <= read <= stop
     assert behind == sorted(behind)

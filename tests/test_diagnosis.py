@@ -25,20 +25,21 @@ from sampling_ref import PROFILES
 from tokenref.answers import Answer, Engine, Ok, Refused, Unsupported
 from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.cli import main
-from tokenref.diagnosis import FEWEST, Known, Signature, diagnose, is_of_few, known_causes
+from tokenref.diagnosis.diagnose import diagnose, is_of_few
+from tokenref.diagnosis.facts import DIFFERS, facts_of, result_of
+from tokenref.diagnosis.misreadings import misread, usual
+from tokenref.diagnosis.signatures import FEWEST, Known, Signature, known_causes
 from tokenref.engines.reference import ReferenceSession
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.engines.table import engine as engine_named
 from tokenref.floats import Type, nearest, pack, type_of, unpack
-from tokenref.hints import DIFFERS, facts_of, tokens_of
 from tokenref.judge import judge
-from tokenref.misreadings import misread
 from tokenref.protocol.messages import Result as Message
 from tokenref.protocol.messages import read_result
-from tokenref.questions.sampling import BatchInput
+from tokenref.questions.sampling import BatchInput, tokens_of
 from tokenref.questions.text import TextInput
 from tokenref.record import PIPELINE_OPS, Case, op_of
-from tokenref.result import Result, digest, length, result_of, size
+from tokenref.result import Result, digest, length, size
 from tokenref.runner import Run, run_engine
 from tokenref.subjects import SAMPLERS
 from tokenref.verdicts import Judgement, MustRefuse
@@ -368,6 +369,13 @@ def test_a_fact_that_says_more_is_named_though_a_vague_one_holds_more_often() ->
         for at, each in enumerate(results(dict.fromkeys("abcdef", "1"), ""))
     ]
     assert [each.name for each in diagnose(seen, Known([]))] == [telling]
+
+
+def test_the_size_of_every_question_is_known(catalogue: Catalogue) -> None:
+    """Failures are sorted by it, also those of batches that are given as one row."""
+    sizes = {op_of(each): size(each) for each in catalogue.cases if length(each) < 10_000}
+    assert sizes.keys() >= {op_of(each) for each in catalogue.cases}
+    assert sizes["stat_batch"][0] == 2
 
 
 def test_only_misreadings_that_can_explain_most_are_answered_for_long_rows(
@@ -1019,7 +1027,6 @@ def small(catalogue: Catalogue, op: str) -> list[Case]:
 
 def test_every_valid_question_can_be_misread(catalogue: Catalogue) -> None:
     """Rows of batches as well, in all types."""
-    from tokenref.misreadings import misread
 
     def reference(case: Case, request: Mapping[str, Any]) -> Answer:
         return SamplerSession(case.profile).answer(op_of(case), request)
@@ -1033,7 +1040,7 @@ def test_every_valid_question_can_be_misread(catalogue: Catalogue) -> None:
     ]
     said = set[str]()
     for case in (*batches, *(c for c in rows if length(c) < 1000)):
-        for says, answer in misread(case, reference):
+        for says, answer, _ in misread(case, reference, usual):
             assert isinstance(answer, Ok | Refused)
             said.add(says)
     assert "answers with numbers of bf16 cut off, not rounded" in said
@@ -1052,7 +1059,7 @@ def test_a_misread_question_that_right_answers_contradict_is_not_named(
     asked = [
         (case, answer)
         for case in cases
-        for name, answer in misread(case, reference)
+        for name, answer, _ in misread(case, reference, usual)
         if name == says
     ]
     seen = [
@@ -1073,7 +1080,7 @@ def test_questions_of_all_rules_and_engines_can_be_misread(catalogue: Catalogue)
         for case in catalogue.cases
         if case.id.startswith("sampling/") and length(case) < 3000
     }
-    found = {name for case in asked.values() for name, _ in misread(case, reference)}
+    found = {name for case in asked.values() for name, _, _ in misread(case, reference, usual)}
     assert len(asked) > 500
     assert len(found) >= 3
 

@@ -72,8 +72,13 @@ def test_the_cells_are_the_encodings_of_the_prefixes(
     cells = [list(step.tokens) for step in steps]
     naive = ENCODERS["naive"]
     assert cells == [naive(vocabulary, text[:end]) for end in range(1, len(text) + 1)]
+    made = vocabulary.remember(build_derivations).ids
     for cell, step in zip(cells, steps, strict=True):
         assert step.why.count("does not fit after") == len(step.refused)
+        ends = [
+            each for each in made if spelled(vocabulary, cell).endswith(spelled(vocabulary, [each]))
+        ]
+        assert sorted([cell[-1], *(each[-1] for each in step.refused)]) == sorted(ends)
         for *before, token in step.refused:
             assert spelled(vocabulary, [*before, token]) == spelled(vocabulary, cell)
             assert [*before, token] != cell

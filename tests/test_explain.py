@@ -4,24 +4,33 @@ import json
 import re
 from base64 import b64encode
 from collections import Counter
+from dataclasses import replace
 from html.parser import HTMLParser
+from itertools import accumulate
 from math import log
 from pathlib import Path
 
 import click
 import pytest
+import regex
 from click.testing import CliRunner, Result
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from bpe_ref import load
 from bpe_ref.encoder_steps import ENCODER_STEPS
+from bpe_ref.formats.byte_level_json import write_tokenizer_json
 from bpe_ref.models.byte_bpe import ByteBPE
+from bpe_ref.patterns.pretokenizer import Pretokenizer
+from bpe_ref.patterns.registered import PATTERNS
+from bpe_ref.tiny import TINY_TEXT_RULES, tiny_vocabulary
 from tests.browser import Browser
 from tokenref import pages
 from tokenref.cli import main
 from tokenref.commands.look import explain
 from tokenref.commands.pictures import lesson
 from tokenref.commands.pictures.bars import MOST
-from tokenref.commands.pictures.merges import CAPTIONS, LESSONS
+from tokenref.commands.pictures.merges import CAPTIONS, LESSONS, alternatives, merges
 from tokenref.operations import ABOUT
 
 
@@ -104,6 +113,60 @@ def test_the_steps_of_the_quick_encoders_are_shown(
     steps = ENCODER_STEPS[encoder](model.vocabulary, model.symbols(b"unbelievable"))
     assert page.classes["refused"] == sum(len(step.refused) for step in steps)
     assert page.text.count("unbelievable") == 1 + (encoder != "heap"), "which begins with bytes"
+
+
+@pytest.fixture(scope="module")
+def tiny_json(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write tiny as a `tokenizer.json`, whose tokens are written in letters of bytes."""
+    path = tmp_path_factory.mktemp("written") / "tokenizer.json"
+    rules = replace(TINY_TEXT_RULES, tables="unicode-16.0-oniguruma")
+    write_tokenizer_json(replace(tiny_vocabulary(), text=rules), path)
+    return path
+
+
+@pytest.mark.parametrize("encoder", CAPTIONS)
+@settings(max_examples=30)
+@given(st.lists(st.sampled_from(["un", "believable", " ", "th", "e", "\u00e9", "\n", "1"])))
+@example(["<|endoftext|>", " unbelievable"])
+def test_a_tokenizer_json_has_the_steps_of_the_vocabulary_that_it_was_written_from(
+    tiny_json: Path, encoder: str, parts: list[str]
+) -> None:
+    """Its list has no pairs that never merge, so that fewer are stale, or lose."""
+    new = r"<td>((?:(?!</td>).)*token new.*?)</td>"
+    written, own = (
+        re.findall(new, "".join(merges(load(name), "".join(parts), encoder)))
+        for name in (tiny_json, "tiny")
+    )
+    assert written == own
+
+
+@given(
+    st.lists(
+        st.sampled_from([*"aB1\u00e9\u0301\u0939\u093f\u5b57. \n\r/'", "'s", "'LL", "  ", "!?"])
+    )
+)
+def test_the_first_alternative_that_matches_in_the_whole_text_cut_a_piece(parts: list[str]) -> None:
+    text = "".join(parts)
+    for pattern in PATTERNS.values():
+        pieces = Pretokenizer(pattern.source).pieces(text)
+        starts = accumulate(map(len, pieces), initial=0)
+        assert alternatives(pattern, pieces) == [
+            next(
+                number
+                for number, (source, _) in enumerate(pattern.alternatives, 1)
+                if regex.compile(source).match(text, start)
+            )
+            for start, _ in zip(starts, pieces, strict=False)
+        ]
+
+
+def test_ranks_are_places_in_the_list_of_all_merges(tiny_json: Path, tmp_path: Path) -> None:
+    asked = ("unbelievable", "--vocabulary", str(tiny_json))
+    page = explained(tmp_path, "bpe", *asked).text.partition("The book:")[0]
+    shown = re.findall(r" has rank (\d+)", page)
+    printed = CliRunner().invoke(main, ["trace", *asked]).output
+    assert shown == re.findall(r"^ *merged .*\(rank (\d+), place", printed, re.MULTILINE)
+    assert len(shown) == 6
 
 
 def test_the_sections_of_the_book_are_on_the_page_with_figures_and_without_links(
@@ -207,6 +270,25 @@ def test_the_number_at_which_a_filter_cuts_is_a_dashed_line(
     assert f"{number:.4g}" in lines
 
 
+@pytest.mark.parametrize(
+    ("engine", "settings", "says", "number"),
+    [
+        ("transformers", "typical_p=0.3", "surprises in nats; entropy: 0.9475", "0.44"),
+        ("llama.cpp", "mirostat=2 mirostat_tau=0.5 temp=1", "surprises in bits; mu: 1", "0.64"),
+    ],
+)
+def test_surprises_are_below_the_bars_with_what_they_are_compared_with(
+    tmp_path: Path, engine: str, settings: str, says: str, number: str
+) -> None:
+    given = [part for each in settings.split() for part in ("--set", each)]
+    uniform = ["--uniform", "0.1"] * (engine == "llama.cpp")
+    page = explained(tmp_path, "sample", engine, "3,2,1,0", *given, *uniform)
+    assert says in page.text
+    assert f"0.644{number}{number}" in page.text, "the probability, the surprise and its title"
+    learned = "so mu becomes 1 - 0.1 * (0 - 0.5) = 1.05." in page.text
+    assert learned == (engine == "llama.cpp")
+
+
 def test_a_step_that_changes_the_row_shows_what_was_before_it(tmp_path: Path) -> None:
     penalised = ("2,1,0", "--history", "0", "--set", "repeat_penalty=2", "--set", "temp=1")
     page = explained(tmp_path, "sample", "llama.cpp", *penalised)
@@ -224,6 +306,9 @@ def test_each_column_is_in_the_order_of_its_engine(tmp_path: Path) -> None:
     assert "llama.cpp applies temperature at stage 4" in page.text
     assert page.text.count("running sum; the dashed line is at 0.8.") == 2
     assert page.text.count("most probable first, though the engine begins at the other end") == 2
+    assert (
+        page.text.count("at most 1 - 0.8; of equal tokens: highest id; the picture begins at") == 1
+    )
     assert "adds in this order" not in page.text
 
 

@@ -18,20 +18,14 @@ from tests.broken_files import broken_bytes, broken_json, is_read_or_refused
 from tests.texts import drawn
 
 LLAMA: Final[dict[str, Any]] = {
-    "generation_config.json": {
-        "bos_token_id": 128000,
-        "eos_token_id": [128001, 128008, 128009],
-        "temperature": 0.6,
-    },
-    "config.json": {"eos_token_id": 128001, "pad_token_id": 7},
+    "generation_config.json": {"eos_token_id": [128001, 128008, 128009], "temperature": 0.6},
+    "config.json": {"eos_token_id": 128001},
     "tokenizer_config.json": {
-        "bos_token": "<|begin_of_text|>",
         "eos_token": {"__type": "AddedToken", "content": "<|eot_id|>", "lstrip": False},
         "added_tokens_decoder": {
             "128000": {"content": "<|begin_of_text|>"},
             "128009": {"content": "<|eot_id|>"},
         },
-        "add_bos_token": True,
         "chat_template": "{% for message in messages %}",
     },
     "special_tokens_map.json": {"eos_token": "</s>", "bos_token": "<s>"},
@@ -52,32 +46,27 @@ def test_the_generation_config_comes_first_with_all_its_ids() -> None:
     settings = parsed(LLAMA)
     assert settings.stop_ids == (128001, 128008, 128009)
     assert settings.stop_source == "generation_config.json: eos_token_id"
-    assert (settings.bos_id, settings.pad_id) == (128000, 7)
-    assert (settings.add_bos_token, settings.add_eos_token) == (True, None)
 
 
 def test_without_it_the_models_config_says_which() -> None:
     settings = parsed(without("generation_config.json"))
     assert (settings.stop_ids, settings.stop_source) == ((128001,), "config.json: eos_token_id")
-    assert settings.bos_id == 128000  # by its text
 
 
 def test_a_token_by_its_text_may_be_an_object_and_is_looked_up() -> None:
     settings = parsed(without("generation_config.json", "config.json"))
     assert settings.stop_ids == (128009,)
     assert settings.stop_source == "tokenizer_config.json: eos_token"
-    assert settings.bos_id == 128000
 
 
 def test_the_map_of_special_tokens_comes_last() -> None:
     only = {"special_tokens_map.json": LLAMA["special_tokens_map.json"]}
     assert parsed(only, VOCABULARY).stop_ids == (2,)
-    assert parsed(only, VOCABULARY).bos_id == 1
 
 
 def test_no_name_is_guessed() -> None:
-    settings = parsed({"tokenizer_config.json": {"add_eos_token": False}}, VOCABULARY)
-    assert settings == GenerationSettings(add_eos_token=False)
+    settings = parsed({"tokenizer_config.json": {"add_eos_token": True}}, VOCABULARY)
+    assert settings == GenerationSettings()
     assert parsed({}, VOCABULARY) == GenerationSettings()
     assert settings.stop_source is None
 
@@ -97,11 +86,9 @@ def test_null_says_nothing_and_an_empty_list_says_that_nothing_stops() -> None:
         ({"config.json": {"eos_token_id": "2"}}, "eos_token_id must be a whole number .* got '2'"),
         ({"config.json": {"eos_token_id": True}}, "eos_token_id must be a whole number"),
         ({"config.json": {"eos_token_id": [1, -1]}}, r"eos_token_id\[1\] must be a whole number"),
-        ({"config.json": {"bos_token_id": [1, 2]}}, r"config\.json: bos_token_id must be one id"),
         ({"tokenizer_config.json": {"eos_token": "x"}}, "eos_token must be a token of the vocab"),
         ({"tokenizer_config.json": {"eos_token": {}}}, "eos_token must have the key 'content'"),
         ({"tokenizer_config.json": {"eos_token": 5}}, "eos_token must be text, got 5"),
-        ({"tokenizer_config.json": {"add_bos_token": 1}}, "add_bos_token must be true or false"),
         (
             {"tokenizer_config.json": {"added_tokens_decoder": {"x": {}}}},
             "must be under an id from 0 to 4294967295",

@@ -21,7 +21,7 @@ from bpe_ref import TextRules, Vocabulary
 from sampling_ref.steps.table import STEPS
 from tokenref.answers import Answer, Crashed, Ok, Refused
 from tokenref.catalogue import Selection, open_catalogue
-from tokenref.diagnosis import known_causes
+from tokenref.diagnosis.signatures import known_causes
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.questions.sampling import pack_parameters
 from tokenref.questions.text import TextInput

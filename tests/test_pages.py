@@ -339,6 +339,31 @@ def test_the_book_teaches_every_operation_with_an_example(op: str) -> None:
     assert "```" in found or "](../figures/" in found
 
 
+@pytest.mark.parametrize(
+    ("chapter", "steps"),
+    {
+        "logits": ("temperature", "repetition_penalty", "frequency_penalty", "no_repeat_ngram"),
+        "filters": (
+            *("top_k", "top_p", "min_p", "typical", "epsilon", "eta", "top_n_sigma", "top_a"),
+            *("top_h", "tail_free", "xtc", "mirostat_1", "mirostat_2", "adaptive_p"),
+        ),
+        "loops": ("dry", "lz"),
+    }.items(),
+)
+def test_a_chapter_names_the_source_of_each_step(chapter: str, steps: Sequence[str]) -> None:
+    sources = section((ROOT / "docs" / "book" / f"{chapter}.md").read_text("utf-8"), "sources")
+    for step in steps:
+        text = (ROOT / "sampling_ref" / "steps" / f"{step}.py").read_text("utf-8")
+        [address, *_] = re.findall(r"\((https://\S+?)\)", text)
+        assert address in sources, step
+
+
+def test_every_chapter_names_its_sources() -> None:
+    for page in (ROOT / "docs" / "book").glob("*.md"):
+        is_chapter = "## Exercises" in page.read_text("utf-8")
+        assert bool(section(page.read_text("utf-8"), "sources")) == is_chapter, page
+
+
 def anchor_of(heading: str) -> str:
     """Return the anchor of a heading, as pages of Markdown have it."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")

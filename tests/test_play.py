@@ -18,7 +18,9 @@ from urllib.parse import parse_qsl
 import pytest
 from click.testing import CliRunner
 
+from bpe_ref import Tokenizer
 from bpe_ref.formats.tiktoken import write_tiktoken
+from bpe_ref.models.word_piece import WordPiece
 from sampling_ref import PROFILES, lz_penalty
 from sampling_ref.numbers.softmax import softmax
 from sampling_ref.speculative import acceptance_rate, verify_chain
@@ -35,7 +37,8 @@ ROW = {"engine": "vllm", "other": "", "row": "3,2,1", "history": "", "uniform": 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Playground]:
     """Start the server on a free port."""
-    playground = Playground(0, tokenizers(["tiny"]))
+    words = Tokenizer(WordPiece({"[UNK]": 0, "a": 1, "##bb": 2}))
+    playground = Playground(0, tokenizers(["tiny"]) | {"words": words})
     thread = threading.Thread(target=playground.serve_forever, daemon=True)
     thread.start()
     yield playground
@@ -68,6 +71,23 @@ def ask(
 
 def asked(server: Playground, view: str, **question: Any) -> tuple[int, str]:
     return ask(server, "POST", f"/{view}", json.dumps(question))
+
+
+def test_a_browser_that_leaves_early_is_no_error(
+    server: Playground, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for error, said in (
+        (BrokenPipeError(), ""),
+        (ConnectionResetError(), ""),
+        (KeyError(), "KeyError"),
+    ):
+        try:
+            raise error  # noqa: TRY301 - as the server calls it
+        except Exception:  # noqa: BLE001
+            server.handle_error(None, ("127.0.0.1", 1))
+        found = capfd.readouterr().err
+        assert said in found
+        assert bool(said) == bool(found)
 
 
 # ---- answers
@@ -202,6 +222,20 @@ def test_a_special_token_is_a_piece_and_spaces_of_pieces_are_seen(server: Playgr
     ]
     status, answer = asked(server, "merges", vocabulary="tiny", piece="<|endoftext|>")
     assert "it is the special token 2000" in answer
+
+
+def test_below_each_piece_is_the_alternative_that_cut_it(server: Playground) -> None:
+    answer = asked(server, "tokens", vocabulary="tiny", text="It's 12  <|endoftext|>\u0301!")[1]
+    pieces = re.findall(r"data-piece=[^>]*>([^<]*)(?:<small>(\d)</small>)?</button>", answer)
+    assert pieces == [
+        *(("It", "2"), ("&#x27;s", "1"), ("\u2423", "8"), ("12", "3"), ("\u2423\u2423", "5")),
+        *(("&lt;|endoftext|&gt;", ""), ("\u25cc\u0301!", "4")),
+    ]
+    assert "<br>3 <code>\\p{N}{1,3}+</code> up to three digits<br>4 <code>\u2423?[" in answer
+    assert "<br>6" not in answer
+    assert (
+        "<small>" not in asked(server, "tokens", vocabulary="words", text="a")[1].split("data-")[1]
+    )
 
 
 def test_the_piece_that_is_open_first_has_merges(server: Playground) -> None:
@@ -593,8 +627,8 @@ def test_the_vocabulary_of_the_book_is_offered(window: Browser) -> None:
     seen = {}
     for encoder, text in (
         ("heap", "abacb"),
-        ("prefix_table", "abacb"),
         ("backtracking", "abacb"),
+        ("prefix_table", "abacb"),
         ("prefix_table", "abb"),
     ):
         typed(window, "encoder", encoder)
@@ -606,15 +640,34 @@ def test_the_vocabulary_of_the_book_is_offered(window: Browser) -> None:
     assert window.run("return document.querySelector('[data-piece]').offsetHeight") == 0
     assert seen == {
         ("heap", "abacb"): (0, True, False, False),
-        ("prefix_table", "abacb"): (0, False, False, False),
         ("backtracking", "abacb"): (2, False, True, True),
-        ("prefix_table", "abb"): (1, False, False, True),
+        ("prefix_table", "abacb"): (3, False, False, True),
+        ("prefix_table", "abb"): (2, False, False, True),
     }, "the steps show all that the captions speak of"
     typed(window, "vocabulary", "tiny")
     typed(window, "text", "my own text")
     typed(window, "vocabulary", "book")
     assert window.run("return document.getElementById('text').value") == "my own text"
     assert "byte 0x6D" in window.run("return document.getElementById('wrong').textContent")
+    assert all("(Unprocessable Entity)" in entry["message"] for entry in window.log("browser"))
+
+
+def test_a_model_without_steps_of_an_encoder_has_tokens_and_a_sentence(window: Browser) -> None:
+    typed(window, "encoder", "heap")
+    typed(window, "vocabulary", "words")
+    typed(window, "text", "abb")
+    wrong = "return document.getElementById('wrong').textContent"
+    assert window.run(wrong) == (
+        "the steps of heap are shown for models that merge bytes only, and this one does not: "
+        "choose the definition, which is naive"
+    )
+    names = "return [...document.querySelectorAll('#answer .token')].map((e) => e.innerText)"
+    assert window.run(names) == ["a\n1", "##bb\n2"]
+    assert window.run("return document.querySelector('main').className") == ""
+    assert shown(window, "#steps tr") == 0
+    typed(window, "encoder", "naive")
+    assert shown(window, "#steps tr") == 2
+    assert window.run("return document.getElementById('wrong').hidden")
     assert all("(Unprocessable Entity)" in entry["message"] for entry in window.log("browser"))
 
 

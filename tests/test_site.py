@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import partial
 from html import unescape
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
 from itertools import accumulate
 from math import inf
 from pathlib import Path
@@ -191,6 +192,38 @@ def test_a_copied_chapter_runs_in_a_session_of_python(site: Path, window: Browse
     examples = DocTestParser().get_examples(page.replace("```\n", "\n"))
     assert ran.stdout == "".join(each.want for each in examples)
     assert "Error" not in ran.stderr
+
+
+@pytest.mark.parametrize("page", ["docs/book/loops.html", "slides/tokens.html"])
+def test_a_space_at_the_beginning_of_code_is_seen(site: Path, window: Browser, page: str) -> None:
+    window.post("url", {"url": (site / page).as_uri()})
+    wider = """
+        document.querySelectorAll("aside").forEach((each) => { each.style.display = "block"; });
+        document.querySelectorAll("section").forEach((each) => { each.style.display = "block"; });
+        const all = [...document.querySelectorAll(":is(p, li) > code")];
+        const code = all.find((each) => /^ [a-zA-Z]/.test(each.textContent));
+        const width = code.getBoundingClientRect().width;
+        code.textContent = code.textContent.trim();
+        return width - code.getBoundingClientRect().width;
+    """
+    assert window.run(wider) > 4
+
+
+def test_a_dark_page_has_the_colour_of_its_figures_and_no_line_ends_inside_of_top_p(
+    site: Path, window: Browser
+) -> None:
+    window.post("url", {"url": (site / "docs" / "book" / "filters.html").as_uri()})
+    style = files("tokenref.commands").joinpath("pictures.css").read_text("utf-8")
+    _, paper = re.findall("--paper: (#[0-9a-f]+);", style)
+    color = f"rgb({', '.join(map(str, bytes.fromhex(paper[1:])))})"
+    dark = "document.body.dataset.theme = 'dark'; return getComputedStyle(document.body)"
+    window.until(f"{dark}.backgroundColor === '{color}'")  # a script of the page sets it, too
+    names = (
+        "[...document.querySelectorAll('h3 .whole')].map((each) => each.getClientRects().length)"
+    )
+    for width in range(320, 800, 20):
+        window.size(width, 800, phone=True)
+        assert set(window.run(f"return {names}")) == {1}
 
 
 def test_solutions_are_folded(site: Path) -> None:
@@ -452,6 +485,7 @@ def test_no_slide_is_larger_than_the_screen_and_pictures_are_large(
         window.size(width, height, phone=False)
         window.post("url", {"url": "about:blank"})
         window.post("url", {"url": (site / "slides" / f"{name}.html").as_uri()})
+        window.until("return document.readyState === 'complete'")
         count = window.run("return document.querySelectorAll('body > section').length")
         for number in range(1, count + 1):
             where = f"slide {number} at {width} x {height}"
@@ -471,6 +505,7 @@ def test_no_slide_is_larger_than_the_screen_and_pictures_are_large(
 def test_slides_turn_by_keys_and_clicks_but_not_where_code_is(site: Path, window: Browser) -> None:
     window.size(1280, 800, phone=False)
     window.post("url", {"url": (site / "slides" / "oracles.html").as_uri()})
+    window.until("return document.readyState === 'complete'")
     window.press(*["\ue014"] * 3, "\ue012")  # three times right, once left
     assert window.run("return location.hash") == "#3"
     assert window.run(_PLACE) == "3 / 10"

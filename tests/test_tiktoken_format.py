@@ -13,13 +13,8 @@ from hypothesis import strategies as st
 
 from bpe_ref.errors import VocabularyError, VocabularyFileError
 from bpe_ref.formats.files import MAXIMUM_SIZE, read_unpacked, write_atomically
-from bpe_ref.formats.tiktoken import (
-    MAXIMUM_RANK,
-    _parse_by_line,
-    _parse_in_bulk,
-    parse_tiktoken,
-    write_tiktoken,
-)
+from bpe_ref.formats.tiktoken import _parse_by_line, _parse_in_bulk, parse_tiktoken, write_tiktoken
+from bpe_ref.vocabulary.merges import ID_LIMIT
 from tests.real_vocabularies import real_file
 
 SMALL = b"YQ== 0\nYg== 1\nYWI= 2\n"
@@ -49,7 +44,7 @@ def test_what_is_no_file_is_written_to_and_not_replaced(tmp_path: Path) -> None:
 def rank_tables() -> st.SearchStrategy[dict[bytes, int]]:
     """Draw tokens with distinct ranks, in any order, with holes."""
     return st.dictionaries(
-        st.binary(min_size=1, max_size=8), st.integers(0, MAXIMUM_RANK), min_size=1, max_size=20
+        st.binary(min_size=1, max_size=8), st.integers(0, ID_LIMIT - 1), min_size=1, max_size=20
     ).filter(lambda ranks: len(set(ranks.values())) == len(ranks))
 
 

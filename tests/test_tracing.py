@@ -136,6 +136,7 @@ def test_the_table_of_nothing_is_its_head_and_an_empty_line() -> None:
         ("\x85".encode(), r"\u0085"),
         ("\xa0\u200d".encode(), r"\u00a0\u200d"),
         ("␣".encode(), r"\u2423"),
+        ("\u0301te\u0301◌".encode(), "◌\u0301te\u0301\\u25cc"),
         ("\U000e0001".encode(), r"\U000e0001"),
         (b"\x00\x7f", r"\x00\x7f"),
     ],
@@ -146,9 +147,11 @@ def test_what_does_not_print_is_written_as_in_python(content: bytes, shown: str)
 
 def read_back(shown: str) -> bytes:
     """Return the bytes that a shown token stands for."""
-    escape = re.compile(r"\\(x..|u....|U........|.)|(␣)")
+    escape = re.compile(r"\\(x..|u....|U........|.)|(␣)|◌")
 
     def bytes_of(found: re.Match[str]) -> str:
+        if found[0] == "◌":
+            return ""
         if found[2]:
             return " "
         if found[1].startswith("x"):
@@ -159,6 +162,10 @@ def read_back(shown: str) -> bytes:
 
 
 @examples(300)
-@given(st.binary(max_size=6) | st.text(max_size=4).map(str.encode))
+@given(
+    st.binary(max_size=6)
+    | st.text(max_size=4).map(str.encode)
+    | st.text("␣◌\u0301e\\").map(str.encode)
+)
 def test_what_is_shown_says_which_bytes_it_is(content: bytes) -> None:
     assert read_back(show_token(content)) == content

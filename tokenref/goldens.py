@@ -19,7 +19,6 @@ from tokenref.errors import InputError
 from tokenref.files import read_text
 from tokenref.judge import judge
 from tokenref.operations import ABOUT
-from tokenref.questions.sampling import BatchInput
 from tokenref.questions.text import IdsOutput
 from tokenref.record import (
     OPERATIONS,
@@ -29,6 +28,7 @@ from tokenref.record import (
     answer_type,
     make_case,
     op_of,
+    rows_op,
 )
 from tokenref.record_files import (
     dump_records,
@@ -136,7 +136,7 @@ def with_optional(case: Case) -> Case:
 
 def _other_rules(case: Case) -> Iterator[str]:
     """Yield the rules that differ from the record's in one choice."""
-    op = case.input.op if isinstance(case.input, BatchInput) else op_of(case)
+    op = rows_op(case)
     chosen = None if op in NAMED else choices_of(op, case.profile)
     if chosen is not None and not isinstance(case.verdict, Seeds | Stat | Survey):
         for point, _, rule in other_rules(op, chosen):

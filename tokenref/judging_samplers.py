@@ -33,7 +33,16 @@ from tokenref.floats import (
 )
 from tokenref.questions.sampling import BatchInput
 from tokenref.readable import readable
-from tokenref.record import KINDS, OPERATIONS, Case, RecordError, form_of, op_of, reason_and_place
+from tokenref.record import (
+    KINDS,
+    OPERATIONS,
+    Case,
+    RecordError,
+    form_of,
+    op_of,
+    reason_and_place,
+    rows_op,
+)
 from tokenref.verdicts import Close, Either, Judgement, Row, Rows, Seeds, Set, Stat, Survey, judged
 
 
@@ -51,7 +60,7 @@ def compare(case: Case, got: Mapping[str, Any], declared: Declared) -> Judgement
         reason, place = reason_and_place(str(error))
         where = place.removeprefix("$").removeprefix(".") or "the answer"
         words = re.sub(r"`(\w+)`", lambda kind: KINDS.get(kind[1], kind[0]), reason)
-        form = form_of(case.input.op if isinstance(case.input, BatchInput) else op_of(case))
+        form = form_of(rows_op(case))
         expected = f'{{"rows":[{form}]}}' if isinstance(case.input, BatchInput) else form
         return judged(f"{where}: {words[0].lower()}{words[1:]}; the form is {expected}")
 

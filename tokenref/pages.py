@@ -54,19 +54,25 @@ def page_text(address: str) -> str:
 def meanings(word: str) -> list[str]:
     """Return what the glossary of the book says about a word, or about all: "glossary".
 
-    >>> meanings("top-p")[0][:86]
-    'top-k, top-p, min-p: the most common filters: see top-k (docs/book/filters.md#top-k), '
+    Capitals do not matter, nor whether the parts of a word are joined by spaces, hyphens or `_`.
+
+    >>> meanings("top_k")
+    ['top-k: keeps the k most probable tokens: see chapter 6 (docs/book/filters.md#top-k)']
     """
 
     def named(link: re.Match[str]) -> str:
         return f"{link[1]} ({normpath(f'docs/book/{link[2]}')})"
 
-    text = re.sub(r"\[(.+?)\]\((.+?)\)", named, page_text("docs/book/glossary.md").replace("*", ""))
+    def joined(words: str) -> str:
+        return re.sub("[ -]", "_", words.lower())
+
+    page = page_text("docs/book/glossary.md").replace("*", "")
+    text = re.sub(r"\[([^][]+)\]\((.+?)\)", named, page)
     _, _, *rows = re.findall(r"^\| (.+?) \| (.+) \|$", text, re.MULTILINE)
     return [
         f"{words}: {meaning}"
         for words, meaning in rows
-        if word == "glossary" or word.lower() in words.lower().split(", ")
+        if word == "glossary" or joined(word) in joined(words).split(",_")
     ]
 
 

@@ -221,6 +221,11 @@ def op_of(case: Case) -> str:
     return str(type(case).__struct_config__.tag)
 
 
+def rows_op(case: Case) -> str:
+    """Return the name of a case's operation, for a batch that of its rows."""
+    return case.input.op if isinstance(case.input, rows.BatchInput) else op_of(case)
+
+
 def answer_type(op: str) -> Any:
     """Return the type of an operation's answers.
 

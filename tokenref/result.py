@@ -1,19 +1,17 @@
 """The result of a record: what was judged, the answer in short, and facts about it."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from sys import intern
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
-from tokenref.answers import Answer, Crashed, Ok, Refused, TimedOut, request_text
+from tokenref.answers import Answer, Ok, Refused, request_text
 from tokenref.floats import numbers_of
-from tokenref.hints import facts_of, tokens_of
-from tokenref.judge import FAILURES, runs_of
-from tokenref.questions.sampling import BatchInput
+from tokenref.judge import runs_of
+from tokenref.questions.sampling import BatchInput, tokens_of
 from tokenref.questions.text import DecodeInput, SpecialInput, TextInput
 from tokenref.record import OWN_DRAW_OPS, Case, canonical_json, op_of
 from tokenref.verdicts import Judgement, Status
@@ -38,7 +36,7 @@ class Result:
     """The digest of the answer if it is wrong."""
 
     facts: Sequence[str] = ()
-    """Facts about the answer if it is wrong; see `tokenref.hints`."""
+    """Facts about the answer if it is wrong; see `tokenref.diagnosis.facts`."""
 
     @property
     def status(self) -> Status:
@@ -104,37 +102,12 @@ def place_of(case: Case) -> str:
     return f"batches of {case.input.op}" if isinstance(case.input, BatchInput) else op_of(case)
 
 
+def row_questions(case: Case) -> list[dict[str, Any]]:
+    """Return a question as plain data, or that about each row of a batch."""
+    question = msgspec.to_builtins(case.input)
+    return list(question["rows"]) if isinstance(case.input, BatchInput) else [question]
+
+
 def size(case: Case) -> tuple[int, int]:
     """Return the number of tokens of the rows of a question, and its length."""
-    question = msgspec.to_builtins(case.input)
-    return tokens_of(question.get("rows", [question])), length(case)
-
-
-_LONGEST_GOT: Final = 2000
-"""Maximum length of an answer in the report, in characters."""
-
-
-def result_of(
-    case: Case, answer: Answer, judgement: Judgement, milliseconds: float = 0.0
-) -> Result:
-    """Return the result of a case: its judgement and the relevant parts of the answer."""
-    got = log = wrong = ""
-    facts: Sequence[str] = ()
-    if judgement.status in FAILURES:
-        wrong, facts = answer_digest(op_of(case), answer), facts_of(case, answer)
-    if isinstance(answer, Crashed | TimedOut):
-        log = answer.log
-    elif isinstance(answer, Ok) and judgement.status in FAILURES:
-        got = _text(answer.out)
-    return Result(case, judgement, milliseconds, got, log, wrong, facts)
-
-
-def _text(out: Mapping[str, Any]) -> str:
-    """Return an answer as JSON as far as possible, truncated if it is long."""
-    try:
-        text = json.dumps(out, default=repr)
-    except (ValueError, RecursionError) as error:
-        text = f"cannot be written as JSON: {error}"
-    return (
-        text if len(text) <= _LONGEST_GOT else f"{text[:_LONGEST_GOT]} ... ({len(text)} characters)"
-    )
+    return tokens_of(row_questions(case)), length(case)

@@ -34,13 +34,14 @@ from tokenref.answers import (
     quiet_standard_error,
 )
 from tokenref.catalogue import CANARY, Catalogue, batches
-from tokenref.diagnosis import Diagnosis, diagnose
-from tokenref.hints import DIFFERS
+from tokenref.diagnosis.diagnose import diagnose
+from tokenref.diagnosis.facts import DIFFERS, result_of
+from tokenref.diagnosis.signatures import Diagnosis
 from tokenref.judge import FAILURES, PASS, judge
 from tokenref.judging_samplers import short
 from tokenref.known import Known, differences_of, stale_globs, with_known
 from tokenref.record import OWN_DRAW_OPS, Case, op_of
-from tokenref.result import Result, result_of, size
+from tokenref.result import Result, size
 from tokenref.subjects import OneSession, Subject, load_subject
 from tokenref.verdicts import Judgement, Status
 

@@ -577,7 +577,7 @@ def ids_in_16_bits(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[T
 @replacing("whole_piece", encode(spelled("a b c abc", text=_WHOLE), "abc"))
 def whole_piece_never(_: Vocabulary, __: bytes) -> TokenId | None:
     """A piece that is itself a token is merged like any other; tiktoken takes it whole. Matters for
-    the dead tokens of Llama-3 and for Hugging Face's ignore_merges.
+    the tokens of Llama-3 that no merging makes, and for Hugging Face's ignore_merges.
     """
     return None
 

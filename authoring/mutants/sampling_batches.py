@@ -227,6 +227,27 @@ def equal_keys_counted_in_16_bits(request: dict[str, Any]) -> Mapping[str, Any]:
     return {"params": {"k": len(row)}} if equal >> 16 and above + (equal & 0xFFFF) < k else {}
 
 
+@answering(
+    "top_k",
+    {
+        "logits": msgspec.to_builtins(grid(1, 65_538, span=1, put={0: 1.0, 1: -1.0})),
+        "params": {"k": 2},
+    },
+)
+@other_question
+def equal_keys_in_16_bits_seem_to_be_none(request: dict[str, Any]) -> Mapping[str, Any]:
+    """A radix select counts equal numbers in 16 bits, finds none, and goes on to the next."""
+    row = unpack(request["probs" if "probs" in request else "logits"])
+    k = request["params"].get("k", 0)
+    if len(row) <= 1 << 16 or not k:
+        return {}
+    pivot = sorted(row, reverse=True)[min(k, len(row)) - 1]
+    lower, equal = sum(number < pivot for number in row), row.count(pivot)
+    if not lower or not equal or equal & 0xFFFF:
+        return {}
+    return {"params": {"k": len(row) - lower + 1}}
+
+
 def _masked(size: int) -> list[dict[str, Any]]:
     row = {"logits": pack([1.0] * size), "history": [], "prompt_length": 0}
     return [{**row, "params": {"tokens": [token]}} for token in (0, 1)]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from itertools import accumulate
-from math import exp, fsum, inf, log
+from math import exp, fsum, inf, isinf, log
 from typing import Any, Final
 
 import msgspec
@@ -439,6 +439,16 @@ def f16_is_flushed(session: SamplerSession, op: str, request: Request) -> Answer
     return _rounded_otherwise("f16", lambda _, near: near if abs(near) >= 2.0**-14 else near * 0.0)(
         session, op, request
     )
+
+
+@answering("temperature", {**_asked(3, temperature=0.5), "logits": {"f16": "7bff"}})
+def f16_saturates(session: SamplerSession, op: str, request: Request) -> Answer:
+    """Answers beyond the largest number of binary16 become that number."""
+
+    def held(exact: float, near: float) -> float:
+        return near if isinf(exact) else max(min(near, 65504.0), -65504.0)
+
+    return _rounded_otherwise("f16", held)(session, op, request)
 
 
 @answering("batch", {**_greedy_batch([[0.0, 1.0]]), "op": "softmax", "calls": 2})

@@ -14,7 +14,7 @@ from authoring.mutants.mutant import Mutant
 from authoring.mutants.samplers import Request, SamplersWithHandler, question
 from sampling_ref import PROFILES
 from tokenref.answers import Answer, Crashed
-from tokenref.diagnosis import PATH, Kind, Known, Signature
+from tokenref.diagnosis.signatures import PATH, Kind, Known, Signature
 from tokenref.engines.reference_samplers import SamplerSession
 from tokenref.record import SAMPLER_OPS, canonical_json
 from tokenref.result import answer_digest, digest
@@ -108,7 +108,7 @@ def write_signatures(report: GateReport, *, only_check: bool) -> bool:
 def pack_known(known: Known) -> bytes:
     """Return the content of the file before compression; the inverse of `unpack_known`.
 
-    >>> from tokenref.diagnosis import unpack_known
+    >>> from tokenref.diagnosis.signatures import unpack_known
     >>> known = Known([Signature("bug", "a-bug", "It is wrong.", {"00000001": "0a0b"})])
     >>> unpack_known(pack_known(known)) == known
     True

@@ -32,8 +32,10 @@ def count_till_limit(counter: TextCounter, text: str, limit: int) -> int | None:
     (3, None)
     """
     checked_counter(counter)
-    limit = as_count("limit", limit)
+    limit = as_count("limit", limit) - counter.added
     check_text("text", text)
+    if limit < 0:
+        return None
     if counter.longest is not None and len(text) > limit * counter.longest:
         return None
     counted = start = 0
@@ -42,13 +44,14 @@ def count_till_limit(counter: TextCounter, text: str, limit: int) -> int | None:
         start = cut
         if counted > limit:
             return None
-    return counted
+    return counted + counter.added
 
 
 def running_counts(counter: TextCounter, text: str, least: int) -> Iterator[tuple[int, int]]:
     """Yield, after each part of the text, where it ends and the number of tokens up to there.
 
-    Parts end at safe cuts and have at least `least` characters, except for the last one.
+    Those of a template are not among them. Parts end at safe cuts and have at least `least`
+    characters, except for the last one.
 
     >>> from bpe_ref import load
     >>> list(running_counts(load("tiny").text_counter(), "to be or", 3))

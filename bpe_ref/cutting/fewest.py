@@ -8,9 +8,9 @@ Definition
     makes up its spelling. That is a shortest path: from each place lead as many edges as strings
     start there. It needs to know nothing of patterns, of merges or of scores.
 
-    `beginnings` returns the places up to which a text may have at most n tokens, `ends` those from
-    which it may. For ordinary text that is few places more than there are. Nothing beyond them need
-    be counted: where no path of n strings ends, none of more letters does.
+    `places` returns the places up to which a text may have at most n tokens, or those from which it
+    may. For ordinary text that is few places more than there are. Nothing beyond them need be
+    counted: where no path of n strings ends, none of more letters does.
 
 Why a token is a part of the spelling
     The model gives at least one token for each character, and drops none (`_strings_of_model`).
@@ -44,7 +44,7 @@ from itertools import accumulate, pairwise
 from typing import Final
 
 from bpe_ref.components import Model, steps_of
-from bpe_ref.cutting.long_pieces import Components
+from bpe_ref.cutting.long_pieces import Countable
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.models.sentencepiece import SentencePieceModel
@@ -83,8 +83,8 @@ class Fewest:
     """The least number of tokens of the parts of texts.
 
     >>> fewest = Fewest({"ab", "aba"}, longest=3)
-    >>> list(fewest.beginnings("ababab", 0, 6, 2)[0]), list(fewest.ends("ababab", 0, 6, 2))
-    ([5, 4, 3, 2, 1], [2, 3, 4, 5])
+    >>> [list(fewest.places("ababab", 0, 6, 2, forwards=way)[0]) for way in (True, False)]
+    [[5, 4, 3, 2, 1], [2, 3, 4, 5]]
     """
 
     def __init__(
@@ -122,59 +122,45 @@ class Fewest:
     def _width(self) -> int:
         return max(map(len, self._strings), default=1)
 
-    def beginnings(
-        self, text: str, start: int, stop: int, tokens: int, *, has_added: bool = False
+    def places(
+        self,
+        text: str,
+        start: int,
+        stop: int,
+        tokens: int,
+        *,
+        forwards: bool,
+        has_added: bool = False,
     ) -> tuple[Iterable[int], int]:
         """Return the places behind `start` up to which at most `tokens` may be; the last first.
 
         And return how much of the text was read: whatever follows, there are no further places.
+        Unless `forwards`, return the places before `stop` from which they may be, the first first.
         """
         size = _FIRST_SIZE * tokens + self._width
         while True:
-            end = min(stop, start + size)
-            spelled = self._spelled(text[start:end], has_added=has_added)
+            length = min(stop - start, size)
+            near = text[start : start + length] if forwards else text[stop - length : stop]
+            spelled = self._spelled(near, has_added=has_added)
             if spelled is None:
-                return range(stop, start, -1), stop
+                return (range(stop, start, -1), stop) if forwards else (range(start, stop), stop)
             letters, at = spelled
-            fewest, last = self._forwards(letters, tokens)
-            places = range(end - 1, start, -1)
-            firm = next((at[place - start] for place in places if self._is_firm(text[place])), 0)
-            if end == stop or last + self._width < firm:
+            if not forwards:  # how much of the spelling is behind, counted from the end
+                at = [len(letters) - letter if letter >= 0 else -1 for letter in reversed(at)]
+            fewest, last = (self._forwards if forwards else self._backwards)(letters, tokens)
+            behind = near[:0:-1] if forwards else near  # the characters behind the farthest places
+            farthest = zip(reversed(at[1 : length + 1 - forwards]), behind, strict=True)
+            firm = next((letter for letter, one in farthest if self._is_firm(one)), 0)
+            if length == stop - start or last + self._width < firm:
                 break
             size *= 2
         found: list[int] = []
         known = 0
-        for place, letter in enumerate(at[1:], start + 1):
+        for distance, letter in enumerate(at[1:], 1):
             known = max(known, letter)
             if fewest[letter] <= tokens if letter >= 0 else known <= last + self._width:
-                found.append(place)
-        return reversed(found), end
-
-    def ends(
-        self, text: str, start: int, stop: int, tokens: int, *, has_added: bool = False
-    ) -> Iterable[int]:
-        """Return the places from `start` on from which at most `tokens` may be; the first first."""
-        size = _FIRST_SIZE * tokens + self._width
-        while True:
-            begin = max(start, stop - size)
-            spelled = self._spelled(text[begin:stop], has_added=has_added)
-            if spelled is None:
-                return range(start, stop)
-            letters, at = spelled
-            fewest, first = self._backwards(letters, tokens)
-            places = range(begin, stop)
-            firms = (at[place - begin] for place in places if self._is_firm(text[place]))
-            if begin == start or first - self._width > next(firms, len(letters)):
-                break
-            size *= 2
-        found: list[int] = []
-        known = len(letters)
-        for place in range(stop - 1, begin - 1, -1):
-            letter = at[place - begin]
-            known = letter if letter >= 0 else known
-            if fewest[letter] <= tokens if letter >= 0 else known >= first - self._width:
-                found.append(place)
-        return reversed(found)
+                found.append(start + distance if forwards else stop - distance)
+        return reversed(found), start + length
 
     def _forwards(self, letters: str, tokens: int) -> tuple[list[int], int]:
         """Return the fewest strings of each beginning, and the last place of at most `tokens`."""
@@ -194,17 +180,18 @@ class Fewest:
         return fewest, last
 
     def _backwards(self, letters: str, tokens: int) -> tuple[list[int], int]:
-        """Return the fewest strings of each end, and the first place of at most `tokens`."""
-        fewest = [*[tokens + 1] * len(letters), 0]
+        """Return the same for each end, by its length, and the longest of at most `tokens`."""
+        fewest = [0, *[tokens + 1] * len(letters)]
         lengths_at = self._lengths(letters)
-        first = len(letters)
-        place = first - 1
-        while place >= 0 and place >= first - self._width:
-            best = min([fewest[place + length] for length in (1, *lengths_at(place))])
+        last = 0
+        for size in range(1, len(letters) + 1):
+            if size > last + self._width:
+                break
+            lengths = lengths_at(len(letters) - size)
+            best = min([fewest[size - length] for length in (1, *lengths)])
             if best < tokens:
-                fewest[place], first = best + 1, place
-            place -= 1
-        return fewest, first
+                fewest[size], last = best + 1, size
+        return fewest, last
 
     def _lengths(self, letters: str) -> Callable[[int], Sequence[int]]:
         """Return what returns the lengths of the strings at a place; fast where letters repeat."""
@@ -265,7 +252,7 @@ class Fewest:
         return found
 
 
-def fewest_of(tokenizer: Components) -> Fewest | None:
+def fewest_of(tokenizer: Countable) -> Fewest | None:
     """Return what is known of the fewest tokens; None if a token may stand for anything.
 
     >>> from bpe_ref.tokenizer import Tokenizer

@@ -46,9 +46,7 @@ class _State:
 class AppendCounter:
     """The number of tokens of a text to which characters are appended.
 
-    Args:
-        counter: counts texts; see `safe_cuts.counter_of`.
-        added: the number of tokens that a template adds.
+    `counter` counts texts; see `safe_cuts.counter_of`.
 
     >>> from bpe_ref import tokenizer_of, vocabulary_by_concatenation
     >>> from bpe_ref.cutting.safe_cuts import counter_of
@@ -63,9 +61,8 @@ class AppendCounter:
 
     """
 
-    def __init__(self, counter: TextCounter, *, added: int = 0) -> None:
+    def __init__(self, counter: TextCounter) -> None:
         self._counter = checked_counter(counter)
-        self._added = added
         self._characters: list[str] = []
         self._states = [_State()]
         self._growing: PieceCounter | None = None
@@ -87,7 +84,7 @@ class AppendCounter:
     @property
     def count(self) -> int:
         """The number of tokens of the text so far, encoded alone."""
-        return self._states[-1].count + self._added
+        return self._states[-1].count + self._counter.added
 
     def push(self, character: str) -> None:
         """Append one character. Raises `ParameterError`, and whatever the tokenizer raises."""

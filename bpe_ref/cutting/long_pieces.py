@@ -40,7 +40,7 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Protocol
 
-from bpe_ref.added_tokens import AddedVocabulary, Treatment
+from bpe_ref.added_tokens import AddedVocabulary, Recognised, Treatment
 from bpe_ref.components import Draw, Model, Normalizer, PreTokenizer, steps_of
 from bpe_ref.given_text import any_surrogate, without_surrogates
 from bpe_ref.growing.encoders import AppendEncoder, PrependEncoder
@@ -171,8 +171,7 @@ class LongPieces:
     """None if there is no pattern, and all that is no special token is one piece."""
 
     normalized: bool
-    vocabulary: Vocabulary
-    whole_piece: bool
+    merging: "Merging"
 
     @cached_property
     def special_pairs(self) -> frozenset[str]:
@@ -230,16 +229,15 @@ class LongPieces:
 
     def piece_counter(self) -> "PieceCounter":
         """Return an empty piece to which text can be appended."""
-        return PieceCounter(self.vocabulary, AppendEncoder(self.vocabulary), self.whole_piece)
+        return PieceCounter(self.merging, AppendEncoder(self.merging.vocabulary))
 
 
 @dataclass(frozen=True)
 class PieceCounter:
     """A piece that grows character by character and can be shortened again."""
 
-    vocabulary: Vocabulary
+    merging: "Merging"
     encoder: AppendEncoder
-    whole_piece: bool
     sizes: list[int] = field(default_factory=list)
     """After each character: the number of bytes."""
 
@@ -260,11 +258,10 @@ class PieceCounter:
 
     def count(self) -> int:
         """Return the number of tokens: one if the piece is a token and is taken whole."""
-        may_be_whole = len(self.encoder) <= self.vocabulary.remember(_longest_token)
-        if self.whole_piece and may_be_whole:
-            token = self.vocabulary.ids.get(self.encoder.piece.decode("latin-1"))
-            if token is not None:
-                return 1
+        vocabulary, whole_piece = self.merging
+        may_be_whole = whole_piece and len(self.encoder) <= vocabulary.remember(_longest_token)
+        if may_be_whole and self.encoder.piece.decode("latin-1") in vocabulary.ids:
+            return 1
         return self.encoder.token_count
 
 
@@ -359,8 +356,8 @@ class CountingModel:
         return merging
 
 
-class Components(Protocol):
-    """The components of a tokenizer."""
+class Countable(Protocol):
+    """A tokenizer that neither truncates nor pads."""
 
     @property
     def model(self) -> Model:
@@ -378,9 +375,20 @@ class Components(Protocol):
     def added(self) -> AddedVocabulary:
         """The added tokens with their ids."""
 
+    def treatment(self, special: Recognised) -> Treatment:
+        """Return what `special` means for the added tokens."""
+
+    def replace(self, **components: Any) -> "Countable":
+        """Return the tokenizer with other components."""
+
+    def encode(
+        self, text: str, *, add_special_tokens: bool = True, special: Recognised = "recognise"
+    ) -> list[TokenId]:
+        """Return the ids of a text."""
+
 
 def long_pieces_of(
-    tokenizer: Components,
+    tokenizer: Countable,
     treatment: Treatment,
     count: Callable[[str], int],
     spans: Callable[[str], Sequence[tuple[int, int]]],
@@ -414,7 +422,7 @@ def long_pieces_of(
     def count_piece(piece: str) -> int:
         return len(tokenizer.model.ids(piece if of_bytes else to_letters(piece.encode())))
 
-    return LongPieces(count, spans, specials, cut, count_piece, runs, normalized, *merging)
+    return LongPieces(count, spans, specials, cut, count_piece, runs, normalized, merging)
 
 
 def _uncut(text: str) -> list[str]:

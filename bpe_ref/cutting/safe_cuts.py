@@ -53,15 +53,15 @@ Files of which nothing is known
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from itertools import pairwise, product
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Final, TypeAlias
 
 from bpe_ref.added_tokens import AddedToken, Recognised, Treatment
 from bpe_ref.components import meet
 from bpe_ref.cutting.fewest import Fewest, fewest_of
 from bpe_ref.cutting.long_pieces import (
-    Components,
+    Countable,
     CountingModel,
     LongPieces,
     has_symbols_for_bytes,
@@ -73,7 +73,6 @@ from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.patterns.unicode_tables import white_space
 from bpe_ref.pieces import encode_pieces, pieces_of
 from bpe_ref.quick_ids import writes_letters
-from bpe_ref.vocabulary.merges import TokenId
 
 Span: TypeAlias = tuple[int, int]
 """A half-open range of characters."""
@@ -117,14 +116,17 @@ class TextCounter:
     remembering: Callable[[bool], Callable[[str], int] | None] = lambda _forwards: None
     """Returns what counts fast if texts begin alike (end alike, if the flag is false), or None."""
 
-    _kinds: dict[str, int] = field(default_factory=dict, init=False)
-    _single: dict[str, int] = field(default_factory=dict, init=False)
+    added: int = 0
+    """The number of tokens that a template adds to every text; `count` leaves them out."""
+
+    _kinds: dict[str, int] = field(default_factory=dict)
+    _single: dict[str, int] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """Return whether any safe cuts are known."""
         return f"<TextCounter {'without' if self.kind is _never else 'with'} safe cuts>"
 
-    @cached_property
+    @property
     def fewest(self) -> Fewest | None:
         """What is known of the fewest tokens of a text, if anything."""
         return self.find_fewest()
@@ -134,7 +136,7 @@ class TextCounter:
         """No text of more characters times n has n tokens; None if that is not known."""
         return None if self.fewest is None else self.fewest.longest
 
-    @cached_property
+    @property
     def long_pieces(self) -> LongPieces | None:
         """What is known about long pieces, if anything."""
         return self.find_long_pieces()
@@ -180,21 +182,6 @@ class TextCounter:
         return found
 
 
-class Countable(Components, Protocol):
-    """A tokenizer that neither truncates nor pads."""
-
-    def treatment(self, special: Recognised) -> Treatment:
-        """Return what `special` means for the added tokens."""
-
-    def replace(self, **components: Any) -> "Countable":
-        """Return the tokenizer with other components."""
-
-    def encode(
-        self, text: str, *, add_special_tokens: bool = True, special: Recognised = "recognise"
-    ) -> list[TokenId]:
-        """Return the ids of a text."""
-
-
 def counter_of(tokenizer: Countable, special: Recognised = "recognise") -> TextCounter:
     """Return the counter of a tokenizer, without regard to its template.
 
@@ -211,7 +198,9 @@ def counter_of(tokenizer: Countable, special: Recognised = "recognise") -> TextC
     def spans(text: str) -> Sequence[Span]:
         return _added_spans(tokenizer, text, treatment)
 
-    merging = cache(lambda: merging_of(tokenizer.model))
+    @cache
+    def long_pieces() -> LongPieces | None:
+        return long_pieces_of(tokenizer, treatment, count, spans, merging_of(tokenizer.model))
 
     def remembering(forwards: bool) -> Callable[[str], int] | None:
         spells = isinstance(tokenizer.model, ByteBPE)
@@ -227,8 +216,8 @@ def counter_of(tokenizer: Countable, special: Recognised = "recognise") -> TextC
         count,
         spans,
         _never if tokenizer.model.drops_merges else _Rule(tokenizer).kind,
-        lambda: fewest_of(tokenizer),
-        lambda: long_pieces_of(tokenizer, treatment, count, spans, merging()),
+        cache(lambda: fewest_of(tokenizer)),
+        long_pieces,
         remembering,
     )
 

@@ -4,7 +4,7 @@
     without template tokens, have at most `most` tokens. Only places are considered that cut no code
     point and no special token.
 
-    `chunks(text, most, overlap)` covers the text in order with chunks of at most `most` tokens
+    `each_chunk(text, most, overlap)` covers the text in order with chunks of at most `most` tokens
     each, counted as if the chunk were alone. The first one starts at 0, each ends where `split_at`
     says, and the last one at the end of the text. The next one starts where this one ends, or, with
     an overlap, as far before that as at most `overlap` tokens reach (encoded alone): but behind the
@@ -71,12 +71,11 @@ class Chunk(NamedTuple):
     """The number of its tokens, encoded alone."""
 
 
-def split_at(counter: TextCounter, text: str, most: int, *, added: int = 0) -> int:
+def split_at(counter: TextCounter, text: str, most: int) -> int:
     """Return the largest k such that the first k characters have at most `most` tokens.
 
-    `added` is the number of tokens that a template adds to every text. Raises `ParameterError` if
-    `most` leaves no token for the text, and if the first code point or special token alone has more
-    tokens and no longer beginning has fewer.
+    Raises `ParameterError` if `most` leaves no token for the text beside those of a template, and
+    if the first code point or special token alone has more tokens and no longer beginning fewer.
 
     >>> from bpe_ref import tokenizer_of, vocabulary_by_concatenation
     >>> from bpe_ref.cutting.safe_cuts import counter_of
@@ -87,37 +86,21 @@ def split_at(counter: TextCounter, text: str, most: int, *, added: int = 0) -> i
     >>> split_at(counter, "ababab", 1)
     4
     """
-    return _Cutter(counter, text, most, added).farthest(0).stop
+    return _Cutter(counter, text, most).farthest(0).stop
 
 
-def chunks(
-    counter: TextCounter, text: str, most: int, overlap: int = 0, *, added: int = 0
-) -> list[Chunk]:
-    """Return chunks of at most `most` tokens that cover the text, in order.
+def each_chunk(counter: TextCounter, text: str, most: int, overlap: int = 0) -> Iterator[Chunk]:
+    """Yield chunks of at most `most` tokens that cover the text, each as soon as it is known.
 
-    `added` is the number of tokens that a template adds to every text; an overlap does not count
-    them. Raises `ParameterError` if `most` leaves no token for the text, for an overlap that leaves
-    none of them, and for a code point or special token that alone has more than `most` tokens.
+    An overlap does not count the tokens of a template. Raises `ParameterError`, for wrong arguments
+    at once, if a template leaves none of `most` for the text, for an overlap that leaves none of
+    them, and for a code point or special token that alone has more than `most` tokens.
 
     >>> from bpe_ref.cutting.safe_cuts import TextCounter
-    >>> [tuple(chunk) for chunk in chunks(TextCounter(len), "abcdefg", 3, overlap=1)]
+    >>> [tuple(chunk) for chunk in each_chunk(TextCounter(len), "abcdefg", 3, overlap=1)]
     [(0, 3, 3), (2, 5, 3), (4, 7, 3)]
     """
-    return list(each_chunk(counter, text, most, overlap, added=added))
-
-
-def each_chunk(
-    counter: TextCounter, text: str, most: int, overlap: int = 0, *, added: int = 0
-) -> Iterator[Chunk]:
-    """Yield the chunks that `chunks` returns, each as soon as it is known.
-
-    Wrong arguments raise their errors at once.
-
-    >>> from bpe_ref.cutting.safe_cuts import TextCounter
-    >>> next(each_chunk(TextCounter(len), "abcdefg", 3)).stop
-    3
-    """
-    cutter = _Cutter(counter, text, most, added)
+    cutter = _Cutter(counter, text, most)
     overlap = as_count("overlap", overlap)
     if overlap >= cutter.most:
         less = shown(cutter.most)
@@ -129,15 +112,14 @@ def each_chunk(
 class _Cutter:
     """A text, with the places where it must not be cut, and its safe cuts as far as looked for."""
 
-    def __init__(self, counter: TextCounter, text: str, most: int, added: int) -> None:
+    def __init__(self, counter: TextCounter, text: str, most: int) -> None:
         self.counter = checked_counter(counter)
         check_text("text", text)
-        self.text = text
+        self.text, added = text, counter.added
         self.most = as_count("most", most, 1) - added
         if self.most < 1:
             rule = f"must be at least {added + 1}, {added} for the template and 1 for the text"
             raise ParameterError("most", most, rule)
-        self.added = added
         self.spans = counter.unbreakable(text)
         self.forbidden = bytearray(len(text) + 1)
         for first, last in self.spans:
@@ -187,7 +169,7 @@ class _Cutter:
         """Yield the chunks of the text."""
         chunk = self.following(Chunk(0, 0, 0), overlap)
         while chunk.stop > chunk.start:
-            yield chunk._replace(tokens=chunk.tokens + self.added)
+            yield chunk._replace(tokens=chunk.tokens + self.counter.added)
             chunk = self.following(chunk, overlap)
 
     def following(self, chunk: Chunk, overlap: int) -> Chunk:
@@ -243,11 +225,11 @@ class _Cutter:
         fewest = self.counter.fewest if stop - start > WORD and not self._has_surrogates else None
         read = stop
         if fewest is not None:
-            has_added = self._has_span(start, stop)
-            if forwards:
-                places, read = fewest.beginnings(self.text, start, stop, most, has_added=has_added)
-            else:
-                places = fewest.ends(self.text, start, stop, most, has_added=has_added)
+            at = bisect_left(self.spans, (stop, stop))
+            has_added = at > 0 and self.spans[at - 1][1] > start
+            places, read = fewest.places(
+                self.text, start, stop, most, forwards=forwards, has_added=has_added
+            )
         if forwards:  # a safe cut depends on the character behind it, too
             self._looked = max(self._looked, read + (read == stop))
         return (place for place in places if not self.forbidden[place])
@@ -260,21 +242,17 @@ class _Cutter:
             self._remembering[forwards] = self.counter.remembering(forwards)
         return self._remembering[forwards]
 
-    def _has_span(self, start: int, stop: int) -> bool:
-        """Return whether something between two places must not be cut."""
-        at = bisect_left(self.spans, (stop, stop))
-        return at > 0 and self.spans[at - 1][1] > start
-
     def _too_long(self, start: int) -> ParameterError:
         stop = next(
             place for place in range(start + 1, len(self.text) + 1) if not self.forbidden[place]
         )
         unit = self.text[start:stop]
-        least = self.counter.count(unit) + self.added
-        template = f" ({self.added} for the template)" if self.added else ""
+        added = self.counter.added
+        least = self.counter.count(unit) + added
+        template = f" ({added} for the template)" if added else ""
         return ParameterError(
             "most",
-            self.most + self.added,
+            self.most + added,
             f"must be at least {least}{template}, the number of tokens of {unit!r} at character "
             f"{start}, which must not be cut",
         )

@@ -45,7 +45,7 @@ _REPLACEMENT: Final = "\ufffd"
 _BYTE_TOKEN: Final = re.compile(r"<0x([0-9A-F]{2})>")
 _NUMBER_TOKEN: Final = re.compile(r"<0x([0-9A-Fa-f]{2}|\+[0-9A-Fa-f])>")
 
-CLEANUP: Final = (
+CLEANUP: Final[tuple[tuple[str, str], ...]] = (
     *((" .", "."), (" ?", "?"), (" !", "!"), (" ,", ","), (" ' ", "'"), (" n't", "n't")),
     *((" 'm", "'m"), (" do not", " don't"), (" 's", "'s"), (" 've", "'ve"), (" 're", "'re")),
 )

@@ -18,16 +18,13 @@ What each step holds back
     SentencePiece           the same; everything, if the model denormalizes.
 
 In a string that grows
-    Replace       of a text: as much of the end as the text begins with. Of a regular expression, or
-                  of the empty text: everything, till the end.
-    WordPiece     the same, for each of its cleanups.
-    Strip         as many of its characters as it may take from the end.
-    ByteFallback  up to six characters, which may yet be `<0x41>`.
-    ByteLevel     everything: a letter that is none changes how all are read.
-    Any decoder of another kind: everything, wherever it is.
+    Replace of a text   as much of the end as the text begins with.
+    Strip               as many of its characters as it may take from the end.
+    Others              everything, till the end. Files have none of these there.
 
-So text may come later than it must: behind the last two, with regular expressions, in the last
-string of BPEDecoder, and where a longer text to replace would have been replaced by the same text.
+A decoder of another kind holds back everything, wherever it is. So text may come later than it
+must: there, in the last string of BPEDecoder, and where a longer text to replace would have been
+replaced by the same text.
 
 Source: the decoders', see `decoders`. What the library does instead is in `decode_stream`.
 """
@@ -37,7 +34,6 @@ from typing import Final, Protocol
 
 from bpe_ref.components import Decoder, steps_of
 from bpe_ref.decoders import (
-    CLEANUP,
     BPEDecoder,
     ByteFallback,
     ByteLevel,
@@ -51,8 +47,6 @@ from bpe_ref.decoders import (
 from bpe_ref.decoders.sentencepiece import PieceStream, SentencePieceDecoder
 from bpe_ref.decoders.utf8_stream import Utf8Stream
 from bpe_ref.patterns.matches import Literal
-
-_LONGEST_BYTE_TOKEN: Final = 6  # <0x41>
 
 
 class Step(Protocol):
@@ -155,18 +149,10 @@ def _growing(decoder: Decoder) -> list[Step]:
     match decoder:
         case Fuse():
             return []
-        case Metaspace(replacement=letter, prepend_scheme=scheme):  # there is a first string only
-            return [_ReplacedText(letter, " " if scheme == "never" else "")]
         case Replace(pattern=Literal(text=text), content=content) if text:
             return [_ReplacedText(text, content)]
-        case BPEDecoder(suffix=suffix):
-            return [_ReplacedText(suffix, "")] if suffix else []
-        case WordPiece(cleanup=cleanup):
-            return [_ReplacedText(old, new) for old, new in CLEANUP] if cleanup else []
         case Strip():
             return [_Stripped(decoder)]
-        case ByteFallback():
-            return [_PerhapsAByte(decoder)]
         case _:
             return [_AllAtOnce(DecoderSequence((Fuse(), decoder)))]
 
@@ -313,23 +299,3 @@ class _Stripped(Step):
         if self._nothing_else:
             self._decoder.decode_chain([self._decoder.content * self._only])
         return []
-
-
-class _PerhapsAByte(Step):
-    """ByteFallback, in a string that grows: it may be one byte token, until it is too long."""
-
-    def __init__(self, decoder: ByteFallback) -> None:
-        self._decoder: Final = decoder
-        self._waiting = ""
-        self._longer = False
-
-    def push(self, part: str) -> list[str]:
-        self._waiting += part
-        self._longer = self._longer or len(self._waiting) > _LONGEST_BYTE_TOKEN
-        if not self._longer:
-            return []
-        part, self._waiting = self._waiting, ""
-        return [part]
-
-    def finish(self) -> list[str]:
-        return [] if self._longer else self._decoder.decode_chain([self._waiting])

@@ -44,10 +44,10 @@ from bpe_ref.pre_tokenizers.split_by_pattern import Split
 from bpe_ref.tokenizer import Tokenizer
 from bpe_ref.vocabulary import TextRules, Vocabulary
 from bpe_ref.vocabulary.byte_alphabet import BYTE_OF_LETTER, to_letters
+from bpe_ref.vocabulary.merges import ID_LIMIT
 
 _OWN_TABLES: Final = "unicode-16.0-oniguruma"
 _LIKE_OWN_TABLES: Final = "unicode-16.0"  # the same but for words
-_IDS: Final = 1 << 32
 _MADE_BY_NFC: Final = frozenset("K;`")
 """The ASCII characters that NFC makes of others: of U+212A, U+037E and U+1FEF."""
 
@@ -121,7 +121,7 @@ def _special_ids(vocabulary: Vocabulary) -> dict[str, int]:
     """Return the special tokens; raise `VocabularyError` for one that cannot be written."""
     specials = dict(vocabulary.special_tokens)
     highest = max([*vocabulary.tokens, *specials.values()])
-    if highest >= _IDS:
+    if highest >= ID_LIMIT:
         raise VocabularyError(f"ids must be at most 2^32-1 in a tokenizer.json, got {highest}")
     if len(set(specials.values())) < len(specials):
         raise VocabularyError(

@@ -1,4 +1,4 @@
-"""Where a model begins and ends its text: the settings beside a tokenizer's file.
+"""Where a model ends its text: the settings beside a tokenizer's file.
 
 Definition
     A model stops at its *stop ids*. Which ids these are nobody can see from the
@@ -9,11 +9,6 @@ Definition
     config.json                the same, from before there was the file above
     tokenizer_config.json      `eos_token`, a token by its text
     special_tokens_map.json    the same
-
-    Likewise `bos_token_id` and `bos_token`, `pad_token_id` and `pad_token`, one
-    each. `tokenizer_config.json` also says whether text gets a bos and an eos
-    (`add_bos_token`, `add_eos_token`); a tokenizer with a template of its own need
-    not listen.
 
     A token by its text is a string or an object with the string as `content`. Its
     id is looked up in the vocabulary, or in `added_tokens_decoder`, a list by id in
@@ -37,10 +32,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from bpe_ref.errors import VocabularyFileError
 from bpe_ref.formats.files import read_unpacked, seen
 from bpe_ref.formats.json_nodes import Node, parse_json
-from bpe_ref.vocabulary.merges import TokenId
+from bpe_ref.vocabulary.merges import ID_LIMIT, TokenId
 
 GENERATION_CONFIG: Final = "generation_config.json"
 MODEL_CONFIG: Final = "config.json"
@@ -49,7 +43,6 @@ SPECIAL_TOKENS_MAP: Final = "special_tokens_map.json"
 
 _BY_ID: Final = (GENERATION_CONFIG, MODEL_CONFIG)
 _BY_TEXT: Final = (TOKENIZER_CONFIG, SPECIAL_TOKENS_MAP)
-_IDS: Final = 1 << 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +55,6 @@ class GenerationSettings:
     stop_source: str | None = None
     """The file and key that name the stop ids, or None if no file does."""
 
-    bos_id: TokenId | None = None
-    """The id that begins a text, or None if no file names one."""
-
-    pad_id: TokenId | None = None
-    """The id that fills up, or None if no file names one."""
-
-    add_bos_token: bool | None = None
-    """Whether text gets a bos, or None if no file says so."""
-
-    add_eos_token: bool | None = None
-    """Whether text gets an eos, or None if no file says so."""
-
 
 def read_generation_settings(
     folder: str | os.PathLike[str], token_ids: Mapping[str, TokenId] | None = None
@@ -85,7 +66,7 @@ def read_generation_settings(
     the place.
 
     >>> read_generation_settings("no such folder")
-    GenerationSettings(stop_ids=(), stop_source=None, bos_id=None, pad_id=None, ...)
+    GenerationSettings(stop_ids=(), stop_source=None)
     """
     contents = {
         name: read_unpacked(Path(folder) / name)
@@ -120,54 +101,25 @@ def parse_generation_settings(
     for root in roots.values():
         root.fields()  # which must be an object
     known = _token_ids(roots, token_ids)
-    stop_ids, stop_source = _ids("eos", roots, known)
-    bos_ids, bos_source = _ids("bos", roots, known)
-    pad_ids, pad_source = _ids("pad", roots, known)
-    return GenerationSettings(
-        stop_ids,
-        stop_source,
-        _single(bos_ids, bos_source, source),
-        _single(pad_ids, pad_source, source),
-        _flag("add_bos_token", roots),
-        _flag("add_eos_token", roots),
-    )
-
-
-def _ids(
-    what: str, roots: Mapping[str, Node], known: Mapping[str, TokenId]
-) -> tuple[tuple[TokenId, ...], str | None]:
-    """Return the ids of a kind, and the file and key that have them."""
     for name in _BY_ID:
-        found = _value(roots, name, f"{what}_token_id")
+        found = _value(roots, name, "eos_token_id")
         if found is not None:
             listed = found.elements() if isinstance(found.value, list) else [found]
-            return tuple(entry.whole(_IDS) for entry in listed), f"{name}: {what}_token_id"
+            ids = tuple(entry.whole(ID_LIMIT) for entry in listed)
+            return GenerationSettings(ids, f"{name}: eos_token_id")
     for name in _BY_TEXT:
-        found = _value(roots, name, f"{what}_token")
+        found = _value(roots, name, "eos_token")
         if found is not None:
             token = found.field("content") if isinstance(found.value, dict) else found
             if token.text() not in known:
                 token.fail("must be a token of the vocabulary")
-            return (known[token.value],), f"{name}: {what}_token"
-    return (), None
+            return GenerationSettings((known[token.value],), f"{name}: eos_token")
+    return GenerationSettings()
 
 
 def _value(roots: Mapping[str, Node], name: str, key: str) -> Node | None:
     root = roots.get(name)
     return None if root is None or root.value.get(key) is None else root.field(key)
-
-
-def _single(ids: tuple[TokenId, ...], name: str | None, source: str) -> TokenId | None:
-    """Return the one id, or None if there is none; raise `VocabularyFileError` for several."""
-    if len(ids) > 1:
-        raise VocabularyFileError(f"{source}/{name} must be one id, got {len(ids)}")
-    return ids[0] if ids else None
-
-
-def _flag(key: str, roots: Mapping[str, Node]) -> bool | None:
-    """Return what the tokenizer's settings say to a question, or None if nothing."""
-    found = _value(roots, TOKENIZER_CONFIG, key)
-    return None if found is None else found.flag()
 
 
 def _token_ids(

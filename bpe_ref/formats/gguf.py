@@ -72,6 +72,7 @@ from bpe_ref.decoders import ByteLevel as ByteLevelDecoder
 from bpe_ref.decoders.sentencepiece import SentencePieceDecoder
 from bpe_ref.errors import BpeError, VocabularyFileError, shown
 from bpe_ref.formats.files import located
+from bpe_ref.formats.sentencepiece import KINDS
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.sentencepiece import Piece, PieceKind, SentencePieceModel
 from bpe_ref.models.unigram import Unigram
@@ -111,9 +112,7 @@ _NUMBERS: Final[Mapping[int, str]] = MappingProxyType(
 )
 """The format of each type of number, as `struct` writes it."""
 
-_KINDS: Final[Mapping[int, PieceKind]] = MappingProxyType(
-    {1: "normal", 2: "unknown", 3: "control", 4: "user-defined", 5: "normal", 6: "byte"}
-)
+_KINDS: Final[Mapping[int, PieceKind]] = MappingProxyType({**KINDS, 5: "normal"})
 _CUT_OUT: Final = frozenset({"unknown", "control", "user-defined"})
 _KEEP_SPACES: Final = frozenset({"<unk>", "<s>", "<|endoftext|>"})
 _SPACE: Final = "\u2581"

@@ -43,12 +43,13 @@ from bpe_ref.formats.hugging_face_components import read_component
 from bpe_ref.formats.json_nodes import Node, parse_json
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.unigram import Unigram
-from bpe_ref.models.word_level import ID_LIMIT, WordLevel
+from bpe_ref.models.word_level import WordLevel
 from bpe_ref.models.word_piece import WordPiece
 from bpe_ref.post_processors.padding import Padding
 from bpe_ref.post_processors.truncation import DIRECTIONS, STRATEGIES, Truncation
 from bpe_ref.quirks import HUGGING_FACE, Quirks
 from bpe_ref.tokenizer import Tokenizer
+from bpe_ref.vocabulary.merges import ID_LIMIT
 
 VERSION: Final = "1.0"
 """The only version of the format."""
@@ -59,7 +60,6 @@ _SECTIONS: Final = {
 }
 _TOKEN_FLAGS: Final = ("single_word", "lstrip", "rstrip", "normalized", "special")
 _LENGTH_LIMIT: Final = 1 << 64
-_TWO: Final = 2
 
 
 @no_collection()
@@ -99,7 +99,7 @@ def parse_tokenizer_json(
 
 
 def _scored(node: Node) -> tuple[str, float]:
-    if not isinstance(node.value, list) or len(node.value) != _TWO:
+    if not isinstance(node.value, list) or len(node.value) != 2:
         node.fail("must be a token and its score")
     text, score = node.value
     if isinstance(text, str) and type(score) is float:
@@ -191,11 +191,7 @@ def _merges(node: Node, quirks: Quirks) -> Sequence[tuple[str, str]]:
         return _merges_of_text(node, quirks)
     pairs: list[tuple[str, str]] = []
     for pair in merges:
-        if (
-            type(pair) is not list
-            or len(pair) != _TWO
-            or not (type(pair[0]) is type(pair[1]) is str)
-        ):
+        if type(pair) is not list or len(pair) != 2 or not (type(pair[0]) is type(pair[1]) is str):
             node.elements()[len(pairs)].fail("must be a pair of tokens")
         pairs.append((pair[0], pair[1]))
     return tuple(pairs)

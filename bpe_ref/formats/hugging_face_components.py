@@ -43,9 +43,7 @@ from bpe_ref.pre_tokenizers.metaspace import Metaspace
 from bpe_ref.pre_tokenizers.sequence import Sequence
 from bpe_ref.pre_tokenizers.unicode_scripts import UnicodeScripts
 from bpe_ref.quirks import Quirks
-
-ID_LIMIT: Final = 1 << 32
-"""Numbers of tokens and types are below this."""
+from bpe_ref.vocabulary.merges import ID_LIMIT
 
 DEEPEST: Final = 100
 """The most sequences that may be nested in one another."""

@@ -12,10 +12,10 @@ from typing import Any, Final, NoReturn
 
 from bpe_ref.errors import VocabularyFileError
 from bpe_ref.formats.files import located
+from bpe_ref.vocabulary.merges import ID_LIMIT
 
 _PLAIN_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,40}")
 _LONGEST_SHOWN: Final = 60
-_IDS: Final = 1 << 32
 _SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -98,9 +98,9 @@ class Node:
         """Return the entries of the value, an object whose keys are token ids in digits."""
         found: dict[int, Node] = {}
         for digits, entry in self.entries().items():
-            short = len(digits) <= len(str(_IDS))
-            if not (short and digits.isascii() and digits.isdigit() and int(digits) < _IDS):
-                entry.fail(f"must be under an id from 0 to {_IDS - 1}")
+            short = len(digits) <= len(str(ID_LIMIT))
+            if not (short and digits.isascii() and digits.isdigit() and int(digits) < ID_LIMIT):
+                entry.fail(f"must be under an id from 0 to {ID_LIMIT - 1}")
             found[int(digits)] = entry
         return found
 

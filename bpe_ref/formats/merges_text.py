@@ -36,12 +36,9 @@ from bpe_ref.quirks import HUGGING_FACE, Quirks
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_pair
 from bpe_ref.vocabulary.byte_alphabet import from_letters, to_letters
 from bpe_ref.vocabulary.compatibility import build_derivations
-from bpe_ref.vocabulary.merges import ByPair, TokenId
-
-MAXIMUM_ID: Final = 2**32 - 1
+from bpe_ref.vocabulary.merges import ID_LIMIT, ByPair, TokenId
 
 _VERSION: Final = "#version"
-_PARTS: Final = 2
 
 
 def read_merges_text(
@@ -104,7 +101,7 @@ def write_merges_text(
         )
     ids = {to_letters(content): token for token, content in vocabulary.tokens.items()}
     for name, token in vocabulary.special_tokens.items():
-        if name in ids or token > MAXIMUM_ID:
+        if name in ids or token >= ID_LIMIT:
             raise VocabularyError(f"special token {name!r} cannot be told from an ordinary one")
         ids[name] = token
     if len(set(ids.values())) < len(ids):
@@ -132,7 +129,7 @@ def parse_merges(
         if line.startswith(_VERSION) and (number == 1 or quirks.version_lines_dropped):
             continue
         parts = line.removesuffix("\r").split(" ")
-        if len(parts) != _PARTS or not all(parts):
+        if len(parts) != 2 or not all(parts):
             if number == 1 and not decoded:
                 break  # an empty file: no merges
             raise VocabularyFileError(
@@ -154,8 +151,8 @@ def parse_ids(content: bytes, source: str) -> dict[str, TokenId]:
     token_of: dict[TokenId, str] = {}
     for token in root.fields():
         number = root.value[token]
-        if type(number) is not int or not 0 <= number <= MAXIMUM_ID:
-            number = root.field(token).whole(MAXIMUM_ID + 1)
+        if type(number) is not int or not 0 <= number < ID_LIMIT:
+            number = root.field(token).whole(ID_LIMIT)
         if number in token_of:
             raise VocabularyFileError(
                 f"{source}: each id must belong to one token, "

@@ -38,7 +38,7 @@ from bpe_ref.errors import VocabularyError, VocabularyFileError
 from bpe_ref.formats.files import as_text, located, write_file
 from bpe_ref.formats.merges_text import byte_level_merges
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_pair
-from bpe_ref.vocabulary.merges import TokenId
+from bpe_ref.vocabulary.merges import ID_LIMIT, TokenId
 
 FIRST_LINE: Final = "minbpe v1"
 
@@ -46,10 +46,8 @@ MAXIMUM_TOKEN_BYTES: Final = 64 * 2**20
 """A line of ten bytes can double a token: thirty lines would make a gigabyte."""
 
 _BYTES: Final = 256
-_PARTS: Final = 2
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _NUMBER: Final = re.compile(r"[0-9]{1,10}", re.ASCII)
-_MAXIMUM_ID: Final = 2**32 - 1
 
 
 def parse_minbpe(data: bytes, source: str) -> Vocabulary:
@@ -76,7 +74,7 @@ def parse_minbpe(data: bytes, source: str) -> Vocabulary:
     for at in range(3, 3 + count):
         line = _line(lines, at, source, "a special token")
         parts = line.split()
-        if len(parts) != _PARTS:
+        if len(parts) != 2:
             raise VocabularyFileError(
                 f"{source}, line {at + 1}: a special token must be text without white space, "
                 f"a space and its id, got {line!r:.80}"
@@ -159,7 +157,7 @@ def _line(lines: list[str], at: int, source: str, what: str) -> str:
 
 def _number(digits: str, source: str, line: int) -> int:
     """Return a number; raise `VocabularyFileError` unless it is one that an id may have."""
-    if not _NUMBER.fullmatch(digits) or int(digits) > _MAXIMUM_ID:
+    if not _NUMBER.fullmatch(digits) or int(digits) >= ID_LIMIT:
         raise VocabularyFileError(
             f"{source}, line {line}: a number must be digits, at most 2^32-1, got {digits!r:.80}"
         )
@@ -177,7 +175,7 @@ def _merges(
     for at in range(start, len(lines)):
         place = f"{source}, line {at + 1}"
         parts = lines[at].split()
-        if len(parts) != _PARTS:
+        if len(parts) != 2:
             raise VocabularyFileError(f"{place}: a merge must be two ids, got {lines[at]!r:.80}")
         left, right = (_number(part, source, at + 1) for part in parts)
         if max(left, right) >= len(contents):

@@ -60,7 +60,7 @@ _PIECE_TEXT: Final = 1
 _PIECE_SCORE: Final = 2
 _PIECE_KIND: Final = 3
 
-_KINDS: Final[Mapping[int, PieceKind]] = {
+KINDS: Final[Mapping[int, PieceKind]] = {
     1: "normal",
     2: "unknown",
     3: "control",
@@ -68,6 +68,8 @@ _KINDS: Final[Mapping[int, PieceKind]] = {
     5: "unused",
     6: "byte",
 }
+"""The kinds of pieces by their numbers."""
+
 _MODEL_TYPES: Final = {1: "unigram", 2: "BPE", 3: "word", 4: "character"}
 
 _TRAINER_FIELDS: Final = {
@@ -281,7 +283,7 @@ def _piece(data: bytes, message: Field, source: str, number: int) -> Piece:
         elif found.number == _PIECE_SCORE and found.wire_type == FOUR_BYTES:
             (score,) = struct.unpack_from("<f", data, found.start)
         elif found.number == _PIECE_KIND and found.wire_type == NUMBER:
-            kind = _KINDS.get(_as_int32(found.value), kind)
+            kind = KINDS.get(_as_int32(found.value), kind)
     return Piece(_text(text, f"{source}: piece {number}"), score, kind)
 
 

@@ -29,16 +29,15 @@ What the source leaves open, and what holds here
 """
 
 import re
-from base64 import b64encode
-from binascii import Error as Base64Error
-from binascii import a2b_base64
 from collections.abc import Sequence
 from typing import Final
 
 from bpe_ref.errors import VocabularyFileError
 from bpe_ref.formats.files import located
 from bpe_ref.formats.json_nodes import Node, parse_json
+from bpe_ref.formats.tiktoken import from_base64
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_concatenation
+from bpe_ref.vocabulary.merges import ID_LIMIT
 
 OLD_SPECIAL_TOKENS: Final = (
     *("<unk>", "<s>", "</s>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]"),
@@ -54,7 +53,6 @@ MAXIMUM_SPECIAL_TOKENS: Final = 1_000_000
 _LAST_WITHOUT_LIST: Final = 7
 _VERSION: Final = re.compile(r"v([0-9]{1,4})", re.ASCII)
 _NO_BYTES: Final = 256
-_IDS: Final = 1 << 32
 _OTHER_KEYS: Final = {
     *("special_tokens", "type", "version", "image", "audio", "multimodal"),
     "model_settings_builder",
@@ -79,7 +77,7 @@ def parse_tekken(data: bytes | Node, source: str) -> Vocabulary:
     listed = root.field("vocab").elements()
     special_count = config.field("default_num_special_tokens").whole(MAXIMUM_SPECIAL_TOKENS)
     size = config.field("default_vocab_size")
-    if not special_count < size.whole(_IDS) <= special_count + len(listed):
+    if not special_count < size.whole(ID_LIMIT) <= special_count + len(listed):
         size.fail(
             f"must be from {special_count + 1} to {special_count + len(listed)}, "
             "the number of all tokens"
@@ -145,17 +143,13 @@ def _ranks(listed: list[Node]) -> dict[bytes, int]:
 def _check_rank(entry: Node, rank: int) -> None:
     """Raise `VocabularyFileError` unless an entry's rank is its place in the list."""
     found = entry.field("rank")
-    if found.whole(_IDS) != rank:
+    if found.whole(ID_LIMIT) != rank:
         found.fail(f"must be {rank}")
 
 
 def _from_base64(encoded: Node) -> bytes:
     """Return the bytes; raise `VocabularyFileError` unless this is their one spelling."""
-    spelled = encoded.text()
-    try:
-        token = a2b_base64(spelled)
-    except (Base64Error, ValueError):  # a ValueError is for what is not ASCII
-        token = b""
-    if not token or b64encode(token).decode() != spelled:
+    token = from_base64(encoded.text().encode())
+    if not token:
         encoded.fail("must be canonical base64 of at least one byte")
     return token

@@ -34,10 +34,7 @@ from typing import Final
 
 from bpe_ref.errors import VocabularyError, VocabularyFileError
 from bpe_ref.formats.files import write_file
-
-MAXIMUM_RANK: Final = 2**32 - 1
-
-_COLUMNS: Final = 2
+from bpe_ref.vocabulary.merges import ID_LIMIT
 
 # Possessive (`++`): nothing is ever tried twice, and no state is kept for each line.
 _WELL_FORMED: Final = re.compile(rb"(?:[A-Za-z0-9+/]++={0,2}+ [0-9]{1,10}+\n)++")
@@ -93,7 +90,7 @@ def _parse_in_bulk(content: bytes) -> dict[bytes, int] | None:
     # `a2b_base64` passes over stray bits and padding; encoding again shows them.
     canonical = b"".join(map(b2a_base64, tokens)) == b"\n".join(encoded) + b"\n"
     distinct = len(ranks) == len(tokens) == len(set(numbers))
-    return ranks if canonical and distinct and max(numbers) <= MAXIMUM_RANK else None
+    return ranks if canonical and distinct and max(numbers) < ID_LIMIT else None
 
 
 def _parse_by_line(content: bytes, source: str) -> dict[bytes, int]:
@@ -126,17 +123,13 @@ def _parse_by_line(content: bytes, source: str) -> dict[bytes, int]:
 
 def _parse_line(line: bytes, place: str) -> tuple[bytes, int]:
     columns = line.split(b" ")
-    if len(columns) != _COLUMNS:
+    if len(columns) != 2:
         raise VocabularyFileError(
             f"{place}: a line must be a token, one space and a rank, got {_shortened(line)}"
         )
     encoded, digits = columns
-    try:
-        token = a2b_base64(encoded)
-        canonical = b64encode(token) == encoded
-    except Base64Error:
-        canonical = False
-    if not canonical:
+    token = from_base64(encoded)
+    if token is None:
         raise VocabularyFileError(
             f"{place}: a token must be canonical base64, got {_shortened(encoded)}"
         )
@@ -148,11 +141,24 @@ def _parse_line(line: bytes, place: str) -> tuple[bytes, int]:
         raise VocabularyFileError(f"{place}: a rank must be ASCII digits, got {_shortened(digits)}")
     significant = digits.lstrip(b"0") or b"0"
     # The length first: Python refuses to read thousands of digits.
-    if len(significant) > len(str(MAXIMUM_RANK)) or int(significant) > MAXIMUM_RANK:
+    if len(significant) > len(str(ID_LIMIT)) or int(significant) >= ID_LIMIT:
         raise VocabularyFileError(
             f"{place}: a rank must be at most 2^32-1, got {_shortened(digits)}"
         )
     return token, int(significant)
+
+
+def from_base64(encoded: bytes) -> bytes | None:
+    """Return what is in base64, if it is padded and without foreign characters and stray bits.
+
+    >>> from_base64(b"YQ=="), from_base64(b"YR=="), from_base64(b"YQ")
+    (b'a', None, None)
+    """
+    try:
+        decoded = a2b_base64(encoded)
+    except Base64Error:
+        return None
+    return decoded if b64encode(decoded) == encoded else None
 
 
 def _shortened(value: bytes) -> str:
@@ -171,7 +177,7 @@ def _check_writable(ranks: Mapping[bytes, int]) -> None:
     for token, rank in ranks.items():
         if type(token) is not bytes or not token:
             raise VocabularyError(f"a token must be at least one byte, got {token!r}")
-        if type(rank) is not int or not 0 <= rank <= MAXIMUM_RANK:
+        if type(rank) is not int or not 0 <= rank < ID_LIMIT:
             raise VocabularyError(
                 f"a rank must be a whole number from 0 to 2^32-1, got {rank!r} for {token!r}"
             )

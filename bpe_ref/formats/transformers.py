@@ -51,11 +51,11 @@ from typing import Any, Final
 from bpe_ref.added_tokens import AddedToken, AddedTokens
 from bpe_ref.components import Model
 from bpe_ref.data import document
-from bpe_ref.decoders import DecoderSequence, Fuse, Replace
+from bpe_ref.decoders import CLEANUP, DecoderSequence, Fuse, Replace
 from bpe_ref.encoding import Encoding
 from bpe_ref.errors import BpeError, VocabularyFileError
 from bpe_ref.formats.generation import MODEL_CONFIG, SPECIAL_TOKENS_MAP, TOKENIZER_CONFIG
-from bpe_ref.formats.hugging_face_components import ID_LIMIT, read_component, write_component
+from bpe_ref.formats.hugging_face_components import read_component, write_component
 from bpe_ref.formats.json_nodes import Node, parse_json, shown
 from bpe_ref.models.bpe import BPE
 from bpe_ref.models.word_piece import WordPiece
@@ -71,7 +71,7 @@ from bpe_ref.post_processors import (
 from bpe_ref.pre_tokenizers.byte_level import ByteLevel
 from bpe_ref.pre_tokenizers.sequence import Sequence as PreTokenizers
 from bpe_ref.tokenizer import Tokenizer
-from bpe_ref.vocabulary.merges import TokenId
+from bpe_ref.vocabulary.merges import ID_LIMIT, TokenId
 
 _OLD: Final = "transformers-4"
 _NEW: Final = "transformers-5"
@@ -93,10 +93,7 @@ _MODEL: Final = (
     *("continuing_subword_prefix", "end_of_word_suffix", "max_input_chars_per_word"),
 )
 _FLAGS: Final = ("single_word", "lstrip", "rstrip", "normalized", "special")
-_CLEANED: Final = (
-    *((" .", "."), (" ?", "?"), (" !", "!"), (" ,", ","), (" ' ", "'")),
-    *((" n't", "n't"), (" 'm", "'m"), (" 's", "'s"), (" 've", "'ve"), (" 're", "'re")),
-)
+_CLEANED: Final = tuple(pair for pair in CLEANUP if pair[0] != " do not")
 
 
 def like_transformers(

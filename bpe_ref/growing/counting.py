@@ -61,35 +61,30 @@ How long it takes
 """
 
 from array import array
-from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from bpe_ref.encoders.backtracking import trie_of_made_tokens
-from bpe_ref.growing.encoders import AppendEncoder, as_bytes_given, raise_for_byte
+from bpe_ref.growing.encoders import AppendEncoder, as_bytes_given
 from bpe_ref.parameters import as_count, check_index
 from bpe_ref.vocabulary import Vocabulary
-from bpe_ref.vocabulary.automata import ROOT, automaton_of_made_tokens, lengths_of_made_tokens
 from bpe_ref.vocabulary.compatibility import compatibility, joint_table
 from bpe_ref.vocabulary.tries import NOTHING
 
 
 def count(vocabulary: Vocabulary, piece: Iterable[int]) -> int:
-    """Return the number of tokens that a piece encodes to.
+    """Return the number of tokens that a piece encodes to, in linear time.
 
-    Takes linear time, and as much memory as the longest token needs, however
-    long the piece is: `piece` may be anything that yields bytes.
-
-    Raises `SymbolError` for a byte that is not a token of its own.
+    `piece` may be anything that yields bytes. Raises `SymbolError` for a byte that is not a token
+    of its own.
 
     >>> from bpe_ref import vocabulary_by_concatenation
     >>> vocabulary = vocabulary_by_concatenation({b"a": 0, b"aa": 1})
     >>> count(vocabulary, b"aaaaa")
     3
     """
-    tokens = 0
-    for tokens, _ in _counts_of_prefixes(vocabulary, piece):  # noqa: B007 - the last one is wanted
-        pass
-    return tokens
+    encoder = AppendEncoder(vocabulary)
+    encoder.extend(piece)
+    return encoder.token_count
 
 
 def count_till_limit(vocabulary: Vocabulary, piece: Iterable[int], limit: int) -> int | None:
@@ -106,50 +101,16 @@ def count_till_limit(vocabulary: Vocabulary, piece: Iterable[int], limit: int) -
     (2, None)
     """
     limit = as_count("limit", limit)
-    at = tokens = window = 0
+    encoder = AppendEncoder(vocabulary)
     few_at = 0 if limit else -1  # the last place whose prefix has fewer tokens than the limit
-    for following, open_length in _counts_of_prefixes(vocabulary, piece):
-        # There is a byte behind `at`: it was just read.
-        if few_at < at - window:
+    for byte in as_bytes_given("piece", piece):
+        is_certain = few_at < len(encoder) - encoder.open_length
+        encoder.push(byte)
+        if is_certain:  # as there is this byte behind that place
             return None
-        at, tokens, window = at + 1, following, open_length
-        if tokens < limit:
-            few_at = at
-    return tokens if tokens <= limit else None
-
-
-def _counts_of_prefixes(vocabulary: Vocabulary, piece: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Yield, for each prefix but the empty one, its count, and how far back a token may begin.
-
-    `letters`, `last_tokens` and `counts` go back as far as the longest token
-    and the letter before it: no seam is looked at that lies further back.
-    """
-    automaton = vocabulary.remember(automaton_of_made_tokens)
-    lengths = vocabulary.remember(lengths_of_made_tokens)
-    compatible, crossed = vocabulary.remember(compatibility), vocabulary.remember(joint_table)
-    kept = max(lengths, default=0) + 1
-    letters: deque[int] = deque(maxlen=kept)
-    last_tokens: deque[int] = deque([-1], maxlen=kept)
-    counts: deque[int] = deque([0], maxlen=kept)
-    known = set(map(ord, vocabulary.symbol_of_letter))
-    state = ROOT
-    for at, byte in enumerate(as_bytes_given("piece", piece)):
-        if type(byte) is not int or byte not in known:
-            raise_for_byte(byte, at)
-        state = automaton.step(state, byte)
-        letters.append(byte)
-        token = automaton.ends[state]
-        back = lengths[token]
-        while (
-            back <= at
-            and crossed[letters[-back - 1] << 8 | letters[-back]]
-            and not compatible(last_tokens[-back], token)
-        ):
-            token = automaton.shorter[token]
-            back = lengths[token]
-        counts.append(counts[-back] + 1)
-        last_tokens.append(token)
-        yield counts[-1], automaton.open_lengths[state]
+        if encoder.token_count < limit:
+            few_at = len(encoder)
+    return encoder.token_count if encoder.token_count <= limit else None
 
 
 class IntervalCounter:

@@ -131,6 +131,7 @@ class _GrowingEncoder:
         automaton = direction.automaton
         self._steps, self._falls = automaton.steps, automaton.falls
         self._ends, self._shorter = automaton.ends, automaton.shorter
+        self._open_lengths = automaton.open_lengths
         self._lengths = vocabulary.remember(lengths_of_made_tokens)
         self._ids = vocabulary.remember(build_derivations).ids
         self._compatible, self._known = direction.compatible, direction.known
@@ -157,6 +158,11 @@ class _GrowingEncoder:
     def token_count(self) -> int:
         """The number of tokens that the bytes so far encode to."""
         return self._counts[-1]
+
+    @property
+    def open_length(self) -> int:
+        """The most bytes at the growing end with which a longer token begins; see `automata`."""
+        return self._open_lengths[self._states[-1]]
 
     def push(self, byte: int) -> None:
         """Add one byte.

@@ -13,16 +13,13 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import Final
 
 from bpe_ref.errors import ParameterError
 from bpe_ref.learning import BYTES
 from bpe_ref.learning.incremental import learn_incrementally
 from bpe_ref.tokenizer import tokenizer_of
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_concatenation
-
-MOST_TOKENS: Final = 1 << 32
-"""The largest vocabulary that can be asked for: ids have 32 bits in engines."""
+from bpe_ref.vocabulary.merges import ID_LIMIT
 
 
 @dataclass(frozen=True)
@@ -113,8 +110,8 @@ def _vocabulary(
 def _check(
     size: int, special_tokens: Sequence[str], max_token_length: int | None, min_count: int
 ) -> None:
-    if type(size) is not int or not BYTES <= size <= MOST_TOKENS:
-        raise ParameterError("size", size, f"must be a whole number from {BYTES} to {MOST_TOKENS}")
+    if type(size) is not int or not BYTES <= size <= ID_LIMIT:
+        raise ParameterError("size", size, f"must be a whole number from {BYTES} to {ID_LIMIT}")
     if type(min_count) is not int or min_count < 1:
         raise ParameterError("min_count", min_count, "must be a whole number from 1")
     if max_token_length is not None and (type(max_token_length) is not int or max_token_length < 1):

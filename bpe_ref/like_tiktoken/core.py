@@ -19,12 +19,12 @@ from bpe_ref.finding import registered_vocabulary
 from bpe_ref.models.byte_bpe import ByteBPE, encode_bytes
 from bpe_ref.tokenizer import tokenizer_of
 from bpe_ref.vocabulary import TextRules, Vocabulary, vocabulary_by_concatenation
+from bpe_ref.vocabulary.merges import ID_LIMIT
 
 _ENCODINGS: "Final[dict[str, Encoding]]" = {}  # registered ones, by name
 
 _ALL: Final = "all"
 _NOBODY: Final[frozenset[str]] = frozenset()
-_IDS: Final = range(1 << 32)
 
 _Given = TypeVar("_Given")
 _Made = TypeVar("_Made")
@@ -344,7 +344,7 @@ def _as_bytes(text_or_bytes: str | bytes) -> bytes:
 def _as_id(token: int) -> int:
     """Return a whole number; raise `OverflowError` for one that no id can be."""
     number = index(token)
-    if number not in _IDS:
+    if not 0 <= number < ID_LIMIT:
         raise OverflowError("out of range integral type conversion attempted")
     return number
 

@@ -25,10 +25,9 @@ from operator import index
 from typing import Protocol
 
 from bpe_ref.errors import DecodingError, ParameterError
-from bpe_ref.vocabulary.merges import TokenId
+from bpe_ref.vocabulary.merges import ID_LIMIT, TokenId
 
 _REPLACEMENT = "\ufffd"
-_ID_LIMIT = 1 << 32
 
 
 class Decodes(Protocol):
@@ -94,7 +93,7 @@ def _checked(ids: Iterable[TokenId]) -> list[TokenId]:
     except TypeError:
         raise ParameterError("id", ids, "must be a token id or a list of them") from None
     for token in row:
-        if not 0 <= token < _ID_LIMIT:
+        if not 0 <= token < ID_LIMIT:
             raise ParameterError("id", token, "must be from 0 to 4294967295")
     return row
 

@@ -6,15 +6,10 @@ from typing import Any, TypeAlias
 
 from bpe_ref.errors import ParameterError, TokenIdError, shown
 from bpe_ref.patterns.matches import Literal, Regex
-from bpe_ref.vocabulary.merges import TokenId
+from bpe_ref.vocabulary.merges import ID_LIMIT, TokenId
 
 Text: TypeAlias = str | list[str] | tuple[str, ...]
 """A text, or its words."""
-
-ID_LIMIT = 1 << 32
-"""Ids are below this."""
-
-_PAIR = 2
 
 
 def to_pattern(pattern: str | Regex) -> Literal | Regex:
@@ -56,7 +51,7 @@ def _pair(value: Any, *, is_pretokenized: bool) -> tuple[Text, Text | None]:
     try:
         return as_text("input", value, is_pretokenized=is_pretokenized), None
     except ParameterError:
-        if not isinstance(value, list | tuple) or len(value) != _PAIR:
+        if not isinstance(value, list | tuple) or len(value) != 2:
             raise
     first, second = (as_text("input", part, is_pretokenized=is_pretokenized) for part in value)
     return first, second

@@ -46,11 +46,12 @@ Runs
 """
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from itertools import chain, pairwise
 from operator import add
+from struct import unpack_from
 from typing import Final
 
 from bpe_ref.vocabulary.merges import TokenId
@@ -62,8 +63,7 @@ BETWEEN: Final = "\ud800"
 FEW: Final = 1 << 19
 """Characters of tokens in which kinds of letters are found at once."""
 _SOME: Final = 1 << 14  # characters; as many show what most tokens begin with
-_KINDS: Final = bytes(b if b >= 0x80 else ord("a" if chr(b).isalpha() else ".") for b in range(256))
-_CHARACTERS: Final = re.compile(rb"[\xc0-\xff][\x80-\xbf]*|[\x80-\xbf]+|[\x00-\x7f]")
+_ESCAPED: Final = 0xDC00  # plus a byte, how "surrogateescape" writes it
 _MOST_KINDS: Final = 8  # as many are tried in turn, and the smallest ones are seldom seen
 
 
@@ -209,8 +209,8 @@ class CharacterBorders(dict[str, str]):
     Definition
         A piece starts as bytes, all of which are tokens. There is a border between the characters x
         and y if no token that a merge makes contains the end of x and the beginning of y side by
-        side: all of x, or the last bytes of x where the token begins, and then all of y, or the
-        first bytes of y where the token ends. For two characters of ASCII it is not looked for.
+        side: all of x, or its last byte where the token begins inside it, and then all of y, or its
+        first byte where the token ends inside it. For two characters of ASCII it is not looked for.
 
     Why it is one: a merge across it would make such a token. In scripts beyond Latin most words of
     a text are new, or a whole clause is one piece. But few of their characters merge with their
@@ -224,15 +224,15 @@ class CharacterBorders(dict[str, str]):
     def __init__(self, made: Iterable[bytes]) -> None:
         """Take the tokens that merges make."""
         super().__init__()
-        behind = defaultdict[bytes, set[bytes]](set)
-        for token in made:
-            if not token.isascii():
-                for left, right in pairwise(_CHARACTERS.findall(token)):
-                    behind[left].add(right)
-        self._behind: Final = behind
-        """What is behind each character, or end of one, in some token."""
-        self._beginnings: Final = lru_cache(MOST_PAIRS)(_beginnings)
-        self._may_follow: Final = lru_cache(MOST_PAIRS)(self._followers)
+        # Where a token has not all bytes of a character, each of them is read as one of its own.
+        tokens = b"\0".join([token for token in made if not token.isascii()])
+        text = "\0" + tokens.decode(errors="surrogateescape")
+        units, size = text.encode("utf-32-le", "surrogatepass"), len(text)
+        places = (size // 2, 0), ((size - 1) // 2, 4)
+        self._joints: Final = {
+            joint for count, at in places for joint in unpack_from(f"<{count}Q", units, at)
+        }
+        """The code points that are side by side: the left one, plus 2**32 times the right one."""
 
     def cut(self, text: str) -> list[str]:
         """Return the parts between all borders."""
@@ -242,24 +242,15 @@ class CharacterBorders(dict[str, str]):
     def __missing__(self, pair: str) -> str:
         """Look for tokens that the two characters may share."""
         left, right = pair[0], pair[1]
-        is_border = self._may_follow(left).isdisjoint(self._beginnings(right))
-        marked = left + BETWEEN if is_border and not pair.isascii() else left
+        last, end = ord(left), _ESCAPED + left.encode()[-1]
+        first, start = ord(right) << 32, (_ESCAPED + right.encode()[0]) << 32
+        joints = last + first, end + first, last + start, end + start
+        is_border = not pair.isascii() and self._joints.isdisjoint(joints)
+        marked = left + BETWEEN if is_border else left
         if len(self) >= MOST_PAIRS:
             self.clear()
         self[pair] = marked
         return marked
-
-    def _followers(self, character: str) -> set[bytes]:
-        """Return what may be behind a character, or behind an end of it, in a token."""
-        content = character.encode()
-        ends = (content[start:] for start in range(len(content)))
-        return set[bytes]().union(*(self._behind[end] for end in ends if end in self._behind))
-
-
-def _beginnings(character: str) -> list[bytes]:
-    """Return the first bytes of a character, up to all of them."""
-    content = character.encode()
-    return [content[:stop] for stop in range(1, len(content) + 1)]
 
 
 def joined(tokens: Iterable[str]) -> str:
@@ -283,9 +274,8 @@ def _befores(letter: str, made: str) -> set[str]:
     >>> sorted(_befores("_", joined(["_a", "_b", "c_", "__"])))
     ['_', 'c']
     """
-    *parts, _ = made.replace(BETWEEN + letter, BETWEEN).split(letter)
-    lasts = {part[-1:] for part in parts}
-    return {letter if last in {"", BETWEEN} else last for last in lasts}
+    letter = re.escape(letter)  # first, as `re` finds one letter fast
+    return set(re.findall(f"{letter}(?<=([^{BETWEEN}]){letter})", made))
 
 
 def _joints_in(made: str) -> set[str]:
@@ -303,8 +293,8 @@ def _letters_are_apart(made: str) -> bool:
     >>> _letters_are_apart(joined(["éa", "ab", "1.", "1é"])), _letters_are_apart(joined(["a1"]))
     (True, False)
     """
-    kinds = made.encode(errors="surrogatepass").translate(_KINDS)
-    return b"a." not in kinds and b".a" not in kinds
+    others = r"[\x00-@\[-`{-\x7f]"  # first, as they are fewer than letters
+    return not re.search(f"{others}(?:(?<=[a-zA-Z](?s:.))|(?=[a-zA-Z]))", made)
 
 
 def _kinds(joints: Iterable[str]) -> list[set[str]]:

@@ -158,14 +158,14 @@ def merge_short(
         if lowest == _NEVER:
             break
         at = ranks.index(lowest)
-        tokens[at] = results[lowest]
+        tokens[at] = token = results[lowest]
         del tokens[at + 1], ranks[at]
         if lengths is not None:
             lengths[at] += lengths.pop(at + 1)
         if at < len(ranks):
-            ranks[at] = rank_of((tokens[at], tokens[at + 1]), _NEVER)
+            ranks[at] = rank_of((token, tokens[at + 1]), _NEVER)
         if at:
-            ranks[at - 1] = rank_of((tokens[at - 1], tokens[at]), _NEVER)
+            ranks[at - 1] = rank_of((tokens[at - 1], token), _NEVER)
 
 
 def merge_long(

@@ -15,14 +15,10 @@ What the source leaves open
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final
 
 from bpe_ref.components import Draw, Token, WithoutMerges
 from bpe_ref.errors import SymbolError, VocabularyError
-from bpe_ref.vocabulary.merges import TokenId
-
-ID_LIMIT: Final = 1 << 32
-"""Ids are below this: the engine keeps them in 32 bits."""
+from bpe_ref.vocabulary.merges import ID_LIMIT, TokenId
 
 
 def checked_strings(vocab: Mapping[str, TokenId]) -> Mapping[TokenId, str]:

@@ -127,9 +127,11 @@ class Replace:
 
     def normalize_text(self, text: str) -> str:
         """Return the text only. Raises `ParameterError` if it becomes too long."""
-        check_growth(self.pattern, self.content, text)
-        if isinstance(self.pattern, Literal) and self.pattern.text:
-            return text.replace(self.pattern.text, self.content)
+        literal = self.pattern.text if isinstance(self.pattern, Literal) else ""
+        if len(self.content) > len(literal):
+            check_growth(self.pattern, self.content, text)
+        if literal:
+            return text.replace(literal, self.content)
         return "".join(
             [
                 self.content if is_match else text[start:end]

@@ -5,7 +5,10 @@ import re
 from bpe_ref.errors import PatternError
 from bpe_ref.patterns.unicode_tables import CodePoints
 
+MOST_CHARACTERS = 10_000
+MOST_NESTED = 50
 MOST_SETS = 300
+MOST_REPEATS = 100_000
 
 
 class Cursor:
@@ -29,6 +32,9 @@ class Cursor:
         self._sets: dict[CodePoints, CodePoints] = {}
         self._same: dict[int, CodePoints] = {}
         self._boundaries = 0
+        if len(pattern) > MOST_CHARACTERS:
+            rule = f"a pattern may have at most {MOST_CHARACTERS} characters, not {len(pattern)}"
+            raise self.error(rule)
 
     def error(self, reason: str, at: int | None = None) -> PatternError:
         """Return the exception that says what is wrong at a place, by default the current one."""

@@ -57,9 +57,9 @@ PATTERNS: Final[Mapping[str, PublishedPattern]] = MappingProxyType(
         "cl100k": PublishedPattern(
             (
                 (r"'(?i:[sdmt]|ll|ve|re)", "an English contraction, in small or capital letters"),
-                (r"[^\r\n\p{L}\p{N}]?+\p{L}++", "letters, with one space or symbol before them"),
+                (r"[^\r\n\p{L}\p{N}]?+\p{L}++", "letters, a space, symbol or mark before them"),
                 (r"\p{N}{1,3}+", "up to three digits"),
-                (r" ?[^\s\p{L}\p{N}]++[\r\n]*+", "symbols, a space before them, line ends behind"),
+                (r" ?[^\s\p{L}\p{N}]++[\r\n]*+", "symbols, marks, a space before, line ends after"),
                 (r"\s++$", "white space at the end of the text"),
                 (r"\s*[\r\n]", "white space up to its last line end"),
                 (r"\s+(?!\S)", "white space but for its last character, before something else"),
@@ -86,18 +86,18 @@ PATTERNS: Final[Mapping[str, PublishedPattern]] = MappingProxyType(
                 # Three patterns in the source, the second one with its last character put back;
                 # `\s+$`, `\s+\s`, `\s+` so read are `\s+(?!\S)|\s+`.
                 (_CONTRACTION, "an English contraction"),
-                (_NOT_A_WORD + r"\p{L}+", "letters, with one space or symbol before them"),
+                (_NOT_A_WORD + r"\p{L}+", "letters, a space, symbol or mark before them"),
                 (r"\p{N}", "one digit"),
-                (r" ?[^\s\p{L}\p{N}]+[\r\n]*", "symbols, a space before them, line ends behind"),
+                (r" ?[^\s\p{L}\p{N}]+[\r\n]*", "symbols, marks, a space before, line ends after"),
                 *_WHITE_SPACE,
             )
         ),
         "llama3": PublishedPattern(
             (
                 (_CONTRACTION, "an English contraction"),
-                (_NOT_A_WORD + r"\p{L}+", "letters, with one space or symbol before them"),
+                (_NOT_A_WORD + r"\p{L}+", "letters, a space, symbol or mark before them"),
                 (r"\p{N}{1,3}", "up to three digits"),
-                (r" ?[^\s\p{L}\p{N}]+[\r\n]*", "symbols, a space before them, line ends behind"),
+                (r" ?[^\s\p{L}\p{N}]+[\r\n]*", "symbols, marks, a space before, line ends after"),
                 *_WHITE_SPACE,
             )
         ),

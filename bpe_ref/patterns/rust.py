@@ -38,7 +38,7 @@ from functools import cache, reduce
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
-from bpe_ref.patterns.cursor import Cursor
+from bpe_ref.patterns.cursor import MOST_NESTED, MOST_REPEATS, MOST_SETS, Cursor
 from bpe_ref.patterns.unicode_tables import (
     CODE_POINT_COUNT,
     EVERY_CODE_POINT,
@@ -53,10 +53,6 @@ CodePointSet: TypeAlias = Callable[[UnicodeTables], CodePoints]
 Part: TypeAlias = str | CodePointSet
 """Source text that all engines read alike, or a set of code points to be matched once."""
 
-MOST_CHARACTERS = 10_000
-MOST_NESTED = 50
-MOST_REPEATS = 100_000
-MOST_CLASSES = 300
 _MOST_DIGITS = 6
 
 _LAST_ASCII = 0x7F
@@ -105,9 +101,6 @@ def parse(pattern: str, tables: UnicodeTables) -> tuple[Part, ...]:
     bpe_ref.errors.PatternError: pattern '\\p{Greek}' cannot be used: at 0, table unicode-16.0 ...
     """
     reader = _Reader(pattern, tables)
-    if len(pattern) > MOST_CHARACTERS:
-        rule = f"a pattern may have at most {MOST_CHARACTERS} characters, not {len(pattern)}"
-        raise reader.error(rule)
     node = reader.alternation(frozenset())
     if reader.at < len(pattern):
         raise reader.error("a group closes that was never opened")
@@ -244,8 +237,8 @@ class _Reader(Cursor):
     def class_of(self, source: str, flags: frozenset[str], members: CodePointSet) -> CodePointSet:
         """Return the first of equal classes. Raises `PatternError` if there are too many."""
         known = self.classes.setdefault((source, flags), members)
-        if len(self.classes) > MOST_CLASSES:
-            raise self.error(f"a pattern may have at most {MOST_CLASSES} different classes")
+        if len(self.classes) > MOST_SETS:
+            raise self.error(f"a pattern may have at most {MOST_SETS} different classes")
         return known
 
     def folds_into_one(self) -> bool:

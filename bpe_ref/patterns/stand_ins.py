@@ -149,7 +149,7 @@ def alphabet_of(sets: Iterable[CodePoints]) -> Alphabet:
     >>> len(alphabet_of([1 << 0xE9, 1 << 0x41]).atoms)
     2
     """
-    atoms = _atoms(EVERY_CODE_POINT ^ _ASCII, sets)
+    atoms = atoms_of(EVERY_CODE_POINT ^ _ASCII, sets)
     names = map(chr, range(_FIRST_STAND_IN, _FIRST_STAND_IN + len(atoms)))
     return Alphabet(atoms, _StandIns(dict(zip(names, atoms, strict=True))))
 
@@ -162,7 +162,7 @@ def basic_alphabet_of(sets: Collection[CodePoints]) -> BasicAlphabet | None:
     """
     stand_ins: dict[str, CodePoints] = {}
     basic = [(members, members & _BASIC) for members in sets]
-    for atom in _atoms(EVERY_CODE_POINT ^ _BASIC, sets):
+    for atom in atoms_of(EVERY_CODE_POINT ^ _BASIC, sets):
         alike = _BASIC
         for members, lower in basic:
             alike &= lower if atom & members else ~lower
@@ -172,10 +172,13 @@ def basic_alphabet_of(sets: Collection[CodePoints]) -> BasicAlphabet | None:
     return BasicAlphabet(_StandIns(stand_ins))
 
 
-def _atoms(among: CodePoints, sets: Iterable[CodePoints]) -> list[CodePoints]:
+def atoms_of(among: CodePoints, sets: Iterable[CodePoints]) -> list[CodePoints]:
     """Return the classes of characters that lie in the same sets.
 
     Raises `PatternError` if finding them takes more than `MOST_COMPARISONS` of atoms with sets.
+
+    >>> list(map(bin, atoms_of(0b1111, [0b0011, 0b0110])))
+    ['0b10', '0b1', '0b100', '0b1000']
     """
     atoms = [among]
     left = MOST_COMPARISONS

@@ -16,6 +16,7 @@ Text alone
 
 from collections.abc import Sequence as Many
 from dataclasses import dataclass
+from itertools import chain, repeat
 
 from bpe_ref.aligned_text import AlignedText
 from bpe_ref.components import Meeting, PreTokenizer, meet
@@ -58,7 +59,8 @@ class Sequence:
             ]
         pieces = [text] if text else []
         for component in self.pretokenizers:
-            pieces = [part for piece in pieces for part in component.cut_text(piece, at_start)]
+            parts = map(component.cut_text, pieces, repeat(at_start))
+            pieces = list(chain.from_iterable(parts))
         return pieces
 
     @property

@@ -16,10 +16,13 @@ aaa by concatenation and aa a by pair: (aa, a) is not on the list.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 TokenId: TypeAlias = int
 """A vocabulary entry, always by its integer id. Ids may have holes."""
+
+ID_LIMIT: Final = 1 << 32
+"""The ids and ranks in files are below this: engines keep them in 32 bits."""
 
 Pair: TypeAlias = tuple[TokenId, TokenId]
 """Two adjacent tokens, left one first."""

@@ -131,14 +131,12 @@ class RepetitionPenaltyProcessor:
     """
 
     def process(self, logits: Any, params: Mapping[str, Any]) -> Processed:
-        """Return the logits after the penalty."""
         past = params.get("past_tokens") if isinstance(params, Mapping) else None
         tokens = ("history", [] if past is None else past)
         name = "RepetitionPenaltyProcessor"
         return _processed(name, logits, params, tokens, repetition_penalty)
 
     def get_name(self) -> str:
-        """Return the name of the parameters."""
         return "rep_penalty"
 
 
@@ -157,7 +155,6 @@ class FrequencyPenaltyProcessor:
         self.token_counts = Counter[TokenId]()
 
     def process(self, logits: Any, params: Mapping[str, Any]) -> Processed:
-        """Return the logits after the penalty."""
         tokens = ("token_counts", self.token_counts)
         return _processed("FrequencyPenaltyProcessor", logits, params, tokens, frequency_penalty)
 
@@ -166,7 +163,6 @@ class FrequencyPenaltyProcessor:
         self.token_counts.update(read_history(token_ids, None, "token_ids"))
 
     def get_name(self) -> str:
-        """Return the name of the parameters."""
         return "freq_penalty"
 
 
@@ -183,7 +179,6 @@ class PresencePenaltyProcessor:
         self.seen_tokens: set[TokenId] = set()
 
     def process(self, logits: Any, params: Mapping[str, Any]) -> Processed:
-        """Return the logits after the penalty."""
         tokens = ("seen_tokens", self.seen_tokens)
         return _processed("PresencePenaltyProcessor", logits, params, tokens, presence_penalty)
 
@@ -192,7 +187,6 @@ class PresencePenaltyProcessor:
         self.seen_tokens.update(read_history(token_ids, None, "token_ids"))
 
     def get_name(self) -> str:
-        """Return the name of the parameters."""
         return "presence_penalty"
 
 

@@ -35,24 +35,13 @@ A prompt
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from collections.abc import Set as AbstractSet
 from time import perf_counter
 
 from sampling_ref.errors import ParameterError
 from sampling_ref.generation.events import Event, Finished, Prefilled, Reason, Times, Token
-from sampling_ref.generation.parts import (
-    Choice,
-    Decoder,
-    Model,
-    Sampler,
-    Texts,
-    chooser,
-    decoding,
-    read_index,
-    read_tokens,
-)
-from sampling_ref.parameters import read_number, read_whole
-from sampling_ref.row import TokenId
+from sampling_ref.generation.parts import Choice, Decoder, Model, Sampler, Texts, chooser, decoding
+from sampling_ref.parameters import is_whole, read_history, read_number, read_token_set, read_whole
+from sampling_ref.row import TokenId, plain
 
 
 def generate(
@@ -77,7 +66,8 @@ def generate(
     `current_pos()` is the number of tokens in the model's cache, where that is not their
     number in the text. `clock()` and `started` are in seconds. `as_published` does what the
     published code does where this package does better.
-    Arguments are checked at once: `ParameterError`, and `RowError` if one is not a row.
+    Arguments are checked at once: `HistoryError` for what are no token ids, else `ParameterError`.
+    `RowError` if the model returns no row.
 
     >>> def successor(tokens, start_pos):  # a model that counts: after 2 comes 3
     ...     return [1.0 if token == tokens[-1] + 1 else 0.0 for token in range(5)]
@@ -95,21 +85,19 @@ def generate(
         raise ParameterError("current_pos", current_pos, "must be callable, or None")
     if started is not None:
         read_number("started", started)
-    tokens = read_tokens("prompt", prompt)
+    tokens = read_history(prompt, None, "prompt")
     read_whole("max_seq_len", max_seq_len, 1)
     if not 1 <= len(tokens) <= max_seq_len:
         rule = f"must have between 1 token and the {max_seq_len} that the cache holds"
         raise ParameterError("prompt", len(tokens), rule)
-    stops = [stop_ids] if read_index(stop_ids) is not None else stop_ids
-    stops = list(stops) if isinstance(stops, AbstractSet) else stops
     push, finish = decoding(decoder)
     wanted = read_whole("num_tokens", num_tokens, 0)
 
     def is_full(position: int) -> bool:
         place = position if current_pos is None else current_pos()
-        physical = read_index(place)
-        if physical is None:
-            raise ParameterError("current_pos", place, "must return a whole number")
+        physical = plain(place)
+        if not is_whole(physical):
+            raise ParameterError("current_pos", place, "must return a whole number of at least 0")
         return physical >= max_seq_len
 
     return _events(
@@ -118,7 +106,7 @@ def generate(
         chooser(sampler),
         push,
         finish,
-        stops=frozenset(read_tokens("stop_ids", stops)),
+        stops=read_token_set(plain(stop_ids), None, "stop_ids"),
         wanted=2**64 if as_published and wanted == 0 else wanted,
         is_full=is_full,
         clock=clock,

@@ -27,8 +27,7 @@ from heapq import nsmallest
 from math import log, log2
 
 from sampling_ref.errors import ParameterError
-from sampling_ref.generation.parts import read_tokens
-from sampling_ref.parameters import read_whole
+from sampling_ref.parameters import read_history, read_whole
 from sampling_ref.row import TokenId
 
 
@@ -37,7 +36,7 @@ class NgramModel:
 
     `tokens` is the text that it learns from, `size` the number of tokens in the vocabulary,
     and `order - 1` the number of last tokens that the next one depends on. Raises
-    `ParameterError`.
+    `ParameterError`, or `HistoryError`.
 
     >>> model = NgramModel([0, 1, 2, 0, 1, 2, 0, 1, 3], size=4, order=3)
     >>> [round(logit, 2) for logit in model([0, 1], 0)]  # 2 came twice after 0 1, and 3 once
@@ -47,11 +46,9 @@ class NgramModel:
     def __init__(self, tokens: Iterable[TokenId], size: int, order: int = 4) -> None:
         self.size = read_whole("size", size, 1)
         self.order = read_whole("order", order, 1)
-        text = read_tokens("tokens", tokens)
+        text = read_history(tokens, size, "tokens")
         if not text:
             raise ParameterError("tokens", text, "must hold at least one token")
-        if max(text) >= size:
-            raise ParameterError("tokens", max(text), f"must be below the size, {size}")
         self._following: dict[tuple[TokenId, ...], Counter[TokenId]] = defaultdict(Counter)
         for place, token in enumerate(text):
             for length in range(min(order, place + 1)):
@@ -66,7 +63,7 @@ class NgramModel:
         if not 0 <= start_pos <= len(self._read):
             rule = f"must be at most {len(self._read)}, the number of tokens read"
             raise ParameterError("start_pos", start_pos, rule)
-        self._read[start_pos:] = read_tokens("tokens", tokens)
+        self._read[start_pos:] = read_history(tokens, None, "tokens")
         return self.row(self._read)
 
     def row(self, history: Sequence[TokenId]) -> list[float]:

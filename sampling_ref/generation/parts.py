@@ -1,12 +1,11 @@
 """What the loop is made of: a model, a sampler, a decoder. Any that have these shapes."""
 
-from collections.abc import Callable, Mapping
-from collections.abc import Set as AbstractSet
-from operator import index
+from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias
 
 from sampling_ref.errors import ParameterError, RowError
-from sampling_ref.row import TokenId
+from sampling_ref.parameters import is_whole
+from sampling_ref.row import TokenId, plain
 
 Model: TypeAlias = Callable[[list[TokenId], int], Any]
 """`model(tokens, start_pos)`: the row of logits that follows the last of these tokens.
@@ -56,7 +55,9 @@ def chooser(sampler: Sampler | Choice) -> Choice:
     def choose(logits: Any, history: list[TokenId]) -> TokenId:
         size = row_size(logits)
         chosen = asked.sample(logits) if is_object else asked(logits, history)
-        token = read_token("sampler", chosen, size)
+        token: TokenId = plain(chosen)
+        if not is_whole(token, most=size - 1):
+            raise ParameterError("sampler", chosen, f"must return a token id below {size}")
         if is_object:
             asked.accept(token)
         return token
@@ -87,49 +88,3 @@ def row_size(logits: Any) -> int:
     except TypeError:
         kind = type(logits).__name__
         raise RowError(f"the model must return a row of logits, got {kind}") from None
-
-
-def read_token(name: str, token: Any, size: int) -> TokenId:
-    """Return a token id below `size`; integers of other libraries are taken too.
-
-    >>> read_token("sampler", 5, 4)
-    Traceback (most recent call last):
-    sampling_ref.errors.ParameterError: sampler must return a token id below 4, got 5
-    """
-    read = read_index(token)
-    if read is None or not 0 <= read < size:
-        raise ParameterError(name, token, f"must return a token id below {size}")
-    return read
-
-
-def read_tokens(name: str, tokens: Any) -> list[TokenId]:
-    """Return a list of token ids. Sets and mappings are refused: their tokens are in no order.
-
-    >>> read_tokens("prompt", (3, 1))
-    [3, 1]
-    >>> read_tokens("prompt", [3, -1])
-    Traceback (most recent call last):
-    sampling_ref.errors.ParameterError: prompt must hold token ids only, got -1
-    """
-    if hasattr(tokens, "tolist"):
-        tokens = tokens.tolist()
-    is_other = isinstance(tokens, str | bytes | Mapping | AbstractSet)
-    if is_other or not hasattr(tokens, "__iter__"):
-        raise ParameterError(name, tokens, "must be a sequence of token ids")
-    read: list[TokenId] = []
-    for token in tokens:
-        number = read_index(token)
-        if number is None or number < 0:
-            raise ParameterError(name, token, "must hold token ids only")
-        read.append(number)
-    return read
-
-
-def read_index(value: Any) -> int | None:
-    """Return an integer of any library as an int, or None if it is not an integer."""
-    if isinstance(value, bool):
-        return None
-    try:
-        return index(value)
-    except TypeError:
-        return None

@@ -21,8 +21,7 @@ from itertools import groupby
 from operator import eq
 from typing import NamedTuple
 
-from sampling_ref.generation.parts import read_tokens
-from sampling_ref.parameters import read_whole
+from sampling_ref.parameters import read_history, read_whole
 from sampling_ref.row import TokenId
 
 TIMES = 20
@@ -47,7 +46,7 @@ def most_repeated(tokens: Iterable[TokenId]) -> Loop:
     >>> most_repeated([]), most_repeated([5, 6])
     (Loop(start=0, length=0, times=0), Loop(start=0, length=1, times=1))
     """
-    read = read_tokens("tokens", tokens)
+    read = read_history(tokens, None, "tokens")
     best = Loop(0, 1, 1) if read else Loop(0, 0, 0)
     length = 1
     while length * (best.times + 1) <= len(read):  # a longer unit has no place for more copies

@@ -34,7 +34,7 @@ def sign_of_sum(terms: Mapping[Number, Fraction | int], factor: Fraction | int =
     >>> sign_of_sum({0.0: 1, 1.0: -1}), sign_of_sum({0.5: 0}), sign_of_sum({1: 10, 3.0: -1})
     (-1, 0, 1)
     """
-    left = {x: Fraction(c) for x, c in terms.items() if c and x != -inf}
+    left = {x: c for x, c in terms.items() if c and x != -inf}
     if not left:
         return 0
     signs = {c > 0 for c in left.values()}

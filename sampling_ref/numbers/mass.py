@@ -1,10 +1,8 @@
 """The total weight of a row, as closely as a decision needs it.
 
 Several steps of a sampler ask about shares of one total: a filter, then a draw. A `Mass`
-holds the row and the factor, and computes on demand
-
-    the weights and their sum as floats (with the bound of `mass`), and
-    the sum as a computable real number (see `totals`).
+holds the row and the factor, and computes the weights and their sum on demand, as floats with
+a bound of their errors.
 
 The reference
     Float weights are relative to a reference logit. It is 0, which saves work, while the
@@ -44,8 +42,6 @@ from functools import cached_property
 from math import exp, inf
 from typing import Final, cast
 
-from sampling_ref.numbers.reals import Real
-from sampling_ref.numbers.totals import total_weight
 from sampling_ref.parameters import read_fraction
 from sampling_ref.row import Number, ReadRow, Row, read_possible_logits
 
@@ -196,8 +192,3 @@ class Mass:
         if logits is self.row:
             return self.weights
         return float_weights(logits, self.reference, self.factor) if self.total < inf else None
-
-    @cached_property
-    def exact(self) -> Real:
-        """The sum of e**(factor * (logit - largest))."""
-        return total_weight(self.row, self.factor)

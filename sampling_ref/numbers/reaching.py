@@ -20,15 +20,14 @@ A share of zero
 A share of one
     of the same list is reached by its last weight that is not zero. Strictly, never.
 
-Three stages decide it, each what the one before left open:
+Two stages decide it:
 
 1. floats with a proven error bound (see `mass`): all of a usual row, in milliseconds;
-2. integers of 128 binary places: a share that agrees with a sum to 15 digits;
-3. signs of sums of exponentials: everything, also equality (`exponential_sums`).
+2. signs of sums of exponentials: everything, also equality (`exponential_sums`).
 
-The third stage alone is the definition. The others only narrow down the places that it has to
-look at. Running sums never fall, so a place that surely reaches the share settles all places
-behind it, and one that surely does not all before it.
+The second stage alone is the definition. Floats only narrow down the places that it has to look
+at. Running sums never fall, so a place that surely reaches the share settles all places behind
+it, and one that surely does not all before it.
 
 The nucleus
     is the smallest set of the largest logits that holds a share: what a walk from the largest
@@ -54,13 +53,11 @@ from fractions import Fraction
 from itertools import accumulate, islice
 from math import inf
 
-from sampling_ref.numbers.exponential_sums import exponential_bounds, sign_of_sum
+from sampling_ref.numbers.exponential_sums import sign_of_sum
 from sampling_ref.numbers.mass import SMALLEST_SUM, Mass, relative_error
 from sampling_ref.numbers.orders import in_order
 from sampling_ref.parameters import read_fraction
 from sampling_ref.row import Number, Row, Ties, TokenId, read_logits
-
-_BITS = 128
 
 
 @dataclass(frozen=True)
@@ -87,47 +84,14 @@ class Goal:
         error = relative_error(count + len(self.mass.row)) * (last + target) + SMALLEST_SUM
         return bisect_left(runs, target - error), bisect_right(runs, target + error)
 
-    def first(self, walked: Sequence[Number], low: int, high: int) -> int:
-        """Return the first place to reach the share, which is one of low to high.
-
-        >>> Goal(Mass([0.0] * 3), Fraction(2, 3)).first([0.0] * 3, 0, 3)
-        1
-        """
-        if low < high:
-            low, high = self._by_integers(walked, low, high)
-        return self.by_signs(walked, low, high) if low < high else low
-
-    def _by_integers(self, walked: Sequence[Number], first: int, last: int) -> tuple[int, int]:
-        """Return closer places, from enclosures of every weight up to the last place."""
-        mass, counts = self.mass, Counter(islice(walked, last))
-        largest = max(mass.largest, *counts)
-        logits = list(counts)
-        enclosures = exponential_bounds(logits, largest, mass.factor, _BITS)
-        bounds = dict(zip(logits, enclosures, strict=True))
-        if largest == mass.largest:
-            total = mass.exact.bounds(_BITS)
-            assert total is not None  # noqa: S101 - a sum of positive terms has an enclosure
-        else:
-            enclosures = exponential_bounds(mass.row, largest, mass.factor, _BITS)
-            total = sum(low for low, _ in enclosures), sum(high for _, high in enclosures)
-        part, whole = self.share.as_integer_ratio()
-        found: list[int] = []
-        # A place surely fails while even its upper end falls short of the lower end of the
-        # target, and surely reaches where its lower end reaches the upper end of the target.
-        for side, target in ((1, part * total[0]), (0, part * total[1])):
-            runs = list(accumulate(bounds[logit][side] for logit in islice(walked, last)))
-            if self.strictly:
-                found.append(bisect_right(runs, target // whole))
-            else:
-                found.append(bisect_left(runs, -(-target // whole)))
-        return max(first, found[0]), min(last, found[1])
-
     def by_signs(self, walked: Sequence[Number], low: int, high: int) -> int:
-        """Return the first of the places to reach the share, by the definition.
+        """Return the first place to reach the share, one of low to high, by the definition.
 
         >>> Goal(Mass([0.0] * 3), Fraction(2, 3), strictly=True).by_signs([0.0] * 3, 0, 3)
         2
         """
+        if low == high:
+            return low
         part, whole = self.share.as_integer_ratio()
         demanded = {logit: -part * count for logit, count in Counter(self.mass.row).items()}
 
@@ -171,7 +135,7 @@ def first_reaching(
     goal, places = Goal(mass, wanted, strictly), (0, len(walked))
     if weights is not None:
         places = goal.by_floats(list(accumulate(weights)), len(walked))
-    place = goal.first(walked, *places)
+    place = goal.by_signs(walked, *places)
     return place if place < len(walked) else None
 
 
@@ -221,7 +185,7 @@ def nucleus(
     if places[0] < places[1]:
         walked = [row[token] for token in (*passed, *left)]
         behind = len(passed) + places[0], len(passed) + places[1]
-        end = goal.first(walked, *behind) - len(passed)
+        end = goal.by_signs(walked, *behind) - len(passed)
     taken = left[: end + 1]
     if taken and row[taken[-1]] == -inf:  # these come last
         taken = [token for token in taken if row[token] > -inf]

@@ -32,7 +32,7 @@ Rounding to the nearest float
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from math import inf, ldexp
+from math import inf
 from operator import ge, gt, le, lt
 from typing import Any, Final, TypeAlias
 
@@ -47,38 +47,17 @@ from sampling_ref.numbers.enclosures import (
 from sampling_ref.parameters import is_finite, read_fraction
 from sampling_ref.row import Number
 
-_LARGE: Final = 1000
-_SMALL: Final = -1000
-
-_DIGITS: Final = 53
-_LOWEST_PLACE: Final = -1074
-_END: Final = 1024
-"""Finite floats have 53 binary digits, are whole multiples of 2**-1074 and below 2**1024."""
-
 
 def nearest(numerator: int, denominator: int) -> float:
-    """Return the float nearest to numerator/denominator.
+    """Return the float nearest to numerator/denominator; Python divides integers so.
 
     >>> nearest(1, 3), nearest(-(10**400), 1), nearest(-1, 10**400)
     (0.3333333333333333, -inf, 0.0)
     """
-    if numerator < 0:
-        return 0.0 - nearest(-numerator, denominator)
-    # The last place that can be kept: 53 below the leading one, if not subnormal.
-    place = max(numerator.bit_length() - denominator.bit_length() - _DIGITS, _LOWEST_PLACE)
-    up, down = max(-place, 0), max(place, 0)
-    units, rest = divmod(numerator << up, denominator << down)
-    if units >> _DIGITS:  # the leading one stood one place higher than the lengths say
-        place += 1
-        rest += (units & 1) * (denominator << down)
-        units >>= 1
-        down, denominator = 0, (denominator << down) * 2
-    half = 2 * rest - (denominator << down)
-    if half > 0 or (half == 0 and units & 1):
-        units += 1
-    if units.bit_length() + place > _END:
-        return inf
-    return ldexp(units, place)
+    try:
+        return numerator / denominator + 0.0  # zero has no sign
+    except OverflowError:
+        return inf if numerator > 0 else -inf
 
 
 def nearest_to_enclosed(low: int, high: int, bits: int) -> float | None:
@@ -89,17 +68,9 @@ def nearest_to_enclosed(low: int, high: int, bits: int) -> float | None:
     >>> nearest_to_enclosed(255, 257, 8), nearest_to_enclosed(2**80 - 1, 2**80 + 1, 80)
     (None, 1.0)
     """
-    if low > 0 and high.bit_length() < _LARGE:
-        # Python rounds an int to the nearest float, ties to even; if the float is neither
-        # subnormal nor infinite, scaling it changes no digit.
-        length = low.bit_length()
-        if length - bits > _SMALL and high.bit_length() - bits < _LARGE:
-            scaled = float(low)
-            return ldexp(scaled, -bits) if scaled == float(high) else None
-    numerators = (low, high) if bits >= 0 else (low << -bits, high << -bits)
-    denominator = 1 << max(bits, 0)
-    first, second = (nearest(numerator, denominator) for numerator in numerators)
-    return first if first == second else None
+    up, denominator = max(-bits, 0), 1 << max(bits, 0)
+    found = nearest(low << up, denominator)
+    return found if found == nearest(high << up, denominator) else None
 
 
 Bounds: TypeAlias = tuple[int, int] | None

@@ -36,25 +36,12 @@ CONSTANTS = {
 """Two factors, and by how much the two words of the key grow, for each width of the words."""
 
 
-def philox4x32(counter: Sequence[int], key: Sequence[int]) -> Four:
-    """Return the four 32-bit words of a counter (four words) and a key (two words).
+def philox_block(counter: Sequence[int], key: Sequence[int], bits: int = 32) -> Four:
+    """Return the four words of a counter (four words) and a key (two words) of 32 or 64 bits.
 
-    >>> [format(word, "08x") for word in philox4x32([0, 0, 0, 0], [0, 0])]
+    >>> [format(word, "08x") for word in philox_block([0, 0, 0, 0], [0, 0])]
     ['6627e8d5', 'e169c58d', 'bc57ac4c', '9b00dbd8']
     """
-    return _block(counter, key, 32)
-
-
-def philox4x64(counter: Sequence[int], key: Sequence[int]) -> Four:
-    """Return the four 64-bit words of a counter (four words) and a key (two words).
-
-    >>> format(philox4x64([0, 0, 0, 0], [0, 0])[0], "016x")
-    '16554d9eca36314c'
-    """
-    return _block(counter, key, 64)
-
-
-def _block(counter: Sequence[int], key: Sequence[int], bits: int) -> Four:
     word = (1 << bits) - 1
     first, second, first_step, second_step = CONSTANTS[bits]
     a, b, c, d = read_words(counter, 4, bits, "counter")
@@ -88,7 +75,9 @@ def philox4x32_words(
 
 def _words(bits: int, counter: int, key: Sequence[int]) -> Iterator[int]:
     while True:
-        yield from _block([counter >> bits * place & 2**bits - 1 for place in range(4)], key, bits)
+        yield from philox_block(
+            [counter >> bits * place & 2**bits - 1 for place in range(4)], key, bits
+        )
         counter += 1
 
 
@@ -97,7 +86,7 @@ def philox4x64_words(
 ) -> Iterator[int]:
     """Return the stream of numpy's `Philox(key=key, counter=counter)`, 64-bit words.
 
-    >>> next(philox4x64_words([0, 0])) == philox4x64([1, 0, 0, 0], [0, 0])[0]
+    >>> next(philox4x64_words([0, 0])) == philox_block([1, 0, 0, 0], [0, 0], 64)[0]
     True
     """
     words = read_words(counter, 4, 64, "counter")

@@ -36,6 +36,5 @@ from sampling_ref.speculative.target_only import target_only_breakpoints as targ
 from sampling_ref.speculative.target_only import verify_target_only as verify_target_only
 from sampling_ref.speculative.tree import tree_breakpoints as tree_breakpoints
 from sampling_ref.speculative.tree import verify_tree as verify_tree
-from sampling_ref.speculative.tree import without_tokens as without_tokens
 from sampling_ref.speculative.typical import best_typical_candidate as best_typical_candidate
 from sampling_ref.speculative.typical import is_typical as is_typical

@@ -15,9 +15,8 @@ Why this makes the output follow the target
 
 Which row a guess was drawn from
     Each node brings its own. Guesses drawn independently bring the same row; guesses
-    drawn without replacement bring the row without the tokens drawn before
-    (`without_tokens`); guesses that were picked and not drawn, such as the best three,
-    bring rows that are 1 at their token.
+    drawn without replacement bring the row without the tokens drawn before; guesses that were
+    picked and not drawn, such as the best three, bring rows that are 1 at their token.
 
 A token that its row does not offer
     By its ratio: accepted if the target has it (see `acceptance`).
@@ -31,8 +30,7 @@ from fractions import Fraction
 from typing import Any, get_args
 
 from sampling_ref.errors import ParameterError
-from sampling_ref.parameters import is_whole, read_choice, read_history
-from sampling_ref.row import Number, Row, TokenId, read_weights
+from sampling_ref.parameters import is_whole, read_choice
 from sampling_ref.speculative.acceptance import Equality, accepts
 from sampling_ref.speculative.chain import Verified
 from sampling_ref.speculative.residual import subtract
@@ -87,7 +85,7 @@ def verify_tree(
     p, q, tokens = read_drafted(targets, drafts, tokens)
     children = read_children(parents, len(tokens))
     *coins, last = read_exactly(uniforms, len(tokens) + 1)
-    kept: list[TokenId] = []
+    kept: list[int] = []
     at, row = 0, p[0]
     while at is not None:
         for node in children[at]:
@@ -121,15 +119,3 @@ def tree_breakpoints(targets: Any, drafts: Any, tokens: Any, parents: Any) -> li
             row = subtract(row, offered, "target")
             ends += running_shares(row)
     return [*ratios, ends]
-
-
-def without_tokens(draft: Row, drawn: Any) -> list[Number]:
-    """Return a draft row without the tokens drawn from it already.
-
-    >>> without_tokens([0.5, 0.25, 0.25], [0])
-    [0, 0.25, 0.25]
-    """
-    numbers = read_weights(draft, "draft")
-    gone = set(read_history(drawn, len(numbers), "drawn"))
-    left: list[Number] = [0 if token in gone else x for token, x in enumerate(numbers)]
-    return read_weights(left, "what is left of draft")

@@ -18,7 +18,7 @@ from sampling_ref.row import Number, ReadRow, TokenId, Tokens, mask
 from sampling_ref.steps.step import row_rule
 
 
-@row_rule("only some tokens are allowed", touched="nothing")
+@row_rule("only some tokens are allowed")
 def allowed_tokens(logits: ReadRow, history: list[TokenId], tokens: Tokens) -> list[Number]:
     """Return the row with only `tokens` left.
 

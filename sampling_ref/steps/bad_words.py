@@ -23,7 +23,7 @@ from sampling_ref.row import Number, ReadRow, TokenId, Tokens, ban
 from sampling_ref.steps.step import row_rule
 
 
-@row_rule("no bad word may be completed", touched="nothing")
+@row_rule("no bad word may be completed")
 def bad_words(
     logits: ReadRow,
     history: list[TokenId],

@@ -17,7 +17,7 @@ from sampling_ref.row import Number, ReadRow, TokenId, Tokens, ban
 from sampling_ref.steps.step import row_rule
 
 
-@row_rule("some tokens are banned right after the prompt", touched="nothing")
+@row_rule("some tokens are banned right after the prompt")
 def begin_suppress(
     logits: ReadRow,
     history: list[TokenId],

@@ -22,7 +22,7 @@ from sampling_ref.row import Number, ReadRow, TokenId, ban
 from sampling_ref.steps.step import row_rule
 
 
-@row_rule("no sequence of {ngram_size} tokens of the encoder's input may occur", touched="nothing")
+@row_rule("no sequence of {ngram_size} tokens of the encoder's input may occur")
 def encoder_no_repeat_ngram(
     logits: ReadRow,
     history: list[TokenId],

@@ -22,26 +22,14 @@ Not invariant
     As with `repetition_penalty`, a number added to all logits changes what comes out.
 """
 
-from collections.abc import Iterable
 from typing import Any
 
 from sampling_ref.parameters import read_history, read_number, tokens_seen
 from sampling_ref.row import Number, ReadRow, TokenId, change_logits
-from sampling_ref.steps.step import Situation, Values, ids_in, row_rule
+from sampling_ref.steps.step import row_rule
 
 
-def _tokens_of_encoder(situation: Situation, values: Values) -> Iterable[TokenId]:
-    given = values["encoder_input"]
-    if given is None:
-        return set(situation.history[: situation.prompt_length])
-    return ids_in(given, situation.size)
-
-
-@row_rule(
-    "makes tokens of the encoder's input more likely by {penalty}",
-    touched=_tokens_of_encoder,
-    numbers=("penalty",),
-)
+@row_rule("makes tokens of the encoder's input more likely by {penalty}", numbers=("penalty",))
 def encoder_repetition(
     logits: ReadRow,
     history: list[TokenId],

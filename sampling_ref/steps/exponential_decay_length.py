@@ -25,9 +25,7 @@ from sampling_ref.row import Number, ReadRow, TokenId, Tokens, change_logits
 from sampling_ref.steps.step import row_rule
 
 
-@row_rule(
-    "from {start} tokens on, the end becomes more likely by powers of {growth}", touched="ends"
-)
+@row_rule("from {start} tokens on, the end becomes more likely by powers of {growth}")
 def exponential_decay_length(
     logits: ReadRow,
     history: list[TokenId],

@@ -18,7 +18,7 @@ from sampling_ref.row import Number, ReadRow, TokenId, force
 from sampling_ref.steps.step import row_rule
 
 
-@row_rule("the first token is {token}", touched="nothing")
+@row_rule("the first token is {token}")
 def forced_bos(logits: ReadRow, history: list[TokenId], token: TokenId) -> list[Number]:
     """Return the row, or only `token` if it is the second one.
 

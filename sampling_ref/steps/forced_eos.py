@@ -23,7 +23,7 @@ from sampling_ref.row import Number, ReadRow, TokenId, Tokens, force
 from sampling_ref.steps.step import row_rule
 
 
-@row_rule("at length {max_length} the end is forced", touched="nothing")
+@row_rule("at length {max_length} the end is forced")
 def forced_eos(
     logits: ReadRow,
     history: list[TokenId],

@@ -23,7 +23,7 @@ from sampling_ref.row import Number, ReadRow, TokenId, change_logits
 from sampling_ref.steps.step import row_rule
 
 
-@row_rule("adds numbers to single tokens", touched="biases", numbers=("biases",))
+@row_rule("adds numbers to single tokens", numbers=("biases",))
 def logit_bias(
     logits: ReadRow,
     history: list[TokenId],

@@ -52,10 +52,7 @@ from sampling_ref.steps.step import row_rule
 
 
 @row_rule(
-    "adds {strength} times the bits that each token adds to the LZ code",
-    touched="row",
-    name="lz",
-    reads=False,
+    "adds {strength} times the bits that each token adds to the LZ code", name="lz", reads=False
 )
 def lz_penalty(
     logits: Row,

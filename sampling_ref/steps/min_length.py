@@ -18,7 +18,7 @@ from sampling_ref.row import Number, ReadRow, TokenId, Tokens, ban
 from sampling_ref.steps.step import row_rule
 
 
-@row_rule("no end before the sequence has {length} tokens", touched="nothing")
+@row_rule("no end before the sequence has {length} tokens")
 def min_length(logits: ReadRow, history: list[TokenId], length: int, ends: Tokens) -> list[Number]:
     """Return the row, without the ends while the history is too short.
 

@@ -17,7 +17,7 @@ from sampling_ref.row import Number, ReadRow, TokenId, Tokens, ban
 from sampling_ref.steps.step import row_rule
 
 
-@row_rule("no end before {count} tokens follow the prompt", touched="nothing")
+@row_rule("no end before {count} tokens follow the prompt")
 def min_new_tokens(
     logits: ReadRow, history: list[TokenId], count: int, ends: Tokens, *, prompt_length: int = 0
 ) -> list[Number]:

@@ -20,7 +20,7 @@ from sampling_ref.row import Number, ReadRow, TokenId, ban
 from sampling_ref.steps.step import row_rule
 
 
-@row_rule("no sequence of {ngram_size} tokens may occur twice", touched="nothing")
+@row_rule("no sequence of {ngram_size} tokens may occur twice")
 def no_repeat_ngram(logits: ReadRow, history: list[TokenId], ngram_size: int) -> list[Number]:
     """Return the row without the tokens that would repeat an n-gram of `ngram_size` tokens.
 

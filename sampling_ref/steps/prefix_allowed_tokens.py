@@ -27,7 +27,7 @@ from sampling_ref.row import Number, ReadRow, TokenId, force, mask
 from sampling_ref.steps.step import row_rule
 
 
-@row_rule("only tokens that a function of the history allows", touched="nothing")
+@row_rule("only tokens that a function of the history allows")
 def prefix_allowed_tokens(
     logits: ReadRow,
     history: list[TokenId],

@@ -27,7 +27,7 @@ LARGEST_BINARY32 = (2 - 2.0**-23) * 2.0**127
 """The largest finite 32-bit float, about 3.4e38."""
 
 
-@row_rule("impossible tokens get the smallest number of 32 bits", touched="nothing", reads=False)
+@row_rule("impossible tokens get the smallest number of 32 bits", reads=False)
 def remove_invalid_values(
     logits: Any, history: Any, *, largest: Number = LARGEST_BINARY32
 ) -> list[Number]:

@@ -23,18 +23,10 @@ from typing import Any
 from sampling_ref.errors import ParameterError
 from sampling_ref.parameters import read_bias, read_sequences
 from sampling_ref.row import Number, ReadRow, TokenId, change_logits
-from sampling_ref.steps.step import Situation, Values, row_rule
+from sampling_ref.steps.step import row_rule
 
 
-def _last_tokens(situation: Situation, values: Values) -> Iterable[TokenId]:
-    return {sequence[-1] for sequence in read_biases(values["biases"], situation.size)}
-
-
-@row_rule(
-    "adds numbers to the tokens that would complete sequences",
-    touched=_last_tokens,
-    numbers=("biases",),
-)
+@row_rule("adds numbers to the tokens that would complete sequences", numbers=("biases",))
 def sequence_bias(logits: ReadRow, history: list[TokenId], biases: Any) -> list[Number]:
     """Return the row with the biases of the sequences that the next token could complete.
 

@@ -11,11 +11,11 @@ parameters. A parameter that is annotated with `Literal` and has a default is a 
 by itself, a function takes any row: the decorator reads it, and checks the choices.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import wraps
 from inspect import Parameter, signature
-from math import inf
 from types import MappingProxyType
 from typing import (
     Any,
@@ -31,7 +31,7 @@ from typing import (
 from sampling_ref.errors import ParameterError, UnknownNameError
 from sampling_ref.numbers.exact import EXACT
 from sampling_ref.numbers.protocol import Numbers
-from sampling_ref.parameters import is_whole, read_choice, read_history
+from sampling_ref.parameters import read_choice, read_history
 from sampling_ref.random.sources import NO_NUMBERS, Randomness
 from sampling_ref.row import Candidates, Number, ReadRow, TokenId, is_number, plain, read_logits
 
@@ -132,9 +132,6 @@ RowRule: TypeAlias = Callable[Concatenate[ReadRow, list[TokenId], P], list[Numbe
 OfAnyRow: TypeAlias = Callable[Concatenate[Any, P], Candidates]
 OfAnyRowAndHistory: TypeAlias = Callable[Concatenate[Any, Any, P], list[Number]]
 """What a rule is as it is written, and what it is after the decorator, which reads any row."""
-
-Touched: TypeAlias = Callable[[Situation, Values], Iterable[TokenId]]
-"""Which tokens' logits a function may calculate with."""
 
 FROM_A_CHAIN: Mapping[str, Callable[[Situation, str], Any]] = MappingProxyType(
     {
@@ -253,20 +250,13 @@ def rule(
 
 
 def row_rule(
-    why: str,
-    *,
-    touched: str | Touched = "history",
-    numbers: Sequence[str] = (),
-    name: str = "",
-    reads: bool = True,
+    why: str, *, numbers: Sequence[str] = (), name: str = "", reads: bool = True
 ) -> Callable[[RowRule[P]], OfAnyRowAndHistory[P]]:
     """Make a step of a function from a row and a history to a row.
 
-    Only the logits of the `touched` tokens become exact numbers before: those in the "history",
-    in the whole "row", in "nothing" (of a step that only bans or forces), those that a parameter
-    names, or what a function returns. `numbers` are the parameters that become such numbers,
-    too. So a penalty rounds nothing, and costs nothing for the tokens that it leaves alone.
-    `reads=False` is for a function that reads row and history itself.
+    `numbers` are the parameters that become exact numbers, as do the logits that the function
+    changes (`row.change_logits`). `reads=False` is for a function that reads row and history
+    itself: behind a temperature it gets the nearest floats.
     """
 
     def decorate(function: RowRule[P]) -> OfAnyRowAndHistory[P]:
@@ -280,10 +270,15 @@ def row_rule(
                 for key, value in values.items()
             }
             given |= {key: FROM_A_CHAIN[key](situation, step_name) for key in known}
-            changing = _tokens_in(touched, situation, values)
-            row = _row_to_change(candidates, changing, situation)
+            if not reads:
+                logits = ReadRow(candidates.true_logits())
+                candidates = replace(candidates, logits=logits, factor=Fraction(1))
+            row = _row_to_change(candidates, situation)
             changed = called(row, list(situation.history), **given)
-            return _with_row(candidates, changed, changing, situation.size)
+            if not isinstance(candidates.tokens, range):
+                changed = [changed[token] for token in candidates.tokens]
+            entries = changed if isinstance(changed, ReadRow) else ReadRow(changed)
+            return Candidates(candidates.tokens, entries, candidates.factor)
 
         @wraps(function)
         def checked(logits: Any, history: Any, *args: P.args, **given: P.kwargs) -> list[Number]:
@@ -300,46 +295,15 @@ def row_rule(
     return decorate
 
 
-def _tokens_in(touched: str | Touched, situation: Situation, values: Values) -> set[TokenId]:
-    if not isinstance(touched, str):
-        return set(touched(situation, values))
-    if touched == "history":
-        return set(situation.history)
-    if touched == "row":
-        return set(range(situation.size))
-    return set() if touched == "nothing" else set(ids_in(values[touched], situation.size))
-
-
-def _row_to_change(
-    candidates: Candidates, changing: Iterable[TokenId], situation: Situation
-) -> ReadRow:
-    """Return the candidates' entries as a row; those of `changing` are exact logits."""
-    row = ReadRow(candidates.logits)
+def _row_to_change(candidates: Candidates, situation: Situation) -> ReadRow:
+    """Return the candidates' entries as a row, for `change_logits`."""
+    row, given = ReadRow(candidates.logits), candidates.logits
     if not isinstance(candidates.tokens, range):
-        row = ReadRow([-inf] * situation.size)
-        for token, logit in zip(candidates.tokens, candidates.logits, strict=True):
-            row[token] = logit
-    for token in changing:
-        if row[token] != -inf:
-            row[token] = situation.numbers.number(row[token] * candidates.factor)
+        row = ReadRow(Candidates(candidates.tokens, given).row(situation.size))
+    elif isinstance(given, ReadRow):
+        row.others = given.others
+    row.exact, row.factor = situation.numbers.number, candidates.factor
     return row
-
-
-def _with_row(
-    candidates: Candidates, row: Iterable[Number], changed: set[TokenId], size: int
-) -> Candidates:
-    """Return the candidates in their order, with the numbers of a row; `changed` are logits."""
-    entries = ReadRow(row)
-    if candidates.factor != 1:
-        for token in changed:
-            if entries[token] != -inf:
-                entries[token] = entries[token] / candidates.factor
-    others = candidates.logits.others if isinstance(candidates.logits, ReadRow) else None
-    if not isinstance(candidates.tokens, range):
-        entries = ReadRow(entries[token] for token in candidates.tokens)
-    elif others is not None and len(changed) < size:
-        entries.others = sorted(changed.union(others))
-    return Candidates(candidates.tokens, entries, candidates.factor)
 
 
 def exact(value: Any, numbers: Numbers) -> Any:
@@ -353,15 +317,3 @@ def exact(value: Any, numbers: Numbers) -> Any:
             for pair, is_one in zip(value, is_pair, strict=True)
         ]
     return numbers.parameter(value) if is_number(value) else value
-
-
-def ids_in(tokens: Any, size: int) -> list[TokenId]:
-    """Return the ids of a row that a value names; the rule checks what else it holds.
-
-    >>> ids_in([0, 5, "a"], 3), ids_in(2, 3), ids_in(None, 3)
-    ([0], [2], [])
-    """
-    tokens = plain(tokens)
-    if not isinstance(tokens, Iterable):
-        tokens = [tokens]
-    return [token for token in map(plain, tokens) if is_whole(token, most=size - 1)]

@@ -17,7 +17,7 @@ from sampling_ref.row import Number, ReadRow, TokenId, Tokens, ban
 from sampling_ref.steps.step import row_rule
 
 
-@row_rule("some tokens are banned", touched="nothing")
+@row_rule("some tokens are banned")
 def suppress(logits: ReadRow, history: list[TokenId], tokens: Tokens) -> list[Number]:
     """Return the row without `tokens`.
 

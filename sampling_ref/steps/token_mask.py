@@ -53,7 +53,7 @@ BITS = ("low first", "high first")
 """The orders of the bits in a word."""
 
 
-@row_rule("only tokens that a mask allows", touched="nothing")
+@row_rule("only tokens that a mask allows")
 def token_mask(
     logits: ReadRow,
     history: list[TokenId],

@@ -119,9 +119,10 @@ def test_every_float_is_nearest_to_itself(number: float) -> None:
 @example(2**53 + 3, 1)
 @example(2**54 - 1, 2**1074)
 @example(2**53 - 1, 2**1075)
-def test_nearest_agrees_with_the_division_of_python(top: int, bottom: int) -> None:
-    """CPython divides integers correctly rounded; this holds the two together."""
-    assert nearest(top, bottom) == top / bottom
+def test_no_float_is_nearer_than_the_nearest(top: int, bottom: int) -> None:
+    number, found = Fraction(top, bottom), nearest(top, bottom)
+    for beside in (math.nextafter(found, math.inf), math.nextafter(found, -math.inf)):
+        assert abs(Fraction(found) - number) <= abs(Fraction(beside) - number)
 
 
 @given(st.floats(0, allow_infinity=False), st.integers(-3, 3))

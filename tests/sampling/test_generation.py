@@ -17,7 +17,7 @@ from bpe_ref.like_tokenizers.decode_stream import DecodeStream
 from bpe_ref.tiny import tiny_vocabulary
 from bpe_ref.tokenizer import tokenizer_of
 from sampling_ref import sample
-from sampling_ref.errors import ParameterError, RowError
+from sampling_ref.errors import HistoryError, ParameterError, RowError
 from sampling_ref.generation import (
     CACHE_FULL,
     Event,
@@ -450,20 +450,20 @@ BAD_ARGUMENTS: list[tuple[dict[str, Any], str]] = [
         {"prompt": [1] * 3, "max_seq_len": 2},
         "prompt must have between 1 token and the 2 that the cache holds, got 3",
     ),
-    ({"prompt": "text"}, "prompt must be a sequence of token ids, got 'text'"),
-    ({"prompt": {4}}, "prompt must be a sequence of token ids, got {4}"),
-    ({"prompt": {4: 1}}, "prompt must be a sequence of token ids, got {4: 1}"),
-    ({"prompt": 4}, "prompt must be a sequence of token ids, got 4"),
-    ({"prompt": [1, -1]}, "prompt must hold token ids only, got -1"),
-    ({"prompt": [1.0]}, "prompt must hold token ids only, got 1.0"),
-    ({"prompt": [True]}, "prompt must hold token ids only, got True"),
+    ({"prompt": "text"}, "prompt must be a sequence of token ids, got str"),
+    ({"prompt": {4}}, "prompt must be a sequence of token ids, got set"),
+    ({"prompt": {4: 1}}, "prompt must be a sequence of token ids, got dict"),
+    ({"prompt": 4}, "prompt must be a sequence of token ids, got int"),
+    ({"prompt": [1, -1]}, "prompt[1] must be a token id, got -1"),
+    ({"prompt": [1.0]}, "prompt[0] must be a token id, got 1.0"),
+    ({"prompt": [True]}, "prompt[0] must be a token id, got True"),
     ({"num_tokens": -1}, "num_tokens must be a whole number of at least 0, got -1"),
     ({"num_tokens": 1.5}, "num_tokens must be a whole number of at least 0, got 1.5"),
     ({"max_seq_len": 0}, "max_seq_len must be a whole number of at least 1, got 0"),
-    ({"stop_ids": -4}, "stop_ids must hold token ids only, got -4"),
-    ({"stop_ids": "</s>"}, "stop_ids must be a sequence of token ids, got '</s>'"),
-    ({"stop_ids": ["</s>"]}, "stop_ids must hold token ids only, got '</s>'"),
-    ({"stop_ids": None}, "stop_ids must be a sequence of token ids, got None"),
+    ({"stop_ids": -4}, "stop_ids[0] must be a token id, got -4"),
+    ({"stop_ids": "</s>"}, "stop_ids must be a sequence of token ids, got str"),
+    ({"stop_ids": ["</s>"]}, "stop_ids[0] must be a token id, got '</s>'"),
+    ({"stop_ids": None}, "stop_ids must be a sequence of token ids, got NoneType"),
     ({"started": "now"}, "started must be a finite number, got 'now'"),
     ({"started": inf}, "started must be a finite number, got inf"),
 ]
@@ -472,7 +472,7 @@ BAD_ARGUMENTS: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("arguments", "sentence"), BAD_ARGUMENTS)
 def test_a_bad_argument_is_one_sentence_at_once(arguments: dict[str, Any], sentence: str) -> None:
     good: dict[str, Any] = {"model": Counting(), "prompt": [1], "sampler": greedy}
-    with pytest.raises(ParameterError) as caught:
+    with pytest.raises((HistoryError, ParameterError)) as caught:
         generate(**{**good, **arguments})
     assert str(caught.value) == sentence
 
@@ -502,9 +502,10 @@ def test_a_model_that_returns_no_row_is_an_error() -> None:
         list(generate(lambda _tokens, _start: 7, [1], greedy))
 
 
-@pytest.mark.parametrize("place", [None, 1.5, "2", True])
+@pytest.mark.parametrize("place", [None, 1.5, -1, "2", True])
 def test_a_physical_position_that_is_no_number_is_an_error(place: Any) -> None:
-    with pytest.raises(ParameterError, match=r"^current_pos must return a whole number, got "):
+    rule = "must return a whole number of at least 0"
+    with pytest.raises(ParameterError, match=f"^current_pos {rule}, got "):
         list(generate(Counting(), [1], greedy, current_pos=lambda: place))
 
 

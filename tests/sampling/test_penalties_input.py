@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sampling_ref import Use, chain
 from sampling_ref.errors import HistoryError, ParameterError, RowError, SamplingError
 from sampling_ref.row import ban, change_logits
 from sampling_ref.steps.allowed_tokens import allowed_tokens
@@ -279,6 +280,21 @@ def test_a_row_that_was_read_is_not_changed_either() -> None:
     assert change_logits("doubling", row, [0], lambda _, logit: logit * 2) == [2.0, 2.0]
     assert ban(row, [0]) == [-inf, 2.0]
     assert row == [1.0, 2.0]
+
+
+@given(
+    st.lists(st.floats(-100, 100), min_size=2, max_size=5),
+    st.floats(0.01, 100),
+    st.floats(-100, 100),
+)
+def test_a_bias_behind_a_temperature_rounds_no_logit(
+    row: list[float], temperature: float, bias: float
+) -> None:
+    links = [Use("temperature", temperature=temperature), Use("logit_bias", biases={1: bias})]
+    after = chain(links, row).steps[-1].after
+    divided = [Fraction(logit) / Fraction(temperature) for logit in row]
+    divided[1] += Fraction(bias)
+    assert [Fraction(logit) * after.factor for logit in after.logits] == divided
 
 
 FORCING = (forced_bos, remove_invalid_values, prefix_allowed_tokens)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampling_ref import ParameterError
+from sampling_ref import HistoryError, ParameterError
 from sampling_ref.generation import is_degenerate, most_repeated
 from sampling_ref.generation.repetition import Loop
 
@@ -50,9 +50,9 @@ def test_a_loop_in_a_text_is_found(
 def test_arrays_and_bad_input() -> None:
     numpy = pytest.importorskip("numpy")
     assert most_repeated(numpy.array([1, 1, 1])) == Loop(0, 1, 3)
-    with pytest.raises(ParameterError, match="tokens must hold token ids only, got -1"):
+    with pytest.raises(HistoryError, match=r"tokens\[0\] must be a token id, got -1"):
         most_repeated([-1])
-    with pytest.raises(ParameterError, match="tokens must be a sequence of token ids"):
+    with pytest.raises(HistoryError, match="tokens must be a sequence of token ids"):
         is_degenerate("aaaa")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="times must be"):
         is_degenerate([1], 0)

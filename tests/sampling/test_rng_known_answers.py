@@ -15,7 +15,7 @@ from sampling_ref.random.isaac64 import isaac64, isaac64_by_seed
 from sampling_ref.random.mt19937 import mt19937, mt19937_by_array
 from sampling_ref.random.murmur import SECOND_DOMAIN, murmur3_32, murmur_noise
 from sampling_ref.random.pcg64 import pcg64
-from sampling_ref.random.philox import philox4x32, philox4x32_words, philox4x64, philox4x64_words
+from sampling_ref.random.philox import philox4x32_words, philox4x64_words, philox_block
 from sampling_ref.random.splitmix64 import splitmix64
 from sampling_ref.random.threefry import threefry2x32, threefry2x32_bits, threefry4x64
 from sampling_ref.random.uniforms import mt19937_double
@@ -80,7 +80,7 @@ ONES_32, ONES_64 = 2**32 - 1, 2**64 - 1
 def test_philox4x32_gives_its_authors_answers(
     counter: list[int], key: list[int], expected: str
 ) -> None:
-    assert list(philox4x32(counter, key)) == hexadecimal(expected)
+    assert list(philox_block(counter, key)) == hexadecimal(expected)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_philox4x32_gives_its_authors_answers(
 def test_philox4x64_gives_its_authors_answers(
     counter: list[int], key: list[int], expected: str
 ) -> None:
-    assert list(philox4x64(counter, key)) == hexadecimal(expected)
+    assert list(philox_block(counter, key, 64)) == hexadecimal(expected)
 
 
 def test_philox_gives_the_values_that_the_cpp_standard_requires() -> None:

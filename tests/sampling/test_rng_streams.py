@@ -22,10 +22,10 @@ from sampling_ref.random.mt19937 import (
 from sampling_ref.random.murmur import murmur3_32, murmur_noise
 from sampling_ref.random.pcg64 import pcg64, pcg64_by_seed_sequence
 from sampling_ref.random.philox import (
-    philox4x32,
     philox4x32_words,
     philox4x64_by_seed_sequence,
     philox4x64_words,
+    philox_block,
 )
 from sampling_ref.random.seed_sequence import seed_sequence
 from sampling_ref.random.splitmix64 import splitmix64
@@ -124,7 +124,7 @@ def test_position_624_means_that_all_words_of_a_state_were_read() -> None:
 
 def test_counters_carry_from_word_to_word() -> None:
     last = philox4x32_words(9, subsequence=5, offset=2**64 - 1)
-    assert first(last, 8)[4:] == list(philox4x32([0, 0, 6, 0], [9, 0]))
+    assert first(last, 8)[4:] == list(philox_block([0, 0, 6, 0], [9, 0]))
     words = philox4x64_words([1, 2], counter=[2**64 - 1, 0, 0, 0])
     assert (
         first(words, 4)
@@ -135,7 +135,7 @@ def test_counters_carry_from_word_to_word() -> None:
 
 def test_the_high_half_of_the_counter_of_philox4x32_is_the_subsequence() -> None:
     words = first(philox4x32_words(2**32 * 3 + 9, subsequence=2**32 * 4 + 5, offset=6), 4)
-    assert words == list(philox4x32([6, 0, 5, 4], [9, 3]))
+    assert words == list(philox_block([6, 0, 5, 4], [9, 3]))
 
 
 def test_the_counter_of_chacha_has_64_bits() -> None:
@@ -197,9 +197,9 @@ def test_a_seed_of_isaac64_is_one_word_of_a_table_mixed_once() -> None:
             lambda: chacha_block([0] * 8, 2**64, 0, 8),
             "counter must be a whole number from 0 to 2**64 - 1",
         ),
-        (lambda: philox4x32([0] * 3, [0] * 2), "counter must be 4 whole numbers"),
+        (lambda: philox_block([0] * 3, [0] * 2), "counter must be 4 whole numbers"),
         (
-            lambda: philox4x32([0] * 4, [0, 2**32]),
+            lambda: philox_block([0] * 4, [0, 2**32]),
             "key[1] must be a whole number from 0 to 2**32 - 1",
         ),
         (

@@ -26,7 +26,6 @@ from sampling_ref.speculative import (
     verify_chain,
     verify_target_only,
     verify_tree,
-    without_tokens,
 )
 from tests.sampling.rows import uniforms
 from tests.sampling.rows import weights as float_weights
@@ -460,7 +459,6 @@ def test_a_row_without_meaning_is_an_error_wherever_it_stands(row: Any) -> None:
         lambda: verify_chain([EVEN, EVEN], [row], [0], [0.5, 0.5]),
         lambda: verify_tree([row, EVEN], [EVEN], [0], [0], [0.5, 0.5]),
         lambda: is_typical(row, 0),
-        lambda: without_tokens(row, []),
     ]
     for call in calls:
         with pytest.raises(RowError):
@@ -492,7 +490,6 @@ def test_a_token_outside_the_row_is_an_error(token: Any) -> None:
         lambda: verify_by_matching([EVEN] * 2, [token], [0.5, 0.5]),
         lambda: is_typical(EVEN, token),
         lambda: best_typical_candidate([[EVEN]], [[token]]),
-        lambda: without_tokens(EVEN, [token]),
     ]
     for call in calls:
         with pytest.raises(HistoryError):
@@ -531,11 +528,6 @@ def test_a_choice_that_does_not_exist_is_an_error(choice: Any) -> None:
     for call in calls:
         with pytest.raises(ParameterError, match="must be one of"):
             call()
-
-
-def test_drawing_the_last_token_without_replacement_leaves_nothing() -> None:
-    with pytest.raises(RowError, match=r"^what is left of draft must leave a token possible"):
-        without_tokens([0.0, 1.0], [1])
 
 
 def test_no_argument_is_changed_and_every_container_is_read() -> None:

@@ -36,7 +36,6 @@ from sampling_ref.speculative import (
     verify_chain,
     verify_target_only,
     verify_tree,
-    without_tokens,
 )
 from sampling_ref.speculative.acceptance import Equality, accepts
 from sampling_ref.speculative.law import Law, Model
@@ -212,10 +211,7 @@ def drawn_trees(
             row = draft(beginnings[parent])
             siblings = {tokens[i] for i in range(place) if parents[i] == parent}
             if not replacement and len(siblings) < len(row):
-                positive = [
-                    weight or int(token not in siblings) for token, weight in enumerate(row)
-                ]
-                row = without_tokens(positive, list(siblings))
+                row = [0 if token in siblings else weight or 1 for token, weight in enumerate(row)]
             for token, share in as_law(row).items():
                 nodes = [*beginnings, (*beginnings[parent], token)]
                 grown.append(((*tokens, token), probability * share, nodes, [*rows, row]))

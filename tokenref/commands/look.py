@@ -2,6 +2,7 @@
 
 import difflib
 import fnmatch
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
@@ -47,20 +48,21 @@ from tokenref.visible import short_json, visible
 
 
 @click.command()
-@click.argument("case_id", metavar="ID|PAGE|WORD")
+@click.argument("words", metavar="ID|PAGE|WORD", nargs=-1, required=True)
 @click.option(
     "--json", "as_line", is_flag=True, help="Print the line of the record file unchanged."
 )
 @FIXTURES
-def show(case_id: str, as_line: bool, fixtures: Path | None) -> None:
+def show(words: Sequence[str], as_line: bool, fixtures: Path | None) -> None:
     """Show golden records, a page, or what a word means.
 
     ID is that of a record; with * and ? it may be that of many. PAGE is a page that records name,
     such as docs/bpe.md, or one section of it, such as docs/bpe.md#definition. WORD is in the
-    glossary, such as rank; the word glossary shows all of them.
+    glossary, such as rank or byte fallback; the word glossary shows all of them.
 
     Floats are shown in decimal. Canaries, which have wrong answers, can be shown too.
     """
+    case_id = " ".join(words)
     if case_id.partition("#")[0].endswith(".md"):
         click.echo(page_text(case_id))
         return
@@ -70,18 +72,28 @@ def show(case_id: str, as_line: bool, fixtures: Path | None) -> None:
     if not cases and (found := meanings(case_id)):
         click.echo("\n".join(found))
     elif not cases:
-        pages = [each for each in page_addresses() if each.endswith(f"/{case_id}.md")]
-        words = [each.partition(":")[0].split(", ") for each in meanings("glossary")]
-        known = [*(word for each in words for word in each), *by_id]
-        nearest = pages or difflib.get_close_matches(case_id, known, cutoff=0.4)
-        hint = f"; did you mean {', '.join(nearest)}?" if nearest else ""
-        raise InputError(f"no record has the id {case_id!r}{hint}")
+        raise InputError(_unknown(case_id, by_id))
     for number, case in enumerate(cases):
         if as_line:
             click.echo(canonical_case(case))
         else:
             click.echo("\n" * (number > 0), nl=False)
             print_case(output_console(), case, catalogue.name(case.vocab))
+
+
+def _unknown(name: str, ids: Iterable[str]) -> str:
+    """Return an error about what is no record, page or word of the glossary."""
+    says = f"no record has the id {name!r}"
+    if "/" not in name:
+        says += ", and the glossary has no such word (`tokenref show glossary` lists all)"
+    step = re.sub("[ -]", "_", name.lower())
+    if step in SAMPLER_OPS:
+        return f"{says}; `tokenref rules {step} --definition` explains this operation"
+    words = [each for row in meanings("glossary") for each in row.partition(": ")[0].split(", ")]
+    nearest = [each for each in page_addresses() if each.endswith(f"/{name}.md")]
+    nearest = nearest or difflib.get_close_matches(name, words, cutoff=0.7)
+    nearest = nearest or difflib.get_close_matches(name, ids, cutoff=0.4)
+    return says + (f"; did you mean {', '.join(nearest)}?" if nearest else "")
 
 
 @click.command("trace")
@@ -151,6 +163,9 @@ def _merge_lines(tokenizer: Tokenizer, steps: Sequence[Sequence[int]], number: i
 def _trace_bytes(model: ByteBPE, piece: str) -> None:
     """Print the merges of one piece of a vocabulary of bytes."""
     token = model.whole_token(piece.encode())
+    if token is not None and token in model.vocabulary.symbol_of_letter.values():
+        click.echo(f"piece {piece!r} is token {token}, a single byte")
+        return
     if token is None:
         click.echo(f"piece {piece!r}")
     else:

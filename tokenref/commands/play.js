@@ -71,15 +71,17 @@ async function refresh() {
     const shown = await answer(path, question);
     if (number !== asked) return; // a newer question is on its way
     if (view === "tokens") piece = chosenPiece(shown);
+    let said = unknown;
     const walked = view === "tokens" && (piece || pair) ? await answer("merges", { vocabulary: value("vocabulary"),
-      piece, encoder: value("encoder"), left: value("left"), right: value("right") }) : "";
+      piece, encoder: value("encoder"), left: value("left"), right: value("right") })
+      .catch((error) => { said = error.message; return ""; }) : ""; // the tokens are shown without the steps
     if (number !== asked) return; // a newer question is on its way
     at("answer").innerHTML = shown;
     fade();
     for (const each of at("answer").querySelectorAll("[data-piece]"))
       each.setAttribute("aria-pressed", each.dataset.piece === piece);
     if (steps !== walked || view !== "tokens") begin(walked);
-    say(unknown, false);
+    say(said, false);
   } catch (error) {
     if (number === asked) say(error.message);
   }

@@ -7,6 +7,7 @@ machine by the header `Host`. It reads no files but those that it was started wi
 """
 
 import json
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from http import HTTPStatus
@@ -208,6 +209,11 @@ class Playground(ThreadingHTTPServer):
             super().__init__(("127.0.0.1", port), Answering)
         except OSError as error:
             raise InputError(f"--port {port} cannot be used: {error.strerror or error}") from None
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print nothing about a browser that left before it had its answer."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 def text_of(asked: Asked, name: str, longest: int) -> str:

@@ -38,6 +38,7 @@ from sampling_ref.tracing import (
     rules_of,
     running_shares,
     shortly,
+    surprises,
     ties_in_words,
 )
 from tokenref.commands.endings import standard_input
@@ -250,6 +251,8 @@ def sample(profile: str, asked: Asked, seed: int | None, *, as_json: bool) -> No
         click.echo(f"tokenref: to draw a token, too, add --uniform 0.5{seeded}", err=True)
     else:
         click.echo(f"\ndrawn: {token}")
+        if learned := next_mu_in_words(Compared(made, run, token)):
+            click.echo(learned)
 
 
 @click.command(cls=RowCommand)
@@ -434,9 +437,13 @@ WORDS: Final[Mapping[str, str]] = {
 
 
 def _deciding_lines(made: Evaluation, applied: Applied, stage: Stage) -> Iterable[str]:
-    """Yield the probabilities that decide a filter, and its rules for ties and boundaries."""
+    """Yield the probabilities that decide a filter, and its rules for ties and boundaries.
+
+    Where surprises decide, they are added, and what they are compared with.
+    """
     rules = rules_of(applied, stage)
-    if not rules or applied.changed or not applied.kept:
+    is_mirostat = applied.step.startswith("mirostat")
+    if not (rules or is_mirostat) or applied.changed or not applied.kept:
         return
     parameters = ", ".join(f"{name}={shortly(each)}" for name, each in applied.parameters.items())
     yield f"\n{applied.step}({parameters})"
@@ -449,11 +456,21 @@ def _deciding_lines(made: Evaluation, applied: Applied, stage: Stage) -> Iterabl
     beyond = set(applied.kept) if upwards else removed
     border = next((at for at, each in enumerate(sums) if each.token in beyond), len(sums))
     beside = [each for each in applied.parameters.values() if isinstance(each, float)]
-    yield from _share_lines(
-        sums, border, order, lambda token: "removed" if token in removed else "kept", beside
-    )
+    measure, value, surprise = surprises(applied, shares)
+
+    def fate(token: int) -> str:
+        if not measure:
+            return "removed" if token in removed else "kept"
+        away = "" if is_mirostat else f", {abs(surprise[token] - value):g} from the entropy"
+        return f"{'removed' if token in removed else 'kept':7}  surprise {surprise[token]:g}{away}"
+
+    yield from _share_lines(sums, border, order, fate, beside)
+    if measure:
+        yield f"  {measure}: {value:g} {'bits' if is_mirostat else 'nats'}"
     if rules.get("base") == "the whole row" and before.whole is not None:
         yield "  p is a share of the whole row before all filters, not of these probabilities"
+    if is_mirostat:
+        return
     yield f"  ties: {rules.get('ties', 'cannot decide')}"
     name = next((name for name in ("boundary", "equality", "cut") if name in rules), None)
     chosen = str(rules["walked" if upwards else name]) if name else ""
@@ -483,6 +500,25 @@ def _share_lines(
         yield line.rstrip()
     if len(sums) > last:
         yield f"  {'...':>8}"
+
+
+def next_mu_in_words(engine: Compared) -> str:
+    """Return how mirostat learns from the drawn token; nothing without mirostat or a token."""
+    made, run, token = engine
+    applied = next((each for each in run.applied if each.step.startswith("mirostat")), None)
+    if applied is None or applied.rule.remember is None:
+        return ""
+    if token is None or token not in applied.after.tokens:  # 32 bits may have kept another
+        return ""
+    is_kept = applied.values["whose"] == "kept"
+    among = applied.after if is_kept else applied.before
+    surprise = made.situation.numbers.of(among).surprise(list(among.tokens).index(token))
+    about = applied.before, applied.after, made.situation, applied.values
+    after = applied.rule.remember(*about, token)["mu"]
+    tau, eta = applied.values["tau"], applied.values["eta"]
+    becomes = f"{shortly(2 * tau)} - {shortly(eta)} * ({surprise:g} - {shortly(tau)}) = {after:g}"
+    its = "its surprise among the kept tokens" if is_kept else "its surprise"
+    return f"{its} is {surprise:g} bits, so mu becomes {becomes}"
 
 
 def _draw_lines(made: Evaluation, run: Run, uniforms: Sequence[float]) -> Iterable[str]:

@@ -577,11 +577,11 @@ def _counted(tokenizer: Tokenizer, source: Source, text: str, **how: Any) -> int
         return tokenizer.count(text, **how)
     from bpe_ref.cutting.counting import running_counts
 
-    counter, added = tokenizer.framed_counter(**how)
+    counter = tokenizer.framed_counter(**how)
     with _progress(source, text) as show:
         for stop, counted in running_counts(counter, text, SMALL):  # noqa: B007
             show(stop)
-    return counted + added
+    return counted + counter.added
 
 
 @click.command()

@@ -30,7 +30,8 @@ from tokenref.answers import (
     why_none,
 )
 from tokenref.catalogue import CANARY, Catalogue, is_large
-from tokenref.diagnosis import diagnose
+from tokenref.diagnosis.diagnose import diagnose
+from tokenref.diagnosis.facts import VAGUE, result_of
 from tokenref.doctor.conversation import (
     Conversation,
     Finding,
@@ -40,7 +41,6 @@ from tokenref.doctor.conversation import (
     hint_on_code,
     near,
 )
-from tokenref.hints import VAGUE
 from tokenref.judge import judge
 from tokenref.protocol.channel import Patience
 from tokenref.protocol.messages import HelloAnswer, loading_of, shown
@@ -55,7 +55,7 @@ from tokenref.record import (
     form_of,
     op_of,
 )
-from tokenref.result import Result, result_of
+from tokenref.result import Result
 from tokenref.rounding.arithmetics import ARITHMETICS
 from tokenref.rules import rule_names
 from tokenref.subjects import TokenizerFile
@@ -184,7 +184,7 @@ class _Visit:
         self._patience = patience
         self._folder = folder
         self._ids_only = ids_only
-        self._seen: list[Result] = []
+        self._seen = list[Result]()
 
     def walk(self) -> Iterator[Finding]:
         try:

@@ -92,7 +92,6 @@ class ChatstreamSession(SamplerSession):
         return Ok({"logits": to_floats(left, type_of(request["logits"]))})
 
     def _params(self, op: str, request: Mapping[str, Any], own: OwnRule | None) -> dict[str, Any]:
-        """Return the parameters under the engine's names."""
         given, history = unpack_parameters(request["params"]), list(request.get("history", ()))
         if own is not None:
             given = own.parameters(op, self.profile, given, request)

@@ -15,7 +15,6 @@ WORDS: Final = 624
 """Number of words in a state."""
 
 _ALL: Final = 0xFFFFFFFF
-_MANTISSA: Final = 53
 
 
 def untempered(word: int) -> int:
@@ -39,15 +38,15 @@ def _undone(word: int, shift: int, mask: int, *, left: bool) -> int:
     return found
 
 
-def in_53_bits(uniforms: Sequence[float]) -> list[int] | None:
-    """Return k for each uniform number k / 2**53, or None if one is not of this form.
+def in_bits(uniforms: Sequence[float], bits: int = 53) -> list[int] | None:
+    """Return k for each uniform number k / 2**bits, or None if one is not of this form.
 
-    >>> in_53_bits([0.5, 2.0**-53]), in_53_bits([1.0]), in_53_bits([2.0**-54])
+    >>> in_bits([0.5, 2.0**-53]), in_bits([1.0]), in_bits([2.0**-54])
     ([4503599627370496, 1], None, None)
     """
     if not all(0 <= uniform < 1 for uniform in uniforms):
         return None
-    scaled = [Fraction(uniform) * (1 << _MANTISSA) for uniform in uniforms]
+    scaled = [Fraction(uniform) * (1 << bits) for uniform in uniforms]
     if any(number.denominator != 1 for number in scaled):
         return None
     return [int(number) for number in scaled]

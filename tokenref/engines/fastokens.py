@@ -15,7 +15,6 @@ class FastokensEngine(JsonEngine):
     name = "fastokens"
 
     def open(self, content: bytes) -> Any:
-        """Return fastokens' tokenizer."""
         from fastokens import Tokenizer
 
         return Tokenizer.from_json_str(content.decode())

@@ -26,7 +26,6 @@ class GigatokenEngine(JsonEngine):
     name = "gigatoken"
 
     def open(self, content: bytes) -> Any:
-        """Return gigatoken's tokenizer."""
         from gigatoken import Tokenizer
 
         described = json.loads(content)

@@ -95,7 +95,6 @@ class GrammarEngine:
         self.version = version
 
     def load(self, vocabulary: Vocabulary, name: str) -> GrammarSession | Unsupported:
-        """Load a vocabulary."""
         if max(vocabulary.tokens, default=0) >= LARGEST:
             return Unsupported("has a bit for every id, and ids are too large")
         return GrammarSession(vocabulary, self.matcher)

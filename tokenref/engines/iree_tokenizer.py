@@ -15,7 +15,6 @@ class IreeTokenizerEngine(JsonEngine):
     name = "iree-tokenizer"
 
     def open(self, content: bytes) -> Any:
-        """Return IREE's tokenizer."""
         from iree.tokenizer import Tokenizer
 
         return Tokenizer.from_buffer(content)

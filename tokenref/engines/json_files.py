@@ -258,7 +258,6 @@ class FileSession:
         return self.engine.opened(self.content)
 
     def declared(self, op: str) -> Declared:
-        """Return that only the ids are answered."""
         return _IDS_ONLY if op == "tokenize" else Declared()
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:

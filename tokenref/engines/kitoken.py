@@ -18,7 +18,6 @@ class KitokenEngine(JsonEngine):
     refusals = MappingProxyType({"invalid token": "UNKNOWN_ID"})
 
     def open(self, content: bytes) -> Any:
-        """Return kitoken's tokenizer."""
         from kitoken import Kitoken
 
         return Kitoken.from_tokenizers(content)

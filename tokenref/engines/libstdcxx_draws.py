@@ -20,7 +20,6 @@ from tokenref.answers import Answer, Ok, Unsupported
 from tokenref.engines.own_rules import NotExpressibleError, SamplerSession
 from tokenref.floats import pack
 
-NAME: Final = "libstdc++"
 _SOURCE: Final = """
 #include <cstdint>
 #include <random>

@@ -21,13 +21,13 @@ import sys
 from array import array
 from collections.abc import Mapping, Sequence
 from ctypes import c_float
-from fractions import Fraction
 from itertools import accumulate
 from math import inf, isfinite
 from typing import Any, ClassVar, Final
 
 from tokenref.answers import Answer, Crashed, Ok, Unsupported
 from tokenref.engines.child import Child, ProcessEndedError
+from tokenref.engines.chosen_words import in_bits
 from tokenref.engines.llama_cpp_chain import chain_of, is_off, read, step_of
 from tokenref.engines.own_rules import (
     NotExpressibleError,
@@ -199,7 +199,6 @@ class LlamaCppSession(SamplerSession):
         return {"logits": {"f32": to_digits(left, "f32")}}
 
     def _own(self, op: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a record's parameters under the engine's names."""
         given = unpack_parameters(request["params"])
         if self.profile == NAME:
             return given
@@ -371,14 +370,10 @@ def _truncates(call: Mapping[str, Any]) -> bool:
 
 def _words(place: int, request: Mapping[str, Any], *, bits: int) -> dict[str, Any]:
     """Return the words of a generator from which C++ makes a given uniform number."""
-    numbers = [Fraction(number) for number in unpack(request["uniforms"]) if 0 <= number < 1]
-    scaled = [number * (1 << bits) for number in numbers[:1]]
-    if (
-        len(unpack(request["uniforms"])) != 1
-        or [one for one in scaled if one.denominator == 1] == []
-    ):
+    numbers = in_bits(unpack(request["uniforms"]), bits)
+    if numbers is None or len(numbers) != 1:
         raise NotExpressibleError(f"takes one random number below 1, of {bits} bits")
-    high, low = divmod(int(scaled[0]), 1 << 32)
+    high, low = divmod(numbers[0], 1 << 32)
     return {"seed": SEED, "words": {place: [low, high] if bits == 64 else [low]}}
 
 

@@ -78,12 +78,10 @@ class LlamaCppTokenizers(JsonEngine):
     name = "llama.cpp"
 
     def open(self, content: bytes) -> "Opened":
-        """Return llama.cpp's vocabulary."""
         described = json.loads(content)
         return Opened(gguf_of(described), described.get("decoder"))
 
     def encode(self, tokenizer: "Opened", text: str, *, added: bool) -> list[int]:
-        """Return the ids of a text."""
         data = text.encode()
         size = len(data) + 2
         ids = (tokenizer.engine.llama_token * size)()
@@ -93,7 +91,6 @@ class LlamaCppTokenizers(JsonEngine):
         return list(ids[:count])
 
     def decode(self, tokenizer: "Opened", ids: list[int], *, skip: bool) -> bytes | Unsupported:
-        """Return the bytes."""
         if (tokenizer.decoder or {}).get("type") != "ByteLevel":
             return Unsupported("has no decoder but that of bytes")
         for token in ids:

@@ -17,7 +17,6 @@ What is unsupported
 import re
 import tarfile
 from collections.abc import Mapping
-from fractions import Fraction
 from functools import cache
 from math import inf, isfinite
 from pathlib import Path
@@ -25,6 +24,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, Final
 
 from tokenref.answers import Answer, Ok, Unsupported
+from tokenref.engines.chosen_words import in_bits
 from tokenref.engines.from_wheels import wheels_folder
 from tokenref.engines.own_rules import NotExpressibleError, OwnRule, SamplerSession, row_in_32_bits
 from tokenref.engines.rust_draws import asked, compiled
@@ -97,7 +97,6 @@ class MistralRsSession(SamplerSession):
         return Ok({"token": token} if op == "sample" else {"keep": sorted(kept)})
 
     def _given(self, op: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Return all parameters under the engine's names."""
         params = unpack_parameters(request["params"])
         if self.profile != NAME:
             params = RULE.parameters(op, self.profile, params, request)
@@ -125,10 +124,10 @@ _PENALTIES: Final = ("dry_multiplier", "frequency_penalty", "presence_penalty")
 
 def _word(request: Mapping[str, Any]) -> int:
     """Return the word from which the engine makes a given random number."""
-    numbers = [Fraction(one) * (1 << _BITS) for one in unpack(request["uniforms"]) if 0 <= one < 1]
-    if len(numbers) != 1 or numbers[0].denominator != 1:
+    numbers = in_bits(unpack(request["uniforms"]), _BITS)
+    if numbers is None or len(numbers) != 1:
         raise NotExpressibleError(f"takes one random number below 1, of {_BITS} bits")
-    return int(numbers[0]) << (32 - _BITS)
+    return numbers[0] << (32 - _BITS)
 
 
 def _asked(

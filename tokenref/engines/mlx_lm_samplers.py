@@ -107,7 +107,6 @@ class MlxLmSession(SamplerSession):
         return (self._by_profile if self.profile == NAME else self._by_rule)(op, request)
 
     def _by_profile(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer a request about the engine's profile."""
         if op not in {*_CHANGES, *_FILTERS, "temperature", "chain", "distribution", "sample"}:
             return Unsupported(f"has no operation {op} that can be called alone")
         if "logits" not in request or type_of(request["logits"]) != "f32":
@@ -123,7 +122,6 @@ class MlxLmSession(SamplerSession):
         return _asked(op, request, unpack(request["logits"]), given)
 
     def _by_rule(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer a request about a rule."""
         if op not in RULES:
             return Unsupported(f"its {op} follows no named rule")
         params, history = unpack_parameters(request["params"]), request.get("history", ())

@@ -14,7 +14,7 @@ from math import inf
 from typing import Any, ClassVar, Final
 
 from tokenref.answers import Answer, Ok, Refused, Unsupported
-from tokenref.engines.chosen_words import WORDS, in_53_bits, state_of
+from tokenref.engines.chosen_words import WORDS, in_bits, state_of
 from tokenref.engines.own_rules import SamplerSession
 from tokenref.floats import pack, unpack
 from tokenref.rules import STANDARD
@@ -57,7 +57,7 @@ def _draw(request: Mapping[str, Any]) -> Answer:
         return Unsupported(
             "only draws one token from probabilities, in the order of the vocabulary"
         )
-    numbers = in_53_bits(unpack(request["uniforms"]))
+    numbers = in_bits(unpack(request["uniforms"]))
     if numbers is None or len(numbers) != 1:
         return Unsupported("takes one random number, which must be a multiple of 2**-53 below 1")
     words = [numbers[0] >> 26 << 5, numbers[0] % (1 << 26) << 6]

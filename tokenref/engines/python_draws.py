@@ -24,7 +24,6 @@ class Given(random.Random):
     number = 0.0
 
     def random(self) -> float:
-        """Return the number."""
         return self.number
 
 

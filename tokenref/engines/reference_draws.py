@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any, Final, TypeAlias
 
-from sampling_ref import EXACT, WEIGHTS
+from sampling_ref import EXACT, STEPS, WEIGHTS
 from sampling_ref.draws.exponential_race import exponential_race_order
 from sampling_ref.draws.gumbel_max import gumbel_top
 from sampling_ref.draws.inverse_cdf import inverse_cdf, without_replacement
@@ -14,8 +15,6 @@ from sampling_ref.draws.torch_cpu import (
 )
 from sampling_ref.engines.draws import walk
 from sampling_ref.errors import ParameterError, RandomNumberError, UnknownNameError
-from sampling_ref.numbers.softmax import softmax
-from sampling_ref.parameters import read_fraction
 from sampling_ref.random.sources import read_uniforms
 from sampling_ref.row import all_candidates, read_possible_logits
 from sampling_ref.speculative.block import verify_block
@@ -24,16 +23,8 @@ from sampling_ref.speculative.residual import ensemble, residual
 from sampling_ref.speculative.target_only import verify_target_only
 from sampling_ref.speculative.tree import read_children, verify_tree
 from sampling_ref.speculative.typical import best_typical_candidate
-from sampling_ref.steps.adaptive_p import (
-    PastProbabilities,
-    adaptive_p,
-    adaptive_p_next,
-    adaptive_p_start,
-)
-from sampling_ref.steps.mirostat import next_mu
-from sampling_ref.steps.mirostat_1 import mirostat_1
-from sampling_ref.steps.mirostat_2 import mirostat_2
-from tokenref.floats import nearest, pack, type_of, unpack
+from sampling_ref.steps.step import Situation
+from tokenref.floats import Type, nearest, pack, type_of, unpack
 from tokenref.generators import CONVERSIONS, GENERATORS, Start, numbers_of, words_of
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import Choices, all_choices
@@ -229,66 +220,42 @@ def _residual(choices: Choices, request: Request) -> Out:
 # ---- adaptive steps
 
 
-def _adaptive(
-    op: str, request: Request, needed: Sequence[str], allowed: Sequence[str] = ()
-) -> tuple[list[Any], dict[str, Any], Any]:
-    """Return the row, the parameters and the random number of an adaptive step."""
-    params = unpack_parameters(request["params"])
-    for name in needed:
-        if name not in params:
-            raise ParameterError(name, None, f"must be given for {op}")
-    for name in sorted(params.keys() - {*needed, *allowed}):
+_ADAPTIVE: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
+    "mirostat_1": ("mu", frozenset({"tau", "eta", "ranks", "vocabulary", "largest_k"})),
+    "mirostat_2": ("mu", frozenset({"tau", "eta"})),
+    "adaptive_p": ("past", frozenset({"target", "decay"})),
+}
+"""What each adaptive step remembers, and its parameters."""
+
+
+def _steered(op: str, choices: Choices, request: Request) -> Out:
+    """Return the token that is drawn behind an adaptive step, and its next state."""
+    (remembered, allowed), step = _ADAPTIVE[op], STEPS[op]
+    params, chosen = unpack_parameters(request["params"]), dict(all_choices(op, choices))
+    for name in sorted(params.keys() - allowed):
         raise ParameterError(name, params[name], f"must not be given for {op}")
     (uniform,) = read_uniforms(unpack(request["uniforms"]), 1)
-    return read_possible_logits(unpack(request["logits"])), params, uniform
+    before = all_candidates(read_possible_logits(unpack(request["logits"])))
+    size, boundary = params.pop("vocabulary", len(before.tokens)), chosen.pop("boundary", "reach")
+    values, given = step.read({**params, **chosen}), request["state"].get(remembered)
+    dtype: Type = "f64" if given is None else type_of(given)
+    situation = Situation(size, state={} if given is None else _state(remembered, unpack(given)))
+    after = step.apply(before, situation, values)
+    order = None if remembered == "past" else walk(after, "sorted")
+    token = inverse_cdf(after, uniform, order=order, boundary=boundary)
+    assert step.remember is not None  # noqa: S101 - or it would not adapt
+    left = step.remember(before, after, situation, values, token)[remembered]
+    numbers = [nearest(float(one), dtype) for one in (left if remembered == "past" else [left])]
+    return {"token": token, "state": {remembered: pack(numbers, dtype)}}
 
 
-def _steer(op: str) -> Callable[[Choices, Request], Out]:
-    """Return what answers one of the two mirostats."""
-
-    def answer(choices: Choices, request: Request) -> Out:
-        chosen = all_choices(op, choices)
-        more = ("ranks", "vocabulary", "largest_k") if op == "mirostat_1" else ()
-        row, params, uniform = _adaptive(op, request, ("tau", "eta"), more)
-        tau, eta = params.pop("tau"), params.pop("eta")
-        for name, number in (("tau", tau), ("eta", eta)):
-            read_fraction(name, number, "(-inf, inf)")
-        whose = chosen.pop("whose")
-        given = request["state"].get("mu")
-        mu = 2 * tau if given is None else unpack(given)[0]
-        dtype = "f64" if given is None else type_of(given)
-        before = all_candidates(row)
-        if op == "mirostat_1":
-            if "vocabulary" in params:
-                params["size"] = params.pop("vocabulary")
-            after = mirostat_1(before, mu, tau=tau, **params, **chosen)
-        else:
-            after = mirostat_2(before, mu, tau=tau)
-        token = inverse_cdf(after, uniform, order=walk(after, "sorted"), boundary="reach")
-        state = next_mu(before, after, token, mu, tau=tau, eta=eta, whose=whose)
-        return {"token": token, "state": {"mu": pack([nearest(float(state["mu"]), dtype)], dtype)}}
-
-    return answer
-
-
-def _adaptive_p(choices: Choices, request: Request) -> Out:
-    chosen = all_choices("adaptive_p", choices)
-    row, params, uniform = _adaptive("adaptive_p", request, ("target", "decay"))
-    start = adaptive_p_start(params["target"], params["decay"])
-    given = request["state"].get("past")
-    past = start if given is None else PastProbabilities(*_pair(unpack(given)))
-    dtype = "f64" if given is None else type_of(given)
-    changed = adaptive_p(row, past, target=params["target"], decay=params["decay"])
-    token = inverse_cdf(changed, uniform, boundary=chosen["boundary"])
-    after = adaptive_p_next(past, softmax(row)[token], params["decay"])
-    numbers = [nearest(float(number), dtype) for number in after]
-    return {"token": token, "state": {"past": pack(numbers, dtype)}}
-
-
-def _pair(numbers: list[float]) -> list[float]:
-    if len(numbers) != len(PastProbabilities._fields):
-        raise ParameterError("past", numbers, "must be two numbers")
-    return numbers
+def _state(remembered: str, numbers: list[float]) -> dict[str, Any]:
+    if remembered == "mu" and len(numbers) == 1:
+        return {"mu": numbers[0]}
+    if remembered == "past" and len(numbers) == 2:
+        return {"past": tuple(numbers)}
+    count = "one number" if remembered == "mu" else "two numbers"
+    raise ParameterError(remembered, numbers, f"must be {count}")
 
 
 DRAWS: Final[Mapping[str, Callable[[Choices, Request], Out]]] = {
@@ -297,8 +264,6 @@ DRAWS: Final[Mapping[str, Callable[[Choices, Request], Out]]] = {
     "uniforms": _uniforms,
     "speculative": _speculative,
     "residual": _residual,
-    "mirostat_1": _steer("mirostat_1"),
-    "mirostat_2": _steer("mirostat_2"),
-    "adaptive_p": _adaptive_p,
+    **{op: partial(_steered, op) for op in _ADAPTIVE},
 }
 """The function that answers each operation, given the choices of its rule and the request."""

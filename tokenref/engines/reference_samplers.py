@@ -23,7 +23,6 @@ from sampling_ref import (
     Profile,
     RandomNumberError,
     RowError,
-    Step,
     UnknownNameError,
     Use,
 )
@@ -40,7 +39,7 @@ from sampling_ref.steps.greedy import greedy_token
 from sampling_ref.tracing import Applied
 from tokenref.answers import Answer, Ok, Refused, Unsupported
 from tokenref.engines.reference_draws import DRAWS
-from tokenref.floats import Type, all_nearest, cut_floats, pack, type_of, unpack
+from tokenref.floats import all_nearest, cut_floats, pack, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.record import FILTER_OPS, OWN_DRAW_OPS, ROW_OPS
 from tokenref.rules import Choices, choices_of
@@ -76,17 +75,7 @@ class SamplerTools:
     filters: Mapping[str, FilterFunction] = field(default_factory=lambda: _FILTERS)
     """`top_p` for weights, `top_p_logits` for logits, and so on."""
 
-    steps: Mapping[str, Step] = field(default_factory=lambda: STEPS)
-    """The steps of rule profiles that change a row."""
-
     profiles: Mapping[str, Profile] = field(default_factory=lambda: PROFILES)
-    draws: Mapping[str, Callable[[Choices, Request], Mapping[str, Any]]] = field(
-        default_factory=lambda: DRAWS
-    )
-    """The functions that answer draws, random words, uniforms and speculative decoding."""
-
-    rounded: Callable[[Sequence[Any], Type], list[float]] = all_nearest
-    """How numbers are rounded to a type."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +91,6 @@ class SamplerSession:
     tools: SamplerTools = field(default_factory=SamplerTools)
 
     def answer(self, op: str, request: Request) -> Answer:
-        """Answer one request."""
         try:
             return self._answer(op, request)
         except ParameterError as error:
@@ -127,9 +115,9 @@ class SamplerSession:
         choices = {} if is_engine else choices_of(op, self.profile)
         if choices is None and op not in {"random_words", "uniforms"}:
             return Unsupported(f"has no rule {self.profile!r} of {op}")
-        if op in self.tools.draws:
+        if op in DRAWS:
             named = {"name": self.profile} if choices is None else choices
-            return Ok(self.tools.draws[op](named, request))
+            return Ok(DRAWS[op](named, request))
         assert choices is not None  # noqa: S101 - the two that have other names were just answered
         return Ok(self._by_rule(op, choices, request))
 
@@ -170,9 +158,9 @@ class SamplerSession:
         logits = unpack(request["logits"])
         dtype = type_of(request["logits"])
         if op == "softmax":
-            return {"probs": pack(self.tools.rounded(softmax(logits), dtype), dtype)}
+            return {"probs": pack(all_nearest(softmax(logits), dtype), dtype)}
         if op == "logprobs":
-            return {"logprobs": pack(self.tools.rounded(log_softmax(logits), dtype), dtype)}
+            return {"logprobs": pack(all_nearest(log_softmax(logits), dtype), dtype)}
         if op == "greedy":
             return {"token": greedy_token(logits, **choices)}
         raise UnknownNameError("operation of a rule", op, [*FILTER_OPS, *ROW_OPS])
@@ -213,7 +201,7 @@ class SamplerSession:
     def _report(self, report: Report, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return a report in the type of its row."""
         dtype = type_of(row)
-        logprobs = pack(self.tools.rounded(report.logprobs, dtype), dtype)
+        logprobs = pack(all_nearest(report.logprobs, dtype), dtype)
         return {"tokens": [*report.tokens], "logprobs": logprobs, "rank": report.rank}
 
     def _speculative_steps(self, choices: Choices, request: Request) -> Mapping[str, Any]:
@@ -229,7 +217,7 @@ class SamplerSession:
         )
         targets = [pack(row, "f64") for row in rows]
         asked = {name: request[name] for name in ("draft", "tokens", "uniforms")}
-        return self.tools.draws["speculative"](choices, {**asked, "target": targets, "params": {}})
+        return DRAWS["speculative"](choices, {**asked, "target": targets, "params": {}})
 
     def _steps(self, choices: Choices, request: Request) -> Mapping[str, Any]:
         trace = chain(
@@ -265,7 +253,7 @@ class SamplerSession:
         if op == "distribution":
             probs = evaluated.probabilities(evaluated.run().candidates)
             dtype = type_of(request["logits"])
-            return Ok({"probs": pack(self.tools.rounded(probs, dtype), dtype)})
+            return Ok({"probs": pack(all_nearest(probs, dtype), dtype)})
         if op == "sample":
             return Ok({"token": evaluated.draw(evaluated.run())})
         if op in FILTER_OPS or op in ROW_OPS:
@@ -310,7 +298,7 @@ class SamplerSession:
         given, dtype = unpack(logits), type_of(logits)
         numbers = candidates.logits
         if candidates.factor == 1 and {*map(type, numbers)} <= {float} and 0.0 not in numbers:
-            return {"logits": pack(self.tools.rounded(candidates.row(len(given)), dtype), dtype)}
+            return {"logits": pack(all_nearest(candidates.row(len(given)), dtype), dtype)}
         row: list[Any] = [-inf] * len(given)
         scaled: dict[Any, Any] = {}  # a long row may have few different logits
         for token, logit in zip(candidates.tokens, numbers, strict=True):
@@ -326,7 +314,7 @@ class SamplerSession:
                 row[token] = given[token] if has_sign else float(logit)
                 if op == "smoothing":
                     row[token] = -0.0
-        return {"logits": pack(self.tools.rounded(row, dtype), dtype)}
+        return {"logits": pack(all_nearest(row, dtype), dtype)}
 
 
 def uses_of(steps: Iterable[Mapping[str, Any]]) -> list[Use]:

@@ -24,7 +24,6 @@ from tokenref.engines.from_wheels import wheels_folder
 from tokenref.engines.own_rules import NotExpressibleError, SamplerSession
 from tokenref.floats import Type
 
-NAME: Final = "rust-rand"
 VERSION: Final = "0.8.5"
 CRATES: Final[Mapping[str, Sequence[str]]] = {
     "rand_core-0.6.3": (),

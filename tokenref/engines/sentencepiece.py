@@ -69,7 +69,6 @@ class _Models(JsonEngine):
     refusals = MappingProxyType({"OUT_OF_RANGE": "UNKNOWN_ID"})
 
     def open(self, content: bytes) -> Any:
-        """Return the processor of a model."""
         from sentencepiece import SentencePieceProcessor
 
         return SentencePieceProcessor(model_proto=content)

@@ -157,7 +157,6 @@ class SglangSession(SamplerSession):
         return Unsupported(f"has no operation {op}")
 
     def _given(self, op: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a record's parameters under the engine's names."""
         given = unpack_parameters(request["params"])
         if self.profile == NAME:
             return given

@@ -18,7 +18,6 @@ class SplintrEngine(JsonEngine):
     refusals = MappingProxyType({"Decoding error: token ID": "UNKNOWN_ID"})
 
     def open(self, content: bytes) -> Any:
-        """Return splintr's tokenizer."""
         from splintr import from_json_bytes
 
         return from_json_bytes(content)

@@ -290,11 +290,9 @@ class Sampling:
     """The class of its sessions; its `profiles` are the engine's own and the rules of its steps."""
 
     def load(self, vocabulary: Vocabulary, name: str) -> Session | Unsupported:
-        """Return that there is no tokenizer."""
         return Unsupported("has no tokenizer, only samplers")
 
     def load_profile(self, profile: str) -> Session | Unsupported:
-        """Select a profile."""
         profiles = self.session.profiles
         if profile in profiles:
             session: Session = self.session(profile)
@@ -315,12 +313,10 @@ class Tokenizing(Sampling):
     tokenizer: Any
 
     def load(self, vocabulary: Vocabulary, name: str) -> Session | Unsupported:
-        """Load a vocabulary."""
         found: Session | Unsupported = self.tokenizer.load(vocabulary, name)
         return found
 
     def load_tokenizer(self, content: bytes, name: str, profile: str) -> Session | Unsupported:
-        """Load a tokenizer.json."""
         found: Session | Unsupported = self.tokenizer.load_tokenizer(content, name, profile)
         return found
 
@@ -343,7 +339,6 @@ class BoundedEngine:
     longest: int
 
     def load(self, vocabulary: Vocabulary, name: str) -> "BoundedSession | Unsupported":
-        """Load a vocabulary."""
         session = self.engine.load(vocabulary, name)
         if isinstance(session, Unsupported):
             return session
@@ -358,7 +353,6 @@ class BoundedSession:
     longest: int
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer one request, unless its text is too long."""
         has_text = not {"text", "bytes", "recipe"}.isdisjoint(request)
         if has_text and len(request_text(request)) > self.longest:
             return Unsupported(

@@ -20,7 +20,6 @@ class TokieEngine(JsonEngine):
     longest = 30_000
 
     def open(self, content: bytes) -> Any:
-        """Return tokie's tokenizer."""
         from tokie import Tokenizer
 
         with TemporaryDirectory() as folder:

@@ -21,7 +21,7 @@ from math import log1p
 from typing import TYPE_CHECKING, Any, Final
 
 from tokenref.answers import Answer, Ok, Refused, Session, Unsupported
-from tokenref.engines.chosen_words import WORDS, in_53_bits, state_of
+from tokenref.engines.chosen_words import WORDS, in_bits, state_of
 from tokenref.engines.own_rules import NotExpressibleError, is_clear, logarithms, row_in_32_bits
 from tokenref.floats import DIGITS, Type, is_numbers, pack, size_of, to_digits, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
@@ -110,7 +110,7 @@ def words_of(uniforms: Sequence[float], needed: int) -> list[int]:
         raise NotExpressibleError("its generator on a device cannot take given random numbers")
     if len(uniforms) < needed:
         raise NotExpressibleError(f"takes {needed} random numbers, got {len(uniforms)}")
-    numbers = in_53_bits(uniforms[:needed])
+    numbers = in_bits(uniforms[:needed])
     if numbers is None:
         raise NotExpressibleError("its random numbers must be multiples of 2**-53 below 1")
     if needed > MOST:
@@ -225,7 +225,6 @@ class OnDevice:
     session: Session
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
-        """Answer a request."""
         import torch
 
         questions = [(op, request)]

@@ -158,7 +158,6 @@ class TransformersSession(SamplerSession):
         return [{"logits": to_floats(row, dtype)} for row in after]
 
     def _own_parameters(self, op: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a record's parameters under the engine's names."""
         given = unpack_parameters(request.get("params", {}))
         if self.profile == NAME:
             return given
@@ -300,7 +299,6 @@ class _Processors:
     request: Mapping[str, Any]
 
     def __len__(self) -> int:
-        """Return the number of steps."""
         return len(self.request["steps"])
 
     def __call__(self, tokens: "torch.Tensor", scores: "torch.Tensor") -> "torch.Tensor":

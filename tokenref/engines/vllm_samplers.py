@@ -255,7 +255,6 @@ class VllmSession(SamplerSession):
         return Ok({"token": int(sampled)})
 
     def _given(self, op: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a record's parameters under the engine's names."""
         given = unpack_parameters(request["params"])
         if self.is_own:
             return given

@@ -43,9 +43,9 @@ from tokenref.answers import (
     why_none,
 )
 from tokenref.catalogue import LARGEST_BATCH, Catalogue, batches, fixtures_folder
+from tokenref.diagnosis.facts import DIFFERS, result_of
 from tokenref.errors import InputError, InvalidRunError
 from tokenref.files import lines_of
-from tokenref.hints import DIFFERS
 from tokenref.judge import FAILURES, judge
 from tokenref.protocol.channel import LONGEST_LINE
 from tokenref.protocol.messages import (
@@ -72,7 +72,7 @@ from tokenref.protocol.messages import (
 from tokenref.record import OWN_DRAW_OPS, Case, RecordError, op_of
 from tokenref.record_files import FixturePath, read_file
 from tokenref.result import Result as CaseResult
-from tokenref.result import answer_digest, result_of
+from tokenref.result import answer_digest
 from tokenref.subjects import SAMPLERS, OneSession, Subject, TokenizerFile
 
 PathOf = Callable[[Loading], str]

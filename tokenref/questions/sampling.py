@@ -3,12 +3,21 @@
 The last ones are answered with the engine's own random numbers: many draws, or seeds.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType
 
-from tokenref.floats import Count, Floats, FloatsError, Id, Strict, numbers_of, pack_shortly
+from tokenref.floats import (
+    Count,
+    Floats,
+    FloatsError,
+    Id,
+    Strict,
+    numbers_of,
+    pack_shortly,
+    size_of,
+)
 from tokenref.questions import OneOf
 
 Parameters = dict[str, Any]
@@ -495,3 +504,14 @@ def _unpack(value: Packed) -> Any:
     if numbers is not None and len(numbers) == 1:
         return numbers[0]
     raise FloatsError(f"a parameter must be one number's bits, a map, or plain, got {value!r:.80}")
+
+
+def tokens_of(rows: Sequence[Mapping[str, Any]]) -> int:
+    """Return the number of all tokens of rows without making these from their recipes.
+
+    >>> tokens_of([{"logits": {"f32": "0000000000000000"}}, {"probs": {"gen": "grid.v1", "n": 9}}])
+    11
+    """
+    parts = [row.get(name, []) for row in rows for name in ("logits", "probs", "target")]
+    numbers = [each for part in parts for each in (part if isinstance(part, list) else [part])]
+    return sum(map(size_of, numbers))

@@ -16,13 +16,13 @@ from rich.text import Text
 from bpe_ref.tracing import show_token
 from tokenref.catalogue import CANARY, Catalogue, Selection
 from tokenref.corpus import Comparison, CorpusResult, CorpusStatus, Tokens
-from tokenref.diagnosis import UNSPECIFIC, is_of_few
-from tokenref.hints import VAGUE
+from tokenref.diagnosis.diagnose import UNSPECIFIC, is_of_few
+from tokenref.diagnosis.facts import VAGUE
 from tokenref.judge import FAILURES
 from tokenref.operations import ABOUT
 from tokenref.questions.sampling import BatchInput
 from tokenref.readable import readable_json
-from tokenref.record import OPS, Case, op_of
+from tokenref.record import OPS, Case, rows_op
 from tokenref.reports.results import (
     LOOKS,
     UNJUDGED,
@@ -327,19 +327,13 @@ def _print_failure(
         parts = msgspec.to_builtins(case.input)
         question = readable_json(parts, _WIDEST_QUESTION)
         about = [("why", case.why), ("of", names.get(case.vocab or "", case.profile))]
-        pages = {"see": case.spec, "learn": ABOUT[_asked_for(case)].lesson}
+        pages = {"see": case.spec, "learn": ABOUT[rows_op(case)].lesson}
         rule = [(label, f"tokenref show {page}") for label, page in pages.items()]
         asked = [("in", question), *_failing_row(case, line.detail)]
         if "steps" in parts:  # behind a row, which is often cut
             asked.insert(1, ("steps", readable_json(parts["steps"], _WIDEST_STEPS)))
         lines = [*about, *asked, *lines[:-1], *rule, lines[-1]]
     print_labelled(console, lines)
-
-
-def _asked_for(case: Case) -> str:
-    """Return the operation of a case, for a batch that of its rows."""
-    is_batch = isinstance(case.input, BatchInput) and case.input.op in OPS
-    return case.input.op if is_batch else op_of(case)
 
 
 def _failing_row(case: Case, detail: str) -> list[tuple[str, str]]:

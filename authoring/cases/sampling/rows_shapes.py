@@ -115,6 +115,8 @@ SIXTEEN: Final[tuple[tuple[Type, str, float, list[float], list[float], str], ...
      "Halves of the smallest numbers of binary16, exact in 32 bits: each tie becomes the even neighbour, and none is flushed."),
     ("bf16", "bf16-thirds", 3.0, [1.0, 2.0, 5.0, -4.0], [171 / 512, 171 / 256, 213 / 128, -171 / 128],
      "Thirds in bfloat16 are far from ties: 32 bits cut off instead of rounded give smaller numbers."),
+    ("f16", "f16-beyond", 0.5, [65504.0, 32768.0, 32752.0, -65504.0], [inf, inf, 65504.0, -inf],
+     "Twice the largest number of binary16 is infinite. A conversion that saturates gives 65,504."),
 )  # fmt: skip
 """Rows of 16 bits whose answers no rounding in 32 bits can change."""
 

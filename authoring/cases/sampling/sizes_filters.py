@@ -87,6 +87,12 @@ def _beyond() -> Iterator[FilterCase]:
         f"One token is the best, and {size - 1:,} others are equal: a count of 16 bits is 1, too few for the rest of k.",
         ("LongRow", "Ties"), keep=[0, 1, size // 2],
     )  # fmt: skip
+    lighter = grid(1, size, span=1, put={size // 2: 1.0, size - 1: -1.0})
+    yield FilterCase(
+        "top_k", "sizes", f"equal-{size - 1}-one-lighter", Row(lighter, "logits"), {"k": 2},
+        f"{size - 2:,} equal tokens, a better and a lighter one: with counts of 16 bits there seem to be none of the equals.",
+        ("LongRow", "Ties"), keep=[0, size // 2],
+    )  # fmt: skip
 
 
 def _thresholds() -> Iterator[FilterCase]:

@@ -38,7 +38,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from bpe_ref.data import table
-from bpe_ref.patterns.cursor import Cursor
+from bpe_ref.patterns.cursor import MOST_NESTED, Cursor
 from bpe_ref.patterns.unicode_tables import (
     CODE_POINT_COUNT,
     EVERY_CODE_POINT,
@@ -182,7 +182,6 @@ def _read_bytes(cursor: Cursor, first: int) -> int:
 
 _POSIX = re.compile(r"\[:(\^?)(\w+):\]", re.ASCII)
 _LOOKS_POSIX = re.compile(r"\[:.{0,25}?:\]", re.DOTALL)
-MOST_NESTED = 50
 
 
 @dataclass(frozen=True, slots=True)

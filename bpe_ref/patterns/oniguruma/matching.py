@@ -29,12 +29,12 @@ from functools import cached_property, lru_cache
 import regex
 
 from bpe_ref.errors import PatternError
-from bpe_ref.patterns.cursor import MOST_SETS
+from bpe_ref.patterns.cursor import MOST_REPEATS, MOST_SETS
 from bpe_ref.patterns.oniguruma.characters import property_set
 from bpe_ref.patterns.oniguruma.folding import fold
 from bpe_ref.patterns.oniguruma.machine import Machine, OutOfStepsError
 from bpe_ref.patterns.oniguruma.nodes import Node, One, Repeat, Text, children, width, with_sets
-from bpe_ref.patterns.oniguruma.reading import MOST_REPEATS, read
+from bpe_ref.patterns.oniguruma.reading import read
 from bpe_ref.patterns.oniguruma.translation import Cost, cost, translate
 from bpe_ref.patterns.stand_ins import (
     Alphabet,

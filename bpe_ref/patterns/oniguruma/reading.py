@@ -38,7 +38,7 @@ import re
 from dataclasses import replace
 from typing import TypeAlias
 
-from bpe_ref.patterns.cursor import Cursor
+from bpe_ref.patterns.cursor import MOST_NESTED, MOST_REPEATS, Cursor
 from bpe_ref.patterns.oniguruma.characters import read_bracket, read_escape
 from bpe_ref.patterns.oniguruma.folding import fold_bracket
 from bpe_ref.patterns.oniguruma.nodes import (
@@ -63,7 +63,6 @@ from bpe_ref.patterns.unicode_tables import EVERY_CODE_POINT
 Quantifier: TypeAlias = tuple[int, int | None, str]
 """How often at least, at most (None: no bound), and `?` if lazy, `+` if possessive, or nothing."""
 
-MOST_REPEATS = 100_000
 _MOST_DIGITS = 6
 
 _SIGN = re.compile(r"([*+?])([+?]?)")
@@ -182,9 +181,6 @@ def _read_reference(cursor: Cursor, *, folded: bool) -> Again | None:
     return Again(numbers)
 
 
-MOST_CHARACTERS = 10_000
-MOST_NESTED = 50
-
 _NO_NEWLINE = EVERY_CODE_POINT ^ 1 << ord("\n")
 _NEWLINES = sum(1 << c for c in (0x0A, 0x0B, 0x0C, 0x0D, 0x85, 0x2028, 0x2029))
 _SPACE_BETWEEN = re.compile(r"[ \t\n\r\f]+|#[^\n]*\n?")
@@ -207,9 +203,6 @@ def read(pattern: str) -> Node:
 least=0, most=None, greedy=True)))
     """
     cursor = Cursor(pattern)
-    if len(pattern) > MOST_CHARACTERS:
-        reason = f"a pattern may have at most {MOST_CHARACTERS} characters, not {len(pattern)}"
-        raise cursor.error(reason)
     cursor.names_only = _LOOKS_NAMED.search(pattern) is not None
     node = _choice(cursor, frozenset(), 0)
     if cursor.at < len(pattern):

@@ -17,7 +17,7 @@ MOST: Final = 13
 Walked: TypeAlias = Literal["downwards", "upwards"]
 """The direction in which a filter adds probabilities: from the most, or the least probable one."""
 
-_TOP, _HIGH, _HIGHER, _LEFT, _STEP, _PHRASE, _ROOM = 22, 140, 155, 36, 40, 210, 5
+_TOP, _HIGH, _HIGHER, _LEFT, _STEP, _PHRASE, _ROOM = 22, 140, 155, 36, 42, 210, 5
 
 
 def bars(
@@ -31,6 +31,7 @@ def bars(
     summed: bool = True,
     narrow: bool = False,
     named: Named | None = None,
+    surprises: Mapping[int, float] = MappingProxyType({}),
 ) -> str:
     """Return probabilities as bars, with their running sum as a line above them if `summed`.
 
@@ -40,7 +41,7 @@ def bars(
     on its way. The axis ends at 0.1 instead of 1 if nothing is higher. Of a long row the most
     probable tokens are shown, and those at the border between kept and removed ones. A `narrow`
     picture has large letters where two are side by side on a slide. If tokens are `named`, the
-    text of each is below its bar.
+    text of each is below its bar, and so are their `surprises`.
 
     >>> from sampling_ref.tracing import Share
     >>> drawing = bars([Share(3, 0.75, 0.75), Share(1, 0.25, 1.0)], frozenset({1}), about="a & b")
@@ -68,7 +69,7 @@ def bars(
         level += f'<text class="label" x="{end + 4}" y="{y + 4}">{number}</text>'
         room = 8 + 8 * len(number)
     width = max(end + room, 250 if narrow else 170)
-    end_of_words = floor + (34 if named is None else 48)
+    end_of_words = floor + 34 + 14 * ((named is not None) + bool(surprises))
     parts = [
         f'<svg role="img" viewBox="0 0 {width} {end_of_words}" width="{width * 3 // 2}"',
         f' style="min-width: {width * 4 // 5}px">',
@@ -97,12 +98,15 @@ def bars(
             f'<text x="{x + step / 2}" y="{floor + 28}" class="share">'
             f"{_short(each.share, narrow=narrow)}</text>"
         )
-        if named is not None:
-            text = named(each.token)
-            parts.append(
-                f'<text x="{x + step / 2}" y="{floor + 42}" class="share">{_cut(text, _ROOM)}'
-                f"<title>{escape(text)}</title></text>"
-            )
+        texts = []
+        if each.token in surprises:
+            texts.append(f"{surprises[each.token]:.{1 if narrow else 2}f}")
+        texts += [] if named is None else [named(each.token)]
+        parts += (
+            f'<text x="{x + step / 2}" y="{floor + 42 + 14 * line}" class="share">'
+            f"{_cut(text, _ROOM)}<title>{escape(text)}</title></text>"
+            for line, text in enumerate(texts)
+        )
         if each.token in before:
             y = height(before[each.token])
             parts.append(
@@ -191,7 +195,7 @@ def paired_bars(
     """
     is_labelled = len(pairs) <= 4
     bar, room = (24, 32) if is_labelled else (17, 2)
-    bar, room = (16, 27) if narrow else (bar, room)
+    bar, room = (14, 29) if narrow else (bar, room)
     most = max(sum(bar.values()) for pair in pairs.values() for bar in pair)
     top = next(each for each in (0.1, 0.2, 0.5, 1) if each >= most)
     wide = 2 * (bar + room) + (4 if is_labelled else 22)

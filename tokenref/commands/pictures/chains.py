@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Final
 from sampling_ref import PROFILES
 from sampling_ref.causes import Compared, Difference, Present, Side, moved_before, units_of
 from sampling_ref.comparing import absence, comparison
-from sampling_ref.tracing import RACES, first_looked_at, rules_of
+from sampling_ref.tracing import RACES, first_looked_at, rules_of, surprises
 from tokenref.commands.pictures import Named, lesson
 from tokenref.commands.pictures.bars import Walked, bars, line_in_parts
-from tokenref.commands.sampling import WORDS, Asked
+from tokenref.commands.sampling import WORDS, Asked, next_mu_in_words
 from tokenref.operations import ABOUT
 from tokenref.visible import visible
 
@@ -111,8 +111,11 @@ def stage_picture(
         law = made.situation.numbers.law(row)
         removed = frozenset(applied.removed)
         by_token = dict(zip(row.tokens, law, strict=True))
-        possible = sorted(filter(by_token.get, by_token), key=by_token.__getitem__, reverse=True)
-        walk = possible if applied.changed else deciding_walk(applied, law)
+        walk = (
+            sorted(filter(by_token.get, by_token), key=by_token.__getitem__, reverse=True)
+            if applied.changed
+            else deciding_walk(applied, law)
+        )
         walked = _walked(applied)
         first_ones = "most probable first" if applied.changed else first_looked_at(applied)
         if walked is None and first_ones != "as they stand":
@@ -121,12 +124,17 @@ def stage_picture(
         if downwards and walked == "upwards":
             walk, walked = walk[::-1], "downwards"
             first_ones = "most probable first, though the engine begins at the other end"
+            rules.append("the picture begins at the other end")
         shares = running_shares(row.tokens, law, walk)
         threshold = None if applied.changed else _threshold(applied, shares, walked)
         when = "after" if applied.changed else "before"
         about = f"Probabilities {when} {applied.step}, {first_ones}"
         about += ", and their running sum" if walked else ""
         line = "" if threshold is None else f"; the dashed line is at {threshold:.4g}"
+        measure, value, surprise = surprises(applied, law)
+        if measure:
+            unit = "nats" if applied.step == "typical" else "bits"
+            line += f"; the lowest numbers are surprises in {unit}; {measure}: {value:.4g}"
         old = {}
         if applied.changed:
             old_law = made.situation.numbers.law(applied.before)
@@ -142,6 +150,7 @@ def stage_picture(
             summed=walked is not None,
             narrow=narrow,
             named=named,
+            surprises=surprise,
         )
         drawing = f"<figure>{drawn}<figcaption>{escape(about + line)}.</figcaption></figure>"
     title = f"{applied.step}({given})"
@@ -158,7 +167,7 @@ def stage_picture(
         f'data-stage="{escape(made.profile.name)} {applied.step}">'
         f'<details class="fold"{opened}><summary><h3>{escape(title)}</h3> '
         f'<span class="where">{escape(where)}</span></summary>'
-        f"<p>{escape(applied.why)}{escape('; ' + '; '.join(rules) if rules else '')}</p>"
+        f"<p>{escape('; '.join([applied.why, *rules]))}</p>"
         f"{drawing}{source}</details></section>"
     )
 
@@ -191,6 +200,8 @@ def draw_picture(engine: Compared, number: float | None, named: Named | None = N
     made, run, token = engine
     name = "" if token is None or named is None else f" {named(token)}"
     drawn = "" if token is None else f" Token {token}{name} is drawn."
+    if learned := next_mu_in_words(engine):
+        drawn += f" {learned[:1].upper()}{learned[1:]}."
     taught = ABOUT["draw"].lesson
     picture = ""
     if made.is_greedy:

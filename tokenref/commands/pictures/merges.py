@@ -1,13 +1,23 @@
 """The steps of an encoder as tables: the tokens after each, and what decided."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, lru_cache
 from html import escape
+from itertools import groupby
 from typing import Final
 
 from bpe_ref import SymbolError, Tokenizer
+from bpe_ref.components import steps_of
+from bpe_ref.cutting.long_pieces import has_symbols_for_bytes, merging_of
 from bpe_ref.encoder_steps import ENCODER_STEPS, border_steps
+from bpe_ref.models.bpe import BPE
 from bpe_ref.models.byte_bpe import ByteBPE
+from bpe_ref.patterns.pretokenizer import Pretokenizer
+from bpe_ref.patterns.registered import PATTERNS, PublishedPattern
+from bpe_ref.tokenizer import TracedPiece
 from bpe_ref.tracing import MOST_LOST, check_length, show_token, trace
+from bpe_ref.vocabulary.merges import ByPair
 from tokenref.commands.pictures import Box, boxes, lesson
 from tokenref.errors import InputError
 
@@ -17,8 +27,9 @@ CAPTIONS: Final[Mapping[str, str]] = {
     "heap": "Each line is one entry that leaves the heap: the lowest rank, then the leftmost "
     "place, which is the number of its first byte. An entry is stale if its tokens have merged "
     "with others.",
-    "prefix_table": "Each line is one prefix of the piece. Its encoding ends with the only token "
-    "that fits after the encoding of what is before it; longer tokens are tried first.",
+    "prefix_table": "Each line is one prefix of the piece. Of all tokens that end there, only one "
+    "fits after the encoding of what is before it: the last one here. The encoder begins with the "
+    "longest, and stops at the one that fits.",
     "backtracking": "Each line is one guess, the longest token first. If no token fits, the last "
     "one is taken back.",
 }
@@ -51,30 +62,51 @@ def merges(tokenizer: Tokenizer, text: str, encoder: str = "naive") -> Iterator[
 def merges_of_pieces(
     tokenizer: Tokenizer, pieces: Iterable[str], encoder: str = "naive"
 ) -> Iterator[str]:
-    """Yield the steps of each piece; of models without bytes, of the pieces of each text.
+    """Yield the steps of each piece; of a file with components, of the pieces of each text.
 
     Raises `InputError` for an encoder whose steps are not known, or not for this model.
     """
     if encoder not in CAPTIONS:
         raise InputError(f"the encoder must be one of {', '.join(CAPTIONS)}, got {encoder!r:.40}")
-    if encoder != "naive" and not isinstance(tokenizer.model, ByteBPE):
-        raise InputError(f"the steps of {encoder} are shown for vocabularies of bytes only")
-    for piece in pieces:
-        if isinstance(tokenizer.model, ByteBPE):
+    if encoder != "naive" and not has_symbols_for_bytes(tokenizer.model):
+        raise InputError(
+            f"the steps of {encoder} are shown for models that merge bytes only, and this one does "
+            "not: choose the definition, which is naive"
+        )
+    for text in pieces:
+        traces = [TracedPiece(text, [])]
+        if not isinstance(tokenizer.model, ByteBPE):
+            traces = tokenizer.trace(text)
+        for piece, steps in traces:
             check_length(piece)
             added = tokenizer.added.ids.get(piece)
-            if added is None:
-                yield _of_bytes(tokenizer.model, piece, encoder)
-            else:
+            if added is not None:
                 yield _piece(piece, f"it is the special token {added}, and is not merged", [])
-            continue
-        for traced in tokenizer.trace(piece):
-            lines = [
-                boxes(Box(tokenizer.show_token(token), token) for token in tokens)
-                for tokens in traced.steps
-            ]
-            yield _piece(traced.piece, "", [(each, "") for each in lines])
+            elif model := _merging(tokenizer, frozenset(piece.encode())):
+                yield _of_bytes(model, piece, encoder)
+            else:
+                tokens = [[Box(tokenizer.show_token(token), token) for token in s] for s in steps]
+                yield _piece(piece, "", [(boxes(each), "") for each in tokens])
     yield lesson(LESSONS[encoder])
+
+
+@lru_cache(maxsize=8)
+def _merging(tokenizer: Tokenizer, used: frozenset[int]) -> ByteBPE | None:
+    """Return how a model merges some bytes, with the ranks of all merges; None if it does not.
+
+    A `tokenizer.json` may write bytes as letters: its merges are the same.
+    """
+    model, merging = tokenizer.model, merging_of(tokenizer.model, used)
+    if merging is None:
+        return None
+    vocabulary, whole_piece = merging
+    if isinstance(model, BPE) and isinstance(vocabulary.rule, ByPair):
+        table = {
+            pair: merge._replace(rank=model.ranked.ranks[pair])
+            for pair, merge in vocabulary.rule.table.items()
+        }
+        vocabulary = replace(vocabulary, rule=replace(vocabulary.rule, table=table))
+    return ByteBPE(vocabulary, whole_piece)
 
 
 def neighbours(tokenizer: Tokenizer, left: str, right: str) -> str:
@@ -82,10 +114,10 @@ def neighbours(tokenizer: Tokenizer, left: str, right: str) -> str:
 
     Raises `InputError` for a text that is not a token, and for a model without bytes.
     """
-    if not isinstance(tokenizer.model, ByteBPE):
-        raise InputError("two neighbours are tested in vocabularies of bytes only")
-    vocabulary = tokenizer.model.vocabulary
-    pair = []
+    model = _merging(tokenizer, frozenset(f"{left}{right} ".encode()))
+    if model is None:
+        raise InputError("two neighbours are tested in models that merge bytes only")
+    vocabulary, pair = model.vocabulary, []
     for text in (left, right):
         token = vocabulary.ids.get(text.replace(SPACE, " ").encode().decode("latin-1"))
         if token is None:
@@ -128,7 +160,8 @@ def _all_tokens(tokenizer: Tokenizer, text: str) -> str:
 def tokens_by_piece(tokenizer: Tokenizer, text: str) -> str:
     """Return all tokens of a text, and its pieces as buttons whose merges can be shown.
 
-    A single piece is hidden: its merges are shown in any case.
+    A single piece is hidden: its merges are shown in any case. Of a published pattern, the number
+    of the alternative that cut a piece is below it.
 
     >>> from bpe_ref import load
     >>> tokens_by_piece(load("tiny"), "a <b>").count("<button")
@@ -138,15 +171,68 @@ def tokens_by_piece(tokenizer: Tokenizer, text: str) -> str:
     merged = [piece for piece in found if tokenizer.count(piece) < len(piece.encode())]
     merged = [piece for piece in merged if piece not in tokenizer.added.ids]
     first = max(merged, key=lambda piece: tokenizer.count(piece) > 1, default=None)
+    published = _published(tokenizer)
+    numbers = alternatives(published, found, tokenizer.added.ids)
     buttons = "".join(
         f'<button type="button" data-piece="{escape(piece)}"{" data-first" * (piece == first)}>'
-        f"{escape(show_token(piece.encode()))}</button>"
-        for piece in found
+        f"{escape(show_token(piece.encode()))}{f'<small>{number}</small>' * (number > 0)}</button>"
+        for piece, number in zip(found, numbers, strict=True)
     )
-    pieces = '<p class="where">Pieces: click one to see its merges. Those that are one token have '
-    pieces += f"merges, too.</p><p>{buttons}</p>"
+    how = "Pieces: click one to see its merges, also if it is one token"
+    if published is not None:
+        used = "<br>".join(
+            f"{number} <code>{escape(source.replace(' ', SPACE))}</code> {escape(words)}"
+            for number, (source, words) in enumerate(published.alternatives, 1)
+            if number in numbers
+        )
+        how = f"<details><summary>{how}. Numbers: what cut them</summary>{used}</details>"
+    pieces = f'<div class="where">{how}</div><p>{buttons}</p>'
     is_one = " hidden" * (len(found) < 2)
     return f"<section>{_all_tokens(tokenizer, text)}<div{is_one}>{pieces}</div></section>"
+
+
+def _published(tokenizer: Tokenizer) -> PublishedPattern | None:
+    """Return the published pattern that cuts text for this tokenizer, if it is one."""
+    patterns = [getattr(step, "pattern", None) for step in steps_of(tokenizer.pre_tokenizer)]
+    sources = [getattr(pattern, "source", pattern) for pattern in patterns]
+    return next((each for each in PATTERNS.values() if each.source in sources), None)
+
+
+def alternatives(
+    published: PublishedPattern | None, pieces: Iterable[str], added: Collection[str] = ()
+) -> list[int]:
+    """Return the number of the alternative that cut each piece, from 1; 0 if none did.
+
+    The texts between added tokens are cut each by itself.
+
+    >>> alternatives(PATTERNS["gpt2"], ["one", " ", " 2", "<|>", "."], ["<|>"])
+    [2, 6, 3, 0, 4]
+    """
+    numbers: list[int] = []
+    for is_cut, group in groupby(pieces, lambda piece: piece not in added):
+        texts = [*group]
+        rest = "".join(texts)
+        for piece in texts:
+            number = is_cut and _alternative(published, rest[: len(piece) + 2], len(piece))
+            numbers.append(int(number))
+            rest = rest[len(piece) :]
+    return numbers
+
+
+@lru_cache(maxsize=1 << 12)
+def _alternative(published: PublishedPattern | None, text: str, length: int) -> int:
+    """Return which alternative matches the first letters of a text, and no more.
+
+    Two letters behind them are enough: none looks further ahead, or takes back more than one.
+    """
+    cutters = [] if published is None else _cutters(published)
+    spans = (cutter.spans(text)[:1] for cutter in cutters)
+    return next((at for at, found in enumerate(spans, 1) if found == [(0, length)]), 0)
+
+
+@cache
+def _cutters(published: PublishedPattern) -> list[Pretokenizer]:
+    return [Pretokenizer(source) for source, _ in published.alternatives]
 
 
 def _of_bytes(model: ByteBPE, piece: str, encoder: str) -> str:

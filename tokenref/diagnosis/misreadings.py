@@ -1,11 +1,14 @@
 """What a program answers if it misreads a question in a way that is frequent.
 
 The reference answers again: with a sum of weights that is forgotten or lacks its last block, with
-histories that are counted otherwise, with rounded random numbers. `tokenref.diagnosis` names a
-misreading if it gives the wrong answers, and if the records that pass would still do so.
+histories that are counted otherwise, with rounded random numbers, with a part of another row of the
+batch, with steps in another order. A misreading is named if it gives the wrong answers, and if the
+records that pass would still do so.
 
-Each misreading is a function in a table, by the words in which it is named. It is called only if
-it is wanted, because a row may have many tokens.
+To add one, write a function of a question, `Change`, that returns the parts of the question or of
+its right answer that become others, and give it a name in `_QUESTIONS` or `_ANSWERS`. It is called
+only if it is wanted, because a row may have many tokens. Wrong sums and misread masks need only a
+line in the tables of `mistakes`.
 """
 
 from bisect import bisect_left, bisect_right
@@ -14,15 +17,18 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
-from itertools import accumulate
+from itertools import accumulate, pairwise, product
 from math import copysign, exp, fsum, inf, isinf, log
-from typing import Any, Final, TypeAlias
+from operator import ne
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
 from sampling_ref import Use, chain
 from sampling_ref.speculative.shares import read_exactly, read_shares, token_at
 from tokenref.answers import Answer, Ok
+from tokenref.diagnosis.mistakes import MASKS, NOT_RESCALED, OTHER_ROWS, SUMS, Allowed, Summed
+from tokenref.diagnosis.signatures import Reference
 from tokenref.floats import (
     SMALLEST_NORMAL,
     Type,
@@ -34,19 +40,12 @@ from tokenref.floats import (
     type_of,
     unpack,
 )
-from tokenref.hints import (
-    MASKS,
-    MOST_AGAIN,
-    NOT_RESCALED,
-    SUMS,
-    Allowed,
-    Reference,
-    Summed,
-    tokens_of,
-)
-from tokenref.questions.sampling import BatchInput, unpack_parameters
+from tokenref.questions.sampling import BatchInput, tokens_of, unpack_parameters
 from tokenref.record import FILTER_OPS, Case, op_of
 from tokenref.rules import STANDARD
+
+MOST_AGAIN: Final = 100_000
+"""The tokens of the largest question that is answered again."""
 
 Row: TypeAlias = Mapping[str, Any]
 """A question, alone or in a batch."""
@@ -61,9 +60,17 @@ class _Asked:
 
     op: str
     profile: str
-    row: Row
+    rows: Sequence[Row]
+    """All rows of the batch."""
+
+    place: int
     out: Row
     ask: Callable[[Row], Row | None]
+
+    @property
+    def row(self) -> Row:
+        """The question."""
+        return self.rows[self.place]
 
     @cached_property
     def weights(self) -> list[float]:
@@ -98,6 +105,13 @@ class _Asked:
         return not {"count", "order"} & row.keys() and len(unpack(row["uniforms"])) == 1
 
     @cached_property
+    def share(self) -> float:
+        """The share of the sum that is enough to keep or draw a token, if the question is plain."""
+        if self.op == "draw":
+            return unpack(self.row["uniforms"])[0]
+        return float(unpack_parameters(self.row["params"])["p"])
+
+    @cached_property
     def numbers(self) -> list[float]:
         """The logits of the row."""
         return unpack(self.row["logits"])
@@ -126,12 +140,30 @@ Change: TypeAlias = Callable[[_Asked], Row]
 """Return the parts of a question, or of its answer, that change; nothing if none does."""
 
 
-def misread(
-    case: Case, reference: Reference, only: Container[str] | None = None, most: int = MOST_AGAIN
-) -> Iterator[tuple[str, Answer]]:
-    """Yield what a program may make of a question, and its answer if it is another one then.
+class Misreading(NamedTuple):
+    """A way to misread questions."""
 
-    With `only`, nothing else is answered. A question of more than `most` tokens is left out.
+    name: str
+    change: Change
+    is_question: bool = True
+    """Whether the question changes, and not the answer."""
+
+
+Misreadings: TypeAlias = Callable[[str, Sequence[Row]], Iterable[Misreading]]
+"""Returns ways to misread questions, given their operation and rows."""
+
+
+def misread(
+    case: Case,
+    reference: Reference,
+    ways: Misreadings,
+    only: Container[str] | None = None,
+    most: int = MOST_AGAIN,
+) -> Iterator[tuple[str, Answer, int]]:
+    """Yield how a program may misread a question, its answer if it is another one then, and more.
+
+    The third part is the number of rows whose answers differ. With `only`, nothing else is
+    answered. A question of more than `most` tokens is left out.
     """
     question, rows = _rows_of(case)
     is_batch = isinstance(case.input, BatchInput)
@@ -152,21 +184,25 @@ def misread(
     right = ask(rows)
     outs = outs_of(right) if isinstance(right, Ok) else []
     asked = [
-        _Asked(op, case.profile, rows[at % len(rows)], out, ask_one) for at, out in enumerate(outs)
+        _Asked(op, case.profile, rows, at % len(rows), out, ask_one) for at, out in enumerate(outs)
     ]
-    for says, change, is_question in _MISREADINGS if asked else ():
-        name = says if says in SUMS else f"answers with {says}"
-        is_other = says.startswith(NOT_RESCALED) and "probs" in rows[0]  # which have no maximum
-        if is_other or (only is not None and name not in only):
+    known: list[tuple[Sequence[Row], Answer]] = [(rows, right)]
+    for way in ways(op, rows) if asked else ():
+        is_other = way.name.startswith(NOT_RESCALED) and "probs" in rows[0]  # without a maximum
+        if is_other or (only is not None and way.name not in only):
             continue
-        if is_question:
-            changed = [{**each.row, **change(each)} for each in asked[: len(rows)]]
-            answer = ask(changed) if changed != rows else right
+        if way.is_question:
+            changed = [{**each.row, **way.change(each)} for each in asked[: len(rows)]]
+            answer = next((answer for asked, answer in known if asked == changed), None)
+            if answer is None:
+                answer = ask(changed)
+                known.append((changed, answer))
         else:
-            wrong = [{**each.out, **change(each)} for each in asked]
+            wrong = [{**each.out, **way.change(each)} for each in asked]
             answer = Ok({"rows": wrong} if is_batch else wrong[0])
         if answer != right:
-            yield name, answer
+            differ = sum(map(ne, outs, outs_of(answer))) if isinstance(answer, Ok) else len(outs)
+            yield way.name, answer, differ
 
 
 def _rows_of(case: Case) -> tuple[dict[str, Any], Sequence[Row]]:
@@ -196,35 +232,37 @@ def _share(summed: Summed, weights: Sequence[float]) -> float:
 
 def _by_sum(summed: Summed, asked: _Asked) -> Row:
     """Return a share or a random number that has the effect of another sum."""
-    row, found = asked.row, dict[str, Any]()
+    row = asked.row
     if asked.op == "top_p" and not asked.is_plain:
         return {"params": _with_p(row["params"], _share(summed, asked.weights))}
-    if asked.op != "steps" or not _can_be_applied(row):
+    if not _is_fused(asked):
         return {}
-    if any(step["step"] == "top_p" for step in row["steps"]):
-        found["steps"] = [
-            {**step, "params": _with_p(step["params"], _share(summed, weights))}
-            if step["step"] == "top_p"
-            else step
-            for step, weights in zip(row["steps"], asked.left, strict=False)
-        ]
-    if "draw" in row:
-        found |= _smaller(row, "draw", _share(summed, asked.left[-1]))
-    return found
+    steps = [
+        {**step, "params": _with_p(step["params"], _share(summed, asked.left[at]))}
+        if step["step"] == "top_p"
+        else step
+        for at, step in enumerate(row["steps"])
+    ]
+    draw = _smaller_draw(row, _share(summed, asked.left[-1])) if "draw" in row else {}
+    return {"steps": steps, **draw}
 
 
 def _with_sum(summed: Summed, asked: _Asked) -> Row:
     """Return what is kept or drawn by another sum, which is fast also for long rows."""
     if not asked.is_plain:
         return {}
-    total = summed(asked.weights, asked.sums)
+    enough = asked.share * summed(asked.weights, asked.sums)
     if asked.op == "draw":
-        (number,) = unpack(asked.row["uniforms"])
-        drawn = bisect_right(asked.sums, number * total) - 1
-        return {"token": min(drawn, max(asked.falling))}
-    params = unpack_parameters(asked.row["params"])
-    count = bisect_left(asked.falling_sums, params["p"] * total) + 1
-    return {"keep": sorted(asked.falling[: max(count, params.get("least", 1))])}
+        return _reached(asked, bisect_right(asked.sums, enough))
+    return _reached(asked, bisect_left(asked.falling_sums, enough) + 1)
+
+
+def _reached(asked: _Asked, count: int) -> Row:
+    """Return what is kept or drawn if this many tokens have a sum that is enough."""
+    if asked.op == "draw":
+        return {"token": min(count - 1, max(asked.falling))}
+    least = unpack_parameters(asked.row["params"]).get("least", 1)
+    return {"keep": sorted(asked.falling[: max(count, least)])}
 
 
 def changes_sum(says: str, case: Case) -> bool:
@@ -238,20 +276,16 @@ _SHOWN: Final = 0.01
 """How much a sum must differ for its effect to show whatever the type of numbers."""
 
 
-def _can_be_applied(row: Row) -> bool:
-    return all(step["step"] != "prefix_allowed_tokens" for step in row["steps"])  # it is a function
-
-
 def _early(place: int, asked: _Asked) -> Row:
     """Return a random number for the sum before a step."""
     if not _is_fused(asked) or "draw" not in asked.row:
         return {}
-    return _smaller(asked.row, "draw", fsum(asked.left[place]) / fsum(asked.left[-1]))
+    return _smaller_draw(asked.row, fsum(asked.left[place]) / fsum(asked.left[-1]))
 
 
-def _smaller(row: Row, name: str, factor: float) -> Row:
-    (number,) = unpack(row[name])
-    return {name: pack([min(number * factor, _BELOW_1)], "f64")}
+def _smaller_draw(row: Row, factor: float) -> Row:
+    (number,) = unpack(row["draw"])
+    return {"draw": pack([min(number * factor, _BELOW_1)], "f64")}
 
 
 def _with_p(params: Row, factor: float) -> Row:
@@ -322,17 +356,16 @@ def _last(most: int, prompt: Tokens, generated: Tokens) -> tuple[Tokens, Tokens]
 
 _LONG: Final = (64, 256, 1024, 4096)
 
+_COUNTED: Final[Mapping[str, Callable[[Tokens], Tokens]]] = {
+    "each token counted once": partial(_at_most, 1),
+    **{f"each token counted once in {n} tokens": partial(_once_in, n) for n in (32, 64, 128, 256)},
+    "counts of repeated tokens that are too small by 1": _one_less,
+    **{f"counts that end at {most}": partial(_at_most, most) for most in (127, 255)},
+}
+"""What programs count of the tokens that were generated."""
+
 _HISTORIES: Final[Mapping[str, Callable[[Tokens, Tokens], tuple[Tokens, Tokens]]]] = {
-    "each token counted once": lambda p, g: (p, _at_most(1, g)),
-    **{
-        f"each token counted once in {n} tokens": partial(_generated, partial(_once_in, n))
-        for n in (32, 64, 128, 256)
-    },
-    "counts of repeated tokens that are too small by 1": lambda p, g: (p, _one_less(g)),
-    **{
-        f"counts that end at {most}": partial(_generated, partial(_at_most, most))
-        for most in (127, 255)
-    },
+    **{says: partial(_generated, counted) for says, counted in _COUNTED.items()},
     "the prompt counted as generated": lambda p, g: ([], p + g),
     "a history without the prompt": lambda _, g: ([], g),
     "a history without its last token": lambda p, g: (p, g[:-1]) if g else (p[:-1], g),
@@ -418,7 +451,10 @@ def _with_finite_masks(asked: _Asked) -> Row:
 
 
 def _is_fused(asked: _Asked) -> bool:
-    return asked.op == "steps" and _can_be_applied(asked.row)
+    """Return whether a question has steps that can be applied here, none of which is a function."""
+    return asked.op == "steps" and all(
+        step["step"] != "prefix_allowed_tokens" for step in asked.row["steps"]
+    )
 
 
 def _drawn(asked: _Asked, order: Sequence[int], weights: Sequence[float]) -> Row:
@@ -499,6 +535,10 @@ def _flushed(dtype: Type, asked: _Asked) -> Row:
 
 def _normal(numbers: Sequence[float], dtype: Type) -> list[float]:
     return [copysign(0.0, n) if abs(n) < SMALLEST_NORMAL[dtype] else n for n in numbers]
+
+
+def _name(says: str) -> str:
+    return says if says in SUMS else f"answers with {says}"
 
 
 _OF_SUMS: Final[Mapping[str, Summed]] = {
@@ -630,30 +670,22 @@ def _walked(size: int, carried: Carried, dtypes: Sequence[Type], asked: _Asked) 
     """
     if not asked.is_plain:
         return {}
-    weights, params = asked.weights, unpack_parameters(asked.row.get("params", {}))
-    share = params["p"] if asked.op == "top_p" else unpack(asked.row["uniforms"])[0]
-    order = asked.falling if asked.op == "top_p" else [*range(len(weights))]
-    enough = share * asked.sums[-1]
+    order = asked.falling if asked.op == "top_p" else range(len(asked.weights))
+    enough = asked.share * asked.sums[-1]
     own = type_of(asked.row.get("logits") or asked.row["probs"])
     dtype = dtypes[0] if len(dtypes) == 1 else own
     is_rounded = dtype in dtypes
     if size >= len(order) and not is_rounded:
         return {}
     total = start = last = 0.0
-    count = len(order)
     for at, token in enumerate(order):
         if at and at % size == 0:
             total = start = carried(total, start, last)
-        last = weights[token]
+        last = asked.weights[token]
         total = nearest(total + last, dtype) if is_rounded else total + last
         if total > enough or (total == enough and asked.op == "top_p"):
-            count = at + 1
-            break
-    else:
-        count = count if asked.op == "top_p" else max(asked.falling) + 1
-    if asked.op == "draw":
-        return {"token": count - 1}
-    return {"keep": sorted(order[: max(count, params.get("least", 1))])}
+            return _reached(asked, at + 1)
+    return _reached(asked, len(order))
 
 
 def _ties_in_blocks(size: int, asked: _Asked) -> Row:
@@ -680,7 +712,7 @@ def _searched(halvings: int, asked: _Asked) -> Row:
     if not asked.is_plain or params.keys() != {"p"}:
         return {}
     weights, sums = asked.weights, [0.0, *asked.falling_sums]
-    rising, enough = [-weights[token] for token in asked.falling], params["p"] * sums[-1]
+    rising, enough = [-weights[token] for token in asked.falling], asked.share * sums[-1]
     low, high = 0.0, -rising[0]
     for _ in range(halvings):
         middle = (low + high) / 2
@@ -816,8 +848,85 @@ _ANSWERS: Final[Mapping[str, Change]] = {
 }
 """Changed answers."""
 
-_MISREADINGS: Final[Sequence[tuple[str, Change, bool]]] = (
-    *((says, change, True) for says, change in _QUESTIONS.items()),
-    *((says, change, False) for says, change in _ANSWERS.items()),
+_USUAL: Final = (
+    *(Misreading(_name(says), change) for says, change in _QUESTIONS.items()),
+    *(Misreading(_name(says), change, is_question=False) for says, change in _ANSWERS.items()),
 )
-"""All misreadings, and whether the question changes."""
+
+
+def usual(_: str, __: Sequence[Row]) -> Iterable[Misreading]:
+    """Return all changed questions and answers."""
+    return _USUAL
+
+
+# ---- other rows and other steps
+
+
+def exchanged(op: str, rows: Sequence[Row]) -> Iterator[Misreading]:
+    """Yield that each row has a part of another one, or that steps are others or in another order.
+
+    For example, each row has the parameters of the next row, or one step is applied twice.
+    """
+    if len(rows) > 1:
+        for part in dict.fromkeys(part for row in rows for part in _parts(row)):
+            together = [[part], *[[part, "prompt_length"]] * (part == "history")]
+            for (other, place), parts in product(OTHER_ROWS, together):
+                yield Misreading(f"{part} of {other}", partial(_with_parts, parts, place))
+    steps = (name for row in rows for name, _ in _other_steps(row)) if op == "steps" else ()
+    for name in dict.fromkeys(steps):
+        yield Misreading(name, partial(_with_steps, name))
+
+
+def said_of(name: str) -> str:
+    """Return what wrong answers resemble, or have in common, given the name of a misreading."""
+    is_plain = name in SUMS or name.startswith(("answers with ", "steps "))
+    return name if is_plain else f"batches with the {name}"
+
+
+def _parts(row: Row) -> list[str]:
+    steps = [step["step"] for step in row.get("steps", []) if isinstance(step, dict)]
+    return [*(part for part in row if part != "prompt_length"), *steps]
+
+
+def _with_parts(parts: Sequence[str], place: Callable[[int, int], int], asked: _Asked) -> Row:
+    """Return parts of another row, or one of its steps, if both rows have them."""
+    row, other = asked.row, asked.rows[place(asked.place, len(asked.rows))]
+    found = {part: other[part] for part in parts if part in row and part in other}
+    steps = {step["step"]: step for step in other.get("steps", []) if step["step"] in parts}
+    if steps:
+        found["steps"] = [steps.get(step["step"], step) for step in row["steps"]]
+    return found
+
+
+def _with_steps(name: str, asked: _Asked) -> Row:
+    steps = dict(_other_steps(asked.row)).get(name)
+    return {} if steps is None else {"steps": steps}
+
+
+def _other_steps(row: Row) -> Iterator[tuple[str, Sequence[Row]]]:
+    """Yield what can be wrong about the order of steps, and the steps."""
+    steps = row["steps"]
+    yield "steps in the reverse order", steps[::-1]
+    filters = [step for step in steps if step["step"] in FILTER_OPS]
+    rest = [step for step in steps if step["step"] not in FILTER_OPS]
+    if len(filters) > 1:
+        fewer = [step for step in steps if step in rest or step is filters[0]]
+        yield "steps without all filters but the first: what it keeps stays", fewer
+    yield "steps with all filters in front", [*filters, *rest]
+    late = [step for step in steps if step["step"] == "logit_bias" or "penalty" in step["step"]]
+    yield (
+        "steps with all penalties and biases at the end",
+        [s for s in steps if s not in late] + late,
+    )
+    for name in dict.fromkeys(step["step"] for step in steps):
+        own = [step for step in steps if step["step"] == name]
+        rest = [step for step in steps if step["step"] != name]
+        yield f"steps with {name} at the end", [*rest, *own]
+        yield f"steps with {name} in front", [*own, *rest]
+        yield f"steps with {name} twice", [s for s in steps for _ in range(1 + (s in own))]
+        if rest:
+            yield f"steps without {name}", rest
+    for at, (first, second) in enumerate(pairwise(steps)):
+        if first["step"] != second["step"]:
+            swapped = [*steps[:at], second, first, *steps[at + 2 :]]
+            yield f"steps with {second['step']} before {first['step']}", swapped

@@ -2,21 +2,33 @@
 
 A fact is found by comparing the answer with the right one: the sum lacks what one block of tokens
 weighs, a row of a batch has the answer of another row, a list ends at a round number. It is no
-diagnosis: `tokenref.diagnosis` reports a fact only if it holds for nearly all failures of an
-operation that have no known cause.
+diagnosis: a fact is named only if it holds for most failures of an operation that have no known
+cause.
+
+To add a fact, yield it from the function about its kind of answer: `_of_batch` for the rows of a
+batch, `_of_numbers` for numbers, `_of_kept` for lists of tokens, `_of_token` for one token.
 """
 
+import json
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from functools import partial
-from itertools import accumulate, pairwise
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 from math import exp, inf, isnan
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import msgspec
 
-from tokenref.answers import Answer, Malformed, Ok, Refused
+from tokenref.answers import Answer, Crashed, Malformed, Ok, Refused, TimedOut
+from tokenref.diagnosis.mistakes import (
+    BLOCKS,
+    FIRST_BLOCK,
+    GROUPS,
+    HALVED,
+    MASKS,
+    OTHER_ROWS,
+    SUMS,
+    USUAL,
+)
 from tokenref.floats import (
     DIGITS,
     SMALLEST_NORMAL,
@@ -27,23 +39,15 @@ from tokenref.floats import (
     is_numbers,
     nearest,
     numbers_of,
-    size_of,
     type_of,
     unpack,
 )
+from tokenref.judge import FAILURES
 from tokenref.judging_samplers import are_ids, row_of
-from tokenref.questions.sampling import BatchInput
-from tokenref.record import FILTER_OPS, Case, op_of
-from tokenref.verdicts import MustRefuse, Row, Rows, Set
-
-BLOCKS: Final = tuple(2**power for power in range(1, 13))
-"""Numbers of tokens that programs handle together, smallest first."""
-
-FIRST_BLOCK: Final = 32
-"""The smallest size at which a loop or a block of threads usually ends."""
-
-_USUAL: Final = tuple(size for size in BLOCKS if size >= FIRST_BLOCK)
-"""The sizes from there on."""
+from tokenref.questions.sampling import BatchInput, tokens_of
+from tokenref.record import Case, op_of
+from tokenref.result import Result, answer_digest
+from tokenref.verdicts import Judgement, MustRefuse, Row, Rows, Set
 
 CLOSE: Final = 1e-3
 """The relative distance up to which numbers count for equal but for rounding."""
@@ -53,9 +57,6 @@ NEARLY_ALL: Final = 0.9
 
 ALIKE: Final = 1e-5
 """The relative distance up to which ratios are one ratio."""
-
-LAST_LEFT_OUT: Final = "the right token is the last one of the row: it is left out"
-"""A fact about tokens."""
 
 AT_THE_END: Final = "the answer is the last token of the row"
 """A fact that holds for any sum that is too large."""
@@ -90,41 +91,35 @@ ALL_WRONG: Final = "all wrong numbers are "
 OF_ANY_SUM: Final = "the sum is too "
 """The end of facts that are said if nothing else is known about a wrong sum."""
 
-GROUPS: Final = (32, 64, 128, 256)
-"""Numbers of rows that programs handle together."""
 
-Allowed: TypeAlias = Callable[[AbstractSet[int], int], AbstractSet[int]]
-"""Returns the tokens that a misread mask allows, given those that it allows, and their number."""
+def result_of(
+    case: Case, answer: Answer, judgement: Judgement, milliseconds: float = 0.0
+) -> Result:
+    """Return the result of a case: its judgement and the relevant parts of the answer."""
+    got = log = wrong = ""
+    facts: Sequence[str] = ()
+    if judgement.status in FAILURES:
+        wrong, facts = answer_digest(op_of(case), answer), facts_of(case, answer)
+    if isinstance(answer, Crashed | TimedOut):
+        log = answer.log
+    elif isinstance(answer, Ok) and judgement.status in FAILURES:
+        got = _text(answer.out)
+    return Result(case, judgement, milliseconds, got, log, wrong, facts)
 
 
-def _turned(bits: int, allowed: AbstractSet[int], _: int) -> set[int]:
-    """Return tokens with these bits of their ids turned."""
-    return {token ^ bits for token in allowed}
+_LONGEST_GOT: Final = 2000
+"""Maximum length of an answer in the report, in characters."""
 
 
-def _last_word(count: int) -> set[int]:
-    return {*range(count // 32 * 32, count)}
-
-
-MASKS: Final[Mapping[str, Allowed]] = {
-    "the bits of each word are read in the other order": partial(_turned, 31),
-    "the bits of each byte are read in the other order": partial(_turned, 7),
-    "the bytes of each word are read in the other order": partial(_turned, 24),
-    "neighbouring words are exchanged": partial(_turned, 32),
-    "all tokens of the last word, if it is incomplete, are allowed": (
-        lambda allowed, count: allowed | _last_word(count)
-    ),
-    "all tokens of the last word, if it is incomplete, are banned": (
-        lambda allowed, count: allowed - _last_word(count)
-    ),
-    "the first 32 words are read again and again": (
-        lambda allowed, count: {token for token in range(count) if token % 1024 in allowed}
-    ),
-    "what is allowed is banned, and the rest is allowed": (
-        lambda allowed, count: {*range(count)} - allowed
-    ),
-}
-"""How masks are misread."""
+def _text(out: Mapping[str, Any]) -> str:
+    """Return an answer as JSON as far as possible, truncated if it is long."""
+    try:
+        text = json.dumps(out, default=repr)
+    except (ValueError, RecursionError) as error:
+        text = f"cannot be written as JSON: {error}"
+    return (
+        text if len(text) <= _LONGEST_GOT else f"{text[:_LONGEST_GOT]} ... ({len(text)} characters)"
+    )
 
 
 def facts_of(case: Case, answer: Answer) -> tuple[str, ...]:
@@ -197,18 +192,6 @@ def _of_own_draws(calls: Sequence[Sequence[int]]) -> Iterator[str]:
             yield f"row r draws the token of row r modulo {size}"
 
 
-_OTHER_ROWS: Final[Sequence[tuple[str, Callable[[int, int], int]]]] = (
-    ("row 0", lambda _, __: 0),
-    ("the next row", lambda row, count: (row + 1) % count),
-    ("the next row", lambda row, count: min(row + 1, count - 1)),
-    ("the row before", lambda row, _: max(row - 1, 0)),
-    ("the row before", lambda row, count: (row - 1) % count),
-    ("the other row of a pair", lambda row, count: row ^ 1 if row ^ 1 < count else row),
-    *((f"row r modulo {size}", lambda row, _, size=size: row % size) for size in GROUPS),
-)
-"""The rows that programs take for row r, each also by another way to stay in the batch."""
-
-
 def _of_batch(
     want: Sequence[Any], have: Sequence[Any], asked: Sequence[Mapping[str, Any]]
 ) -> Iterator[str]:
@@ -226,7 +209,7 @@ def _of_batch(
         return
     are_two = len({repr(row) for row in rough[0]}) <= 2  # each wrong answer is that of other rows
     all_equal = len({repr(row) for row in rough[1]}) == 1
-    for says, other in [] if are_two and all_equal else _OTHER_ROWS:
+    for says, other in [] if are_two and all_equal else OTHER_ROWS:
         places = [other(row, len(right)) for row in range(len(right))]
         if all(
             rough[1][row] == rough[0][places[row]]
@@ -288,125 +271,6 @@ def _rough(answer: Any) -> Any:
 
 _MOST_TOKENS: Final = 1_000_000
 """The tokens of the largest batch that is compared row by row."""
-
-MOST_AGAIN: Final = 100_000
-"""The tokens of the largest batch that is answered again."""
-
-
-Reference: TypeAlias = Callable[[Case, Mapping[str, Any]], Answer]
-"""Answers another question like that of a case, given by it."""
-
-
-def exchanged(
-    case: Case, reference: Reference, only: Container[str] | None = None
-) -> Iterator[tuple[str, Answer, int]]:
-    """Yield what batches are whose rows have one part of other rows, and the answers to them.
-
-    The third part is the number of rows whose answers then differ. With `only`, nothing else is
-    answered.
-    """
-    batch = msgspec.to_builtins(case.input)
-    rows = batch["rows"]
-    if len(rows) == 1 or tokens_of(rows) > MOST_AGAIN:
-        return
-    right = reference(case, batch)
-    known: list[tuple[Sequence[Any], Answer]] = [(rows, right)]
-    for part in dict.fromkeys(part for row in rows for part in _parts(row)):
-        for other, place in _OTHER_ROWS:
-            if only is not None and f"{part} of {other}" not in only:
-                continue
-            changed = [
-                _with_part(row, rows[place(number, len(rows))], part)
-                for number, row in enumerate(rows)
-            ]
-            answer = next((answer for asked, answer in known if asked == changed), None)
-            if answer is None:
-                answer = reference(case, {**batch, "rows": changed})
-                known.append((changed, answer))
-            if answer != right and isinstance(right, Ok) and isinstance(answer, Ok):
-                pairs = zip(right.out["rows"], answer.out["rows"], strict=True)
-                yield f"{part} of {other}", answer, sum(a != b for a, b in pairs)
-
-
-def rearranged(
-    case: Case, reference: Reference, only: Container[str] | None = None
-) -> Iterator[tuple[str, Answer, int]]:
-    """Yield what other steps a question has, and the answers to it.
-
-    The third part is 1. With `only`, nothing else is answered.
-    """
-    question = msgspec.to_builtins(case.input)
-    rows = question.get("rows", [question])
-    if tokens_of(rows) > MOST_AGAIN:
-        return
-    right = reference(case, question)
-    known: dict[str, Answer] = {}
-    others = [dict(_other_steps(row["steps"])) for row in rows]
-    for says in dict.fromkeys(says for each in others for says in each):
-        if only is not None and says not in only:
-            continue
-        pairs = zip(rows, others, strict=True)
-        changed = [{**row, "steps": each.get(says, row["steps"])} for row, each in pairs]
-        key = repr([row["steps"] for row in changed])
-        if key not in known:
-            other = {**question, "rows": changed} if "rows" in question else changed[0]
-            known[key] = reference(case, other)
-        if known[key] != right:
-            yield says, known[key], 1
-
-
-def _other_steps(steps: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Sequence[Any]]]:
-    """Yield what can be wrong about the order of steps, and the steps."""
-    yield "steps in the reverse order", steps[::-1]
-    filters = [step for step in steps if step["step"] in FILTER_OPS]
-    rest = [step for step in steps if step["step"] not in FILTER_OPS]
-    if len(filters) > 1:
-        fewer = [step for step in steps if step in rest or step is filters[0]]
-        yield "steps without all filters but the first: what it keeps stays", fewer
-    yield "steps with all filters in front", [*filters, *rest]
-    late = [step for step in steps if step["step"] == "logit_bias" or "penalty" in step["step"]]
-    yield (
-        "steps with all penalties and biases at the end",
-        [s for s in steps if s not in late] + late,
-    )
-    for name in dict.fromkeys(step["step"] for step in steps):
-        own = [step for step in steps if step["step"] == name]
-        rest = [step for step in steps if step["step"] != name]
-        yield f"steps with {name} at the end", [*rest, *own]
-        yield f"steps with {name} in front", [*own, *rest]
-        yield f"steps with {name} twice", [s for s in steps for _ in range(1 + (s in own))]
-        if rest:
-            yield f"steps without {name}", rest
-    for at, (first, second) in enumerate(pairwise(steps)):
-        if first["step"] != second["step"]:
-            swapped = [*steps[:at], second, first, *steps[at + 2 :]]
-            yield f"steps with {second['step']} before {first['step']}", swapped
-
-
-def tokens_of(rows: Sequence[Mapping[str, Any]]) -> int:
-    """Return the number of all tokens without making rows from their recipes."""
-    parts = [row.get(name, []) for row in rows for name in ("logits", "probs", "target")]
-    numbers = [each for part in parts for each in (part if isinstance(part, list) else [part])]
-    return sum(map(size_of, numbers))
-
-
-def _parts(row: Mapping[str, Any]) -> list[str]:
-    steps = [step["step"] for step in row.get("steps", []) if isinstance(step, dict)]
-    return [*(part for part in row if part != "prompt_length"), *steps]
-
-
-def _with_part(row: Mapping[str, Any], other: Mapping[str, Any], part: str) -> Mapping[str, Any]:
-    """Return a row with a part of another one, if both have it."""
-    if part in row and part in other:
-        parts = [part, "prompt_length"] if part == "history" else [part]
-        return {**row, **{each: other[each] for each in parts if each in other}}
-    steps = {step["step"]: step for step in other.get("steps", [])}
-    if part not in steps:
-        return row
-    return {
-        **row,
-        "steps": [steps[part] if step["step"] == part else step for step in row["steps"]],
-    }
 
 
 # ---- one row
@@ -537,7 +401,7 @@ def _near(a: float, b: float) -> bool:
 
 def _of_maxima(want: Sequence[float], have: Sequence[float]) -> Iterator[str]:
     """Yield the sizes of blocks whose probabilities are off by the block's maximum."""
-    for size in _USUAL if max(want) > 0 else ():
+    for size in USUAL if max(want) > 0 else ():
         most = [max(want[at : at + size]) for at in range(0, len(want), size)]
         pairs = enumerate(zip(want, have, strict=True))
         factors = [b / a * most[at // size] for at, (a, b) in pairs if a]
@@ -575,115 +439,6 @@ def _of_sums(key: str, want: Sequence[float], have: Sequence[float]) -> Iterator
 
 _LONGEST_SUMMED: Final = 1 << 19
 """The tokens of the longest row of which other sums are calculated."""
-
-Summed: TypeAlias = Callable[[Sequence[float], Sequence[float]], float]
-"""Returns a wrong sum of weights, given these and the sums until each."""
-
-
-def _whole_blocks(size: int, weights: Sequence[float], until: Sequence[float]) -> float:
-    """Return the sum of the whole blocks, or of all weights if there is none."""
-    return until[len(weights) // size * size] or until[-1]
-
-
-def _first_of_blocks(
-    most: int, size: int, weights: Sequence[float], until: Sequence[float]
-) -> float:
-    """Return the sum of the first weights of each block."""
-    count = len(weights)
-    return sum(until[min(at + most, count)] - until[at] for at in range(0, count, size))
-
-
-def _not_rescaled(size: int, weights: Sequence[float], until: Sequence[float]) -> float:
-    """Return the sum of weights that are divided by the largest one up to the end of a block."""
-    total = most = 0.0
-    for at in range(0, len(weights), size):
-        most = max(most, *weights[at : at + size])
-        end = min(at + size, len(weights))
-        total += (until[end] - until[at]) / most if most else 0.0
-    return total * max(weights)
-
-
-def _first_half(size: int, weights: Sequence[float], until: Sequence[float]) -> float:
-    """Return the sum of the first half of the blocks."""
-    blocks = -(-len(weights) // size)
-    return until[min((blocks + 1) // 2 * size, len(weights))]
-
-
-def _with_tree(size: int, weights: Sequence[float], until: Sequence[float]) -> float:
-    """Return the sum of weights of which a tree adds up those of the last block.
-
-    It adds the second half of an even number of them, rounded down, to the first, again and again.
-    """
-    last = (len(weights) - 1) // size * size
-    half, places, halves = (len(weights) - last) // 2, [last], list[int]()
-    while half:
-        halves.append(half)
-        half //= 2
-    for half in reversed(halves):
-        places += [place + half for place in places]
-    return until[last] + sum(weights[place] for place in places)
-
-
-def _with_stale(size: int, weights: Sequence[float], until: Sequence[float]) -> float:
-    """Return the sum of weights whose last block is filled up with what a tree left there."""
-    last = (len(weights) - 1) // size * size
-    block, left = weights[max(last - size, 0) : last], len(weights) - last
-    places = ((at, 1 << at.bit_length()) for at in range(left, size if block else 0))
-    return until[-1] + sum(sum(block[at % step :: step]) for at, step in places)
-
-
-def _last_twice(size: int, weights: Sequence[float], until: Sequence[float]) -> float:
-    """Return the sum of weights with the last block twice if it is full."""
-    is_full = len(weights) % size == 0
-    return until[-1] + (until[-1] - until[-1 - size] if is_full else 0.0)
-
-
-_HALVED: Final = (64, 128, 256, 512, 1024)
-
-NOT_RESCALED: Final = "the sum is not rescaled if "
-"""The beginning of mistakes of a softmax."""
-
-_BY_SIZE: Final[Sequence[tuple[str, Callable[..., float], Sequence[int]]]] = (
-    ("the sum lacks the last block of {:,} tokens", _whole_blocks, _USUAL),
-    ("the sum lacks the second half of the blocks of {:,}", _first_half, _HALVED),
-    (
-        "the sum lacks the second half of each block of {:,} tokens",
-        lambda n, *row: _first_of_blocks(n // 2, n, *row),
-        _HALVED,
-    ),
-    (
-        "the sum lacks all but the first 32 tokens of each block of {:,}",
-        partial(_first_of_blocks, 32),
-        _HALVED[1:],
-    ),
-    (NOT_RESCALED + "a block of {:,} has a larger maximum", _not_rescaled, (32, *_HALVED)),
-    ("the sum lacks tokens that a tree of halves loses of a block of {:,}", _with_tree, _HALVED),
-    ("the sum has what is left in memory behind the last block of {:,}", _with_stale, _HALVED),
-    (
-        "the sum lacks all tokens from {:,} on",
-        lambda n, _, until: until[min(n, len(until) - 1)],
-        [2**power for power in range(13, 17)],
-    ),
-    (
-        "the sum lacks the last token of each block of {:,}",
-        lambda n, weights, until: until[-1] - sum(weights[n - 1 :: n]),
-        (32, *_HALVED),
-    ),
-    (
-        "the sum has as many tokens as the row's number of them modulo {:,}",
-        lambda n, weights, until: until[len(weights) % n],
-        (2**16,),
-    ),
-    ("the sum has the last block of {:,} twice if it is full", _last_twice, (32, *_HALVED)),
-)
-
-SUMS: Final[Mapping[str, Summed]] = {
-    "the sum lacks every second token": lambda weights, _: sum(weights[::2]),
-    "the sum lacks the last token of the row": lambda _, until: until[-2] or until[-1],
-    NOT_RESCALED + "a token is a larger maximum": partial(_not_rescaled, 1),
-    **{says.format(n): partial(summed, n) for says, summed, sizes in _BY_SIZE for n in sizes},
-}
-"""Wrong sums of weights, as programs make them of a row."""
 
 
 def _of_block(until: Sequence[float], lacks: float, within: float) -> Iterator[str]:
@@ -728,7 +483,7 @@ def _of_kept(
         if is_numbers(p) and max(numbers_of(p) or ()) >= 1:
             yield "tokens are missing, though p = 1 keeps all that are possible"
         yield from _of_missing(missing, have, count)
-    for size in _HALVED if missing else ():
+    for size in HALVED if missing else ():
         held = Counter(token // size for token in have)
         most = max(held.values(), default=0)
         is_limit = FIRST_BLOCK // 8 <= most < size and most & (most - 1) == 0
@@ -835,7 +590,7 @@ def _of_place(want: int, have: int, count: int) -> Iterator[str]:
             yield f"the right token is in the last block of {size:,}, which is incomplete"
     yield from limits
     if want == count - 1:
-        yield LAST_LEFT_OUT
+        yield "the right token is the last one of the row: it is left out"
     if count > FIRST_BLOCK and have == count - 1:
         yield AT_THE_END
     if count > FIRST_BLOCK and have == 0:

@@ -1,0 +1,19 @@
+"""Likely causes of failures.
+
+A cause is named if it explains nearly all failures that it is about, in this order:
+
+===============================  =============  ===================================================
+cause                            module         to add one
+===============================  =============  ===================================================
+the program is slow or hangs     `questions`    see `too_slow`
+a seeded bug, a rule, an engine  `signatures`   add a mutant in `authoring/mutants`, and run
+                                                `python -m authoring mutants`
+the question is misread          `misreadings`  add a function and its name in `_QUESTIONS` or
+                                                `_ANSWERS`
+a sum, a mask, a row of a batch  `mistakes`     add a line in `SUMS`, `MASKS` or `OTHER_ROWS`
+a fact about wrong answers       `facts`        yield it in the function about this kind of answer
+a property of what fails         `questions`    add a function and its name in `_PROPERTIES`
+===============================  =============  ===================================================
+
+`diagnose` asks for all of them. `asked_again` compares misread questions with the answers.
+"""

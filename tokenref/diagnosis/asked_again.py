@@ -1,0 +1,116 @@
+"""Signatures of misread questions: the reference answers the questions of a run again.
+
+Nothing is known of misreadings before a run, as there are too many records. So the few shortest
+failures of an operation are misread in every way, and then all of its questions in the ways that
+explain most of these.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from itertools import starmap
+from typing import Final
+
+from tokenref.answers import Answer, Ok
+from tokenref.diagnosis.facts import AT_THE_END
+from tokenref.diagnosis.misreadings import MOST_AGAIN, Misreadings, changes_sum, misread, said_of
+from tokenref.diagnosis.mistakes import SUMS
+from tokenref.diagnosis.signatures import FEWEST, Reference, Signature, by_place
+from tokenref.judge import FAILURES, judge
+from tokenref.record import OWN_DRAW_OPS, Case, op_of, rows_op
+from tokenref.result import Result, answer_digest, place_of, size
+from tokenref.subjects import SAMPLERS
+from tokenref.verdicts import MustRefuse
+
+_MOST_OF_RIGHT: Final = 5_000
+"""The tokens of the longest question that was answered right and is misread."""
+
+_MOST_TRIED: Final = 12
+"""How many of the shortest failures are misread in every way."""
+
+_SUMMING: Final = frozenset({"softmax", "logprobs"})
+"""Operations whose answers show a wrong sum at once."""
+
+
+def signatures_of_misread(
+    failed: Mapping[str, Result],
+    passed: Mapping[str, Case],
+    reference: Reference,
+    ways: Misreadings,
+    share: float,
+) -> list[Signature]:
+    """Return the signatures of misread questions that explain a share of the shortest failures.
+
+    They are about the failures, and about the records of the same operations that pass. One that is
+    about a single record of fewer than three rows explains nothing: the answer may be chance.
+    """
+    groups: dict[tuple[str, str], list[Result]] = {}
+    for place, here in by_place(failed).items():
+        for seen in here.values() if place not in OWN_DRAW_OPS else ():
+            groups.setdefault((place, seen.case.profile), []).append(seen)
+    tried = {about: _of_shortest(here, reference, ways, share) for about, here in groups.items()}
+    likely: dict[str, dict[str, str]] = {}
+    rows: Counter[str] = Counter()
+    for record, case in {**{r: seen.case for r, seen in failed.items()}, **passed}.items():
+        only = tried.get((place_of(case), case.profile))
+        if only and not isinstance(case.verdict, MustRefuse):
+            wrong = failed.get(record)
+            most = MOST_AGAIN if wrong else _MOST_OF_RIGHT
+            for name, answer, differ in misread(case, reference, ways, only, most):
+                if _fails(case, answer, wrong):
+                    answers = likely.setdefault(name, {})
+                    if not wrong or answers.get(record) != wrong.answer:  # by another such way
+                        answers[record] = answer_digest(op_of(case), answer)
+                    rows[name] += differ
+    for name, answers in likely.items():
+        answers |= {record: seen.answer for record, seen in failed.items() if name in seen.facts}
+
+    def tells(record: str, answer: str) -> bool:
+        seen = failed.get(record)
+        return seen is not None and seen.answer == answer and AT_THE_END not in seen.facts
+
+    summing = [seen for seen in failed.values() if rows_op(seen.case) in _SUMMING]
+    shown = {fact for seen in summing for fact in seen.facts}
+    right = [
+        case
+        for case in (passed.values() if SUMS.keys() & likely.keys() else ())
+        if rows_op(case) in _SUMMING
+        and not isinstance(case.verdict, MustRefuse)
+        and size(case)[0] <= _MOST_OF_RIGHT
+    ]
+    return [
+        Signature("misreading", name, said_of(name), answers)
+        for name, answers in likely.items()
+        if (len(answers) > 1 or rows[name] >= FEWEST)
+        and any(starmap(tells, answers.items()))
+        and not (name in SUMS and name not in shown and any(changes_sum(name, c) for c in right))
+    ]
+
+
+def _of_shortest(
+    here: Iterable[Result], reference: Reference, ways: Misreadings, share: float
+) -> set[str]:
+    """Return the misreadings that explain a share of the shortest failures."""
+    hits: Counter[str] = Counter()
+    only: set[str] | None = None
+    tried = sorted(here, key=lambda seen: size(seen.case))[:_MOST_TRIED]
+    for left, seen in zip(reversed(range(len(tried))), tried, strict=True):
+        op, again = op_of(seen.case), misread(seen.case, reference, ways, only)
+        hits.update({name for name, said, _ in again if answer_digest(op, said) == seen.answer})
+        if left < share * len(tried):  # what is asked from here on can still explain enough
+            only = {name for name, count in hits.items() if count + left >= share * len(tried)}
+    return only or set()
+
+
+def _fails(case: Case, answer: Answer, seen: Result | None) -> bool:
+    """Return whether an answer fails apart from its stages, which programs need not have.
+
+    If the one that was seen fails in its stages only, it must fail in the same.
+    """
+    plain = answer
+    if isinstance(answer, Ok):
+        plain = Ok({key: part for key, part in answer.out.items() if key != "stages"})
+    if judge(case, plain, SAMPLERS).status in FAILURES:
+        return True
+    if seen is None or seen.answer != answer_digest(op_of(case), answer):
+        return False
+    return seen.judgement.detail == judge(case, answer, SAMPLERS).detail

@@ -1,0 +1,123 @@
+"""Causes that show in which questions fail, whatever the answers are.
+
+To add one, write a function of a question and a line in `_PROPERTIES`.
+"""
+
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+
+from tokenref.diagnosis.signatures import Diagnosis, by_place
+from tokenref.floats import type_of
+from tokenref.questions.sampling import tokens_of
+from tokenref.questions.text import TextInput
+from tokenref.record import Case, rows_op
+from tokenref.result import Result, length, row_questions
+from tokenref.verdicts import MustRefuse
+
+_BY_CHANCE: Final = 0.05
+"""How likely it may be that all failures have a property by chance."""
+
+_Rows = Sequence[Mapping[str, Any]]
+
+
+def _is_padded(parts: Mapping[str, Any], rows: _Rows) -> bool:
+    return "vocab_size" in parts and any(tokens_of([row]) > parts["vocab_size"] for row in rows)
+
+
+def _is_narrow(_: object, rows: _Rows) -> bool:
+    given = (row.get("logits", row.get("probs")) for row in rows)
+    return all(isinstance(each, Mapping) and type_of(each) in {"f16", "bf16"} for each in given)
+
+
+def _is_multiple(size: int, parts: Mapping[str, Any], rows: _Rows) -> bool:
+    count = tokens_of(rows[:1])
+    return count > 0 and int(parts.get("vocab_size", count)) % size == 0
+
+
+_SIZES: Final = (1024, 512, 256, 128, 64, 32)
+
+_PROPERTIES: Final[Mapping[str, Callable[[Mapping[str, Any], _Rows], bool]]] = {
+    "rows are padded, and all others pass: perhaps `vocab_size` is ignored": _is_padded,
+    "rows have numbers of 16 bits, and all others pass": _is_narrow,
+    **{
+        f"rows have a multiple of {size:,} tokens, and all others pass": partial(_is_multiple, size)
+        for size in _SIZES
+    },
+}
+"""Properties of questions about samplers, which only failures may have."""
+
+
+def property_of_failures(
+    failed: Mapping[str, Result], passed: Iterable[Case], ops: Container[str]
+) -> dict[str, str]:
+    """Return what all failures of an operation have that few questions have, by operation."""
+    wrong: dict[str, list[Case]] = {}
+    for here in by_place(failed).values():
+        for seen in here.values():
+            if seen.case.vocab is None and rows_op(seen.case) in ops:
+                wrong.setdefault(rows_op(seen.case), []).append(seen.case)
+    right: dict[str, list[Case]] = {op: [] for op in wrong}
+    for case in passed if wrong else ():
+        if (op := rows_op(case)) in right and not isinstance(case.verdict, MustRefuse):
+            right[op].append(case)
+    found = {}
+    for op, others in right.items():
+        cases, count = [*wrong[op], *others], len(wrong[op])
+        asked = [(msgspec.to_builtins(case.input), row_questions(case)) for case in cases]
+        best = _BY_CHANCE
+        for says, has in _PROPERTIES.items():
+            if all(has(*each) for each in asked[:count]):
+                share = sum(has(*each) for each in asked) / len(asked)
+                tries = len(_SIZES) if isinstance(has, partial) else 1
+                if share < 1 and (chance := tries * share**count) < best:
+                    found[op], best = says, chance
+    return found
+
+
+# ---- time
+
+
+def too_slow(results: Iterable[Result]) -> Diagnosis | None:
+    """Return the timeouts on long texts, if running time appears to be quadratic.
+
+    It does if the engine gave up at a length that it would have reached in time if its running time
+    were proportional to the length.
+    """
+    timed = [
+        (length(each.case), each.milliseconds / 1000, each)
+        for each in results
+        if isinstance(each.case.input, TextInput)
+    ]
+    answered = [(size, time) for size, time, each in timed if each.status in {"pass", "fail"}]
+    longest = max((size for size, _ in answered), default=0)
+    late = [(size, time, each) for size, time, each in timed if each.status == "timeout"]
+    beyond = [(size, time) for size, time, _ in late if size > longest]
+    if not longest or not beyond:
+        return None
+    # Questions in one message share its time, so the shortest time says most.
+    seconds = min(time for size, time in answered if size > longest / 2)
+    shortest, waited = min(beyond)[0], max(time for _, time in beyond)
+    if waited < seconds * (shortest / longest) ** _ABOVE_LINEAR:
+        return None
+    texts = f"{len(late):,} texts" if len(late) > 1 else "1 text"
+    texts += f" of {shortest:,} or more characters"
+    but = f"but one of {longest:,}"
+    if waited > seconds * (2 * shortest / longest) ** _ABOVE_ANY:
+        name = "no answer"
+        sentence = f"{texts} got no answer in time, {but} took only {seconds:.2g} s"
+    else:
+        name = "quadratic time"
+        sentence = f"Running time appears to be quadratic: {texts} took too long, {but} only "
+        sentence += f"{seconds:.2g} s"
+    return Diagnosis(name, sentence, [each.case.id for _, _, each in late])
+
+
+_ABOVE_LINEAR: Final = 1.4
+"""The exponent from which growth is taken to be quadratic, because measured times are inexact."""
+
+_ABOVE_ANY: Final = 4
+"""The exponent above which a program hangs rather than being slow. The shorter of the texts that
+were answered may have taken the shortest time, so lengths are compared with half of the longest."""
