@@ -423,11 +423,12 @@ def test_a_new_file_is_tested_with_the_answers_of_the_old_one(tmp_path: Path) ->
     old, new, out = tmp_path / "old.tiktoken", tmp_path / "new.tiktoken", tmp_path / "out.jsonl"
     old.write_bytes(b"YQ== 0\nYg== 1\nYWI= 2\n")  # a, b, ab
     new.write_bytes(b"YQ== 0\nYg== 1\nYWE= 3\n")  # a, b, aa
-    (tmp_path / "texts.txt").write_text("aab\nba\nbb\n", encoding="utf-8")
     pattern = ["--pattern", "cl100k_base"]
-    fill = ["fill", "--vocabulary", old, "--texts", tmp_path / "texts.txt", "--out", out, *pattern]
-    assert tokenref(*fill).exit_code == 0
-    check = ["check", "reference", "--records", out, *pattern, "--vocabulary"]
+    texts = tmp_path / "texts.txt"
+    texts.write_text("aab\nba\nbb\n", encoding="utf-8")
+    filled = tokenref("fill", "--vocabulary", old, "--texts", texts, "--out", out, *pattern)
+    assert filled.exit_code == 0
+    check: list[str | Path] = ["check", "reference", "--records", out, *pattern, "--vocabulary"]
     assert tokenref(*check, old, "--upgrade").exit_code == 0
     found = tokenref(*check, new, "--upgrade")
     assert found.exit_code == 1
@@ -459,8 +460,8 @@ def test_wrong_ids_of_a_whole_tokenizer_are_shown_as_tokens(tmp_path: Path) -> N
     content = json.loads(FAMILY.read_bytes())
     content["model"]["merges"] = []
     other.write_text(json.dumps(content), encoding="utf-8")
-    check = ["check", "reference", "--records", out, "--vocabulary", other, "--upgrade"]
-    found = tokenref(*check, "--ids-only")
+    check: list[str | Path] = ["check", "reference", "--records", out, "--vocabulary", other]
+    found = tokenref(*check, "--upgrade", "--ids-only")
     assert found.exit_code == 1
     assert re.search(
         r"at +ids, from token \d+\n +expected \d+ b'.*'.*\n +got +\d+ b'", found.output

@@ -27,7 +27,7 @@ from tokenref.catalogue import CANARY
 from tokenref.judging_samplers import compare
 from tokenref.readable import readable
 from tokenref.record import Case
-from tokenref.subjects import Samplers, Subject, TokenizerSubject
+from tokenref.subjects import Samplers, Subject, TokenizerSubject, read_tokenizer
 from tokenref.verdicts import Judgement, MustRefuse, Status, judged
 
 FAILURES: Final = frozenset({"fail", "wrong_error", "crash", "timeout", "xpass"})
@@ -169,8 +169,6 @@ def _token_difference(expected: list[int], got: Any, subject: TokenizerSubject) 
         with suppress(TokenIdError):  # expected of the vocabulary that this one replaces
             place += f" (byte {sum(len(subject.token_bytes(token)) for token in expected[:at])})"
     else:
-        from tokenref.engines.reference import read_tokenizer
-
         tokens = read_tokenizer(subject.content, subject.name, "hugging-face")
     return f"{place}: expected {_tokens(expected[at:], tokens)}, got {_tokens(got[at:], tokens)}"
 

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -11,9 +11,11 @@ from bpe_ref import Tokenizer, Vocabulary, VocabularyFileError, load, tokenizer_
 from bpe_ref.errors import VocabularyError
 from bpe_ref.finding import find
 from bpe_ref.formats.files import read_unpacked
+from bpe_ref.formats.hugging_face import parse_tokenizer_json
 from bpe_ref.formats.hugging_face_writing import dump_tokenizer_json
 from bpe_ref.formats.recognising import is_json
 from bpe_ref.models.byte_bpe import ByteBPE
+from bpe_ref.quirks import QUIRKS
 from tokenref.answers import (
     Crashed,
     Engine,
@@ -58,6 +60,16 @@ SAMPLERS: Final = Samplers()
 TokenizerSubject: TypeAlias = Vocabulary | TokenizerFile
 
 Subject: TypeAlias = TokenizerSubject | Samplers
+
+
+_READ_FILES: Final = 16
+"""How many parsed tokenizer.json files are kept in memory; mutants use the same ones often."""
+
+
+@lru_cache(maxsize=_READ_FILES)
+def read_tokenizer(content: bytes, name: str, profile: str) -> Tokenizer:
+    """Return the tokenizer of a tokenizer.json. The last few are cached."""
+    return parse_tokenizer_json(content, name, QUIRKS[profile])
 
 
 def load_bytes(name_or_path: str | Path) -> Vocabulary:

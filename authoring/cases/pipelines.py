@@ -10,7 +10,7 @@ from authoring.cases.tokenizer_blame import blamed, blaming, right_answer
 from authoring.tokenizer_files.table import fixture_tokenizers
 from bpe_ref import BpeError
 from tokenref.answers import Crashed
-from tokenref.engines.reference import read_tokenizer
+from tokenref.subjects import read_tokenizer
 
 
 def drafts() -> Iterator[Draft]:

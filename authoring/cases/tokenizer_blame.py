@@ -14,7 +14,8 @@ from authoring.mutants.table import MUTANTS
 from authoring.tokenizer_files.table import fixture_tokenizers
 from bpe_ref.tokenizer import Tokenizer
 from tokenref.answers import Answer, Crashed, Ok, Refused, Session, guarded
-from tokenref.engines.reference import PipelineSession, read_tokenizer, unknown_ids
+from tokenref.engines.reference import PipelineSession, unknown_ids
+from tokenref.subjects import read_tokenizer
 
 PREFIXES: Final = {
     "tokenize": "tokenize-",

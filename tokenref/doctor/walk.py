@@ -286,10 +286,10 @@ class _Visit:
         assert not isinstance(subject, str)  # noqa: S101 - the program has just loaded it
         where = f"{self._catalogue.name(trial.vocab)}, profile {trial.profile}"
         said = self._ask(conversation, trial, trial.answered)
-        declared = UNDECLARED.for_op(trial.op, ids_only=self._ids_only)
+        parts = UNDECLARED.for_op(trial.op, ids_only=self._ids_only)
         passed = 0
         for case, one in zip(trial.answered, said, strict=True):
-            answer, judgement = one.answer, judge(case, one.answer, subject, declared)
+            answer, judgement = one.answer, judge(case, one.answer, subject, parts)
             self._seen.append(result_of(case, answer, judgement))
             fact = next(iter(self._seen[-1].facts), "")
             passed += judgement.status == "pass"

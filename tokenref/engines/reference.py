@@ -6,8 +6,8 @@ a wrong one, as it does with the components of a tokenizer.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
-from typing import Any, Final, TypeAlias, TypeVar
+from functools import partial
+from typing import Any, TypeAlias, TypeVar
 
 from bpe_ref import (
     DecodingError,
@@ -27,7 +27,6 @@ from bpe_ref import (
 )
 from bpe_ref.decoders.to_bytes import bytes_to_text, decode_bytes, decode_with_offsets
 from bpe_ref.encoding import Encoding
-from bpe_ref.formats.hugging_face import parse_tokenizer_json
 from bpe_ref.grammar import Grammar, GrammarMatcher
 from bpe_ref.growing.counting import IntervalCounter
 from bpe_ref.growing.eager import EagerEncoder
@@ -39,6 +38,7 @@ from bpe_ref.tokenizer import UnknownIds
 from bpe_ref.tracing import trace
 from tokenref.answers import SESSION, Ok, Refused, Session, answer_calls, request_text
 from tokenref.engines.reference_samplers import SamplerSession, SamplerTools
+from tokenref.subjects import read_tokenizer
 
 Request: TypeAlias = Mapping[str, Any]
 Out: TypeAlias = dict[str, Any]
@@ -111,16 +111,6 @@ _Same = TypeVar("_Same")
 
 def _unchanged(value: _Same) -> _Same:
     return value
-
-
-_READ_FILES: Final = 16
-"""How many parsed tokenizer.json files are kept in memory; mutants use the same ones often."""
-
-
-@lru_cache(maxsize=_READ_FILES)
-def read_tokenizer(content: bytes, name: str, profile: str) -> Tokenizer:
-    """Return the tokenizer of a tokenizer.json. The last few are cached."""
-    return parse_tokenizer_json(content, name, QUIRKS[profile])
 
 
 def with_encoder(encode_symbols: EncodeSymbols) -> Callable[[Tokenizer], Tokenizer]:

@@ -22,7 +22,6 @@ from hypothesis import strategies as st
 
 from bpe_ref import Tokenizer, Vocabulary
 from tokenref.catalogue import shipped_subject, shipped_subjects
-from tokenref.engines.reference import read_tokenizer
 from tokenref.fuzzing.findings import named_subject, written
 from tokenref.fuzzing.plan import GENERATOR, GROUP, Plan, Question, Selection, kind_of
 from tokenref.record import OPS, canonical_json
@@ -36,7 +35,7 @@ from tokenref.strategies import (
 )
 from tokenref.strategies.sampler_questions import LATER, profiles_of
 from tokenref.strategies.tokenizer_questions import words_of_tokenizer, worth_asking
-from tokenref.subjects import SAMPLERS, Subject, TokenizerFile
+from tokenref.subjects import SAMPLERS, Subject, TokenizerFile, read_tokenizer
 
 _FINGERPRINTED: Final = 4
 """Number of groups in the fingerprint."""

@@ -330,7 +330,7 @@ def cases(
     chosen = [case for case in found if case.vocab not in missing]
     if not chosen:
         asked = {"op": " ".join(ops), "profile": profile, "flags": " ".join(flags), "ids": ids}
-        asked |= {"vocabulary": vocabulary, "records": records and str(records)}
+        asked |= {"vocabulary": vocabulary, "records": None if records is None else str(records)}
         asked |= {"--tokenref-flags": " ".join(SELECTED.flags)}
         says = ", ".join(
             f"{name} {value}" for name, value in asked.items() if value not in {None, "", "*"}
