@@ -206,18 +206,15 @@ class BPE(WithoutTables):
         >>> BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")]).ids("aba")
         [2, 0]
         """
+        if "partwise" in vars(self) and not self.spells_bytes:  # short parts may be known, too
+            return self.partwise.ids(piece)
         if self.drops_merges or not self.spells_alike:
             return [token for token, _ in self._merged(piece, draw)]
         if self.ignore_merges and piece in self.vocab:
             return [self.vocab[piece]] if piece else []
-        if self.ignore_merges or (len(piece) <= self._most_at_once and not self._has_parts):
+        if self.ignore_merges or len(piece) <= self._most_at_once:
             return self._merged_ids(piece)
         return self.partwise.ids(piece)
-
-    @property
-    def _has_parts(self) -> bool:
-        """Whether text that is one piece was cut before, so that short ones have known parts."""
-        return "partwise" in vars(self) and not self.spells_bytes
 
     @cached_property
     def _most_at_once(self) -> int:
