@@ -352,6 +352,10 @@ def test_a_tokenizer_that_can_be_fetched_is_pointed_out(
     (tmp_path / "mistral_v3.model").touch()
     said = tokenref(*command, "mistral").stderr
     assert said.endswith(" fetch mistral_v1 or mistral_v7; did you mean 'mistral_v3'?\n")
+    said = tokenref(*command, "gpt-4o").stderr
+    assert said.endswith("; the model of that name uses o200k_base\n")
+    said = tokenref("vocabulary", "fetch", "mistral").stderr
+    assert said.endswith("; did you mean mistral_v1 or mistral_v3 or mistral_v7?\n")
 
 
 def test_all_names_are_listed_and_where_each_is(
