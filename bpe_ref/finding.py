@@ -21,7 +21,7 @@ Source of tiktoken's cache: openai/tiktoken 0.14.0, `tiktoken/load.py`.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
@@ -74,10 +74,10 @@ def find(name: str) -> Path:
             for ending in _FETCHED:
                 if name and seen((folder / f"{name}{ending}").is_file):
                     return folder / f"{name}{ending}"
-        known = ["tiny", "book", "odd", *REGISTRY]
-        near = get_close_matches(name.lower()[:100], known, 1, 0.61)  # gptoss is not gpt2
+        known = ["tiny", "book", "odd", *_fetched(), *REGISTRY]
+        near = " or ".join(map(repr, similar_names(name, known)))
         every = f"known names are {', '.join(known)}, and {_MORE}"
-        names = f"did you mean {near[0]!r}?" if near else every
+        names = f"did you mean {near}?" if near else every
         with suppress(UnknownVocabularyError):
             names = f"the model of that name uses {encoding_name_for_model(name.lower())}"
         raise UnknownVocabularyError(
@@ -97,6 +97,39 @@ def find(name: str) -> Path:
         f"vocabulary {name} was found nowhere: there is no {', no '.join(missing)}; "
         f"{', or '.join(remedies)}, or name its folder in TOKENREF_VOCABULARIES{here}"
     )
+
+
+def _fetched() -> list[str]:
+    """Return the names of the tokenizers that were downloaded."""
+    names: set[str] = set()
+    for folder in (*_named_folders(), _user_folder()):
+        with suppress(OSError):
+            for path in folder.iterdir():
+                name = path.name.partition(".")[0]
+                if (
+                    name
+                    and name not in REGISTRY
+                    and any(seen((folder / f"{name}{ending}").is_file) for ending in _FETCHED)
+                ):
+                    names.add(name)
+    return sorted(names)
+
+
+def similar_names(name: str, known: Iterable[str]) -> list[str]:
+    """Return up to four known names that may be meant: those that begin so, or else similar ones.
+
+    Upper case and punctuation do not count.
+
+    >>> similar_names("Llama-3.1", ["llama3_1", "gptoss"]), similar_names("gptoss", ["gpt2"])
+    (['llama3_1'], [])
+    """
+    listed, typed = list(known), _letters(name[:100])
+    found = [each for each in listed if typed and _letters(each).startswith(typed)]
+    return found[:4] or get_close_matches(name.lower()[:100], listed, 2, 0.61)  # gptoss is not gpt2
+
+
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name.lower()))
 
 
 def registered_vocabulary(name: str) -> Vocabulary:

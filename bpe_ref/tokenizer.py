@@ -202,7 +202,10 @@ class Tokenizer(WithoutTables):
                 tiktoken; `text.encode()` raises an error for such a text.
             pair: a second text, if there is one.
             add_special_tokens: whether to add the special tokens of the template.
-            special: how to treat special tokens that the text spells; see `added_tokens`.
+            special: how to treat special tokens that the text spells; see `added_tokens`. Added
+                tokens that the file does not call special, such as Qwen3's `<think>`, are
+                recognised in any case, as in engines, unless it is "refuse_added" or
+                "ordinary_added". Use one of these for texts that you do not trust.
             is_pretokenized: whether `text` and `pair` are lists of words.
             draw: returns the random numbers for dropout.
 
@@ -823,7 +826,7 @@ class Tokenizer(WithoutTables):
         can_be_kept = all(isinstance(one, str | frozenset) for one in chosen)
         if can_be_kept and special in self._treatments:
             return self._treatments[special]
-        found = treatment_of(special, self.added.special)
+        found = treatment_of(special, self.added.special, self.added.ids)
         named = {text for one in chosen if not isinstance(one, str) for text in one}
         for text in sorted(named & self.unspellable):
             rule = "must not name control tokens, which no text can spell"

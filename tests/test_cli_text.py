@@ -16,10 +16,20 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from bpe_ref import TextRules, VocabularyFileError, load, vocabulary_by_concatenation, vocabulary_of
+from bpe_ref import (
+    TextRules,
+    Tokenizer,
+    VocabularyFileError,
+    load,
+    vocabulary_by_concatenation,
+    vocabulary_of,
+)
+from bpe_ref.added_tokens import AddedToken, AddedTokens
 from bpe_ref.finding import default_folder
 from bpe_ref.formats.byte_level_json import write_tokenizer_json
+from bpe_ref.formats.hugging_face_writing import dump_tokenizer_json
 from bpe_ref.formats.tiktoken import write_tiktoken
+from bpe_ref.models.bpe import BPE
 from bpe_ref.registry import REGISTRY
 from tests.sentencepiece_models import trained
 from tests.test_pages import ROOT, code_of
@@ -114,6 +124,49 @@ def test_special_tokens_are_text_unless_they_are_asked_for(pipeline_file: Path) 
     assert "treated as text" not in tokenref("encode", TEXT, *ours).stderr
     assert special in as_json("encode", TEXT, *ours)["ids"]
     assert as_json("encode", TEXT, "--as-text", *ours)["ids"] == tiny
+
+
+def test_added_tokens_that_are_not_special_are_text_only_if_all_added_tokens_are(
+    tmp_path: Path,
+) -> None:
+    listed = [
+        AddedToken("<s>", special=True, normalized=False),
+        AddedToken("<think>", normalized=False),
+        AddedToken("\n", normalized=False),
+    ]
+    file = tmp_path / "tokenizer.json"
+    model = BPE({letter: n for n, letter in enumerate("a\n<s>think")}, [])
+    file.write_bytes(dump_tokenizer_json(Tokenizer(model, added_tokens=AddedTokens(listed))))
+    ours = ("--vocabulary", file)
+    tokenizer = load(file)
+    for command in (["encode"], ["count"], ["chunks", "--most", "20"]):
+        said = tokenref(*command, "a\n<s><think>", "--as-text", *ours)
+        assert (said.exit_code, said.stderr) == (
+            0,
+            (
+                "tokenref: added tokens in the text, such as <think>, were recognised, because the "
+                "file does not call them special; --added-as-text treats them as text\n"
+            ),
+        )
+        for text, option in (
+            ("a\n<s>", "--as-text"),
+            ("<think>", "--special"),
+            ("<s><think>", "--added-as-text"),
+        ):
+            assert tokenref(*command, text, option, *ours).stderr == ""
+    text = "<s><think>"
+    assert as_json("encode", text, "--as-text", *ours)["ids"] == tokenizer.encode(
+        text, special="ordinary"
+    )
+    assert as_json("encode", text, "--added-as-text", *ours)["ids"] == tokenizer.encode(
+        text, special="ordinary_added"
+    )
+    for option in ("--special", "--as-text"):
+        refused = tokenref("count", text, "--added-as-text", option, *ours)
+        assert (refused.exit_code, refused.stderr) == (
+            2,
+            f"tokenref: --added-as-text and {option} must not be given together\n",
+        )
 
 
 def test_every_kind_of_tokenizer_encodes_as_it_does_in_python(
@@ -299,6 +352,10 @@ def test_a_tokenizer_that_can_be_fetched_is_pointed_out(
     (tmp_path / "mistral_v3.model").touch()
     said = tokenref(*command, "mistral").stderr
     assert said.endswith(" fetch mistral_v1 or mistral_v7; did you mean 'mistral_v3'?\n")
+    said = tokenref(*command, "gpt-4o").stderr
+    assert said.endswith("; the model of that name uses o200k_base\n")
+    said = tokenref("vocabulary", "fetch", "mistral").stderr
+    assert said.endswith("; did you mean mistral_v1 or mistral_v3 or mistral_v7?\n")
 
 
 def test_all_names_are_listed_and_where_each_is(

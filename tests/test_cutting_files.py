@@ -1,5 +1,6 @@
 """What counting and cutting claims about the tokenizers of files, against `Tokenizer.encode`."""
 
+import random
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
@@ -636,6 +637,24 @@ def test_where_no_text_of_few_tokens_ends_or_begins_there_is_none(
             assert scratch.count(text[start:place]) > n
         if start <= place < stop and place not in behind:
             assert scratch.count(text[place:stop]) > n
+
+
+@pytest.mark.parametrize("kind", ["gemma", "llama2", "metaspace"])
+@pytest.mark.usefixtures("short_is_long")
+def test_a_long_word_of_characters_is_not_encoded_again_for_every_place(kind: str) -> None:
+    watched, scratch = Watched(counter_of(FILES[kind]())), counted_from_scratch(kind)
+    letters = random.Random(5)
+    text = "".join(letters.choice("aab") for _ in range(600))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(long_pieces, "_TOKENS_LOOKED_AT", 1 << 30)
+        assert chunks(watched.counter, text, 100, 10) == chunks_by_definition(
+            scratch, text, 100, 10
+        )
+    assert watched.remembered > 0
+    assert watched.counted < 3 * len(text)
+    not_a_token = text[:60] + "你" + text[60:120]
+    expected = chunks_by_definition(scratch, not_a_token, 30, 0)
+    assert chunks(watched.counter, not_a_token, 30) == expected
 
 
 @pytest.mark.parametrize("kind", [kind for kind in SPELLED if kind != "qwen2, normalized tokens"])

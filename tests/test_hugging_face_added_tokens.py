@@ -128,6 +128,34 @@ def test_tokens_ids_and_offsets_are_the_librarys_for_all_flags(lower: bool) -> N
     assert sum(found) > len(found) / 10
 
 
+@pytest.mark.parametrize("lower", [False, True])
+def test_all_added_tokens_are_text_or_refused_whatever_their_flags(lower: bool) -> None:
+    found: list[bool] = []
+
+    @drawn(500)
+    @given(added_tokens(), text_of(*CONTENTS, *CONTENTS))
+    def check(listed: list[Document], text: str) -> None:
+        ours, _ = both(listed, lower=lower)
+        without = ours.replace(added_tokens=AddedTokens())
+        as_text = ours.tokenize(text, special="ordinary_added")
+        assert as_text == without.tokenize(text)
+        assert ours.encode(text, special="ordinary_added") == without.encode(text)
+        assert ours.count(text, special="ordinary_added") == without.count(text)
+        assert ours.pieces(text, special="ordinary_added") == without.pieces(text)
+        refuse = our_answer(lambda: ours.encode(text, special="refuse_added"))
+        encoding = our_answer(lambda: ours.tokenize(text, special="refuse_added"))
+        assert (refuse is FAILED) == (encoding is FAILED)
+        if refuse is FAILED:
+            lowered = text.lower() if lower else text
+            assert any(one in text or one.lower() in lowered for one in ours.added.ids)
+        else:
+            assert refuse == without.encode(text) == ours.encode(text)
+        found.append(refuse is FAILED)
+
+    check()
+    assert len(found) / 10 < sum(found) < len(found)
+
+
 @pytest.mark.parametrize("flags", [f for n in range(6) for f in combinations(FLAGS, n)])
 def test_each_combination_of_flags_beside_words_and_spaces(flags: tuple[str, ...]) -> None:
     listed = [added("<a>", *flags), added("ab", *flags)]

@@ -359,6 +359,33 @@ def test_an_unknown_name_is_told_the_known_ones(name: str) -> None:
     )
 
 
+@pytest.mark.usefixtures("_nowhere")
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("QWEN3", "did you mean 'qwen3'?"),
+        ("Llama-3.1", "did you mean 'llama3_1'?"),
+        ("llama", "did you mean 'llama3_1'?"),
+        ("mistral", "did you mean 'mistral_v1' or 'mistral_v3'?"),
+        ("p50k", "did you mean 'p50k_base' or 'p50k_edit'?"),
+        ("gpt-4o", "the model of that name uses o200k_base"),
+        ("-", "known names are tiny, book, odd, llama3_1, mistral_v1, mistral_v3, qwen3, gpt2, "),
+    ],
+)
+def test_names_of_downloaded_tokenizers_are_suggested_however_they_are_written(
+    name: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKENREF_VOCABULARIES", f"{tmp_path / 'there'}{os.pathsep}{tmp_path}/no")
+    for file in ("qwen3/tokenizer.json", "llama3_1/tokenizer.json", "mistral_v1.model"):
+        (tmp_path / "there" / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "there" / file).touch()
+    for file in ("mistral_v3.model", ".hidden", "readme.txt", "gpt2.tiktoken"):
+        (tmp_path / "there" / file).touch()
+    with pytest.raises(UnknownVocabularyError) as caught:
+        load(name)
+    assert f"', and no vocabulary of that name; {said}" in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("name", "reason"),
     [

@@ -30,7 +30,7 @@ from urllib.error import HTTPError, URLError
 from urllib.request import build_opener
 
 from bpe_ref.errors import UnknownVocabularyError, VocabularyFileError, shown
-from bpe_ref.finding import CARRIED, default_folder
+from bpe_ref.finding import CARRIED, default_folder, similar_names
 from bpe_ref.formats.files import MAXIMUM_SIZE, read_unpacked, write_atomically
 from bpe_ref.registry import REGISTRY, RegisteredVocabulary, encoding_name_for_model, registered
 from tokenref.errors import InputError
@@ -193,11 +193,15 @@ def _registered(name: str) -> RegisteredVocabulary:
     try:
         return registered(name)
     except UnknownVocabularyError:
-        rule = f"must be one of {', '.join([*REGISTRY, *packaged_files()])}"
+        known = [*REGISTRY, *packaged_files()]
+        near = " or ".join(similar_names(name, known))
+        rule = f"must be one of {', '.join(known)}"
         with suppress(UnknownVocabularyError):
             used = encoding_name_for_model(name.lower())
             rule = f"must be a vocabulary, such as {used}, which the model of that name uses"
-        raise UnknownVocabularyError(f"name {rule}, got {shown(name)}") from None
+            near = ""
+        meant = f"; did you mean {near}?" * bool(near)
+        raise UnknownVocabularyError(f"name {rule}, got {shown(name)}{meant}") from None
 
 
 def _is_there(path: Path, digest: str) -> bool:

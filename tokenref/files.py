@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
 
 from bpe_ref import Tokenizer, UnknownVocabularyError, load
-from bpe_ref.finding import find
+from bpe_ref.finding import find, similar_names
 from tokenref.errors import InputError, InvalidRunError
 
 LARGEST: Final = 64 << 20
@@ -25,14 +24,12 @@ def load_tokenizer(name: str, like: str | None = None, pattern: str | None = Non
     except UnknownVocabularyError as error:
         from tokenref.fetching import packaged_files
 
-        names = packaged_files()
-        like_it = [each for each in names if name and each.startswith(name)]
-        like_it = like_it or get_close_matches(name.lower()[:100], names, 2, 0.61)
-        there = [repr(each) for each in like_it if _is_found(each)]
-        absent = [each for each in like_it if repr(each) not in there]
+        said, meant, names = str(error).partition("; did you mean ")
+        absent = [each for each in similar_names(name, packaged_files()) if not _is_found(each)]
         fetch = f"; to download it: tokenref vocabulary fetch {' or '.join(absent)}" * bool(absent)
-        meant = f"; did you mean {' or '.join(there)}?" * bool(there)
-        raise UnknownVocabularyError(f"{error}{fetch}{meant}") from None
+        if "the model of that name" in said:
+            raise
+        raise UnknownVocabularyError(f"{said}{fetch}{meant}{names}") from None
 
 
 def _is_found(name: str) -> bool:

@@ -157,7 +157,7 @@ def tokenize_ids_from_the_greatest(pipeline: Tokenizer) -> Tokenizer:
 @added_by(tokenizes("added_flags", "<s>"), lambda token: token.special)
 def tokenize_special_as_text(right: AddedVocabulary, text: str, normalized: bool) -> list[Cut]:
     """Special tokens in a text are read as ordinary text. gh-markt/cpp-tiktoken#5."""
-    as_text = treatment_of("ordinary", right.special)
+    as_text = treatment_of("ordinary", right.special, right.ids)
     return right.cut(text, normalized=normalized, treatment=as_text)
 
 

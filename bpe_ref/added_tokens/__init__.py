@@ -37,9 +37,18 @@ Special tokens in a text
     refuse       it is an error: whoever can put a special token into a prompt can end it
     ordinary     it is text like any other
 
-    "ordinary" is no guarantee of safety: if the model takes whole pieces (`ignore_merges`) and has
-    a token with the same spelling, the text still becomes it. A token that is to be read as text
-    never hides one that is recognised, unless `Quirks.rejected_match_hides`.
+    The engines do this with special tokens only. Added tokens that the file does not call special
+    (`special: false`), such as `<think>` and `<tool_call>` of Qwen3 and the role markers of
+    DeepSeek-V3, are recognised in any case, also in tokenizers with `encode_special_tokens`. Two
+    more values, which no engine has, mean all added tokens:
+
+    refuse_added    all added tokens are errors
+    ordinary_added  all added tokens are text like any other
+
+    Neither kind of "ordinary" is a guarantee of safety: if the model takes whole pieces
+    (`ignore_merges`) and has a token with the same spelling, the text still becomes it. A token
+    that is to be read as text never hides one that is recognised, unless
+    `Quirks.rejected_match_hides`.
 """
 
 import re
@@ -145,8 +154,12 @@ class Special:
     refuse: Literal["all"] | frozenset[str] = frozenset()
 
 
-Recognised: TypeAlias = Literal["recognise", "refuse", "ordinary"] | Collection[str] | Special
-"""How to treat special tokens that a text spells.
+Recognised: TypeAlias = (
+    Literal["recognise", "refuse", "ordinary", "refuse_added", "ordinary_added"]
+    | Collection[str]
+    | Special
+)
+"""How to treat special tokens that a text spells, or all added tokens with the last two words.
 
 A collection: recognise these, treat all others as ordinary text.
 """
@@ -156,7 +169,7 @@ class Treatment(NamedTuple):
     """What `Recognised` means for the special tokens of one tokenizer."""
 
     ordinary: frozenset[str]
-    """The special tokens that are text like any other."""
+    """The added tokens that are text like any other."""
 
     refused: frozenset[str]
     """The texts that must not be there."""
@@ -184,17 +197,21 @@ def refusal(content: str, place: int) -> SpecialTokenError:
     """
     return SpecialTokenError(
         f"text must not spell a refused special token, got {content!r:.80} at character {place}; "
-        'pass special="recognise" to get its id, or special="ordinary" to encode it as text'
+        'pass special="recognise" to get its id, or special="ordinary_added" to encode it as text'
     )
 
 
-def treatment_of(special: Recognised, contents: Collection[str]) -> Treatment:
-    """Return what `special` means for special tokens with these contents.
+def treatment_of(
+    special: Recognised, contents: Collection[str], added: Collection[str]
+) -> Treatment:
+    """Return what `special` means for special tokens, and all added ones, with these contents.
 
     Raises `ParameterError` unless it is one of the words or a collection of texts.
 
-    >>> treatment_of({"<a>"}, {"<a>", "<b>"}).ordinary
+    >>> treatment_of({"<a>"}, {"<a>", "<b>"}, {"<a>", "<b>", "<c>"}).ordinary
     frozenset({'<b>'})
+    >>> treatment_of("ordinary_added", {"<b>"}, {"<b>", "<c>"}).ordinary == {"<b>", "<c>"}
+    True
     """
     everything = frozenset(contents)
     match special:
@@ -204,6 +221,10 @@ def treatment_of(special: Recognised, contents: Collection[str]) -> Treatment:
             return Treatment(frozenset(), everything)
         case "ordinary":
             return Treatment(everything, frozenset())
+        case "refuse_added":
+            return Treatment(frozenset(), frozenset(added))
+        case "ordinary_added":
+            return Treatment(frozenset(added), frozenset())
         case Special(recognise=recognised, refuse=refused):
             pass
         case _:
@@ -216,7 +237,8 @@ def treatment_of(special: Recognised, contents: Collection[str]) -> Treatment:
 def _texts(name: str, choice: object) -> frozenset[str]:
     if isinstance(choice, str | bytes) or not isinstance(choice, Iterable):
         rule = (
-            'must be "recognise", "refuse", "ordinary" (text), a collection of texts or a Special'
+            'must be "recognise", "refuse", "ordinary" (text), "refuse_added", "ordinary_added", '
+            "a collection of texts or a Special"
         )
         raise ParameterError(name, choice, rule)
     texts = list(choice)

@@ -76,6 +76,7 @@ LETTERS_FIRST: Final = 8
 _TOKENS_LOOKED_AT: Final = 64  # in the time that building tables for one takes
 
 _MOST_KEPT: Final = 4
+_BYTES: Final = 256
 _GPT2: Final = ("luo", "n", "mpqs", "br")
 _CL100K: Final = ("luo", "mpqs", "b", "r")
 _O200K: Final = ("lo", "u", "pq", "s", "b", "r")
@@ -284,24 +285,21 @@ class CountingModel:
     alike) are counted in little more time than it takes to cut them into pieces.
 
     This needs tables, and those of a large vocabulary take seconds to build. So they only have the
-    tokens that are made of the bytes of these pieces: others take part in no merge. There are none
-    until the model has encoded `LETTERS_FIRST` letters per such token, which takes no longer.
+    tokens that are made of the symbols of these pieces: others take part in no merge. There are
+    none until the model has encoded `LETTERS_FIRST` letters per such token, which takes no longer.
+
+    A symbol is a byte if the model is one of bytes, and otherwise a character. The tables are those
+    for bytes in any case: each of up to 256 characters is written as one of them.
     """
 
-    def __init__(
-        self,
-        model: Model,
-        find_merging: Callable[[frozenset[int]], "Merging | None"],
-        *,
-        forwards: bool,
-    ) -> None:
-        """Take the model, and what returns how it merges some bytes."""
-        self.model = model
-        self._find_merging, self._forwards = find_merging, forwards
+    def __init__(self, model: Model, *, forwards: bool) -> None:
+        """Take the model."""
+        self.model, self._forwards = model, forwards
         self._encoder = AppendEncoder if forwards else PrependEncoder
         self._kept: list[tuple[str, AppendEncoder | PrependEncoder]] = []
-        self._bytes: frozenset[int] = frozenset()
-        self._merging: Merging | None = None  # of these bytes
+        self._used: frozenset[str] = frozenset()
+        self._written: Mapping[int, int] = {}  # from each of these characters to its byte
+        self._merging: Vocabulary | None = None  # of these symbols
         self._encoded = 0
         self._look_from = LETTERS_FIRST * len(model.strings) // _TOKENS_LOOKED_AT
 
@@ -316,14 +314,13 @@ class CountingModel:
         begins = str.startswith if self._forwards else str.endswith
         for kept, encoder in self._kept:
             if begins(kept, piece):
-                of_bytes = isinstance(self.model, ByteBPE)
-                return [0] * encoder.count_of(len(piece.encode()) if of_bytes else len(piece))
-        merging = self._merging_of(self._content(piece))
+                return [0] * encoder.count_of(len(self._content(piece)))
+        merging = self._merging_of(frozenset(piece))
         if merging is None:
             self._encoded += len(piece)
             return self.model.ids(piece, draw)
         shorter = [one for one in self._kept if begins(piece, one[0])]
-        kept, encoder = shorter[0] if shorter else ("", self._encoder(merging.vocabulary))
+        kept, encoder = shorter[0] if shorter else ("", self._encoder(merging))
         encoder.truncate(len(self._content(kept)))  # an error may have left more
         encoder.extend(
             self._content(piece[len(kept) :] if self._forwards else piece[: len(piece) - len(kept)])
@@ -340,18 +337,21 @@ class CountingModel:
         )
 
     def _content(self, piece: str) -> bytes:
-        return piece.encode() if isinstance(self.model, ByteBPE) else from_letters(piece)
+        if isinstance(self.model, ByteBPE):
+            return piece.encode()
+        return piece.translate(self._written).encode("latin-1")
 
-    def _merging_of(self, content: bytes) -> "Merging | None":
-        """Return how the bytes of a piece merge, once tables are worth their time."""
-        if not self._bytes.issuperset(content):
+    def _merging_of(self, used: frozenset[str]) -> Vocabulary | None:
+        """Return how the symbols of a piece merge, once tables are worth their time."""
+        if not self._used >= used:
             if self._encoded < self._look_from:
                 return None
-            self._bytes = self._bytes.union(content)
-            self._merging, self._kept = self._find_merging(self._bytes), []
+            self._used |= used
+            self._written = {ord(one): number for number, one in enumerate(sorted(self._used))}
+            self._merging, self._kept = _merging_of_part(self.model, self._used), []
             self._look_from += self._encoded
         merging = self._merging
-        if merging is None or self._encoded < LETTERS_FIRST * len(merging.vocabulary.tokens):
+        if merging is None or self._encoded < LETTERS_FIRST * max(_BYTES, len(merging.tokens)):
             return None
         return merging
 
@@ -463,13 +463,16 @@ class Merging(NamedTuple):
     """Whether a piece that is a token is taken whole."""
 
 
+def merges_symbols(model: Model) -> bool:
+    """Return whether a model merges bytes or characters, wherever in a piece they are."""
+    return isinstance(model, ByteBPE) or (
+        isinstance(model, BPE) and model.spells_alike and not model.drops_merges
+    )
+
+
 def has_symbols_for_bytes(model: Model) -> bool:
     """Return whether a model merges, and every byte is a symbol by itself."""
-    if not isinstance(model, BPE) or model.drops_merges:
-        return isinstance(model, ByteBPE)
-    if model.continuing_subword_prefix or model.end_of_word_suffix:
-        return False
-    return all(letter in model.vocab for letter in BYTE_OF_LETTER)
+    return merges_symbols(model) and (not isinstance(model, BPE) or model.spells_bytes)
 
 
 def merging_of(model: Model, used: frozenset[int] | None = None) -> Merging | None:
@@ -496,6 +499,26 @@ def merging_of(model: Model, used: frozenset[int] | None = None) -> Merging | No
     ids = {from_letters(token): model.vocab[token] for token in tokens if token}
     text = TextRules(whole_piece=model.ignore_merges)
     return Merging(vocabulary_by_pair(ids, merges, text=text), model.ignore_merges)
+
+
+def _merging_of_part(model: Model, used: frozenset[str]) -> Vocabulary | None:
+    """Return how a model merges the symbols of these characters; None if that is not known.
+
+    It is not if there are too many characters, or if one of them is not a token.
+    """
+    if isinstance(model, ByteBPE):
+        return _part_of(model.vocabulary, frozenset("".join(used).encode()))
+    if not isinstance(model, BPE) or len(used) > _BYTES or not used <= model.vocab.keys():
+        return None
+    pairs = [pair for pair in model.merges if all(pair) and used.issuperset("".join(pair))]
+    tokens = used.union(*((left, right, left + right) for left, right in pairs))
+    written = {ord(one): number for number, one in enumerate(sorted(used))}
+
+    def content(text: str) -> bytes:
+        return text.translate(written).encode("latin-1")
+
+    ids = {content(token): model.vocab[token] for token in tokens}
+    return vocabulary_by_pair(ids, [(content(left), content(right)) for left, right in pairs])
 
 
 def _part_of(vocabulary: Vocabulary, used: frozenset[int]) -> Vocabulary:

@@ -64,15 +64,13 @@ from bpe_ref.cutting.long_pieces import (
     Countable,
     CountingModel,
     LongPieces,
-    has_symbols_for_bytes,
     long_pieces_of,
+    merges_symbols,
     merging_of,
 )
 from bpe_ref.given_text import any_surrogate, places_in, without_surrogates
-from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.patterns.unicode_tables import white_space
 from bpe_ref.pieces import encode_pieces, pieces_of
-from bpe_ref.quick_ids import writes_letters
 
 Span: TypeAlias = tuple[int, int]
 """A half-open range of characters."""
@@ -203,13 +201,9 @@ def counter_of(tokenizer: Countable, special: Recognised = "recognise") -> TextC
         return long_pieces_of(tokenizer, treatment, count, spans, merging_of(tokenizer.model))
 
     def remembering(forwards: bool) -> Callable[[str], int] | None:
-        spells = isinstance(tokenizer.model, ByteBPE)
-        if not spells and not writes_letters(tokenizer.normalizer, tokenizer.pre_tokenizer):
+        if not merges_symbols(tokenizer.model):
             return None
-        if not has_symbols_for_bytes(tokenizer.model):
-            return None
-        merging_of_bytes = partial(merging_of, tokenizer.model)
-        model = CountingModel(tokenizer.model, merging_of_bytes, forwards=forwards)
+        model = CountingModel(tokenizer.model, forwards=forwards)
         return partial(count, by=tokenizer.replace(model=model))
 
     return TextCounter(

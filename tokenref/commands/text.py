@@ -289,6 +289,7 @@ class Asked:
     like: str | None
     pattern: str | None
     special: bool | None
+    added_as_text: bool
     template: bool
     as_json: bool
     several: bool
@@ -299,6 +300,9 @@ class Asked:
 
     spelled: list[str] = field(default_factory=list)
     """Special tokens in the texts that were treated as text without being asked."""
+
+    recognised: list[str] = field(default_factory=list)
+    """Added tokens in the texts that --as-text does not treat as text: they are not special."""
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
@@ -315,21 +319,30 @@ class Asked:
             raise InputError(
                 f"{self.vocabulary} is a SentencePiece model, which takes no --special: {why}"
             )
+        if special is not None and self.added_as_text:
+            option = "--special" if special else "--as-text"
+            raise InputError(f"--added-as-text and {option} must not be given together")
         if special is None:
             special = not isinstance(model, ByteBPE)
+        treated = "recognise" if special else "ordinary"
         return {
             "add_special_tokens": self.template,
-            "special": "recognise" if special else "ordinary",
+            "special": "ordinary_added" if self.added_as_text else treated,
         }
 
     def text(self, source: Source) -> str:
-        """Read a text, and note a special token in it that is treated as text by default."""
-        text, names = source.text(), self.tokenizer.unspellable
+        """Read a text, and note an added token in it that is treated in an unexpected way.
+
+        White space is not noted: in Gemma 3's file, line ends are added tokens.
+        """
+        text, names, added = source.text(), self.tokenizer.unspellable, self.tokenizer.added
         if isinstance(self.tokenizer.model, ByteBPE):
-            names = frozenset(self.tokenizer.added.special)
-        if self.special is None:
-            found = any_of(names).search(text)
-            self.spelled.extend([] if found is None else [found.group()])
+            names = frozenset(added.special)
+        if self.special is False:
+            others = added.ids.keys() - added.special
+            names = frozenset(name for name in others if not name.isspace())
+        if not (self.special or self.added_as_text) and (found := any_of(names).search(text)):
+            (self.spelled if self.special is None else self.recognised).append(found.group())
         return text
 
     def end(self, rows: Sequence[dict[str, Any]], totals: dict[str, Any]) -> None:
@@ -356,6 +369,10 @@ class Asked:
         if self.tokenizer.unspellable:
             how = "a SentencePiece model never recognises its control pieces"
         say_spelled(self.spelled, how)
+        if self.recognised:
+            which = f"added tokens in the text, such as {visible(self.recognised[0])}"
+            why = "the file does not call them special; --added-as-text treats them as text"
+            click.echo(f"tokenref: {which}, were recognised, because {why}", err=True)
         end_with(self.errors)
 
 
@@ -387,6 +404,12 @@ asked_options: Final = options_as(
         help="Whether to recognise special tokens in the text. By default they are treated as text "
         "if the file is a list of tokens of bytes, such as tiktoken's, and recognised otherwise. "
         "Python's encode always recognises them by default. A SentencePiece .model never does.",
+    ),
+    added_as_text=click.option(
+        "--added-as-text",
+        is_flag=True,
+        help="Treat all added tokens as text. --as-text, like engines, still recognises those that "
+        "the file does not call special, such as Qwen3's <think>. Use this for untrusted text.",
     ),
     template=click.option(
         "--template/--no-template", default=True, help="Add the special tokens of the template."
