@@ -25,6 +25,7 @@ from sampling_ref import PROFILES
 from tokenref.answers import Answer, Engine, Ok, Refused, Unsupported
 from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.cli import main
+from tokenref.diagnosis import RAISES
 from tokenref.diagnosis.diagnose import diagnose, is_of_few
 from tokenref.diagnosis.facts import DIFFERS, facts_of, result_of
 from tokenref.diagnosis.misreadings import misread, usual
@@ -1462,3 +1463,31 @@ def test_judge_says_that_the_answers_to_a_repeated_question_differ(tmp_path: Pat
     judged = CliRunner().invoke(main, ["judge", str(requests), str(responses)])
     assert judged.exit_code == 1
     assert re.search(rf"These \d+ failures have in common: {DIFFERS}", judged.output)
+
+
+def test_every_record_has_a_size(catalogue: Catalogue) -> None:
+    """Draws of a batch with own random numbers have a number of rows, not a list of them."""
+    for case in catalogue.cases:
+        if case.vocab is None:
+            assert min(size(case)) >= 0
+
+
+def test_a_hint_that_raises_loses_no_report(
+    catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cases = [case for case in catalogue.cases if op_of(case) == "top_k" and length(case) < 500]
+
+    def broken(*_: object) -> Iterator[str]:
+        raise IndexError("a broken hint")
+
+    monkeypatch.setattr("tokenref.diagnosis.facts._of_kept", broken)
+    monkeypatch.setattr("tokenref.diagnosis.misreadings.usual", broken)
+    engine = Small({"top_k": lambda _, __: {"keep": [0]}})
+    with pytest.raises(IndexError, match="a broken hint"):
+        run(engine, cases, catalogue)
+    monkeypatch.delenv(RAISES)
+    found = run(engine, cases, catalogue)
+    assert len(found.results) == len(cases)
+    assert found.failures
+    monkeypatch.setattr("tokenref.diagnosis.diagnose._named", broken)
+    assert found.diagnoses == []

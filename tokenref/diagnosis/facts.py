@@ -19,6 +19,7 @@ from typing import Any, Final
 import msgspec
 
 from tokenref.answers import Answer, Crashed, Malformed, Ok, Refused, TimedOut
+from tokenref.diagnosis import try_hint
 from tokenref.diagnosis.mistakes import (
     BLOCKS,
     FIRST_BLOCK,
@@ -102,7 +103,8 @@ def result_of(
     got = log = wrong = ""
     facts: Sequence[str] = ()
     if judgement.status in FAILURES:
-        wrong, facts = answer_digest(op_of(case), answer), facts_of(case, answer)
+        wrong = answer_digest(op_of(case), answer)
+        facts = try_hint(lambda: facts_of(case, answer), ())
     if isinstance(answer, Crashed | TimedOut):
         log = answer.log
     elif isinstance(answer, Ok) and judgement.status in FAILURES:

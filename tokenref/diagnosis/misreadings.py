@@ -27,6 +27,7 @@ import msgspec
 from sampling_ref import Use, chain
 from sampling_ref.speculative.shares import read_exactly, read_shares, token_at
 from tokenref.answers import Answer, Ok
+from tokenref.diagnosis import try_hint
 from tokenref.diagnosis.mistakes import MASKS, NOT_RESCALED, OTHER_ROWS, SUMS, Allowed, Summed
 from tokenref.diagnosis.signatures import Reference
 from tokenref.floats import (
@@ -192,17 +193,21 @@ def misread(
         if is_other or (only is not None and way.name not in only):
             continue
         if way.is_question:
-            changed = [{**each.row, **way.change(each)} for each in asked[: len(rows)]]
+            changed = [{**each.row, **_changed(way, each)} for each in asked[: len(rows)]]
             answer = next((answer for asked, answer in known if asked == changed), None)
             if answer is None:
                 answer = ask(changed)
                 known.append((changed, answer))
         else:
-            wrong = [{**each.out, **way.change(each)} for each in asked]
+            wrong = [{**each.out, **_changed(way, each)} for each in asked]
             answer = Ok({"rows": wrong} if is_batch else wrong[0])
         if answer != right:
             differ = sum(map(ne, outs, outs_of(answer))) if isinstance(answer, Ok) else len(outs)
             yield way.name, answer, differ
+
+
+def _changed(way: Misreading, asked: _Asked) -> Row:
+    return try_hint(lambda: way.change(asked), {})
 
 
 def _rows_of(case: Case) -> tuple[dict[str, Any], Sequence[Row]]:
