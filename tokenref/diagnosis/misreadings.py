@@ -365,6 +365,14 @@ def _last(most: int, prompt: Tokens, generated: Tokens) -> tuple[Tokens, Tokens]
     return prompt[max(0, len(prompt) + len(generated) - most) :], generated[-most:]
 
 
+def _without_each(size: int, prompt: Tokens, generated: Tokens) -> tuple[Tokens, Tokens]:
+    count = len(prompt)
+    kept = [at for at in range(count + len(generated)) if at % size != size - 1]
+    tokens, before = prompt + generated, sum(at < count for at in kept)
+    left = [tokens[at] for at in kept]
+    return left[:before], left[before:]
+
+
 _LONG: Final = (64, 256, 1024, 4096)
 
 _HISTORIES: Final[Mapping[str, Callable[[Tokens, Tokens], tuple[Tokens, Tokens]]]] = {
@@ -380,6 +388,15 @@ _HISTORIES: Final[Mapping[str, Callable[[Tokens, Tokens], tuple[Tokens, Tokens]]
     },
     "the prompt counted as generated": lambda p, g: ([], p + g),
     "a history without the prompt": lambda _, g: ([], g),
+    "a prompt that is too short by 1": lambda p, g: (p[:-1], p[-1:] + g),
+    "a prompt that is too long by 1": lambda p, g: (p + g[:1], g[1:]),
+    "the ids of the history modulo 65,536": (
+        lambda p, g: ([t % 65_536 for t in p], [t % 65_536 for t in g])
+    ),
+    **{
+        f"a history without the last of each {n} tokens": partial(_without_each, n)
+        for n in (32, 64, 128, 256)
+    },
     "a history without its last token": lambda p, g: (p, g[:-1]) if g else (p[:-1], g),
     **{f"the first {n:,} tokens of the history": partial(_first, n) for n in _LONG},
     **{f"the last {n:,} tokens of the history": partial(_last, n) for n in _LONG},
@@ -394,6 +411,97 @@ def _recounted(counted: Callable[[Tokens, Tokens], tuple[Tokens, Tokens]], asked
     start = asked.row["prompt_length"]
     before, after = counted(history[:start], history[start:])
     return {"history": [*before, *after], "prompt_length": len(before)}
+
+
+# ---- parameters
+
+
+Perturbed: TypeAlias = Callable[[Any, int], Any]
+"""Returns a parameter as it is misread, given it and the number of tokens."""
+
+_WHOLE: Final[Mapping[str, Perturbed]] = {
+    "{} too large by 1": lambda number, _: number + 1,
+    "{} too small by 1": lambda number, _: max(number - 1, 0),
+    "{} modulo 256": lambda number, _: number % 256,
+    "{} modulo 65,536": lambda number, _: number % 65_536,
+    "{} of at most the number of tokens less 1": (
+        lambda number, count: min(number, max(count - 1, 1))
+    ),
+    **{
+        f"{{}} of at most {most:,}": lambda number, _, most=most: min(number, most)
+        for most in (16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
+    },
+}
+"""What programs make of a whole number."""
+
+_REAL: Final[Mapping[str, Perturbed]] = {
+    "{} rounded to binary16": lambda number, _: nearest(number, "f16"),
+    "{} rounded to bfloat16": lambda number, _: nearest(number, "bf16"),
+    **{
+        f"{{}} of at least {least:g}": lambda number, _, least=least: max(number, least)
+        for least in (1e-5, 1e-4, 1e-3, 0.01, 0.05, 0.1)
+    },
+    **{
+        f"{{}} of {least:g} or more taken for 1": (
+            lambda number, _, least=least: 1.0 if least <= number < 1 else number
+        )
+        for least in (0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999)
+    },
+}
+"""What programs make of another number."""
+
+_PAIRS: Final[Mapping[str, Perturbed]] = {
+    "ids of {} modulo 65,536": lambda pairs, _: [[at % 65_536, number] for at, number in pairs],
+    **{
+        f"the first {most:,} {{}}": lambda pairs, _, most=most: pairs[:most]
+        for most in (32, 64, 128, 256, 512, 1024)
+    },
+}
+"""What programs make of numbers for tokens."""
+
+
+_DEFAULTS: Final[Mapping[str, Row]] = {"penalties": {"window": 64}}
+"""Whole numbers of operations that need not be given."""
+
+
+def _perturbed(op: str, rows: Sequence[Row]) -> Iterator["Misreading"]:
+    """Yield that one parameter, alone or of a step, is another one."""
+    steps = (step for row in rows for step in row.get("steps", ()) if isinstance(step, dict))
+    given = [{**_DEFAULTS.get(op, {}), **row.get("params", {})} for row in rows]
+    given += [{**_DEFAULTS.get(step["step"], {}), **step["params"]} for step in steps]
+    for name, packed in {name: value for each in given for name, value in each.items()}.items():
+        is_map = isinstance(packed, dict) and "map" in packed
+        table = _PAIRS if is_map else _REAL if isinstance(packed, dict) else _WHOLE
+        for says, change in table.items() if isinstance(packed, dict | int) else ():
+            yield Misreading(
+                _name(says.format(name)), partial(_with_parameter, name, change, type(packed))
+            )
+
+
+def _with_parameter(name: str, change: Perturbed, kind: type, asked: _Asked) -> Row:
+    row, count = asked.row, tokens_of([asked.row])
+
+    def changed(op: str, params: Row) -> Row:
+        packed = {**_DEFAULTS.get(op, {}), **params}.get(name)
+        if not isinstance(packed, kind) or isinstance(packed, bool):
+            return params
+        if not isinstance(packed, dict):
+            return {**params, name: change(packed, count)}
+        if "map" in packed:
+            return {**params, name: {"map": change(packed["map"], count)}}
+        (number,), dtype = unpack(packed), type_of(packed)
+        other = nearest(change(number, count), dtype)
+        return params if other == number else {**params, name: pack([other], dtype)}
+
+    if "steps" in row:
+        steps = [
+            {**each, "params": changed(each["step"], each["params"])}
+            if isinstance(each, dict)
+            else each
+            for each in row["steps"]
+        ]
+        return {"steps": steps}
+    return {"params": changed(asked.op, row["params"])} if "params" in row else {}
 
 
 # ---- masks
@@ -418,6 +526,19 @@ def _with_masks(misread: Allowed, asked: _Asked) -> Row:
     return {
         "steps": [{**s, "params": changed(s["params"])} if is_mask else s for s, is_mask in pairs]
     }
+
+
+def _without_vocab_size(asked: _Asked) -> Row:
+    """Return steps whose masks allow tokens behind the vocabulary, too."""
+    steps = asked.row["steps"] if asked.op == "steps" else ()
+    every = {"words": _words(range(len(asked.numbers)), len(asked.numbers))} if steps else {}
+    short = [step for step in steps if "vocab_size" in step["params"]]
+
+    def longer(params: Row) -> Row:
+        return {name: part for name, part in params.items() if name != "vocab_size"} or every
+
+    changed = [{**s, "params": longer(s["params"])} if s in short else s for s in steps]
+    return {"steps": changed} if short else {}
 
 
 def _allowed_of(packed: Row, size: int) -> set[int]:
@@ -563,10 +684,11 @@ _QUESTIONS: Final[Mapping[str, Change]] = {
     **{
         f"the largest number of {says.format(size)}": partial(_partial_maximum, part, size)
         for says, part in _PARTS.items()
-        for size in (32, 64, 128, 256, 512, 1024)
+        for size in (4, 8, 16, 32, 64, 128, 256, 512, 1024)
     },
     **{says: partial(_recounted, counted) for says, counted in _HISTORIES.items()},
     **{f"masks of which {says}": partial(_with_masks, misread) for says, misread in MASKS.items()},
+    "masks without their vocab_size": _without_vocab_size,
     "one random number for all drafts": _one_coin,
     **{says: partial(_with_rounded, rounded) for says, rounded in _ROUNDED.items()},
     **{
@@ -697,6 +819,57 @@ def _walked(size: int, carried: Carried, dtypes: Sequence[Type], asked: _Asked) 
     return _reached(asked, len(order))
 
 
+def _again_in_block(size: int, asked: _Asked) -> Row:
+    """Return what is drawn if the sum of the blocks before is lost after the block was found."""
+    if not asked.is_plain or asked.op != "draw" or size >= len(asked.weights):
+        return {}
+    enough = asked.share * asked.sums[-1]
+    at = bisect_right(asked.sums, enough) - 1
+    for start in range(at // size * size, len(asked.weights), size):
+        end = min(start + size, len(asked.weights))
+        found = bisect_right(asked.sums, asked.sums[start] + enough, start, end + 1)
+        if found <= end:
+            return _reached(asked, found)
+    return {"token": max(asked.falling)}
+
+
+def _least_probable(asked: _Asked) -> Row:
+    """Return what top-p keeps if it begins with the least probable tokens."""
+    if not asked.is_plain or asked.op != "top_p":
+        return {}
+    order = sorted(asked.falling, key=lambda token: (asked.weights[token], token))
+    sums = [*accumulate(asked.weights[token] for token in order)]
+    least = unpack_parameters(asked.row["params"]).get("least", 1)
+    count = max(bisect_left(sums, asked.share * sums[-1]) + 1, least)
+    return {"keep": sorted(order[:count])}
+
+
+def _typical(distance: Callable[[float, float], float], asked: _Asked) -> Row:
+    """Return what typical filtering keeps by another distance of surprises from the entropy."""
+    params = unpack_parameters(asked.row["params"]) if asked.op == "typical" else {}
+    if params.keys() != {"mass"} or asked.profile != STANDARD or not 0 < params["mass"] < 1:
+        return {}
+    total = asked.sums[-1]
+    surprise = {token: -log(asked.weights[token] / total) for token in asked.falling}
+    entropy = fsum(asked.weights[token] / total * surprise[token] for token in asked.falling)
+    far = {token: distance(each, entropy) for token, each in surprise.items()}
+    order = sorted(far, key=lambda token: far[token])
+    sums = [*accumulate(asked.weights[token] for token in order)]
+    count = bisect_left(sums, params["mass"] * total) + 1
+    last = far[order[min(count, len(order)) - 1]]
+    return {"keep": sorted(token for token in order if far[token] <= last)}
+
+
+def _by_sum_of_row_0(asked: _Asked) -> Row:
+    """Return log-probabilities of a batch with the sum of its first row."""
+    if asked.op != "logprobs" or not asked.place:
+        return {}
+    dtype = type_of(asked.out["logprobs"])
+    of_sum, largest = log(fsum(_weights(unpack(asked.rows[0]["logits"])))), max(asked.numbers)
+    logs = [n if isinf(n) else nearest(n - largest - of_sum, dtype) for n in asked.numbers]
+    return {"logprobs": pack(logs, dtype)}
+
+
 def _ties_in_blocks(size: int, asked: _Asked) -> Row:
     """Return what top-k keeps if equal tokens are counted anew in each block."""
     params = unpack_parameters(asked.row["params"]) if asked.op == "top_k" else {}
@@ -751,7 +924,7 @@ _NARROW: Final = ("f16", "bf16")
 # ---- drafts
 
 
-def _speculated(change: Callable[["_Drafts"], tuple[int, int]], asked: _Asked) -> Row:
+def _speculated(change: Callable[["_Drafts"], Sequence[int]], asked: _Asked) -> Row:
     """Return what a program may make of drafts."""
     row = asked.row
     if asked.op != "speculative" or asked.profile != STANDARD or row["params"]:
@@ -778,15 +951,19 @@ class _Drafts:
         rejected = [u * (q[token] if divided else 1) >= p[token] for u, p, q, token in shares]
         return [*rejected, True].index(True)
 
-    def answer(self, accepted: int, draft: int) -> Row:
-        """Return the answer with this many drafts accepted and a residual of one of their rows."""
-        row = self._p[accepted]
-        if accepted < len(self.tokens):
+    def answer(self, accepted: int, draft: int, target: int | None = None, number: int = -1) -> Row:
+        """Return the answer with this many drafts accepted and a residual of one of their rows.
+
+        It is of a target row, by default that behind the accepted drafts, and drawn with a random
+        number, by default the last one. Without a draft's row (-1), the target row is drawn from.
+        """
+        row = self._p[accepted if target is None else target]
+        if accepted < len(self.tokens) and draft >= 0:
             left = [max(a - b, Fraction(0)) for a, b in zip(row, self._q[draft], strict=True)]
             if not any(left):
                 return {}
             row = [each / sum(left) for each in left]
-        token = token_at(row, self._u[-1])
+        token = token_at(row, self._u[number])
         return {"accepted": accepted, "tokens": [*self.tokens[:accepted], token]}
 
 
@@ -799,6 +976,22 @@ def _residual_of(place: Callable[[int, int], int], drafts: _Drafts) -> tuple[int
     return right, place(right, len(drafts.tokens) - 1)
 
 
+def _rejected(target: int, number: int | None, drafts: _Drafts) -> Sequence[int]:
+    """Return a residual of a target row behind the rejected one, drawn with another number."""
+    right = drafts.accepted(divided=True)
+    if right == len(drafts.tokens):
+        return right, right
+    return right, right, right + target, -1 if number is None else right + number
+
+
+def _at_most_drafts(most: int, is_last: bool, drafts: _Drafts) -> Sequence[int]:
+    """Return that at most so many drafts are accepted, and then a target row is drawn from."""
+    right = drafts.accepted(divided=True)
+    if right < most:
+        return right, right
+    return most, -1, len(drafts.tokens) if is_last else most
+
+
 _TYPES: Final[Sequence[tuple[str, Sequence[Type]]]] = (
     ("f16", ("f16",)),
     ("bf16", ("bf16",)),
@@ -808,7 +1001,26 @@ _TYPES: Final[Sequence[tuple[str, Sequence[Type]]]] = (
 _ANSWERS: Final[Mapping[str, Change]] = {
     "a finite number, as -1e9, for banned tokens, not -inf": _with_finite_masks,
     "a draw from the logits of the question": _from_question,
+    "a draw of any token from the logits of the question": (
+        lambda asked: (
+            _drawn(asked, range(len(asked.weights)), asked.weights) if _is_fused(asked) else {}
+        )
+    ),
     "a draw along the tokens by falling weight, not by id": _from_sorted,
+    "the least probable tokens until their sum reaches p": _least_probable,
+    "the entropy in bits, and surprises in nats": partial(
+        _typical, lambda surprise, entropy: abs(surprise - entropy / log(2))
+    ),
+    "the surprise less the entropy, with its sign, not the distance": partial(
+        _typical, lambda surprise, entropy: surprise - entropy
+    ),
+    "the sum of row 0 for all rows": _by_sum_of_row_0,
+    **{
+        f"a draw whose sum begins again in the block of {size:,} that has the token": partial(
+            _again_in_block, size
+        )
+        for size in (32, 64, 128, 256, 512, 1024)
+    },
     **{says: partial(_with_sum, summed) for says, summed in _OF_SUMS.items()},
     "token 0 for the random number 0": _zero_for_zero,
     "every token kept for the threshold 0": _all_for_zero,
@@ -844,6 +1056,17 @@ _ANSWERS: Final[Mapping[str, Change]] = {
         for bits in (32, 64, 128)
     },
     "drafts that are accepted if u < p, not if u < p / q": partial(_speculated, _by_p),
+    "the residual of the next target row": partial(_speculated, partial(_rejected, 1, None)),
+    "the next draft's random number for the residual": partial(
+        _speculated, partial(_rejected, 0, 1)
+    ),
+    **{
+        f"at most {most} drafts{and_then}": partial(
+            _speculated, partial(_at_most_drafts, most, is_last)
+        )
+        for most in (1, 2, 3, 4, 5, 8, 16)
+        for and_then, is_last in (("", False), (", and then the last target row", True))
+    },
     **{
         f"the residual of the {which} draft's row": partial(
             _speculated, partial(_residual_of, place)
@@ -863,9 +1086,10 @@ _USUAL: Final = (
 )
 
 
-def usual(_: str, __: Sequence[Row]) -> Iterable[Misreading]:
-    """Return all changed questions and answers."""
-    return _USUAL
+def usual(op: str, rows: Sequence[Row]) -> Iterator[Misreading]:
+    """Yield all changed questions and answers."""
+    yield from _USUAL
+    yield from _perturbed(op, rows)
 
 
 # ---- other rows and other steps
