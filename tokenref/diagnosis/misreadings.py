@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
 from itertools import accumulate, pairwise, product
-from math import copysign, exp, fsum, inf, isinf, log
+from math import copysign, exp, fsum, inf, isinf, log, log2
 from operator import ne
+from sys import float_info
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -365,14 +366,6 @@ def _last(most: int, prompt: Tokens, generated: Tokens) -> tuple[Tokens, Tokens]
     return prompt[max(0, len(prompt) + len(generated) - most) :], generated[-most:]
 
 
-def _without_each(size: int, prompt: Tokens, generated: Tokens) -> tuple[Tokens, Tokens]:
-    count = len(prompt)
-    kept = [at for at in range(count + len(generated)) if at % size != size - 1]
-    tokens, before = prompt + generated, sum(at < count for at in kept)
-    left = [tokens[at] for at in kept]
-    return left[:before], left[before:]
-
-
 _LONG: Final = (64, 256, 1024, 4096)
 
 _HISTORIES: Final[Mapping[str, Callable[[Tokens, Tokens], tuple[Tokens, Tokens]]]] = {
@@ -393,10 +386,6 @@ _HISTORIES: Final[Mapping[str, Callable[[Tokens, Tokens], tuple[Tokens, Tokens]]
     "the ids of the history modulo 65,536": (
         lambda p, g: ([t % 65_536 for t in p], [t % 65_536 for t in g])
     ),
-    **{
-        f"a history without the last of each {n} tokens": partial(_without_each, n)
-        for n in (32, 64, 128, 256)
-    },
     "a history without its last token": lambda p, g: (p, g[:-1]) if g else (p[:-1], g),
     **{f"the first {n:,} tokens of the history": partial(_first, n) for n in _LONG},
     **{f"the last {n:,} tokens of the history": partial(_last, n) for n in _LONG},
@@ -422,8 +411,14 @@ Perturbed: TypeAlias = Callable[[Any, int], Any]
 _WHOLE: Final[Mapping[str, Perturbed]] = {
     "{} too large by 1": lambda number, _: number + 1,
     "{} too small by 1": lambda number, _: max(number - 1, 0),
-    "{} modulo 256": lambda number, _: number % 256,
-    "{} modulo 65,536": lambda number, _: number % 65_536,
+    **{
+        f"{{}} modulo {end:,}": lambda number, count, end=end: number % end or count  # 0 is off
+        for end in (256, 65_536)
+    },
+    **{
+        f"{{}} modulo {end:,}, and at least 1": lambda number, _, end=end: number % end or 1
+        for end in (256, 65_536)
+    },
     "{} of at most the number of tokens less 1": (
         lambda number, count: min(number, max(count - 1, 1))
     ),
@@ -489,9 +484,9 @@ def _with_parameter(name: str, change: Perturbed, kind: type, asked: _Asked) -> 
             return {**params, name: change(packed, count)}
         if "map" in packed:
             return {**params, name: {"map": change(packed["map"], count)}}
-        (number,), dtype = unpack(packed), type_of(packed)
-        other = nearest(change(number, count), dtype)
-        return params if other == number else {**params, name: pack([other], dtype)}
+        (number,) = unpack(packed)
+        other = min(change(number, count), float_info.max)  # no rule allows an infinite number
+        return params if other == number else {**params, name: pack([other], "f64")}
 
     if "steps" in row:
         steps = [
@@ -502,6 +497,23 @@ def _with_parameter(name: str, change: Perturbed, kind: type, asked: _Asked) -> 
         ]
         return {"steps": steps}
     return {"params": changed(asked.op, row["params"])} if "params" in row else {}
+
+
+def _without_each(size: int, asked: _Asked) -> Row:
+    """Return a history without the last of each `size` tokens, and windows that end as before."""
+    history = asked.row.get("history") or []
+    kept = [at for at in range(len(history)) if at % size != size - 1]
+    if len(kept) == len(history):
+        return {}
+
+    def window(number: int, _: int) -> int:
+        return sum(at >= len(history) - number for at in kept)
+
+    return {
+        **_with_parameter("window", window, int, asked),
+        "history": [history[at] for at in kept],
+        "prompt_length": sum(at < asked.row["prompt_length"] for at in kept),
+    }
 
 
 # ---- masks
@@ -687,6 +699,10 @@ _QUESTIONS: Final[Mapping[str, Change]] = {
         for size in (4, 8, 16, 32, 64, 128, 256, 512, 1024)
     },
     **{says: partial(_recounted, counted) for says, counted in _HISTORIES.items()},
+    **{
+        f"a history without the last of each {n} tokens": partial(_without_each, n)
+        for n in (32, 64, 128, 256)
+    },
     **{f"masks of which {says}": partial(_with_masks, misread) for says, misread in MASKS.items()},
     "masks without their vocab_size": _without_vocab_size,
     "one random number for all drafts": _one_coin,
@@ -860,13 +876,12 @@ def _typical(distance: Callable[[float, float], float], asked: _Asked) -> Row:
     return {"keep": sorted(token for token in order if far[token] <= last)}
 
 
-def _by_sum_of_row_0(asked: _Asked) -> Row:
-    """Return log-probabilities of a batch with the sum of its first row."""
-    if asked.op != "logprobs" or not asked.place:
+def _with_log_of_sum(of_sum: Callable[[_Asked], float], asked: _Asked) -> Row:
+    """Return log-probabilities with another logarithm of the sum."""
+    if asked.op != "logprobs":
         return {}
-    dtype = type_of(asked.out["logprobs"])
-    of_sum, largest = log(fsum(_weights(unpack(asked.rows[0]["logits"])))), max(asked.numbers)
-    logs = [n if isinf(n) else nearest(n - largest - of_sum, dtype) for n in asked.numbers]
+    dtype, largest, less = type_of(asked.out["logprobs"]), max(asked.numbers), of_sum(asked)
+    logs = [n if isinf(n) else nearest(n - largest - less, dtype) for n in asked.numbers]
     return {"logprobs": pack(logs, dtype)}
 
 
@@ -1014,7 +1029,9 @@ _ANSWERS: Final[Mapping[str, Change]] = {
     "the surprise less the entropy, with its sign, not the distance": partial(
         _typical, lambda surprise, entropy: surprise - entropy
     ),
-    "the sum of row 0 for all rows": _by_sum_of_row_0,
+    "the sum of row 0 for all rows": partial(
+        _with_log_of_sum, lambda asked: log(fsum(_weights(unpack(asked.rows[0]["logits"]))))
+    ),
     **{
         f"a draw whose sum begins again in the block of {size:,} that has the token": partial(
             _again_in_block, size
@@ -1025,6 +1042,9 @@ _ANSWERS: Final[Mapping[str, Change]] = {
     "token 0 for the random number 0": _zero_for_zero,
     "every token kept for the threshold 0": _all_for_zero,
     "the logarithm of a rounded probability": _logarithms,
+    "the logarithm of the sum to base 2": partial(
+        _with_log_of_sum, lambda asked: log2(fsum(asked.weights))
+    ),
     **{
         f"numbers of {name} {says}": partial(_rounded_otherwise, types, rounded)
         for name, types in _TYPES

@@ -7,7 +7,6 @@ question. Both use the names in these tables, so a new mistake is one line here.
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
-from math import log
 from typing import Final, TypeAlias
 
 BLOCKS: Final = tuple(2**power for power in range(1, 13))
@@ -208,9 +207,6 @@ SUMS: Final[Mapping[str, Summed]] = {
     "the sum lacks every second token": lambda weights, _: sum(weights[::2]),
     "the sum lacks the last token of the row": lambda _, until: until[-2] or until[-1],
     NOT_RESCALED + "a token is a larger maximum": partial(_not_rescaled, 1),
-    "the logarithm of the sum is to base 2": (
-        lambda weights, until: max(weights) * (until[-1] / max(weights)) ** (1 / log(2))
-    ),
     **{says.format(n): partial(summed, n) for says, summed, sizes in _BY_SIZE for n in sizes},
 }
 """Wrong sums of weights, as programs make them of a row."""
