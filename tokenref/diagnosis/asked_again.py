@@ -101,6 +101,7 @@ def _of_shortest(
     hits: Counter[str] = Counter()
     only: set[str] | None = None
     tried = sorted(here.values(), key=lambda seen: size(seen.case))[:_MOST_TRIED]
+    tried = [seen for seen in tried if size(seen.case)[0] <= MOST_AGAIN]
     for left, seen in zip(reversed(range(len(tried))), tried, strict=True):
         again = misread(seen.case, reference, ways, only)
         hits.update(

@@ -96,10 +96,11 @@ def diagnose(
             return [*found, *alone]
     if reference is not None:
         from tokenref.diagnosis.asked_again import signatures_of_misread
-        from tokenref.diagnosis.misreadings import usual
+        from tokenref.diagnosis.misreadings import MOST_AGAIN, usual
 
         again = signatures_of_misread(failed, passed, reference, usual, MOST)
-        known = known._replace(causes=[*known.causes, *again])
+        longest = {r for r, seen in failed.items() if size(seen.case)[0] > MOST_AGAIN}
+        known = Known([*known.causes, *again], known.left_out | longest)
     matches = matches_of(known.causes, passed.keys(), failed)
     hit = {record for match in matches for record in match.hits}
     long = {record: failed.pop(record) for record in known.left_out - hit if record in failed}

@@ -287,7 +287,8 @@ def _print_failures(console: Console, summary: Summary, names: Mapping[str, str]
     by_size = sorted(
         sums.causes, key=lambda name: (name in UNSPECIFIC, name in few, name in VAGUE, -sizes[name])
     )
-    after = [cause for cause in by_size if cause in few and sizes[cause] < others]
+    after = [c for c in by_size if c in {*few, *VAGUE, _SAYS_LEAST}]
+    after = [c for c in after if sizes[c] < others or c == _SAYS_LEAST]
     _print_causes(console, summary, [cause for cause in by_size if cause not in after], names)
     if others:
         count = f"{others:,} failures match" if others > 1 else "1 failure matches"
@@ -296,6 +297,10 @@ def _print_failures(console: Console, summary: Summary, names: Mapping[str, str]
         _print_failure(console, summary, failure, names)
     _print_rest(console, others - len(summary.failures()))
     _print_causes(console, summary, after, names)
+
+
+_SAYS_LEAST: Final = "long inputs"
+"""The name of the group that stands behind all others."""
 
 
 def _print_causes(
