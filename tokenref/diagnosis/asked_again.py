@@ -12,7 +12,14 @@ from typing import Final
 
 from tokenref.answers import Answer, Ok
 from tokenref.diagnosis.facts import AT_THE_END
-from tokenref.diagnosis.misreadings import MOST_AGAIN, Misreadings, changes_sum, in_words, misread
+from tokenref.diagnosis.misreadings import (
+    MOST_AGAIN,
+    SUMMING,
+    Misreadings,
+    changes_sum,
+    in_words,
+    misread,
+)
 from tokenref.diagnosis.mistakes import SUMS
 from tokenref.diagnosis.signatures import FEWEST, Reference, Signature, by_place
 from tokenref.judge import FAILURES, judge
@@ -26,9 +33,6 @@ _MOST_OF_RIGHT: Final = 5_000
 
 _MOST_TRIED: Final = 12
 """How many of the shortest failures are misread in every way."""
-
-_SUMMING: Final = frozenset({"softmax", "logprobs"})
-"""Operations whose answers show a wrong sum at once."""
 
 
 def signatures_of_misread(
@@ -67,12 +71,12 @@ def signatures_of_misread(
         seen = failed.get(record)
         return seen is not None and seen.answer == answer and AT_THE_END not in seen.facts
 
-    summing = [seen for seen in failed.values() if rows_op(seen.case) in _SUMMING]
+    summing = [seen for seen in failed.values() if rows_op(seen.case) in SUMMING]
     shown = {fact for seen in summing for fact in seen.facts}
     right = [
         case
         for case in passed.values()
-        if rows_op(case) in _SUMMING
+        if rows_op(case) in SUMMING
         and not isinstance(case.verdict, MustRefuse)
         and size(case)[0] <= _MOST_OF_RIGHT
     ]

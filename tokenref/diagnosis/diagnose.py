@@ -343,12 +343,20 @@ def _named(
 
 
 def _add_remarks(
-    groups: dict[str, tuple[str, list[str]]], failed: Iterable[Result], unclear: set[str]
+    groups: dict[str, tuple[str, list[str]]], seen: Iterable[Result], unclear: set[str]
 ) -> None:
     """Say which failures could not be compared, and in which rows lie in another order."""
-    ordered = {seen.case.id for seen in failed if ORDERED in seen.facts}
+    failed = {each.case.id: each for each in seen}
+    ordered = {case_id for case_id, each in failed.items() if ORDERED in each.facts}
     for group, (says, ids) in groups.items():
-        if group != ORDERED and len(ids) >= FEWEST and ordered.issuperset(ids):
+        here = [failed[case_id] for case_id in ids if case_id in failed]
+        if here and all(op_of(each.case) in OWN_DRAW_OPS for each in here):
+            shared = set.intersection(*({*each.facts} for each in here))
+            if (
+                shared and group not in shared
+            ):  # is exact, and of known causes only which draws fail was compared
+                groups[group] = f"have in common: {'; '.join(sorted(shared))}. They {says}", ids
+        elif group != ORDERED and len(ids) >= FEWEST and ordered.issuperset(ids):
             groups[group] = f"{says}; in all of them, {ORDERED}", ids
         if count := len(unclear.intersection(ids)) if not is_of_few(group) else 0:
             rest = "could not be compared, because they are long or have several steps"

@@ -379,7 +379,7 @@ def _of_numbers(
     if wrong and len(row) == len(have):
         yield from _of_steps(wrong, have, row)
     if key in {"probs", "logprobs"}:
-        yield from _of_sums(key, want, have, row)
+        yield from _of_sums(key, want, have)
     if key == "probs":
         yield from _of_maxima(want, have)
     if not wrong:
@@ -432,9 +432,7 @@ def _of_maxima(want: Sequence[float], have: Sequence[float]) -> Iterator[str]:
             yield f"each block of {size:,} subtracts its own maximum"
 
 
-def _of_sums(
-    key: str, want: Sequence[float], have: Sequence[float], row: Sequence[float]
-) -> Iterator[str]:
+def _of_sums(key: str, want: Sequence[float], have: Sequence[float]) -> Iterator[str]:
     """Yield what is wrong with the sum, if all numbers are divided by one wrong sum."""
     is_log, zero = key == "logprobs", -inf if key == "logprobs" else 0.0
     pairs = [(a, b) for a, b in zip(want, have, strict=True) if zero < a < inf]
@@ -459,18 +457,9 @@ def _of_sums(
     for says, summed in SUMS.items() if len(probs) <= _LONGEST_SUMMED else ():
         if abs(summed(probs, until) / until[-1] - 1 / factor) <= within:
             yield says
-    if row and lacks < 0:
-        yield from _of_zeros(max(probs) * exp(min(-max(row), 700.0)), len(row), -lacks, within)
     if abs(factor - 1) < _IN_16_BITS:
         yield f"all {named}: {OF_ANY_SUM}inexact, perhaps it has 16 bits"
     yield f"all {named}: {OF_ANY_SUM}{'small' if lacks > 0 else 'large'}"
-
-
-def _of_zeros(weight: float, count: int, more: float, within: float) -> Iterator[str]:
-    """Yield in which blocks tokens behind the end, each of a weight, are more in the sum."""
-    for size in USUAL:
-        if abs(-count % size * weight - more) <= within:
-            yield f"the sum has logit 0 for the tokens that the last block of {size:,} lacks"
 
 
 _IN_16_BITS: Final = 0.02

@@ -52,6 +52,9 @@ MOST_AGAIN: Final = 100_000
 Row: TypeAlias = Mapping[str, Any]
 """A question, alone or in a batch."""
 
+SUMMING: Final = frozenset({"softmax", "logprobs"})
+"""Operations whose answers show a wrong sum at once."""
+
 _BELOW_1: Final = 1 - 2.0**-53
 """The largest share and the largest random number."""
 
@@ -877,12 +880,20 @@ def _typical(distance: Callable[[float, float], float], asked: _Asked) -> Row:
 
 
 def _with_log_of_sum(of_sum: Callable[[_Asked], float], asked: _Asked) -> Row:
-    """Return log-probabilities with another logarithm of the sum."""
-    if asked.op != "logprobs":
+    """Return probabilities or their logarithms with another logarithm of the sum."""
+    part = _part(asked) if asked.op in SUMMING else ""
+    if not part:
         return {}
-    dtype, largest, less = type_of(asked.out["logprobs"]), max(asked.numbers), of_sum(asked)
-    logs = [n if isinf(n) else nearest(n - largest - less, dtype) for n in asked.numbers]
-    return {"logprobs": pack(logs, dtype)}
+    dtype, largest, less = type_of(asked.out[part]), max(asked.numbers), of_sum(asked)
+    logs = [n if isinf(n) else n - largest - less for n in asked.numbers]
+    exact = logs if part == "logprobs" else map(exp, logs)
+    return {part: pack([n if isinf(n) else nearest(n, dtype) for n in exact], dtype)}
+
+
+def _with_zeros(size: int, asked: _Asked) -> float:
+    """Return the logarithm of a sum with logit 0 for the tokens that the last block lacks."""
+    more = -len(asked.numbers) % size
+    return log(fsum(asked.weights) + more * exp(min(-max(asked.numbers), 600.0)))
 
 
 def _ties_in_blocks(size: int, asked: _Asked) -> Row:
@@ -920,7 +931,7 @@ def _searched(halvings: int, asked: _Asked) -> Row:
 
 def _narrow_sum(asked: _Asked) -> Row:
     """Return the answer to a row of 16 bits with a sum that is rounded after each addition."""
-    part = _part(asked) if asked.op in {"softmax", "logprobs"} else ""
+    part = _part(asked) if asked.op in SUMMING else ""
     if not part or (dtype := type_of(asked.out[part])) not in _NARROW:
         return {}
     total, largest = 0.0, max(asked.numbers)
@@ -1029,6 +1040,12 @@ _ANSWERS: Final[Mapping[str, Change]] = {
     "the surprise less the entropy, with its sign, not the distance": partial(
         _typical, lambda surprise, entropy: surprise - entropy
     ),
+    **{
+        f"logit 0 for the tokens that the last block of {size:,} lacks": partial(
+            _with_log_of_sum, partial(_with_zeros, size)
+        )
+        for size in (32, 64, 128, 256, 512, 1024)
+    },
     "the sum of row 0 for all rows": partial(
         _with_log_of_sum, lambda asked: log(fsum(_weights(unpack(asked.rows[0]["logits"]))))
     ),
@@ -1042,8 +1059,12 @@ _ANSWERS: Final[Mapping[str, Change]] = {
     "token 0 for the random number 0": _zero_for_zero,
     "every token kept for the threshold 0": _all_for_zero,
     "the logarithm of a rounded probability": _logarithms,
-    "the logarithm of the sum to base 2": partial(
-        _with_log_of_sum, lambda asked: log2(fsum(asked.weights))
+    "the logarithm of the sum to base 2": (
+        lambda asked: (
+            _with_log_of_sum(lambda asked: log2(fsum(asked.weights)), asked)
+            if asked.op == "logprobs"
+            else {}
+        )
     ),
     **{
         f"numbers of {name} {says}": partial(_rounded_otherwise, types, rounded)
