@@ -47,6 +47,7 @@ def _is_impossible(_: object, rows: _Rows) -> bool:
     return any(
         isinstance(row.get(name), Mapping) and none in unpack(row[name])
         for row in rows
+        if "mass" in row.get("params", ())  # of typical filtering, which has an entropy
         for name, none in (("logits", -inf), ("probs", 0.0))
     )
 
@@ -57,7 +58,7 @@ _PROPERTIES: Final[Mapping[str, Callable[[Mapping[str, Any], _Rows], bool]]] = {
     "rows are padded, and all others pass: perhaps `vocab_size` is ignored": _is_padded,
     "rows have numbers of 16 bits, and all others pass": _is_narrow,
     "rows have negative logits only: perhaps a maximum begins at 0": _is_negative,
-    "rows have impossible tokens, and all others pass: perhaps they make NaN": _is_impossible,
+    "rows have impossible tokens: perhaps 0 times the logarithm of 0 is NaN": _is_impossible,
     **{
         f"rows have a multiple of {size:,} tokens, and all others pass": partial(_is_multiple, size)
         for size in _SIZES
