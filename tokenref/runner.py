@@ -93,8 +93,8 @@ class Run:
     @cached_property
     def diagnoses(self) -> list[Diagnosis]:
         """The likely causes of the failures."""
-        found = try_hint(lambda: diagnose(self.results, reference=_answer_again), None)
-        return try_hint(lambda: diagnose(self.results), []) if found is None else found
+        found = try_hint(lambda: diagnose(self.results, reference=_answer_again))
+        return (try_hint(lambda: diagnose(self.results)) or []) if found is None else found
 
     @cached_property
     def causes(self) -> dict[str, str]:

@@ -28,10 +28,10 @@ RAISES: Final = "TOKENREF_HINTS_RAISE"
 """The environment variable with which the errors of hints are raised, as in the project's tests."""
 
 
-def try_hint(find: Callable[[], _T], otherwise: _T) -> _T:
-    """Return what a hint finds, or `otherwise` if it raises: an answer may have any form.
+def try_hint(find: Callable[[], _T]) -> _T | None:
+    """Return what a hint finds, or None if it raises: an answer may have any form.
 
-    >>> try_hint(lambda: "a fact", "nothing")
+    >>> try_hint(lambda: "a fact")
     'a fact'
     """
     try:
@@ -39,4 +39,4 @@ def try_hint(find: Callable[[], _T], otherwise: _T) -> _T:
     except Exception:
         if os.environ.get(RAISES):
             raise
-        return otherwise
+        return None

@@ -105,7 +105,7 @@ def result_of(
     facts: Sequence[str] = ()
     if judgement.status in FAILURES:
         wrong = answer_digest(op_of(case), answer)
-        facts = try_hint(lambda: facts_of(case, answer), ())
+        facts = try_hint(lambda: facts_of(case, answer)) or ()
     if isinstance(answer, Crashed | TimedOut):
         log = answer.log
     elif isinstance(answer, Ok) and judgement.status in FAILURES:

@@ -36,6 +36,7 @@ from tokenref.floats import (
     Type,
     cut_floats,
     from_digits,
+    is_numbers,
     nearest,
     pack,
     to_digits,
@@ -211,7 +212,7 @@ def misread(
 
 
 def _changed(way: Misreading, asked: _Asked) -> Row:
-    return try_hint(lambda: way.change(asked), {})
+    return try_hint(lambda: way.change(asked)) or {}
 
 
 def _rows_of(case: Case) -> tuple[dict[str, Any], Sequence[Row]]:
@@ -408,55 +409,50 @@ def _recounted(counted: Callable[[Tokens, Tokens], tuple[Tokens, Tokens]], asked
 # ---- parameters
 
 
-Perturbed: TypeAlias = Callable[[Any, int], Any]
-"""Returns a parameter as it is misread, given it and the number of tokens."""
+_NARROW_ENDS: Final = (256, 65_536)
+_MOST: Final = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
 
-_WHOLE: Final[Mapping[str, Perturbed]] = {
-    "{} too large by 1": lambda number, _: number + 1,
-    "{} too small by 1": lambda number, _: max(number - 1, 0),
-    **{
-        f"{{}} modulo {end:,}": lambda number, count, end=end: number % end or count  # 0 is off
-        for end in (256, 65_536)
-    },
-    **{
-        f"{{}} modulo {end:,}, and at least 1": lambda number, _, end=end: number % end or 1
-        for end in (256, 65_536)
-    },
-    "{} of at most the number of tokens less 1": (
-        lambda number, count: min(number, max(count - 1, 1))
+_PERTURBED: Final[Mapping[str, Sequence[tuple[str, Callable[..., Any], Sequence[float | str]]]]] = {
+    "whole": (
+        ("{name} too large by {}", lambda by, number, _: number + by, (1,)),
+        ("{name} too small by {}", lambda by, number, _: max(number - by, 0), (1,)),
+        (
+            "{name} modulo {:,}",
+            lambda n, number, count: number % n or count,
+            _NARROW_ENDS,
+        ),  # 0: off
+        ("{name} modulo {:,}, and at least 1", lambda n, number, _: number % n or 1, _NARROW_ENDS),
+        (
+            "{name} of at most the number of tokens less {}",
+            lambda by, number, count: min(number, max(count - by, 1)),
+            (1,),
+        ),
+        ("{name} of at most {:,}", lambda n, number, _: min(number, n), _MOST),
     ),
-    **{
-        f"{{}} of at most {most:,}": lambda number, _, most=most: min(number, most)
-        for most in (16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
-    },
+    "real": (
+        ("{name} rounded to {}", lambda dtype, number, _: nearest(number, dtype), ("f16", "bf16")),
+        (
+            "{name} of at least {:g}",
+            lambda least, number, _: max(number, least),
+            (1e-5, 1e-4, 1e-3, 0.01, 0.05, 0.1),
+        ),
+        (
+            "{name} of {:g} or more taken for 1",
+            lambda least, number, _: 1.0 if least <= number < 1 else number,
+            (0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999),
+        ),
+    ),
+    "map": (
+        (
+            "ids of {name} modulo {:,}",
+            lambda n, pairs, _: [[t % n, x] for t, x in pairs],
+            (65_536,),
+        ),
+        ("the first {:,} {name}", lambda n, pairs, _: pairs[:n], _MOST),
+    ),
 }
-"""What programs make of a whole number."""
-
-_REAL: Final[Mapping[str, Perturbed]] = {
-    "{} rounded to binary16": lambda number, _: nearest(number, "f16"),
-    "{} rounded to bfloat16": lambda number, _: nearest(number, "bf16"),
-    **{
-        f"{{}} of at least {least:g}": lambda number, _, least=least: max(number, least)
-        for least in (1e-5, 1e-4, 1e-3, 0.01, 0.05, 0.1)
-    },
-    **{
-        f"{{}} of {least:g} or more taken for 1": (
-            lambda number, _, least=least: 1.0 if least <= number < 1 else number
-        )
-        for least in (0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999)
-    },
-}
-"""What programs make of another number."""
-
-_PAIRS: Final[Mapping[str, Perturbed]] = {
-    "ids of {} modulo 65,536": lambda pairs, _: [[at % 65_536, number] for at, number in pairs],
-    **{
-        f"the first {most:,} {{}}": lambda pairs, _, most=most: pairs[:most]
-        for most in (32, 64, 128, 256, 512, 1024)
-    },
-}
-"""What programs make of numbers for tokens."""
-
+"""What programs make of a whole number, of another one and of numbers for tokens, given these and
+the number of all tokens, each with some sizes or types."""
 
 _DEFAULTS: Final[Mapping[str, Row]] = {"penalties": {"window": 64}}
 """Whole numbers of operations that need not be given."""
@@ -468,15 +464,16 @@ def _perturbed(op: str, rows: Sequence[Row]) -> Iterator["Misreading"]:
     given = [{**_DEFAULTS.get(op, {}), **row.get("params", {})} for row in rows]
     given += [{**_DEFAULTS.get(step["step"], {}), **step["params"]} for step in steps]
     for name, packed in {name: value for each in given for name, value in each.items()}.items():
-        is_map = isinstance(packed, dict) and "map" in packed
-        table = _PAIRS if is_map else _REAL if isinstance(packed, dict) else _WHOLE
-        for says, change in table.items() if isinstance(packed, dict | int) else ():
-            yield Misreading(
-                _name(says.format(name)), partial(_with_parameter, name, change, type(packed))
-            )
+        kind = "whole" if isinstance(packed, int) else "real" if is_numbers(packed) else "map"
+        is_known = kind == "whole" or isinstance(packed, dict)
+        for says, change, sizes in _PERTURBED[kind] if is_known else ():
+            for size in sizes:
+                changed = partial(_with_parameter, name, partial(change, size), type(packed))
+                yield Misreading(_name(says.format(size, name=name)), changed)
 
 
-def _with_parameter(name: str, change: Perturbed, kind: type, asked: _Asked) -> Row:
+def _with_parameter(name: str, change: Callable[[Any, int], Any], kind: type, asked: _Asked) -> Row:
+    """Return a question whose parameter of this name and type is another one."""
     row, count = asked.row, tokens_of([asked.row])
 
     def changed(op: str, params: Row) -> Row:
@@ -838,20 +835,6 @@ def _walked(size: int, carried: Carried, dtypes: Sequence[Type], asked: _Asked) 
     return _reached(asked, len(order))
 
 
-def _again_in_block(size: int, asked: _Asked) -> Row:
-    """Return what is drawn if the sum of the blocks before is lost after the block was found."""
-    if not asked.is_plain or asked.op != "draw" or size >= len(asked.weights):
-        return {}
-    enough = asked.share * asked.sums[-1]
-    at = bisect_right(asked.sums, enough) - 1
-    for start in range(at // size * size, len(asked.weights), size):
-        end = min(start + size, len(asked.weights))
-        found = bisect_right(asked.sums, asked.sums[start] + enough, start, end + 1)
-        if found <= end:
-            return _reached(asked, found)
-    return {"token": max(asked.falling)}
-
-
 def _least_probable(asked: _Asked) -> Row:
     """Return what top-p keeps if it begins with the least probable tokens, and the best ones."""
     if not asked.is_plain or asked.op != "top_p":
@@ -1049,12 +1032,6 @@ _ANSWERS: Final[Mapping[str, Change]] = {
     "the sum of row 0 for all rows": partial(
         _with_log_of_sum, lambda asked: log(fsum(_weights(unpack(asked.rows[0]["logits"]))))
     ),
-    **{
-        f"a draw whose sum begins again in the block of {size:,} that has the token": partial(
-            _again_in_block, size
-        )
-        for size in (32, 256, 1024)  # which few rows distinguish
-    },
     **{says: partial(_with_sum, summed) for says, summed in _OF_SUMS.items()},
     "token 0 for the random number 0": _zero_for_zero,
     "every token kept for the threshold 0": _all_for_zero,

@@ -197,7 +197,7 @@ class _Visit:
                 yield from self._about_canaries(conversation, abilities)
         except StopError as stop:
             yield replace(stop.finding, about="canary")
-        for each in try_hint(lambda: diagnose(self._seen, fewest=1), []):
+        for each in try_hint(lambda: diagnose(self._seen, fewest=1)) or ():
             hint = "a few questions prove little; tokenref check compares all records"
             yield Finding("note", "likely cause", f"{each.sentence}", hint=hint)
 
