@@ -372,6 +372,13 @@ def test_a_fact_that_says_more_is_named_though_a_vague_one_holds_more_often() ->
     assert [each.name for each in diagnose(seen, Known([]))] == [telling]
 
 
+def test_the_size_of_every_question_is_known(catalogue: Catalogue) -> None:
+    """Failures are sorted by it, also those of batches that are given as one row."""
+    sizes = {op_of(each): size(each) for each in catalogue.cases if length(each) < 10_000}
+    assert sizes.keys() >= {op_of(each) for each in catalogue.cases}
+    assert sizes["stat_batch"][0] == 2
+
+
 def test_only_misreadings_that_can_explain_most_are_answered_for_long_rows(
     catalogue: Catalogue,
 ) -> None:

@@ -36,6 +36,7 @@ from tokenref.record import RecordError
 from tokenref.record_files import manifest_digest
 from tokenref.reports.html.page import compressed, html_report, pages_beside, table
 from tokenref.reports.junit import junit_report
+from tokenref.reports.known_list import known_list
 from tokenref.reports.results import (
     LONGEST_LINE,
     CaseLine,
@@ -45,7 +46,6 @@ from tokenref.reports.results import (
     Header,
     KnownEntry,
     dump_report,
-    known_list,
     merged,
     read_results,
 )

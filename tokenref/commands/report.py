@@ -25,16 +25,8 @@ from tokenref.known import Known
 from tokenref.protocol.messages import HelloAnswer
 from tokenref.record import Case, op_of
 from tokenref.record_files import Manifest, manifest_digest
-from tokenref.reports.results import (
-    UNEXPLAINED,
-    Results,
-    badge,
-    bounded,
-    dump_report,
-    known_list,
-    merged,
-    read_results,
-)
+from tokenref.reports.known_list import UNEXPLAINED, known_list
+from tokenref.reports.results import Results, badge, bounded, dump_report, merged, read_results
 from tokenref.reports.terminal import (
     WORSE,
     Change,

@@ -6,7 +6,7 @@ explain most of these.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import starmap
 from typing import Final
 
@@ -17,8 +17,8 @@ from tokenref.diagnosis.misreadings import (
     SUMMING,
     Misreadings,
     changes_sum,
-    in_words,
     misread,
+    said_of,
 )
 from tokenref.diagnosis.mistakes import SUMS
 from tokenref.diagnosis.signatures import FEWEST, Reference, Signature, by_place
@@ -47,22 +47,23 @@ def signatures_of_misread(
     They are about the failures, and about the records of the same operations that pass. One that is
     about a single record of fewer than three rows explains nothing: the answer may be chance.
     """
+    groups: dict[tuple[str, str], list[Result]] = {}
+    for place, here in by_place(failed).items():
+        for seen in here.values() if place not in OWN_DRAW_OPS else ():
+            groups.setdefault((place, seen.case.profile), []).append(seen)
+    tried = {about: _of_shortest(here, reference, ways, share) for about, here in groups.items()}
     likely: dict[str, dict[str, str]] = {}
     rows: Counter[str] = Counter()
-    of_place: dict[tuple[str, str], set[str]] = {}
-    for about, here in _by_profile(failed).items():
-        of_place[about] = _of_shortest(here, reference, ways, share)
     for record, case in {**{r: seen.case for r, seen in failed.items()}, **passed}.items():
-        only = of_place.get((place_of(case), case.profile))
+        only = tried.get((place_of(case), case.profile))
         if only and not isinstance(case.verdict, MustRefuse):
-            most = MOST_AGAIN if record in failed else _MOST_OF_RIGHT
+            wrong = failed.get(record)
+            most = MOST_AGAIN if wrong else _MOST_OF_RIGHT
             for name, answer, differ in misread(case, reference, ways, only, most):
-                wrong = answer_digest(op_of(case), answer)
-                seen = failed.get(record)
-                if _fails(case, answer) or (seen and _fails_like(seen, wrong, answer)):
+                if _fails(case, answer, wrong):
                     answers = likely.setdefault(name, {})
-                    if not seen or answers.get(record) != seen.answer:  # by another way of the name
-                        answers[record] = wrong
+                    if not wrong or answers.get(record) != wrong.answer:  # by another such way
+                        answers[record] = answer_digest(op_of(case), answer)
                     rows[name] += differ
     for name, answers in likely.items():
         answers |= {record: seen.answer for record, seen in failed.items() if name in seen.facts}
@@ -75,13 +76,13 @@ def signatures_of_misread(
     shown = {fact for seen in summing for fact in seen.facts}
     right = [
         case
-        for case in passed.values()
+        for case in (passed.values() if SUMS.keys() & likely.keys() else ())
         if rows_op(case) in SUMMING
         and not isinstance(case.verdict, MustRefuse)
         and size(case)[0] <= _MOST_OF_RIGHT
     ]
     return [
-        Signature("misreading", name, in_words(name), answers)
+        Signature("misreading", name, said_of(name), answers)
         for name, answers in likely.items()
         if (len(answers) > 1 or rows[name] >= FEWEST)
         and any(starmap(tells, answers.items()))
@@ -89,45 +90,32 @@ def signatures_of_misread(
     ]
 
 
-def _by_profile(failed: Mapping[str, Result]) -> dict[tuple[str, str], dict[str, Result]]:
-    """Return the failures that can be misread questions, by operation and profile."""
-    found: dict[tuple[str, str], dict[str, Result]] = {}
-    for place, here in by_place(failed).items():
-        for record, seen in here.items() if place not in OWN_DRAW_OPS else ():
-            found.setdefault((place, seen.case.profile), {})[record] = seen
-    return found
-
-
 def _of_shortest(
-    here: Mapping[str, Result], reference: Reference, ways: Misreadings, share: float
+    here: Iterable[Result], reference: Reference, ways: Misreadings, share: float
 ) -> set[str]:
     """Return the misreadings that explain a share of the shortest failures."""
     hits: Counter[str] = Counter()
     only: set[str] | None = None
-    tried = sorted(here.values(), key=lambda seen: size(seen.case))[:_MOST_TRIED]
+    tried = sorted(here, key=lambda seen: size(seen.case))[:_MOST_TRIED]
     tried = [seen for seen in tried if size(seen.case)[0] <= MOST_AGAIN]
     for left, seen in zip(reversed(range(len(tried))), tried, strict=True):
-        again = misread(seen.case, reference, ways, only)
-        hits.update(
-            {
-                name
-                for name, said, _ in again
-                if answer_digest(op_of(seen.case), said) == seen.answer
-            }
-        )
+        op, again = op_of(seen.case), misread(seen.case, reference, ways, only)
+        hits.update({name for name, said, _ in again if answer_digest(op, said) == seen.answer})
         if left < share * len(tried):  # what is asked from here on can still explain enough
             only = {name for name, count in hits.items() if count + left >= share * len(tried)}
     return only or set()
 
 
-def _fails_like(seen: Result, wrong: str, answer: Answer) -> bool:
-    """Return whether an answer differs as the one that was seen, perhaps in its stages only."""
-    detail = judge(seen.case, answer, SAMPLERS).detail
-    return seen.answer == wrong and seen.judgement.detail == detail
+def _fails(case: Case, answer: Answer, seen: Result | None) -> bool:
+    """Return whether an answer fails apart from its stages, which programs need not have.
 
-
-def _fails(case: Case, answer: Answer) -> bool:
-    """Return whether an answer fails apart from its stages, which programs need not have."""
+    If the one that was seen fails in its stages only, it must fail in the same.
+    """
+    plain = answer
     if isinstance(answer, Ok):
-        answer = Ok({key: part for key, part in answer.out.items() if key != "stages"})
-    return judge(case, answer, SAMPLERS).status in FAILURES
+        plain = Ok({key: part for key, part in answer.out.items() if key != "stages"})
+    if judge(case, plain, SAMPLERS).status in FAILURES:
+        return True
+    if seen is None or seen.answer != answer_digest(op_of(case), answer):
+        return False
+    return seen.judgement.detail == judge(case, answer, SAMPLERS).detail

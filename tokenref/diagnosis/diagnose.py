@@ -12,9 +12,7 @@ because many engines check less. All other failures have no known cause.
 
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import starmap
 from typing import Final
 
@@ -30,7 +28,6 @@ from tokenref.diagnosis.signatures import (
     NEARLY_ALL,
     Diagnosis,
     Known,
-    Match,
     Reference,
     are_own_draws,
     by_place,
@@ -74,62 +71,51 @@ def diagnose(
     results = list(results)
     slow = too_slow(results)
     found = [slow] if slow else []
-    if unexpected := [seen.case.id for seen in results if seen.status == "xpass"]:
-        these = "records pass" if len(unexpected) > 1 else "record passes"
-        says = f"{these} that the list of known differences names"
-        found.append(_counted("known differences", says, unexpected))
     passed = {digest(seen.case.id): seen.case for seen in results if seen.status == "pass"}
     asked = (seen for seen in results if seen.status in FAILURES - {"timeout", "xpass"})
     failed = {digest(seen.case.id): seen for seen in asked}
-    stages = [seen.case.id for seen in failed.values() if _is_right(seen)]
-    failed = {record: seen for record, seen in failed.items() if not _is_right(seen)}
+    unexpected = [seen.case.id for seen in results if seen.status == "xpass"]
+    says = "that the list of known differences names"
+    found += _counted("known differences", unexpected, "record passes", "records pass", says)
+    stages = [failed.pop(record).case.id for record in [*failed] if _is_right(failed[record])]
     if not failed and not stages:
         return found
-    unsteady = _unsteady(failed)
+    unsteady = [failed.pop(record).case.id for record in _unsteady(failed)]
     if unsteady:
-        ids = [failed.pop(record).case.id for record in unsteady]
-        found.append(_diagnosis(DIFFERS, (f"have in common: {DIFFERS}", ids)))
+        found.append(_diagnosis(DIFFERS, f"have in common: {DIFFERS}", unsteady))
     known = known or known_causes()
     if len(failed) == 1 and not (passed or unsteady or stages):
         (seen,) = failed.values()
         if alone := [*_of_one(seen, known, reference)]:
             return [*found, *alone]
-    if reference is not None:
-        from tokenref.diagnosis.asked_again import signatures_of_misread
-        from tokenref.diagnosis.misreadings import MOST_AGAIN, usual
-
-        again = signatures_of_misread(failed, passed, reference, usual, MOST)
-        longest = {r for r, seen in failed.items() if size(seen.case)[0] > MOST_AGAIN}
-        known = Known([*known.causes, *again], known.left_out | longest)
-    matches = matches_of(known.causes, passed.keys(), failed)
-    hit = {record for match in matches for record in match.hits}
-    long = {record: failed.pop(record) for record in known.left_out - hit if record in failed}
-    found += _named(known, matches, passed, failed, long, fewest, reference)
-    named = {case_id for each in found for case_id in each.ids}
-    wrong = [*failed.values(), *long.values()]
-    crashed = {seen.case.id for seen in wrong if seen.status == "crash"}
-    if crashes := sorted(crashed - named):
-        these = "questions have" if len(crashes) > 1 else "question has"
-        says = f"{these} no answer that can be judged; each says why"
-        found.append(_counted("crash", says, crashes))
-        named |= crashed
+    naming = _Naming(known, passed, failed, fewest, reference)
+    for name_more in _IN_ORDER:
+        name_more(naming)
+    found += naming.diagnoses()
+    rest = naming.unnamed
+    crashes = [record for record, seen in rest.items() if seen.status == "crash"]
+    crashed = sorted(rest.pop(record).case.id for record in crashes)
+    says = "no answer that can be judged; each says why"
+    found += _counted("crash", crashed, "question has", "questions have", says)
+    says = "in a stage only; the answer is right"
+    found += _counted("stages", stages, "failure is", "failures are", says)
+    long = sorted(rest[record].case.id for record in naming.long.keys() & rest.keys())
+    says = "about inputs too long to be compared with known causes"
+    found += _counted("long inputs", long, "failure is", "failures are", says)
     accepted = [
         seen.case.id
-        for seen in failed.values()
-        if seen.case.id not in named and isinstance(seen.case.verdict, MustRefuse)
+        for record, seen in rest.items()
+        if record in naming.failed and isinstance(seen.case.verdict, MustRefuse)
     ]
-    long_ids = sorted({seen.case.id for seen in long.values()} - named)
-    for name, ids, says in (
-        ("stages", stages, "in a stage only; the answer is right"),
-        ("long inputs", long_ids, "about inputs too long to be compared with known causes"),
-    ):
-        these = "failures are" if len(ids) > 1 else "failure is"
-        found += [_counted(name, f"{these} {says}", ids)] if ids else []
-    if accepted:
-        these = "invalid inputs were" if len(accepted) > 1 else "invalid input was"
-        says = f"{these} not refused with the right code"
-        found.append(_counted("invalid input", says, accepted))
+    says = "not refused with the right code"
+    found += _counted("invalid input", accepted, "invalid input was", "invalid inputs were", says)
     return found
+
+
+def _counted(name: str, ids: Sequence[str], one: str, several: str, says: str) -> list[Diagnosis]:
+    """Return failures without a likely cause as a group, if there are any."""
+    these = several if len(ids) > 1 else one
+    return [Diagnosis(name, f"{len(ids):,} {these} {says}", ids)] if ids else []
 
 
 _MOST_OF_ONE: Final = 4
@@ -147,14 +133,12 @@ def _of_one(seen: Result, known: Known, reference: Reference | None) -> Iterator
     alike = [each for each in known.causes if each.answers.get(record) == seen.answer]
     names = {in_words(each): each.name for each in alike}
     if reference is not None and case.vocab is None:
-        from tokenref.diagnosis.misreadings import exchanged, misread, usual
-        from tokenref.diagnosis.misreadings import in_words as misread_in_words
+        from tokenref.diagnosis.misreadings import exchanged, misread, said_of, usual
 
         for ways in (exchanged, usual):
             for name, answer, _ in misread(case, reference, ways):
                 if answer_digest(op, answer) == seen.answer:
-                    says = misread_in_words(name)
-                    names[_without_size(says)] = says
+                    names[_without_size(said_of(name))] = said_of(name)
     telling = [fact for fact in seen.facts if fact not in VAGUE and OF_ANY_SUM not in fact]
     facts = telling or (() if names else seen.facts[:1])
     names |= {_without_size(fact): fact for fact in facts}
@@ -164,10 +148,6 @@ def _of_one(seen: Result, known: Known, reference: Reference | None) -> Iterator
         fits = "fits several causes" if len(names) > 1 else "fits"
         says = f"Asked alone, this failure {fits}: {'; or '.join([*shown, *more])}"
         yield Diagnosis(" or ".join([*map(_without_size, names.values())]), says, [case.id])
-
-
-def _counted(name: str, says: str, ids: Sequence[str]) -> Diagnosis:
-    return Diagnosis(name, f"{len(ids):,} {says}", ids)
 
 
 def _unsteady(failed: Mapping[str, Result]) -> list[str]:
@@ -199,32 +179,186 @@ def _of_known_size(group: str, says: str, cases: Sequence[Case]) -> tuple[str, s
     return _without_size(group), _without_size(says)
 
 
-def _like_others(
-    left: Mapping[str, Result],
-    failed: Mapping[str, Result],
-    long: Container[str],
-    groups: Mapping[str, tuple[str, Sequence[str]]],
-) -> dict[str, str]:
-    """Return failures that are left, each with a cause that was named for its operation.
+# ---- naming
 
-    They are canaries, because an engine that gives a wrong answer of theirs has a bug that other
-    records show, too. If one cause was named, they are inputs that are too long to be compared, and
-    fused steps, because seeded bugs are in steps that are asked alone.
-    """
-    ops = {seen.case.id: rows_op(seen.case) for seen in failed.values()}
-    causes: dict[str, list[str]] = {}
-    for group, (_, ids) in groups.items():
-        for op in dict.fromkeys(ops[case_id] for case_id in ids):
-            causes.setdefault(op, []).append(group)
-    found = {}
-    for record, seen in left.items():
-        about = [rows_op(seen.case), *_steps_of(seen.case)]
-        group, *others = dict.fromkeys(each for op in about for each in causes.get(op, ())) or [""]
-        is_like = record in long or rows_op(seen.case) == "steps"
-        is_one = is_like and not others and group not in VAGUE and not is_of_few(group)
-        if group and (is_one or seen.case.id.startswith(CANARY)):
-            found[record] = group
-    return found
+
+class _Naming:
+    """Failures, and what is said about those that have a name."""
+
+    def __init__(
+        self,
+        known: Known,
+        passed: Mapping[str, Case],
+        failed: dict[str, Result],
+        fewest: int,
+        reference: Reference | None,
+    ) -> None:
+        """Begin without any name. Inputs that were not asked of all causes are set aside."""
+        self.passed, self.failed, self.every = passed, failed, {**failed}
+        self.fewest, self.reference = fewest, reference
+        if reference is not None:
+            from tokenref.diagnosis.asked_again import signatures_of_misread
+            from tokenref.diagnosis.misreadings import MOST_AGAIN, usual
+
+            again = signatures_of_misread(failed, passed, reference, usual, MOST)
+            asked = {r: s.case for r, s in failed.items() if op_of(s.case) not in OWN_DRAW_OPS}
+            longest = {record for record, case in asked.items() if size(case)[0] > MOST_AGAIN}
+            known = Known([*known.causes, *again], known.left_out | longest)
+        self.known, self.matches = known, matches_of(known.causes, passed.keys(), failed)
+        hit = {record for match in self.matches for record in match.hits}
+        left_out = [record for record in known.left_out - hit if record in failed]
+        self.long = {record: failed.pop(record) for record in left_out}
+        """What was not asked of all causes, and so proves none."""
+
+        self.left = {**failed}
+        """What has no name yet, without long inputs."""
+
+        self.unnamed = {**failed, **self.long}
+        self.groups: dict[str, tuple[str, list[str]]] = {}
+        """For each name, what is said about its failures, and their ids."""
+
+        self.unclear: set[str] = set()
+        """The ids of failures that could not be compared with the cause they are said to have."""
+
+    def name(self, group: str, says: str, records: Iterable[str]) -> None:
+        """Give those of the records a name that have none."""
+        here = [record for record in records if record in self.unnamed]
+        group, says = _of_known_size(group, says, [self.unnamed[record].case for record in here])
+        for record in here:
+            self.groups.setdefault(group, (says, []))[1].append(self.unnamed.pop(record).case.id)
+            self.left.pop(record, None)
+
+    def name_by_signatures(self) -> None:
+        """Name the causes that explain the failures of all operations together."""
+        for match in likely(self.matches, self.failed, self.fewest, self.known.left_out):
+            verb = ("match", "resemble")[are_own_draws(match, self.failed)]
+            self.name(match.name, match.said(verb), match.hits)
+        self._set_aside()
+
+    def name_by_operation(self) -> None:
+        """Name the causes that explain the failures of one operation."""
+        for match in likely_there(self.known, self.passed, self.left, self.fewest):
+            self.name(match.name, match.said("match, in some operations only,"), match.hits)
+        self._set_aside()
+
+    def name_similar(self) -> None:
+        """Name the causes that make the same records fail, though with other answers."""
+        for here in [{**self.left}, *by_place(self.left).values()]:
+            for match in similar(self.known.causes, self.passed, here, self.failed):
+                self.name(match.name, match.said("resemble"), match.hits | match.others)
+
+    def name_exchanged(self) -> None:
+        """Name parts of other rows of a batch, and other steps, that give the answers."""
+        rest, ops = self._rest(), {"steps"}
+        if self.reference is not None:
+            from tokenref.diagnosis.asked_again import signatures_of_misread
+            from tokenref.diagnosis.misreadings import exchanged
+
+            again = signatures_of_misread(rest, self.passed, self.reference, exchanged, NEARLY_ALL)
+            known = self.known._replace(causes=again)
+            for match in likely_there(known, self.passed, rest, self.fewest):
+                self.name(match.name, match.said("resemble"), match.hits)
+                ops |= {rows_op(rest[record].case) for record in match.hits}
+        self.name_like_others(ops)
+
+    def name_by_facts(self) -> None:
+        """Name what most failures of an operation have in common."""
+        rest = self._rest()
+        ops = {rows_op(seen.case) for seen in rest.values()}
+        only = property_of_failures(self.every, self.passed.values(), ops)
+        for fact, says, records in _shared_facts(rest, only):
+            self.name(fact, says, records)
+
+    def name_like_others(self, ops: Container[str] = OPS) -> None:
+        """Give what is left of these operations the names of others like it."""
+        others = self._like_others(ops)
+        unclear = {r for r in others if not self.unnamed[r].case.id.startswith(CANARY)}
+        added = Counter(others[record] for record in unclear)
+        sizes = {seen.case.id: size(seen.case) for seen in self.every.values()}
+        for record, group in others.items():
+            ids = self.groups[group][1]
+            clear = [each for each in ids if each not in self.unclear]
+            if record in unclear and (
+                added[group] > len(clear)  # most of the group would be guessed
+                or size(self.unnamed[record].case) < min(sizes[each] for each in clear)
+            ):
+                continue
+            case_id = self.unnamed.pop(record).case.id
+            ids.append(case_id)
+            self.unclear.update([case_id] * (record in unclear))
+
+    def _like_others(self, ops: Container[str]) -> dict[str, str]:
+        """Return failures without a name, each with a cause that was named for its operation.
+
+        They are canaries, because an engine that gives a wrong answer of theirs has a bug that
+        other records show, too. If one cause was named, they are inputs that are too long to be
+        compared, and fused steps, because seeded bugs are in steps that are asked alone.
+        """
+        op_of_id = {seen.case.id: rows_op(seen.case) for seen in self.every.values()}
+        causes: dict[str, list[str]] = {}
+        for group, (_, ids) in self.groups.items():
+            for op in dict.fromkeys(op_of_id[case_id] for case_id in ids):
+                causes.setdefault(op, []).append(group)
+        found = {}
+        for record, seen in self.unnamed.items():
+            op = rows_op(seen.case)
+            about = [op, *_steps_of(seen.case)] if op in ops else []
+            named = dict.fromkeys(each for op in about for each in causes.get(op, ()))
+            group, *others = named or [""]
+            is_like = record in self.long or op == "steps"
+            is_one = is_like and not others and group not in VAGUE and not is_of_few(group)
+            if group and (is_one or seen.case.id.startswith(CANARY)):
+                found[record] = group
+        return found
+
+    def _set_aside(self) -> None:
+        """Ask no cause about long inputs to operations of which another was named."""
+        named = self.failed.keys() - self.left.keys()
+        ops = {rows_op(self.failed[record].case) for record in named}
+        for record in self.known.left_out & self.left.keys():
+            if rows_op(self.left[record].case) in ops:
+                self.long[record] = self.left.pop(record)
+
+    def _rest(self) -> dict[str, Result]:
+        """Return what is left, with long inputs to operations without a name."""
+        named = self.failed.keys() - self.left.keys()
+        explained = {place_of(self.failed[record].case) for record in named}
+        return {
+            record: seen
+            for record, seen in self.unnamed.items()
+            if record in self.left or place_of(seen.case) not in explained
+        }
+
+    def diagnoses(self) -> list[Diagnosis]:
+        """Return all that is said, also which failures could not be compared, or lie otherwise."""
+        return [*starmap(self._diagnosis, self.groups.items())]
+
+    def _diagnosis(self, group: str, said: tuple[str, list[str]]) -> Diagnosis:
+        says, ids = said
+        ordered = {seen.case.id for seen in self.failed.values() if ORDERED in seen.facts}
+        named = {*ids}
+        here = [seen for seen in self.every.values() if seen.case.id in named]
+        if here and all(op_of(seen.case) in OWN_DRAW_OPS for seen in here):
+            shared = set.intersection(*({*seen.facts} for seen in here))
+            if shared and group not in shared:  # exact, and causes know only which draws fail
+                says = f"have in common: {'; '.join(sorted(shared))}. They {says}"
+        if group != ORDERED and len(ids) >= FEWEST and ordered.issuperset(ids):
+            says = f"{says}; in all of them, {ORDERED}"
+        if count := len(self.unclear.intersection(ids)) if not is_of_few(group) else 0:
+            rest = "could not be compared, because they are long or have several steps"
+            says = f"{says}; {count:,} of them {rest}"
+        return _diagnosis(group, says, ids)
+
+
+_IN_ORDER: Final[Sequence[Callable[[_Naming], None]]] = (
+    _Naming.name_by_signatures,
+    _Naming.name_by_operation,
+    _Naming.name_similar,
+    _Naming.name_exchanged,
+    _Naming.name_by_facts,
+    _Naming.name_like_others,
+)
+"""How failures get their names. What has one keeps it."""
 
 
 def _steps_of(case: Case) -> list[str]:
@@ -235,136 +369,7 @@ def _steps_of(case: Case) -> list[str]:
     return [*dict.fromkeys(step["step"] for step in steps), *drawn]
 
 
-@dataclass
-class _Naming:
-    """Failures, and what is said about those that have a name."""
-
-    failed: dict[str, Result]
-    long: dict[str, Result]
-    left_out: AbstractSet[str]
-    groups: dict[str, tuple[str, list[str]]] = field(default_factory=dict)
-    unclear: set[str] = field(default_factory=set)
-    """The ids of failures that could not be compared with the cause that they are said to have."""
-
-    def __post_init__(self) -> None:
-        """Begin without any name."""
-        self.left = {**self.failed}
-        self.every = {**self.failed, **self.long}
-
-    def name(self, group: str, says: str, records: Iterable[str]) -> None:
-        """Give those of the records a name that have none."""
-        here = [record for record in records if record in self.every]
-        group, says = _of_known_size(group, says, [self.every[record].case for record in here])
-        for record in here:
-            self.groups.setdefault(group, (says, []))[1].append(self.every.pop(record).case.id)
-            self.left.pop(record, None)
-
-    def name_like_others(self, ops: Container[str] = OPS) -> None:
-        """Give what is left of these operations the names of others like it."""
-        here = {r: seen for r, seen in self.every.items() if rows_op(seen.case) in ops}
-        others = _like_others(here, {**self.failed, **self.long}, self.long, self.groups)
-        unclear = {r for r in others if not here[r].case.id.startswith(CANARY)}
-        added = Counter(others[record] for record in unclear)
-        sizes = {seen.case.id: size(seen.case) for seen in (self.failed | self.long).values()}
-        for record, group in others.items():
-            ids = self.groups[group][1]
-            clear = [each for each in ids if each not in self.unclear]
-            if record in unclear and (
-                added[group] > len(clear)  # most of the group would be guessed
-                or size(here[record].case) < min(sizes[each] for each in clear)  # what is shown
-            ):
-                continue
-            case_id = self.every.pop(record).case.id
-            ids.append(case_id)
-            self.unclear.update([case_id] * (record in unclear))
-
-    def set_aside(self) -> None:
-        """Ask no cause about long inputs to operations of which another was named."""
-        ops = {
-            rows_op(self.failed[record].case) for record in self.failed.keys() - self.left.keys()
-        }
-        for record in self.left_out & self.left.keys():
-            if rows_op(self.left[record].case) in ops:
-                self.long[record] = self.left.pop(record)
-
-    def rest(self) -> dict[str, Result]:
-        """Return what is left, with long inputs to operations without a name."""
-        named = self.failed.keys() - self.left.keys()
-        explained = {place_of(self.failed[record].case) for record in named}
-        return {
-            record: seen
-            for record, seen in self.every.items()
-            if record in self.left or place_of(seen.case) not in explained
-        }
-
-
-def _named(
-    known: Known,
-    matches: Sequence["Match"],
-    passed: Mapping[str, Case],
-    failed: dict[str, Result],
-    long: dict[str, Result],
-    fewest: int,
-    reference: Reference | None,
-) -> list[Diagnosis]:
-    """Return the failures with a likely cause, a similar one, or a fact in common.
-
-    To the `long` inputs, those are added of which only some causes know an answer.
-    """
-    naming = _Naming(failed, long, known.left_out)
-    for match in likely(matches, failed, fewest, known.left_out):
-        verb = ("match", "resemble")[are_own_draws(match, failed)]
-        naming.name(match.name, match.said(verb), match.hits)
-    naming.set_aside()
-    for match in likely_there(known, passed, naming.left, fewest):
-        naming.name(match.name, match.said("match, in some operations only,"), match.hits)
-    naming.set_aside()
-    for here in [{**naming.left}, *by_place(naming.left).values()]:
-        for match in similar(known.causes, passed, here, failed):
-            naming.name(match.name, match.said("resemble"), match.hits | match.others)
-    rest, ops = naming.rest(), {"steps"}
-    if reference is not None:
-        from tokenref.diagnosis.asked_again import signatures_of_misread
-        from tokenref.diagnosis.misreadings import exchanged
-
-        again = signatures_of_misread(rest, passed, reference, exchanged, NEARLY_ALL)
-        for match in likely_there(Known(again, known.left_out), passed, rest, fewest):
-            naming.name(match.name, match.said("resemble"), match.hits)
-            ops |= {rows_op(rest[record].case) for record in match.hits}
-    naming.name_like_others(ops)
-    left = {record: rest[record] for record in rest if record in naming.every}
-    ops = {rows_op(seen.case) for seen in left.values()}
-    only = property_of_failures({**failed, **long}, passed.values(), ops)
-    for fact, says, records in _shared_facts(left, only):
-        naming.name(fact, says, records)
-    naming.name_like_others()
-    _add_remarks(naming.groups, failed.values(), naming.unclear)
-    return list(starmap(_diagnosis, naming.groups.items()))
-
-
-def _add_remarks(
-    groups: dict[str, tuple[str, list[str]]], seen: Iterable[Result], unclear: set[str]
-) -> None:
-    """Say which failures could not be compared, and in which rows lie in another order."""
-    failed = {each.case.id: each for each in seen}
-    ordered = {case_id for case_id, each in failed.items() if ORDERED in each.facts}
-    for group, (says, ids) in groups.items():
-        here = [failed[case_id] for case_id in ids if case_id in failed]
-        if here and all(op_of(each.case) in OWN_DRAW_OPS for each in here):
-            shared = set.intersection(*({*each.facts} for each in here))
-            if (
-                shared and group not in shared
-            ):  # is exact, and of known causes only which draws fail was compared
-                groups[group] = f"have in common: {'; '.join(sorted(shared))}. They {says}", ids
-        elif group != ORDERED and len(ids) >= FEWEST and ordered.issuperset(ids):
-            groups[group] = f"{says}; in all of them, {ORDERED}", ids
-        if count := len(unclear.intersection(ids)) if not is_of_few(group) else 0:
-            rest = "could not be compared, because they are long or have several steps"
-            groups[group] = f"{groups[group][0]}; {count:,} of them {rest}", ids
-
-
-def _diagnosis(group: str, said: tuple[str, Sequence[str]]) -> Diagnosis:
-    says, ids = said
+def _diagnosis(group: str, says: str, ids: Sequence[str]) -> Diagnosis:
     if is_of_few(group):
         return Diagnosis(group, says, ids)
     these = f"These {len(ids):,} failures {says}" if len(ids) > 1 else f"This failure {_one(says)}"

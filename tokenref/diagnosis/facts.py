@@ -60,9 +60,6 @@ NEARLY_ALL: Final = 0.9
 ALIKE: Final = 1e-5
 """The relative distance up to which ratios are one ratio."""
 
-LAST_LEFT_OUT: Final = "the right token is the last one of the row: it is left out"
-"""A fact about tokens."""
-
 AT_THE_END: Final = "the answer is the last token of the row"
 """A fact that holds for any sum that is too large."""
 
@@ -569,7 +566,7 @@ def _of_rounded(lost: Sequence[float], more: Sequence[float]) -> Iterator[str]:
     """Yield the types in which numbers of tokens that are confused are one number."""
     if not lost or not more or {*lost} == {*more}:
         return
-    if len({int(to_digits([n], "f32"), 16) >> _CUT for n in (*lost, *more)}) == 1:
+    if len({int(to_digits([nearest(n, "f32")], "f32"), 16) >> _CUT for n in (*lost, *more)}) == 1:
         yield f"the tokens' numbers are equal without the {_CUT} lowest bits of binary32"
     for name, dtype in _NARROW:
         rounded = {nearest(number, dtype) for number in (*lost, *more)}
@@ -625,7 +622,7 @@ def _of_place(want: int, have: int, count: int) -> Iterator[str]:
             yield f"the right token is in the last block of {size:,}, which is incomplete"
     yield from limits
     if want == count - 1:
-        yield LAST_LEFT_OUT
+        yield "the right token is the last one of the row: it is left out"
     if count > FIRST_BLOCK and have == count - 1:
         yield AT_THE_END
     if count > FIRST_BLOCK and have == 0:

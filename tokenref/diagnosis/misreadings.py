@@ -242,21 +242,19 @@ def _share(summed: Summed, weights: Sequence[float]) -> float:
 
 def _by_sum(summed: Summed, asked: _Asked) -> Row:
     """Return a share or a random number that has the effect of another sum."""
-    row, found = asked.row, dict[str, Any]()
+    row = asked.row
     if asked.op == "top_p" and not asked.is_plain:
         return {"params": _with_p(row["params"], _share(summed, asked.weights))}
-    if asked.op != "steps" or not _can_be_applied(row):
+    if not _is_fused(asked):
         return {}
-    if any(step["step"] == "top_p" for step in row["steps"]):
-        found["steps"] = [
-            {**step, "params": _with_p(step["params"], _share(summed, weights))}
-            if step["step"] == "top_p"
-            else step
-            for step, weights in zip(row["steps"], asked.left, strict=False)
-        ]
-    if "draw" in row:
-        found |= _smaller(row, "draw", _share(summed, asked.left[-1]))
-    return found
+    steps = [
+        {**step, "params": _with_p(step["params"], _share(summed, asked.left[at]))}
+        if step["step"] == "top_p"
+        else step
+        for at, step in enumerate(row["steps"])
+    ]
+    draw = _smaller_draw(row, _share(summed, asked.left[-1])) if "draw" in row else {}
+    return {"steps": steps, **draw}
 
 
 def _with_sum(summed: Summed, asked: _Asked) -> Row:
@@ -288,20 +286,16 @@ _SHOWN: Final = 0.01
 """How much a sum must differ for its effect to show whatever the type of numbers."""
 
 
-def _can_be_applied(row: Row) -> bool:
-    return all(step["step"] != "prefix_allowed_tokens" for step in row["steps"])  # it is a function
-
-
 def _early(place: int, asked: _Asked) -> Row:
     """Return a random number for the sum before a step."""
     if not _is_fused(asked) or "draw" not in asked.row:
         return {}
-    return _smaller(asked.row, "draw", fsum(asked.left[place]) / fsum(asked.left[-1]))
+    return _smaller_draw(asked.row, fsum(asked.left[place]) / fsum(asked.left[-1]))
 
 
-def _smaller(row: Row, name: str, factor: float) -> Row:
-    (number,) = unpack(row[name])
-    return {name: pack([min(number * factor, _BELOW_1)], "f64")}
+def _smaller_draw(row: Row, factor: float) -> Row:
+    (number,) = unpack(row["draw"])
+    return {"draw": pack([min(number * factor, _BELOW_1)], "f64")}
 
 
 def _with_p(params: Row, factor: float) -> Row:
@@ -372,17 +366,16 @@ def _last(most: int, prompt: Tokens, generated: Tokens) -> tuple[Tokens, Tokens]
 
 _LONG: Final = (64, 256, 1024, 4096)
 
+_COUNTED: Final[Mapping[str, Callable[[Tokens], Tokens]]] = {
+    "each token counted once": partial(_at_most, 1),
+    **{f"each token counted once in {n} tokens": partial(_once_in, n) for n in (32, 64, 128, 256)},
+    "counts of repeated tokens that are too small by 1": _one_less,
+    **{f"counts that end at {most}": partial(_at_most, most) for most in (127, 255)},
+}
+"""What programs count of the tokens that were generated."""
+
 _HISTORIES: Final[Mapping[str, Callable[[Tokens, Tokens], tuple[Tokens, Tokens]]]] = {
-    "each token counted once": lambda p, g: (p, _at_most(1, g)),
-    **{
-        f"each token counted once in {n} tokens": partial(_generated, partial(_once_in, n))
-        for n in (32, 64, 128, 256)
-    },
-    "counts of repeated tokens that are too small by 1": lambda p, g: (p, _one_less(g)),
-    **{
-        f"counts that end at {most}": partial(_generated, partial(_at_most, most))
-        for most in (127, 255)
-    },
+    **{says: partial(_generated, counted) for says, counted in _COUNTED.items()},
     "the prompt counted as generated": lambda p, g: ([], p + g),
     "a history without the prompt": lambda _, g: ([], g),
     "a prompt that is too short by 1": lambda p, g: (p[:-1], p[-1:] + g),
@@ -420,7 +413,7 @@ _PERTURBED: Final[Mapping[str, Sequence[tuple[str, Callable[..., Any], Sequence[
             "{name} modulo {:,}",
             lambda n, number, count: number % n or count,
             _NARROW_ENDS,
-        ),  # 0: off
+        ),  # 0 leaves it out
         ("{name} modulo {:,}, and at least 1", lambda n, number, _: number % n or 1, _NARROW_ENDS),
         (
             "{name} of at most the number of tokens less {}",
@@ -445,7 +438,7 @@ _PERTURBED: Final[Mapping[str, Sequence[tuple[str, Callable[..., Any], Sequence[
     "map": (
         (
             "ids of {name} modulo {:,}",
-            lambda n, pairs, _: [[t % n, x] for t, x in pairs],
+            lambda n, pairs, _: [[t % n if isinstance(t, int) else t, x] for t, x in pairs],
             (65_536,),
         ),
         ("the first {:,} {name}", lambda n, pairs, _: pairs[:n], _MOST),
@@ -596,7 +589,10 @@ def _with_finite_masks(asked: _Asked) -> Row:
 
 
 def _is_fused(asked: _Asked) -> bool:
-    return asked.op == "steps" and _can_be_applied(asked.row)
+    """Return whether a question has steps that can be applied here, none of which is a function."""
+    return asked.op == "steps" and all(
+        step["step"] != "prefix_allowed_tokens" for step in asked.row["steps"]
+    )
 
 
 def _drawn(asked: _Asked, order: Sequence[int], weights: Sequence[float]) -> Row:
@@ -1123,13 +1119,12 @@ def exchanged(op: str, rows: Sequence[Row]) -> Iterator[Misreading]:
             together = [[part], *[[part, "prompt_length"]] * (part == "history")]
             for (other, place), parts in product(OTHER_ROWS, together):
                 yield Misreading(f"{part} of {other}", partial(_with_parts, parts, place))
-    for name in (
-        dict.fromkeys(n for row in rows for n, _ in _other_steps(row)) if op == "steps" else ()
-    ):
+    steps = (name for row in rows for name, _ in _other_steps(row)) if op == "steps" else ()
+    for name in dict.fromkeys(steps):
         yield Misreading(name, partial(_with_steps, name))
 
 
-def in_words(name: str) -> str:
+def said_of(name: str) -> str:
     """Return what wrong answers resemble, or have in common, given the name of a misreading."""
     is_plain = name in SUMS or name.startswith(("answers with ", "steps "))
     return name if is_plain else f"batches with the {name}"

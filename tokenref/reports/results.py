@@ -5,13 +5,11 @@ other report is made from them. The footer marks the file as complete. A file wi
 whose footer counts other cases than the lines above it, proves nothing.
 """
 
-import json
 import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from hashlib import blake2b, sha256
 from importlib.metadata import version
 from io import BytesIO
@@ -22,7 +20,7 @@ from typing import Final, NamedTuple, TypeAlias, TypeVar
 import msgspec
 from msgspec import Struct
 
-from tokenref.catalogue import CANARY, Selection
+from tokenref.catalogue import CANARY
 from tokenref.corpus import Comparison, CorpusResult, Tokens, corpus_exit_code
 from tokenref.errors import InvalidRunError
 from tokenref.files import lines_of
@@ -372,11 +370,11 @@ def _merged(shards: list[Results]) -> list[Results]:
         counts[line.engine][line.status] += 1
     selection: dict[str, list[str]] = {}
     for name, values in chain.from_iterable(each.selection.items() for each in headers):
-        selection[name] = _distinct([*selection.get(name, []), *values])
+        selection[name] = distinct([*selection.get(name, []), *values])
     header = msgspec.structs.replace(
         first.header,
         cases=len(found),
-        differences=_distinct(chain.from_iterable(each.differences for each in headers)),
+        differences=distinct(chain.from_iterable(each.differences for each in headers)),
         selection=selection,
         unavailable=dict(chain.from_iterable(each.unavailable.items() for each in headers)),
     )
@@ -400,16 +398,17 @@ def _total(lines: Sequence[EngineLine], statuses: Mapping[str, int]) -> EngineLi
     return EngineLine(
         engine=lines[0].engine,
         statuses=dict(statuses),
-        trouble=_distinct(chain.from_iterable(line.trouble for line in lines)),
-        stale=_distinct(chain.from_iterable(line.stale for line in lines)),
+        trouble=distinct(chain.from_iterable(line.trouble for line in lines)),
+        stale=distinct(chain.from_iterable(line.stale for line in lines)),
         exit=max(line.exit for line in lines),
-        incidents=_distinct(chain.from_iterable(line.incidents for line in lines)),
+        incidents=distinct(chain.from_iterable(line.incidents for line in lines)),
         restarts=sum(line.restarts for line in lines),
-        causes={name: ". ".join(_distinct(said)) for name, said in causes.items()},
+        causes={name: ". ".join(distinct(said)) for name, said in causes.items()},
     )
 
 
-def _distinct(values: Iterable[_T]) -> list[_T]:
+def distinct(values: Iterable[_T]) -> list[_T]:
+    """Return values without repetitions, in order."""
     return list(dict.fromkeys(values))
 
 
@@ -451,100 +450,6 @@ def _brief(words: str, reasons: Sequence[str]) -> str:
 
 _WIDEST_BADGE: Final = 80
 """Maximum length of the reason on a badge, in characters."""
-
-
-def known_list(
-    files: Sequence[Results], known: Sequence[Known] = (), records: Iterable[str] = ()
-) -> tuple[bytes, list[Known], list[Known], int]:
-    """Return the failures as a list of known differences, the old entries in it, and how many new.
-
-    The list begins with the entries of an older one, `known`, without what does not differ any
-    more. Cases without a result still differ if their ids are in `records`, and after a run of a
-    part also others. The second list has the entries of which no case was run. There is a new entry
-    for each engine, likely cause (else operation) and status of other failures. Its reason is
-    `UNEXPLAINED`, which is too short: the list is refused until somebody has written reasons.
-    """
-    groups: dict[tuple[str, str, Status], list[CaseLine]] = {}
-    says: dict[str, str] = {}
-    kept, not_run = list(known), list(known)
-    for results in files:
-        says |= {
-            name: said for sums in results.engines.values() for name, said in sums.causes.items()
-        }
-        statuses = {entry.name: dict.fromkeys(records, "") for entry in results.header.engines}
-        for line in results.cases():
-            statuses[line.engine][line.id] = line.status
-            if line.status in FAILURES - {"xpass"}:
-                title = line.cause or f"{line.op}, no known cause"
-                groups.setdefault((line.engine, title, line.status), []).append(line)
-        is_part = bool({*Selection().named(), "records"} & results.header.selection.keys())
-        for entry in results.header.engines:
-            of_engine = statuses[entry.name]
-            run = [name for name, status in of_engine.items() if status not in {"", "not_run"}]
-            not_run = [
-                each
-                for each in not_run
-                if not each.is_about(entry.name, entry.version)
-                or not any(each.covers(entry.name, name) for name in run)
-            ]
-            kept = [
-                _without_passing(each, of_engine, is_part=is_part)
-                if each.is_about(entry.name, entry.version)
-                else each
-                for each in kept
-            ]
-    kept = [each for each in kept if each.cases]
-    not_run = [each for each in not_run if each in kept]
-    parts = [_entry(each) for each in kept]
-    for (engine, title, status), lines in sorted(groups.items(), key=lambda each: len(each[1])):
-        first = lines[0]
-        new = Known(
-            title=title if status == "fail" else f"{title} ({status})",
-            engine=engine,
-            cases=[line.id for line in lines],
-            status=status,  # type: ignore[arg-type]  # one of FAILURES except for xpass
-            reason=UNEXPLAINED,
-        )
-        parts.append(
-            f"# {visible(says.get(title, f'{title}: {len(lines):,}'))}.\n"
-            f"# For example {visible(first.id)}: {visible(first.detail)}\n{_entry(new)}"
-        )
-    return "\n".join(parts or ["known = []\n"]).encode(), kept, not_run, len(groups)
-
-
-def _without_passing(entry: Known, statuses: Mapping[str, str], *, is_part: bool) -> Known:
-    """Return an entry whose patterns match only cases that differ as it says, or may do so.
-
-    A pattern that matches others, too, is replaced by the ids of those that differ. One that
-    matches nothing says nothing if only a part was run.
-    """
-    cases: list[str] = []
-    for glob in entry.cases:
-        found = {name: status for name, status in statuses.items() if fnmatchcase(name, glob)}
-        differ = [name for name, status in found.items() if status in {"xfail", "not_run", ""}]
-        may_differ = bool(differ) or (is_part and not found)
-        cases += differ if FAILURES & {*found.values()} else [glob] * may_differ
-    return msgspec.structs.replace(entry, cases=_distinct(cases))
-
-
-def _entry(entry: Known) -> str:
-    """Return an entry of a list of known differences."""
-    lines = ["[[known]]"]
-    for key, value in msgspec.to_builtins(entry).items():
-        if isinstance(value, str):
-            lines.append(f"{key} = {_toml(value)}")
-        else:
-            lines += [f"{key} = [", *(f"    {_toml(each)}," for each in value), "]"]
-    return "\n".join([*lines, ""])
-
-
-UNEXPLAINED: Final = "TODO: why?"
-"""The reason of an entry that nobody has explained yet."""
-
-
-def _toml(text: str) -> str:
-    """Return a text without lone surrogates as TOML writes it."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _compare(

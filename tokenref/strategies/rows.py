@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from sampling_ref import PROFILES, STEPS
 from sampling_ref.parameters import Domain
-from tokenref.floats import DIGITS, Type, from_digits, nearest, to_digits
+from tokenref.floats import Type, from_digits, nearest, to_digits
 from tokenref.strategies.texts import mostly
 
 UNIT: Final = 20
@@ -37,7 +37,7 @@ _TINY: Final = (ldexp(1, -149), ldexp(1, -126), -ldexp(1, -149), 0.0)
 
 
 @cache
-def dyadic_weights(most: int = MOST) -> st.SearchStrategy[list[float]]:
+def dyadic_weights() -> st.SearchStrategy[list[float]]:
     """Return a strategy for weights that are multiples of 2**-20 and sum to 1, some of them 0.
 
     >>> found = find(dyadic_weights(), lambda weights: len(weights) > 2)
@@ -46,10 +46,10 @@ def dyadic_weights(most: int = MOST) -> st.SearchStrategy[list[float]]:
     """
     coarse = st.integers(0, _WHOLE // _COARSE).map(lambda part: part * _COARSE)
     cuts = mostly(coarse, st.integers(0, _WHOLE), 4)
-    between = st.lists(cuts, max_size=most - 1).map(_parts_between)
+    between = st.lists(cuts, max_size=MOST - 1).map(_parts_between)
     equal = st.integers(0, 3).map(lambda power: [ldexp(1, -power)] * 2**power)
     long = st.sampled_from([9, 11]).map(lambda power: [ldexp(1, -power)] * 2**power)
-    return mostly(between, mostly(equal, long, 12) if most == MOST else equal, 6)
+    return mostly(between, mostly(equal, long, 12), 6)
 
 
 def _parts_between(cuts: Sequence[int]) -> list[float]:
@@ -60,12 +60,10 @@ def _parts_between(cuts: Sequence[int]) -> list[float]:
 
 
 @cache
-def logits(
-    most: int = MOST, *, dtype: Type = "f32", impossible: bool = True
-) -> st.SearchStrategy[list[float]]:
+def logits(most: int = MOST, *, dtype: Type = "f32") -> st.SearchStrategy[list[float]]:
     """Return a strategy for rows of logits: ties, peaks, constant, narrow and wide rows.
 
-    With `impossible` some tokens may be minus infinity, but never all.
+    Some tokens may be minus infinity, but never all.
 
     >>> float("-inf") in find(logits(), lambda row: float("-inf") in row)
     True
@@ -75,8 +73,7 @@ def logits(
     any_number = st.floats(-200, 200, width=32)
     tiny = st.sampled_from(_TINY)
     kinds = [tied, small, any_number, tied | small, mostly(tied, tiny, 3)]
-    if impossible:
-        kinds += [mostly(tied, st.just(-inf), 4), mostly(any_number, st.just(-inf), 4)]
+    kinds += [mostly(each, st.just(-inf), 4) for each in (tied, any_number)]
     rows = st.one_of(*(st.lists(kind, min_size=1, max_size=most) for kind in kinds))
     equal = st.tuples(tied, st.integers(1, most)).map(lambda drawn: [drawn[0]] * drawn[1])
     peaked = st.tuples(rows, st.integers(0, most - 1), st.sampled_from([30.0, 60.0])).map(_peaked)
@@ -103,31 +100,29 @@ def invalid_rows(dtype: Type = "f32") -> st.SearchStrategy[list[float]]:
     return nothing | broken
 
 
-def stepped(value: float, by: int, dtype: Type = "f32") -> float:
-    """Return the floating-point number `by` steps above a nonnegative number.
+def stepped(value: float, by: int) -> float:
+    """Return the number in 32 bits that is `by` steps above a nonnegative number.
 
     >>> stepped(1.0, -1) == 1 - 2**-24, stepped(0.0, -1)
     (True, 0.0)
     """
-    bits = int(to_digits([nearest(value, dtype)], dtype), 16) + by
-    return from_digits(f"{max(bits, 0):0{DIGITS[dtype]}x}", dtype)[0]
+    bits = int(to_digits([nearest(value, "f32")], "f32"), 16) + by
+    return from_digits(f"{max(bits, 0):08x}", "f32")[0]
 
 
-def near_boundary(
-    weights: Sequence[float], dtype: Type = "f32", *, low: float = 0.0, high: float = 1.0
-) -> st.SearchStrategy[float]:
+def near_boundary(weights: Sequence[float], *, high: float = 1.0) -> st.SearchStrategy[float]:
     """Return a strategy for numbers at which a decision about weights may change.
 
     A weight, or a sum of the first ones in some order (falling, rising, as they
-    are), moved by a step of the type: none, one up, one down. Kept from `low` to `high`.
+    are), moved by a step in 32 bits: none, one up, one down. Kept from 0 to `high`.
 
     >>> find(near_boundary([0.75, 0.25]), lambda number: number > 0.5) >= 0.75 - 2**-24
     True
     """
-    points = sorted({point for point in _points(weights) if low <= point <= high}) or [low]
+    points = sorted({point for point in _points(weights) if 0 <= point <= high}) or [0.0]
     steps = st.sampled_from([0, 0, -1, 1])
-    moved = st.builds(lambda point, by: stepped(point, by, dtype), st.sampled_from(points), steps)
-    return moved.map(lambda number: min(max(number, low), high))
+    moved = st.builds(stepped, st.sampled_from(points), steps)
+    return moved.map(lambda number: min(max(number, 0.0), high))  # a step from -0.0 is below 0
 
 
 def _points(weights: Sequence[float]) -> list[float]:
@@ -136,15 +131,15 @@ def _points(weights: Sequence[float]) -> list[float]:
     return [*finite, *(total for order in orders for total in accumulate(order))]
 
 
-def uniforms(weights: Sequence[float] = (), dtype: Type = "f32") -> st.SearchStrategy[float]:
+def uniforms(weights: Sequence[float] = ()) -> st.SearchStrategy[float]:
     """Return a strategy for random numbers in [0, 1): the ends, and where a draw changes.
 
     >>> find(uniforms([0.5, 0.5]), lambda number: number > 0)
     0.5
     """
-    largest = {"f32": 1 - 2.0**-24, "f64": 1 - 2.0**-53, "f16": 1 - 2.0**-11, "bf16": 1 - 2.0**-8}
-    ends = st.sampled_from([0.0, 0.5, 0.25, 0.75, largest[dtype]])
-    return near_boundary(weights, dtype, high=largest[dtype]) | ends if weights else ends
+    largest = 1 - 2.0**-24
+    ends = st.sampled_from([0.0, 0.5, 0.25, 0.75, largest])
+    return near_boundary(weights, high=largest) | ends if weights else ends
 
 
 @cache

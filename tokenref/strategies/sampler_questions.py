@@ -505,14 +505,14 @@ def uniforms_for(profile: str, size: int) -> st.SearchStrategy[list[float]]:
 
 
 @st.composite
-def sampler_calls(draw: st.DrawFn, profile: str, size: int, most: int = 6) -> list[Request]:
+def sampler_calls(draw: st.DrawFn, profile: str, size: int) -> list[Request]:
     """Draw calls on one sampler: draws, tokens chosen elsewhere, truncations, resets.
 
     >>> find(sampler_calls("openai", 3), lambda calls: any("reset" in call for call in calls))
     [{'reset': True}]
     """
     calls, length = list[Request](), 0
-    for _ in range(draw(st.integers(1, most))):
+    for _ in range(draw(st.integers(1, 6))):
         kind = draw(st.sampled_from(["reset", "accept", "sample", "sample", "truncate", "accept"]))
         if kind == "sample":
             row = draw(st.lists(st.integers(-16, 16), min_size=size, max_size=size))

@@ -148,14 +148,14 @@ def trained_splits(draw: st.DrawFn, text: Sequence[Word], most: int = 7) -> list
 
 
 @st.composite
-def grown_splits(draw: st.DrawFn, letters: Sequence[Word], most: int = 7) -> list[Split]:
+def grown_splits(draw: st.DrawFn, letters: Sequence[Word]) -> list[Split]:
     """Draw merges, each of any two earlier tokens.
 
     >>> find(grown_splits([b"a"]), lambda splits: len(splits) == 2)
     [(b'a', b'a'), (b'a', b'a')]
     """
     words, splits = list(letters), list[Split]()
-    for _ in range(draw(st.integers(0, most))):
+    for _ in range(draw(st.integers(0, 7))):
         left, right = draw(st.sampled_from(words)), draw(st.sampled_from(words))
         if len(left + right) <= _LONGEST_WORD:
             splits.append((left, right))

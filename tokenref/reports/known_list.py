@@ -1,0 +1,107 @@
+"""The failures of results files as a new list of known differences, without the reasons."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Final
+
+import msgspec
+
+from tokenref.catalogue import Selection
+from tokenref.judge import FAILURES
+from tokenref.known import Known
+from tokenref.reports.results import CaseLine, Results, distinct
+from tokenref.visible import visible
+
+UNEXPLAINED: Final = "TODO: why?"
+"""The reason of an entry that nobody has explained yet."""
+
+
+def known_list(
+    files: Sequence[Results], known: Sequence[Known] = (), records: Iterable[str] = ()
+) -> tuple[bytes, list[Known], list[Known], int]:
+    """Return the failures as a list of known differences, the old entries in it, and how many new.
+
+    The list begins with the entries of an older one, `known`, without what does not differ any
+    more. Cases without a result still differ if their ids are in `records`, and after a run of a
+    part also others. The second list has the entries of which no case was run. There is a new entry
+    for each engine, likely cause (else operation) and status of other failures. Its reason is
+    `UNEXPLAINED`, which is too short: the list is refused until somebody has written reasons.
+    """
+    groups: dict[tuple[str, str, str], list[CaseLine]] = {}
+    says: dict[str, str] = {}
+    kept, not_run = list(known), list(known)
+    for results in files:
+        says |= {
+            name: said for sums in results.engines.values() for name, said in sums.causes.items()
+        }
+        statuses = {entry.name: dict.fromkeys(records, "") for entry in results.header.engines}
+        for line in results.cases():
+            statuses[line.engine][line.id] = line.status
+            if line.status in FAILURES - {"xpass"}:
+                title = line.cause or f"{line.op}, no known cause"
+                groups.setdefault((line.engine, title, line.status), []).append(line)
+        is_part = bool({*Selection().named(), "records"} & results.header.selection.keys())
+        for entry in results.header.engines:
+            of_engine = statuses[entry.name]
+            run = [name for name, status in of_engine.items() if status not in {"", "not_run"}]
+            not_run = [
+                each
+                for each in not_run
+                if not each.is_about(entry.name, entry.version)
+                or not any(each.covers(entry.name, name) for name in run)
+            ]
+            kept = [
+                _without_passing(each, of_engine, is_part=is_part)
+                if each.is_about(entry.name, entry.version)
+                else each
+                for each in kept
+            ]
+    kept = [each for each in kept if each.cases]
+    not_run = [each for each in not_run if each in kept]
+    parts = [_entry(each) for each in kept]
+    for (engine, title, status), lines in sorted(groups.items(), key=lambda each: len(each[1])):
+        first = lines[0]
+        new = Known(
+            title=title if status == "fail" else f"{title} ({status})",
+            engine=engine,
+            cases=[line.id for line in lines],
+            status=status,  # type: ignore[arg-type]  # one of FAILURES except for xpass
+            reason=UNEXPLAINED,
+        )
+        parts.append(
+            f"# {visible(says.get(title, f'{title}: {len(lines):,}'))}.\n"
+            f"# For example {visible(first.id)}: {visible(first.detail)}\n{_entry(new)}"
+        )
+    return "\n".join(parts or ["known = []\n"]).encode(), kept, not_run, len(groups)
+
+
+def _without_passing(entry: Known, statuses: Mapping[str, str], *, is_part: bool) -> Known:
+    """Return an entry whose patterns match only cases that differ as it says, or may do so.
+
+    A pattern that matches others, too, is replaced by the ids of those that differ. One that
+    matches nothing says nothing if only a part was run.
+    """
+    cases: list[str] = []
+    for glob in entry.cases:
+        found = {name: status for name, status in statuses.items() if fnmatchcase(name, glob)}
+        differ = [name for name, status in found.items() if status in {"xfail", "not_run", ""}]
+        may_differ = bool(differ) or (is_part and not found)
+        cases += differ if FAILURES & {*found.values()} else [glob] * may_differ
+    return msgspec.structs.replace(entry, cases=distinct(cases))
+
+
+def _entry(entry: Known) -> str:
+    """Return an entry of a list of known differences."""
+    lines = ["[[known]]"]
+    for key, value in msgspec.to_builtins(entry).items():
+        if isinstance(value, str):
+            lines.append(f"{key} = {_toml(value)}")
+        else:
+            lines += [f"{key} = [", *(f"    {_toml(each)}," for each in value), "]"]
+    return "\n".join([*lines, ""])
+
+
+def _toml(text: str) -> str:
+    """Return a text without lone surrogates as TOML writes it."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
