@@ -1263,6 +1263,11 @@ def with_turned_bytes(numbers: Mapping[str, str]) -> dict[str, str]:
             "the tokens' numbers are equal when rounded to binary32",
         ),
         (
+            "sampling/top_k/rows/f64-near",
+            lambda _: {"keep": [0]},
+            "the tokens' numbers are equal without the 8 lowest bits of binary32",
+        ),
+        (
             "sampling/top_k/sizes/equal-65538",
             lambda _: {"keep": [32_769, 65_536, 65_537]},
             "other tokens of those that are equal are kept",
@@ -1692,6 +1697,32 @@ def test_groups_that_say_least_are_printed_after_all_others(catalogue: Catalogue
         ["three", "two", "stages"],
         ["one token less is kept", "long inputs"],
     )
+
+
+def test_late_draws_are_told_the_option_for_more_time(catalogue: Catalogue) -> None:
+    case = next(case for case in catalogue.cases if op_of(case) == "stat")
+    (found,) = diagnose([Result(case, Judgement("timeout", "2 s"))], Known([]))
+    assert found.name == "late draws"
+    assert "--timeout 60" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("calls", "fact"),
+    [
+        ([[0, 1, 2]] * 4, "every call draws the tokens of the first one"),
+        ([[0, 0], [1, 1], [2, 2]], "all rows of a call draw the same token"),
+        (
+            [[0, 1, 2], [1, 2, 0], [2, 0, 1]],
+            "a call draws the tokens of the call before, moved by one row",
+        ),
+    ],
+)
+def test_draws_that_repeat_are_seen(
+    catalogue: Catalogue, calls: list[list[int]], fact: str
+) -> None:
+    case = next(case for case in catalogue.cases if op_of(case) == "stat_batch")
+    assert facts_of(case, Ok({"tokens": calls})) == (fact,)
+    assert facts_of(case, Ok({"tokens": [[0, 1, 2], [2, 1, 0], [1, 1, 2]]})) == ()
 
 
 def test_every_record_has_a_size(catalogue: Catalogue) -> None:

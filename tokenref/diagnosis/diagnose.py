@@ -44,7 +44,9 @@ from tokenref.record import OPS, OWN_DRAW_OPS, Case, op_of, rows_op
 from tokenref.result import Result, answer_digest, digest, place_of, row_questions, size
 from tokenref.verdicts import MustRefuse
 
-UNSPECIFIC: Final = frozenset({"stages", "long inputs", "invalid input", "known differences"})
+UNSPECIFIC: Final = frozenset(
+    {"stages", "long inputs", "invalid input", "known differences", "late draws"}
+)
 """Names of groups whose failures have no likely cause."""
 
 
@@ -77,6 +79,9 @@ def diagnose(
     unexpected = [seen.case.id for seen in results if seen.status == "xpass"]
     says = "that the list of known differences names"
     found += _counted("known differences", unexpected, "record passes", "records pass", says)
+    late = [s.case.id for s in results if s.status == "timeout" and op_of(s.case) in OWN_DRAW_OPS]
+    says = "many draws and got no answer in time: allow more, such as --timeout 60"
+    found += _counted("late draws", late, "question asks for", "questions ask for", says)
     stages = [failed.pop(record).case.id for record in [*failed] if _is_right(failed[record])]
     if not failed and not stages:
         return found
