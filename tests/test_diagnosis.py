@@ -1749,5 +1749,5 @@ def test_a_hint_that_raises_loses_no_report(
     found = run(engine, cases, catalogue)
     assert len(found.results) == len(cases)
     assert found.failures
-    monkeypatch.setattr("tokenref.diagnosis.diagnose._named", broken)
+    monkeypatch.setattr("tokenref.diagnosis.diagnose.known_causes", broken)
     assert found.diagnoses == []

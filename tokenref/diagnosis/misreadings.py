@@ -26,6 +26,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import msgspec
 
 from sampling_ref import Use, chain
+from sampling_ref.random.philox import philox4x32
 from sampling_ref.speculative.shares import read_exactly, read_shares, token_at
 from tokenref.answers import Answer, Ok
 from tokenref.diagnosis import try_hint
@@ -792,6 +793,20 @@ def _without_carry(bits: int, asked: _Asked) -> Row:
     return {"words": words}
 
 
+def _with_rounds(rounds: int, asked: _Asked) -> Row:
+    """Return words of Philox with another number of rounds."""
+    row = asked.row
+    if (asked.op, asked.profile) != ("random_words", "philox4x32-10") or row["count"] > _MOST_WORDS:
+        return {}
+    blocks, skipped = divmod(row["taken"], 4)
+    start = int("".join(reversed(row.get("counter", ["0"]))), 16) + blocks
+    key, words = [int(word, 16) for word in row["key"]], list[int]()
+    while len(words) < skipped + row["count"]:
+        counter = [start + len(words) // 4 >> 32 * place & 2**32 - 1 for place in range(4)]
+        words += philox4x32(counter, key, rounds=rounds)
+    return {"words": [f"{word:08x}" for word in words[skipped : skipped + row["count"]]]}
+
+
 Carried: TypeAlias = Callable[[float, float, float], float]
 """Returns the sum at the beginning of a block, given those at the end and at the beginning of the
 block before, and its last weight."""
@@ -1069,6 +1084,7 @@ _ANSWERS: Final[Mapping[str, Change]] = {
         f"a counter of {bits} bits, without a carry": partial(_without_carry, bits)
         for bits in (32, 64, 128)
     },
+    **{f"{n} rounds of Philox, not 10": partial(_with_rounds, n) for n in (6, 7, 8, 9)},
     "drafts that are accepted if u < p, not if u < p / q": partial(_speculated, _by_p),
     "the residual of the next target row": partial(_speculated, partial(_rejected, 1, None)),
     "the next draft's random number for the residual": partial(

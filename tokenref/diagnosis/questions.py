@@ -57,7 +57,9 @@ _SIZES: Final = (1024, 512, 256, 128, 64, 32)
 _PROPERTIES: Final[Mapping[str, Callable[[Mapping[str, Any], _Rows], bool]]] = {
     "rows are padded, and all others pass: perhaps `vocab_size` is ignored": _is_padded,
     "rows have numbers of 16 bits, and all others pass": _is_narrow,
-    "rows have negative logits only: perhaps a maximum begins at 0": _is_negative,
+    "rows have negative logits only: perhaps a maximum begins at 0, or the sign is lost": (
+        _is_negative
+    ),
     "rows have impossible tokens: perhaps 0 times the logarithm of 0 is NaN": _is_impossible,
     **{
         f"rows have a multiple of {size:,} tokens, and all others pass": partial(_is_multiple, size)
