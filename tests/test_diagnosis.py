@@ -1725,6 +1725,16 @@ def test_draws_that_repeat_are_seen(
     assert facts_of(case, Ok({"tokens": [[0, 1, 2], [2, 1, 0], [1, 1, 2]]})) == ()
 
 
+def test_seeds_that_go_on_from_row_to_row_are_seen(catalogue: Catalogue) -> None:
+    case = catalogue.records["sampling/seeds/batches/one-seed-twice"]
+    numbers = count()
+    rows = [[[next(numbers)] * 32 for _ in seeds] for seeds in case.input.batches]
+    (fact,) = facts_of(case, Ok({"batches": rows}))
+    assert "never draw the same tokens" in fact
+    rows[1][0] = rows[0][0]
+    assert facts_of(case, Ok({"batches": rows})) == ()
+
+
 def test_every_record_has_a_size(catalogue: Catalogue) -> None:
     """Draws of a batch with own random numbers have a number of rows, not a list of them."""
     for case in catalogue.cases:

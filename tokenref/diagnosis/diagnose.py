@@ -236,8 +236,11 @@ class _Naming:
     def name_by_signatures(self) -> None:
         """Name the causes that explain the failures of all operations together."""
         for match in likely(self.matches, self.failed, self.fewest, self.known.left_out):
-            verb = ("match", "resemble")[are_own_draws(match, self.failed)]
-            self.name(match.name, match.said(verb), match.hits)
+            is_own = are_own_draws(match, self.failed)
+            facts = ({*self.failed[record].facts} for record in match.hits)
+            if is_own and len(match.causes) > 1 and set.intersection(*facts):
+                continue  # a fact says more than bugs of which only is known which draws fail
+            self.name(match.name, match.said(("match", "resemble")[is_own]), match.hits)
         self._set_aside()
 
     def name_by_operation(self) -> None:
@@ -341,12 +344,6 @@ class _Naming:
     def _diagnosis(self, group: str, said: tuple[str, list[str]]) -> Diagnosis:
         says, ids = said
         ordered = {seen.case.id for seen in self.failed.values() if ORDERED in seen.facts}
-        named = {*ids}
-        here = [seen for seen in self.every.values() if seen.case.id in named]
-        if here and all(op_of(seen.case) in OWN_DRAW_OPS for seen in here):
-            shared = set.intersection(*({*seen.facts} for seen in here))
-            if shared and group not in shared:  # exact, and causes know only which draws fail
-                says = f"have in common: {'; '.join(sorted(shared))}. They {says}"
         if group != ORDERED and len(ids) >= FEWEST and ordered.issuperset(ids):
             says = f"{says}; in all of them, {ORDERED}"
         if count := len(self.unclear.intersection(ids)) if not is_of_few(group) else 0:

@@ -148,6 +148,8 @@ def _facts(case: Case, out: Mapping[str, Any]) -> Iterator[str]:
         return
     if op_of(case) == "stat_batch":
         yield from _of_own_draws(out["tokens"])
+    if op_of(case) == "seeds":
+        yield from _of_seeds(case.input.batches, out["batches"])
     if op_of(case) == "stat" and len(out["counts"]) == 1:
         yield "every draw gives the same token"
     right = _right(case)
@@ -201,6 +203,19 @@ def _of_own_draws(calls: Sequence[Sequence[int]]) -> Iterator[str]:
     for size in GROUPS:
         if all(len(row) > size and [*row[size:]] == [*row[:-size]] for row in calls):
             yield f"row r draws the token of row r modulo {size}"
+
+
+def _of_seeds(
+    asked: Sequence[Sequence[int | None]], batches: Sequence[Sequence[Sequence[int]]]
+) -> Iterator[str]:
+    """Yield whether rows that have the same seed draw other tokens each time."""
+    drawn: dict[int | None, list[tuple[int, ...]]] = {}
+    for seeds, rows in zip(asked, batches, strict=True):
+        for seed, row in zip(seeds, rows, strict=True):
+            drawn.setdefault(seed, []).append(tuple(row))
+    again = [rows for seed, rows in drawn.items() if seed is not None and len(rows) > 1]
+    if again and all(len({*rows}) == len(rows) for rows in again):
+        yield "rows of one seed never draw the same tokens: a seed is ignored, or goes on"
 
 
 def _of_batch(
