@@ -10,6 +10,7 @@ a seeded bug, a rule, an engine  `signatures`   add a mutant in `authoring/mutan
                                                 `python -m authoring mutants`
 the question is misread          `misreadings`  add a function and its name in `_QUESTIONS` or
                                                 `_ANSWERS`
+a parameter is misread           `misreadings`  add a line in `_PERTURBED`
 a sum, a mask, a row of a batch  `mistakes`     add a line in `SUMS`, `MASKS` or `OTHER_ROWS`
 a fact about wrong answers       `facts`        yield it in the function about this kind of answer
 a property of what fails         `questions`    add a function and its name in `_PROPERTIES`
