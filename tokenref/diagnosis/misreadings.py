@@ -1103,6 +1103,7 @@ _ANSWERS: Final[Mapping[str, Change]] = {
         )
         for which, place in (
             ("first", lambda _, __: 0),
+            ("previous", lambda right, _: max(right - 1, 0)),
             ("next", lambda right, last: min(right + 1, last)),
             ("last", lambda _, last: last),
         )
