@@ -11,6 +11,7 @@ from hypothesis.internal.constants_ast import Constants
 
 from tests.browser import CHROMIUM, DRIVER, Browser, open_browser
 from tests.children import Children
+from tokenref.diagnosis import RAISES
 
 # Deadlines measure the machine and not the code; how fast things are is for benchmarks. The same
 # examples are drawn in every run, so that a test fails for what was changed; a campaign
@@ -27,6 +28,7 @@ if not IS_CAMPAIGN:
 
 # The workers of pytest-xdist have a width for their own messages; users with a pipe have none.
 os.environ.pop("COLUMNS", None)
+os.environ[RAISES] = "1"  # a hint that raises costs users a hint; tests must see why
 
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:

@@ -25,6 +25,7 @@ from sampling_ref import PROFILES
 from tokenref.answers import Answer, Engine, Ok, Refused, Unsupported
 from tokenref.catalogue import Catalogue, open_catalogue
 from tokenref.cli import main
+from tokenref.diagnosis import RAISES
 from tokenref.diagnosis.diagnose import diagnose, is_of_few
 from tokenref.diagnosis.facts import DIFFERS, facts_of, result_of
 from tokenref.diagnosis.misreadings import misread, usual
@@ -1262,6 +1263,11 @@ def with_turned_bytes(numbers: Mapping[str, str]) -> dict[str, str]:
             "the tokens' numbers are equal when rounded to binary32",
         ),
         (
+            "sampling/top_k/rows/f64-near",
+            lambda _: {"keep": [0]},
+            "the tokens' numbers are equal without the 8 lowest bits of binary32",
+        ),
+        (
             "sampling/top_k/sizes/equal-65538",
             lambda _: {"keep": [32_769, 65_536, 65_537]},
             "other tokens of those that are equal are kept",
@@ -1469,3 +1475,289 @@ def test_judge_says_that_the_answers_to_a_repeated_question_differ(tmp_path: Pat
     judged = CliRunner().invoke(main, ["judge", str(requests), str(responses)])
     assert judged.exit_code == 1
     assert re.search(rf"These \d+ failures have in common: {DIFFERS}", judged.output)
+
+
+# ---- kernels: parameters in narrow types, neighbouring rows, other sums
+
+
+def with_parameter(name: str, change: Callable[[Any], Any]) -> Callable[..., Answer]:
+    """Return an engine's handler that reads a parameter otherwise, alone and in steps."""
+
+    def read(params: Mapping[str, Any]) -> dict[str, Any]:
+        if name not in params or params[name] is None:
+            return {**params}
+        given = params[name]
+        if not isinstance(given, dict):
+            return {**params, name: change(given)}
+        return {**params, name: pack([change(number) for number in unpack(given)], "f64")}
+
+    def handle(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+        changed = {**request}
+        if "params" in request:
+            changed["params"] = read(request["params"])
+        if "steps" in request:
+            steps = request["steps"]
+            changed["steps"] = [{**step, "params": read(step["params"])} for step in steps]
+        return session.answer(op, changed)
+
+    return handle
+
+
+def typical_by(distance: Callable[[float, float], float]) -> Callable[..., Answer]:
+    def handle(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+        right = session.answer(op, request)
+        if op != "typical" or request["params"].keys() != {"mass"} or not isinstance(right, Ok):
+            return right
+        row, (mass,) = (
+            unpack(request.get("logits") or request["probs"]),
+            unpack(request["params"]["mass"]),
+        )
+        if mass >= 1:
+            return right
+        weights = [exp(x - max(row)) for x in row] if "logits" in request else row
+        probs = {token: each / sum(weights) for token, each in enumerate(weights) if each > 0}
+        entropy = -sum(p * log(p) for p in probs.values())
+        far = {token: distance(-log(p), entropy) for token, p in probs.items()}
+        keep, total = list[int](), 0.0
+        for token in sorted(far, key=lambda token: far[token]):
+            if total >= mass and far[token] > far[keep[-1]]:
+                break
+            keep.append(token)
+            total += probs[token]
+        return Ok({"keep": sorted(keep)})
+
+    return handle
+
+
+def log_to_base_2(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+    right = session.answer(op, request)
+    if op != "logprobs" or not isinstance(right, Ok):
+        return right
+    row, dtype = unpack(request["logits"]), type_of(request["logits"])
+    of_sum = log(sum(exp(x - max(row)) for x in row)) / log(2)
+    logs = [x if x == -inf else nearest(x - max(row) - of_sum, dtype) for x in row]
+    return Ok({"logprobs": pack(logs, dtype)})
+
+
+def with_zeros_behind(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+    """Let the lanes behind the end of a row in blocks of 256 count as logit 0."""
+    right = session.answer(op, request)
+    if op != "softmax" or not isinstance(right, Ok):
+        return right
+    row, dtype = unpack(request["logits"]), type_of(request["logits"])
+    most = max([*row, 0.0])
+    total = sum(exp(x - most) for x in row) + -len(row) % 256 * exp(-most)
+    return Ok({"probs": pack([nearest(exp(x - most) / total, dtype) for x in row], dtype)})
+
+
+def least_probable(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+    right = session.answer(op, request)
+    if op != "top_p" or request["params"].keys() != {"p"} or not isinstance(right, Ok):
+        return right
+    row, (p,) = unpack(request.get("logits") or request["probs"]), unpack(request["params"]["p"])
+    weights = [exp(x - max(row)) for x in row] if "logits" in request else row
+    possible = [token for token, each in enumerate(weights) if each > 0]
+    if p >= 1:
+        return right
+    keep, total = {max(possible, key=lambda token: weights[token])}, 0.0
+    for token in sorted(possible, key=lambda token: (weights[token], token)):
+        if total >= p * sum(weights):
+            break
+        keep.add(token)
+        total += weights[token]
+    return Ok({"keep": sorted(keep)})
+
+
+def speculates(at_most: int) -> Callable[..., Answer]:
+    """Return an engine's handler that looks at a few drafts only, then at the last target row."""
+
+    def handle(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+        right = session.answer(op, request)
+        if op != "speculative" or not isinstance(right, Ok) or right.out["accepted"] < at_most:
+            return right
+        row, number = request["target"][-1], unpack(request["uniforms"])[-1:]
+        drawn = session.answer(
+            "draw", {"probs": row, "uniforms": pack(number, "f64"), "params": {}}
+        )
+        tokens = [*right.out["tokens"][:at_most], out_of(drawn)["token"]]
+        return Ok({"accepted": at_most, "tokens": tokens})
+
+    return handle
+
+
+def without_each_32nd(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+    right = session.answer(op, request)
+    if op != "frequency_penalty" or not isinstance(right, Ok):
+        return right
+    history, params = request["history"], {**request["params"]}
+    kept = [at for at in range(len(history)) if at % 32 != 31]
+    if "window" in params:
+        params["window"] = sum(at >= len(history) - params["window"] for at in kept)
+    start = sum(at < request["prompt_length"] for at in kept)
+    changed = {"history": [history[at] for at in kept], "prompt_length": start, "params": params}
+    return session.answer(op, {**request, **changed})
+
+
+def with_a_shorter_prompt(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+    start = max(0, request.get("prompt_length", 0) - 1)
+    return session.answer(
+        op, {**request, "prompt_length": start} if "history" in request else request
+    )
+
+
+def bit_31_is_a_sign(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+    right = session.answer(op, request)
+    if op != "token_mask" or not isinstance(right, Ok):
+        return right
+    logits = unpack(right.out["logits"])
+    logits[31::32] = [-inf] * len(logits[31::32])
+    if all(each == -inf for each in logits):
+        return Refused("INVALID_ROW", "no token is left")
+    return Ok({"logits": pack(logits, type_of(right.out["logits"]))})
+
+
+def drawn_from_all(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+    right = session.answer(op, request)
+    if op != "steps" or "draw" not in request or not isinstance(right, Ok):
+        return right
+    row = unpack(request["logits"])
+    sums = list(accumulate(exp(each - max(row)) for each in row))
+    (number,) = unpack(request["draw"])
+    return Ok({**right.out, "token": next(t for t, s in enumerate(sums) if s > number * sums[-1])})
+
+
+@pytest.mark.parametrize(
+    ("op", "wrong", "name"),
+    [
+        ("top_k", with_parameter("k", lambda k: k % 256 or 1), "k modulo 256, and at least 1"),
+        (
+            "temperature",
+            with_parameter("temperature", lambda t: nearest(t, "bf16")),
+            "temperature rounded to bf16",
+        ),
+        (
+            "temperature",
+            with_parameter("temperature", lambda t: max(t, 0.05)),
+            "temperature of at least 0.05",
+        ),
+        ("frequency_penalty", with_parameter("window", lambda n: n + 1), "window too large by 1"),
+        ("frequency_penalty", without_each_32nd, "a history without the last of each 32 tokens"),
+        ("frequency_penalty", with_a_shorter_prompt, "a prompt that is too short by 1"),
+        ("token_mask", bit_31_is_a_sign, "masks of which bit 31 of each word is never allowed"),
+        ("logprobs", log_to_base_2, "the logarithm of the sum to base 2"),
+        ("softmax", with_zeros_behind, "logit 0 for the tokens that the last block of 256 lacks"),
+        ("top_p", least_probable, "the least probable tokens until their sum reaches p"),
+        (
+            "typical",
+            typical_by(lambda s, h: abs(s - h / log(2))),
+            "the entropy in bits, and surprises in nats",
+        ),
+        (
+            "typical",
+            typical_by(lambda s, h: s - h),
+            "the surprise less the entropy, with its sign, not the distance",
+        ),
+        ("speculative", speculates(2), "at most 2 drafts, and then the last target row"),
+        ("steps", drawn_from_all, "a draw of any token from the logits of the question"),
+    ],
+)
+def test_a_mistake_of_kernels_is_named(
+    catalogue: Catalogue, op: str, wrong: Callable[..., Answer], name: str
+) -> None:
+    cases = [c for c in catalogue.cases if (op_of(c), c.profile) == (op, "standard")]
+    cases = [case for case in cases if size(case)[0] < 2500 and length(case) < 20_000]
+    found = run(SamplersWithHandler(handle=wrong), cases, catalogue).diagnoses
+    assert f"answers with {name}" in found[0].name.split(" or ")
+
+
+def test_parameters_of_the_first_row_of_a_pair_are_named(catalogue: Catalogue) -> None:
+    def handle(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+        rows = request.get("rows", ())
+        if op != "batch" or request["op"] not in {"top_k", "top_p"}:
+            return session.answer(op, request)
+        rows = [{**row, "params": rows[at // 2 * 2]["params"]} for at, row in enumerate(rows)]
+        return session.answer(op, {**request, "rows": rows})
+
+    cases = [c for c in catalogue.cases if op_of(c) == "batch" and c.profile == "standard"]
+    cases = [case for case in cases if size(case)[0] < 20_000]
+    found = run(SamplersWithHandler(handle=handle), cases, catalogue).diagnoses
+    assert found[0].name == "params of the first row of a pair"
+
+
+def test_groups_that_say_least_are_printed_after_all_others(catalogue: Catalogue) -> None:
+    """Long inputs stand behind failures without a cause, of which there are samples."""
+    from tokenref.reports.terminal import in_order
+
+    sizes = {"long inputs": 9, "stages": 1, "two": 2, "one token less is kept": 5, "three": 3}
+    assert in_order(sizes, others=0) == (
+        ["three", "two", "one token less is kept", "stages"],
+        ["long inputs"],
+    )
+    assert in_order(sizes, others=6) == (
+        ["three", "two", "stages"],
+        ["one token less is kept", "long inputs"],
+    )
+
+
+def test_late_draws_are_told_the_option_for_more_time(catalogue: Catalogue) -> None:
+    case = next(case for case in catalogue.cases if op_of(case) == "stat")
+    (found,) = diagnose([Result(case, Judgement("timeout", "2 s"))], Known([]))
+    assert found.name == "late draws"
+    assert "--timeout 60" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("calls", "fact"),
+    [
+        ([[0, 1, 2]] * 4, "every call draws the tokens of the first one"),
+        ([[0, 0], [1, 1], [2, 2]], "all rows of a call draw the same token"),
+        (
+            [[0, 1, 2], [1, 2, 0], [2, 0, 1]],
+            "a call draws the tokens of the call before, moved by one row",
+        ),
+    ],
+)
+def test_draws_that_repeat_are_seen(
+    catalogue: Catalogue, calls: list[list[int]], fact: str
+) -> None:
+    case = next(case for case in catalogue.cases if op_of(case) == "stat_batch")
+    assert facts_of(case, Ok({"tokens": calls})) == (fact,)
+    assert facts_of(case, Ok({"tokens": [[0, 1, 2], [2, 1, 0], [1, 1, 2]]})) == ()
+
+
+def test_seeds_that_go_on_from_row_to_row_are_seen(catalogue: Catalogue) -> None:
+    case = catalogue.records["sampling/seeds/batches/one-seed-twice"]
+    numbers = count()
+    rows = [[[next(numbers)] * 32 for _ in seeds] for seeds in case.input.batches]
+    (fact,) = facts_of(case, Ok({"batches": rows}))
+    assert "never draw the same tokens" in fact
+    rows[1][0] = rows[0][0]
+    assert facts_of(case, Ok({"batches": rows})) == ()
+
+
+def test_every_record_has_a_size(catalogue: Catalogue) -> None:
+    """Draws of a batch with own random numbers have a number of rows, not a list of them."""
+    for case in catalogue.cases:
+        if case.vocab is None:
+            assert min(size(case)) >= 0
+
+
+def test_a_hint_that_raises_loses_no_report(
+    catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cases = [case for case in catalogue.cases if op_of(case) == "top_k" and length(case) < 500]
+
+    def broken(*_: object) -> Iterator[str]:
+        raise IndexError("a broken hint")
+
+    monkeypatch.setattr("tokenref.diagnosis.facts._of_kept", broken)
+    monkeypatch.setattr("tokenref.diagnosis.misreadings.usual", broken)
+    engine = Small({"top_k": lambda _, __: {"keep": [0]}})
+    with pytest.raises(IndexError, match="a broken hint"):
+        run(engine, cases, catalogue)
+    monkeypatch.delenv(RAISES)
+    found = run(engine, cases, catalogue)
+    assert len(found.results) == len(cases)
+    assert found.failures
+    monkeypatch.setattr("tokenref.diagnosis.diagnose.known_causes", broken)
+    assert found.diagnoses == []

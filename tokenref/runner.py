@@ -34,6 +34,7 @@ from tokenref.answers import (
     quiet_standard_error,
 )
 from tokenref.catalogue import CANARY, Catalogue, batches
+from tokenref.diagnosis import try_hint
 from tokenref.diagnosis.diagnose import diagnose
 from tokenref.diagnosis.facts import DIFFERS, result_of
 from tokenref.diagnosis.signatures import Diagnosis
@@ -92,7 +93,8 @@ class Run:
     @cached_property
     def diagnoses(self) -> list[Diagnosis]:
         """The likely causes of the failures."""
-        return diagnose(self.results, reference=_answer_again)
+        found = try_hint(lambda: diagnose(self.results, reference=_answer_again))
+        return (try_hint(lambda: diagnose(self.results)) or []) if found is None else found
 
     @cached_property
     def causes(self) -> dict[str, str]:

@@ -10,6 +10,7 @@ a seeded bug, a rule, an engine  `signatures`   add a mutant in `authoring/mutan
                                                 `python -m authoring mutants`
 the question is misread          `misreadings`  add a function and its name in `_QUESTIONS` or
                                                 `_ANSWERS`
+a parameter is misread           `misreadings`  add a line in `_PERTURBED`
 a sum, a mask, a row of a batch  `mistakes`     add a line in `SUMS`, `MASKS` or `OTHER_ROWS`
 a fact about wrong answers       `facts`        yield it in the function about this kind of answer
 a property of what fails         `questions`    add a function and its name in `_PROPERTIES`
@@ -17,3 +18,26 @@ a property of what fails         `questions`    add a function and its name in `
 
 `diagnose` asks for all of them. `asked_again` compares misread questions with the answers.
 """
+
+import os
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+_T = TypeVar("_T")
+
+RAISES: Final = "TOKENREF_HINTS_RAISE"
+"""The environment variable with which the errors of hints are raised, as in the project's tests."""
+
+
+def try_hint(find: Callable[[], _T]) -> _T | None:
+    """Return what a hint finds, or None if it raises: an answer may have any form.
+
+    >>> try_hint(lambda: "a fact")
+    'a fact'
+    """
+    try:
+        return find()
+    except Exception:
+        if os.environ.get(RAISES):
+            raise
+        return None

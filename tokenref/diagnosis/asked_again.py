@@ -12,7 +12,14 @@ from typing import Final
 
 from tokenref.answers import Answer, Ok
 from tokenref.diagnosis.facts import AT_THE_END
-from tokenref.diagnosis.misreadings import MOST_AGAIN, Misreadings, changes_sum, misread, said_of
+from tokenref.diagnosis.misreadings import (
+    MOST_AGAIN,
+    SUMMING,
+    Misreadings,
+    changes_sum,
+    misread,
+    said_of,
+)
 from tokenref.diagnosis.mistakes import SUMS
 from tokenref.diagnosis.signatures import FEWEST, Reference, Signature, by_place
 from tokenref.judge import FAILURES, judge
@@ -26,9 +33,6 @@ _MOST_OF_RIGHT: Final = 5_000
 
 _MOST_TRIED: Final = 12
 """How many of the shortest failures are misread in every way."""
-
-_SUMMING: Final = frozenset({"softmax", "logprobs"})
-"""Operations whose answers show a wrong sum at once."""
 
 
 def signatures_of_misread(
@@ -68,12 +72,12 @@ def signatures_of_misread(
         seen = failed.get(record)
         return seen is not None and seen.answer == answer and AT_THE_END not in seen.facts
 
-    summing = [seen for seen in failed.values() if rows_op(seen.case) in _SUMMING]
+    summing = [seen for seen in failed.values() if rows_op(seen.case) in SUMMING]
     shown = {fact for seen in summing for fact in seen.facts}
     right = [
         case
         for case in (passed.values() if SUMS.keys() & likely.keys() else ())
-        if rows_op(case) in _SUMMING
+        if rows_op(case) in SUMMING
         and not isinstance(case.verdict, MustRefuse)
         and size(case)[0] <= _MOST_OF_RIGHT
     ]
@@ -93,6 +97,7 @@ def _of_shortest(
     hits: Counter[str] = Counter()
     only: set[str] | None = None
     tried = sorted(here, key=lambda seen: size(seen.case))[:_MOST_TRIED]
+    tried = [seen for seen in tried if size(seen.case)[0] <= MOST_AGAIN]
     for left, seen in zip(reversed(range(len(tried))), tried, strict=True):
         op, again = op_of(seen.case), misread(seen.case, reference, ways, only)
         hits.update({name for name, said, _ in again if answer_digest(op, said) == seen.answer})

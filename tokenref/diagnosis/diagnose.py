@@ -44,7 +44,9 @@ from tokenref.record import OPS, OWN_DRAW_OPS, Case, op_of, rows_op
 from tokenref.result import Result, answer_digest, digest, place_of, row_questions, size
 from tokenref.verdicts import MustRefuse
 
-UNSPECIFIC: Final = frozenset({"stages", "long inputs", "invalid input", "known differences"})
+UNSPECIFIC: Final = frozenset(
+    {"stages", "long inputs", "invalid input", "known differences", "late draws"}
+)
 """Names of groups whose failures have no likely cause."""
 
 
@@ -77,6 +79,9 @@ def diagnose(
     unexpected = [seen.case.id for seen in results if seen.status == "xpass"]
     says = "that the list of known differences names"
     found += _counted("known differences", unexpected, "record passes", "records pass", says)
+    late = [s.case.id for s in results if s.status == "timeout" and op_of(s.case) in OWN_DRAW_OPS]
+    says = "many draws and got no answer in time: allow more, such as --timeout 60"
+    found += _counted("late draws", late, "question asks for", "questions ask for", says)
     stages = [failed.pop(record).case.id for record in [*failed] if _is_right(failed[record])]
     if not failed and not stages:
         return found
@@ -198,10 +203,12 @@ class _Naming:
         self.fewest, self.reference = fewest, reference
         if reference is not None:
             from tokenref.diagnosis.asked_again import signatures_of_misread
-            from tokenref.diagnosis.misreadings import usual
+            from tokenref.diagnosis.misreadings import MOST_AGAIN, usual
 
             again = signatures_of_misread(failed, passed, reference, usual, MOST)
-            known = known._replace(causes=[*known.causes, *again])
+            asked = {r: s.case for r, s in failed.items() if op_of(s.case) not in OWN_DRAW_OPS}
+            longest = {record for record, case in asked.items() if size(case)[0] > MOST_AGAIN}
+            known = Known([*known.causes, *again], known.left_out | longest)
         self.known, self.matches = known, matches_of(known.causes, passed.keys(), failed)
         hit = {record for match in self.matches for record in match.hits}
         left_out = [record for record in known.left_out - hit if record in failed]
@@ -229,8 +236,11 @@ class _Naming:
     def name_by_signatures(self) -> None:
         """Name the causes that explain the failures of all operations together."""
         for match in likely(self.matches, self.failed, self.fewest, self.known.left_out):
-            verb = ("match", "resemble")[are_own_draws(match, self.failed)]
-            self.name(match.name, match.said(verb), match.hits)
+            is_own = are_own_draws(match, self.failed)
+            facts = ({*self.failed[record].facts} for record in match.hits)
+            if is_own and len(match.causes) > 1 and set.intersection(*facts):
+                continue  # a fact says more than bugs of which only is known which draws fail
+            self.name(match.name, match.said(("match", "resemble")[is_own]), match.hits)
         self._set_aside()
 
     def name_by_operation(self) -> None:

@@ -12,13 +12,14 @@ batch, `_of_numbers` for numbers, `_of_kept` for lists of tokens, `_of_token` fo
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from math import exp, inf, isnan
 from typing import Any, Final
 
 import msgspec
 
 from tokenref.answers import Answer, Crashed, Malformed, Ok, Refused, TimedOut
+from tokenref.diagnosis import try_hint
 from tokenref.diagnosis.mistakes import (
     BLOCKS,
     FIRST_BLOCK,
@@ -39,6 +40,7 @@ from tokenref.floats import (
     is_numbers,
     nearest,
     numbers_of,
+    to_digits,
     type_of,
     unpack,
 )
@@ -99,7 +101,8 @@ def result_of(
     got = log = wrong = ""
     facts: Sequence[str] = ()
     if judgement.status in FAILURES:
-        wrong, facts = answer_digest(op_of(case), answer), facts_of(case, answer)
+        wrong = answer_digest(op_of(case), answer)
+        facts = try_hint(lambda: facts_of(case, answer)) or ()
     if isinstance(answer, Crashed | TimedOut):
         log = answer.log
     elif isinstance(answer, Ok) and judgement.status in FAILURES:
@@ -145,6 +148,10 @@ def _facts(case: Case, out: Mapping[str, Any]) -> Iterator[str]:
         return
     if op_of(case) == "stat_batch":
         yield from _of_own_draws(out["tokens"])
+    if op_of(case) == "seeds":
+        yield from _of_seeds(case.input.batches, out["batches"])
+    if op_of(case) == "stat" and len(out["counts"]) == 1:
+        yield "every draw gives the same token"
     right = _right(case)
     if right is None:
         return
@@ -186,10 +193,29 @@ def _right(case: Case) -> Mapping[str, Any] | None:
 
 
 def _of_own_draws(calls: Sequence[Sequence[int]]) -> Iterator[str]:
-    """Yield whether rows always draw the same token as other rows."""
+    """Yield whether rows always draw the same tokens as other rows, or calls as other calls."""
+    if all([*row] == [*calls[0]] for row in calls):
+        yield "every call draws the tokens of the first one"
+    elif all(len({*row}) == 1 < len(row) for row in calls):
+        yield "all rows of a call draw the same token"
+    elif all([*one[1:]] == [*later[:-1]] != [] for one, later in pairwise(calls)):
+        yield "a call draws the tokens of the call before, moved by one row"
     for size in GROUPS:
         if all(len(row) > size and [*row[size:]] == [*row[:-size]] for row in calls):
             yield f"row r draws the token of row r modulo {size}"
+
+
+def _of_seeds(
+    asked: Sequence[Sequence[int | None]], batches: Sequence[Sequence[Sequence[int]]]
+) -> Iterator[str]:
+    """Yield whether rows that have the same seed draw other tokens each time."""
+    drawn: dict[int | None, list[tuple[int, ...]]] = {}
+    for seeds, rows in zip(asked, batches, strict=True):
+        for seed, row in zip(seeds, rows, strict=True):
+            drawn.setdefault(seed, []).append(tuple(row))
+    again = [rows for seed, rows in drawn.items() if seed is not None and len(rows) > 1]
+    if again and all(len({*rows}) == len(rows) for rows in again):
+        yield "rows of one seed never draw the same tokens: a seed is ignored, or goes on"
 
 
 def _of_batch(
@@ -362,8 +388,8 @@ def _of_numbers(
         yield "probabilities that must be 0 are positive"
     if wrong and all(have[p] == 0 and abs(want[p]) < SMALLEST_NORMAL["f32"] for p in wrong):
         yield "subnormal numbers are written as 0"
-    if wrong and len(row) == len(have) and all(have[place] == row[place] for place in wrong):
-        yield _AS_BEFORE
+    if wrong and len(row) == len(have):
+        yield from _of_steps(wrong, have, row)
     if key in {"probs", "logprobs"}:
         yield from _of_sums(key, want, have)
     if key == "probs":
@@ -372,6 +398,15 @@ def _of_numbers(
         yield _INEXACT
         return
     yield from _of_wrong(wrong, have)
+
+
+def _of_steps(wrong: Sequence[int], have: Sequence[float], row: Sequence[float]) -> Iterator[str]:
+    """Yield which wrong numbers of a row a step does not reach, or reaches by a wrong id."""
+    moved = {place for place in wrong if have[place] != row[place]}
+    if not moved:
+        yield _AS_BEFORE
+    elif max(moved) < 2**16 <= max(wrong) and moved >= {p % 2**16 for p in {*wrong} - moved}:
+        yield "ids of tokens are taken modulo 65,536"
 
 
 def _of_empty_blocks(row: Sequence[float]) -> Iterator[str]:
@@ -434,8 +469,13 @@ def _of_sums(key: str, want: Sequence[float], have: Sequence[float]) -> Iterator
     for says, summed in SUMS.items() if len(probs) <= _LONGEST_SUMMED else ():
         if abs(summed(probs, until) / until[-1] - 1 / factor) <= within:
             yield says
+    if abs(factor - 1) < _IN_16_BITS:
+        yield f"all {named}: {OF_ANY_SUM}inexact, perhaps it has 16 bits"
     yield f"all {named}: {OF_ANY_SUM}{'small' if lacks > 0 else 'large'}"
 
+
+_IN_16_BITS: Final = 0.02
+"""The largest relative error of a sum of many weights in 16 bits that is named."""
 
 _LONGEST_SUMMED: Final = 1 << 19
 """The tokens of the longest row of which other sums are calculated."""
@@ -521,9 +561,14 @@ def _of_equals(
     if lost and not more and set(lost) == {cut} and is_equal:
         yield "tokens that equal the last kept one are missing"
     if lost and lost == more:
+        if {*lost} == {0.0} and {*map(str, lost)} != {*map(str, more)}:
+            yield "0 and -0 are taken for different numbers"
         yield "other tokens of those that are equal are kept"
     yield from _of_rounded(lost, more)
 
+
+_CUT: Final = 8
+"""The lowest bits of numbers in binary32 that a selection by three of four bytes does not see."""
 
 _NARROW: Final[Sequence[tuple[str, Type]]] = (
     ("binary32", "f32"),
@@ -536,6 +581,8 @@ def _of_rounded(lost: Sequence[float], more: Sequence[float]) -> Iterator[str]:
     """Yield the types in which numbers of tokens that are confused are one number."""
     if not lost or not more or {*lost} == {*more}:
         return
+    if len({int(to_digits([nearest(n, "f32")], "f32"), 16) >> _CUT for n in (*lost, *more)}) == 1:
+        yield f"the tokens' numbers are equal without the {_CUT} lowest bits of binary32"
     for name, dtype in _NARROW:
         rounded = {nearest(number, dtype) for number in (*lost, *more)}
         if len(rounded) == 1 and rounded != {-inf}:

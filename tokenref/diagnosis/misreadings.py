@@ -18,15 +18,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
 from itertools import accumulate, pairwise, product
-from math import copysign, exp, fsum, inf, isinf, log
+from math import copysign, exp, fsum, inf, isinf, log, log2
 from operator import ne
+from sys import float_info
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
 from sampling_ref import Use, chain
+from sampling_ref.random.philox import philox_block
 from sampling_ref.speculative.shares import read_exactly, read_shares, token_at
 from tokenref.answers import Answer, Ok
+from tokenref.diagnosis import try_hint
 from tokenref.diagnosis.mistakes import MASKS, NOT_RESCALED, OTHER_ROWS, SUMS, Allowed, Summed
 from tokenref.diagnosis.signatures import Reference
 from tokenref.floats import (
@@ -34,6 +37,7 @@ from tokenref.floats import (
     Type,
     cut_floats,
     from_digits,
+    is_numbers,
     nearest,
     pack,
     to_digits,
@@ -49,6 +53,9 @@ MOST_AGAIN: Final = 100_000
 
 Row: TypeAlias = Mapping[str, Any]
 """A question, alone or in a batch."""
+
+SUMMING: Final = frozenset({"softmax", "logprobs"})
+"""Operations whose answers show a wrong sum at once."""
 
 _BELOW_1: Final = 1 - 2.0**-53
 """The largest share and the largest random number."""
@@ -192,17 +199,21 @@ def misread(
         if is_other or (only is not None and way.name not in only):
             continue
         if way.is_question:
-            changed = [{**each.row, **way.change(each)} for each in asked[: len(rows)]]
+            changed = [{**each.row, **_changed(way, each)} for each in asked[: len(rows)]]
             answer = next((answer for asked, answer in known if asked == changed), None)
             if answer is None:
                 answer = ask(changed)
                 known.append((changed, answer))
         else:
-            wrong = [{**each.out, **way.change(each)} for each in asked]
+            wrong = [{**each.out, **_changed(way, each)} for each in asked]
             answer = Ok({"rows": wrong} if is_batch else wrong[0])
         if answer != right:
             differ = sum(map(ne, outs, outs_of(answer))) if isinstance(answer, Ok) else len(outs)
             yield way.name, answer, differ
+
+
+def _changed(way: Misreading, asked: _Asked) -> Row:
+    return try_hint(lambda: way.change(asked)) or {}
 
 
 def _rows_of(case: Case) -> tuple[dict[str, Any], Sequence[Row]]:
@@ -368,6 +379,11 @@ _HISTORIES: Final[Mapping[str, Callable[[Tokens, Tokens], tuple[Tokens, Tokens]]
     **{says: partial(_generated, counted) for says, counted in _COUNTED.items()},
     "the prompt counted as generated": lambda p, g: ([], p + g),
     "a history without the prompt": lambda _, g: ([], g),
+    "a prompt that is too short by 1": lambda p, g: (p[:-1], p[-1:] + g),
+    "a prompt that is too long by 1": lambda p, g: (p + g[:1], g[1:]),
+    "the ids of the history modulo 65,536": (
+        lambda p, g: ([t % 65_536 for t in p], [t % 65_536 for t in g])
+    ),
     "a history without its last token": lambda p, g: (p, g[:-1]) if g else (p[:-1], g),
     **{f"the first {n:,} tokens of the history": partial(_first, n) for n in _LONG},
     **{f"the last {n:,} tokens of the history": partial(_last, n) for n in _LONG},
@@ -382,6 +398,116 @@ def _recounted(counted: Callable[[Tokens, Tokens], tuple[Tokens, Tokens]], asked
     start = asked.row["prompt_length"]
     before, after = counted(history[:start], history[start:])
     return {"history": [*before, *after], "prompt_length": len(before)}
+
+
+# ---- parameters
+
+
+_NARROW_ENDS: Final = (256, 65_536)
+_MOST: Final = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
+
+_PERTURBED: Final[Mapping[str, Sequence[tuple[str, Callable[..., Any], Sequence[float | str]]]]] = {
+    "whole": (
+        ("{name} too large by {}", lambda by, number, _: number + by, (1,)),
+        ("{name} too small by {}", lambda by, number, _: max(number - by, 0), (1,)),
+        (
+            "{name} modulo {:,}",
+            lambda n, number, count: number % n or count,
+            _NARROW_ENDS,
+        ),  # 0 leaves it out
+        ("{name} modulo {:,}, and at least 1", lambda n, number, _: number % n or 1, _NARROW_ENDS),
+        (
+            "{name} of at most the number of tokens less {}",
+            lambda by, number, count: min(number, max(count - by, 1)),
+            (1,),
+        ),
+        ("{name} of at most {:,}", lambda n, number, _: min(number, n), _MOST),
+    ),
+    "real": (
+        ("{name} rounded to {}", lambda dtype, number, _: nearest(number, dtype), ("f16", "bf16")),
+        (
+            "{name} of at least {:g}",
+            lambda least, number, _: max(number, least),
+            (1e-5, 1e-4, 1e-3, 0.01, 0.05, 0.1),
+        ),
+        (
+            "{name} of {:g} or more taken for 1",
+            lambda least, number, _: 1.0 if least <= number < 1 else number,
+            (0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999),
+        ),
+    ),
+    "map": (
+        (
+            "ids of {name} modulo {:,}",
+            lambda n, pairs, _: [[t % n if isinstance(t, int) else t, x] for t, x in pairs],
+            (65_536,),
+        ),
+        ("the first {:,} {name}", lambda n, pairs, _: pairs[:n], _MOST),
+    ),
+}
+"""What programs make of a whole number, of another one and of numbers for tokens, given these and
+the number of all tokens, each with some sizes or types."""
+
+_DEFAULTS: Final[Mapping[str, Row]] = {"penalties": {"window": 64}}
+"""Whole numbers of operations that need not be given."""
+
+
+def _perturbed(op: str, rows: Sequence[Row]) -> Iterator["Misreading"]:
+    """Yield that one parameter, alone or of a step, is another one."""
+    steps = (step for row in rows for step in row.get("steps", ()) if isinstance(step, dict))
+    given = [{**_DEFAULTS.get(op, {}), **row.get("params", {})} for row in rows]
+    given += [{**_DEFAULTS.get(step["step"], {}), **step["params"]} for step in steps]
+    for name, packed in {name: value for each in given for name, value in each.items()}.items():
+        kind = "whole" if isinstance(packed, int) else "real" if is_numbers(packed) else "map"
+        is_known = kind == "whole" or isinstance(packed, dict)
+        for says, change, sizes in _PERTURBED[kind] if is_known else ():
+            for size in sizes:
+                changed = partial(_with_parameter, name, partial(change, size), type(packed))
+                yield Misreading(_name(says.format(size, name=name)), changed)
+
+
+def _with_parameter(name: str, change: Callable[[Any, int], Any], kind: type, asked: _Asked) -> Row:
+    """Return a question whose parameter of this name and type is another one."""
+    row, count = asked.row, tokens_of([asked.row])
+
+    def changed(op: str, params: Row) -> Row:
+        packed = {**_DEFAULTS.get(op, {}), **params}.get(name)
+        if not isinstance(packed, kind) or isinstance(packed, bool):
+            return params
+        if not isinstance(packed, dict):
+            return {**params, name: change(packed, count)}
+        if "map" in packed:
+            return {**params, name: {"map": change(packed["map"], count)}}
+        (number,) = unpack(packed)
+        other = min(change(number, count), float_info.max)  # no rule allows an infinite number
+        return params if other == number else {**params, name: pack([other], "f64")}
+
+    if "steps" in row:
+        steps = [
+            {**each, "params": changed(each["step"], each["params"])}
+            if isinstance(each, dict)
+            else each
+            for each in row["steps"]
+        ]
+        return {"steps": steps}
+    return {"params": changed(asked.op, row["params"])} if "params" in row else {}
+
+
+def _without_each(size: int, asked: _Asked) -> Row:
+    """Return a history without the last of each `size` tokens, and windows that end as before."""
+    history = asked.row.get("history") or []
+    kept = [at for at in range(len(history)) if at % size != size - 1]
+    if len(kept) == len(history):
+        return {}
+
+    def window(number: int, _: int) -> int:
+        return sum(at >= len(history) - number for at in kept)
+
+    return {
+        **_with_parameter("window", window, int, asked),
+        "history": [history[at] for at in kept],
+        "prompt_length": sum(at < asked.row["prompt_length"] for at in kept),
+    }
 
 
 # ---- masks
@@ -406,6 +532,19 @@ def _with_masks(misread: Allowed, asked: _Asked) -> Row:
     return {
         "steps": [{**s, "params": changed(s["params"])} if is_mask else s for s, is_mask in pairs]
     }
+
+
+def _without_vocab_size(asked: _Asked) -> Row:
+    """Return steps whose masks allow tokens behind the vocabulary, too."""
+    steps = asked.row["steps"] if asked.op == "steps" else ()
+    every = {"words": _words(range(len(asked.numbers)), len(asked.numbers))} if steps else {}
+    short = [step for step in steps if "vocab_size" in step["params"]]
+
+    def longer(params: Row) -> Row:
+        return {name: part for name, part in params.items() if name != "vocab_size"} or every
+
+    changed = [{**s, "params": longer(s["params"])} if s in short else s for s in steps]
+    return {"steps": changed} if short else {}
 
 
 def _allowed_of(packed: Row, size: int) -> set[int]:
@@ -554,10 +693,15 @@ _QUESTIONS: Final[Mapping[str, Change]] = {
     **{
         f"the largest number of {says.format(size)}": partial(_partial_maximum, part, size)
         for says, part in _PARTS.items()
-        for size in (32, 64, 128, 256, 512, 1024)
+        for size in (4, 8, 16, 32, 64, 128, 256, 512, 1024)
     },
     **{says: partial(_recounted, counted) for says, counted in _HISTORIES.items()},
+    **{
+        f"a history without the last of each {n} tokens": partial(_without_each, n)
+        for n in (32, 64, 128, 256)
+    },
     **{f"masks of which {says}": partial(_with_masks, misread) for says, misread in MASKS.items()},
+    "masks without their vocab_size": _without_vocab_size,
     "one random number for all drafts": _one_coin,
     **{says: partial(_with_rounded, rounded) for says, rounded in _ROUNDED.items()},
     **{
@@ -649,6 +793,20 @@ def _without_carry(bits: int, asked: _Asked) -> Row:
     return {"words": words}
 
 
+def _with_rounds(rounds: int, asked: _Asked) -> Row:
+    """Return words of Philox with another number of rounds."""
+    row = asked.row
+    if (asked.op, asked.profile) != ("random_words", "philox4x32-10") or row["count"] > _MOST_WORDS:
+        return {}
+    blocks, skipped = divmod(row["taken"], 4)
+    start = int("".join(reversed(row.get("counter", ["0"]))), 16) + blocks
+    key, words = [int(word, 16) for word in row["key"]], list[int]()
+    while len(words) < skipped + row["count"]:
+        counter = [start + len(words) // 4 >> 32 * place & 2**32 - 1 for place in range(4)]
+        words += philox_block(counter, key, rounds=rounds)
+    return {"words": [f"{word:08x}" for word in words[skipped : skipped + row["count"]]]}
+
+
 Carried: TypeAlias = Callable[[float, float, float], float]
 """Returns the sum at the beginning of a block, given those at the end and at the beginning of the
 block before, and its last weight."""
@@ -688,6 +846,50 @@ def _walked(size: int, carried: Carried, dtypes: Sequence[Type], asked: _Asked) 
     return _reached(asked, len(order))
 
 
+def _least_probable(asked: _Asked) -> Row:
+    """Return what top-p keeps if it begins with the least probable tokens, and the best ones."""
+    if not asked.is_plain or asked.op != "top_p":
+        return {}
+    order = sorted(asked.falling, key=lambda token: (asked.weights[token], token))
+    sums = [*accumulate(asked.weights[token] for token in order)]
+    least = unpack_parameters(asked.row["params"]).get("least", 1)
+    count = bisect_left(sums, asked.share * sums[-1]) + 1
+    return {"keep": sorted({*order[:count], *asked.falling[:least]})}
+
+
+def _typical(distance: Callable[[float, float], float], asked: _Asked) -> Row:
+    """Return what typical filtering keeps by another distance of surprises from the entropy."""
+    params = unpack_parameters(asked.row["params"]) if asked.op == "typical" else {}
+    if params.keys() != {"mass"} or asked.profile != STANDARD or not 0 < params["mass"] < 1:
+        return {}
+    total = asked.sums[-1]
+    surprise = {token: -log(asked.weights[token] / total) for token in asked.falling}
+    entropy = fsum(asked.weights[token] / total * surprise[token] for token in asked.falling)
+    far = {token: distance(each, entropy) for token, each in surprise.items()}
+    order = sorted(far, key=lambda token: far[token])
+    sums = [*accumulate(asked.weights[token] for token in order)]
+    count = bisect_left(sums, params["mass"] * total) + 1
+    last = far[order[min(count, len(order)) - 1]]
+    return {"keep": sorted(token for token in order if far[token] <= last)}
+
+
+def _with_log_of_sum(of_sum: Callable[[_Asked], float], asked: _Asked) -> Row:
+    """Return probabilities or their logarithms with another logarithm of the sum."""
+    part = _part(asked) if asked.op in SUMMING else ""
+    if not part:
+        return {}
+    dtype, largest, less = type_of(asked.out[part]), max(asked.numbers), of_sum(asked)
+    logs = [n if isinf(n) else n - largest - less for n in asked.numbers]
+    exact = logs if part == "logprobs" else map(exp, logs)
+    return {part: pack([n if isinf(n) else nearest(n, dtype) for n in exact], dtype)}
+
+
+def _with_zeros(size: int, asked: _Asked) -> float:
+    """Return the logarithm of a sum with logit 0 for the tokens that the last block lacks."""
+    more = -len(asked.numbers) % size
+    return log(fsum(asked.weights) + more * exp(min(-max(asked.numbers), 600.0)))
+
+
 def _ties_in_blocks(size: int, asked: _Asked) -> Row:
     """Return what top-k keeps if equal tokens are counted anew in each block."""
     params = unpack_parameters(asked.row["params"]) if asked.op == "top_k" else {}
@@ -723,7 +925,7 @@ def _searched(halvings: int, asked: _Asked) -> Row:
 
 def _narrow_sum(asked: _Asked) -> Row:
     """Return the answer to a row of 16 bits with a sum that is rounded after each addition."""
-    part = _part(asked) if asked.op in {"softmax", "logprobs"} else ""
+    part = _part(asked) if asked.op in SUMMING else ""
     if not part or (dtype := type_of(asked.out[part])) not in _NARROW:
         return {}
     total, largest = 0.0, max(asked.numbers)
@@ -742,7 +944,7 @@ _NARROW: Final = ("f16", "bf16")
 # ---- drafts
 
 
-def _speculated(change: Callable[["_Drafts"], tuple[int, int]], asked: _Asked) -> Row:
+def _speculated(change: Callable[["_Drafts"], Sequence[int]], asked: _Asked) -> Row:
     """Return what a program may make of drafts."""
     row = asked.row
     if asked.op != "speculative" or asked.profile != STANDARD or row["params"]:
@@ -769,15 +971,19 @@ class _Drafts:
         rejected = [u * (q[token] if divided else 1) >= p[token] for u, p, q, token in shares]
         return [*rejected, True].index(True)
 
-    def answer(self, accepted: int, draft: int) -> Row:
-        """Return the answer with this many drafts accepted and a residual of one of their rows."""
-        row = self._p[accepted]
-        if accepted < len(self.tokens):
+    def answer(self, accepted: int, draft: int, target: int | None = None, number: int = -1) -> Row:
+        """Return the answer with this many drafts accepted and a residual of one of their rows.
+
+        It is of a target row, by default that behind the accepted drafts, and drawn with a random
+        number, by default the last one. Without a draft's row (-1), the target row is drawn from.
+        """
+        row = self._p[accepted if target is None else target]
+        if accepted < len(self.tokens) and draft >= 0:
             left = [max(a - b, Fraction(0)) for a, b in zip(row, self._q[draft], strict=True)]
             if not any(left):
                 return {}
             row = [each / sum(left) for each in left]
-        token = token_at(row, self._u[-1])
+        token = token_at(row, self._u[number])
         return {"accepted": accepted, "tokens": [*self.tokens[:accepted], token]}
 
 
@@ -790,6 +996,22 @@ def _residual_of(place: Callable[[int, int], int], drafts: _Drafts) -> tuple[int
     return right, place(right, len(drafts.tokens) - 1)
 
 
+def _rejected(target: int, number: int | None, drafts: _Drafts) -> Sequence[int]:
+    """Return a residual of a target row behind the rejected one, drawn with another number."""
+    right = drafts.accepted(divided=True)
+    if right == len(drafts.tokens):
+        return right, right
+    return right, right, right + target, -1 if number is None else right + number
+
+
+def _at_most_drafts(most: int, is_last: bool, drafts: _Drafts) -> Sequence[int]:
+    """Return that at most so many drafts are accepted, and then a target row is drawn from."""
+    right = drafts.accepted(divided=True)
+    if right < most:
+        return right, right
+    return most, -1, len(drafts.tokens) if is_last else most
+
+
 _TYPES: Final[Sequence[tuple[str, Sequence[Type]]]] = (
     ("f16", ("f16",)),
     ("bf16", ("bf16",)),
@@ -799,11 +1021,39 @@ _TYPES: Final[Sequence[tuple[str, Sequence[Type]]]] = (
 _ANSWERS: Final[Mapping[str, Change]] = {
     "a finite number, as -1e9, for banned tokens, not -inf": _with_finite_masks,
     "a draw from the logits of the question": _from_question,
+    "a draw of any token from the logits of the question": (
+        lambda asked: (
+            _drawn(asked, range(len(asked.weights)), asked.weights) if _is_fused(asked) else {}
+        )
+    ),
     "a draw along the tokens by falling weight, not by id": _from_sorted,
+    "the least probable tokens until their sum reaches p": _least_probable,
+    "the entropy in bits, and surprises in nats": partial(
+        _typical, lambda surprise, entropy: abs(surprise - entropy / log(2))
+    ),
+    "the surprise less the entropy, with its sign, not the distance": partial(
+        _typical, lambda surprise, entropy: surprise - entropy
+    ),
+    **{
+        f"logit 0 for the tokens that the last block of {size:,} lacks": partial(
+            _with_log_of_sum, partial(_with_zeros, size)
+        )
+        for size in (32, 64, 128, 256, 512, 1024)
+    },
+    "the sum of row 0 for all rows": partial(
+        _with_log_of_sum, lambda asked: log(fsum(_weights(unpack(asked.rows[0]["logits"]))))
+    ),
     **{says: partial(_with_sum, summed) for says, summed in _OF_SUMS.items()},
     "token 0 for the random number 0": _zero_for_zero,
     "every token kept for the threshold 0": _all_for_zero,
     "the logarithm of a rounded probability": _logarithms,
+    "the logarithm of the sum to base 2": (
+        lambda asked: (
+            _with_log_of_sum(lambda asked: log2(fsum(asked.weights)), asked)
+            if asked.op == "logprobs"
+            else {}
+        )
+    ),
     **{
         f"numbers of {name} {says}": partial(_rounded_otherwise, types, rounded)
         for name, types in _TYPES
@@ -834,13 +1084,26 @@ _ANSWERS: Final[Mapping[str, Change]] = {
         f"a counter of {bits} bits, without a carry": partial(_without_carry, bits)
         for bits in (32, 64, 128)
     },
+    **{f"{n} rounds of Philox, not 10": partial(_with_rounds, n) for n in (6, 7, 8, 9)},
     "drafts that are accepted if u < p, not if u < p / q": partial(_speculated, _by_p),
+    "the residual of the next target row": partial(_speculated, partial(_rejected, 1, None)),
+    "the next draft's random number for the residual": partial(
+        _speculated, partial(_rejected, 0, 1)
+    ),
+    **{
+        f"at most {most} drafts{and_then}": partial(
+            _speculated, partial(_at_most_drafts, most, is_last)
+        )
+        for most in (1, 2, 3, 4, 5, 8, 16)
+        for and_then, is_last in (("", False), (", and then the last target row", True))
+    },
     **{
         f"the residual of the {which} draft's row": partial(
             _speculated, partial(_residual_of, place)
         )
         for which, place in (
             ("first", lambda _, __: 0),
+            ("previous", lambda right, _: max(right - 1, 0)),
             ("next", lambda right, last: min(right + 1, last)),
             ("last", lambda _, last: last),
         )
@@ -854,9 +1117,10 @@ _USUAL: Final = (
 )
 
 
-def usual(_: str, __: Sequence[Row]) -> Iterable[Misreading]:
-    """Return all changed questions and answers."""
-    return _USUAL
+def usual(op: str, rows: Sequence[Row]) -> Iterator[Misreading]:
+    """Yield all changed questions and answers."""
+    yield from _USUAL
+    yield from _perturbed(op, rows)
 
 
 # ---- other rows and other steps

@@ -30,6 +30,7 @@ OTHER_ROWS: Final[Sequence[tuple[str, Callable[[int, int], int]]]] = (
     ("the next row", lambda row, count: min(row + 1, count - 1)),
     ("the row before", lambda row, _: max(row - 1, 0)),
     ("the row before", lambda row, count: (row - 1) % count),
+    ("the first row of a pair", lambda row, _: row // 2 * 2),
     ("the other row of a pair", lambda row, count: row ^ 1 if row ^ 1 < count else row),
     *((f"row r modulo {size}", lambda row, _, size=size: row % size) for size in GROUPS),
 )
@@ -66,6 +67,9 @@ MASKS: Final[Mapping[str, Allowed]] = {
     "the first 32 words are read again and again": (
         lambda allowed, count: {token for token in range(count) if token % 1024 in allowed}
     ),
+    "bit 31 of each word is never allowed": (  # a test for a number above 0
+        lambda allowed, _: {token for token in allowed if token % 32 != 31}
+    ),
     "what is allowed is banned, and the rest is allowed": (
         lambda allowed, count: {*range(count)} - allowed
     ),
@@ -101,6 +105,17 @@ def _not_rescaled(size: int, weights: Sequence[float], until: Sequence[float]) -
         end = min(at + size, len(weights))
         total += (until[end] - until[at]) / most if most else 0.0
     return total * max(weights)
+
+
+def _own_maxima(
+    rescaled: bool, size: int, weights: Sequence[float], until: Sequence[float]
+) -> float:
+    """Return the sum of blocks that are divided by their own maximum, or by its square."""
+    most, total = max(weights), 0.0
+    for at in range(0, len(weights), size):
+        own, end = max(weights[at : at + size]), min(at + size, len(weights))
+        total += (until[end] - until[at]) / own * (most / own if rescaled else 1) if own else 0.0
+    return total * most
 
 
 def _first_half(size: int, weights: Sequence[float], until: Sequence[float]) -> float:
@@ -144,7 +159,7 @@ NOT_RESCALED: Final = "the sum is not rescaled if "
 """The beginning of mistakes of a softmax."""
 
 _BY_SIZE: Final[Sequence[tuple[str, Callable[..., float], Sequence[int]]]] = (
-    ("the sum lacks the last block of {:,} tokens", _whole_blocks, USUAL),
+    ("the sum lacks the last block of {:,} tokens", _whole_blocks, (4, 8, 16, *USUAL)),
     ("the sum lacks the second half of the blocks of {:,}", _first_half, HALVED),
     (
         "the sum lacks the second half of each block of {:,} tokens",
@@ -157,6 +172,17 @@ _BY_SIZE: Final[Sequence[tuple[str, Callable[..., float], Sequence[int]]]] = (
         HALVED[1:],
     ),
     (NOT_RESCALED + "a block of {:,} has a larger maximum", _not_rescaled, (32, *HALVED)),
+    (NOT_RESCALED + "blocks of {:,} have other maxima", partial(_own_maxima, False), (32, *HALVED)),
+    (
+        NOT_RESCALED + "blocks of {:,} have other maxima, but scaled the other way",
+        partial(_own_maxima, True),
+        (32, *HALVED),
+    ),
+    (
+        "the sum has the last 64 blocks of {:,} only",
+        lambda n, w, until: until[-1] - until[max(0, (-(-len(w) // n) - 64) * n)],
+        (32, *HALVED),
+    ),
     ("the sum lacks tokens that a tree of halves loses of a block of {:,}", _with_tree, HALVED),
     ("the sum has what is left in memory behind the last block of {:,}", _with_stale, HALVED),
     (

@@ -5,12 +5,13 @@ To add one, write a function of a question and a line in `_PROPERTIES`.
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import partial
+from math import inf
 from typing import Any, Final
 
 import msgspec
 
 from tokenref.diagnosis.signatures import Diagnosis, by_place
-from tokenref.floats import type_of
+from tokenref.floats import type_of, unpack
 from tokenref.questions.sampling import tokens_of
 from tokenref.questions.text import TextInput
 from tokenref.record import Case, rows_op
@@ -37,11 +38,29 @@ def _is_multiple(size: int, parts: Mapping[str, Any], rows: _Rows) -> bool:
     return count > 0 and int(parts.get("vocab_size", count)) % size == 0
 
 
+def _is_negative(_: object, rows: _Rows) -> bool:
+    given = (row["logits"] for row in rows if isinstance(row.get("logits"), Mapping))
+    return any(max(unpack(each), default=0.0) < 0 for each in given)
+
+
+def _is_impossible(_: object, rows: _Rows) -> bool:
+    return any(
+        isinstance(row.get(name), Mapping) and none in unpack(row[name])
+        for row in rows
+        if "mass" in row.get("params", ())  # of typical filtering, which has an entropy
+        for name, none in (("logits", -inf), ("probs", 0.0))
+    )
+
+
 _SIZES: Final = (1024, 512, 256, 128, 64, 32)
 
 _PROPERTIES: Final[Mapping[str, Callable[[Mapping[str, Any], _Rows], bool]]] = {
     "rows are padded, and all others pass: perhaps `vocab_size` is ignored": _is_padded,
     "rows have numbers of 16 bits, and all others pass": _is_narrow,
+    "rows have negative logits only: perhaps a maximum begins at 0, or the sign is lost": (
+        _is_negative
+    ),
+    "rows have impossible tokens: perhaps 0 times the logarithm of 0 is NaN": _is_impossible,
     **{
         f"rows have a multiple of {size:,} tokens, and all others pass": partial(_is_multiple, size)
         for size in _SIZES

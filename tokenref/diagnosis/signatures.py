@@ -189,6 +189,9 @@ def matches_of(
             fit = hits, predicted - hits, len(passed & each.answers.keys())
             together.setdefault(fit, Match([], *fit)).causes.append(each)
     for match in together.values():
+        if len(match.causes) > MOST_ALIKE:  # a bug that was seeded says more than a misreading
+            seeded = [cause for cause in match.causes if cause.kind != "misreading"]
+            match.causes = seeded or match.causes
         match.causes.sort(key=lambda cause: len(cause.answers))
     return list(together.values())
 

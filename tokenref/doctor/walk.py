@@ -30,6 +30,7 @@ from tokenref.answers import (
     why_none,
 )
 from tokenref.catalogue import CANARY, Catalogue, is_large
+from tokenref.diagnosis import try_hint
 from tokenref.diagnosis.diagnose import diagnose
 from tokenref.diagnosis.facts import VAGUE, result_of
 from tokenref.doctor.conversation import (
@@ -207,7 +208,7 @@ class _Visit:
                 yield from self._about_canaries(conversation, abilities)
         except StopError as stop:
             yield replace(stop.finding, about="canary")
-        for each in diagnose(self._seen, fewest=1):
+        for each in try_hint(lambda: diagnose(self._seen, fewest=1)) or ():
             hint = "a few questions prove little; tokenref check compares all records"
             yield Finding("note", "likely cause", f"{each.sentence}", hint=hint)
 

@@ -282,13 +282,9 @@ def _print_failures(console: Console, summary: Summary, names: Mapping[str, str]
     failures = "1 failure" if failed == 1 else f"{failed:,} failures"
     print_line(console, f"{name}: {failures}", "bold red", above="\n")
     others = summary.by_cause[""]
-    few = {cause for cause in sums.causes if is_of_few(cause)}
     sizes = {cause: summary.by_cause[cause] for cause in sums.causes}
-    by_size = sorted(
-        sums.causes, key=lambda name: (name in UNSPECIFIC, name in few, name in VAGUE, -sizes[name])
-    )
-    after = [cause for cause in by_size if cause in few and sizes[cause] < others]
-    _print_causes(console, summary, [cause for cause in by_size if cause not in after], names)
+    before, after = in_order(sizes, others)
+    _print_causes(console, summary, before, names)
     if others:
         count = f"{others:,} failures match" if others > 1 else "1 failure matches"
         print_line(console, f"{count} no known cause. The smallest:", "bold", above="\n")
@@ -296,6 +292,24 @@ def _print_failures(console: Console, summary: Summary, names: Mapping[str, str]
         _print_failure(console, summary, failure, names)
     _print_rest(console, others - len(summary.failures()))
     _print_causes(console, summary, after, names)
+
+
+def in_order(sizes: Mapping[str, int], others: int) -> tuple[list[str], list[str]]:
+    """Return the causes to print before and after the failures without one.
+
+    Those that say most are first, the largest group first. Those that say little are behind a
+    larger group without a cause, and long inputs behind all others.
+
+    >>> in_order({"long inputs": 9, "one": 1, "two": 2}, others=3)
+    (['two', 'one'], ['long inputs'])
+    """
+    few = {cause for cause in sizes if is_of_few(cause)}
+    by_size = sorted(sizes, key=lambda c: (c in UNSPECIFIC, c in few, c in VAGUE, -sizes[c]))
+    is_after = {
+        cause: cause == "long inputs" or (sizes[cause] < others and cause in {*few, *VAGUE})
+        for cause in by_size
+    }
+    return [c for c in by_size if not is_after[c]], [c for c in by_size if is_after[c]]
 
 
 def _print_causes(
