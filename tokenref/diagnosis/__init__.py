@@ -2,21 +2,22 @@
 
 A cause is named if it explains nearly all failures that it is about, in this order:
 
-===============================  =============  ===================================================
-cause                            module         to add one
-===============================  =============  ===================================================
-the program is slow or hangs     `questions`    see `too_slow`
-a seeded bug, a rule, an engine  `signatures`   add a mutant in `authoring/mutants`, and run
-                                                `python -m authoring mutants`
-the question is misread          `misreadings`  add a function and its name in `_QUESTIONS` or
-                                                `_ANSWERS`
-a parameter is misread           `misreadings`  add a line in `_PERTURBED`
-a sum, a mask, a row of a batch  `mistakes`     add a line in `SUMS`, `MASKS` or `OTHER_ROWS`
-a fact about wrong answers       `facts`        yield it in the function about this kind of answer
-a property of what fails         `questions`    add a function and its name in `_PROPERTIES`
-===============================  =============  ===================================================
+===============================  ===================  =============================================
+cause                            module               to add one
+===============================  ===================  =============================================
+the program is slow or hangs     `questions`          see `too_slow`
+a seeded bug, a rule, an engine  `signatures`         add a mutant in `authoring/mutants`, and run
+                                                      `python -m authoring mutants`
+the question is misread          `misread_questions`  add a function and its name in `QUESTIONS`
+a parameter is misread           `misread_questions`  add a line in `_PERTURBED`
+the answer becomes another one   `wrong_answers`      add a function and its name in `ANSWERS`
+a sum, a mask, a row of a batch  `mistakes`           add a line in `SUMS`, `MASKS` or `OTHER_ROWS`
+a fact about wrong answers       `facts`              yield it in the function about this answer
+a property of what fails         `questions`          add a function and its name in `_PROPERTIES`
+===============================  ===================  =============================================
 
-`diagnose` asks for all of them. `asked_again` compares misread questions with the answers.
+`diagnose` asks for all of them. `misreadings` lets the reference answer what is misread, and
+`asked_again` compares that with the answers of a run.
 """
 
 import os

@@ -11,15 +11,10 @@ from itertools import starmap
 from typing import Final
 
 from tokenref.answers import Answer, Ok
+from tokenref.diagnosis.asked import MOST_AGAIN, SUMMING
 from tokenref.diagnosis.facts import AT_THE_END
-from tokenref.diagnosis.misreadings import (
-    MOST_AGAIN,
-    SUMMING,
-    Misreadings,
-    changes_sum,
-    misread,
-    said_of,
-)
+from tokenref.diagnosis.misread_questions import changes_sum
+from tokenref.diagnosis.misreadings import Misreadings, misread, said_of
 from tokenref.diagnosis.mistakes import SUMS
 from tokenref.diagnosis.signatures import FEWEST, Reference, Signature, by_place
 from tokenref.judge import FAILURES, judge

@@ -138,7 +138,8 @@ def _of_one(seen: Result, known: Known, reference: Reference | None) -> Iterator
     alike = [each for each in known.causes if each.answers.get(record) == seen.answer]
     names = {in_words(each): each.name for each in alike}
     if reference is not None and case.vocab is None:
-        from tokenref.diagnosis.misreadings import exchanged, misread, said_of, usual
+        from tokenref.diagnosis.misread_questions import exchanged
+        from tokenref.diagnosis.misreadings import misread, said_of, usual
 
         for ways in (exchanged, usual):
             for name, answer, _ in misread(case, reference, ways):
@@ -202,8 +203,9 @@ class _Naming:
         self.passed, self.failed, self.every = passed, failed, {**failed}
         self.fewest, self.reference = fewest, reference
         if reference is not None:
+            from tokenref.diagnosis.asked import MOST_AGAIN
             from tokenref.diagnosis.asked_again import signatures_of_misread
-            from tokenref.diagnosis.misreadings import MOST_AGAIN, usual
+            from tokenref.diagnosis.misreadings import usual
 
             again = signatures_of_misread(failed, passed, reference, usual, MOST)
             asked = {r: s.case for r, s in failed.items() if op_of(s.case) not in OWN_DRAW_OPS}
@@ -260,7 +262,7 @@ class _Naming:
         rest, ops = self._rest(), {"steps"}
         if self.reference is not None:
             from tokenref.diagnosis.asked_again import signatures_of_misread
-            from tokenref.diagnosis.misreadings import exchanged
+            from tokenref.diagnosis.misread_questions import exchanged
 
             again = signatures_of_misread(rest, self.passed, self.reference, exchanged, NEARLY_ALL)
             known = self.known._replace(causes=again)

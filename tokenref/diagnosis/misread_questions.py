@@ -1,0 +1,512 @@
+"""Questions that a program may have read instead of its own.
+
+To add one, write a function of a question, `Change`, that returns the parts of it that become
+others, and give it a name in `QUESTIONS`. It is called only if it is wanted, because a row may have
+many tokens. Parameters need only a line in `_PERTURBED`; wrong sums and misread masks one in the
+tables of `mistakes`.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import accumulate, pairwise, product
+from math import copysign, fsum, inf
+from sys import float_info
+from typing import Any, Final, TypeAlias
+
+from tokenref.diagnosis.asked import (
+    BELOW_1,
+    OF_SUMS,
+    Asked,
+    Change,
+    Misreading,
+    Row,
+    is_fused,
+    named,
+    rows_of,
+    weights_of,
+)
+from tokenref.diagnosis.mistakes import MASKS, OTHER_ROWS, SUMS, Allowed, Summed
+from tokenref.floats import (
+    SMALLEST_NORMAL,
+    Type,
+    from_digits,
+    is_numbers,
+    nearest,
+    pack,
+    to_digits,
+    type_of,
+    unpack,
+)
+from tokenref.questions.sampling import tokens_of, unpack_parameters
+from tokenref.record import FILTER_OPS, Case
+
+# ---- the sum of the weights
+
+
+def _share(summed: Summed, weights: Sequence[float]) -> float:
+    return summed(weights, [0.0, *accumulate(weights)]) / fsum(weights)
+
+
+def _by_sum(summed: Summed, asked: Asked) -> Row:
+    """Return a share or a random number that has the effect of another sum."""
+    row = asked.row
+    if asked.op == "top_p" and not asked.is_plain:
+        return {"params": _with_p(row["params"], _share(summed, asked.weights))}
+    if not is_fused(asked):
+        return {}
+    steps = [
+        {**step, "params": _with_p(step["params"], _share(summed, asked.left[at]))}
+        if step["step"] == "top_p"
+        else step
+        for at, step in enumerate(row["steps"])
+    ]
+    draw = _smaller_draw(row, _share(summed, asked.left[-1])) if "draw" in row else {}
+    return {"steps": steps, **draw}
+
+
+def changes_sum(says: str, case: Case) -> bool:
+    """Return whether a wrong sum of weights would show in the numbers of a question's answer."""
+    rows = [row for row in rows_of(case)[1] if "logits" in row]
+    weights = (weights_of(unpack(row["logits"])) for row in rows)
+    return any(abs(_share(SUMS[says], each) - 1) > _SHOWN for each in weights)
+
+
+_SHOWN: Final = 0.01
+"""How much a sum must differ for its effect to show whatever the type of numbers."""
+
+
+def _early(place: int, asked: Asked) -> Row:
+    """Return a random number for the sum before a step."""
+    if not is_fused(asked) or "draw" not in asked.row:
+        return {}
+    return _smaller_draw(asked.row, fsum(asked.left[place]) / fsum(asked.left[-1]))
+
+
+def _smaller_draw(row: Row, factor: float) -> Row:
+    (number,) = unpack(row["draw"])
+    return {"draw": pack([min(number * factor, BELOW_1)], "f64")}
+
+
+def _with_p(params: Row, factor: float) -> Row:
+    """Return parameters whose p, if it has this name, is a share of another sum."""
+    p = unpack_parameters(params).get("p", 1)
+    return {**params, "p": pack([min(p * factor, BELOW_1)], "f64")} if p < 1 else params
+
+
+Part: TypeAlias = Callable[[int, Sequence[float]], Sequence[float]]
+"""Returns a part of weights, given the size of blocks."""
+
+_PARTS: Final[Mapping[str, Part]] = {
+    "whole blocks of {:,} tokens": lambda size, weights: weights[: len(weights) // size * size],
+    "the first {:,} tokens": lambda size, weights: weights[:size],
+    "the last block of {:,} tokens": (
+        lambda size, weights: weights[(len(weights) - 1) // size * size :]
+    ),
+}
+
+
+def _partial_maximum(part: Part, size: int, asked: Asked) -> Row:
+    """Return a threshold of min-p that is relative to the largest number of a part."""
+    if asked.op != "min_p":
+        return {}
+    weights, params = asked.weights, asked.row["params"]
+    whole = max(part(size, weights) or weights) / max(weights)
+    m = unpack_parameters(params).get("m", 0.0)
+    return {"params": {**params, "m": pack([m * whole], "f64")}} if m and 0 < whole < 1 else {}
+
+
+# ---- histories
+
+Tokens: TypeAlias = list[int]
+
+
+def _at_most(most: int, tokens: Tokens) -> Tokens:
+    """Return tokens without what occurs more often than a counter can count."""
+    seen: Counter[int] = Counter()
+    return [token for token in tokens if not (seen.update([token]) or seen[token] > most)]
+
+
+def _once_in(size: int, tokens: Tokens) -> Tokens:
+    """Return tokens of which each occurs once in a group."""
+    groups = [tokens[at : at + size] for at in range(0, len(tokens), size)]
+    return [token for group in groups for token in dict.fromkeys(group)]
+
+
+def _one_less(tokens: Tokens) -> Tokens:
+    """Return tokens of which each that is repeated occurs once less."""
+    counts = Counter(tokens)
+    return [t for t in dict.fromkeys(tokens) for _ in range(max(1, counts[t] - 1))]
+
+
+def _generated(
+    change: Callable[[Tokens], Tokens], prompt: Tokens, generated: Tokens
+) -> tuple[Tokens, Tokens]:
+    return prompt, change(generated)
+
+
+def _first(most: int, prompt: Tokens, generated: Tokens) -> tuple[Tokens, Tokens]:
+    return prompt[:most], generated[: max(0, most - len(prompt))]
+
+
+def _last(most: int, prompt: Tokens, generated: Tokens) -> tuple[Tokens, Tokens]:
+    return prompt[max(0, len(prompt) + len(generated) - most) :], generated[-most:]
+
+
+_LONG: Final = (64, 256, 1024, 4096)
+
+_COUNTED: Final[Mapping[str, Callable[[Tokens], Tokens]]] = {
+    "each token counted once": partial(_at_most, 1),
+    **{f"each token counted once in {n} tokens": partial(_once_in, n) for n in (32, 64, 128, 256)},
+    "counts of repeated tokens that are too small by 1": _one_less,
+    **{f"counts that end at {most}": partial(_at_most, most) for most in (127, 255)},
+}
+"""What programs count of the tokens that were generated."""
+
+_HISTORIES: Final[Mapping[str, Callable[[Tokens, Tokens], tuple[Tokens, Tokens]]]] = {
+    **{says: partial(_generated, counted) for says, counted in _COUNTED.items()},
+    "the prompt counted as generated": lambda p, g: ([], p + g),
+    "a history without the prompt": lambda _, g: ([], g),
+    "a prompt that is too short by 1": lambda p, g: (p[:-1], p[-1:] + g),
+    "a prompt that is too long by 1": lambda p, g: (p + g[:1], g[1:]),
+    "the ids of the history modulo 65,536": (
+        lambda p, g: ([t % 65_536 for t in p], [t % 65_536 for t in g])
+    ),
+    "a history without its last token": lambda p, g: (p, g[:-1]) if g else (p[:-1], g),
+    **{f"the first {n:,} tokens of the history": partial(_first, n) for n in _LONG},
+    **{f"the last {n:,} tokens of the history": partial(_last, n) for n in _LONG},
+}
+"""What programs make of the tokens of a prompt and those that were generated."""
+
+
+def _recounted(counted: Callable[[Tokens, Tokens], tuple[Tokens, Tokens]], asked: Asked) -> Row:
+    history = asked.row.get("history")
+    if not history:
+        return {}
+    start = asked.row["prompt_length"]
+    before, after = counted(history[:start], history[start:])
+    return {"history": [*before, *after], "prompt_length": len(before)}
+
+
+# ---- parameters
+
+_NARROW_ENDS: Final = (256, 65_536)
+
+_MOST: Final = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
+
+_PERTURBED: Final[Mapping[str, Sequence[tuple[str, Callable[..., Any], Sequence[float | str]]]]] = {
+    "whole": (
+        ("{name} too large by {}", lambda by, number, _: number + by, (1,)),
+        ("{name} too small by {}", lambda by, number, _: max(number - by, 0), (1,)),
+        (
+            "{name} modulo {:,}",
+            lambda n, number, count: number % n or count,
+            _NARROW_ENDS,
+        ),  # 0 leaves it out
+        ("{name} modulo {:,}, and at least 1", lambda n, number, _: number % n or 1, _NARROW_ENDS),
+        (
+            "{name} of at most the number of tokens less {}",
+            lambda by, number, count: min(number, max(count - by, 1)),
+            (1,),
+        ),
+        ("{name} of at most {:,}", lambda n, number, _: min(number, n), _MOST),
+    ),
+    "real": (
+        ("{name} rounded to {}", lambda dtype, number, _: nearest(number, dtype), ("f16", "bf16")),
+        (
+            "{name} of at least {:g}",
+            lambda least, number, _: max(number, least),
+            (1e-5, 1e-4, 1e-3, 0.01, 0.05, 0.1),
+        ),
+        (
+            "{name} of {:g} or more taken for 1",
+            lambda least, number, _: 1.0 if least <= number < 1 else number,
+            (0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999),
+        ),
+    ),
+    "map": (
+        (
+            "ids of {name} modulo {:,}",
+            lambda n, pairs, _: [[t % n if isinstance(t, int) else t, x] for t, x in pairs],
+            (65_536,),
+        ),
+        ("the first {:,} {name}", lambda n, pairs, _: pairs[:n], _MOST),
+    ),
+}
+"""What programs make of a whole number, of another one and of numbers for tokens, given these and
+the number of all tokens, each with some sizes or types."""
+
+_DEFAULTS: Final[Mapping[str, Row]] = {"penalties": {"window": 64}}
+"""Whole numbers of operations that need not be given."""
+
+
+def perturbed(op: str, rows: Sequence[Row]) -> Iterator["Misreading"]:
+    """Yield that one parameter, alone or of a step, is another one."""
+    steps = (step for row in rows for step in row.get("steps", ()) if isinstance(step, dict))
+    given = [{**_DEFAULTS.get(op, {}), **row.get("params", {})} for row in rows]
+    given += [{**_DEFAULTS.get(step["step"], {}), **step["params"]} for step in steps]
+    for name, packed in {name: value for each in given for name, value in each.items()}.items():
+        kind = "whole" if isinstance(packed, int) else "real" if is_numbers(packed) else "map"
+        is_known = kind == "whole" or isinstance(packed, dict)
+        for says, change, sizes in _PERTURBED[kind] if is_known else ():
+            for size in sizes:
+                changed = partial(_with_parameter, name, partial(change, size), type(packed))
+                yield Misreading(named(says.format(size, name=name)), changed)
+
+
+def _with_parameter(name: str, change: Callable[[Any, int], Any], kind: type, asked: Asked) -> Row:
+    """Return a question whose parameter of this name and type is another one."""
+    row, count = asked.row, tokens_of([asked.row])
+
+    def changed(op: str, params: Row) -> Row:
+        packed = {**_DEFAULTS.get(op, {}), **params}.get(name)
+        if not isinstance(packed, kind) or isinstance(packed, bool):
+            return params
+        if not isinstance(packed, dict):
+            return {**params, name: change(packed, count)}
+        if "map" in packed:
+            return {**params, name: {"map": change(packed["map"], count)}}
+        (number,) = unpack(packed)
+        other = min(change(number, count), float_info.max)  # no rule allows an infinite number
+        return params if other == number else {**params, name: pack([other], "f64")}
+
+    if "steps" in row:
+        steps = [
+            {**each, "params": changed(each["step"], each["params"])}
+            if isinstance(each, dict)
+            else each
+            for each in row["steps"]
+        ]
+        return {"steps": steps}
+    return {"params": changed(asked.op, row["params"])} if "params" in row else {}
+
+
+def _without_each(size: int, asked: Asked) -> Row:
+    """Return a history without the last of each `size` tokens, and windows that end as before."""
+    history = asked.row.get("history") or []
+    kept = [at for at in range(len(history)) if at % size != size - 1]
+    if len(kept) == len(history):
+        return {}
+
+    def window(number: int, _: int) -> int:
+        return sum(at >= len(history) - number for at in kept)
+
+    return {
+        **_with_parameter("window", window, int, asked),
+        "history": [history[at] for at in kept],
+        "prompt_length": sum(at < asked.row["prompt_length"] for at in kept),
+    }
+
+
+# ---- masks
+
+
+def _with_masks(misread: Allowed, asked: Asked) -> Row:
+    """Return masks that are misread."""
+    if asked.op not in {"token_mask", "steps"}:
+        return {}
+    row, size = asked.row, len(asked.numbers)
+
+    def changed(params: Row) -> Row:
+        rest = {"vocab_size": params["vocab_size"]} if "vocab_size" in params else {}
+        if params.keys() == rest.keys():
+            return params
+        found = misread(allowed_of(params, size), rest.get("vocab_size", size))
+        return {**rest, "words": words_of(found, size)}
+
+    if asked.op == "token_mask":
+        return {"params": changed(row["params"])}
+    pairs = [(step, step["step"] == "token_mask") for step in row["steps"]]
+    return {
+        "steps": [{**s, "params": changed(s["params"])} if is_mask else s for s, is_mask in pairs]
+    }
+
+
+def _without_vocab_size(asked: Asked) -> Row:
+    """Return steps whose masks allow tokens behind the vocabulary, too."""
+    steps = asked.row["steps"] if asked.op == "steps" else ()
+    every = {"words": words_of(range(len(asked.numbers)), len(asked.numbers))} if steps else {}
+    short = [step for step in steps if "vocab_size" in step["params"]]
+
+    def longer(params: Row) -> Row:
+        return {name: part for name, part in params.items() if name != "vocab_size"} or every
+
+    changed = [{**s, "params": longer(s["params"])} if s in short else s for s in steps]
+    return {"steps": changed} if short else {}
+
+
+def allowed_of(packed: Row, size: int) -> set[int]:
+    """Return the tokens that a mask allows."""
+    params = unpack_parameters(packed)
+    count = params.get("vocab_size", size)
+    if "tokens" in params:
+        return {*params["tokens"]}
+    given = params.get("booleans", params.get("words"))
+    if given is None:
+        return {*range(count)}
+    pairs = [*(given.items() if isinstance(given, dict) else enumerate(given))]
+    if "booleans" in params:
+        return {at for at, each in pairs if each is True}
+    last = 31 if params.get("bits") == "high first" else 0
+    return {32 * at + (bit ^ last) for at, word in pairs for bit in range(32) if word >> bit & 1}
+
+
+def words_of(allowed: Iterable[int], size: int) -> list[int]:
+    """Return a mask, in words of 32 bits, that allows these tokens of a row."""
+    words = [0] * -(-size // 32)
+    for token in allowed:
+        if token < 32 * len(words):
+            words[token // 32] |= 1 << token % 32
+    return words
+
+
+def _filters_of_question(asked: Asked) -> Row:
+    """Return steps whose filters, now masks, allow what they keep of the question's logits."""
+    if not is_fused(asked):
+        return {}
+
+    def as_mask(step: Row) -> Row:
+        row = asked.after(step, asked.numbers)
+        allowed = (token for token, number in enumerate(row) if number != -inf)
+        return {"step": "token_mask", "params": {"words": words_of(allowed, len(row))}}
+
+    steps = asked.row["steps"]
+    return {"steps": [as_mask(step) if step["step"] in FILTER_OPS else step for step in steps]}
+
+
+# ---- numbers
+
+
+def _truncated(number: float) -> float:
+    return from_digits(to_digits([nearest(number, "f32")], "f32")[:4] + "0000", "f32")[0]
+
+
+_ROUNDED: Final[Mapping[str, Callable[[float], float]]] = {
+    "random numbers truncated to bfloat16": _truncated,
+    "random numbers rounded to bfloat16": lambda number: nearest(number, "bf16"),
+    "random numbers rounded to binary16": lambda number: nearest(number, "f16"),
+    "random numbers rounded to binary32": lambda number: nearest(number, "f32"),
+}
+
+
+def _with_rounded(rounded: Callable[[float], float], asked: Asked) -> Row:
+    name = "draw" if asked.op == "steps" else "uniforms"
+    if name not in asked.row or asked.op == "uniforms":
+        return {}
+    numbers = unpack(asked.row[name])
+    changed = [min(rounded(number), BELOW_1) for number in numbers]
+    return {name: pack(changed, "f64")} if changed != numbers else {}
+
+
+def _one_coin(asked: Asked) -> Row:
+    """Return the first random number for all drafts."""
+    count = len(asked.row.get("tokens", ())) if asked.op.startswith("speculative") else 0
+    if not count or not (uniforms := unpack(asked.row["uniforms"])):
+        return {}
+    return {"uniforms": pack([*uniforms[:1] * count, *uniforms[count:]], "f64")}
+
+
+def _flushed(dtype: Type, asked: Asked) -> Row:
+    """Return rows without subnormal numbers."""
+    return {
+        part: pack(_normal(unpack(asked.row[part]), dtype), dtype)
+        for part in ("logits", "probs")
+        if part in asked.row and type_of(asked.row[part]) == dtype
+    }
+
+
+def _normal(numbers: Sequence[float], dtype: Type) -> list[float]:
+    return [copysign(0.0, n) if abs(n) < SMALLEST_NORMAL[dtype] else n for n in numbers]
+
+
+QUESTIONS: Final[Mapping[str, Change]] = {
+    "a draw by the sum of the weights before the last step": partial(_early, -2),
+    "a draw by the sum of the weights before all steps": partial(_early, 0),
+    "filters that see the logits of the question": _filters_of_question,
+    **{says: partial(_by_sum, summed) for says, summed in OF_SUMS.items()},
+    **{
+        f"the largest number of {says.format(size)}": partial(_partial_maximum, part, size)
+        for says, part in _PARTS.items()
+        for size in (4, 8, 16, 32, 64, 128, 256, 512, 1024)
+    },
+    **{says: partial(_recounted, counted) for says, counted in _HISTORIES.items()},
+    **{
+        f"a history without the last of each {n} tokens": partial(_without_each, n)
+        for n in (32, 64, 128, 256)
+    },
+    **{f"masks of which {says}": partial(_with_masks, misread) for says, misread in MASKS.items()},
+    "masks without their vocab_size": _without_vocab_size,
+    "one random number for all drafts": _one_coin,
+    **{says: partial(_with_rounded, rounded) for says, rounded in _ROUNDED.items()},
+    **{
+        f"0 for subnormal numbers of rows in {dtype}": partial(_flushed, dtype)
+        for dtype in SMALLEST_NORMAL
+    },
+}
+"""Changed questions."""
+
+# ---- other rows and other steps
+
+
+def exchanged(op: str, rows: Sequence[Row]) -> Iterator[Misreading]:
+    """Yield that each row has a part of another one, or that steps are others or in another order.
+
+    For example, each row has the parameters of the next row, or one step is applied twice.
+    """
+    if len(rows) > 1:
+        for part in dict.fromkeys(part for row in rows for part in _parts(row)):
+            together = [[part], *[[part, "prompt_length"]] * (part == "history")]
+            for (other, place), parts in product(OTHER_ROWS, together):
+                yield Misreading(f"{part} of {other}", partial(_with_parts, parts, place))
+    steps = (name for row in rows for name, _ in _other_steps(row)) if op == "steps" else ()
+    for name in dict.fromkeys(steps):
+        yield Misreading(name, partial(_with_steps, name))
+
+
+def _parts(row: Row) -> list[str]:
+    steps = [step["step"] for step in row.get("steps", []) if isinstance(step, dict)]
+    return [*(part for part in row if part != "prompt_length"), *steps]
+
+
+def _with_parts(parts: Sequence[str], place: Callable[[int, int], int], asked: Asked) -> Row:
+    """Return parts of another row, or one of its steps, if both rows have them."""
+    row, other = asked.row, asked.rows[place(asked.place, len(asked.rows))]
+    found = {part: other[part] for part in parts if part in row and part in other}
+    steps = {step["step"]: step for step in other.get("steps", []) if step["step"] in parts}
+    if steps:
+        found["steps"] = [steps.get(step["step"], step) for step in row["steps"]]
+    return found
+
+
+def _with_steps(name: str, asked: Asked) -> Row:
+    steps = dict(_other_steps(asked.row)).get(name)
+    return {} if steps is None else {"steps": steps}
+
+
+def _other_steps(row: Row) -> Iterator[tuple[str, Sequence[Row]]]:
+    """Yield what can be wrong about the order of steps, and the steps."""
+    steps = row["steps"]
+    yield "steps in the reverse order", steps[::-1]
+    filters = [step for step in steps if step["step"] in FILTER_OPS]
+    rest = [step for step in steps if step["step"] not in FILTER_OPS]
+    if len(filters) > 1:
+        fewer = [step for step in steps if step in rest or step is filters[0]]
+        yield "steps without all filters but the first: what it keeps stays", fewer
+    yield "steps with all filters in front", [*filters, *rest]
+    late = [step for step in steps if step["step"] == "logit_bias" or "penalty" in step["step"]]
+    yield (
+        "steps with all penalties and biases at the end",
+        [s for s in steps if s not in late] + late,
+    )
+    for name in dict.fromkeys(step["step"] for step in steps):
+        own = [step for step in steps if step["step"] == name]
+        rest = [step for step in steps if step["step"] != name]
+        yield f"steps with {name} at the end", [*rest, *own]
+        yield f"steps with {name} in front", [*own, *rest]
+        yield f"steps with {name} twice", [s for s in steps for _ in range(1 + (s in own))]
+        if rest:
+            yield f"steps without {name}", rest
+    for at, (first, second) in enumerate(pairwise(steps)):
+        if first["step"] != second["step"]:
+            swapped = [*steps[:at], second, first, *steps[at + 2 :]]
+            yield f"steps with {second['step']} before {first['step']}", swapped

@@ -1,0 +1,490 @@
+"""Answers that a program gives if it goes wrong in a way that no other question shows.
+
+To add one, write a function of a question, `Change`, that returns the parts of its right answer
+that become others, and give it a name in `ANSWERS`.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Callable, Container, Mapping, Sequence
+from fractions import Fraction
+from functools import partial
+from itertools import accumulate
+from math import exp, fsum, inf, isinf, log, log2
+from typing import Any, Final, TypeAlias
+
+from sampling_ref.random.philox import philox_block
+from sampling_ref.speculative.shares import read_exactly, read_shares, token_at
+from tokenref.diagnosis.asked import (
+    MOST_AGAIN,
+    OF_SUMS,
+    SUMMING,
+    Asked,
+    Change,
+    Row,
+    is_fused,
+    weights_of,
+)
+from tokenref.diagnosis.misread_questions import allowed_of
+from tokenref.diagnosis.mistakes import Summed
+from tokenref.floats import Type, from_digits, nearest, pack, to_digits, type_of, unpack
+from tokenref.questions.sampling import unpack_parameters
+from tokenref.rules import STANDARD
+
+# ---- sums
+
+
+def _with_sum(summed: Summed, asked: Asked) -> Row:
+    """Return what is kept or drawn by another sum, which is fast also for long rows."""
+    if not asked.is_plain:
+        return {}
+    enough = asked.share * summed(asked.weights, asked.sums)
+    if asked.op == "draw":
+        return _reached(asked, bisect_right(asked.sums, enough))
+    return _reached(asked, bisect_left(asked.falling_sums, enough) + 1)
+
+
+def _reached(asked: Asked, count: int) -> Row:
+    """Return what is kept or drawn if this many tokens have a sum that is enough."""
+    if asked.op == "draw":
+        return {"token": min(count - 1, max(asked.falling))}
+    least = unpack_parameters(asked.row["params"]).get("least", 1)
+    return {"keep": sorted(asked.falling[: max(count, least)])}
+
+
+# ---- fused steps
+
+
+def _with_finite_masks(asked: Asked) -> Row:
+    """Return what is left if masks make the numbers of banned tokens -1e9."""
+    if not is_fused(asked):
+        return {}
+    row = asked.numbers
+    for step in asked.row["steps"]:
+        allowed = allowed_of(step["params"], len(row)) if step["step"] == "token_mask" else None
+        if allowed is None:
+            row = [*asked.after(step, row)]
+        else:
+            row = [number if token in allowed else -1e9 for token, number in enumerate(row)]
+    keep = [token for token, number in enumerate(row) if number != -inf]
+    return {"keep": keep, **_drawn(asked, keep, weights_of(row))}
+
+
+def _drawn(asked: Asked, order: Sequence[int], weights: Sequence[float]) -> Row:
+    """Return the token that a question's number draws by weights of tokens in an order."""
+    if not is_fused(asked) or "draw" not in asked.row:
+        return {}
+    sums = [*accumulate(weights[token] for token in order)]
+    (number,) = unpack(asked.row["draw"])
+    return {"token": order[min(bisect_right(sums, number * sums[-1]), len(order) - 1)]}
+
+
+def _from_question(asked: Asked) -> Row:
+    return _drawn(asked, asked.out["keep"], asked.weights) if is_fused(asked) else {}
+
+
+def _from_sorted(asked: Asked) -> Row:
+    if not is_fused(asked):
+        return {}
+    weights = asked.left[-1]
+    order = sorted(asked.out["keep"], key=lambda token: (-weights[token], token))
+    return _drawn(asked, order, weights)
+
+
+# ---- numbers and tokens
+
+
+def _zero_for_zero(asked: Asked) -> Row:
+    number = asked.row.get("draw" if asked.op == "steps" else "uniforms")
+    is_zero = "token" in asked.out and number is not None and unpack(number) == [0.0]
+    return {"token": 0} if is_zero else {}
+
+
+def _all_for_zero(asked: Asked) -> Row:
+    if asked.op != "min_p" or unpack_parameters(asked.row["params"]).get("m") != 0:
+        return {}
+    return {"keep": [*range(len(asked.weights))]}
+
+
+def _logarithms(asked: Asked) -> Row:
+    if asked.op != "logprobs":
+        return {}
+    dtype = type_of(asked.out["logprobs"])
+    wide: Type = "f64" if dtype == "f64" else "f32"
+    shares = [nearest(exp(number), wide) for number in unpack(asked.out["logprobs"])]
+    return {"logprobs": pack([nearest(log(n), dtype) if n else -inf for n in shares], dtype)}
+
+
+def _part(asked: Asked) -> str:
+    """Return which part of an answer to logits has numbers, or nothing."""
+    parts = (part for part in ("logits", "probs", "logprobs") if part in asked.out)
+    return next(parts, "") if "logits" in asked.row else ""
+
+
+def _rounded_otherwise(
+    types: Container[Type], rounded: Callable[[float, float, Type], float], asked: Asked
+) -> Row:
+    """Return numbers of 16 bits that are rounded otherwise."""
+    part = _part(asked)
+    if not part or (dtype := type_of(asked.out[part])) not in types or part not in asked.wide:
+        return {}
+    exact = unpack(asked.wide[part])
+    numbers = [n if isinf(n) else rounded(n, nearest(n, dtype), dtype) for n in exact]
+    return {part: pack(numbers, dtype)}
+
+
+def _cut_off(exact: float, right: float, dtype: Type) -> float:
+    """Return the next number of a type that is not farther from 0."""
+    return right if abs(right) <= abs(exact) else _next(right, -1, dtype)
+
+
+def _away(exact: float, right: float, dtype: Type) -> float:
+    """Return the nearest number of a type, of two the one farther from 0."""
+    other = _next(right, 1, dtype)
+    return other if abs(other) - abs(exact) == abs(exact) - abs(right) else right
+
+
+def _next(number: float, by: int, dtype: Type) -> float:
+    """Return the number of a type that is `by` units farther from 0."""
+    digits = to_digits([number], dtype)
+    return from_digits(f"{int(digits, 16) + by:04x}", dtype)[0]
+
+
+_MOST_WORDS: Final = 256
+
+
+def _without_carry(bits: int, asked: Asked) -> Row:
+    """Return words of counters whose lower half, or whose lowest word, is never carried over."""
+    row = asked.row
+    if asked.op != "random_words" or "counter" not in row or row["count"] > _MOST_WORDS:
+        return {}
+    counter, size = row["counter"], len(row["counter"])
+    width, value = 4 * len(counter[0]), int("".join(reversed(counter)), 16)
+    if bits not in {width, width * size // 2}:
+        return {}
+    words, end = list[Any](), 1 << bits
+    for at in range(row["taken"], row["taken"] + row["count"]):
+        moved = value // end * end + (value + at // size) % end
+        digits = f"{moved:0{size * width // 4}x}"
+        parts = [digits[i : i + width // 4] for i in range(0, len(digits), width // 4)][::-1]
+        answer = asked.ask({**row, "counter": parts, "taken": at % size, "count": 1})
+        words += answer["words"] if answer else []
+    return {"words": words}
+
+
+def _with_rounds(rounds: int, asked: Asked) -> Row:
+    """Return words of Philox with another number of rounds."""
+    row = asked.row
+    if (asked.op, asked.profile) != ("random_words", "philox4x32-10") or row["count"] > _MOST_WORDS:
+        return {}
+    blocks, skipped = divmod(row["taken"], 4)
+    start = int("".join(reversed(row.get("counter", ["0"]))), 16) + blocks
+    key, words = [int(word, 16) for word in row["key"]], list[int]()
+    while len(words) < skipped + row["count"]:
+        counter = [start + len(words) // 4 >> 32 * place & 2**32 - 1 for place in range(4)]
+        words += philox_block(counter, key, rounds=rounds)
+    return {"words": [f"{word:08x}" for word in words[skipped : skipped + row["count"]]]}
+
+
+Carried: TypeAlias = Callable[[float, float, float], float]
+"""Returns the sum at the beginning of a block, given those at the end and at the beginning of the
+block before, and its last weight."""
+
+_CARRIED: Final[Mapping[str, Carried]] = {
+    "a sum that begins again in each block of": lambda *_: 0.0,
+    "a sum that lacks the last token of each block of": lambda end, _, last: end - last,
+    "a sum that begins with that of the block before alone, in blocks of": (
+        lambda end, start, _: end - start
+    ),
+}
+
+
+def _walked(size: int, carried: Carried, dtypes: Sequence[Type], asked: Asked) -> Row:
+    """Return what is kept or drawn if the running sum is another one.
+
+    It is carried from block to block, and rounded to the type of the row if that is one of
+    `dtypes`, or to the only one of them.
+    """
+    if not asked.is_plain:
+        return {}
+    order = asked.falling if asked.op == "top_p" else range(len(asked.weights))
+    enough = asked.share * asked.sums[-1]
+    own = type_of(asked.row.get("logits") or asked.row["probs"])
+    dtype = dtypes[0] if len(dtypes) == 1 else own
+    is_rounded = dtype in dtypes
+    if size >= len(order) and not is_rounded:
+        return {}
+    total = start = last = 0.0
+    for at, token in enumerate(order):
+        if at and at % size == 0:
+            total = start = carried(total, start, last)
+        last = asked.weights[token]
+        total = nearest(total + last, dtype) if is_rounded else total + last
+        if total > enough or (total == enough and asked.op == "top_p"):
+            return _reached(asked, at + 1)
+    return _reached(asked, len(order))
+
+
+def _least_probable(asked: Asked) -> Row:
+    """Return what top-p keeps if it begins with the least probable tokens, and the best ones."""
+    if not asked.is_plain or asked.op != "top_p":
+        return {}
+    order = sorted(asked.falling, key=lambda token: (asked.weights[token], token))
+    sums = [*accumulate(asked.weights[token] for token in order)]
+    least = unpack_parameters(asked.row["params"]).get("least", 1)
+    count = bisect_left(sums, asked.share * sums[-1]) + 1
+    return {"keep": sorted({*order[:count], *asked.falling[:least]})}
+
+
+def _typical(distance: Callable[[float, float], float], asked: Asked) -> Row:
+    """Return what typical filtering keeps by another distance of surprises from the entropy."""
+    params = unpack_parameters(asked.row["params"]) if asked.op == "typical" else {}
+    if params.keys() != {"mass"} or asked.profile != STANDARD or not 0 < params["mass"] < 1:
+        return {}
+    total = asked.sums[-1]
+    surprise = {token: -log(asked.weights[token] / total) for token in asked.falling}
+    entropy = fsum(asked.weights[token] / total * surprise[token] for token in asked.falling)
+    far = {token: distance(each, entropy) for token, each in surprise.items()}
+    order = sorted(far, key=lambda token: far[token])
+    sums = [*accumulate(asked.weights[token] for token in order)]
+    count = bisect_left(sums, params["mass"] * total) + 1
+    last = far[order[min(count, len(order)) - 1]]
+    return {"keep": sorted(token for token in order if far[token] <= last)}
+
+
+def _with_log_of_sum(of_sum: Callable[[Asked], float], asked: Asked) -> Row:
+    """Return probabilities or their logarithms with another logarithm of the sum."""
+    part = _part(asked) if asked.op in SUMMING else ""
+    if not part:
+        return {}
+    dtype, largest, less = type_of(asked.out[part]), max(asked.numbers), of_sum(asked)
+    logs = [n if isinf(n) else n - largest - less for n in asked.numbers]
+    exact = logs if part == "logprobs" else map(exp, logs)
+    return {part: pack([n if isinf(n) else nearest(n, dtype) for n in exact], dtype)}
+
+
+def _with_zeros(size: int, asked: Asked) -> float:
+    """Return the logarithm of a sum with logit 0 for the tokens that the last block lacks."""
+    more = -len(asked.numbers) % size
+    return log(fsum(asked.weights) + more * exp(min(-max(asked.numbers), 600.0)))
+
+
+def _ties_in_blocks(size: int, asked: Asked) -> Row:
+    """Return what top-k keeps if equal tokens are counted anew in each block."""
+    params = unpack_parameters(asked.row["params"]) if asked.op == "top_k" else {}
+    if params.keys() != {"k"} or asked.profile != STANDARD or "keep" not in asked.out:
+        return {}
+    numbers = unpack(asked.row.get("logits") or asked.row["probs"])
+    kept = asked.out["keep"]
+    if not 0 < params["k"] == len(kept) or size >= len(numbers):
+        return {}
+    cut = min(numbers[token] for token in kept)
+    most, seen, keep = sum(numbers[token] == cut for token in kept), Counter[int](), list[int]()
+    for token, number in enumerate(numbers):
+        if number > cut or (number == cut and seen[token // size] < most):
+            seen[token // size] += number == cut
+            keep.append(token)
+    return {"keep": keep}
+
+
+def _searched(halvings: int, asked: Asked) -> Row:
+    """Return what top-p keeps if a few halvings search the smallest weight that stays."""
+    params = unpack_parameters(asked.row["params"]) if asked.op == "top_p" else {}
+    if not asked.is_plain or params.keys() != {"p"}:
+        return {}
+    weights, sums = asked.weights, [0.0, *asked.falling_sums]
+    rising, enough = [-weights[token] for token in asked.falling], asked.share * sums[-1]
+    low, high = 0.0, -rising[0]
+    for _ in range(halvings):
+        middle = (low + high) / 2
+        is_enough = sums[bisect_right(rising, -middle)] >= enough
+        low, high = (middle, high) if is_enough else (low, middle)
+    return {"keep": [token for token, weight in enumerate(weights) if weight and weight >= low]}
+
+
+def _narrow_sum(asked: Asked) -> Row:
+    """Return the answer to a row of 16 bits with a sum that is rounded after each addition."""
+    part = _part(asked) if asked.op in SUMMING else ""
+    if not part or (dtype := type_of(asked.out[part])) not in _NARROW:
+        return {}
+    total, largest = 0.0, max(asked.numbers)
+    for weight in asked.weights:
+        total = nearest(total + weight, dtype)
+    if part == "probs":
+        return {part: pack([nearest(weight / total, dtype) for weight in asked.weights], dtype)}
+    of_sum = log(total)
+    logs = [n if isinf(n) else nearest(n - largest - of_sum, dtype) for n in asked.numbers]
+    return {part: pack(logs, dtype)}
+
+
+_NARROW: Final = ("f16", "bf16")
+
+# ---- drafts
+
+
+def _speculated(change: Callable[["_Drafts"], Sequence[int]], asked: Asked) -> Row:
+    """Return what a program may make of drafts."""
+    row = asked.row
+    if asked.op != "speculative" or asked.profile != STANDARD or row["params"]:
+        return {}
+    if not row["tokens"] or len(row["draft"]) != len(row["tokens"]):
+        return {}
+    drafts = _Drafts(row)
+    return drafts.answer(*change(drafts))
+
+
+class _Drafts:
+    """The shares of drafts, and which of them are accepted."""
+
+    def __init__(self, row: Row) -> None:
+        self.tokens = row["tokens"]
+        self._p, self._q = (
+            [read_shares(unpack(each)) for each in row[name]] for name in ("target", "draft")
+        )
+        self._u = read_exactly(unpack(row["uniforms"]), len(self.tokens) + 1)
+
+    def accepted(self, *, divided: bool) -> int:
+        """Return how many drafts are accepted if u < p / q, or if u < p."""
+        shares = zip(self._u, self._p, self._q, self.tokens, strict=False)
+        rejected = [u * (q[token] if divided else 1) >= p[token] for u, p, q, token in shares]
+        return [*rejected, True].index(True)
+
+    def answer(self, accepted: int, draft: int, target: int | None = None, number: int = -1) -> Row:
+        """Return the answer with this many drafts accepted and a residual of one of their rows.
+
+        It is of a target row, by default that behind the accepted drafts, and drawn with a random
+        number, by default the last one. Without a draft's row (-1), the target row is drawn from.
+        """
+        row = self._p[accepted if target is None else target]
+        if accepted < len(self.tokens) and draft >= 0:
+            left = [max(a - b, Fraction(0)) for a, b in zip(row, self._q[draft], strict=True)]
+            if not any(left):
+                return {}
+            row = [each / sum(left) for each in left]
+        token = token_at(row, self._u[number])
+        return {"accepted": accepted, "tokens": [*self.tokens[:accepted], token]}
+
+
+def _by_p(drafts: _Drafts) -> tuple[int, int]:
+    return (drafts.accepted(divided=False),) * 2
+
+
+def _residual_of(place: Callable[[int, int], int], drafts: _Drafts) -> tuple[int, int]:
+    right = drafts.accepted(divided=True)
+    return right, place(right, len(drafts.tokens) - 1)
+
+
+def _rejected(target: int, number: int | None, drafts: _Drafts) -> Sequence[int]:
+    """Return a residual of a target row behind the rejected one, drawn with another number."""
+    right = drafts.accepted(divided=True)
+    if right == len(drafts.tokens):
+        return right, right
+    return right, right, right + target, -1 if number is None else right + number
+
+
+def _at_most_drafts(most: int, is_last: bool, drafts: _Drafts) -> Sequence[int]:
+    """Return that at most so many drafts are accepted, and then a target row is drawn from."""
+    right = drafts.accepted(divided=True)
+    if right < most:
+        return right, right
+    return most, -1, len(drafts.tokens) if is_last else most
+
+
+_TYPES: Final[Sequence[tuple[str, Sequence[Type]]]] = (
+    ("f16", ("f16",)),
+    ("bf16", ("bf16",)),
+    ("16 bits", _NARROW),
+)
+
+ANSWERS: Final[Mapping[str, Change]] = {
+    "a finite number, as -1e9, for banned tokens, not -inf": _with_finite_masks,
+    "a draw from the logits of the question": _from_question,
+    "a draw of any token from the logits of the question": (
+        lambda asked: (
+            _drawn(asked, range(len(asked.weights)), asked.weights) if is_fused(asked) else {}
+        )
+    ),
+    "a draw along the tokens by falling weight, not by id": _from_sorted,
+    "the least probable tokens until their sum reaches p": _least_probable,
+    "the entropy in bits, and surprises in nats": partial(
+        _typical, lambda surprise, entropy: abs(surprise - entropy / log(2))
+    ),
+    "the surprise less the entropy, with its sign, not the distance": partial(
+        _typical, lambda surprise, entropy: surprise - entropy
+    ),
+    **{
+        f"logit 0 for the tokens that the last block of {size:,} lacks": partial(
+            _with_log_of_sum, partial(_with_zeros, size)
+        )
+        for size in (32, 64, 128, 256, 512, 1024)
+    },
+    "the sum of row 0 for all rows": partial(
+        _with_log_of_sum, lambda asked: log(fsum(weights_of(unpack(asked.rows[0]["logits"]))))
+    ),
+    **{says: partial(_with_sum, summed) for says, summed in OF_SUMS.items()},
+    "token 0 for the random number 0": _zero_for_zero,
+    "every token kept for the threshold 0": _all_for_zero,
+    "the logarithm of a rounded probability": _logarithms,
+    "the logarithm of the sum to base 2": (
+        lambda asked: (
+            _with_log_of_sum(lambda asked: log2(fsum(asked.weights)), asked)
+            if asked.op == "logprobs"
+            else {}
+        )
+    ),
+    **{
+        f"numbers of {name} {says}": partial(_rounded_otherwise, types, rounded)
+        for name, types in _TYPES
+        for says, rounded in (
+            ("cut off, not rounded", _cut_off),
+            ("with halves rounded away from zero", _away),
+        )
+    },
+    **{
+        f"{says} {size:,} tokens": partial(_walked, size, carried, ())
+        for says, carried in _CARRIED.items()
+        for size in (32, 64, 128, 256, 512, 1024)
+    },
+    **{
+        f"a running sum rounded to {name}": partial(_walked, MOST_AGAIN, max, dtypes)
+        for name, dtypes in _TYPES
+    },
+    **{
+        f"equal tokens counted anew in each block of {size:,}": partial(_ties_in_blocks, size)
+        for size in (32, 64, 128, 256, 512, 1024)
+    },
+    **{
+        f"tokens above a threshold for p that {count} halvings found": partial(_searched, count)
+        for count in (8, 10, 12, 14, 16, 18)  # more of them find the weight itself
+    },
+    "a sum in 16 bits": _narrow_sum,
+    **{
+        f"a counter of {bits} bits, without a carry": partial(_without_carry, bits)
+        for bits in (32, 64, 128)
+    },
+    **{f"{n} rounds of Philox, not 10": partial(_with_rounds, n) for n in (6, 7, 8, 9)},
+    "drafts that are accepted if u < p, not if u < p / q": partial(_speculated, _by_p),
+    "the residual of the next target row": partial(_speculated, partial(_rejected, 1, None)),
+    "the next draft's random number for the residual": partial(
+        _speculated, partial(_rejected, 0, 1)
+    ),
+    **{
+        f"at most {most} drafts{and_then}": partial(
+            _speculated, partial(_at_most_drafts, most, is_last)
+        )
+        for most in (1, 2, 3, 4, 5, 8, 16)
+        for and_then, is_last in (("", False), (", and then the last target row", True))
+    },
+    **{
+        f"the residual of the {which} draft's row": partial(
+            _speculated, partial(_residual_of, place)
+        )
+        for which, place in (
+            ("first", lambda _, __: 0),
+            ("previous", lambda right, _: max(right - 1, 0)),
+            ("next", lambda right, last: min(right + 1, last)),
+            ("last", lambda _, last: last),
+        )
+    },
+}
+"""Changed answers."""
