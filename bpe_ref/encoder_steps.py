@@ -107,7 +107,7 @@ def prefix_steps(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> Iterator
     """Yield the cells of the prefix table: the encoding of every prefix, by its last token.
 
     All tokens that end there are tried here, so that all reasons are seen. The only one that fits
-    is last. The encoder begins with the longest, and stops at the one that fits.
+    is last. The encoder stops at the one that fits, in whatever order it tries them.
 
     Raises `SymbolError` for an id that is not a single symbol.
 

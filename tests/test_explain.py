@@ -153,7 +153,7 @@ def test_the_first_alternative_that_matches_in_the_whole_text_cut_a_piece(parts:
         assert alternatives(pattern, pieces) == [
             next(
                 number
-                for number, (source, _) in enumerate(pattern.alternatives, 1)
+                for number, (source, _) in enumerate(pattern.alternatives)
                 if regex.compile(source).match(text, start)
             )
             for start, _ in zip(starts, pieces, strict=False)

@@ -28,8 +28,8 @@ CAPTIONS: Final[Mapping[str, str]] = {
     "place, which is the number of its first byte. An entry is stale if its tokens have merged "
     "with others.",
     "prefix_table": "Each line is one prefix of the piece. Of all tokens that end there, only one "
-    "fits after the encoding of what is before it: the last one here. The encoder begins with the "
-    "longest, and stops at the one that fits.",
+    "fits after the encoding of what is before it: the last one here. The encoder may try them in "
+    "any order, and stops at the one that fits; here all are shown, the others by their length.",
     "backtracking": "Each line is one guess, the longest token first. If no token fits, the last "
     "one is taken back.",
 }
@@ -173,16 +173,17 @@ def tokens_by_piece(tokenizer: Tokenizer, text: str) -> str:
     first = max(merged, key=lambda piece: tokenizer.count(piece) > 1, default=None)
     published = _published(tokenizer)
     numbers = alternatives(published, found, tokenizer.added.ids)
+    small = ["" if number is None else f"<small>{number}</small>" for number in numbers]
     buttons = "".join(
         f'<button type="button" data-piece="{escape(piece)}"{" data-first" * (piece == first)}>'
-        f"{escape(show_token(piece.encode()))}{f'<small>{number}</small>' * (number > 0)}</button>"
-        for piece, number in zip(found, numbers, strict=True)
+        f"{escape(show_token(piece.encode()))}{below}</button>"
+        for piece, below in zip(found, small, strict=True)
     )
     how = "Pieces: click one to see its merges, also if it is one token"
     if published is not None:
         used = "<br>".join(
             f"{number} <code>{escape(source.replace(' ', SPACE))}</code> {escape(words)}"
-            for number, (source, words) in enumerate(published.alternatives, 1)
+            for number, (source, words) in enumerate(published.alternatives)
             if number in numbers
         )
         how = f"<details><summary>{how}. Numbers: what cut them</summary>{used}</details>"
@@ -200,34 +201,34 @@ def _published(tokenizer: Tokenizer) -> PublishedPattern | None:
 
 def alternatives(
     published: PublishedPattern | None, pieces: Iterable[str], added: Collection[str] = ()
-) -> list[int]:
-    """Return the number of the alternative that cut each piece, from 1; 0 if none did.
+) -> list[int | None]:
+    """Return the number of the alternative that cut each piece, from 0; None if none did.
 
     The texts between added tokens are cut each by itself.
 
     >>> alternatives(PATTERNS["gpt2"], ["one", " ", " 2", "<|>", "."], ["<|>"])
-    [2, 6, 3, 0, 4]
+    [1, 5, 2, None, 3]
     """
-    numbers: list[int] = []
+    numbers: list[int | None] = []
     for is_cut, group in groupby(pieces, lambda piece: piece not in added):
         texts = [*group]
         rest = "".join(texts)
         for piece in texts:
-            number = is_cut and _alternative(published, rest[: len(piece) + 2], len(piece))
-            numbers.append(int(number))
+            number = _alternative(published, rest[: len(piece) + 2], len(piece))
+            numbers.append(number if is_cut else None)
             rest = rest[len(piece) :]
     return numbers
 
 
 @lru_cache(maxsize=1 << 12)
-def _alternative(published: PublishedPattern | None, text: str, length: int) -> int:
+def _alternative(published: PublishedPattern | None, text: str, length: int) -> int | None:
     """Return which alternative matches the first letters of a text, and no more.
 
     Two letters behind them are enough: none looks further ahead, or takes back more than one.
     """
     cutters = [] if published is None else _cutters(published)
     spans = (cutter.spans(text)[:1] for cutter in cutters)
-    return next((at for at, found in enumerate(spans, 1) if found == [(0, length)]), 0)
+    return next((at for at, found in enumerate(spans) if found == [(0, length)]), None)
 
 
 @cache
