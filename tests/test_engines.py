@@ -135,8 +135,10 @@ def test_every_name_makes_an_engine_of_that_name() -> None:
         assert isinstance(found, Unavailable) or found.version
 
 
-def test_an_unknown_name_is_an_error_that_lists_the_known_ones() -> None:
-    with pytest.raises(InputError, match=r"must be one of tiktoken, .* minimal, got 'bpe'"):
+def test_an_unknown_name_is_an_error_that_names_a_similar_one_or_lists_all() -> None:
+    with pytest.raises(InputError, match=r"must be one of tiktoken, .* minimal, got 'my-own'"):
+        engine("my-own")
+    with pytest.raises(InputError, match=r"no engine 'bpe'; did you mean 'rs-bpe'\? `tokenref eng"):
         engine("bpe")
 
 

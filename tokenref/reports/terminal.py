@@ -397,7 +397,8 @@ def print_corpus(console: Console, compared: Sequence[Comparison]) -> None:
         counts = Counter(result.status for result in row)
         cells = [count_cell(counts[each], _STYLES.get(each, "red")) for each in statuses]
         tokens = count_cell(sum(result.tokens for result in row), "")
-        table.add_row(*map(visible, names), str(len(row)), *cells, tokens)
+        shown_names = (Text(visible(name)) for name in names)
+        table.add_row(*shown_names, str(len(row)), *cells, tokens)
     console.print(table)
     shown: Counter[str] = Counter()
     for each in compared:
