@@ -463,9 +463,39 @@ def test_wrong_ids_of_a_whole_tokenizer_are_shown_as_tokens(tmp_path: Path) -> N
     check: list[str | Path] = ["check", "reference", "--records", out, "--vocabulary", other]
     found = tokenref(*check, "--upgrade", "--ids-only")
     assert found.exit_code == 1
-    assert re.search(
-        r"at +ids, from token \d+\n +expected \d+ b'.*'.*\n +got +\d+ b'", found.output
-    )
+    assert re.search(r"at +ids, from token \d+\n +expected \d+ '.*'.*\n +got +\d+ b'", found.output)
+    content["model"] = {"type": "WordLevel", "vocab": {"<unk>": 0}, "unk_token": "<unk>"}
+    content["added_tokens"], content["post_processor"] = [], None
+    other.write_text(json.dumps(content), encoding="utf-8")
+    found = tokenref(*check, "--upgrade", "--ids-only")  # no id of the record is in this file
+    assert re.search(r"expected 1 '<s>', 259 '\u2581', \d+ 'H', \.\.\.\n +got +0 b'<unk>'", found.output)
+
+
+def test_an_option_that_takes_one_value_is_not_silently_given_two(tmp_path: Path) -> None:
+    texts = tmp_path / "texts.txt"
+    texts.write_text("a\n", encoding="utf-8")
+    for arguments in (
+        (
+            "fill",
+            "--vocabulary",
+            "tiny",
+            "--texts",
+            texts,
+            "--texts",
+            texts,
+            "--out",
+            tmp_path / "o",
+        ),
+        ("check", "heap", "--records", "a.jsonl", "--records=b.jsonl"),
+        ("count", "a", "--limit", "3", "--limit", "4"),
+    ):
+        found = tokenref(*arguments)
+        assert (found.exit_code, "takes one value, but was given 2 times" in found.output) == (
+            2,
+            True,
+        )
+    assert tokenref("count", "--limit", "3", "--", "--limit").exit_code == 0
+    assert tokenref("count", "--file", texts, "--file", texts).exit_code == 0
 
 
 @pytest.mark.parametrize(

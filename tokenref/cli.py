@@ -7,7 +7,7 @@ invalid, or no cases were run, for example because no engine is installed; 4 a b
 
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from io import TextIOWrapper
 from typing import Any, Final
@@ -59,7 +59,10 @@ class OneSentence(click.Group):
                         f"{' '.join([command, *options])} is now `python -m authoring {now}`, "
                         "in a checkout"
                     )
-        return super().resolve_command(ctx, args)
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None:
+            refuse_repeated(command, rest)
+        return name, command, rest
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command. Report our own errors and those of the system in one sentence."""
@@ -83,6 +86,18 @@ class OneSentence(click.Group):
         tell_error(ctx, sentence)
         _say(sentence)
         return ctx.exit(code)
+
+
+def refuse_repeated(command: click.Command, args: Sequence[str]) -> None:
+    """Raise `UsageError` if an option that takes one value is given twice: click takes the last."""
+    given = args[: args.index("--")] if "--" in args else args
+    for option in command.params:
+        if isinstance(option, click.Option) and not (option.multiple or option.is_flag):
+            names = (*option.opts, *(f"{name}=" for name in option.opts))
+            times = sum(arg in names or arg.startswith(names[len(option.opts) :]) for arg in given)
+            if times > 1:
+                rule = f"{option.opts[-1]} takes one value, but was given {times} times"
+                raise click.UsageError(rule)
 
 
 def _flushed(invoke: Callable[[click.Context], Any], ctx: click.Context) -> Any:

@@ -80,11 +80,11 @@ def judge(
         judgement = compare(case, answer.out, declared)
     else:
         expected = _plain(msgspec.to_builtins(case.out))
-        remark = ""
+        strings, remark = expected.get("tokens", ()), ""
         if declared.fields is not None and not case.id.startswith(CANARY):
             expected = {key: expected[key] for key in declared.fields}
             remark = f"only {', '.join(declared.fields)}"
-        detail = _difference(expected, answer.out, subject) or ""
+        detail = _difference(expected, answer.out, subject, strings) or ""
         judgement = judged(detail, "" if detail else remark)
     missing = _missing_stage(case, answer.out, declared) if judgement.status == "pass" else ""
     if missing:
@@ -103,9 +103,12 @@ _STATUS: Final[Mapping[type, Status]] = {
 
 
 def _difference(
-    expected: Mapping[str, Any], got: Mapping[str, Any], subject: Subject
+    expected: Mapping[str, Any], got: Mapping[str, Any], subject: Subject, strings: Sequence[str]
 ) -> str | None:
-    """Return where two answers first differ, stage by stage, or None."""
+    """Return where two answers first differ, stage by stage, or None.
+
+    `strings` are those of the expected tokens, if the record has them.
+    """
     stages, got_stages = expected.get("stages", {}), got.get("stages", {})
     for stage in _STAGES:
         if stage in stages and stage in got_stages and stages[stage] != _plain(got_stages[stage]):
@@ -116,7 +119,7 @@ def _difference(
             return None
         return "runs of tokens, " + _first_difference(right_runs, got_runs)
     differences = (
-        _field_difference(key, value, got, subject)
+        _field_difference(key, value, got, subject, strings)
         for key, value in expected.items()
         if key != "stages"
     )
@@ -140,7 +143,9 @@ def runs_of(out: Mapping[str, Any]) -> list[list[int]]:
     return joined
 
 
-def _field_difference(key: str, value: Any, got: Mapping[str, Any], subject: Subject) -> str | None:
+def _field_difference(
+    key: str, value: Any, got: Mapping[str, Any], subject: Subject, strings: Sequence[str]
+) -> str | None:
     """Return where one field of two answers first differs, or None."""
     if key not in got and got.keys() == {"ids"}:
         how = "`check`, `doctor` and `fuzz` compare only ids with --ids-only"
@@ -151,14 +156,20 @@ def _field_difference(key: str, value: Any, got: Mapping[str, Any], subject: Sub
     if got_value == value and type(got_value) is type(value):
         return None
     if key == "ids" and not isinstance(subject, Samplers):
-        return _token_difference(value, got_value, subject)
+        return _token_difference(value, got_value, subject, strings)
     if isinstance(value, list) and isinstance(got_value, list):
         return f"{key}, " + _first_difference(value, got_value)
     return f"{key}: expected {value!r:.120}, got {got_value!r:.120}"
 
 
-def _token_difference(expected: list[int], got: Any, subject: TokenizerSubject) -> str:
-    """Return which token differs first, and where in a text of bytes it starts."""
+def _token_difference(
+    expected: list[int], got: Any, subject: TokenizerSubject, strings: Sequence[str]
+) -> str:
+    """Return which token differs first, and where in a text of bytes it starts.
+
+    Expected tokens have the `strings` that the record gives, if it does: the subject may be one
+    that replaces the record's.
+    """
     if not isinstance(got, list) or not all(type(token) is int for token in got):
         return f"ids: expected a list of whole numbers, got {got!r:.120}"
     at = first_difference(expected, got)
@@ -170,15 +181,18 @@ def _token_difference(expected: list[int], got: Any, subject: TokenizerSubject) 
             place += f" (byte {sum(len(subject.token_bytes(token)) for token in expected[:at])})"
     else:
         tokens = read_tokenizer(subject.content, subject.name, "hugging-face")
-    return f"{place}: expected {_tokens(expected[at:], tokens)}, got {_tokens(got[at:], tokens)}"
+    right = _tokens(expected[at:], tokens, strings[at:])
+    return f"{place}: expected {right}, got {_tokens(got[at:], tokens)}"
 
 
-def _tokens(ids: Sequence[int], vocabulary: Vocabulary | Tokenizer) -> str:
-    """Return the first few tokens with their bytes."""
+def _tokens(
+    ids: Sequence[int], vocabulary: Vocabulary | Tokenizer, strings: Sequence[str] = ()
+) -> str:
+    """Return the first few tokens with their bytes, or with their strings if these are given."""
     if not ids:
         return "the end"
-    shown = []
-    for token in ids[:3]:
+    shown = [f"{token} {string!r}" for token, string in zip(ids[:3], strings, strict=False)]
+    for token in ids[len(shown) : 3]:
         try:
             shown.append(f"{token} {vocabulary.token_bytes(token)!r}")
         except TokenIdError:
