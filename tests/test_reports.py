@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import sys
 import tomllib
 import tracemalloc
 import xml.etree.ElementTree as ET
@@ -29,6 +30,7 @@ from tests.results_files import catalogue, line, record, whole, write
 from tests.small_fixtures import small_fixtures
 from tokenref.catalogue import open_catalogue
 from tokenref.cli import main
+from tokenref.commands.report import Wanted
 from tokenref.errors import InputError, InvalidRunError
 from tokenref.known import Known, read_known, with_known
 from tokenref.readable import readable, readable_answer, readable_json
@@ -984,6 +986,36 @@ def test_results_may_replace_the_ones_that_they_are_compared_with(tmp_path: Path
     changed = tokenref("check", "greedy", *selection, "--json", path, "--only-changes", path)
     assert changed.exit_code == 1
     assert "new failure" in changed.output
+    before = path.read_bytes()
+    stops = shlex.join([sys.executable, "-c", "import sys; sys.exit(1)"])
+    wanted = ("--json", path, "--only-changes", path)
+    assert tokenref("check", "--cmd", stops, *selection, *wanted).exit_code == 3
+    assert path.read_bytes() == before
+
+
+def test_an_invalid_run_does_not_replace_the_results_that_it_is_compared_with(
+    tmp_path: Path,
+) -> None:
+    path = write(tmp_path / "old.jsonl", whole(CASES))
+    reports = Wanted(old=read_results(path))
+    sums = {"one": {"trouble": ["abandoned"], "exit": 3}}
+    bad = write(tmp_path / "bad.jsonl", whole(CASES, sums=sums)).read_bytes()
+    before = path.read_bytes()
+    _, said = reports.write_results(bad, path)
+    assert said == [f"{path} keeps the results of the run before: this one is invalid"]
+    assert path.read_bytes() == before
+    assert reports.write_results(bad, tmp_path / "other.jsonl")[1] == []
+    assert reports.write_results(before, path)[1] == []
+
+
+def test_a_new_incident_is_a_change_to_the_worse(tmp_path: Path) -> None:
+    old = write(tmp_path / "old.jsonl", whole(CASES))
+    sums = {"one": {"incidents": ["58 questions failed in one run"], "exit": 1}}
+    new = write(tmp_path / "new.jsonl", whole(CASES, sums=sums))
+    found = tokenref("report", new, "--only-changes", old)
+    assert (found.exit_code, "one: 58 questions failed in one run" in found.output) == (1, True)
+    assert tokenref("report", new, "--only-changes", new).exit_code == 0
+    assert tokenref("report", old, "--only-changes", new).exit_code == 0
 
 
 def test_an_old_run_that_proves_nothing_is_refused_before_anything_is_run(tmp_path: Path) -> None:

@@ -182,12 +182,10 @@ def check(
     if not runs:
         about["trouble"] = "no engine is available: " + "; ".join(map(": ".join, unavailable))
     data = dump_report(runs, about, known)
-    if json_path is not None:  # before anything is printed, which may fail
-        reports.write(data, json_path)
-    results = read_results(Path("results"), data)
+    results, said = reports.write_results(data, json_path)  # before printing, which may fail
     least = max(int(require and bool(unavailable)), int(is_short))
     changed, code = reports.make(
-        [results], catalogue, least=least, known=known if known_path else ()
+        [results], catalogue, said, least=least, known=known if known_path else ()
     )
     if changed is None:
         print_results(console, [results], catalogue)

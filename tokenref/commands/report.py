@@ -33,6 +33,7 @@ from tokenref.reports.terminal import (
     changes,
     comparable,
     contradictions,
+    has_new_incidents,
     notes,
     print_changes,
     print_line,
@@ -146,6 +147,19 @@ class Wanted:
         write(content, path)
         self._missing.discard(path)
 
+    def write_results(self, data: bytes, path: Path | None) -> tuple[Results, list[str]]:
+        """Write the results of a run, if wanted. Return them, and sentences about the file.
+
+        If they replace those that they are compared with, an invalid run leaves these as they are.
+        """
+        results = read_results(Path("results"), data)
+        if path is None:
+            return results, []
+        if self._replaces_old(path) and exit_code([results]) > 1:
+            return results, [f"{path} keeps the results of the run before: this one is invalid"]
+        self.write(data, path)
+        return results, []
+
     def make(
         self,
         files: Sequence[Results],
@@ -170,7 +184,9 @@ class Wanted:
             self.write(content, path)
         code = max(exit_code(files), least)
         if changed is not None and self.old is not None:
-            code = max(with_changes(code, changed), least, 3 * (not comparable(self.old, files)))
+            worse = int(has_new_incidents(self.old, files))
+            unlike = 3 * (not comparable(self.old, files))
+            code = max(with_changes(code, changed), worse, least, unlike)
         reached(code)
         console = output_console()
         for sentence in [*said, *self._write_known(files, known, catalogue)]:
@@ -318,7 +334,7 @@ def report(
 
     The files may be from different engines, or shards of one run. The exit code is that of the
     runs: 0 clean, 1 failures, 3 invalid. With --only-changes it is 1 if there are new failures,
-    lost answers or unexpected passes, and 3 if the old results cannot be compared.
+    lost answers, unexpected passes or incidents, and 3 if the old results cannot be compared.
     """
     from tokenref.reports.html.page import is_address
 

@@ -580,6 +580,15 @@ def comparable(old: Results, new: Sequence[Results]) -> bool:
     return old.footer.complete and any(entry.name in names for entry in old.header.engines)
 
 
+def has_new_incidents(old: Results, new: Sequence[Results]) -> bool:
+    """Return whether an engine has failures that belong to no case, and had none in the old run."""
+    return any(
+        line.incidents and not (name in old.engines and old.engines[name].incidents)
+        for results in new
+        for name, line in results.engines.items()
+    )
+
+
 def notes(old: Results, new: Sequence[Results]) -> list[str]:
     """Return sentences about what limits the comparison, or makes a run invalid."""
     found = [
