@@ -468,7 +468,8 @@ def test_wrong_ids_of_a_whole_tokenizer_are_shown_as_tokens(tmp_path: Path) -> N
     content["added_tokens"], content["post_processor"] = [], None
     other.write_text(json.dumps(content), encoding="utf-8")
     found = tokenref(*check, "--upgrade", "--ids-only")  # no id of the record is in this file
-    assert re.search(r"expected 1 '<s>', 259 '\u2581', \d+ 'H', \.\.\.\n +got +0 b'<unk>'", found.output)
+    shown = r"expected 1 '<s>', 259 '\u2581', \d+ 'H', \.\.\.\n +got +0 b'<unk>'"
+    assert re.search(shown, found.output)
 
 
 def test_an_option_that_takes_one_value_is_not_silently_given_two(tmp_path: Path) -> None:

@@ -59,10 +59,10 @@ class OneSentence(click.Group):
                         f"{' '.join([command, *options])} is now `python -m authoring {now}`, "
                         "in a checkout"
                     )
-        name, command, rest = super().resolve_command(ctx, args)
-        if command is not None:
-            refuse_repeated(command, rest)
-        return name, command, rest
+        name, found, rest = super().resolve_command(ctx, args)
+        if found is not None:
+            refuse_repeated(found, rest)
+        return name, found, rest
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command. Report our own errors and those of the system in one sentence."""

@@ -46,7 +46,7 @@ from tokenref.protocol.engine import ProtocolEngine
 from tokenref.protocol.opening import GreetingError, arguments_of, open_program
 from tokenref.record import Case, op_of
 from tokenref.record_files import manifest_digest
-from tokenref.reports.results import UNJUDGED, dump_corpus_report, dump_report, read_results
+from tokenref.reports.results import UNJUDGED, dump_corpus_report, dump_report
 from tokenref.reports.terminal import ONLY_IDS, print_corpus, print_line, print_results
 from tokenref.result import length
 from tokenref.runner import Run, Sessions, run_engine
