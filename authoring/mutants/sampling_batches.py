@@ -218,13 +218,9 @@ def top_p_of_1025_candidates(out: dict[str, Any], request: Request) -> Mapping[s
 @other_question
 def equal_keys_counted_in_16_bits(request: dict[str, Any]) -> Mapping[str, Any]:
     """The histogram of a radix select counts equal numbers in 16 bits; if too few, all are kept."""
-    row = unpack(request["probs" if "probs" in request else "logits"])
-    k = request["params"].get("k", 0)
-    if len(row) <= 1 << 16 or not k:
-        return {}
-    pivot = sorted(row, reverse=True)[min(k, len(row)) - 1]
-    above, equal = sum(number > pivot for number in row), row.count(pivot)
-    return {"params": {"k": len(row)}} if equal >> 16 and above + (equal & 0xFFFF) < k else {}
+    k, (above, equal, lower) = request["params"].get("k", 0), _around_the_last_kept(request)
+    is_short = equal >> 16 and above + (equal & 0xFFFF) < k
+    return {"params": {"k": above + equal + lower}} if is_short else {}
 
 
 @answering(
@@ -237,15 +233,23 @@ def equal_keys_counted_in_16_bits(request: dict[str, Any]) -> Mapping[str, Any]:
 @other_question
 def equal_keys_in_16_bits_seem_to_be_none(request: dict[str, Any]) -> Mapping[str, Any]:
     """A radix select counts equal numbers in 16 bits, finds none, and goes on to the next."""
+    above, equal, lower = _around_the_last_kept(request)
+    goes_on = lower and equal and not equal & 0xFFFF
+    return {"params": {"k": above + equal + 1}} if goes_on else {}
+
+
+def _around_the_last_kept(request: Request) -> tuple[int, int, int]:
+    """Return how many numbers are above, equal to and below the last that top-k keeps.
+
+    Rows that 16 bits can count have none.
+    """
     row = unpack(request["probs" if "probs" in request else "logits"])
     k = request["params"].get("k", 0)
     if len(row) <= 1 << 16 or not k:
-        return {}
-    pivot = sorted(row, reverse=True)[min(k, len(row)) - 1]
-    lower, equal = sum(number < pivot for number in row), row.count(pivot)
-    if not lower or not equal or equal & 0xFFFF:
-        return {}
-    return {"params": {"k": len(row) - lower + 1}}
+        return 0, 0, 0
+    last = sorted(row, reverse=True)[min(k, len(row)) - 1]
+    above, equal = sum(number > last for number in row), row.count(last)
+    return above, equal, len(row) - above - equal
 
 
 def _masked(size: int) -> list[dict[str, Any]]:

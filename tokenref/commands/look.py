@@ -82,7 +82,7 @@ def show(words: Sequence[str], as_line: bool, fixtures: Path | None) -> None:
 
 
 def _unknown(name: str, ids: Iterable[str]) -> str:
-    """Return an error about what is no record, page or word of the glossary."""
+    """Return the message for a name that is no record, no page and no word of the glossary."""
     says = f"no record has the id {name!r}"
     if "/" not in name:
         says += ", and the glossary has no such word (`tokenref show glossary` lists all)"
