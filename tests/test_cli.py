@@ -37,8 +37,14 @@ from tokenref.catalogue import is_large, open_catalogue
 from tokenref.cli import main
 from tokenref.commands.report import Wanted
 from tokenref.questions.text import TextInput
-from tokenref.record import op_of
-from tokenref.record_files import MANIFEST, manifest_digest, parse_manifest, parse_records
+from tokenref.record import canonical_json, op_of
+from tokenref.record_files import (
+    MANIFEST,
+    dump_records,
+    manifest_digest,
+    parse_manifest,
+    parse_records,
+)
 from tokenref.reports.results import badge, dump_report, read_results
 from tokenref.reports.terminal import SHOWN_FAILURES, split_detail
 from tokenref.rules import RACES
@@ -187,7 +193,7 @@ def test_the_json_report_has_a_line_per_case_between_header_and_footer(tmp_path:
             "'nobody' is not one of 'gpt2'",
         ),
         (["train", "x", "--size", "300", "--out", "/no/such/y"], 2, "/no/such/y cannot be written"),
-        (["fill", "--vocabulary", "tiny"], 2, "Missing option '--texts'"),
+        (["fill", "--vocabulary", "tiny"], 2, "Missing option '--out'"),
         (["mutants"], 2, "mutants is now `python -m authoring mutants`, in a checkout"),
         (["attest", "--check"], 2, "attest is now `python -m authoring attest`, in a checkout"),
         (["fill", "--check"], 2, "fill --check is now `python -m authoring fixtures --check`, in"),
@@ -323,17 +329,148 @@ def test_goldens_for_a_vocabulary_and_texts_of_ones_own(tmp_path: Path, mine: Pa
     assert (
         vocabulary_of(load(beside)).digest() == vocabulary_of(tokenizer).digest() == cases[0].vocab
     )
+    lines = report(out)[1:]
     assert [(case.id, case.why) for case in cases] == [
         (
-            f"bpe/encode/own/my-goldens.v1-00000{line}",
+            f"bpe/encode/own/my-goldens.v1-{sha256(canonical_json(record['in'])).hexdigest()[:16]}",
             f"Line {line} of texts.txt, encoded by the reference with mine.tiktoken.",
         )
-        for line in (1, 2, 3, 5)
+        for line, record in zip((1, 2, 3, 5), lines, strict=True)
     ]
-    lines = report(out)[1:]
     for line, text in zip(lines, ["Hello, world!", "", "  two  spaces", "last"], strict=True):
         assert line["in"] == {"text": text}
         assert line["out"]["ids"] == tokenizer.encode(text, special="ordinary")
+
+
+def test_an_id_of_ones_own_stays_if_a_text_is_inserted(tmp_path: Path) -> None:
+    out, found = tmp_path / "out.jsonl", []
+    for texts in ("one\ntwo\n", "zero\none\nnew\ntwo\n"):
+        (tmp_path / "texts.txt").write_text(texts, encoding="utf-8")
+        fill = ("fill", "--replace", "--vocabulary", "tiny", "--out", out)
+        assert tokenref(*fill, "--texts", tmp_path / "texts.txt").exit_code == 0
+        found.append({line["in"]["text"]: line["id"] for line in report(out)[1:]})
+    assert found[0].items() < found[1].items()
+    special = tokenref(*fill, "--texts", tmp_path / "texts.txt", "--special")
+    assert special.exit_code == 0
+    assert not {line["id"] for line in report(out)[1:]} & {*found[1].values()}
+
+
+def test_golden_records_are_made_of_whole_files_folders_patterns_and_standard_input(
+    tmp_path: Path,
+) -> None:
+    folder, out = tmp_path / "texts", tmp_path / "out.jsonl"
+    folder.mkdir()
+    whole = b"\xef\xbb\xbfone\r\ntwo\n\n"
+    (folder / "a.md").write_bytes(whole)
+    (folder / "b.txt").write_bytes(b"three\r\nfour\n")
+    (folder / "empty.md").write_bytes(b"")
+    fill: list[str | Path] = ["fill", "--replace", "--vocabulary", "tiny", "--out", out]
+
+    def texts_of(*arguments: str | Path, given: bytes = b"") -> list[str]:
+        typed = [str(argument) for argument in (*fill, *arguments)]
+        made = CliRunner().invoke(main, typed, input=given)
+        assert made.exit_code == 0, made.output
+        assert tokenref("check", "heap", "--records", out).exit_code == 0
+        return [line["in"]["text"] for line in report(out)[1:]]
+
+    assert texts_of("--file", folder) == [whole.decode(), "three\r\nfour\n", ""]
+    assert texts_of("--file", folder / "*.md") == [whole.decode(), ""]
+    assert texts_of("--texts", folder / "b*", "--file", folder / "a.md") == [
+        *(whole.decode(), "three", "four")
+    ]
+    assert texts_of("--texts", folder) == ["\ufeffone", "two", "", "three", "four"]
+    assert texts_of("one\r\n") == ["one\r\n"]
+    assert texts_of(given=b"a\r\nb") == texts_of("--file", "-", given=b"a\r\nb") == ["a\r\nb"]
+    assert texts_of("--texts", "-", given=b"a\r\nb") == ["a", "b"]
+    for arguments, sentence in (
+        (["--texts", "-", "--file", "-"], "only one of --texts and --file may be -"),
+        (["--texts", "-", "--texts", "-"], "--texts - must be given at most once"),
+        (["--file", str(tmp_path)], "--file and --out must be different files"),
+        (["--file", str(folder / "c*")], "--file must name files, but "),
+        (["--append", "a"], "--replace and --append must not be given together"),
+        ([str(folder / "a.md")], "use --file "),
+    ):
+        refused = tokenref(*fill, *arguments)
+        assert (refused.exit_code, sentence in refused.output) == (2, True), refused.output
+
+
+def test_golden_records_are_added_to_those_that_a_file_has(tmp_path: Path, mine: Path) -> None:
+    out, beside = tmp_path / "out.jsonl", tmp_path / "out.vocabulary.json"
+    fill: list[str | Path] = ["fill", "--append", "--vocabulary", mine, "--out", out]
+    first = tokenref(*fill, "one")
+    assert (first.exit_code, f"{out}: 1 case, 0 duplicates" in first.output) == (0, True)
+    old = parse_records(out.read_bytes(), "out")[0]
+    position = msgspec.structs.replace(old, id="bpe/encode/own/out-000001", flags=[])
+    out.write_bytes(dump_records("out.jsonl", [position]))  # as fill named records before
+    (tmp_path / "texts.txt").write_bytes(b"two\none\ntwo\nthree\n")
+    more = tokenref(*fill, "--texts", tmp_path / "texts.txt")
+    assert f"{out}: 2 cases added to 1, 2 duplicates omitted" in more.output
+    cases = parse_records(out.read_bytes(), "out")
+    assert cases[0] == position
+    assert [line["in"]["text"] for line in report(out)[1:]] == ["one", "two", "three"]
+    assert tokenref("check", "heap", "--records", out).exit_code == 0
+    content = out.read_bytes()
+    other = tokenref("fill", "--append", "--vocabulary", "tiny", "--out", out, "four")
+    assert other.exit_code == 2
+    assert "but tiny is sha256:" in other.output
+    assert "all records in a file have the same one" in other.output
+    assert (out.read_bytes(), beside.is_file()) == (content, True)
+    beside.unlink()
+    assert tokenref(*fill, "four").exit_code == 0
+    assert tokenref("check", "heap", "--records", out).exit_code == 0  # it was written again
+    folder = tokenref("fill", "--append", "--vocabulary", "tiny", "--out", "/dev/null", "a")
+    assert "/dev/null must be a file with golden records" in folder.output
+
+
+def test_records_of_ones_own_are_shown_exported_judged_and_reported(
+    tmp_path: Path, mine: Path
+) -> None:
+    out, there = tmp_path / "own.jsonl", tmp_path / "there"
+    (tmp_path / "a.txt").write_text(tiny_corpus(), encoding="utf-8")
+    made = tokenref("fill", "--vocabulary", mine, "--out", out, "--file", tmp_path / "a.txt")
+    assert made.exit_code == 0
+    (case,) = parse_records(out.read_bytes(), "out")
+    own = ("--records", out)
+    shown = tokenref("show", *own, case.id)
+    assert (shown.exit_code, "encoded by the reference with mine" in shown.output) == (0, True)
+    assert tokenref("show", *own, "--vocabulary", mine, case.id).output.startswith(case.id)
+    assert tokenref("show", case.id).exit_code == 2
+    made = tokenref("export", *own, "--folder", there)
+    assert made.exit_code == 0, made.output
+    assert re.fullmatch(r"1 questions and [1-9]\d* canaries\n", made.stderr)
+    requests, responses = there / "requests.jsonl", tmp_path / "responses.jsonl"
+    for engine, code in (("heap", 0), ("greedy", 1)):
+        answered = subprocess.run(
+            [sys.executable, "-m", "tokenref", "answer", engine, "requests.jsonl"],
+            cwd=there,
+            capture_output=True,
+            check=True,
+        )
+        responses.write_bytes(answered.stdout)
+        results = tmp_path / "results.jsonl"
+        said = tokenref("judge", requests, responses, *own, "--json", results)
+        assert said.exit_code == code, said.output
+        header, *lines = report(results)
+        assert header["records"] == f"sha256:{sha256(out.read_bytes()).hexdigest()}"
+        assert case.id in {line.get("id") for line in lines}
+    page = tmp_path / "page.html"
+    assert tokenref("report", results, "--html", page).exit_code == 1
+    assert "--records with their file shows them" in page.read_text("utf-8")
+    told = tokenref("report", results, *own, "--html", page)
+    assert (told.exit_code, "Text a.txt, encoded by the reference" in told.output) == (1, True)
+    assert "--records with their file" not in page.read_text("utf-8")
+    unlike = tokenref("judge", requests, responses)
+    assert (unlike.exit_code, "no record asks the question" in unlike.output) == (3, True)
+    tokenref("fill", "--vocabulary", mine, "--out", out, "two", "--append")
+    unlike = tokenref("judge", requests, responses, *own)
+    assert (unlike.exit_code, "was exported from records sha256:" in unlike.output) == (3, True)
+    for arguments, sentence in (
+        (("show", case.id, "--vocabulary", mine), "--vocabulary needs --records"),
+        (("show", case.id, *own, "--fixtures", tmp_path), "--fixtures cannot be used together"),
+        (("export", "--pattern", "llama3"), "--pattern needs --records"),
+    ):
+        refused = tokenref(*arguments)
+        assert (refused.exit_code, sentence in refused.output) == (2, True), refused.output
 
 
 def test_only_line_feeds_end_a_text_of_ones_own(tmp_path: Path) -> None:
@@ -434,11 +571,20 @@ def test_a_new_file_is_tested_with_the_answers_of_the_old_one(tmp_path: Path) ->
     assert found.exit_code == 1
     assert "1 failure" in found.output
     assert re.search(r"at +ids, from token 0 \(byte 0\)\n", found.output)
-    assert re.search(r"expected 0 b'a', 2 \(no such token\)\n", found.output)
+    assert re.search(r"expected 0 b'a', 2 b'ab'\n", found.output)  # of the old file
     assert re.search(r"got +3 b'aa', 1 b'b'\n", found.output)
     again = re.search(r"again +tokenref (check .*)", found.output)
     assert again is not None
     assert tokenref(*shlex.split(again[1])).exit_code == 1
+    bare = tokenref(*check[:4], "--vocabulary", new, "--upgrade")
+    assert (bare.exit_code, "new.tiktoken holds no pattern" in bare.stderr) == (1, True)
+    refused = tokenref(*check[:4], "--vocabulary", old)
+    assert (
+        "; it holds no pattern: give the --pattern of the records, or with --upg" in refused.stderr
+    )
+    out.with_name("out.vocabulary.json").unlink()
+    found = tokenref(*check, new, "--upgrade")  # nothing knows the old tokens
+    assert re.search(r"expected 0, 2\n +got +3 b'aa', 1 b'b'\n", found.output)
     whole = tokenref(*check[:4], "--vocabulary", FAMILY, "--upgrade")
     assert whole.exit_code == 2
     assert "is a record of encode, which cannot be asked of" in whole.output

@@ -174,11 +174,24 @@ class Catalogue:
     cases: list[Case]
     canaries: list[Case]
     _loaded: dict[str, Subject | str] = field(default_factory=dict)
+    own_digest: str = ""
+    """`sha256:` and the digest of a user's own file, if these are its records."""
+
+    notes: Sequence[str] = ()
+    """What the file of a vocabulary lacks that a user named for own records."""
+
+    replaced: Mapping[str, Subject | None] = field(default_factory=dict)
+    """The subject that one replaces, by the digest of the new one; None if it is not known."""
 
     @property
     def records(self) -> dict[str, Case]:
         """The cases and the canaries by id."""
         return {case.id: case for case in (*self.cases, *self.canaries)}
+
+    @property
+    def digest(self) -> str:
+        """The digest of a user's own file, or of the manifest: it says which records these are."""
+        return self.own_digest or manifest_digest(self.manifest)
 
     def entry(self, digest: str) -> VocabularyEntry:
         """Return the manifest's entry of a vocabulary or a tokenizer."""
@@ -364,7 +377,8 @@ def own_catalogue(
     )
     check_together(cases, manifest)
     loaded = {subject.digest(): subject for subject in own.values()}
-    return Catalogue(package.folder, manifest, [*cases], package.canaries, {**loaded})
+    digest = f"sha256:{digested}"
+    return Catalogue(package.folder, manifest, [*cases], package.canaries, {**loaded}, digest)
 
 
 def check_together(cases: Iterable[Case], manifest: Manifest) -> None:

@@ -3,20 +3,27 @@
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
+from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
-from bpe_ref import BpeError
+from bpe_ref import BpeError, Vocabulary
 from bpe_ref.formats.plain_json import parse_plain_json
 from tokenref.answers import Ok, Refused, Unsupported, guarded
-from tokenref.catalogue import Catalogue, UnknownSubjectError, fixtures_folder, own_catalogue
+from tokenref.catalogue import (
+    Catalogue,
+    UnknownSubjectError,
+    fixtures_folder,
+    open_catalogue,
+    own_catalogue,
+)
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.errors import InputError
-from tokenref.files import read_text
 from tokenref.judge import judge
 from tokenref.operations import ABOUT
 from tokenref.questions.text import IdsOutput
@@ -26,6 +33,7 @@ from tokenref.record import (
     Case,
     RecordError,
     answer_type,
+    canonical_json,
     make_case,
     op_of,
     rows_op,
@@ -175,15 +183,18 @@ class _Line(msgspec.Struct, frozen=True):
 _LINE: Final = msgspec.json.Decoder(str | _Line)
 
 
-def texts_in(path: Path) -> list[str]:
-    """Return the texts in a file: one in each line, as JSON if the file's name ends in `.jsonl`.
+def texts_in(content: str, name: str) -> Iterator[tuple[str, str]]:
+    r"""Yield the text in each line of a file, with its place; as JSON if the name ends in `.jsonl`.
 
-    Raises `InputError` for a file that cannot be read, and for a line that is not JSON.
+    Raises `GoldensError` for a line that is not JSON.
+
+    >>> list(texts_in("a\nb", "my.txt"))
+    [('Line 1 of my.txt', 'a'), ('Line 2 of my.txt', 'b')]
     """
-    lines = texts_of(read_text(path))
-    if path.suffix.lower() != ".jsonl":
-        return lines
-    return [_text_of(line, f"{path}, line {at}") for at, line in enumerate(lines, start=1)]
+    as_json = name.lower().endswith(".jsonl")
+    for at, line in enumerate(texts_of(content), start=1):
+        text = _text_of(line, f"{name}, line {at}") if as_json else line
+        yield f"Line {at} of {Path(name).name}", text
 
 
 def _text_of(line: str, place: str) -> str:
@@ -200,22 +211,22 @@ def _text_of(line: str, place: str) -> str:
 def goldens_for(
     subject: TokenizerSubject,
     name: str,
-    texts: Sequence[str],
-    source: str,
+    texts: Iterable[tuple[str, str]],
     out: Path,
+    present: Sequence[Case] = (),
     *,
     template: bool = True,
     special: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[bytes, int]:
-    """Return a record file for a user's own texts, and its number of cases.
+    """Return a record file for a user's own texts after the `present` cases, and how many are new.
 
     There is one case per distinct text, in order: `encode` for a vocabulary, or `special`, which
-    recognises special tokens; `tokenize` for a whole tokenizer, which always does. At least one
-    text is required. Ids and reasons contain the first line of the text in `source`; ids also
-    contain the name of `out`, so that two files do not clash. `template` is whether a whole
-    tokenizer adds the special tokens of its template. `progress` is called with the number of the
-    line that is done.
+    recognises special tokens; `tokenize` for a whole tokenizer, which always does. Before each text
+    is its place, for the reason. An id has the name of `out`, so that two files do not clash, and
+    16 digits of the sha256 of the question, so that it is the same wherever the text is. A question
+    of a present case is not added. `template` is whether a whole tokenizer adds the special tokens
+    of its template. `progress` is called with the number of cases that are done.
     """
     slug = re.sub(r"[^a-z0-9_.-]+", "-", out.stem.lower())
     whole = isinstance(subject, TokenizerFile)
@@ -223,28 +234,37 @@ def goldens_for(
     parameters: dict[str, Any] = {"add_special_tokens": template} if whole else {}
     if special and not whole:
         op, parameters = "special", {"allowed": "all", "disallowed": []}
-    first_lines: dict[str, int] = {}
-    for line, text in enumerate(texts, start=1):
-        first_lines.setdefault(text, line)
-    requests = [{"text": text, **parameters} for text in first_lines]
+    kind = OPERATIONS[op].question
+    has = {(op_of(case), _digest(case.input)) for case in present}
+    asked: dict[str, tuple[str, dict[str, Any]]] = {}
+    for place, text in texts:
+        request = {"text": text, **parameters}
+        digest = _digest(msgspec.convert(request, type=kind))
+        if (op, digest) not in has:
+            asked.setdefault(digest, (place, request))
+    requests = [request for _, request in asked.values()]
     answers = right_answers(op, profile, subject, name, requests)
     cases: list[Case] = []
-    for line, request, answer in zip(first_lines.values(), requests, answers, strict=True):
+    for (digest, (place, request)), answer in zip(asked.items(), answers, strict=True):
         case = golden(
             op,
             subject,
             request,
             answer,
-            id=f"bpe/{op}/own/{slug}-{line:06d}",
+            id=f"bpe/{op}/own/{slug}-{digest}",
             profile=profile,
-            why=_unicode(f"Line {line} of {source}, encoded by the reference with {name}."),
+            why=_unicode(f"{place}, encoded by the reference with {name}."),
             flags=[],
             spec=ABOUT[op].spec,
         )
         cases.append(case)
         if progress is not None:
-            progress(line)
-    return dump_records(_unicode(out.name), cases), len(cases)
+            progress(len(cases))
+    return dump_records(_unicode(out.name), [*present, *cases]), len(cases)
+
+
+def _digest(question: Any) -> str:
+    return sha256(canonical_json(msgspec.to_builtins(question))).hexdigest()[:16]
 
 
 def beside_goldens(path: Path) -> Path | None:
@@ -263,6 +283,22 @@ def beside_goldens(path: Path) -> Path | None:
     return found[0] if found else None
 
 
+def check_subject(
+    path: Path, cases: Sequence[Case], subject: TokenizerSubject, name: str, instead: str
+) -> None:
+    """Raise `GoldensError` if records have another subject; `instead` is what to do then."""
+    digest = subject.digest()
+    other = next((case for case in cases if case.vocab != digest), None)
+    if other is None:
+        return
+    if isinstance(subject, Vocabulary) and subject.text.pattern is None:
+        instead = f"it holds no pattern: give the --pattern of the records, or {instead}"
+    raise GoldensError(
+        f"{path}: {other.id} is a record of the vocabulary {other.vocab}, "
+        f"but {name} is {digest}; {instead}"
+    )
+
+
 def open_goldens(
     path: Path, name_or_path: str, pattern: str | None = None, *, upgrade: bool = False
 ) -> Catalogue:
@@ -275,26 +311,38 @@ def open_goldens(
     """
     data = read_file(path)
     cases = parse_records(data, str(path))
-    subject, _ = load_text_subject(name_or_path, pattern)
-    digest = subject.digest()
-    other = next((case for case in cases if case.vocab != digest), None)
+    subject, tokenizer = load_text_subject(name_or_path, pattern)
     is_whole = isinstance(subject, TokenizerFile)
-    if other is not None and not upgrade:
-        raise GoldensError(
-            f"{path}: {other.id} is a record of the vocabulary {other.vocab}, "
-            f"but {name_or_path} is {digest}; with --upgrade, the new file is tested with the "
-            "answers of the old one"
-        )
+    if not upgrade:
+        instead = "with --upgrade, the new file is tested with the answers of the old one"
+        check_subject(path, cases, subject, name_or_path, instead)
     other = next((case for case in cases if (op_of(case) in PIPELINE_OPS) != is_whole), None)
     if other is not None:
         raise GoldensError(
             f"{path}: {other.id} is a record of {op_of(other)}, which cannot be asked of "
             f"{name_or_path}, a {'tokenizer.json' if is_whole else 'vocabulary of bytes'}"
         )
+    replaced: dict[str, Subject | None] = {}
     if upgrade:
+        digest = subject.digest()
+        replaced = {digest: _subject_of(path, cases[0].vocab)} if cases[0].vocab != digest else {}
         cases = [msgspec.structs.replace(_without_stages(case), vocab=digest) for case in cases]
     flags = {flag for case in cases for flag in case.flags}
-    return own_catalogue(path, data, cases, {name_or_path: subject}, flags)
+    opened = own_catalogue(path, data, cases, {name_or_path: subject}, flags)
+    opened.notes, opened.replaced = tokenizer.notes, replaced
+    return opened
+
+
+def _subject_of(path: Path, digest: str | None) -> Subject | None:
+    """Return the subject of own records if it lies next to them or is known, or else None."""
+    package = open_catalogue()
+    if digest in {entry.digest for entry in package.manifest.subjects}:
+        known = package.subject(digest)
+        return None if isinstance(known, str) else known
+    with suppress(BpeError):
+        found, _ = load_text_subject(str(beside_goldens(path)))
+        return found if found.digest() == digest else None
+    return None
 
 
 def _without_stages(case: Case) -> Case:

@@ -14,7 +14,7 @@ from rich.markup import escape
 
 from bpe_ref.encoders import NOT_BPE
 from tokenref.answers import Engine
-from tokenref.catalogue import CANARY, Catalogue, Selection, is_large, open_catalogue
+from tokenref.catalogue import CANARY, Catalogue, Selection, is_large
 from tokenref.commands.endings import terminated_in_order
 from tokenref.commands.options import (
     FIXTURES,
@@ -24,17 +24,12 @@ from tokenref.commands.options import (
     KNOWN,
     ORDER,
     PROGRAM_HELP,
+    RECORDS,
+    own_or_shipped,
     patience_options,
     selection_options,
 )
-from tokenref.commands.paths import (
-    FILE,
-    output_console,
-    progress_bar,
-    said_if_slow,
-    shown_in,
-    write,
-)
+from tokenref.commands.paths import output_console, progress_bar, said_if_slow, shown_in, write
 from tokenref.commands.report import Wanted, print_unknown_profiles, report_options
 from tokenref.commands.text import PATTERN, each_answer, files_named, naming_options
 from tokenref.corpus import Comparison, CorpusComparer, corpus_exit_code
@@ -45,7 +40,6 @@ from tokenref.protocol.channel import Patience, StartError
 from tokenref.protocol.engine import ProtocolEngine
 from tokenref.protocol.opening import GreetingError, arguments_of, open_program
 from tokenref.record import Case, op_of
-from tokenref.record_files import manifest_digest
 from tokenref.reports.results import UNJUDGED, dump_corpus_report, dump_report
 from tokenref.reports.terminal import ONLY_IDS, print_corpus, print_line, print_results
 from tokenref.result import length
@@ -69,9 +63,7 @@ ALONE = 3
     help="Compare encodings of this text file instead of running the records; repeatable. A folder "
     "is all files in it, and a pattern such as '*.md', in quotes, all files that match.",
 )
-@click.option(
-    "--records", type=FILE, help="Run the records in this file, written by `fill` or `promote`."
-)
+@RECORDS
 @click.option(
     "--upgrade",
     is_flag=True,
@@ -123,6 +115,7 @@ def check(
     several, each text is encoded by each. --records needs exactly one, unless the vocabulary lies
     next to the file, where `fill` and `promote` write it.
     """
+    where, chosen = own_or_shipped(selection, fixtures, records, pattern)
     one = {"records": [records], "fixtures": [fixtures], "known": [known_path]}
     texts = [text for path in corpora for text in files_named(path, "--corpus")]
     paths: dict[str, Sequence[Path | None]] = {"corpus": texts, **one}
@@ -158,21 +151,15 @@ def check(
             about,
         )
         ctx.exit(max(code, int(require and bool(unavailable))))
-    if records is not None:
-        catalogue = _own_catalogue(records, selection.vocabularies, pattern, upgrade=upgrade)
-        selection = replace(selection, vocabularies=())
-        about["records"] = f"sha256:{catalogue.manifest.files[0].sha256}"
-    else:
-        catalogue = open_catalogue(fixtures, digest)
-        about["fixtures"] = manifest_digest(catalogue.manifest)
-    about["fixtures_version"] = catalogue.manifest.version
+    catalogue = where.catalogue(digest, upgrade=upgrade)
+    about |= where.about(catalogue)
     names = [*(entry.name for entry in available), *dict(unavailable)]
     known = [] if records is not None and known_path is None else read_known(known_path, names)
-    cases = catalogue.select(selection)
+    cases = catalogue.select(chosen)
     reports.keep_old(
         json_path, {entry.name for entry in available}, cases, catalogue, own=records is not None
     )
-    complete = selection.is_everything and records is None
+    complete = chosen.is_everything and records is None
     runs = _run_all(
         available, cases, catalogue, known=known, complete=complete, seed=seed, ids_only=ids_only
     )
@@ -189,7 +176,7 @@ def check(
     )
     if changed is None:
         print_results(console, [results], catalogue)
-        _print_large(console, catalogue, selection, runs)
+        _print_large(console, catalogue, chosen, runs)
     _print_notes(console, available, known_path, known, runs, ids_only=ids_only)
     if commands:
         print_unknown_profiles(
@@ -369,8 +356,6 @@ def _only(options: Mapping[str, Sequence[str]], mode: str, others: Sequence[str]
     count = len(options.get("vocabulary", ()))
     if mode == "corpus" and not count:
         raise click.UsageError("--corpus needs at least one --vocabulary")
-    if mode == "records" and count > 1:
-        raise click.UsageError("--records needs exactly one --vocabulary")
 
 
 def _check_corpora(
@@ -407,15 +392,6 @@ def _check_corpora(
         print_line(console, f"{name} is unavailable: {reason}", "yellow", above="\n")
     _print_not_bpe(console, available)
     return 2 if errors else code
-
-
-def _own_catalogue(
-    records: Path, vocabularies: Sequence[str], pattern: str | None, *, upgrade: bool
-) -> Catalogue:
-    from tokenref.goldens import open_own
-
-    with naming_options("pattern"):
-        return open_own(records, next(iter(vocabularies), None), pattern, upgrade=upgrade)
 
 
 def _print_notes(

@@ -13,18 +13,22 @@ import click
 from rich.markup import escape
 
 from bpe_ref.formats.files import replacing
-from tokenref.catalogue import (
-    LARGEST_BATCH,
-    Catalogue,
-    Selection,
-    is_large,
-    open_catalogue,
-    rows_of,
-)
+from tokenref.catalogue import LARGEST_BATCH, Catalogue, Selection, is_large, rows_of
 from tokenref.commands.endings import reached
-from tokenref.commands.options import FIXTURES, JSON_LINES, KNOWN, ORDER, selection_options
+from tokenref.commands.options import (
+    FIXTURES,
+    JSON_LINES,
+    KNOWN,
+    ORDER,
+    RECORDS,
+    Given,
+    given_options,
+    own_or_shipped,
+    selection_options,
+)
 from tokenref.commands.paths import FILE, FOLDER, output_console, progress_bar, write, written
 from tokenref.commands.report import Wanted, print_unknown_profiles
+from tokenref.commands.text import PATTERN
 from tokenref.engines.table import available
 from tokenref.errors import InvalidRunError
 from tokenref.known import differences_of, read_known
@@ -32,7 +36,6 @@ from tokenref.protocol.messages import Loading
 from tokenref.protocol.requests import answer_requests, judge_responses, read_requests
 from tokenref.protocol.requests import export as export_lines
 from tokenref.record import Case, RecordError, op_of
-from tokenref.record_files import manifest_digest
 from tokenref.reports.results import dump_report, read_results
 from tokenref.reports.terminal import print_results
 from tokenref.runner import Run, check_judge, conclude, find_stale, with_known_results
@@ -41,6 +44,8 @@ from tokenref.visible import visible
 
 @click.command()
 @selection_options("Export")
+@RECORDS
+@PATTERN
 @FIXTURES
 @click.option(
     "--folder", type=FOLDER, help="Write requests.jsonl and the vocabularies to this folder."
@@ -62,6 +67,8 @@ from tokenref.visible import visible
 )
 def export(
     selection: Selection,
+    records: Path | None,
+    pattern: str | None,
     fixtures: Path | None,
     folder: Path | None,
     seed: int,
@@ -84,17 +91,18 @@ def export(
     Without --folder the requests go to standard output, and paths of vocabularies are relative to
     the fixtures.
     """  # noqa: D301 - a mark of click
-    catalogue = open_catalogue(fixtures)
+    given, selection = own_or_shipped(selection, fixtures, records, pattern)
+    catalogue = given.catalogue()
     cases = catalogue.select(selection)
     cases = _present(cases, catalogue, shipped=folder is None)
-    digest = manifest_digest(catalogue.manifest)
-    needed = {(op_of(case), case.vocab) for case in cases}
+    is_own = records is not None  # then canaries are about other vocabularies
+    needed = {(op_of(case), is_own or case.vocab) for case in cases}
     most = selection.rows_at_most or inf
     is_named = selection.ids and catalogue.records.keys() >= set(selection.ids)
     canaries = [
         each
         for each in catalogue.canaries
-        if (op_of(each), each.vocab) in needed and rows_of(each) <= most and not is_named
+        if (op_of(each), is_own or each.vocab) in needed and rows_of(each) <= most and not is_named
     ]
     catalogue = replace(catalogue, canaries=canaries)
     if not cases:
@@ -104,7 +112,7 @@ def export(
 
     def lines(path_of: Callable[[Loading], str]) -> Iterable[bytes]:
         return export_lines(
-            cases, catalogue, digest, path_of, seed=seed, repeat=repeat, largest=batch
+            cases, catalogue, catalogue.digest, path_of, seed=seed, repeat=repeat, largest=batch
         )
 
     if folder is None:
@@ -127,7 +135,7 @@ def export(
 @click.command()
 @click.argument("requests", type=FILE)
 @click.argument("responses", type=FILE)
-@FIXTURES
+@given_options
 @KNOWN
 @JSON_LINES
 @click.pass_context
@@ -135,7 +143,7 @@ def judge(
     ctx: click.Context,
     requests: Path,
     responses: Path,
-    fixtures: Path | None,
+    given: Given,
     known_path: Path | None,
     json_path: Path | None,
 ) -> None:
@@ -144,33 +152,32 @@ def judge(
     If a case has several answers, the worst one counts.
     """
     reports = Wanted()
-    reports.begin(
-        json_path, {"REQUESTS": [requests], "RESPONSES": [responses], "--known": [known_path]}
-    )
-    catalogue = open_catalogue(fixtures)
-    digest = manifest_digest(catalogue.manifest)
+    inputs = {"REQUESTS": requests, "RESPONSES": responses, "--known": known_path}
+    inputs |= {"--records": given.records}
+    reports.begin(json_path, {option: [path] for option, path in inputs.items()})
+    catalogue = given.catalogue()
     questions = read_requests(requests, catalogue)
-    if questions.fixtures != digest:
+    if questions.fixtures != catalogue.digest:
         raise RecordError(
-            f"{requests}: was exported from fixtures {questions.fixtures}, not from these "
-            f"({digest}): export again, or select those fixtures with --fixtures"
+            f"{requests}: was exported from records {questions.fixtures}, not from these "
+            f"({catalogue.digest}): export again, or select those with --fixtures or --records"
         )
     found = judge_responses(responses, questions, catalogue)
     trouble, failed = check_judge(found.canaries, catalogue)
     results = [*found.results, *failed]
     run = Run(found.hello.impl.name, found.hello.impl.version, len(results))
-    known = differences_of(read_known(known_path, [run.engine]), run.engine, run.version)
+    is_listed = given.records is None or known_path is not None
+    known = read_known(known_path, [run.engine]) if is_listed else []
+    known = differences_of(known, run.engine, run.version)
     run.again, run.command = ["--folder", "again"], "export"  # nothing says which program it was
     run.results = with_known_results(results, run.engine, known)
     run.trouble = [*trouble, *found.trouble]
     judged = {result.case.id for result in found.results}
-    if all(is_large(case) or case.id in judged for case in catalogue.cases):
+    every = [] if catalogue.own_digest else catalogue.cases
+    if every and all(is_large(case) or case.id in judged for case in every):
         find_stale(run, known, catalogue)
     conclude(run)
-    about: dict[str, object] = {"fixtures": digest, "seed": questions.seed}
-    about["fixtures_version"] = catalogue.manifest.version
-    if fixtures is not None:
-        about["selection"] = {"fixtures": [str(fixtures)]}
+    about = {**given.about(catalogue), "seed": questions.seed, "selection": given.named()}
     data = dump_report([run], about, known)
     if json_path is not None:  # before anything is printed, which may fail
         reports.write(data, json_path)

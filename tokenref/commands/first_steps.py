@@ -1,8 +1,9 @@
 """`tokenref doctor`, `init` and `fill`: start with your own engine, or your own golden records."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
-from typing import Any
 
 import click
 from rich.markup import escape
@@ -18,16 +19,29 @@ from tokenref.commands.paths import (
     FOLDER,
     must_be_writable,
     must_not_overwrite,
+    options_as,
     progress_bar,
     said_if_slow,
     shown_in,
     write,
 )
-from tokenref.commands.text import PATTERN, naming_options, say_notes, say_spelled
+from tokenref.commands.text import (
+    FILE_OF_TEXT,
+    PATTERN,
+    TEXT,
+    Source,
+    given_texts,
+    naming_options,
+    say_notes,
+    say_spelled,
+    sources_of,
+)
 from tokenref.doctor.conversation import Finding
 from tokenref.doctor.walk import examine
 from tokenref.errors import InputError
 from tokenref.protocol.channel import Patience
+from tokenref.record import Case
+from tokenref.record_files import read_records
 from tokenref.skeletons import LANGUAGES, write_skeleton
 from tokenref.subjects import TokenizerSubject, load_text_subject
 from tokenref.visible import visible
@@ -103,6 +117,35 @@ def as_text(finding: Finding) -> str:
     return "\n".join(lines)
 
 
+@dataclass(frozen=True)
+class _Texts:
+    """The texts for golden records, as `fill` is told."""
+
+    whole: Sequence[Source]
+    of_lines: Sequence[Source]
+
+    def read(self) -> list[tuple[str, str]]:
+        """Return each text, with its place before it. Raises `InputError` if there is none."""
+        from tokenref.goldens import texts_in
+
+        found = [
+            (f"Text {Path(each.name).name}" if each.path else "A text", each.text())
+            for each in self.whole
+        ]
+        for each in self.of_lines:
+            found += texts_in(each.text(), each.name)
+        if not found:
+            raise InputError(f"{self.of_lines[0]} must contain text, got an empty file")
+        return found
+
+
+def _texts(text: Sequence[str], lines: Sequence[str], path: Sequence[str]) -> _Texts:
+    if "-" in lines and "-" in path:
+        raise InputError("only one of --texts and --file may be -: standard input is read once")
+    whole = given_texts(text, path) if text or path or not lines else []
+    return _Texts(whole, sources_of(lines, "--texts"))
+
+
 @click.command()
 @click.option(
     "--vocabulary",
@@ -110,13 +153,21 @@ def as_text(finding: Finding) -> str:
     help="A name, a vocabulary file, a tokenizer.json or a GGUF file.",
 )
 @PATTERN
-@click.option(
-    "--texts",
-    type=FILE,
-    required=True,
-    help="The texts, in UTF-8, one per line. A line ends with a line feed, or with a carriage "
-    "return and a line feed; neither is part of the text. If the file's name ends in .jsonl, each "
-    'line is JSON: a string, or an object whose "text" is a string.',
+@options_as(
+    "texts",
+    _texts,
+    text=TEXT,
+    lines=click.option(
+        "--texts",
+        "lines",
+        metavar="PATH",
+        multiple=True,
+        help="Read texts from this file, one per line; otherwise as --file. A line ends with a "
+        "line feed, or with a carriage return and a line feed; neither is part of the text. If the "
+        'file\'s name ends in .jsonl, each line is JSON: a string, or an object whose "text" is a '
+        "string.",
+    ),
+    path=FILE_OF_TEXT,
 )
 @click.option(
     "--template/--no-template",
@@ -138,22 +189,30 @@ def as_text(finding: Finding) -> str:
     "the vocabulary is one of bytes. A tokenizer.json always recognises them.",
 )
 @click.option("--replace", is_flag=True, help="Replace files that exist.")
+@click.option("--append", is_flag=True, help="Keep the records in --out, and add others to them.")
 def fill(
     vocabulary: str,
     pattern: str | None,
-    texts: Path,
+    texts: _Texts,
     out: Path,
     *,
     template: bool,
     special: bool | None,
     replace: bool,
+    append: bool,
 ) -> None:
-    """Make golden records for your own texts and vocabulary."""
-    from tokenref.goldens import goldens_for, texts_in
+    """Make golden records for your own texts and vocabulary.
 
+    TEXT and each --file are one text, with its line ends; --texts has a text in each line. A text
+    that has a record already is omitted.
+    """
+    from tokenref.goldens import goldens_for
+
+    if replace and append:
+        raise click.UsageError("--replace and --append must not be given together")
     with naming_options("pattern"):
         subject, tokenizer = load_text_subject(vocabulary, pattern)
-    say_notes(tokenizer)
+    say_notes(tokenizer.notes)
     of_bytes = isinstance(subject, Vocabulary)
     if special is False and not of_bytes:
         raise InputError(
@@ -169,31 +228,61 @@ def fill(
         raise InputError(f"{out} must be a file, because the {kind} is written next to it")
     must_not_overwrite(
         {"--out": out, f"the {kind} next to --out": beside},
-        {"--texts": [texts], "--vocabulary": [None if is_known else vocabulary]},
+        {
+            "--texts": [each.path for each in texts.of_lines],
+            "--file": [each.path for each in texts.whole],
+            "--vocabulary": [None if is_known else vocabulary],
+        },
     )
-    for path in (out, beside):
-        if path is not None:
-            if path.is_file() and not replace:
-                raise InputError(f"{path} exists already; use --replace to write it anew")
-            must_be_writable(path)
-    lines = texts_in(texts)
+    present = _present(out, subject, vocabulary) if append else []
+    if present and beside is not None and beside.is_file():
+        beside = None  # the one of the records that are there
+    _must_be_free([out, beside], is_free=replace or bool(present))
+    asked = texts.read()
     name = vocabulary if is_known else Path(vocabulary).name
     with progress_bar() as bar:
-        show = shown_in(bar, bar.add_task(escape(visible(name)), total=len(lines)))
-        how: dict[str, Any] = {"template": template, "special": bool(special), "progress": show}
-        data, count = goldens_for(subject, name, lines, texts.name, out, **how)
+        show = shown_in(bar, bar.add_task(escape(visible(name)), total=len(asked)))
+        data, count = goldens_for(
+            *(subject, name, asked, out, present),
+            template=template,
+            special=bool(special),
+            progress=show,
+        )
     if of_bytes and special is None:
-        found = any_of(frozenset(tokenizer.added.special)).search("\n".join(lines))
+        names = any_of(frozenset(tokenizer.added.special))
+        found = next(filter(None, (names.search(text) for _, text in asked)), None)
         say_spelled([found.group()] if found else [], "--special recognises them")
     if beside is None:
         write(data, out)
     else:
         _write_both(data, out, _content(subject, name, out), beside)
-    again = len(lines) - count
-    cases = f"{count:,} case{'s' * (count != 1)}, {again:,} duplicate{'s' * (again != 1)} omitted"
-    click.echo(f"{visible(str(out))}: {cases}")
+    again, more = len(asked) - count, f" added to {len(present):,}" * bool(present)
+    cases = f"{count:,} case{'s' * (count != 1)}{more}, {again:,} duplicate{'s' * (again != 1)}"
+    click.echo(f"{visible(str(out))}: {cases} omitted")
     if beside is not None:
         click.echo(f"{visible(str(beside))}: the {kind}")
+
+
+def _present(out: Path, subject: TokenizerSubject, name: str) -> list[Case]:
+    """Return the records that others are added to, which must have the same subject."""
+    from tokenref.goldens import check_subject
+
+    if not out.exists():
+        return []
+    if not out.is_file():
+        raise InputError(f"{out} must be a file with golden records, because of --append")
+    present = read_records(out)
+    check_subject(out, present, subject, name, "all records in a file have the same one")
+    return present
+
+
+def _must_be_free(paths: Sequence[Path | None], *, is_free: bool) -> None:
+    """Raise `InputError` if a file exists that may not be written, or cannot be written."""
+    for path in filter(None, paths):
+        if path.is_file() and not is_free:
+            how = "--replace to write it anew, or --append to add to its records"
+            raise InputError(f"{path} exists already; use {how}")
+        must_be_writable(path)
 
 
 def _content(subject: TokenizerSubject, name: str, out: Path) -> bytes:

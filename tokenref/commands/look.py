@@ -24,7 +24,7 @@ from bpe_ref.tracing import check_length, lost_pairs, render_details, trace
 from sampling_ref import PROFILES
 from tokenref.catalogue import fixtures_folder, open_catalogue
 from tokenref.commands import sampling
-from tokenref.commands.options import FIXTURES, SAMPLER_OPERATION
+from tokenref.commands.options import SAMPLER_OPERATION, Given, given_options
 from tokenref.commands.paths import (
     FILE,
     must_be_writable,
@@ -52,8 +52,8 @@ from tokenref.visible import short_json, visible
 @click.option(
     "--json", "as_line", is_flag=True, help="Print the line of the record file unchanged."
 )
-@FIXTURES
-def show(words: Sequence[str], as_line: bool, fixtures: Path | None) -> None:
+@given_options
+def show(words: Sequence[str], given: Given, *, as_line: bool) -> None:
     """Show golden records, a page, or what a word means.
 
     ID is that of a record; with * and ? it may be that of many. PAGE is a page that records name,
@@ -66,7 +66,7 @@ def show(words: Sequence[str], as_line: bool, fixtures: Path | None) -> None:
     if case_id.partition("#")[0].endswith(".md"):
         click.echo(page_text(case_id))
         return
-    catalogue = open_catalogue(fixtures)
+    catalogue = given.catalogue()
     by_id = catalogue.records
     cases = [by_id[each] for each in fnmatch.filter(by_id, case_id)]
     if not cases and (found := meanings(case_id)):
@@ -119,7 +119,7 @@ def trace_command(
         raise InputError(f"--file must name one file, got {len(sources)}")
     content = sources[0].text()
     tokenizer = loaded(vocabulary, pattern=pattern)
-    say_notes(tokenizer)
+    say_notes(tokenizer.notes)
     if isinstance(tokenizer.model, ByteBPE):
         for piece in tokenizer.pieces(content):
             if piece in tokenizer.added.ids:
@@ -311,7 +311,7 @@ def _explain_bpe(text: str, vocabulary: str, pattern: str | None, encoder: str, 
     _begin(path, {"--vocabulary": vocabulary})
     content = argument_text(text)
     tokenizer = loaded(vocabulary, pattern=pattern)
-    say_notes(tokenizer)
+    say_notes(tokenizer.notes)
     sections = list(merges(tokenizer, content, encoder))
     _write(page(f"Merges of the vocabulary {Path(vocabulary).name}", sections), path)
 

@@ -1,13 +1,16 @@
 """Options that several commands share, such as the cases to run, and time limits for a program."""
 
 import difflib
+from dataclasses import dataclass, replace
 from math import isnan
+from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from tokenref.catalogue import Selection
+from tokenref.catalogue import Catalogue, Selection, open_catalogue
 from tokenref.commands.paths import FILE, FOLDER, Decorator, options_as
+from tokenref.commands.text import PATTERN, naming_options, say_notes
 from tokenref.protocol.channel import Patience
 from tokenref.record import OPS, SAMPLER_OPS
 
@@ -49,6 +52,80 @@ FIXTURES_DIGEST: Final = click.option(
     metavar="sha256:...",
     help="Refuse fixtures whose manifest has another digest. `tokenref engines` prints it.",
 )
+RECORDS: Final = click.option(
+    "--records", type=FILE, help="Use the records in this file, written by `fill` or `promote`."
+)
+
+
+@dataclass(frozen=True)
+class Given:
+    """Where the records of a command are: the fixtures, or a user's own file."""
+
+    fixtures: Path | None = None
+    records: Path | None = None
+    vocabulary: str | None = None
+    """The vocabulary of the records, unless it lies next to the file."""
+
+    pattern: str | None = None
+
+    def catalogue(self, digest: str | None = None, *, upgrade: bool = False) -> Catalogue:
+        """Open the records. Raises `UsageError` for options that cannot be combined.
+
+        `digest` must be that of the fixtures. The other errors are those of `open_own`.
+        """
+        if self.records is None:
+            for option, value in (("vocabulary", self.vocabulary), ("pattern", self.pattern)):
+                if value is not None:
+                    raise click.UsageError(f"--{option} needs --records")
+            return open_catalogue(self.fixtures, digest)
+        if self.fixtures is not None:
+            raise click.UsageError("--fixtures cannot be used together with --records")
+        from tokenref.goldens import open_own  # here, so that other commands start quickly
+
+        with naming_options("pattern"):
+            opened = open_own(self.records, self.vocabulary, self.pattern, upgrade=upgrade)
+        if upgrade:
+            say_notes(opened.notes)
+        return opened
+
+    def about(self, catalogue: Catalogue) -> dict[str, object]:
+        """Return what a file of results says about the records."""
+        own = self.records is not None
+        version = catalogue.manifest.version
+        return {"records" if own else "fixtures": catalogue.digest, "fixtures_version": version}
+
+    def named(self) -> dict[str, list[str]]:
+        """Return the options by their names, without dashes."""
+        return {name: [str(value)] for name, value in vars(self).items() if value is not None}
+
+
+def own_or_shipped(
+    selection: Selection, fixtures: Path | None, records: Path | None, pattern: str | None
+) -> tuple[Given, Selection]:
+    """Return where the records are, and which are selected.
+
+    With --records, --vocabulary names their vocabulary, not which of them are selected.
+    """
+    if records is None:
+        return Given(fixtures, pattern=pattern), selection
+    if len(selection.vocabularies) > 1:
+        raise click.UsageError("--records needs exactly one --vocabulary")
+    vocabulary = next(iter(selection.vocabularies), None)
+    return Given(fixtures, records, vocabulary, pattern), replace(selection, vocabularies=())
+
+
+given_options: Final = options_as(
+    "given",
+    Given,
+    fixtures=FIXTURES,
+    records=RECORDS,
+    vocabulary=click.option(
+        "--vocabulary", help="The vocabulary of --records, unless it lies next to them."
+    ),
+    pattern=PATTERN,
+)
+"""Adds --records and --fixtures to a command. It receives them as the argument `given`."""
+
 KNOWN: Final = click.option(
     "--known", "known_path", type=FILE, help="Use this list of known differences."
 )

@@ -83,7 +83,7 @@ def play(names: tuple[str, ...], pattern: str | None, port: int) -> None:
     """
     found = tokenizers(names, pattern)
     for each in found.values():
-        say_notes(each)
+        say_notes(each.notes)
     server = Playground(port, found)
     try:
         click.echo(f"open http://127.0.0.1:{server.server_port}/ in a browser; Ctrl-C ends this")

@@ -9,9 +9,9 @@ from typing import Final
 import click
 from rich.console import Console
 
-from tokenref.catalogue import Catalogue, open_catalogue
+from tokenref.catalogue import Catalogue
 from tokenref.commands.endings import on_error, reached
-from tokenref.commands.options import FIXTURES
+from tokenref.commands.options import Given, given_options
 from tokenref.commands.paths import (
     FILE,
     must_be_writable,
@@ -24,7 +24,7 @@ from tokenref.errors import InputError
 from tokenref.known import Known
 from tokenref.protocol.messages import HelloAnswer
 from tokenref.record import Case, op_of
-from tokenref.record_files import Manifest, manifest_digest
+from tokenref.record_files import Manifest
 from tokenref.reports.known_list import UNEXPLAINED, known_list
 from tokenref.reports.results import Results, badge, bounded, dump_report, merged, read_results
 from tokenref.reports.terminal import (
@@ -316,7 +316,7 @@ report_options: Final = options_as(
 @click.command()
 @click.argument("results", nargs=-1, required=True, type=FILE, metavar="RESULTS.jsonl...")
 @report_options
-@FIXTURES
+@given_options
 @click.option(
     "--pages",
     metavar="ADDRESS",
@@ -324,11 +324,7 @@ report_options: Final = options_as(
 )
 @click.pass_context
 def report(
-    ctx: click.Context,
-    results: Sequence[Path],
-    fixtures: Path | None,
-    pages: str | None,
-    reports: Wanted,
+    ctx: click.Context, results: Sequence[Path], given: Given, pages: str | None, reports: Wanted
 ) -> None:
     """Show results written by `check --json`.
 
@@ -340,9 +336,9 @@ def report(
 
     if pages is not None and not is_address(pages):
         raise InputError(f"--pages must be a path or an http(s) address, got {pages!r}")
-    reports.begin(None, {"RESULTS": results})
+    reports.begin(None, {"RESULTS": results, "--records": [given.records]})
     files = [read_results(path) for path in dict.fromkeys(results)]
-    catalogue = open_catalogue(fixtures)
+    catalogue = given.catalogue()
     said = [*_about_records(files, catalogue), *contradictions(files)]
     files = merged(files)
     changed, code = reports.make(files, catalogue, said, pages)
@@ -382,13 +378,13 @@ def exit_code(files: Sequence[Results]) -> int:
 
 def _about_records(files: Sequence[Results], catalogue: Catalogue) -> list[str]:
     """Return a sentence for each file that was made with other records than those here."""
-    here = manifest_digest(catalogue.manifest)
     return [
         f"{results.path} contains results for your own records, whose questions and reasons are "
-        "not available here; `tokenref check --records FILE --html` shows them"
-        if results.header.records
+        "not available here; --records with their file shows them"
+        if results.header.records and not catalogue.own_digest
         else f"{results.path} was made with other records than those here, so reasons, "
         "questions and flags may be missing or wrong"
         for results in files
-        if results.header.engines and results.header.fixtures != here
+        if results.header.engines
+        and catalogue.digest != (results.header.records or results.header.fixtures)
     ]

@@ -8,7 +8,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -119,11 +119,14 @@ def given_texts(text: Sequence[str], path: Sequence[str]) -> Sequence[Source]:
         raise InputError("give the text either as an argument or with --file, not both")
     if text:
         return [Source(argument=text[0])]
+    return sources_of(path, "--file") if path else [Source()]
+
+
+def sources_of(path: Sequence[str], option: str) -> Sequence[Source]:
+    """Return the files that an option names, which may be standard input, folders or patterns."""
     if path.count(str(_DASH)) > 1:
-        raise InputError("--file - must be given at most once: standard input is read only once")
-    if not path:
-        return [Source()]
-    named = ([None] if one == str(_DASH) else files_named(one, "--file") for one in path)
+        raise InputError(f"{option} - must be given at most once: standard input is read only once")
+    named = ([None] if one == str(_DASH) else files_named(one, option) for one in path)
     return [Source(path=each) for files in named for each in files]
 
 
@@ -261,9 +264,9 @@ def end_with(errors: Mapping[Any, str]) -> None:
         click.get_current_context().exit(2)
 
 
-def say_notes(tokenizer: Tokenizer) -> None:
-    """Say on standard error what the file lacks."""
-    for note in tokenizer.notes:
+def say_notes(notes: Iterable[str]) -> None:
+    """Say on standard error what a file of a tokenizer lacks."""
+    for note in notes:
         click.echo(f"tokenref: {visible(note)}", err=True)
 
 
@@ -364,7 +367,7 @@ class Asked:
         elif self.several:
             write_lines("\t".join(["total", *map(str, totals.values())]))
         say_usual(self.vocabulary)
-        say_notes(self.tokenizer)
+        say_notes(self.tokenizer.notes)
         how = "--special recognises them, as Python's encode does by default"
         if self.tokenizer.unspellable:
             how = "a SentencePiece model never recognises its control pieces"
@@ -382,18 +385,21 @@ def _asked(text: Sequence[str], path: Sequence[str], **how: Any) -> Asked:
     return Asked(sources, several=several, **how)
 
 
+TEXT: Final = click.argument("text", nargs=-1)
+FILE_OF_TEXT: Final = click.option(
+    "--file",
+    "path",
+    metavar="PATH",
+    multiple=True,
+    help="Read a text from this file, or from standard input (-); repeatable. A folder is all "
+    "files in it, and a pattern such as '*.md', in quotes, all files that match.",
+)
+
 asked_options: Final = options_as(
     "asked",
     _asked,
-    text=click.argument("text", nargs=-1),
-    path=click.option(
-        "--file",
-        "path",
-        metavar="PATH",
-        multiple=True,
-        help="Read a text from this file, or from standard input (-); repeatable. A folder is all "
-        "files in it, and a pattern such as '*.md', in quotes, all files that match.",
-    ),
+    text=TEXT,
+    path=FILE_OF_TEXT,
     vocabulary=VOCABULARY,
     like=LIKE,
     pattern=PATTERN,
