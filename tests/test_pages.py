@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -18,6 +19,7 @@ from authoring.figures import HEAT, figures
 from bpe_ref import load
 from sampling_ref import STEPS
 from sampling_ref.steps.step import REQUIRED
+from tests.small_fixtures import checkout_fixtures
 from tokenref.cli import main
 from tokenref.generators import CONVERSIONS, GENERATORS
 from tokenref.operations import ABOUT
@@ -279,6 +281,7 @@ def test_the_tests_that_pages_show_pass(tmp_path: Path) -> None:
     assert len(shown) == 4
     page = (ROOT / "docs" / "pytest.md").read_text("utf-8")
     [typed] = re.findall(r"```sh\n(printf .*?)```", page, re.DOTALL)
+    shutil.copy(checkout_fixtures() / "tokenizer/family_llama2.json", tmp_path / "tokenizer.json")
     path = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     subprocess.run(["/bin/sh", "-ec", typed], cwd=tmp_path, check=True, env=os.environ | path)
     run_tests(tmp_path, "\n\n".join(shown))

@@ -212,11 +212,38 @@ def test_records_of_ones_own_are_parameters(tmp_path: Path) -> None:
             assert f"ids, from token {len(right)}: expected the end, got 3 " in wrong
             assert "there are no tokens" not in wrong
             assert "tokens" in says(case.check, ids=right, tokens=[])
+            parts = tokenizer.tokenize(case.text)
+            some = {"ids": right, "offsets": parts.offsets}
+            assert "expected" in says(case.check, **some)
+            case.check(**some, only_given=True)
+            shifted = [(start, stop + 1) for start, stop in parts.offsets]
+            wrong = says(case.check, ids=right, offsets=shifted, only_given=True)
+            assert ": offsets, entry 0" in wrong
+            assert ": ids, from token 0" in says(case.check, **some | {"ids": [3]}, only_given=True)
+            assert "has no part 'offset', only" in says(case.check, offset=[], only_given=True)
+            assert "only_given needs parts" in says(case.check, only_given=True)
     assert len(cases("tokenize", records=str(out), ids=chosen[1].id)) == 1
     with pytest.raises(NoCasesError, match=f"op encode, records {out}"):
         cases("encode", records=out)
     with pytest.raises(InputError, match="cannot be read"):
         cases(records=tmp_path / "no.jsonl")
+
+
+def test_records_of_ones_own_may_be_in_several_files_which_are_read_once(tmp_path: Path) -> None:
+    one, two = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
+    fill = ["fill", "--vocabulary", "tiny", "--replace", "--out"]
+    for path, text in ((one, "a"), (two, "b")):
+        assert CliRunner().invoke(main, [*fill, str(path), text]).exit_code == 0
+    chosen = [each.values[0] for each in cases(records=[one, str(two)])]
+    assert [case.text for case in chosen] == ["a", "b"]
+    again = [each.values[0] for each in cases(records=one)]
+    assert again[0].catalogue is chosen[0].catalogue is not chosen[1].catalogue
+    assert CliRunner().invoke(main, [*fill, str(one), "another"]).exit_code == 0
+    assert [each.values[0].text for each in cases(records=one)] == ["another"]
+    with pytest.raises(NoCasesError, match=f"op count, records {one} {two}"):
+        cases("count", records=[one, two])
+    with pytest.raises(NoCasesError, match="no golden record matches anything"):
+        cases(records=[])
 
 
 # ---- helpers

@@ -18,7 +18,7 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from tokenref.answers import UNDECLARED, Ok, Refused, as_text, request_text
+from tokenref.answers import UNDECLARED, Declared, Ok, Refused, as_text, request_text
 from tokenref.catalogue import LARGE, Catalogue, is_large, open_catalogue
 from tokenref.floats import FloatsError, Type, is_numbers, pack, type_of, unpack
 from tokenref.goldens import open_own
@@ -146,12 +146,13 @@ class Golden:
         request = self.request
         return next((type_of(request[name]) for name in _NUMBERS if name in request), "f32")
 
-    def check(self, **answer: Any) -> None:
+    def check(self, *, only_given: bool = False, **answer: Any) -> None:
         """Raise `AssertionError` with one sentence unless the answer is right.
 
         The parts have the names of the record's `out`: `keep`, `logits`, `probs`, `token`, `ids`.
-        Kept tokens may be ids in any order, a mask, or the row that is left. If `ids` are all that
-        is given for `tokenize`, only they are judged. `rows`, the answer to a batch, has one entry
+        Kept tokens may be ids in any order, a mask, or the row that is left. Of an answer to
+        `tokenize`, all parts are judged, or with `only_given` those that are given; `ids` may be
+        given alone without it. `rows`, the answer to a batch, has one entry
         for each row of each call: what `keep` or `logits` may be, or a dict of parts. Masks and
         rows end where the padding of the batch begins (`vocab_size`).
 
@@ -163,8 +164,11 @@ class Golden:
         __tracebackhide__ = True
         request = self.request
         right = msgspec.to_builtins(self.record.out) or _like(self.record.verdict, request)
+        declared = UNDECLARED.for_op(self.op, ids_only=answer.keys() == {"ids"})
         try:
-            self._judge(Ok(_packed(plain(answer), right, request)))
+            if only_given:
+                declared = Declared(fields=_parts_of(right, answer, self.op))
+            self._judge(Ok(_packed(plain(answer), right, request)), declared)
         except AnswerError as error:
             raise AssertionError(f"{self.id}: {error}") from None
 
@@ -173,15 +177,22 @@ class Golden:
         __tracebackhide__ = True
         self._judge(Refused(code, "it was refused"))
 
-    def _judge(self, answer: Ok | Refused) -> None:
+    def _judge(self, answer: Ok | Refused, declared: Declared = UNDECLARED) -> None:
         __tracebackhide__ = True
         subject = self.catalogue.subject(self.record.vocab)
         if isinstance(subject, str):
             raise NoCasesError(f"{self.id} cannot be judged here: {subject}")
-        only_ids = isinstance(answer, Ok) and answer.out.keys() == {"ids"}
-        declared = UNDECLARED.for_op(self.op, ids_only=only_ids)
         if detail := judge(self.record, answer, subject, declared).detail:
             raise AssertionError(f"{self.id}: {detail}. Why the case exists: {self.why}")
+
+
+def _parts_of(right: Mapping[str, Any], given: Mapping[str, Any], op: str) -> Sequence[str]:
+    """Return the names of the parts that are judged with `only_given`."""
+    if op != "tokenize" or not given:
+        raise AnswerError(f"only_given needs parts of an answer to tokenize, got {op} without any")
+    for name in given.keys() - right.keys():
+        raise AnswerError(f"an answer to {op} has no part {name!r}, only {', '.join(right)}")
+    return [*given]
 
 
 def kept_tokens(result: Any, row: Sequence[float], *, logits: bool) -> list[int]:
@@ -288,7 +299,7 @@ def cases(
     ids: str = "*",
     refused: bool | None = None,
     vocabulary: str | None = None,
-    records: str | Path | None = None,
+    records: str | Path | Sequence[str | Path] | None = None,
 ) -> list[Any]:
     """Return golden records for `pytest.mark.parametrize`, with their ids.
 
@@ -296,8 +307,9 @@ def cases(
     selects only inputs that must be refused, or none of them. `vocabulary` is the name of a
     vocabulary or tokenizer. Records whose vocabulary is missing are left out.
 
-    `records` is a file with your own golden records, written by `tokenref fill` or `promote`. Then
-    `vocabulary` is a name or path, which is needed only if the vocabulary is not next to it.
+    `records` is a file with your own golden records, or several, written by `tokenref fill` or
+    `promote`; a file is read once. Then `vocabulary` is a name or path, which is needed only if the
+    vocabulary is not next to them.
 
     Raises `NoCasesError` if no record is left. (If only this shard has none, the list is empty and
     pytest skips the test.)
@@ -313,10 +325,12 @@ def cases(
             near = get_close_matches(op, OPS, n=1)
             meant = f"; did you mean {near[0]!r}?" if near else ""
             raise NoCasesError(f"unknown operation {op!r}{meant}")
-    fixtures = catalogue() if records is None else open_own(Path(records), vocabulary)
+    paths = [records] if isinstance(records, str | Path) else records or []
+    files = [catalogue()] if records is None else [_own(Path(path), vocabulary) for path in paths]
     index, count = SELECTED.shard
     found = [
-        case
+        Golden(case, fixtures)
+        for fixtures in files
         for case in fixtures.cases
         if (not ops or op_of(case) in ops)
         and (vocabulary in {None, fixtures.name(case.vocab)} or records is not None)
@@ -326,24 +340,35 @@ def cases(
         and all(not wanted or set(wanted) & set(case.flags) for wanted in (flags, SELECTED.flags))
         and (not is_large(case) or LARGE in {*flags, *SELECTED.flags} or case.id == ids)
     ]
-    missing = {case.vocab for case in found if isinstance(fixtures.subject(case.vocab), str)}
-    chosen = [case for case in found if case.vocab not in missing]
+    subjects = [each.catalogue.subject(each.record.vocab) for each in found]
+    chosen = [each for each, it in zip(found, subjects, strict=True) if not isinstance(it, str)]
     if not chosen:
         asked = {"op": " ".join(ops), "profile": profile, "flags": " ".join(flags), "ids": ids}
-        asked |= {"vocabulary": vocabulary, "records": None if records is None else str(records)}
+        asked |= {"vocabulary": vocabulary, "records": " ".join(map(str, paths))}
         asked |= {"--tokenref-flags": " ".join(SELECTED.flags)}
         says = ", ".join(
             f"{name} {value}" for name, value in asked.items() if value not in {None, "", "*"}
         )
-        names = [entry.name for entry in fixtures.manifest.subjects]
+        names = [entry.name for each in files for entry in each.manifest.subjects]
         near = get_close_matches(vocabulary or "", names, n=1) if vocabulary not in names else []
         says = says or "anything"
         says += "".join(f"; did you mean {name!r}?" for name in near)
-        says += "".join(f"; {fixtures.subject(vocab)}" for vocab in missing)
+        says += "".join(f"; {reason}" for reason in dict.fromkeys(map(str, subjects)))
         raise NoCasesError(f"no golden record matches {says}")
-    numbers = {case.id: sha256(case.id.encode()).digest()[:8] for case in chosen}  # never change
-    mine = (case for case in chosen if int.from_bytes(numbers[case.id], "big") % count == index)
-    return [pytest.param(Golden(case, fixtures), id=case.id) for case in mine]
+    numbers = {each.id: sha256(each.id.encode()).digest()[:8] for each in chosen}  # never change
+    mine = (each for each in chosen if int.from_bytes(numbers[each.id], "big") % count == index)
+    return [pytest.param(each, id=each.id) for each in mine]
+
+
+def _own(path: Path, vocabulary: str | None) -> Catalogue:
+    """Return a user's own records, read once unless the file changes."""
+    there = path.stat() if path.is_file() else None
+    return _opened(path.absolute(), vocabulary, there and (there.st_mtime_ns, there.st_size))
+
+
+@lru_cache
+def _opened(path: Path, vocabulary: str | None, _: object) -> Catalogue:
+    return open_own(path, vocabulary)
 
 
 @lru_cache(maxsize=1)
