@@ -60,7 +60,19 @@ class VocabularyFileError(VocabularyError):
 
 
 class UnknownVocabularyError(BpeError, LookupError):
-    """A vocabulary or model name that nobody registered, or that was found nowhere."""
+    """A vocabulary or model name that nobody registered, or that was found nowhere.
+
+    `similar` are names that may be meant, and `uses` is what the model of that name uses.
+
+    >>> error = UnknownVocabularyError("there is no 'gtp2'", similar="'gpt2'")
+    >>> str(error), error.reason
+    ("there is no 'gtp2'; did you mean 'gpt2'?", "there is no 'gtp2'")
+    """
+
+    def __init__(self, reason: str, *, similar: str = "", uses: str = "") -> None:
+        meant = f"; did you mean {similar}?" * bool(similar)
+        super().__init__(reason + meant + f"; the model of that name uses {uses}" * bool(uses))
+        self.reason, self.similar, self.uses = reason, similar, uses
 
 
 class SymbolError(BpeError, ValueError):

@@ -74,15 +74,7 @@ def find(name: str) -> Path:
             for ending in _FETCHED:
                 if name and seen((folder / f"{name}{ending}").is_file):
                     return folder / f"{name}{ending}"
-        known = ["tiny", "book", "odd", *_fetched(), *REGISTRY]
-        near = " or ".join(map(repr, similar_names(name, known)))
-        every = f"known names are {', '.join(known)}, and {_MORE}"
-        names = f"did you mean {near}?" if near else every
-        with suppress(UnknownVocabularyError):
-            names = f"the model of that name uses {encoding_name_for_model(name.lower())}"
-        raise UnknownVocabularyError(
-            f"there is no file {name!r}, and no vocabulary of that name; {names}"
-        )
+        raise _unknown(name)
     entry = registered(name)
     missing: list[str] = []
     for candidate in _candidates(entry):
@@ -97,6 +89,17 @@ def find(name: str) -> Path:
         f"vocabulary {name} was found nowhere: there is no {', no '.join(missing)}; "
         f"{', or '.join(remedies)}, or name its folder in TOKENREF_VOCABULARIES{here}"
     )
+
+
+def _unknown(name: str) -> UnknownVocabularyError:
+    """Return the error for a name that is neither registered nor that of a file."""
+    reason = f"there is no file {name!r}, and no vocabulary of that name"
+    with suppress(UnknownVocabularyError):
+        return UnknownVocabularyError(reason, uses=encoding_name_for_model(name.lower()))
+    known = ["tiny", "book", "odd", *_fetched(), *REGISTRY]
+    near = " or ".join(map(repr, similar_names(name, known)))
+    every = "" if near else f"; known names are {', '.join(known)}, and {_MORE}"
+    return UnknownVocabularyError(reason + every, similar=near)
 
 
 def _fetched() -> list[str]:

@@ -635,6 +635,8 @@ def test_an_option_that_takes_one_value_is_not_silently_given_two(tmp_path: Path
         ),
         ("check", "heap", "--records", "a.jsonl", "--records=b.jsonl"),
         ("count", "a", "--limit", "3", "--limit", "4"),
+        ("vocabulary", "fetch", "gpt2", "--folder", "a", "--folder=b"),
+        ("explain", "compare", "vllm", "vllm", "1,2", "--html", "a", "--html", "b"),
     ):
         found = tokenref(*arguments)
         assert (found.exit_code, "takes one value, but was given 2 times" in found.output) == (

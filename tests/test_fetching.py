@@ -1,5 +1,6 @@
 """Claims about downloading vocabularies, against a real server on this machine."""
 
+import gzip
 import json
 import os
 import socket
@@ -17,6 +18,7 @@ from click.testing import CliRunner
 
 from bpe_ref import load
 from bpe_ref.errors import UnknownVocabularyError
+from bpe_ref.finding import find
 from bpe_ref.formats.files import MAXIMUM_SIZE
 from bpe_ref.registry import REGISTRY, RegisteredVocabulary
 from tokenref import fetching
@@ -115,6 +117,7 @@ def _small(monkeypatch: pytest.MonkeyPatch, server: str) -> None:
         return entry
 
     monkeypatch.setattr(fetching, "registered", registered)
+    monkeypatch.setattr(fetching, "find", lambda _: Path("nowhere"))
 
 
 def test_a_file_is_downloaded_under_its_own_name_into_a_new_folder(tmp_path: Path) -> None:
@@ -158,6 +161,32 @@ def test_what_is_there_already_is_not_downloaded(tmp_path: Path) -> None:
     (tmp_path / "cl100k_base.tiktoken").write_bytes(SMALL)
     assert fetch_vocabulary("cl100k_base", tmp_path) == tmp_path / "cl100k_base.tiktoken"
     assert Server.asked == []
+
+
+def test_what_an_installed_package_or_a_cache_has_is_not_downloaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetching, "find", find)
+    data = tmp_path / "package" / "data"
+    data.mkdir(parents=True)
+    carried = data / "cl100k_base.tiktoken.gz"
+    carried.write_bytes(gzip.compress(SMALL))
+    monkeypatch.setattr("bpe_ref.finding._bpe_openai_folder", lambda: tmp_path / "package")
+    for variable in ("TIKTOKEN_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(variable, str(tmp_path / "none"))
+    monkeypatch.delenv("TOKENREF_VOCABULARIES", raising=False)
+    said: list[str] = []
+    assert fetch_vocabulary("cl100k_base", say=said.append) == carried
+    sentence = "cl100k_base is on this machine, so nothing was downloaded; commands take it as "
+    assert said == [f"{sentence}--vocabulary cl100k_base"]
+    copied = fetch_vocabulary("cl100k_base", tmp_path / "copy", say=said.append)
+    assert copied == tmp_path / "copy" / "cl100k_base.tiktoken"
+    assert copied.read_bytes() == SMALL
+    assert said[1:] == [f"{sentence}--vocabulary {copied}"]
+    assert Server.asked == []
+    carried.write_bytes(gzip.compress(WRONG))  # which is not taken
+    assert fetch_vocabulary("cl100k_base", tmp_path / "new").read_bytes() == SMALL
+    assert Server.asked == ["/good"]
 
 
 def test_an_address_that_is_given_is_used_though_the_file_is_there(
@@ -271,6 +300,8 @@ def test_voyage3_is_offered_by_nobody_and_the_sentence_names_the_wheel(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.undo()
+    monkeypatch.setattr("bpe_ref.finding._bpe_openai_folder", lambda: None)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     with pytest.raises(InputError) as caught:
         fetch_vocabulary("voyage3_base", tmp_path)
     assert str(caught.value) == (

@@ -15,7 +15,7 @@ from tokenref.fuzzing.findings import likely_bugs
 from tokenref.fuzzing.journal import Group, Journal, merged, read_journal
 from tokenref.fuzzing.plan import Plan, Selection, Shard
 from tokenref.fuzzing.promoting import own_target, promoted
-from tokenref.goldens import open_goldens, open_regressions
+from tokenref.goldens import open_own
 from tokenref.record import RecordError
 from tokenref.record_files import read_records
 from tokenref.reports.results import dump_report, read_results
@@ -139,7 +139,7 @@ def test_a_finding_becomes_a_record_that_its_engine_fails(found: Path, tmp_path:
     assert case.id == name
     assert case.why == WHY
     (vocabulary,) = (out.parent / "vocab").iterdir()
-    catalogue = open_goldens(out, str(vocabulary))
+    catalogue = open_own(out, str(vocabulary))
     assert [case.id for case in catalogue.cases] == [name]
     for engine, code in (("greedy", 1), ("heap", 0)):
         results = tmp_path / f"{engine}.jsonl"
@@ -152,7 +152,7 @@ def test_a_finding_becomes_a_record_that_its_engine_fails(found: Path, tmp_path:
 def test_a_regression_file_brings_its_vocabularies_along(found: Path, tmp_path: Path) -> None:
     out = tmp_path / "2026.jsonl"
     command("promote", found, "--all", "--why", WHY, "--out", out)
-    catalogue = open_regressions(out)
+    catalogue = open_own(out)
     assert len(catalogue.cases) == len(read_journal(found).findings)
     for engine, failures in (("greedy", len(catalogue.cases)), ("heap", 0)):
         run = run_engine(open_engine(engine), catalogue.cases, catalogue)
@@ -161,11 +161,11 @@ def test_a_regression_file_brings_its_vocabularies_along(found: Path, tmp_path: 
     for file in (tmp_path / "vocab").iterdir():
         file.write_text("{}")
     with pytest.raises(RecordError, match="not a vocabulary"):
-        open_regressions(out)
+        open_own(out)
     for file in (tmp_path / "vocab").iterdir():
         file.unlink()
     with pytest.raises(RecordError, match="the manifest has no vocabulary"):
-        open_regressions(out)
+        open_own(out)
 
 
 def test_a_second_finding_is_added_and_the_same_one_only_once(found: Path, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from zipfile import ZipFile
 
 import msgspec
 
-from bpe_ref import BpeError
+from bpe_ref import BpeError, Vocabulary
 from bpe_ref.formats.plain_json import parse_plain_json
 from tokenref.errors import InputError, InvalidRunError
 from tokenref.questions.sampling import BatchInput, BatchStatInput, SeedsInput
@@ -180,8 +180,8 @@ class Catalogue:
     notes: Sequence[str] = ()
     """What the file of a vocabulary lacks that a user named for own records."""
 
-    replaced: Mapping[str, Subject | None] = field(default_factory=dict)
-    """The subject that one replaces, by the digest of the new one; None if it is not known."""
+    replaced: Mapping[str, Vocabulary | None] = field(default_factory=dict)
+    """The vocabulary that another replaces, by the digest of the new one; None if unknown."""
 
     @property
     def records(self) -> dict[str, Case]:

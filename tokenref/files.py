@@ -22,14 +22,13 @@ def load_tokenizer(name: str, like: str | None = None, pattern: str | None = Non
     try:
         return load(name, like=like, pattern=pattern)
     except UnknownVocabularyError as error:
+        if error.uses:
+            raise
         from tokenref.fetching import packaged_files
 
-        said, meant, names = str(error).partition("; did you mean ")
         absent = [each for each in similar_names(name, packaged_files()) if not _is_found(each)]
         fetch = f"; to download it: tokenref vocabulary fetch {' or '.join(absent)}" * bool(absent)
-        if "the model of that name" in said:
-            raise
-        raise UnknownVocabularyError(f"{said}{fetch}{meant}{names}") from None
+        raise UnknownVocabularyError(error.reason + fetch, similar=error.similar) from None
 
 
 def _is_found(name: str) -> bool:

@@ -15,13 +15,7 @@ import msgspec
 from bpe_ref import BpeError, Vocabulary
 from bpe_ref.formats.plain_json import parse_plain_json
 from tokenref.answers import Ok, Refused, Unsupported, guarded
-from tokenref.catalogue import (
-    Catalogue,
-    UnknownSubjectError,
-    fixtures_folder,
-    open_catalogue,
-    own_catalogue,
-)
+from tokenref.catalogue import Catalogue, UnknownSubjectError, fixtures_folder, own_catalogue
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.errors import InputError
 from tokenref.judge import judge
@@ -53,6 +47,7 @@ from tokenref.subjects import (
     TokenizerFile,
     TokenizerSubject,
     encoding_of,
+    load_bytes,
     load_subject,
     load_text_subject,
 )
@@ -299,50 +294,66 @@ def check_subject(
     )
 
 
-def open_goldens(
-    path: Path, name_or_path: str, pattern: str | None = None, *, upgrade: bool = False
+def open_own(
+    path: Path, vocabulary: str | None = None, pattern: str | None = None, *, upgrade: bool = False
 ) -> Catalogue:
-    """Return a user's own golden records as a catalogue, with the canaries of the package.
+    """Return a user's own records, written by `fill` or `promote`, with the package's canaries.
 
-    With `upgrade` the subject replaces that of the records, and the answers are still the old ones.
+    Without `vocabulary`, a name or a path, it is what lies next to the file. With `upgrade` it
+    replaces that of the records, and the answers are still the old ones.
 
-    Raises `RecordError` if the file has no records, `BpeError` if their subject is invalid, and
-    `GoldensError` if the records have another subject, or with `upgrade` one of another kind.
+    Raises `RecordError` if the file has no records, or what lies next to it is missing or invalid,
+    `BpeError` if the vocabulary is invalid, and `GoldensError` if it is not that of the records, or
+    with `upgrade` one of another kind.
     """
     data = read_file(path)
     cases = parse_records(data, str(path))
-    subject, tokenizer = load_text_subject(name_or_path, pattern)
+    named = vocabulary or beside_goldens(path)
+    try:
+        if named is None:
+            return own_catalogue(path, data, cases, _subjects_beside(path))
+        return _with_subject(path, data, cases, str(named), pattern, upgrade=upgrade)
+    except UnknownSubjectError as error:
+        kinds = (f"{path.stem}.{kind}.json" for kind in ("vocabulary", "tokenizer"))
+        raise RecordError(
+            f"{error}: give its location with --vocabulary, or put the file that `fill` wrote next "
+            f"to the records there again ({' or '.join(kinds)})"
+        ) from None
+
+
+def _with_subject(
+    path: Path, data: bytes, cases: Sequence[Case], name: str, pattern: str | None, *, upgrade: bool
+) -> Catalogue:
+    """Return records with the subject that a name or a path stands for."""
+    subject, tokenizer = load_text_subject(name, pattern)
     is_whole = isinstance(subject, TokenizerFile)
     if not upgrade:
         instead = "with --upgrade, the new file is tested with the answers of the old one"
-        check_subject(path, cases, subject, name_or_path, instead)
+        check_subject(path, cases, subject, name, instead)
     other = next((case for case in cases if (op_of(case) in PIPELINE_OPS) != is_whole), None)
     if other is not None:
         raise GoldensError(
             f"{path}: {other.id} is a record of {op_of(other)}, which cannot be asked of "
-            f"{name_or_path}, a {'tokenizer.json' if is_whole else 'vocabulary of bytes'}"
+            f"{name}, a {'tokenizer.json' if is_whole else 'vocabulary of bytes'}"
         )
-    replaced: dict[str, Subject | None] = {}
+    old, digest = cases[0].vocab, subject.digest()
     if upgrade:
-        digest = subject.digest()
-        replaced = {digest: _subject_of(path, cases[0].vocab)} if cases[0].vocab != digest else {}
         cases = [msgspec.structs.replace(_without_stages(case), vocab=digest) for case in cases]
     flags = {flag for case in cases for flag in case.flags}
-    opened = own_catalogue(path, data, cases, {name_or_path: subject}, flags)
-    opened.notes, opened.replaced = tokenizer.notes, replaced
+    opened = own_catalogue(path, data, cases, {name: subject}, flags)
+    opened.notes = tokenizer.notes
+    if old != digest and not is_whole:
+        opened.replaced = {digest: _vocabulary_of(path, opened, old)}
     return opened
 
 
-def _subject_of(path: Path, digest: str | None) -> Subject | None:
-    """Return the subject of own records if it lies next to them or is known, or else None."""
-    package = open_catalogue()
-    if digest in {entry.digest for entry in package.manifest.subjects}:
-        known = package.subject(digest)
-        return None if isinstance(known, str) else known
-    with suppress(BpeError):
-        found, _ = load_text_subject(str(beside_goldens(path)))
-        return found if found.digest() == digest else None
-    return None
+def _vocabulary_of(path: Path, opened: Catalogue, digest: str | None) -> Vocabulary | None:
+    """Return the vocabulary of own records if it lies next to them or is known, or else None."""
+    found: object = None
+    with suppress(BpeError, StopIteration):
+        beside = beside_goldens(path)
+        found = load_bytes(beside) if beside else opened.subject(digest)
+    return found if isinstance(found, Vocabulary) and found.digest() == digest else None
 
 
 def _without_stages(case: Case) -> Case:
@@ -354,55 +365,24 @@ def _without_stages(case: Case) -> Case:
     )
 
 
-def open_regressions(path: Path) -> Catalogue:
-    """Return the records of a regression file, which `promote` writes, ready to be run.
-
-    Raises `RecordError` if the file has no records, if a vocabulary next to it is invalid, or if a
-    vocabulary of a record is missing.
-    """
-    data = read_file(path)
-    cases = parse_records(data, str(path))
-    known = {entry.digest for entry in parse_manifest(fixtures_folder()).subjects}
-    beside = {digest: subject for digest, subject in _subjects_beside(path) if digest not in known}
-    own = {f"{path.name}:{digest[7:15]}": subject for digest, subject in beside.items()}
-    return own_catalogue(path, data, cases, own)
-
-
-def _subjects_beside(path: Path) -> Iterator[tuple[str, TokenizerSubject]]:
-    """Yield what lies beside a regression file, by its digest."""
+def _subjects_beside(path: Path) -> dict[str, TokenizerSubject]:
+    """Return what `promote` wrote next to a regression file and the fixtures lack, by a name."""
+    found: list[TokenizerSubject] = []
     for file in sorted((path.parent / "vocab").glob("*.json")):
         try:
-            vocabulary = parse_plain_json(read_file(file), str(file)).vocabulary
+            found.append(parse_plain_json(read_file(file), str(file)).vocabulary)
         except BpeError as error:
             raise RecordError(f"{file}: not a vocabulary: {error}") from None
-        yield vocabulary.digest(), vocabulary
     for file in sorted((path.parent / "tokenizer").glob("*.json")):
-        tokenizer = TokenizerFile(file.stem, read_file(file))
+        found.append(TokenizerFile(file.stem, read_file(file)))
         try:
-            yield tokenizer.digest(), tokenizer
+            found[-1].digest()
         except ValueError as error:
             raise RecordError(f"{file}: not a tokenizer.json: {error}") from None
-
-
-def open_own(
-    path: Path, vocabulary: str | None, pattern: str | None = None, *, upgrade: bool = False
-) -> Catalogue:
-    """Return a user's own records, written by `fill` or by `promote`.
-
-    Without `vocabulary`, a name or a path, it is what lies next to the file. The other arguments
-    and errors are those of `open_goldens`.
-    """
-    subject = vocabulary or beside_goldens(path)
-    try:
-        if subject:
-            return open_goldens(path, str(subject), pattern, upgrade=upgrade)
-        return open_regressions(path)
-    except UnknownSubjectError as error:
-        kinds = (f"{path.stem}.{kind}.json" for kind in ("vocabulary", "tokenizer"))
-        raise RecordError(
-            f"{error}: give its location with --vocabulary, or put the file that `fill` wrote next "
-            f"to the records there again ({' or '.join(kinds)})"
-        ) from None
+    known = {entry.digest for entry in parse_manifest(fixtures_folder()).subjects}
+    by_digest = {subject.digest(): subject for subject in found}
+    own = by_digest.keys() - known
+    return {f"{path.name}:{digest[7:15]}": by_digest[digest] for digest in sorted(own)}
 
 
 def _unicode(name: str) -> str:

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from bpe_ref import TokenIdError, Tokenizer, Vocabulary
 from tokenref.answers import (
@@ -39,22 +39,24 @@ _STAGES: Final = ("pieces", "merges")  # in the order in which they happen
 PASS: Final = Judgement("pass")
 
 
+Strings: TypeAlias = Sequence[str] | Vocabulary | None
+"""Strings of the expected tokens, or the vocabulary that has them; None if they are not known."""
+
+
 def judge(
     case: Case,
     answer: Answer,
     subject: Subject,
     declared: Declared = UNDECLARED,
-    before: Subject | UnsetType | None = UNSET,
+    before: Strings = (),
 ) -> Judgement:
     """Return the judgement of an answer. Error codes are compared, error messages are not.
 
     `declared` is what the engine declared about its arithmetic and its ties (see
     `judging_samplers`), and about its stages: an answer that passes fails if it lacks a declared
     stage that the record has. A record of a long text has none. If it declared fields, only these
-    are compared, but those of a canary all are: a wrong answer must not pass.
-
-    If the subject replaces that of the record, `before` is the old one, whose tokens are expected,
-    or None if it is not known. Expected tokens without strings are then shown as ids.
+    are compared, but those of a canary all are: a wrong answer must not pass. `before` has the
+    expected tokens if the subject replaces that of the record.
 
     >>> from bpe_ref import vocabulary_by_concatenation
     >>> from tokenref.answers import Ok
@@ -86,26 +88,17 @@ def judge(
     if case.vocab is None:
         judgement = compare(case, answer.out, declared)
     else:
-        judgement = _compared(case, answer, subject, declared, before)
+        expected = _plain(msgspec.to_builtins(case.out))
+        strings, remark = expected.get("tokens", before), ""
+        if declared.fields is not None and not case.id.startswith(CANARY):
+            expected = {key: expected[key] for key in declared.fields}
+            remark = f"only {', '.join(declared.fields)}"
+        detail = _difference(expected, answer.out, subject, strings) or ""
+        judgement = judged(detail, "" if detail else remark)
     missing = _missing_stage(case, answer.out, declared) if judgement.status == "pass" else ""
     if missing:
         return Judgement("fail", f"stage {missing}: declared in hello but missing in the answer")
     return judgement
-
-
-def _compared(
-    case: Case, answer: Ok, subject: Subject, declared: Declared, before: Subject | UnsetType | None
-) -> Judgement:
-    """Return the judgement of an answer about a tokenizer that is not refused."""
-    expected = _plain(msgspec.to_builtins(case.out))
-    strings, remark = expected.get("tokens", None if before is None else ()), ""
-    if isinstance(before, Vocabulary):
-        strings = [before.token_bytes(token) for token in expected.get("ids", ())]
-    if declared.fields is not None and not case.id.startswith(CANARY):
-        expected = {key: expected[key] for key in declared.fields}
-        remark = f"only {', '.join(declared.fields)}"
-    detail = _difference(expected, answer.out, subject, strings) or ""
-    return judged(detail, "" if detail else remark)
 
 
 _STATUS: Final[Mapping[type, Status]] = {
@@ -119,16 +112,9 @@ _STATUS: Final[Mapping[type, Status]] = {
 
 
 def _difference(
-    expected: Mapping[str, Any],
-    got: Mapping[str, Any],
-    subject: Subject,
-    strings: Sequence[str | bytes] | None,
+    expected: Mapping[str, Any], got: Mapping[str, Any], subject: Subject, strings: Strings
 ) -> str | None:
-    """Return where two answers first differ, stage by stage, or None.
-
-    `strings` are those of the expected tokens, if they are not those of the subject; None if they
-    are not known.
-    """
+    """Return where two answers first differ, stage by stage, or None."""
     stages, got_stages = expected.get("stages", {}), got.get("stages", {})
     for stage in _STAGES:
         if stage in stages and stage in got_stages and stages[stage] != _plain(got_stages[stage]):
@@ -164,11 +150,7 @@ def runs_of(out: Mapping[str, Any]) -> list[list[int]]:
 
 
 def _field_difference(
-    key: str,
-    value: Any,
-    got: Mapping[str, Any],
-    subject: Subject,
-    strings: Sequence[str | bytes] | None,
+    key: str, value: Any, got: Mapping[str, Any], subject: Subject, strings: Strings
 ) -> str | None:
     """Return where one field of two answers first differs, or None."""
     if key not in got and got.keys() == {"ids"}:
@@ -187,9 +169,12 @@ def _field_difference(
 
 
 def _token_difference(
-    expected: list[int], got: Any, subject: TokenizerSubject, strings: Sequence[str | bytes] | None
+    expected: list[int], got: Any, subject: TokenizerSubject, strings: Strings
 ) -> str:
-    """Return which token differs first, and where in a text of bytes it starts."""
+    """Return which token differs first, and where in a text of bytes it starts.
+
+    Expected tokens have the `strings`: the subject may be one that replaces the record's.
+    """
     if not isinstance(got, list) or not all(type(token) is int for token in got):
         return f"ids: expected a list of whole numbers, got {got!r:.120}"
     at = first_difference(expected, got)
@@ -201,20 +186,21 @@ def _token_difference(
             place += f" (byte {sum(len(subject.token_bytes(token)) for token in expected[:at])})"
     else:
         tokens = read_tokenizer(subject.content, subject.name, "hugging-face")
-    right = _tokens(expected[at:], tokens, None if strings is None else strings[at:])
+    if isinstance(strings, Vocabulary):
+        right = _tokens(expected[at:], strings)
+    elif strings is None:
+        right = ", ".join(map(str, expected[at:][:3])) + ", ..." * (len(expected) > at + 3)
+    else:
+        right = _tokens(expected[at:], tokens, strings[at:])
     return f"{place}: expected {right}, got {_tokens(got[at:], tokens)}"
 
 
 def _tokens(
-    ids: Sequence[int],
-    vocabulary: Vocabulary | Tokenizer,
-    strings: Sequence[str | bytes] | None = (),
+    ids: Sequence[int], vocabulary: Vocabulary | Tokenizer, strings: Sequence[str] = ()
 ) -> str:
     """Return the first few tokens with their bytes, or with their strings if these are given."""
     if not ids:
         return "the end"
-    if strings is None:
-        return ", ".join(map(str, ids[:3])) + ", ..." * (len(ids) > 3)
     shown = [f"{token} {string!r}" for token, string in zip(ids[:3], strings, strict=False)]
     for token in ids[len(shown) : 3]:
         try:

@@ -306,7 +306,7 @@ class Sessions:
             if isinstance(answer, NotAsked) and answer.reason not in self.lost:
                 self.lost.append(answer.reason)
         pairs = list(zip(cases, answers, strict=True))
-        before = self._catalogue.replaced.get(first.vocab or "", msgspec.UNSET)
+        before = self._catalogue.replaced.get(first.vocab or "", ())
         judged = [judge(case, answer, subject, declared, before) for case, answer in pairs]
         each = (time.perf_counter() - start) * 1000 / len(cases)
         return [result_of(*pair, judged[at], each) for at, pair in enumerate(pairs)]

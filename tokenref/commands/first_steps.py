@@ -22,18 +22,19 @@ from tokenref.commands.paths import (
     options_as,
     progress_bar,
     said_if_slow,
+    say,
     shown_in,
     write,
 )
 from tokenref.commands.text import (
     FILE_OF_TEXT,
     PATTERN,
+    SPELLED,
     TEXT,
     Source,
     given_texts,
     naming_options,
     say_notes,
-    say_spelled,
     sources_of,
 )
 from tokenref.doctor.conversation import Finding
@@ -220,7 +221,7 @@ def fill(
             f"got {vocabulary}"
         )
     if isinstance(subject, Vocabulary) and subject.text.pattern is None:
-        click.echo("tokenref: without a pattern, the records test only how pieces merge", err=True)
+        say("without a pattern, the records test only how pieces merge")
     kind = "vocabulary" if of_bytes else "tokenizer"
     is_known = vocabulary == "tiny" or vocabulary in REGISTRY
     beside = None if is_known else out.with_name(f"{out.stem}.{kind}.json")
@@ -250,8 +251,8 @@ def fill(
         )
     if of_bytes and special is None:
         names = any_of(frozenset(tokenizer.added.special))
-        found = next(filter(None, (names.search(text) for _, text in asked)), None)
-        say_spelled([found.group()] if found else [], "--special recognises them")
+        if found := next(filter(None, (names.search(text) for _, text in asked)), None):
+            say(f"{SPELLED.format(found.group())}--special recognises them")
     if beside is None:
         write(data, out)
     else:

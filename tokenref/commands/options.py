@@ -69,14 +69,11 @@ class Given:
     pattern: str | None = None
 
     def catalogue(self, digest: str | None = None, *, upgrade: bool = False) -> Catalogue:
-        """Open the records. Raises `UsageError` for options that cannot be combined.
-
-        `digest` must be that of the fixtures. The other errors are those of `open_own`.
-        """
+        """Open the records. Errors are those of `open_own`, and `UsageError` for wrong options."""
+        for option in ("vocabulary", "pattern"):
+            if self.records is None and getattr(self, option) is not None:
+                raise click.UsageError(f"--{option} needs --records")
         if self.records is None:
-            for option, value in (("vocabulary", self.vocabulary), ("pattern", self.pattern)):
-                if value is not None:
-                    raise click.UsageError(f"--{option} needs --records")
             return open_catalogue(self.fixtures, digest)
         if self.fixtures is not None:
             raise click.UsageError("--fixtures cannot be used together with --records")
@@ -90,9 +87,8 @@ class Given:
 
     def about(self, catalogue: Catalogue) -> dict[str, object]:
         """Return what a file of results says about the records."""
-        own = self.records is not None
-        version = catalogue.manifest.version
-        return {"records" if own else "fixtures": catalogue.digest, "fixtures_version": version}
+        kind = "records" if self.records else "fixtures"
+        return {kind: catalogue.digest, "fixtures_version": catalogue.manifest.version}
 
     def named(self) -> dict[str, list[str]]:
         """Return the options by their names, without dashes."""
@@ -102,10 +98,7 @@ class Given:
 def own_or_shipped(
     selection: Selection, fixtures: Path | None, records: Path | None, pattern: str | None
 ) -> tuple[Given, Selection]:
-    """Return where the records are, and which are selected.
-
-    With --records, --vocabulary names their vocabulary, not which of them are selected.
-    """
+    """Return where the records are, and which are selected: own ones all have the vocabulary."""
     if records is None:
         return Given(fixtures, pattern=pattern), selection
     if len(selection.vocabularies) > 1:

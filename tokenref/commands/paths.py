@@ -145,6 +145,11 @@ def progress_bar(*columns: "ProgressColumn") -> Iterator["Progress"]:
             yield bar
 
 
+def say(sentence: str) -> None:
+    """Print a sentence to standard error."""
+    click.echo(f"tokenref: {visible(sentence)}", err=True)
+
+
 SLOW: Final = 5.0
 """Seconds after which a command that waits for a program says so."""
 
@@ -152,7 +157,7 @@ SLOW: Final = 5.0
 @contextmanager
 def said_if_slow(sentence: str) -> Iterator[None]:
     """Print a sentence to standard error if this context takes more than a few seconds."""
-    timer = Timer(SLOW, lambda: click.echo(f"tokenref: {visible(sentence)}", err=True))
+    timer = Timer(SLOW, say, [sentence])
     timer.daemon = True
     timer.start()
     try:

@@ -42,7 +42,7 @@ from sampling_ref.tracing import (
     ties_in_words,
 )
 from tokenref.commands.endings import standard_input
-from tokenref.commands.paths import Decorator, options_as
+from tokenref.commands.paths import Decorator, options_as, say
 from tokenref.errors import InputError
 from tokenref.files import LARGEST, read_bytes, text_of
 
@@ -248,7 +248,7 @@ def sample(profile: str, asked: Asked, seed: int | None, *, as_json: bool) -> No
         [(_, _, token)] = compared_engines([profile], asked)
     if token is None:
         seeded = " or --seed 1" if made.profile.draw.own_stream else ""
-        click.echo(f"tokenref: to draw a token, too, add --uniform 0.5{seeded}", err=True)
+        say(f"to draw a token, too, add --uniform 0.5{seeded}")
     else:
         click.echo(f"\ndrawn: {token}")
         if learned := next_mu_in_words(Compared(made, run, token)):

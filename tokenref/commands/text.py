@@ -25,7 +25,7 @@ from bpe_ref.added_tokens import any_of
 from bpe_ref.loading import LIKE_TRANSFORMERS
 from bpe_ref.models.byte_bpe import ByteBPE
 from tokenref.commands.endings import standard_input
-from tokenref.commands.paths import options_as, progress_bar, shown_in
+from tokenref.commands.paths import options_as, progress_bar, say, shown_in
 from tokenref.errors import InputError
 from tokenref.files import LARGEST, load_tokenizer, read_bytes, text_of
 from tokenref.visible import visible
@@ -253,7 +253,7 @@ def each_answer(
                 raise
             said = str(error)
             errors[one] = said if str(one) in said else f"{one}: {said}"
-            click.echo(f"tokenref: {visible(errors[one])}", err=True)
+            say(errors[one])
         else:
             yield one, found
 
@@ -267,20 +267,17 @@ def end_with(errors: Mapping[Any, str]) -> None:
 def say_notes(notes: Iterable[str]) -> None:
     """Say on standard error what a file of a tokenizer lacks."""
     for note in notes:
-        click.echo(f"tokenref: {visible(note)}", err=True)
+        say(note)
 
 
 def say_usual(vocabulary: str | None) -> None:
     """Say on standard error which vocabulary was used if none was named."""
     if vocabulary is None:
-        click.echo(f"tokenref: {_NONE_GIVEN}", err=True)
+        say(_NONE_GIVEN)
 
 
-def say_spelled(spelled: Sequence[str], how: str) -> None:
-    """Say on standard error that special tokens, if there are any, were treated as text."""
-    if spelled:
-        which = f"special tokens in the text, such as {visible(spelled[0])}, were treated as text"
-        click.echo(f"tokenref: {which}; {how}", err=True)
+SPELLED: Final = "special tokens in the text, such as {}, were treated as text; "
+"""Said if a text spells special tokens that are not recognised, before how they are."""
 
 
 @dataclass(frozen=True)
@@ -301,11 +298,8 @@ class Asked:
     errors: dict[Source, str] = field(default_factory=dict)
     """What is wrong with some of several files."""
 
-    spelled: list[str] = field(default_factory=list)
-    """Special tokens in the texts that were treated as text without being asked."""
-
-    recognised: list[str] = field(default_factory=list)
-    """Added tokens in the texts that --as-text does not treat as text: they are not special."""
+    noted: list[str] = field(default_factory=list)
+    """A sentence about a special or added token that is treated in a way to be noted."""
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
@@ -333,19 +327,34 @@ class Asked:
             "special": "ordinary_added" if self.added_as_text else treated,
         }
 
-    def text(self, source: Source) -> str:
-        """Read a text, and note an added token in it that is treated in an unexpected way.
+    @cached_property
+    def _worth_a_note(self) -> tuple[re.Pattern[str], str]:
+        """The tokens whose treatment is noted if a text spells one, and what is said then.
 
         White space is not noted: in Gemma 3's file, line ends are added tokens.
         """
-        text, names, added = source.text(), self.tokenizer.unspellable, self.tokenizer.added
-        if isinstance(self.tokenizer.model, ByteBPE):
-            names = frozenset(added.special)
+        names, added = self.tokenizer.unspellable, self.tokenizer.added
+        sentence = f"{SPELLED}a SentencePiece model never recognises its control pieces"
         if self.special is False:
-            others = added.ids.keys() - added.special
-            names = frozenset(name for name in others if not name.isspace())
-        if not (self.special or self.added_as_text) and (found := any_of(names).search(text)):
-            (self.spelled if self.special is None else self.recognised).append(found.group())
+            names = frozenset(added.ids.keys() - added.special)
+            sentence = "added tokens in the text, such as {}, were recognised, because the file "
+            sentence += "does not call them special; --added-as-text treats them as text"
+        elif isinstance(self.tokenizer.model, ByteBPE):
+            names = frozenset(added.special)
+            sentence = f"{SPELLED}--special recognises them, as Python's encode does by default"
+        elif not names:
+            names = frozenset(added.special)
+            sentence = "special tokens in the text, such as {}, were recognised; --as-text treats "
+            sentence += "them as text"
+        return any_of(frozenset(name for name in names if not name.isspace())), sentence
+
+    def text(self, source: Source) -> str:
+        """Read a text, and note the first special or added token whose treatment may surprise."""
+        text = source.text()
+        if not (self.special or self.added_as_text or self.noted):
+            names, sentence = self._worth_a_note
+            if found := names.search(text):
+                self.noted.append(sentence.format(found.group()))
         return text
 
     def end(self, rows: Sequence[dict[str, Any]], totals: dict[str, Any]) -> None:
@@ -368,14 +377,8 @@ class Asked:
             write_lines("\t".join(["total", *map(str, totals.values())]))
         say_usual(self.vocabulary)
         say_notes(self.tokenizer.notes)
-        how = "--special recognises them, as Python's encode does by default"
-        if self.tokenizer.unspellable:
-            how = "a SentencePiece model never recognises its control pieces"
-        say_spelled(self.spelled, how)
-        if self.recognised:
-            which = f"added tokens in the text, such as {visible(self.recognised[0])}"
-            why = "the file does not call them special; --added-as-text treats them as text"
-            click.echo(f"tokenref: {which}, were recognised, because {why}", err=True)
+        for sentence in self.noted[:1]:
+            say(sentence)
         end_with(self.errors)
 
 

