@@ -385,7 +385,7 @@ def test_golden_records_are_made_of_whole_files_folders_patterns_and_standard_in
     for arguments, sentence in (
         (["--texts", "-", "--file", "-"], "only one of --texts and --file may be -"),
         (["--texts", "-", "--texts", "-"], "--texts - must be given at most once"),
-        (["--file", str(tmp_path)], "--file and --out must be different files"),
+        (["--file", str(tmp_path)], "the texts and --out must be different files"),
         (["--file", str(folder / "c*")], "--file must name files, but "),
         (["--append", "a"], "--replace and --append must not be given together"),
         ([str(folder / "a.md")], "use --file "),
@@ -457,7 +457,7 @@ def test_records_of_ones_own_are_shown_exported_judged_and_reported(
     assert tokenref("report", results, "--html", page).exit_code == 1
     assert "--records with their file shows them" in page.read_text("utf-8")
     told = tokenref("report", results, *own, "--html", page)
-    assert (told.exit_code, "Text a.txt, encoded by the reference" in told.output) == (1, True)
+    assert (told.exit_code, "Text of a.txt, encoded by the reference" in told.output) == (1, True)
     assert "--records with their file" not in page.read_text("utf-8")
     unlike = tokenref("judge", requests, responses)
     assert (unlike.exit_code, "no record asks the question" in unlike.output) == (3, True)
@@ -628,10 +628,10 @@ def test_an_option_that_takes_one_value_is_not_silently_given_two(tmp_path: Path
             "tiny",
             "--texts",
             texts,
-            "--texts",
-            texts,
             "--out",
             tmp_path / "o",
+            "--out",
+            tmp_path / "p",
         ),
         ("check", "heap", "--records", "a.jsonl", "--records=b.jsonl"),
         ("count", "a", "--limit", "3", "--limit", "4"),
@@ -719,7 +719,7 @@ def test_where_nothing_can_be_written_is_noticed_before_the_work(
     arguments: Sequence[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for work in (
-        *("check.open_catalogue", "check.CorpusComparer", "check.run_engine"),
+        *("options.open_catalogue", "check.CorpusComparer", "check.run_engine"),
         *("vocabulary.read_text", "vocabulary.train"),
     ):
         monkeypatch.setattr(f"tokenref.commands.{work}", _never)

@@ -57,7 +57,7 @@ def catalogue() -> Catalogue:
 @pytest.fixture(autouse=True)
 def _read_once(catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch) -> None:
     """Spare each command reading all fixtures again."""
-    monkeypatch.setattr("tokenref.commands.exchange.open_catalogue", lambda _: catalogue)
+    monkeypatch.setattr("tokenref.commands.options.open_catalogue", lambda *_: catalogue)
 
 
 def changed(exported: Path, tmp_path: Path, change: Callable[[list[Message]], object]) -> Path:

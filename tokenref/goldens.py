@@ -178,14 +178,17 @@ class _Line(msgspec.Struct, frozen=True):
 _LINE: Final = msgspec.json.Decoder(str | _Line)
 
 
-def texts_in(content: str, name: str) -> Iterator[tuple[str, str]]:
-    r"""Yield the text in each line of a file, with its place; as JSON if the name ends in `.jsonl`.
+def texts_in(content: str, name: str, each: str = "line") -> Iterator[tuple[str, str]]:
+    r"""Yield the whole text of a file, or that of each line, with its place.
 
-    Raises `GoldensError` for a line that is not JSON.
+    Lines are JSON if the name ends in `.jsonl`. Raises `GoldensError` for one that is not.
 
     >>> list(texts_in("a\nb", "my.txt"))
     [('Line 1 of my.txt', 'a'), ('Line 2 of my.txt', 'b')]
     """
+    if each == "whole":
+        yield f"Text of {Path(name).name}", content
+        return
     as_json = name.lower().endswith(".jsonl")
     for at, line in enumerate(texts_of(content), start=1):
         text = _text_of(line, f"{name}, line {at}") if as_json else line

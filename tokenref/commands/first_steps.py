@@ -1,7 +1,6 @@
 """`tokenref doctor`, `init` and `fill`: start with your own engine, or your own golden records."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 
@@ -118,33 +117,15 @@ def as_text(finding: Finding) -> str:
     return "\n".join(lines)
 
 
-@dataclass(frozen=True)
-class _Texts:
-    """The texts for golden records, as `fill` is told."""
-
-    whole: Sequence[Source]
-    of_lines: Sequence[Source]
-
-    def read(self) -> list[tuple[str, str]]:
-        """Return each text, with its place before it. Raises `InputError` if there is none."""
-        from tokenref.goldens import texts_in
-
-        found = [
-            (f"Text {Path(each.name).name}" if each.path else "A text", each.text())
-            for each in self.whole
-        ]
-        for each in self.of_lines:
-            found += texts_in(each.text(), each.name)
-        if not found:
-            raise InputError(f"{self.of_lines[0]} must contain text, got an empty file")
-        return found
-
-
-def _texts(text: Sequence[str], lines: Sequence[str], path: Sequence[str]) -> _Texts:
+def _sources(
+    text: Sequence[str], lines: Sequence[str], path: Sequence[str]
+) -> Sequence[tuple[Source, str]]:
+    """Return what texts are read from, and what a text is there: the whole, or a line."""
     if "-" in lines and "-" in path:
         raise InputError("only one of --texts and --file may be -: standard input is read once")
     whole = given_texts(text, path) if text or path or not lines else []
-    return _Texts(whole, sources_of(lines, "--texts"))
+    by_line = sources_of(lines, "--texts")
+    return [*((each, "whole") for each in whole), *((each, "line") for each in by_line)]
 
 
 @click.command()
@@ -155,8 +136,8 @@ def _texts(text: Sequence[str], lines: Sequence[str], path: Sequence[str]) -> _T
 )
 @PATTERN
 @options_as(
-    "texts",
-    _texts,
+    "sources",
+    _sources,
     text=TEXT,
     lines=click.option(
         "--texts",
@@ -190,11 +171,13 @@ def _texts(text: Sequence[str], lines: Sequence[str], path: Sequence[str]) -> _T
     "the vocabulary is one of bytes. A tokenizer.json always recognises them.",
 )
 @click.option("--replace", is_flag=True, help="Replace files that exist.")
-@click.option("--append", is_flag=True, help="Keep the records in --out, and add others to them.")
+@click.option(
+    "--append", is_flag=True, help="Keep records that exist, and add others; not with --replace."
+)
 def fill(
     vocabulary: str,
     pattern: str | None,
-    texts: _Texts,
+    sources: Sequence[tuple[Source, str]],
     out: Path,
     *,
     template: bool,
@@ -207,10 +190,8 @@ def fill(
     TEXT and each --file are one text, with its line ends; --texts has a text in each line. A text
     that has a record already is omitted.
     """
-    from tokenref.goldens import goldens_for
+    from tokenref.goldens import goldens_for, texts_in
 
-    if replace and append:
-        raise click.UsageError("--replace and --append must not be given together")
     with naming_options("pattern"):
         subject, tokenizer = load_text_subject(vocabulary, pattern)
     say_notes(tokenizer.notes)
@@ -230,16 +211,21 @@ def fill(
     must_not_overwrite(
         {"--out": out, f"the {kind} next to --out": beside},
         {
-            "--texts": [each.path for each in texts.of_lines],
-            "--file": [each.path for each in texts.whole],
+            "the texts": [source.path for source, _ in sources],
             "--vocabulary": [None if is_known else vocabulary],
         },
     )
-    present = _present(out, subject, vocabulary) if append else []
+    present = _present(out, subject, vocabulary, replace=replace) if append else []
     if present and beside is not None and beside.is_file():
         beside = None  # the one of the records that are there
-    _must_be_free([out, beside], is_free=replace or bool(present))
-    asked = texts.read()
+    for path in filter(None, (out, beside)):
+        if path.is_file() and not (replace or present):
+            how = "--replace to write it anew, or --append to add to its records"
+            raise InputError(f"{path} exists already; use {how}")
+        must_be_writable(path)
+    asked = [each for source, how in sources for each in texts_in(source.text(), source.name, how)]
+    if not asked:
+        raise InputError(f"{sources[0][0]} must contain text, got an empty file")
     name = vocabulary if is_known else Path(vocabulary).name
     with progress_bar() as bar:
         show = shown_in(bar, bar.add_task(escape(visible(name)), total=len(asked)))
@@ -249,14 +235,10 @@ def fill(
             special=bool(special),
             progress=show,
         )
-    if of_bytes and special is None:
-        names = any_of(frozenset(tokenizer.added.special))
-        if found := next(filter(None, (names.search(text) for _, text in asked)), None):
-            say(f"{SPELLED.format(found.group())}--special recognises them")
-    if beside is None:
-        write(data, out)
-    else:
-        _write_both(data, out, _content(subject, name, out), beside)
+    names = any_of(frozenset(tokenizer.added.special if of_bytes and special is None else ()))
+    for found in [*filter(None, (names.search(text) for _, text in asked))][:1]:
+        say(f"{SPELLED.format(found.group())}--special recognises them")
+    _write(data, out, beside, _content(subject, name, out) if beside else b"")
     again, more = len(asked) - count, f" added to {len(present):,}" * bool(present)
     cases = f"{count:,} case{'s' * (count != 1)}{more}, {again:,} duplicate{'s' * (again != 1)}"
     click.echo(f"{visible(str(out))}: {cases} omitted")
@@ -264,10 +246,12 @@ def fill(
         click.echo(f"{visible(str(beside))}: the {kind}")
 
 
-def _present(out: Path, subject: TokenizerSubject, name: str) -> list[Case]:
+def _present(out: Path, subject: TokenizerSubject, name: str, *, replace: bool) -> list[Case]:
     """Return the records that others are added to, which must have the same subject."""
     from tokenref.goldens import check_subject
 
+    if replace:
+        raise click.UsageError("--replace and --append must not be given together")
     if not out.exists():
         return []
     if not out.is_file():
@@ -275,15 +259,6 @@ def _present(out: Path, subject: TokenizerSubject, name: str) -> list[Case]:
     present = read_records(out)
     check_subject(out, present, subject, name, "all records in a file have the same one")
     return present
-
-
-def _must_be_free(paths: Sequence[Path | None], *, is_free: bool) -> None:
-    """Raise `InputError` if a file exists that may not be written, or cannot be written."""
-    for path in filter(None, paths):
-        if path.is_file() and not is_free:
-            how = "--replace to write it anew, or --append to add to its records"
-            raise InputError(f"{path} exists already; use {how}")
-        must_be_writable(path)
 
 
 def _content(subject: TokenizerSubject, name: str, out: Path) -> bytes:
@@ -294,15 +269,16 @@ def _content(subject: TokenizerSubject, name: str, out: Path) -> bytes:
     return subject.content
 
 
-def _write_both(data: bytes, out: Path, content: bytes, beside: Path) -> None:
-    """Write both files or none."""
-    before = beside.read_bytes() if beside.is_file() else None
-    write(content, beside)
+def _write(data: bytes, out: Path, beside: Path | None, content: bytes) -> None:
+    """Write the records, and the content beside them if there is a file for it; both or none."""
+    before = beside.read_bytes() if beside is not None and beside.is_file() else None
+    if beside is not None:
+        write(content, beside)
     try:
         write(data, out)
     except InputError:
-        if before is None:
-            beside.unlink(missing_ok=True)
-        else:
+        if beside is not None and before is not None:
             write(before, beside)
+        elif beside is not None:
+            beside.unlink(missing_ok=True)
         raise

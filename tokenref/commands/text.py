@@ -83,7 +83,8 @@ class Source:
     @property
     def name(self) -> str:
         """The name for messages and tables, in one line."""
-        return "standard input" if self.path is None else visible(str(self.path))
+        unnamed = "standard input" if self.argument is None else "an argument"
+        return unnamed if self.path is None else visible(str(self.path))
 
     def __str__(self) -> str:
         """Return the name."""
