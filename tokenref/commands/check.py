@@ -25,7 +25,7 @@ from tokenref.commands.options import (
     ORDER,
     PROGRAM_HELP,
     RECORDS,
-    own_or_shipped,
+    Given,
     patience_options,
     selection_options,
 )
@@ -115,7 +115,6 @@ def check(
     several, each text is encoded by each. --records needs exactly one, unless the vocabulary lies
     next to the file, where `fill` and `promote` write it.
     """
-    where, chosen = own_or_shipped(selection, fixtures, records, pattern)
     one = {"records": [records], "fixtures": [fixtures], "known": [known_path]}
     texts = [text for path in corpora for text in files_named(path, "--corpus")]
     paths: dict[str, Sequence[Path | None]] = {"corpus": texts, **one}
@@ -151,15 +150,16 @@ def check(
             about,
         )
         ctx.exit(max(code, int(require and bool(unavailable))))
+    where = Given(fixtures, records, selection.vocabularies, pattern)
     catalogue = where.catalogue(digest, upgrade=upgrade)
     about |= where.about(catalogue)
     names = [*(entry.name for entry in available), *dict(unavailable)]
     known = [] if records is not None and known_path is None else read_known(known_path, names)
-    cases = catalogue.select(chosen)
+    cases = catalogue.select(selection)
     reports.keep_old(
         json_path, {entry.name for entry in available}, cases, catalogue, own=records is not None
     )
-    complete = chosen.is_everything and records is None
+    complete = selection.is_everything and records is None
     runs = _run_all(
         available, cases, catalogue, known=known, complete=complete, seed=seed, ids_only=ids_only
     )
@@ -176,7 +176,7 @@ def check(
     )
     if changed is None:
         print_results(console, [results], catalogue)
-        _print_large(console, catalogue, chosen, runs)
+        _print_large(console, catalogue, selection, runs)
     _print_notes(console, available, known_path, known, runs, ids_only=ids_only)
     if commands:
         print_unknown_profiles(
@@ -356,6 +356,8 @@ def _only(options: Mapping[str, Sequence[str]], mode: str, others: Sequence[str]
     count = len(options.get("vocabulary", ()))
     if mode == "corpus" and not count:
         raise click.UsageError("--corpus needs at least one --vocabulary")
+    if mode == "records" and count > 1:
+        raise click.UsageError("--records needs exactly one --vocabulary")
 
 
 def _check_corpora(

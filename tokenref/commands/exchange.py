@@ -23,7 +23,6 @@ from tokenref.commands.options import (
     RECORDS,
     Given,
     given_options,
-    own_or_shipped,
     selection_options,
 )
 from tokenref.commands.paths import FILE, FOLDER, output_console, progress_bar, write, written
@@ -91,8 +90,7 @@ def export(
     Without --folder the requests go to standard output, and paths of vocabularies are relative to
     the fixtures.
     """  # noqa: D301 - a mark of click
-    given, selection = own_or_shipped(selection, fixtures, records, pattern)
-    catalogue = given.catalogue()
+    catalogue = Given(fixtures, records, selection.vocabularies, pattern).catalogue()
     cases = catalogue.select(selection)
     cases = _present(cases, catalogue, shipped=folder is None)
     is_own = records is not None  # then canaries are about other vocabularies
@@ -177,7 +175,11 @@ def judge(
     if every and all(is_large(case) or case.id in judged for case in every):
         find_stale(run, known, catalogue)
     conclude(run)
-    about = {**given.about(catalogue), "seed": questions.seed, "selection": given.named()}
+    typed = {"records": [given.records], "vocabulary": given.vocabulary}
+    typed |= {"pattern": [given.pattern], "fixtures": [given.fixtures]}
+    named = {name: [str(each) for each in values if each] for name, values in typed.items()}
+    selected = {name: values for name, values in named.items() if values}
+    about = {**given.about(catalogue), "seed": questions.seed, "selection": selected}
     data = dump_report([run], about, known)
     if json_path is not None:  # before anything is printed, which may fail
         reports.write(data, json_path)

@@ -1,7 +1,8 @@
 """Options that several commands share, such as the cases to run, and time limits for a program."""
 
 import difflib
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
 from typing import Any, Final
@@ -63,24 +64,26 @@ class Given:
 
     fixtures: Path | None = None
     records: Path | None = None
-    vocabulary: str | None = None
-    """The vocabulary of the records, unless it lies next to the file."""
+    vocabulary: Sequence[str] = ()
+    """The vocabulary of own records, unless it lies next to the file."""
 
     pattern: str | None = None
 
     def catalogue(self, digest: str | None = None, *, upgrade: bool = False) -> Catalogue:
         """Open the records. Errors are those of `open_own`, and `UsageError` for wrong options."""
-        for option in ("vocabulary", "pattern"):
-            if self.records is None and getattr(self, option) is not None:
-                raise click.UsageError(f"--{option} needs --records")
+        if self.records is None and self.pattern is not None:
+            raise click.UsageError("--pattern needs --records")
         if self.records is None:
             return open_catalogue(self.fixtures, digest)
         if self.fixtures is not None:
             raise click.UsageError("--fixtures cannot be used together with --records")
+        if len(self.vocabulary) > 1:
+            raise click.UsageError("--records needs exactly one --vocabulary")
         from tokenref.goldens import open_own  # here, so that other commands start quickly
 
         with naming_options("pattern"):
-            opened = open_own(self.records, self.vocabulary, self.pattern, upgrade=upgrade)
+            vocabulary = next(iter(self.vocabulary), None)
+            opened = open_own(self.records, vocabulary, self.pattern, upgrade=upgrade)
         if upgrade:
             say_notes(opened.notes)
         return opened
@@ -90,31 +93,23 @@ class Given:
         kind = "records" if self.records else "fixtures"
         return {kind: catalogue.digest, "fixtures_version": catalogue.manifest.version}
 
-    def named(self) -> dict[str, list[str]]:
-        """Return the options by their names, without dashes."""
-        return {name: [str(value)] for name, value in vars(self).items() if value is not None}
 
-
-def own_or_shipped(
-    selection: Selection, fixtures: Path | None, records: Path | None, pattern: str | None
-) -> tuple[Given, Selection]:
-    """Return where the records are, and which are selected: own ones all have the vocabulary."""
-    if records is None:
-        return Given(fixtures, pattern=pattern), selection
-    if len(selection.vocabularies) > 1:
-        raise click.UsageError("--records needs exactly one --vocabulary")
-    vocabulary = next(iter(selection.vocabularies), None)
-    return Given(fixtures, records, vocabulary, pattern), replace(selection, vocabularies=())
+def _given(vocabulary: Sequence[str], records: Path | None, **more: Any) -> Given:
+    if vocabulary and records is None:
+        raise click.UsageError("--vocabulary needs --records")
+    return Given(vocabulary=vocabulary, records=records, **more)
 
 
 given_options: Final = options_as(
     "given",
-    Given,
-    fixtures=FIXTURES,
-    records=RECORDS,
+    _given,
     vocabulary=click.option(
-        "--vocabulary", help="The vocabulary of --records, unless it lies next to them."
+        "--vocabulary",
+        multiple=True,
+        help="The vocabulary of --records, unless it lies next to them.",
     ),
+    records=RECORDS,
+    fixtures=FIXTURES,
     pattern=PATTERN,
 )
 """Adds --records and --fixtures to a command. It receives them as the argument `given`."""
