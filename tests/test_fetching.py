@@ -179,6 +179,8 @@ def test_what_an_installed_package_or_a_cache_has_is_not_downloaded(
     assert fetch_vocabulary("cl100k_base", say=said.append) == carried
     sentence = "cl100k_base is on this machine, so nothing was downloaded; commands take it as "
     assert said == [f"{sentence}--vocabulary cl100k_base"]
+    typed = CliRunner().invoke(main, ["vocabulary", "fetch", "cl100k_base"])
+    assert (typed.stdout, typed.stderr) == (f"{carried}\n", f"tokenref: {said[0]}\n")
     copied = fetch_vocabulary("cl100k_base", tmp_path / "copy", say=said.append)
     assert copied == tmp_path / "copy" / "cl100k_base.tiktoken"
     assert copied.read_bytes() == SMALL

@@ -189,7 +189,9 @@ class Golden:
 def _parts_of(right: Mapping[str, Any], given: Mapping[str, Any], op: str) -> Sequence[str]:
     """Return the names of the parts that are judged with `only_given`."""
     if op != "tokenize" or not given:
-        raise AnswerError(f"only_given needs parts of an answer to tokenize, got {op} without any")
+        raise AnswerError(
+            f"only_given needs parts of an answer to tokenize, got {[*given]} for {op}"
+        )
     for name in given.keys() - right.keys():
         raise AnswerError(f"an answer to {op} has no part {name!r}, only {', '.join(right)}")
     return [*given]
