@@ -45,6 +45,7 @@ from tokenref.record_files import (
     parse_manifest,
     parse_records,
 )
+from tokenref.reports.known_list import UNEXPLAINED
 from tokenref.reports.results import badge, dump_report, read_results
 from tokenref.reports.terminal import SHOWN_FAILURES, split_detail
 from tokenref.rules import RACES
@@ -353,6 +354,26 @@ def test_an_id_of_ones_own_stays_if_a_text_is_inserted(tmp_path: Path) -> None:
     special = tokenref(*fill, "--texts", tmp_path / "texts.txt", "--special")
     assert special.exit_code == 0
     assert not {line["id"] for line in report(out)[1:]} & {*found[1].values()}
+
+
+def test_lists_and_results_of_records_of_ones_own_fit_after_a_text_is_inserted(
+    tmp_path: Path,
+) -> None:
+    texts, out, known = tmp_path / "a.txt", tmp_path / "own.jsonl", tmp_path / "known.toml"
+    fill = ("fill", "--replace", "--vocabulary", "tiny", "--out", out, "--texts", texts)
+    check = ("check", "greedy", "--records", out)
+    texts.write_text("".join(tiny_corpus().splitlines(keepends=True)[:40]), encoding="utf-8")
+    assert tokenref(*fill).exit_code == 0
+    before = tokenref(*check, "--write-known", known, "--json", tmp_path / "before.jsonl")
+    assert before.exit_code == 1
+    texts.write_text(f"a\n{texts.read_text('utf-8')}", encoding="utf-8")
+    assert tokenref(*fill).exit_code == 0
+    known.write_text(known.read_text("utf-8").replace(UNEXPLAINED, "greedy is another algorithm"))
+    listed = tokenref(*check, "--known", known)
+    assert listed.exit_code == 0, listed.output
+    changed = tokenref(*check, "--only-changes", tmp_path / "before.jsonl")
+    assert (changed.exit_code, "appeared: 1\n" in changed.output) == (0, True), changed.output
+    assert "disappeared:" not in changed.output
 
 
 def test_golden_records_are_made_of_whole_files_folders_patterns_and_standard_input(
