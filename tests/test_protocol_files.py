@@ -320,7 +320,7 @@ def altered(line: int, change: Callable[[Message], object]) -> Callable[[list[by
         (altered(2, lambda m: m["cases"][0].update({"in": {"ids": [77777]}})), "no record asks"),
         (
             altered(0, lambda m: m["about"].update(fixtures="sha256:" + "0" * 64)),
-            "was exported from fixtures",
+            "was exported from records sha256:0000",
         ),
     ],
 )
