@@ -17,21 +17,20 @@ from tokenref.answers import Engine
 from tokenref.catalogue import CANARY, Catalogue, Selection, is_large
 from tokenref.commands.endings import terminated_in_order
 from tokenref.commands.options import (
-    FIXTURES,
     FIXTURES_DIGEST,
     IDS_ONLY,
     JSON_LINES,
     KNOWN,
     ORDER,
     PROGRAM_HELP,
-    RECORDS,
     Given,
+    given_options,
     patience_options,
     selection_options,
 )
 from tokenref.commands.paths import output_console, progress_bar, said_if_slow, shown_in, write
 from tokenref.commands.report import Wanted, print_unknown_profiles, report_options
-from tokenref.commands.text import PATTERN, each_answer, files_named, naming_options
+from tokenref.commands.text import each_answer, files_named, naming_options
 from tokenref.corpus import Comparison, CorpusComparer, corpus_exit_code
 from tokenref.engines.table import Unavailable, engine
 from tokenref.errors import InputError
@@ -54,7 +53,7 @@ ALONE = 3
 @click.argument("engines", nargs=-1, metavar="ENGINE...")
 @click.option("--cmd", "commands", multiple=True, metavar="'PROGRAM ARGS'", help=PROGRAM_HELP)
 @selection_options("Run")
-@PATTERN
+@given_options("vocabulary")
 @click.option(
     "--corpus",
     "corpora",
@@ -63,14 +62,12 @@ ALONE = 3
     help="Compare encodings of this text file instead of running the records; repeatable. A folder "
     "is all files in it, and a pattern such as '*.md', in quotes, all files that match.",
 )
-@RECORDS
 @click.option(
     "--upgrade",
     is_flag=True,
     help="Test --vocabulary as what replaces the vocabulary of --records, with its old answers.",
 )
 @IDS_ONLY
-@FIXTURES
 @FIXTURES_DIGEST
 @KNOWN
 @JSON_LINES
@@ -91,10 +88,8 @@ def check(
     engines: Sequence[str],
     commands: Sequence[str],
     selection: Selection,
-    pattern: str | None,
+    given: Given,
     corpora: Sequence[str],
-    records: Path | None,
-    fixtures: Path | None,
     digest: str | None,
     known_path: Path | None,
     json_path: Path | None,
@@ -115,17 +110,17 @@ def check(
     several, each text is encoded by each. --records needs exactly one, unless the vocabulary lies
     next to the file, where `fill` and `promote` write it.
     """
-    one = {"records": [records], "fixtures": [fixtures], "known": [known_path]}
+    one = {"records": [given.records], "fixtures": [given.fixtures], "known": [known_path]}
     texts = [text for path in corpora for text in files_named(path, "--corpus")]
     paths: dict[str, Sequence[Path | None]] = {"corpus": texts, **one}
-    named = {**paths, "fixtures-digest": [digest], "pattern": [pattern]}
+    named = {**paths, "fixtures-digest": [digest], "pattern": [given.pattern]}
     options: dict[str, list[str]] = {
-        flag: [] for flag, given in (("ids-only", ids_only), ("upgrade", upgrade)) if given
+        flag: [] for flag, is_set in (("ids-only", ids_only), ("upgrade", upgrade)) if is_set
     }
     options |= {
-        name: given
+        name: typed
         for name, values in {**selection.named(), **named}.items()
-        if (given := [str(value) for value in values if value is not None])
+        if (typed := [str(value) for value in values if value is not None])
     }
     _refuse_mixtures([*engines, *commands], options, reports, least)
     reports.begin(
@@ -143,23 +138,22 @@ def check(
             console,
             texts,
             selection.vocabularies,
-            pattern,
+            given.pattern,
             available,
             unavailable,
             json_path,
             about,
         )
         ctx.exit(max(code, int(require and bool(unavailable))))
-    where = Given(fixtures, records, selection.vocabularies, pattern)
-    catalogue = where.catalogue(digest, upgrade=upgrade)
-    about |= where.about(catalogue)
+    is_own = given.records is not None
+    given = replace(given, vocabulary=selection.vocabularies if is_own else ())
+    catalogue = given.catalogue(digest, upgrade=upgrade)
+    about |= given.about(catalogue)
     names = [*(entry.name for entry in available), *dict(unavailable)]
-    known = [] if records is not None and known_path is None else read_known(known_path, names)
+    known = [] if is_own and known_path is None else read_known(known_path, names)
     cases = catalogue.select(selection)
-    reports.keep_old(
-        json_path, {entry.name for entry in available}, cases, catalogue, own=records is not None
-    )
-    complete = selection.is_everything and records is None
+    reports.keep_old(json_path, {entry.name for entry in available}, cases, catalogue, own=is_own)
+    complete = selection.is_everything and not is_own
     runs = _run_all(
         available, cases, catalogue, known=known, complete=complete, seed=seed, ids_only=ids_only
     )

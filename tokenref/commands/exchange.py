@@ -16,18 +16,15 @@ from bpe_ref.formats.files import replacing
 from tokenref.catalogue import LARGEST_BATCH, Catalogue, Selection, is_large, rows_of
 from tokenref.commands.endings import reached
 from tokenref.commands.options import (
-    FIXTURES,
     JSON_LINES,
     KNOWN,
     ORDER,
-    RECORDS,
     Given,
     given_options,
     selection_options,
 )
 from tokenref.commands.paths import FILE, FOLDER, output_console, progress_bar, write, written
 from tokenref.commands.report import Wanted, print_unknown_profiles
-from tokenref.commands.text import PATTERN
 from tokenref.engines.table import available
 from tokenref.errors import InvalidRunError
 from tokenref.known import differences_of, read_known
@@ -43,9 +40,7 @@ from tokenref.visible import visible
 
 @click.command()
 @selection_options("Export")
-@RECORDS
-@PATTERN
-@FIXTURES
+@given_options("vocabulary")
 @click.option(
     "--folder", type=FOLDER, help="Write requests.jsonl and the vocabularies to this folder."
 )
@@ -65,14 +60,7 @@ from tokenref.visible import visible
     help="Maximum number of questions per message.",
 )
 def export(
-    selection: Selection,
-    records: Path | None,
-    pattern: str | None,
-    fixtures: Path | None,
-    folder: Path | None,
-    seed: int,
-    repeat: int,
-    batch: int,
+    selection: Selection, given: Given, folder: Path | None, seed: int, repeat: int, batch: int
 ) -> None:
     """Write the questions of the records as a file.
 
@@ -90,10 +78,11 @@ def export(
     Without --folder the requests go to standard output, and paths of vocabularies are relative to
     the fixtures.
     """  # noqa: D301 - a mark of click
-    catalogue = Given(fixtures, records, selection.vocabularies, pattern).catalogue()
+    is_own = given.records is not None  # then canaries are about other vocabularies
+    given = replace(given, vocabulary=selection.vocabularies if is_own else ())
+    catalogue = given.catalogue()
     cases = catalogue.select(selection)
     cases = _present(cases, catalogue, shipped=folder is None)
-    is_own = records is not None  # then canaries are about other vocabularies
     needed = {(op_of(case), is_own or case.vocab) for case in cases}
     most = selection.rows_at_most or inf
     is_named = selection.ids and catalogue.records.keys() >= set(selection.ids)
@@ -133,7 +122,7 @@ def export(
 @click.command()
 @click.argument("requests", type=FILE)
 @click.argument("responses", type=FILE)
-@given_options
+@given_options()
 @KNOWN
 @JSON_LINES
 @click.pass_context

@@ -52,7 +52,7 @@ from tokenref.visible import short_json, visible
 @click.option(
     "--json", "as_line", is_flag=True, help="Print the line of the record file unchanged."
 )
-@given_options
+@given_options()
 def show(words: Sequence[str], given: Given, *, as_line: bool) -> None:
     """Show golden records, a page, or what a word means.
 

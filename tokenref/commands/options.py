@@ -53,9 +53,6 @@ FIXTURES_DIGEST: Final = click.option(
     metavar="sha256:...",
     help="Refuse fixtures whose manifest has another digest. `tokenref engines` prints it.",
 )
-RECORDS: Final = click.option(
-    "--records", type=FILE, help="Use the records in this file, written by `fill` or `promote`."
-)
 
 
 @dataclass(frozen=True)
@@ -71,8 +68,9 @@ class Given:
 
     def catalogue(self, digest: str | None = None, *, upgrade: bool = False) -> Catalogue:
         """Open the records. Errors are those of `open_own`, and `UsageError` for wrong options."""
-        if self.records is None and self.pattern is not None:
-            raise click.UsageError("--pattern needs --records")
+        for option in ("pattern", "vocabulary") if self.records is None else ():
+            if getattr(self, option):
+                raise click.UsageError(f"--{option} needs --records")
         if self.records is None:
             return open_catalogue(self.fixtures, digest)
         if self.fixtures is not None:
@@ -94,25 +92,18 @@ class Given:
         return {kind: catalogue.digest, "fixtures_version": catalogue.manifest.version}
 
 
-def _given(vocabulary: Sequence[str], records: Path | None, **more: Any) -> Given:
-    if vocabulary and records is None:
-        raise click.UsageError("--vocabulary needs --records")
-    return Given(vocabulary=vocabulary, records=records, **more)
+def given_options(*left_out: str) -> Decorator:
+    """Return a decorator: the command receives where the records are as the argument `given`."""
+    records = "Use the records in this file, written by `fill` or `promote`."
+    vocabulary = "The vocabulary of --records, unless it lies next to them."
+    options = {
+        "records": click.option("--records", type=FILE, help=records),
+        "vocabulary": click.option("--vocabulary", multiple=True, help=vocabulary),
+        "pattern": PATTERN,
+        "fixtures": FIXTURES,
+    }
+    return options_as("given", Given, **{k: v for k, v in options.items() if k not in left_out})
 
-
-given_options: Final = options_as(
-    "given",
-    _given,
-    vocabulary=click.option(
-        "--vocabulary",
-        multiple=True,
-        help="The vocabulary of --records, unless it lies next to them.",
-    ),
-    records=RECORDS,
-    fixtures=FIXTURES,
-    pattern=PATTERN,
-)
-"""Adds --records and --fixtures to a command. It receives them as the argument `given`."""
 
 KNOWN: Final = click.option(
     "--known", "known_path", type=FILE, help="Use this list of known differences."

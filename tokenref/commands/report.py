@@ -316,7 +316,7 @@ report_options: Final = options_as(
 @click.command()
 @click.argument("results", nargs=-1, required=True, type=FILE, metavar="RESULTS.jsonl...")
 @report_options
-@given_options
+@given_options()
 @click.option(
     "--pages",
     metavar="ADDRESS",
