@@ -98,8 +98,8 @@ def _stay_in(function: str, stays: Path) -> None:
         if event == "call" and name == function:
             sys.setprofile(None)
             stays.touch()
-            while True:
-                time.sleep(1000)
+            while True:  # a signal just before a sleep is handled after it
+                time.sleep(0.01)
 
     sys.setprofile(look)
 

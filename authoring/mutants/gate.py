@@ -24,8 +24,9 @@ listed and gone, may be one for the wrong reason.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import groupby, islice
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
@@ -36,6 +37,8 @@ from authoring.mutants.mutant import Mutant, SessionWithHandler
 from authoring.mutants.own_numbers import OwnNumbersEngine
 from authoring.mutants.samplers import Remembering, SamplerWithHandler
 from authoring.mutants.table import CONTROLS, MUTANTS
+from bpe_ref import Tokenizer, Vocabulary
+from bpe_ref.models.byte_bpe import ByteBPE, TokenId, encode_quickly
 from tokenref.answers import Answer, Crashed, Session, Unsupported, request_text
 from tokenref.catalogue import is_large
 from tokenref.engines.reference import ReferenceEngine
@@ -413,6 +416,9 @@ def _answers(engine: ReferenceEngine, questions: Sequence[_Question]) -> Iterato
     try:
         first = questions[0]
         silent = replace(engine, with_stages=False)
+        if isinstance(first.subject, Vocabulary):
+            prepared = partial(_remembering, engine.prepare_tokenizer)
+            silent = replace(silent, prepare_tokenizer=prepared)
         name = first.subject.name if isinstance(first.subject, TokenizerFile) else engine.name
         session = load_subject(silent, first.subject, name, first.case.profile)
     except Exception as error:  # noqa: BLE001 - a mutant may break in any way
@@ -434,6 +440,26 @@ def _answers(engine: ReferenceEngine, questions: Sequence[_Question]) -> Iterato
         except Exception as error:  # noqa: BLE001 - a mutant may break in any way
             answer = _crash(error)
         yield answer
+
+
+def _remembering(prepare: Callable[[Tokenizer], Tokenizer], tokenizer: Tokenizer) -> Tokenizer:
+    """Return a prepared tokenizer: merging that is right is not done again for every mutant."""
+    tokenizer = prepare(tokenizer)
+    model = tokenizer.model
+    if isinstance(model, ByteBPE) and model.encode_symbols is encode_quickly:
+        return tokenizer.replace(model=replace(model, encode_symbols=_merged))
+    return tokenizer
+
+
+def _merged(vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
+    known, key = vocabulary.remember(_merged_before), tuple(symbols)
+    if key not in known:
+        known[key] = encode_quickly(vocabulary, symbols)
+    return [*known[key]]
+
+
+def _merged_before(_: Vocabulary) -> dict[tuple[TokenId, ...], list[TokenId]]:
+    return {}
 
 
 def _known(questions: Iterable[_Question]) -> dict[tuple[str, int], Any]:

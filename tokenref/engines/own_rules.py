@@ -17,12 +17,12 @@ Probabilities
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate, pairwise
-from math import exp, inf, isfinite, log, nextafter
-from typing import Any, ClassVar, Final
+from math import exp, inf, isfinite, log, nan, nextafter
+from typing import Any, ClassVar, Final, NamedTuple
 
 from sampling_ref.numbers.binary32 import to_binary32
 from tokenref.answers import Answer, Ok, Refused, Unsupported
@@ -246,7 +246,7 @@ def _matters(  # noqa: PLR0911
         case "boundary" if op == "top_p" and {*choices} == {"reach", "exceed"}:
             return _meets_a_sum(given["p"], request)
         case "zero" | "above_one" | "beyond":
-            possible = sum(count for _, count, _, _ in _groups(request))
+            possible = sum(count for _, count, _ in _groups(request).groups)
             least = {"zero": 0, "above_one": nextafter(1, inf), "beyond": possible}[point]
             return any(number == 0 if point == "zero" else number >= least for number in numbers)
         case "scope" | "additive_scope":
@@ -328,62 +328,88 @@ def _row(request: Mapping[str, Any]) -> list[float]:
     return unpack(request["probs"] if "probs" in request else request["logits"])
 
 
-def _groups(request: Mapping[str, Any]) -> Iterator[tuple[Any, int, Any, float]]:
-    """Yield the groups of equal tokens by falling probability.
+class _Groups(NamedTuple):
+    """The groups of equal tokens of a row, by falling probability.
 
-    For each: the sum of the probabilities before it, the number of tokens, the probability of
-    each, and how far the sum may be off, which is 0 for probabilities that are exact.
+    Probabilities of a question are exact: integers, as parts of `whole`. Those of logits are
+    floats, as parts of 1.
     """
-    row = [number for number in _row(request) if -inf <= number < inf]
-    counts = sorted(Counter(row).items(), reverse=True)
+
+    groups: Sequence[tuple[Any, int, Any]]
+    """For each: the sum of the tokens before it, their number, and what each of them has."""
+
+    whole: float
+    error: float
+    """How far a sum may be off."""
+
+    def part(self, share: float) -> Any:
+        """Return a share, which is finite, as a part of the whole."""
+        return share if self.error else Fraction(share) * Fraction(self.whole)
+
+
+def _groups(request: Mapping[str, Any]) -> _Groups:
+    row = Counter(number for number in _row(request) if -inf < number < inf)
+    counts = sorted(row.items(), reverse=True)
+    weights: list[Any]
     if "probs" in request:
-        shares: list[Any] = [
-            Fraction(share) if 0 < share < inf else Fraction() for share, _ in counts
-        ]
+        counts = [(share, count) for share, count in counts if share > 0]
+        ratios = [share.as_integer_ratio() for share, _ in counts]
+        unit = max((below for _, below in ratios), default=1)
+        weights = [above * (unit // below) for above, below in ratios]
     else:
-        top = counts[0][0] if counts else 0.0
-        shares = [exp(logit - top) if logit > -inf else 0.0 for logit, _ in counts]
-    whole = sum(share * count for share, (_, count) in zip(shares, counts, strict=True)) or 1
+        weights = [exp(logit - counts[0][0]) for logit, _ in counts]
+        whole = sum(weight * count for weight, (_, count) in zip(weights, counts, strict=True))
+        weights = [weight / whole for weight in weights]
+    groups: list[tuple[Any, int, Any]] = []
     total: Any = 0
-    for share, (_, count) in zip(shares, counts, strict=True):
-        if share:
-            yield total / whole, count, share / whole, 0.0 if "probs" in request else _ERROR
-            total += share * count
+    for weight, (_, count) in zip(weights, counts, strict=True):
+        if weight:
+            groups.append((total, count, weight))
+            total += weight * count
+    return _Groups(groups, total or 1, 0) if "probs" in request else _Groups(groups, 1, _ERROR)
 
 
 def _meets_a_sum(p: float, request: Mapping[str, Any]) -> bool:
     """Return whether the probabilities of the best tokens, up to any one, sum to `p`."""
-    for total, count, share, error in _groups(request) if isfinite(p) else ():
-        taken = min(max(round((Fraction(p) - Fraction(total)) / Fraction(share)), 0), count)
-        if abs(total + share * taken - p) <= error:
-            return True
+    row = _groups(request)
+    for total, count, each in row.groups if isfinite(p) else ():
+        if total / row.whole > p + row.error:
+            break
+        if (total + each * count) / row.whole >= p - row.error:
+            taken = min(max(round((row.part(p) - total) / each), 0), count)
+            if abs((total + each * taken) / row.whole - p) <= row.error:
+                return True
     return False
 
 
 def _splits_equals(op: str, given: Mapping[str, Any], request: Mapping[str, Any]) -> bool:
     """Return whether a filter can keep some of equal tokens, and not all."""
-    groups = list(_groups(request))
+    row = _groups(request)
     if op == "typical":  # whose ties are of distances, which need not be of equal tokens
-        shares = [(float(share), count) for _, count, share, _ in groups]
+        shares = [(each / row.whole, count) for _, count, each in row.groups]
         entropy = -sum(count * share * log(share) for share, count in shares)
         distances = sorted(abs(-log(share) - entropy) for share, _ in shares)
         is_near = any(far - near < _ERROR for near, far in pairwise(distances))
         return is_near or any(count > 1 for _, count in shares)
     if op == "xtc":  # which keeps the last token that reaches the threshold
-        reaching = [one for one in groups if one[2] >= given["threshold"] - one[3]]
-        return any(count > 1 for _, count, _, _ in reaching[-1:])
+        line = given["threshold"]
+        least = row.part(line) - row.error if isfinite(line) else line
+        reaching = [count for _, count, each in row.groups if each >= least]
+        return any(count > 1 for count in reaching[-1:])
     if op not in {"top_k", "top_p", "min_p", "top_a", "epsilon", "eta"}:
-        return any(count > 1 for _, count, _, _ in groups)
+        return any(count > 1 for _, count, _ in row.groups)
     least = given.get("least", 1)
     if op in {"min_p", "top_a"} and least == 1 and given.get("m", 1) <= 1:
         return False  # they keep the best tokens anyway
     sizes, before = given.get("k", least), 0
-    for total, count, share, error in groups:
+    p = given.get("p", nan)
+    for total, count, each in row.groups:
         if before < sizes < before + count:
             return True
         if op == "top_p" and count > 1:
-            low, high = total - error, total + share * (count - 1) + error
-            if low <= given["p"] <= high and (given["p"] != total or error):
+            low, high = total / row.whole, (total + each * (count - 1)) / row.whole
+            is_within = low - row.error <= p <= high + row.error
+            if is_within and (row.error or row.part(p) != total):
                 return True
         before += count
     return False
@@ -407,7 +433,8 @@ def is_clear(op: str, given: Mapping[str, Any], request: Mapping[str, Any]) -> b
     >>> is_clear("top_p", {"p": 0.6}, halves), is_clear("top_p", {"p": 0.5}, halves)
     (True, False)
     """
-    groups = [(float(total), count, float(share)) for total, count, share, _ in _groups(request)]
+    row = _groups(request)
+    groups = [(total / row.whole, count, each / row.whole) for total, count, each in row.groups]
     shares = [share for _, _, share in groups]
     if not shares or not all(_apart(one, other) for one, other in pairwise(shares)):
         return False
@@ -472,8 +499,12 @@ def logarithms(
     wanted = unpack(probabilities)
     if not wanted or not all(0 <= share < inf for share in wanted) or not any(wanted):
         raise NotExpressibleError("accepts logits, and these are no probabilities")
-    row = near = [rounded(log(share)) if share else -inf for share in wanted]
-    for _ in range(_TRIES):
+    row = [rounded(log(share)) if share else -inf for share in wanted]
+    if clear:
+        return row
+    tried: list[list[float]] = []
+    while row not in tried and len(tried) < _TRIES:
+        tried.append(row)
         got = softmax(row)
         if list(got) == wanted:
             return row
@@ -481,8 +512,6 @@ def logarithms(
             logit if has == share else rounded(nextafter(logit, inf if has < share else -inf))
             for logit, share, has in zip(row, wanted, got, strict=True)
         ]
-    if clear:
-        return near
     raise NotExpressibleError("accepts logits, and its softmax does not return these probabilities")
 
 
