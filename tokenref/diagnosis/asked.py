@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import msgspec
 
 from sampling_ref import Use, chain
-from tokenref.diagnosis.mistakes import SUMS, Summed
+from tokenref.diagnosis.mistakes import NO_ANSWERS, SUMS, Summed
 from tokenref.floats import cut_floats, pack, unpack
 from tokenref.questions.sampling import BatchInput, unpack_parameters
 from tokenref.record import Case
@@ -157,4 +157,4 @@ def is_fused(asked: Asked) -> bool:
 
 def named(says: str) -> str:
     """Return the name of a misreading, given what is wrong."""
-    return says if says in SUMS else f"answers with {says}"
+    return says if says in NO_ANSWERS else f"answers with {says}"

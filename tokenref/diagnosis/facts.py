@@ -13,15 +13,17 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
-from math import exp, inf, isnan
+from math import ceil, exp, inf, isnan
 from typing import Any, Final
 
 import msgspec
 
 from tokenref.answers import Answer, Crashed, Malformed, Ok, Refused, TimedOut
 from tokenref.diagnosis import try_hint
+from tokenref.diagnosis.asked import weights_of
 from tokenref.diagnosis.mistakes import (
     BLOCKS,
+    COMPARED,
     FIRST_BLOCK,
     GROUPS,
     HALVED,
@@ -40,7 +42,6 @@ from tokenref.floats import (
     is_numbers,
     nearest,
     numbers_of,
-    to_digits,
     type_of,
     unpack,
 )
@@ -62,6 +63,9 @@ ALIKE: Final = 1e-5
 
 AT_THE_END: Final = "the answer is the last token of the row"
 """A fact that holds for any sum that is too large."""
+
+REFUSED: Final = "a valid input is refused with "
+"""The beginning of a fact that does not say why."""
 
 DIFFERS: Final = (
     "the answers to one question differ: the program is not deterministic, "
@@ -132,7 +136,7 @@ def facts_of(case: Case, answer: Answer) -> tuple[str, ...]:
         return otherwise
     if isinstance(answer, Refused):
         is_valid = not isinstance(case.verdict, MustRefuse)
-        return (f"a valid input is refused with {answer.code}",) if is_valid else ()
+        return (f"{REFUSED}{answer.code}",) if is_valid else ()
     if not isinstance(answer, Ok):
         return ()
     try:
@@ -150,8 +154,8 @@ def _facts(case: Case, out: Mapping[str, Any]) -> Iterator[str]:
         yield from _of_own_draws(out["tokens"])
     if op_of(case) == "seeds":
         yield from _of_seeds(case.input.batches, out["batches"])
-    if op_of(case) == "stat" and len(out["counts"]) == 1:
-        yield "every draw gives the same token"
+    if op_of(case) == "stat":
+        yield from _of_counts(dict(out["counts"]), msgspec.to_builtins(case.input))
     right = _right(case)
     if right is None:
         return
@@ -187,6 +191,34 @@ def _right(case: Case) -> Mapping[str, Any] | None:
         rows = [(each, msgspec.convert(_logits(case.input, row), Floats)) for each, row in pairs]
         return {"rows": [row_of(*row) for row in rows]}
     return None if case.out is None else dict(msgspec.to_builtins(case.out))
+
+
+# ---- own random numbers
+
+
+def _of_counts(counts: Mapping[int, int], asked: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with random numbers, given how often they drew each token."""
+    if len(counts) == 1:
+        yield "every draw gives the same token"
+    if asked["params"]:
+        return
+    weights = unpack(asked["probs"]) if "probs" in asked else weights_of(unpack(asked["logits"]))
+    sums = [0.0, *accumulate(weights)]
+    shares = [until / sums[-1] for until in sums]
+    if not _fits(counts, shares, asked["draws"]):
+        for bits in (8, 10, 11, 16):
+            if _fits(counts, [ceil(each * 2**bits) / 2**bits for each in shares], asked["draws"]):
+                yield f"random numbers seem to have {bits} bits"
+
+
+def _fits(counts: Mapping[int, int], shares: Sequence[float], draws: int) -> bool:
+    """Return whether tokens were drawn about as often as by a share of the numbers until each."""
+    wanted = [draws * (end - start) for start, end in pairwise(shares)]
+    pairs = [(counts.get(token, 0), each) for token, each in enumerate(wanted)]
+    far = sum((count - each) ** 2 / each for count, each in pairs if each)
+    possible = sum(each > 0 for each in wanted)
+    within = possible + 5 * (2 * possible) ** 0.5
+    return far < within and not any(count for count, each in pairs if not each)
 
 
 # ---- batches
@@ -318,13 +350,13 @@ def _of_row(
             numbers, others = numbers_of(value) or [], numbers_of(other) or []
             if len(numbers) == len(others) and numbers != others:
                 yield from _of_byte_order(numbers, other)
-                if -inf in numbers and _has_mask(asked):
+                if -inf in numbers and has_mask(asked):
                     yield from _of_bits(_possible(numbers), _possible(others), len(numbers))
                 yield from _of_numbers(key, numbers, others, row)
         elif key == "keep" and are_ids(value) and are_ids(other):
             if value != other and sorted(value) == sorted(other):
                 yield "kept tokens are not in ascending order"
-            if _has_mask(asked):
+            if has_mask(asked):
                 yield from _of_bits(set(value), set(other), len(row))
             yield from _of_kept(set(value), set(other), row, asked)
         elif key == "token" and are_ids([value, other]) and value != other:
@@ -337,7 +369,7 @@ def _of_row(
 _MASK_STEPS: Final = frozenset({"token_mask", "allowed_tokens", "prefix_allowed_tokens"})
 
 
-def _has_mask(asked: Mapping[str, Any]) -> bool:
+def has_mask(asked: Mapping[str, Any]) -> bool:
     """Return whether a question has a mask, alone or as a step."""
     steps = asked.get("steps", ())
     names = {"words", "booleans", "tokens", "allowed"}
@@ -567,26 +599,17 @@ def _of_equals(
     yield from _of_rounded(lost, more)
 
 
-_CUT: Final = 8
-"""The lowest bits of numbers in binary32 that a selection by three of four bytes does not see."""
-
-_NARROW: Final[Sequence[tuple[str, Type]]] = (
-    ("binary32", "f32"),
-    ("binary16", "f16"),
-    ("bfloat16", "bf16"),
-)
+_NARROW: Final[Sequence[tuple[str, Type]]] = (("binary16", "f16"), ("bfloat16", "bf16"))
 
 
 def _of_rounded(lost: Sequence[float], more: Sequence[float]) -> Iterator[str]:
-    """Yield the types in which numbers of tokens that are confused are one number."""
+    """Yield why numbers of tokens that are confused may be taken for one number."""
     if not lost or not more or {*lost} == {*more}:
         return
-    if len({int(to_digits([nearest(n, "f32")], "f32"), 16) >> _CUT for n in (*lost, *more)}) == 1:
-        yield f"the tokens' numbers are equal without the {_CUT} lowest bits of binary32"
-    for name, dtype in _NARROW:
-        rounded = {nearest(number, dtype) for number in (*lost, *more)}
-        if len(rounded) == 1 and rounded != {-inf}:
-            yield f"the tokens' numbers are equal when rounded to {name}"
+    for says, compared in COMPARED.items():
+        numbers = {compared(number) for number in (*lost, *more)}
+        if len(numbers) == 1 and numbers != {-inf}:
+            yield says
 
 
 def _of_bits(want: set[int], have: set[int], count: int) -> Iterator[str]:
@@ -608,7 +631,7 @@ def _of_token(want: int, have: int, row: Sequence[float]) -> Iterator[str]:
     for bits in (16, 15, 8):
         if want - have >= 2**bits and (want - have) % 2**bits == 0:
             yield f"the token is right modulo {2**bits:,}"
-    for name, dtype in _NARROW[1:]:
+    for name, dtype in _NARROW:
         if abs(want - have) > 1 and nearest(float(want), dtype) == have:
             yield f"the id is rounded to {name}"
     if 0 <= min(want, have) <= max(want, have) < len(row):

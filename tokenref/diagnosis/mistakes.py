@@ -9,6 +9,8 @@ from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import Final, TypeAlias
 
+from tokenref.floats import from_digits, nearest, to_digits
+
 BLOCKS: Final = tuple(2**power for power in range(1, 13))
 """Numbers of tokens that programs handle together, smallest first."""
 
@@ -75,6 +77,25 @@ MASKS: Final[Mapping[str, Allowed]] = {
     ),
 }
 """How masks are misread."""
+
+
+# ---- numbers that are compared
+
+
+def _without_lowest(number: float) -> float:
+    """Return a number without the 8 lowest bits, which three of four bytes do not have."""
+    return from_digits(to_digits([nearest(number, "f32")], "f32")[:6] + "00", "f32")[0]
+
+
+COMPARED: Final[Mapping[str, Callable[[float], float]]] = {
+    "the tokens' numbers are equal without the 8 lowest bits of binary32": _without_lowest,
+    "the tokens' numbers are equal when rounded to binary32": lambda number: nearest(number, "f32"),
+    "the tokens' numbers are equal when rounded to binary16": lambda number: nearest(number, "f16"),
+    "the tokens' numbers are equal when rounded to bfloat16": (
+        lambda number: nearest(number, "bf16")
+    ),
+}
+"""What programs compare instead of numbers that are not equal."""
 
 
 # ---- sums of weights
@@ -210,3 +231,6 @@ SUMS: Final[Mapping[str, Summed]] = {
     **{says.format(n): partial(summed, n) for says, summed, sizes in _BY_SIZE for n in sizes},
 }
 """Wrong sums of weights, as programs make them of a row."""
+
+NO_ANSWERS: Final = frozenset({*SUMS, *COMPARED})
+"""The names of mistakes that are facts, too: not what a program answers, but why."""

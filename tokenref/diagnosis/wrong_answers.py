@@ -190,10 +190,13 @@ Carried: TypeAlias = Callable[[float, float, float], float]
 """Returns the sum at the beginning of a block, given those at the end and at the beginning of the
 block before, and its last weight."""
 
+BEGINS: Final = "a sum that begins "
+"""The beginning of mistakes of running sums that never reach the end of a row."""
+
 _CARRIED: Final[Mapping[str, Carried]] = {
-    "a sum that begins again in each block of": lambda *_: 0.0,
+    BEGINS + "again in each block of": lambda *_: 0.0,
     "a sum that lacks the last token of each block of": lambda end, _, last: end - last,
-    "a sum that begins with that of the block before alone, in blocks of": (
+    BEGINS + "with that of the block before alone, in blocks of": (
         lambda end, start, _: end - start
     ),
 }
