@@ -13,7 +13,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
-from math import ceil, exp, inf, isnan
+from math import ceil, exp, inf, isnan, log
 from typing import Any, Final
 
 import msgspec
@@ -200,25 +200,27 @@ def _of_counts(counts: Mapping[int, int], asked: Mapping[str, Any]) -> Iterator[
     """Yield what is wrong with random numbers, given how often they drew each token."""
     if len(counts) == 1:
         yield "every draw gives the same token"
-    if asked["params"]:
-        return
     weights = unpack(asked["probs"]) if "probs" in asked else weights_of(unpack(asked["logits"]))
+    if asked["params"] or not 0 <= min(counts) <= max(counts) < len(weights):
+        return
     sums = [0.0, *accumulate(weights)]
-    shares = [until / sums[-1] for until in sums]
-    if not _fits(counts, shares, asked["draws"]):
-        for bits in (8, 10, 11, 16):
-            if _fits(counts, [ceil(each * 2**bits) / 2**bits for each in shares], asked["draws"]):
-                yield f"random numbers seem to have {bits} bits"
+    until = [each / sums[-1] for each in sums]
+    law = [end - start for start, end in pairwise(until)]
+    for bits in (8, 10, 11, 16):
+        starts = (ceil(each * 2**bits) for each in until)
+        other = [(end - start) / 2**bits for start, end in pairwise(starts)]
+        pairs = [(counts.get(token, 0), asked["draws"] * each) for token, each in enumerate(other)]
+        if any(count and not wanted for count, wanted in pairs):
+            continue
+        far = sum((count - wanted) ** 2 / wanted for count, wanted in pairs if wanted)
+        possible = sum(wanted > 0 for _, wanted in pairs)
+        likelier = sum(count * log(other[t] / law[t]) for t, count in counts.items())
+        if far < possible + 5 * (2 * possible) ** 0.5 and likelier > _LIKELIER:
+            yield f"random numbers seem to have {bits} bits"
 
 
-def _fits(counts: Mapping[int, int], shares: Sequence[float], draws: int) -> bool:
-    """Return whether tokens were drawn about as often as by a share of the numbers until each."""
-    wanted = [draws * (end - start) for start, end in pairwise(shares)]
-    pairs = [(counts.get(token, 0), each) for token, each in enumerate(wanted)]
-    far = sum((count - each) ** 2 / each for count, each in pairs if each)
-    possible = sum(each > 0 for each in wanted)
-    within = possible + 5 * (2 * possible) ** 0.5
-    return far < within and not any(count for count, each in pairs if not each)
+_LIKELIER: Final = 10
+"""The logarithm of how much likelier counts must be by another law."""
 
 
 # ---- batches
