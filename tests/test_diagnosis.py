@@ -1864,7 +1864,7 @@ def test_a_hint_that_raises_loses_no_report(
     def broken(*_: object) -> Iterator[str]:
         raise IndexError("a broken hint")
 
-    monkeypatch.setattr("tokenref.diagnosis.facts._of_kept", broken)
+    monkeypatch.setattr("tokenref.diagnosis.row_facts._of_kept", broken)
     monkeypatch.setattr("tokenref.diagnosis.misreadings.usual", broken)
     engine = Small({"top_k": lambda _, __: {"keep": [0]}})
     with pytest.raises(IndexError, match="a broken hint"):

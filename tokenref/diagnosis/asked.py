@@ -4,13 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from math import exp
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
 from sampling_ref import Use, chain
-from tokenref.diagnosis.mistakes import NO_ANSWERS, SUMS, Summed
+from tokenref.diagnosis.mistakes import NO_ANSWERS, SUMS, Summed, weights_of
 from tokenref.floats import cut_floats, pack, unpack
 from tokenref.questions.sampling import BatchInput, unpack_parameters
 from tokenref.record import Case
@@ -140,12 +139,6 @@ def rows_of(case: Case) -> tuple[dict[str, Any], Sequence[Row]]:
         cut = ({"logits": cut_floats(r["logits"], size)} if "logits" in r else {} for r in rows)
         rows = [{**row, **each} for row, each in zip(rows, cut, strict=True)]
     return question, rows
-
-
-def weights_of(row: Sequence[float]) -> list[float]:
-    """Return the exponentials of logits, relative to the largest."""
-    largest = max(row)
-    return [exp(logit - largest) for logit in row]
 
 
 def is_fused(asked: Asked) -> bool:

@@ -11,10 +11,10 @@ from typing import Final
 
 from tokenref.answers import Answer, Ok
 from tokenref.diagnosis.asked import MOST_AGAIN, SUMMING, named
-from tokenref.diagnosis.facts import AT_THE_END
 from tokenref.diagnosis.misread_questions import changes_sum
 from tokenref.diagnosis.misreadings import Misreadings, misread, said_of
 from tokenref.diagnosis.mistakes import SUMS
+from tokenref.diagnosis.row_facts import AT_THE_END
 from tokenref.diagnosis.signatures import FEWEST, Reference, Signature, by_place
 from tokenref.diagnosis.wrong_answers import BEGINS
 from tokenref.judge import FAILURES, judge

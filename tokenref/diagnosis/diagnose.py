@@ -20,16 +20,9 @@ import msgspec
 
 from tokenref.answers import Ok
 from tokenref.catalogue import CANARY
-from tokenref.diagnosis.facts import (
-    ALL_WRONG,
-    AT_THE_END,
-    DIFFERS,
-    OF_ANY_SUM,
-    ORDERED,
-    REFUSED,
-    VAGUE,
-)
+from tokenref.diagnosis.facts import DIFFERS, ORDERED, REFUSED, VAGUE
 from tokenref.diagnosis.questions import property_of_failures, too_slow
+from tokenref.diagnosis.row_facts import ALL_WRONG, AT_THE_END, OF_ANY_SUM
 from tokenref.diagnosis.signatures import (
     FEWEST,
     MOST,

@@ -24,9 +24,16 @@ from tokenref.diagnosis.asked import (
     is_fused,
     named,
     rows_of,
+)
+from tokenref.diagnosis.mistakes import (
+    COMPARED,
+    MASKS,
+    OTHER_ROWS,
+    SUMS,
+    Allowed,
+    Summed,
     weights_of,
 )
-from tokenref.diagnosis.mistakes import COMPARED, MASKS, OTHER_ROWS, SUMS, Allowed, Summed
 from tokenref.floats import (
     SMALLEST_NORMAL,
     Type,

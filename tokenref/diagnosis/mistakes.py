@@ -1,12 +1,13 @@
 """Frequent mistakes: rows taken for others, misread masks, wrong sums of weights.
 
-`facts` recognises them in a wrong answer, and `misreadings` asks what they would make of a
+`row_facts` recognises them in a wrong answer, and `misreadings` asks what they would make of a
 question. Both use the names in these tables, so a new mistake is one line here.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
+from math import exp
 from typing import Final, TypeAlias
 
 from tokenref.floats import from_digits, nearest, to_digits
@@ -99,6 +100,12 @@ COMPARED: Final[Mapping[str, Callable[[float], float]]] = {
 
 
 # ---- sums of weights
+
+
+def weights_of(row: Sequence[float]) -> list[float]:
+    """Return the exponentials of logits, relative to the largest."""
+    largest = max(row)
+    return [exp(logit - largest) for logit in row]
 
 
 Summed: TypeAlias = Callable[[Sequence[float], Sequence[float]], float]

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tokenref.diagnosis.facts import has_mask
+from tokenref.diagnosis.row_facts import has_mask
 from tokenref.diagnosis.signatures import Diagnosis, by_place
 from tokenref.floats import type_of, unpack
 from tokenref.questions.sampling import tokens_of

@@ -15,18 +15,9 @@ from typing import Any, Final, TypeAlias
 
 from sampling_ref.random.philox import philox_block
 from sampling_ref.speculative.shares import read_exactly, read_shares, token_at
-from tokenref.diagnosis.asked import (
-    MOST_AGAIN,
-    OF_SUMS,
-    SUMMING,
-    Asked,
-    Change,
-    Row,
-    is_fused,
-    weights_of,
-)
+from tokenref.diagnosis.asked import MOST_AGAIN, OF_SUMS, SUMMING, Asked, Change, Row, is_fused
 from tokenref.diagnosis.misread_questions import allowed_of
-from tokenref.diagnosis.mistakes import Summed
+from tokenref.diagnosis.mistakes import Summed, weights_of
 from tokenref.floats import Type, from_digits, nearest, pack, to_digits, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import STANDARD
