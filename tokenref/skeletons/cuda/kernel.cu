@@ -433,11 +433,15 @@ ON_BOTH void answer_row(const Batch &batch, std::size_t r) {
 
 // ---- Drafts ----
 
+ON_BOTH inline double weight_at(const Drafts &asked, const unsigned char *rows, std::size_t place, std::size_t t) {
+    return from_bits(asked.type, get_bits(rows, asked.type, place * asked.vocab_size + t));
+}
+
 // Returns the sum of a row of weights; NaN if one is not allowed.
 ON_BOTH inline double sum_of(const Drafts &asked, const unsigned char *rows, std::size_t place) {
     double sum = 0;
     for (std::size_t t = 0; t < asked.vocab_size; t++) {
-        const double weight = from_bits(asked.type, get_bits(rows, asked.type, place * asked.vocab_size + t));
+        const double weight = weight_at(asked, rows, place, t);
         sum += weight >= 0 && weight < INFINITY ? weight : NAN;
     }
     return sum;
@@ -445,21 +449,23 @@ ON_BOTH inline double sum_of(const Drafts &asked, const unsigned char *rows, std
 
 ON_BOTH void answer_drafts(const Drafts &asked) {
     const std::size_t drafts = asked.drafts, n = asked.vocab_size;
-    const auto weight = [&](const unsigned char *rows, std::size_t place, std::size_t t) { return from_bits(asked.type, get_bits(rows, asked.type, place * n + t)); };
     *asked.status = Status::invalid_row;
-    for (std::size_t at = 0; at <= drafts; at++)
-        if ((at < drafts && !(sum_of(asked, asked.draft, at) > 0)) || (at < drafts + !asked.residual && !(sum_of(asked, asked.target, at) > 0))) return;
+    for (std::size_t at = 0; at < drafts; at++)
+        if (!(sum_of(asked, asked.draft, at) > 0)) return;
+    for (std::size_t at = 0; at < drafts + !asked.residual; at++)
+        if (!(sum_of(asked, asked.target, at) > 0)) return;
     std::size_t at = 0;
     double target = sum_of(asked, asked.target, 0), draft = 1;
     for (; at < drafts; target = sum_of(asked, asked.target, ++at)) {  // accepted if u < p / q
         draft = sum_of(asked, asked.draft, at);
         if (asked.residual) break;
         const std::size_t token = static_cast<std::size_t>(asked.drafted[at]);
-        if (!(asked.uniforms[at] * weight(asked.draft, at, token) * target < weight(asked.target, at, token) * draft)) break;
+        if (!(asked.uniforms[at] * weight_at(asked, asked.draft, at, token) * target < weight_at(asked, asked.target, at, token) * draft)) break;
         asked.token[at] = asked.drafted[at];
     }
     for (std::size_t t = 0; t < n; t++) {  // what is left of the target, or all of it if each draft was accepted
-        const double left = at == drafts ? weight(asked.target, at, t) : weight(asked.target, at, t) * draft - weight(asked.draft, at, t) * target;
+        const double whole = weight_at(asked, asked.target, at, t);
+        const double left = at == drafts ? whole : whole * draft - weight_at(asked, asked.draft, at, t) * target;
         asked.scratch[t].logit = asked.scratch[t].weight = left > 0 ? left : 0;
     }
     const double total = add_up(asked.scratch, n);
@@ -1032,10 +1038,12 @@ static Json answer(const std::string &name, const Json &question) {
     const auto other = OTHERS.find(asked_op);
     if (other != OTHERS.end()) {
         List rows;
-        for (std::size_t r = 0; r < questions.size(); r++) try {
-            rows.push_back(other->second(*questions[r]));
-        } catch (Refused &refused) {
-            throw Refused{refused.code, which(r, questions.size()) + refused.message};
+        for (std::size_t r = 0; r < questions.size(); r++) {
+            try {
+                rows.push_back(other->second(*questions[r]));
+            } catch (Refused &refused) {
+                throw Refused{refused.code, which(r, questions.size()) + refused.message};
+            }
         }
         return is_batch ? Json(Object{{"rows", rows}}) : rows.at(0);
     }
