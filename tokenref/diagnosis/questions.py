@@ -56,7 +56,7 @@ def _is_impossible(_: object, rows: _Rows) -> bool:
 def _starts(parts: Mapping[str, Any], rows: _Rows) -> list[int]:
     """Return at which number of a batch each row begins."""
     layout = parts.get("layout", {})
-    stride = max(layout.get("stride", 0), *(tokens_of([row]) for row in rows))
+    stride = max([layout.get("stride", 0), *(tokens_of([row]) for row in rows)])
     return [place * stride for place in layout.get("order", range(len(rows)))]
 
 
