@@ -32,6 +32,7 @@ from tokenref.diagnosis.diagnose import diagnose, is_of_few
 from tokenref.diagnosis.facts import DIFFERS, facts_of, result_of
 from tokenref.diagnosis.misread_questions import allowed_of, words_of
 from tokenref.diagnosis.misreadings import misread, usual
+from tokenref.diagnosis.questions import _PROPERTIES
 from tokenref.diagnosis.signatures import FEWEST, Known, Signature, known_causes
 from tokenref.engines.reference import ReferenceSession
 from tokenref.engines.reference_samplers import SamplerSession
@@ -43,7 +44,7 @@ from tokenref.protocol.messages import read_result
 from tokenref.questions.sampling import BatchInput, tokens_of
 from tokenref.questions.text import TextInput
 from tokenref.record import PIPELINE_OPS, Case, op_of, rows_op
-from tokenref.result import Result, digest, length, size
+from tokenref.result import Result, digest, length, row_questions, size
 from tokenref.runner import Run, run_engine
 from tokenref.subjects import SAMPLERS
 from tokenref.verdicts import Judgement, MustRefuse
@@ -1854,6 +1855,14 @@ def test_every_record_has_a_size(catalogue: Catalogue) -> None:
     for case in catalogue.cases:
         if case.vocab is None:
             assert min(size(case)) >= 0
+
+
+def test_every_question_may_have_a_property(catalogue: Catalogue) -> None:
+    """A property that raises would lose the report."""
+    for case in catalogue.cases:
+        if case.vocab is None and size(case)[0] < 500:
+            question, rows = msgspec.to_builtins(case.input), row_questions(case)
+            assert {type(has(question, rows)) for has in _PROPERTIES.values()} == {bool}, case.id
 
 
 def test_a_hint_that_raises_loses_no_report(
