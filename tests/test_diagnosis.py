@@ -1,6 +1,8 @@
 """Likely causes: seeded bugs are named, other bugs are not taken for one of them."""
 
 import re
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, count, pairwise
@@ -28,7 +30,9 @@ from tokenref.cli import main
 from tokenref.diagnosis import RAISES
 from tokenref.diagnosis.diagnose import diagnose, is_of_few
 from tokenref.diagnosis.facts import DIFFERS, facts_of, result_of
+from tokenref.diagnosis.misread_questions import allowed_of, words_of
 from tokenref.diagnosis.misreadings import misread, usual
+from tokenref.diagnosis.questions import _PROPERTIES
 from tokenref.diagnosis.signatures import FEWEST, Known, Signature, known_causes
 from tokenref.engines.reference import ReferenceSession
 from tokenref.engines.reference_samplers import SamplerSession
@@ -39,8 +43,8 @@ from tokenref.protocol.messages import Result as Message
 from tokenref.protocol.messages import read_result
 from tokenref.questions.sampling import BatchInput, tokens_of
 from tokenref.questions.text import TextInput
-from tokenref.record import PIPELINE_OPS, Case, op_of
-from tokenref.result import Result, digest, length, size
+from tokenref.record import PIPELINE_OPS, Case, op_of, rows_op
+from tokenref.result import Result, digest, length, row_questions, size
 from tokenref.runner import Run, run_engine
 from tokenref.subjects import SAMPLERS
 from tokenref.verdicts import Judgement, MustRefuse
@@ -1684,6 +1688,117 @@ def test_parameters_of_the_first_row_of_a_pair_are_named(catalogue: Catalogue) -
     assert found[0].name == "params of the first row of a pair"
 
 
+def from_elsewhere(part: str, at: Callable[[int, int, int], int]) -> Callable[..., Answer]:
+    """Return an engine's handler that reads numbers, histories or masks of rows at other places.
+
+    They are one after the other in a buffer. `at` returns where a row begins, given the row, where
+    it must, and the length of the longest. Behind the end of histories, the last are read again.
+    """
+
+    def handle(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+        rows = [{**row} for row in request.get("rows", ())]
+        if op != "batch" or not all(part == "history" or part in row for row in rows):
+            return session.answer(op, request)
+        layout = request.get("layout", {})
+        given = [row.get(part, []) for row in rows]
+        order = layout.get("order", range(len(rows)))
+        if part == "history":
+            starts = [*accumulate(map(len, given), initial=0)][:-1]
+            buffer = [token for tokens in given for token in tokens]
+        else:
+            given = [unpack(each) for each in given]
+            stride = max(layout.get("stride", 0), *map(len, given))
+            starts, buffer = [stride * place for place in order], [nan] * (stride * len(rows))
+            for start, numbers in zip(starts, given, strict=True):
+                buffer[start : start + len(numbers)] = numbers
+        for number, (row, start, each) in enumerate(zip(rows, starts, given, strict=True)):
+            begin = min(at(number, start, max(map(len, given))), len(buffer) - len(each))
+            found = buffer[begin : begin + len(each)]
+            if part in row:
+                row[part] = found if part == "history" else pack(found, type_of(row[part]))
+        return session.answer(op, {**request, "rows": rows})
+
+    return handle
+
+
+@pytest.mark.parametrize(
+    ("part", "at", "says"),
+    [
+        ("logits", lambda _, start, __: start // 4 * 4, "no multiples of 4,"),
+        ("logits", lambda _, start, __: start % 2**16, "behind the first 65,536 numbers"),
+        ("history", lambda row, _, longest: row * longest, "histories of several lengths"),
+    ],
+)
+def test_batches_that_fail_by_where_their_rows_begin_are_named(
+    catalogue: Catalogue, part: str, at: Callable[[int, int, int], int], says: str
+) -> None:
+    cases = [c for c in catalogue.cases if op_of(c) == "batch" and c.profile == "standard"]
+    cases = [case for case in cases if size(case)[0] < (140_000, 20_000)[rows_op(case) == "steps"]]
+    found = run(SamplersWithHandler(handle=from_elsewhere(part, at)), cases, catalogue).diagnoses
+    assert any(says in each.name and len(each.ids) > FEWEST for each in found)
+
+
+def test_masks_of_a_batch_that_begin_elsewhere_are_named(catalogue: Catalogue) -> None:
+    def handle(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+        if op != "batch" or request["op"] != "token_mask":
+            return session.answer(op, request)
+        count = tokens_of(request["rows"][:1])
+        masks = [words_of(allowed_of(row["params"], count), count) for row in request["rows"]]
+        words = [word for mask in masks for word in mask] + [0] * len(masks[0])
+        rows = [
+            {**row, "params": {"words": words[at * (count // 32) :][: len(masks[0])]}}
+            for at, row in enumerate(request["rows"])
+        ]
+        return session.answer(op, {**request, "rows": rows})
+
+    cases = [case for case in catalogue.cases if "token_mask" in {op_of(case), rows_op(case)}]
+    cases = [case for case in cases if size(case)[0] < 20_000]
+    found = run(SamplersWithHandler(handle=handle), cases, catalogue).diagnoses
+    assert found[0].name.startswith("several masks have an incomplete last word")
+
+
+def test_a_rule_of_two_records_is_named(catalogue: Catalogue) -> None:
+    """The other records of its signature are about other profiles."""
+
+    def handle(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+        return SamplerSession("boundary.exceed").answer(op, request)
+
+    cases = [c for c in catalogue.cases if (op_of(c), c.profile) == ("typical", "standard")]
+    found = run(SamplersWithHandler(handle=handle), cases, catalogue)
+    assert len(found.failures) == 2
+    assert [each.name for each in found.diagnoses] == ["boundary.exceed of typical"]
+
+
+def test_numbers_that_are_compared_in_16_bits_are_named(catalogue: Catalogue) -> None:
+    def handle(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+        row = unpack(request["logits"]) if op == "greedy" and "logits" in request else []
+        rounded = [nearest(number, "bf16") for number in row]
+        return session.answer(op, {**request, "logits": pack(rounded, "f64")} if row else request)
+
+    cases = [c for c in catalogue.cases if (op_of(c), c.profile) == ("greedy", "standard")]
+    found = run(SamplersWithHandler(handle=handle), cases, catalogue).diagnoses
+    assert "the tokens' numbers are equal when rounded to bfloat16" in found[0].name.split(" or ")
+
+
+@pytest.mark.parametrize(
+    ("bits", "laws"),
+    [(8, ["falling", "long-tail", "between-16-bits"]), (11, ["long-tail", "between-16-bits"])],
+)
+def test_random_numbers_of_few_bits_are_seen(
+    catalogue: Catalogue, bits: int, laws: Sequence[str]
+) -> None:
+    random = Random(SEED)
+    for law in laws:
+        case = catalogue.records[f"sampling/stat/laws/{law}"]
+        sums = [*accumulate(unpack(msgspec.to_builtins(case.input)["probs"]))]
+        for few in (False, True):
+            numbers = (random.random() for _ in range(100_000))
+            cut = (number * 2**bits // 1 / 2**bits if few else number for number in numbers)
+            drawn = Counter(bisect_right(sums, number * sums[-1]) for number in cut)
+            facts = facts_of(case, Ok({"counts": [[*pair] for pair in drawn.items()]}))
+            assert (f"random numbers seem to have {bits} bits" in facts) == few, (law, facts)
+
+
 def test_groups_that_say_least_are_printed_after_all_others(catalogue: Catalogue) -> None:
     """Long inputs stand behind failures without a cause, of which there are samples."""
     from tokenref.reports.terminal import in_order
@@ -1742,6 +1857,14 @@ def test_every_record_has_a_size(catalogue: Catalogue) -> None:
             assert min(size(case)) >= 0
 
 
+def test_every_question_may_have_a_property(catalogue: Catalogue) -> None:
+    """A property that raises would lose the report."""
+    for case in catalogue.cases:
+        if case.vocab is None and size(case)[0] < 500:
+            question, rows = msgspec.to_builtins(case.input), row_questions(case)
+            assert {type(has(question, rows)) for has in _PROPERTIES.values()} == {bool}, case.id
+
+
 def test_a_hint_that_raises_loses_no_report(
     catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -1750,7 +1873,7 @@ def test_a_hint_that_raises_loses_no_report(
     def broken(*_: object) -> Iterator[str]:
         raise IndexError("a broken hint")
 
-    monkeypatch.setattr("tokenref.diagnosis.facts._of_kept", broken)
+    monkeypatch.setattr("tokenref.diagnosis.row_facts._of_kept", broken)
     monkeypatch.setattr("tokenref.diagnosis.misreadings.usual", broken)
     engine = Small({"top_k": lambda _, __: {"keep": [0]}})
     with pytest.raises(IndexError, match="a broken hint"):

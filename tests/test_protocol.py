@@ -248,6 +248,22 @@ def test_a_program_that_hangs_is_ended_and_the_case_timed_out(mode: str) -> None
     assert (finished.exit_code, finished.restarts) == (1, 2)
 
 
+def test_questions_for_many_draws_have_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    allowed = list[float]()
+    with fake("right", patience=Patience()) as engine:
+        exchange = engine._channel.exchange  # type: ignore[union-attr]
+
+        def noted(message: bytes, lines: int, seconds: float) -> list[bytes]:
+            allowed.append(seconds)
+            return exchange(message, lines, seconds + 60)
+
+        monkeypatch.setattr(engine._channel, "exchange", noted)
+        session = engine.load_profile("standard")
+        for draws in (1, 100_000):
+            engine._exchange(session, "encode", [{"text": "a", "draws": draws}])
+    assert allowed[:2] == [2.05, 7.05]
+
+
 def test_a_flood_without_a_line_feed_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(channel, "LONGEST_LINE", 2**21)
     detail = guilty_alone(run("flood-line"), "crash")

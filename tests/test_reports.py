@@ -1094,8 +1094,13 @@ def test_operations_and_batches_that_were_skipped_altogether_are_named() -> None
 
 
 def test_failures_without_any_known_cause_are_said_to_have_none(tmp_path: Path) -> None:
-    path = write(tmp_path / "results.jsonl", whole([line("one", "bpe/count/topic/a", "fail")]))
-    assert "1 failure matches no known cause. The smallest:" in tokenref("report", path).output
+    failed = [line("one", "bpe/count/topic/a", "fail")]
+    hint = "other operations may show the cause: try without --op"
+    for selection in ({}, {"op": ["count"]}):
+        path = write(tmp_path / "results.jsonl", whole(failed, selection=selection))
+        printed = tokenref("report", path).output
+        assert "1 failure matches no known cause. The smallest:" in printed
+        assert (hint in printed) == bool(selection)
 
 
 def test_combining_marks_of_answers_are_escaped_and_paths_stay_as_they_are() -> None:

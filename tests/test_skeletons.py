@@ -376,11 +376,31 @@ def test_kernels_name_the_row_that_they_refuse(kernels: Path) -> None:
     assert refused["err"]["msg"].startswith("row 1: ")
 
 
+def test_kernels_name_the_question_of_a_batch_of_drafts_that_they_refuse(kernels: Path) -> None:
+    rows = [
+        {"target": pack([0.5, 0.5], "f32"), "draft": pack(draft, "f32"), "params": {}}
+        for draft in ([0.25, 0.75], [0.5, 0.5])
+    ]
+    refused = answered(kernels, "batch", {"op": "residual", "rows": rows})
+    assert refused["err"]["code"] == "INVALID_ROW"
+    assert refused["err"]["msg"].startswith("row 1: ")
+
+
+def test_kernels_draw_other_tokens_for_each_request_but_not_for_a_seed(kernels: Path) -> None:
+    row = {"probs": pack([1.0] * 256, "f32"), "params": {}, "tokens": 8}
+    got = answered(kernels, "seeds", row | {"batches": [[7, None], [None, 7]]})
+    (seeded, one), (two, again) = got["ok"]["batches"]
+    assert seeded == again
+    assert len({tuple(seeded), tuple(one), tuple(two)}) == 3
+
+
 def test_kernels_skip_what_they_do_not_have(kernels: Path) -> None:
     row = {"logits": pack([1.0, 2.0], "f32"), "params": {}}
     assert answered(kernels, "top_a", row) == {"skip": {"reason": "has no operation top_a"}}
     batch = answered(kernels, "batch", {"op": "top_a", "rows": [row]})
     assert batch == {"skip": {"reason": "has no operation top_a"}}
+    filtered = {"probs": pack([0.5, 0.5], "f32"), "params": {"k": 1}, "draws": 1}
+    assert answered(kernels, "stat", filtered) == {"skip": {"reason": "has filters of logits"}}
     mixed = [row, {"logits": pack([1.0], "f16"), "params": {}}]
     batch = answered(kernels, "batch", {"op": "softmax", "rows": mixed})
     assert batch == {"skip": {"reason": "cannot mix types, or weights and logits, in a batch"}}
@@ -403,6 +423,9 @@ def test_kernels_with_random_numbers_of_32_bits_skip_those_that_need_64(tmp_path
     ):
         asked = {**row, "uniforms": pack([number], "f64")}
         assert answered(tmp_path / "engine", "draw", asked) == result
+        chain = asked | {"target": [row["probs"]], "draft": [], "tokens": [], "params": {}}
+        got = answered(tmp_path / "engine", "speculative", chain)
+        assert got == ({"ok": {"accepted": 0, "tokens": [1]}} if "ok" in result else result)
 
 
 def test_what_a_kernel_leaves_out_is_noticed_even_where_it_would_be_right(tmp_path: Path) -> None:
@@ -412,12 +435,19 @@ def test_what_a_kernel_leaves_out_is_noticed_even_where_it_would_be_right(tmp_pa
     text = source.read_text()
     assert text.count("r < batch.rows; r++) answer_row(batch, r);") == 1
     lost = "r + 1 < batch.rows; r++) answer_row(batch, r);"
-    source.write_text(text.replace("r < batch.rows; r++) answer_row(batch, r);", lost))
+    text = text.replace("r < batch.rows; r++) answer_row(batch, r);", lost)
+    assert text.count("{ answer_drafts(drafts); }\n#endif") == 1
+    text = text.replace("{ answer_drafts(drafts); }\n#endif", "{ (void)drafts; }\n#endif")
+    source.write_text(text)
     (build,) = LANGUAGES["cuda"].build
     subprocess.run(shlex.split(build.replace("-O2", "-O0")), cwd=tmp_path, check=True)
     row = {"probs": pack([0.5, 0.5], "f32"), "params": {"k": 1}}
     batch = answered(tmp_path / "engine", "batch", {"op": "top_k", "rows": [row, row]})
     assert batch == {"crash": {"msg": "row 1: the kernel did not answer"}}
+    residual = {"target": row["probs"], "draft": pack([0.25, 0.75], "f32"), "params": {}}
+    assert answered(tmp_path / "engine", "residual", residual) == {
+        "crash": {"msg": "the kernel did not answer"}
+    }
 
 
 def test_kernels_compile_with_nvcc_without_a_warning(tmp_path: Path) -> None:

@@ -693,7 +693,7 @@ _OF_ROWS: Final = (
     *("softmax", "logprobs", "temperature", "token_mask", "top_k", "top_p", "min_p", "greedy"),
     *("draw", "repetition_penalty", "frequency_penalty", "presence_penalty", "logit_bias"),
 )
-"""The operations of the skeleton for kernels, alone and in batches."""
+"""Operations of kernels, alone and in batches."""
 
 
 def _every_row(
@@ -750,7 +750,7 @@ _CHANGED: Final = (
     *("logit_bias", "temperature", "softmax", "logprobs"),
     *("repetition_penalty", "frequency_penalty", "presence_penalty"),
 )
-"""The operations of the skeleton whose answers are numbers that may be rounded."""
+"""Operations of kernels whose answers are numbers that may be rounded."""
 
 
 def _halves_up(dtype: Type, lost: int) -> Mutant:

@@ -12,7 +12,8 @@ the question is misread          `misread_questions`  add a function and its nam
 a parameter is misread           `misread_questions`  add a line in `_PERTURBED`
 the answer becomes another one   `wrong_answers`      add a function and its name in `ANSWERS`
 a sum, a mask, a row of a batch  `mistakes`           add a line in `SUMS`, `MASKS` or `OTHER_ROWS`
-a fact about wrong answers       `facts`              yield it in the function about this answer
+a fact about wrong answers       `facts`,             yield it in the function about this answer
+                                 `row_facts`
 a property of what fails         `questions`          add a function and its name in `_PROPERTIES`
 ===============================  ===================  =============================================
 

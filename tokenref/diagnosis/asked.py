@@ -4,13 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from math import exp
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
 from sampling_ref import Use, chain
-from tokenref.diagnosis.mistakes import SUMS, Summed
+from tokenref.diagnosis.mistakes import NO_ANSWERS, SUMS, Summed, weights_of
 from tokenref.floats import cut_floats, pack, unpack
 from tokenref.questions.sampling import BatchInput, unpack_parameters
 from tokenref.record import Case
@@ -142,12 +141,6 @@ def rows_of(case: Case) -> tuple[dict[str, Any], Sequence[Row]]:
     return question, rows
 
 
-def weights_of(row: Sequence[float]) -> list[float]:
-    """Return the exponentials of logits, relative to the largest."""
-    largest = max(row)
-    return [exp(logit - largest) for logit in row]
-
-
 def is_fused(asked: Asked) -> bool:
     """Return whether a question has steps that can be applied here, none of which is a function."""
     return asked.op == "steps" and all(
@@ -157,4 +150,4 @@ def is_fused(asked: Asked) -> bool:
 
 def named(says: str) -> str:
     """Return the name of a misreading, given what is wrong."""
-    return says if says in SUMS else f"answers with {says}"
+    return says if says in NO_ANSWERS else f"answers with {says}"

@@ -7,16 +7,16 @@ explain most of these.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from itertools import starmap
 from typing import Final
 
 from tokenref.answers import Answer, Ok
-from tokenref.diagnosis.asked import MOST_AGAIN, SUMMING
-from tokenref.diagnosis.facts import AT_THE_END
+from tokenref.diagnosis.asked import MOST_AGAIN, SUMMING, named
 from tokenref.diagnosis.misread_questions import changes_sum
 from tokenref.diagnosis.misreadings import Misreadings, misread, said_of
 from tokenref.diagnosis.mistakes import SUMS
+from tokenref.diagnosis.row_facts import AT_THE_END
 from tokenref.diagnosis.signatures import FEWEST, Reference, Signature, by_place
+from tokenref.diagnosis.wrong_answers import BEGINS
 from tokenref.judge import FAILURES, judge
 from tokenref.record import OWN_DRAW_OPS, Case, op_of, rows_op
 from tokenref.result import Result, answer_digest, place_of, size
@@ -63,10 +63,6 @@ def signatures_of_misread(
     for name, answers in likely.items():
         answers |= {record: seen.answer for record, seen in failed.items() if name in seen.facts}
 
-    def tells(record: str, answer: str) -> bool:
-        seen = failed.get(record)
-        return seen is not None and seen.answer == answer and AT_THE_END not in seen.facts
-
     summing = [seen for seen in failed.values() if rows_op(seen.case) in SUMMING]
     shown = {fact for seen in summing for fact in seen.facts}
     right = [
@@ -80,9 +76,16 @@ def signatures_of_misread(
         Signature("misreading", name, said_of(name), answers)
         for name, answers in likely.items()
         if (len(answers) > 1 or rows[name] >= FEWEST)
-        and any(starmap(tells, answers.items()))
+        and _tells(name, answers, failed)
         and not (name in SUMS and name not in shown and any(changes_sum(name, c) for c in right))
     ]
+
+
+def _tells(name: str, answers: Mapping[str, str], failed: Mapping[str, Result]) -> bool:
+    """Return whether a misreading explains a failure that not every sum explains."""
+    explained = (seen for record, seen in failed.items() if answers.get(record) == seen.answer)
+    is_end = name.startswith(named(BEGINS))
+    return any(is_end or AT_THE_END not in seen.facts for seen in explained)
 
 
 def _of_shortest(

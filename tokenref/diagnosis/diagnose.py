@@ -20,8 +20,9 @@ import msgspec
 
 from tokenref.answers import Ok
 from tokenref.catalogue import CANARY
-from tokenref.diagnosis.facts import ALL_WRONG, AT_THE_END, DIFFERS, OF_ANY_SUM, ORDERED, VAGUE
+from tokenref.diagnosis.facts import DIFFERS, ORDERED, REFUSED, VAGUE
 from tokenref.diagnosis.questions import property_of_failures, too_slow
+from tokenref.diagnosis.row_facts import ALL_WRONG, AT_THE_END, OF_ANY_SUM
 from tokenref.diagnosis.signatures import (
     FEWEST,
     MOST,
@@ -443,7 +444,8 @@ def _of_facts(
         shared = [fact for fact, records in holds.items() if len(records) >= MOST * len(here)]
         if shared:
             vague = {fact for fact in shared if fact in VAGUE or OF_ANY_SUM in fact}
-            vague |= {AT_THE_END} if says else set()
+            if says:
+                vague |= {f for f in shared if f == AT_THE_END or f.startswith(REFUSED)}
             rank = {fact: 1 if fact == says else 2 * (fact not in vague) for fact in shared}
             fact = max(shared, key=lambda f: (rank[f], len(holds[f]), -places[f]))
             plain, records = _without_size(fact), holds[fact]

@@ -6,62 +6,32 @@ diagnosis: a fact is named only if it holds for most failures of an operation th
 cause.
 
 To add a fact, yield it from the function about its kind of answer: `_of_batch` for the rows of a
-batch, `_of_numbers` for numbers, `_of_kept` for lists of tokens, `_of_token` for one token.
+batch, `_of_counts` for draws, and in `row_facts` `_of_numbers` for numbers, `_of_kept` for lists of
+tokens, `_of_token` for one token.
 """
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
-from math import exp, inf, isnan
+from math import ceil, log
 from typing import Any, Final
 
 import msgspec
 
 from tokenref.answers import Answer, Crashed, Malformed, Ok, Refused, TimedOut
 from tokenref.diagnosis import try_hint
-from tokenref.diagnosis.mistakes import (
-    BLOCKS,
-    FIRST_BLOCK,
-    GROUPS,
-    HALVED,
-    MASKS,
-    OTHER_ROWS,
-    SUMS,
-    USUAL,
-)
-from tokenref.floats import (
-    DIGITS,
-    SMALLEST_NORMAL,
-    Floats,
-    Type,
-    cut_floats,
-    from_digits,
-    is_numbers,
-    nearest,
-    numbers_of,
-    to_digits,
-    type_of,
-    unpack,
-)
+from tokenref.diagnosis.mistakes import GROUPS, OTHER_ROWS, weights_of
+from tokenref.diagnosis.row_facts import AS_BEFORE, INEXACT, WRONG_RANK, near, of_row
+from tokenref.floats import Floats, cut_floats, is_numbers, numbers_of, unpack
 from tokenref.judge import FAILURES
-from tokenref.judging_samplers import are_ids, row_of
+from tokenref.judging_samplers import row_of
 from tokenref.questions.sampling import BatchInput, tokens_of
 from tokenref.record import Case, op_of
 from tokenref.result import Result, answer_digest
 from tokenref.verdicts import Judgement, MustRefuse, Row, Rows, Set
 
-CLOSE: Final = 1e-3
-"""The relative distance up to which numbers count for equal but for rounding."""
-
-NEARLY_ALL: Final = 0.9
-"""The share of wrong numbers that one mistake explains."""
-
-ALIKE: Final = 1e-5
-"""The relative distance up to which ratios are one ratio."""
-
-AT_THE_END: Final = "the answer is the last token of the row"
-"""A fact that holds for any sum that is too large."""
+REFUSED: Final = "a valid input is refused with "
+"""The beginning of a fact that does not say why."""
 
 DIFFERS: Final = (
     "the answers to one question differ: the program is not deterministic, "
@@ -72,8 +42,6 @@ DIFFERS: Final = (
 ORDERED: Final = "rows lie in another order in memory: perhaps `order` is ignored"
 """A fact about batches with a layout."""
 
-_AS_BEFORE: Final = "the wrong numbers are those of the question: the step does not reach them"
-
 VAGUE: Final = frozenset(
     {
         "one token more is kept",
@@ -81,17 +49,11 @@ VAGUE: Final = frozenset(
         "tokens that equal the last kept one are missing",
         "the token is the next one",
         "the token is the one before",
-        _AS_BEFORE,
+        AS_BEFORE,
         ORDERED,
     }
 )
 """Facts that hold for many mistakes, and are said after all others."""
-
-ALL_WRONG: Final = "all wrong numbers are "
-"""The beginning of a fact that one failure alone does not show."""
-
-OF_ANY_SUM: Final = "the sum is too "
-"""The end of facts that are said if nothing else is known about a wrong sum."""
 
 
 def result_of(
@@ -132,14 +94,14 @@ def facts_of(case: Case, answer: Answer) -> tuple[str, ...]:
         return otherwise
     if isinstance(answer, Refused):
         is_valid = not isinstance(case.verdict, MustRefuse)
-        return (f"a valid input is refused with {answer.code}",) if is_valid else ()
+        return (f"{REFUSED}{answer.code}",) if is_valid else ()
     if not isinstance(answer, Ok):
         return ()
     try:
         facts = list(dict.fromkeys(_facts(case, answer.out)))
     except (TypeError, ValueError, AttributeError, KeyError):
         return otherwise
-    return tuple(f for f in facts if f != _INEXACT or _WRONG_RANK not in facts) or otherwise
+    return tuple(f for f in facts if f != INEXACT or WRONG_RANK not in facts) or otherwise
 
 
 def _facts(case: Case, out: Mapping[str, Any]) -> Iterator[str]:
@@ -150,13 +112,13 @@ def _facts(case: Case, out: Mapping[str, Any]) -> Iterator[str]:
         yield from _of_own_draws(out["tokens"])
     if op_of(case) == "seeds":
         yield from _of_seeds(case.input.batches, out["batches"])
-    if op_of(case) == "stat" and len(out["counts"]) == 1:
-        yield "every draw gives the same token"
+    if op_of(case) == "stat":
+        yield from _of_counts(dict(out["counts"]), msgspec.to_builtins(case.input))
     right = _right(case)
     if right is None:
         return
     if batch is None:
-        yield from _of_row(right, out, msgspec.to_builtins(case.input))
+        yield from of_row(right, out, msgspec.to_builtins(case.input))
         return
     asked = [
         {**row, "logits": _logits(batch, row)} if "logits" in row else row for row in batch.rows
@@ -187,6 +149,36 @@ def _right(case: Case) -> Mapping[str, Any] | None:
         rows = [(each, msgspec.convert(_logits(case.input, row), Floats)) for each, row in pairs]
         return {"rows": [row_of(*row) for row in rows]}
     return None if case.out is None else dict(msgspec.to_builtins(case.out))
+
+
+# ---- own random numbers
+
+
+def _of_counts(counts: Mapping[int, int], asked: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with random numbers, given how often they drew each token."""
+    if len(counts) == 1:
+        yield "every draw gives the same token"
+    weights = unpack(asked["probs"]) if "probs" in asked else weights_of(unpack(asked["logits"]))
+    if asked["params"] or not 0 <= min(counts) <= max(counts) < len(weights):
+        return
+    sums = [0.0, *accumulate(weights)]
+    until = [each / sums[-1] for each in sums]
+    law = [end - start for start, end in pairwise(until)]
+    for bits in (8, 10, 11, 16):
+        starts = (ceil(each * 2**bits) for each in until)
+        other = [(end - start) / 2**bits for start, end in pairwise(starts)]
+        pairs = [(counts.get(token, 0), asked["draws"] * each) for token, each in enumerate(other)]
+        if any(count and not wanted for count, wanted in pairs):
+            continue
+        far = sum((count - wanted) ** 2 / wanted for count, wanted in pairs if wanted)
+        possible = sum(wanted > 0 for _, wanted in pairs)
+        likelier = sum(count * log(other[t] / law[t]) for t, count in counts.items())
+        if far < possible + 5 * (2 * possible) ** 0.5 and likelier > _LIKELIER:
+            yield f"random numbers seem to have {bits} bits"
+
+
+_LIKELIER: Final = 10
+"""The logarithm of how much likelier counts must be by another law."""
 
 
 # ---- batches
@@ -231,7 +223,7 @@ def _of_batch(
     wrong = [row for row, (a, b) in enumerate(zip(*rough, strict=True)) if a != b]
     if not wrong:
         differ = any(row != have[number % len(asked)] for number, row in enumerate(have))
-        yield from [DIFFERS, _INEXACT] if differ else [_INEXACT]
+        yield from [DIFFERS, INEXACT] if differ else [INEXACT]
         return
     are_two = len({repr(row) for row in rough[0]}) <= 2  # each wrong answer is that of other rows
     all_equal = len({repr(row) for row in rough[1]}) == 1
@@ -258,7 +250,7 @@ def _of_batch(
         yield "only the first numbers of a row are wrong, as if the row before were written too far"
     most = max(1, _MOST_TOKENS // 10 // max(1, tokens_of(asked[:1])))
     pairs = ((right[row], have[row], asked[row % len(asked)]) for row in wrong[:most])
-    yield from _in_common(dict.fromkeys(_of_row(*each)) for each in pairs)
+    yield from _in_common(dict.fromkeys(of_row(*each)) for each in pairs)
 
 
 def _in_common(facts: Iterator[dict[str, None]]) -> Sequence[str]:
@@ -277,8 +269,8 @@ def _first_wrong(want: Mapping[str, Any], have: Mapping[str, Any]) -> int:
     if not is_numbers(value) or not is_numbers(have.get(key)):
         return 0
     pairs = list(zip(numbers_of(value) or [], numbers_of(have[key]) or [], strict=False))
-    wrong = next((place for place, pair in enumerate(pairs) if _near(*pair)), len(pairs))
-    is_first = wrong <= _AT_ONCE and all(_near(*pair) for pair in pairs[wrong:])
+    wrong = next((place for place, pair in enumerate(pairs) if near(*pair)), len(pairs))
+    is_first = wrong <= _AT_ONCE and all(near(*pair) for pair in pairs[wrong:])
     return wrong if is_first and wrong < len(pairs) else 0
 
 
@@ -297,352 +289,3 @@ def _rough(answer: Any) -> Any:
 
 _MOST_TOKENS: Final = 1_000_000
 """The tokens of the largest batch that is compared row by row."""
-
-
-# ---- one row
-
-_WRONG_RANK: Final = "the rank is wrong"
-_INEXACT: Final = (
-    "all numbers are within 0.1 % of the right ones: something is calculated with too few bits"
-)
-
-
-def _of_row(
-    want: Mapping[str, Any], have: Mapping[str, Any], asked: Mapping[str, Any]
-) -> Iterator[str]:
-    given = asked.get("logits", asked.get("probs"))
-    row = unpack(given) if given else []
-    for key, value in want.items():
-        other: Any = have.get(key)
-        if is_numbers(value) and is_numbers(other):
-            numbers, others = numbers_of(value) or [], numbers_of(other) or []
-            if len(numbers) == len(others) and numbers != others:
-                yield from _of_byte_order(numbers, other)
-                if -inf in numbers and _has_mask(asked):
-                    yield from _of_bits(_possible(numbers), _possible(others), len(numbers))
-                yield from _of_numbers(key, numbers, others, row)
-        elif key == "keep" and are_ids(value) and are_ids(other):
-            if value != other and sorted(value) == sorted(other):
-                yield "kept tokens are not in ascending order"
-            if _has_mask(asked):
-                yield from _of_bits(set(value), set(other), len(row))
-            yield from _of_kept(set(value), set(other), row, asked)
-        elif key == "token" and are_ids([value, other]) and value != other:
-            yield from ["all logits are negative"] * (asked.keys() == {"logits"} and max(row) < 0)
-            yield from _of_token(value, other, row)
-        elif "logprobs" in want:
-            yield from _of_report(key, value, other)
-
-
-_MASK_STEPS: Final = frozenset({"token_mask", "allowed_tokens", "prefix_allowed_tokens"})
-
-
-def _has_mask(asked: Mapping[str, Any]) -> bool:
-    """Return whether a question has a mask, alone or as a step."""
-    steps = asked.get("steps", ())
-    names = {"words", "booleans", "tokens", "allowed"}
-    return not names.isdisjoint(asked.get("params", ())) or any(
-        s["step"] in _MASK_STEPS for s in steps
-    )
-
-
-def _possible(numbers: Sequence[float]) -> set[int]:
-    return {place for place, number in enumerate(numbers) if number != -inf}
-
-
-def _of_byte_order(want: Sequence[float], have: Mapping[str, str]) -> Iterator[str]:
-    """Yield whether numbers are right with their bytes in the other order."""
-    dtype = type_of(have)
-    digits, width = have[dtype], DIGITS[dtype]
-    turned = (bytes.fromhex(digits[at : at + width])[::-1] for at in range(0, len(digits), width))
-    if all(map(_near, want, from_digits(b"".join(turned).hex(), dtype))):
-        yield "the bytes of each number are in the other order: digits begin with the highest byte"
-
-
-def _of_report(key: str, want: Any, have: Any) -> Iterator[str]:
-    """Yield what is wrong with the tokens or the rank of a report."""
-    if key == "tokens" and are_ids(have) and len(set(have)) < len(have):
-        yield "a token is listed twice"
-    if key == "rank" and isinstance(have, int) and have != want:
-        if FIRST_BLOCK <= have < want and have & (have - 1) == 0:
-            yield f"the rank ends at {have:,}"
-        yield _WRONG_RANK
-
-
-def _of_numbers(
-    key: str, want: Sequence[float], have: Sequence[float], row: Sequence[float]
-) -> Iterator[str]:
-    wrong = [
-        place
-        for place, (a, b) in enumerate(zip(want, have, strict=True))
-        if a != b and not (_near(a, b) or (isnan(a) and isnan(b)))
-    ]
-    banned = [place for place in wrong if want[place] == -inf]
-    if banned and len(banned) == len(wrong):
-        numbers = {have[place] for place in wrong}
-        yield f"numbers that must be -inf are {numbers.pop() if len(numbers) == 1 else 'finite'}"
-    if wrong and all(isnan(have[place]) for place in wrong):
-        yield from _of_empty_blocks(row)
-    zeros = [place for place in wrong if want[place] == 0]
-    if zeros and key == "probs" and len(zeros) >= len(wrong) * NEARLY_ALL and min(have) > 0:
-        yield "probabilities that must be 0 are positive"
-    if wrong and all(have[p] == 0 and abs(want[p]) < SMALLEST_NORMAL["f32"] for p in wrong):
-        yield "subnormal numbers are written as 0"
-    if wrong and len(row) == len(have):
-        yield from _of_steps(wrong, have, row)
-    if key in {"probs", "logprobs"}:
-        yield from _of_sums(key, want, have)
-    if key == "probs":
-        yield from _of_maxima(want, have)
-    if not wrong:
-        yield _INEXACT
-        return
-    yield from _of_wrong(wrong, have)
-
-
-def _of_steps(wrong: Sequence[int], have: Sequence[float], row: Sequence[float]) -> Iterator[str]:
-    """Yield which wrong numbers of a row a step does not reach, or reaches by a wrong id."""
-    moved = {place for place in wrong if have[place] != row[place]}
-    if not moved:
-        yield _AS_BEFORE
-    elif max(moved) < 2**16 <= max(wrong) and moved >= {p % 2**16 for p in {*wrong} - moved}:
-        yield "ids of tokens are taken modulo 65,536"
-
-
-def _of_empty_blocks(row: Sequence[float]) -> Iterator[str]:
-    """Yield the sizes of blocks without a possible token, if the answer is NaN."""
-    for size in reversed(BLOCKS):
-        starts = range(0, len(row), size) if FIRST_BLOCK <= size < len(row) else ()
-        if any(max(row[at : at + size]) == -inf for at in starts):
-            yield f"numbers are NaN, and no token of a block of {size:,} is possible"
-
-
-def _of_wrong(wrong: Sequence[int], have: Sequence[float]) -> Iterator[str]:
-    """Yield what the places of the wrong numbers, and these, have in common."""
-    first, count = wrong[0], len(have)
-    if first >= FIRST_BLOCK and first & (first - 1) == 0:
-        yield f"the first wrong number is that of token {first:,}"
-    for size in BLOCKS:
-        if first >= (count - 1) // size * size >= FIRST_BLOCK and count % size:
-            yield f"only numbers of the last block of {size:,}, which is incomplete, are wrong"
-    first_number = str(have[first])
-    if len(wrong) > 1 and all(str(have[place]) == first_number for place in wrong):
-        yield f"{ALL_WRONG}{have[first]!r}"
-
-
-def _near(a: float, b: float) -> bool:
-    return a == b or -inf < -CLOSE * max(abs(a), abs(b)) <= a - b <= CLOSE * max(abs(a), abs(b))
-
-
-def _of_maxima(want: Sequence[float], have: Sequence[float]) -> Iterator[str]:
-    """Yield the sizes of blocks whose probabilities are off by the block's maximum."""
-    for size in USUAL if max(want) > 0 else ():
-        most = [max(want[at : at + size]) for at in range(0, len(want), size)]
-        pairs = enumerate(zip(want, have, strict=True))
-        factors = [b / a * most[at // size] for at, (a, b) in pairs if a]
-        if len({*most}) > 1 and max(factors) - min(factors) <= CLOSE * max(factors) < inf:
-            yield f"each block of {size:,} subtracts its own maximum"
-
-
-def _of_sums(key: str, want: Sequence[float], have: Sequence[float]) -> Iterator[str]:
-    """Yield what is wrong with the sum, if all numbers are divided by one wrong sum."""
-    is_log, zero = key == "logprobs", -inf if key == "logprobs" else 0.0
-    pairs = [(a, b) for a, b in zip(want, have, strict=True) if zero < a < inf]
-    factors = [exp(min(b - a, 700.0)) if is_log else b / a for a, b in pairs]
-    fewest = 3
-    if len(factors) < fewest or not all(0 < each < inf for each in factors):
-        return
-    least, most = min(factors), max(factors)
-    if most - least > CLOSE * most:
-        return
-    factor = sorted(factors)[len(factors) // 2]
-    near = 10 * ALIKE if not is_log and max(want) < CLOSE else ALIKE
-    if abs(factor - 1) < near:
-        return
-    probs = [exp(number) for number in want] if is_log else want
-    named = "log-probabilities are off by one number"
-    named = named if is_log else "probabilities are off by one factor"
-    lacks, until = 1 - 1 / factor, [0.0, *accumulate(probs)]
-    within = max(CLOSE * abs(lacks), most - least)
-    if lacks > 0:
-        yield from _of_block(until, lacks, within)
-    for says, summed in SUMS.items() if len(probs) <= _LONGEST_SUMMED else ():
-        if abs(summed(probs, until) / until[-1] - 1 / factor) <= within:
-            yield says
-    if abs(factor - 1) < _IN_16_BITS:
-        yield f"all {named}: {OF_ANY_SUM}inexact, perhaps it has 16 bits"
-    yield f"all {named}: {OF_ANY_SUM}{'small' if lacks > 0 else 'large'}"
-
-
-_IN_16_BITS: Final = 0.02
-"""The largest relative error of a sum of many weights in 16 bits that is named."""
-
-_LONGEST_SUMMED: Final = 1 << 19
-"""The tokens of the longest row of which other sums are calculated."""
-
-
-def _of_block(until: Sequence[float], lacks: float, within: float) -> Iterator[str]:
-    """Yield which block of tokens weighs what a sum lacks, given the sums until each token.
-
-    Smaller blocks come first. Of those smaller than `FIRST_BLOCK`, only one that is incomplete
-    at the end of the row counts, because several others weigh the same by chance.
-    """
-    count = len(until) - 1
-    for size in BLOCKS:
-        last = (count - 1) // size * size
-        starts = range(0, count, size) if size >= FIRST_BLOCK else [last] * (count % size > 0)
-        found = [
-            start
-            for start in starts
-            if abs(until[min(start + size, count)] - until[start] - lacks) <= within
-        ]
-        if not last or not found:
-            continue
-        which = (
-            {0: "the first", last: "the last"}.get(found[0], "one") if len(found) == 1 else "one"
-        )
-        yield f"the sum lacks {which} block of {size:,} tokens"
-    for place in range(FIRST_BLOCK, count, FIRST_BLOCK):
-        if abs(1 - until[place] - lacks) <= within:
-            yield f"the sum lacks all tokens from {place:,} on"
-
-
-def _of_kept(
-    want: set[int], have: set[int], row: Sequence[float], asked: Mapping[str, Any]
-) -> Iterator[str]:
-    """Yield what is wrong with a list of tokens; steps have changed the row of some before."""
-    missing, foreign, count = want - have, have - want, len(row)
-    if not missing and not foreign:
-        return
-    if row and "steps" not in asked and want and 0 <= min(want | have) <= max(want | have) < count:
-        if {row[token] for token in foreign} == {0.0 if "probs" in asked else -inf}:
-            yield "tokens are kept that are impossible"
-        yield from _of_equals(missing, foreign, row, have)
-    if not foreign:
-        p = asked.get("params", {}).get("p")
-        if is_numbers(p) and max(numbers_of(p) or ()) >= 1:
-            yield "tokens are missing, though p = 1 keeps all that are possible"
-        yield from _of_missing(missing, have, count)
-    for size in HALVED if missing else ():
-        held = Counter(token // size for token in have)
-        most = max(held.values(), default=0)
-        is_limit = FIRST_BLOCK // 8 <= most < size and most & (most - 1) == 0
-        if is_limit and all(held[token // size] == most for token in missing):
-            yield f"at most {most:,} tokens of each block of {size:,} are kept"
-    if not missing and len(foreign) == 1:
-        yield "one token more is kept"
-
-
-def _of_missing(missing: set[int], have: set[int], count: int) -> Iterator[str]:
-    """Yield what the missing tokens of a list have in common."""
-    if len(have) >= FIRST_BLOCK and len(have) & (len(have) - 1) == 0:
-        yield f"the list ends after {len(have):,} tokens"
-    for size in BLOCKS:
-        if min(missing) >= (count - 1) // size * size >= FIRST_BLOCK and count % size:
-            yield f"tokens of the last block of {size:,}, which is incomplete, are missing"
-    for power in range(16, 7, -1):
-        if max(have, default=-1) < 2**power <= min(missing):
-            yield f"no token from {2**power:,} on is kept"
-    if len(missing) == 1:
-        yield "one token less is kept"
-
-
-def _of_equals(
-    missing: set[int], foreign: set[int], row: Sequence[float], kept: set[int]
-) -> Iterator[str]:
-    """Yield whether only tokens that equal the last kept one are wrong, or others than these."""
-    cut = min(row[each] for each in kept - foreign | missing)
-    lost, more = ([row[each] for each in sorted(tokens)] for tokens in (missing, foreign))
-    if more and not lost and set(more) == {cut}:
-        is_every = row.count(cut) == sum(row[each] == cut for each in kept)
-        every = "all" if is_every else "more"
-        yield f"{every} tokens that equal the last kept one are kept"
-    is_equal = len(lost) > 1 or any(row[each] == cut for each in kept)
-    if lost and not more and set(lost) == {cut} and is_equal:
-        yield "tokens that equal the last kept one are missing"
-    if lost and lost == more:
-        if {*lost} == {0.0} and {*map(str, lost)} != {*map(str, more)}:
-            yield "0 and -0 are taken for different numbers"
-        yield "other tokens of those that are equal are kept"
-    yield from _of_rounded(lost, more)
-
-
-_CUT: Final = 8
-"""The lowest bits of numbers in binary32 that a selection by three of four bytes does not see."""
-
-_NARROW: Final[Sequence[tuple[str, Type]]] = (
-    ("binary32", "f32"),
-    ("binary16", "f16"),
-    ("bfloat16", "bf16"),
-)
-
-
-def _of_rounded(lost: Sequence[float], more: Sequence[float]) -> Iterator[str]:
-    """Yield the types in which numbers of tokens that are confused are one number."""
-    if not lost or not more or {*lost} == {*more}:
-        return
-    if len({int(to_digits([nearest(n, "f32")], "f32"), 16) >> _CUT for n in (*lost, *more)}) == 1:
-        yield f"the tokens' numbers are equal without the {_CUT} lowest bits of binary32"
-    for name, dtype in _NARROW:
-        rounded = {nearest(number, dtype) for number in (*lost, *more)}
-        if len(rounded) == 1 and rounded != {-inf}:
-            yield f"the tokens' numbers are equal when rounded to {name}"
-
-
-def _of_bits(want: set[int], have: set[int], count: int) -> Iterator[str]:
-    """Yield how a mask is misread, if it is."""
-    if have == want:
-        return
-    for power in range(16, 7, -1):
-        if (
-            have > want
-            and {each for each in want if each < 2**power} | {*range(2**power, count)} == have
-        ):
-            yield f"all tokens from {2**power:,} on are allowed, whatever the mask"
-    for says, allowed in MASKS.items():
-        if have == {token for token in allowed(want, count) if token < count}:
-            yield f"{says}, if the mask is one of words"
-
-
-def _of_token(want: int, have: int, row: Sequence[float]) -> Iterator[str]:
-    for bits in (16, 15, 8):
-        if want - have >= 2**bits and (want - have) % 2**bits == 0:
-            yield f"the token is right modulo {2**bits:,}"
-    for name, dtype in _NARROW[1:]:
-        if abs(want - have) > 1 and nearest(float(want), dtype) == have:
-            yield f"the id is rounded to {name}"
-    if 0 <= min(want, have) <= max(want, have) < len(row):
-        if row[want] == row[have]:
-            yield "another one of equal tokens is chosen"
-        else:
-            yield from _of_rounded([row[want]], [row[have]])
-    yield from _of_place(want, have, len(row))
-
-
-_MANY: Final = 32_768
-"""The number of tokens from which an incomplete block says less than a limit."""
-
-
-def _of_place(want: int, have: int, count: int) -> Iterator[str]:
-    """Yield what the places of the right token and the answer have in common."""
-    limits = [
-        f"the right token is one from {2**power:,} on, and the answer is one before"
-        for power in range(16, 7, -1)
-        if have < 2**power <= want
-    ]
-    yield from limits[:1] * (want >= _MANY)
-    for size in BLOCKS:
-        last = (count - 1) // size * size
-        if want >= last > have and count % size and size >= FIRST_BLOCK:
-            yield f"the right token is in the last block of {size:,}, which is incomplete"
-    yield from limits
-    if want == count - 1:
-        yield "the right token is the last one of the row: it is left out"
-    if count > FIRST_BLOCK and have == count - 1:
-        yield AT_THE_END
-    if count > FIRST_BLOCK and have == 0:
-        yield "the answer is token 0"
-    if have == want + 1:
-        yield "the token is the next one"
-    if have == want - 1:
-        yield "the token is the one before"

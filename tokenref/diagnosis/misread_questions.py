@@ -24,9 +24,16 @@ from tokenref.diagnosis.asked import (
     is_fused,
     named,
     rows_of,
+)
+from tokenref.diagnosis.mistakes import (
+    COMPARED,
+    MASKS,
+    OTHER_ROWS,
+    SUMS,
+    Allowed,
+    Summed,
     weights_of,
 )
-from tokenref.diagnosis.mistakes import MASKS, OTHER_ROWS, SUMS, Allowed, Summed
 from tokenref.floats import (
     SMALLEST_NORMAL,
     Type,
@@ -398,6 +405,14 @@ def _with_rounded(rounded: Callable[[float], float], asked: Asked) -> Row:
     return {name: pack(changed, "f64")} if changed != numbers else {}
 
 
+def _with_compared(compared: Callable[[float], float], asked: Asked) -> Row:
+    """Return a row whose numbers are those that are compared."""
+    part = next((part for part in ("logits", "probs") if part in asked.row), "")
+    if not part or asked.op not in {"greedy", "top_k"}:
+        return {}
+    return {part: pack([*map(compared, unpack(asked.row[part]))], "f64")}
+
+
 def _one_coin(asked: Asked) -> Row:
     """Return the first random number for all drafts."""
     count = len(asked.row.get("tokens", ())) if asked.op.startswith("speculative") else 0
@@ -436,6 +451,7 @@ QUESTIONS: Final[Mapping[str, Change]] = {
     },
     **{f"masks of which {says}": partial(_with_masks, misread) for says, misread in MASKS.items()},
     "masks without their vocab_size": _without_vocab_size,
+    **{says: partial(_with_compared, compared) for says, compared in COMPARED.items()},
     "one random number for all drafts": _one_coin,
     **{says: partial(_with_rounded, rounded) for says, rounded in _ROUNDED.items()},
     **{

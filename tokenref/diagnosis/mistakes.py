@@ -1,13 +1,16 @@
 """Frequent mistakes: rows taken for others, misread masks, wrong sums of weights.
 
-`facts` recognises them in a wrong answer, and `misreadings` asks what they would make of a
+`row_facts` recognises them in a wrong answer, and `misreadings` asks what they would make of a
 question. Both use the names in these tables, so a new mistake is one line here.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
+from math import exp
 from typing import Final, TypeAlias
+
+from tokenref.floats import from_digits, nearest, to_digits
 
 BLOCKS: Final = tuple(2**power for power in range(1, 13))
 """Numbers of tokens that programs handle together, smallest first."""
@@ -77,7 +80,32 @@ MASKS: Final[Mapping[str, Allowed]] = {
 """How masks are misread."""
 
 
+# ---- numbers that are compared
+
+
+def _without_lowest(number: float) -> float:
+    """Return a number without the 8 lowest bits, which three of four bytes do not have."""
+    return from_digits(to_digits([nearest(number, "f32")], "f32")[:6] + "00", "f32")[0]
+
+
+COMPARED: Final[Mapping[str, Callable[[float], float]]] = {
+    "the tokens' numbers are equal without the 8 lowest bits of binary32": _without_lowest,
+    "the tokens' numbers are equal when rounded to binary32": lambda number: nearest(number, "f32"),
+    "the tokens' numbers are equal when rounded to binary16": lambda number: nearest(number, "f16"),
+    "the tokens' numbers are equal when rounded to bfloat16": (
+        lambda number: nearest(number, "bf16")
+    ),
+}
+"""What programs compare instead of numbers that are not equal."""
+
+
 # ---- sums of weights
+
+
+def weights_of(row: Sequence[float]) -> list[float]:
+    """Return the exponentials of logits, relative to the largest."""
+    largest = max(row)
+    return [exp(logit - largest) for logit in row]
 
 
 Summed: TypeAlias = Callable[[Sequence[float], Sequence[float]], float]
@@ -210,3 +238,6 @@ SUMS: Final[Mapping[str, Summed]] = {
     **{says.format(n): partial(summed, n) for says, summed, sizes in _BY_SIZE for n in sizes},
 }
 """Wrong sums of weights, as programs make them of a row."""
+
+NO_ANSWERS: Final = frozenset({*SUMS, *COMPARED})
+"""The names of mistakes that are facts, too: not what a program answers, but why."""

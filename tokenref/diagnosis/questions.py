@@ -3,18 +3,19 @@
 To add one, write a function of a question and a line in `_PROPERTIES`.
 """
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from math import inf
 from typing import Any, Final
 
 import msgspec
 
+from tokenref.diagnosis.row_facts import has_mask
 from tokenref.diagnosis.signatures import Diagnosis, by_place
 from tokenref.floats import type_of, unpack
 from tokenref.questions.sampling import tokens_of
 from tokenref.questions.text import TextInput
-from tokenref.record import Case, rows_op
+from tokenref.record import Case, op_of, rows_op
 from tokenref.result import Result, length, row_questions
 from tokenref.verdicts import MustRefuse
 
@@ -52,6 +53,27 @@ def _is_impossible(_: object, rows: _Rows) -> bool:
     )
 
 
+def _starts(parts: Mapping[str, Any], rows: _Rows) -> list[int]:
+    """Return at which number of a batch each row begins."""
+    layout = parts.get("layout", {})
+    stride = max([layout.get("stride", 0), *(tokens_of([row]) for row in rows)])
+    return [place * stride for place in layout.get("order", range(len(rows)))]
+
+
+def _is_odd(size: int, parts: Mapping[str, Any], rows: _Rows) -> bool:
+    return any(start % size for start in _starts(parts, rows))
+
+
+def _has_own_histories(_: object, rows: _Rows) -> bool:
+    return len({len(row.get("history", ())) for row in rows}) > 1
+
+
+def _has_cut_masks(_: object, rows: _Rows) -> bool:
+    return len(rows) > 1 and tokens_of(rows[:1]) % 32 > 0 and any(map(has_mask, rows))
+
+
+_VECTORS: Final = (4, 2, 8, 16)
+
 _SIZES: Final = (1024, 512, 256, 128, 64, 32)
 
 _PROPERTIES: Final[Mapping[str, Callable[[Mapping[str, Any], _Rows], bool]]] = {
@@ -65,34 +87,56 @@ _PROPERTIES: Final[Mapping[str, Callable[[Mapping[str, Any], _Rows], bool]]] = {
         f"rows have a multiple of {size:,} tokens, and all others pass": partial(_is_multiple, size)
         for size in _SIZES
     },
+    **{
+        f"rows begin at numbers that are no multiples of {size}, and all others pass: perhaps they "
+        "are read from the last multiple on": partial(_is_odd, size)
+        for size in _VECTORS
+    },
+    "rows begin behind the first 65,536 numbers, and all others pass: perhaps by 16 bits": (
+        lambda parts, rows: max(_starts(parts, rows)) >= 2**16
+    ),
+    "rows have histories of several lengths, and all others pass: perhaps they begin elsewhere": (
+        _has_own_histories
+    ),
+    "several masks have an incomplete last word, and all others pass: perhaps they begin "
+    "elsewhere": _has_cut_masks,
 }
 """Properties of questions about samplers, which only failures may have."""
 
 
 def property_of_failures(
-    failed: Mapping[str, Result], passed: Iterable[Case], ops: Container[str]
+    failed: Mapping[str, Result], passed: Iterable[Case], ops: Collection[str]
 ) -> dict[str, str]:
-    """Return what all failures of an operation have that few questions have, by operation."""
-    wrong: dict[str, list[Case]] = {}
-    for here in by_place(failed).values():
-        for seen in here.values():
-            if seen.case.vocab is None and rows_op(seen.case) in ops:
-                wrong.setdefault(rows_op(seen.case), []).append(seen.case)
-    right: dict[str, list[Case]] = {op: [] for op in wrong}
-    for case in passed if wrong else ():
-        if (op := rows_op(case)) in right and not isinstance(case.verdict, MustRefuse):
-            right[op].append(case)
-    found = {}
-    for op, others in right.items():
-        cases, count = [*wrong[op], *others], len(wrong[op])
-        asked = [(msgspec.to_builtins(case.input), row_questions(case)) for case in cases]
-        best = _BY_CHANCE
-        for says, has in _PROPERTIES.items():
-            if all(has(*each) for each in asked[:count]):
-                share = sum(has(*each) for each in asked) / len(asked)
-                tries = len(_SIZES) if isinstance(has, partial) else 1
-                if share < 1 and (chance := tries * share**count) < best:
-                    found[op], best = says, chance
+    """Return what all failures of an operation have that few questions have, by operation.
+
+    If only batches fail, all of them together come first, whatever is asked of their rows.
+    """
+    seen = [each.case for here in by_place(failed).values() for each in here.values()]
+    wrong = [case for case in seen if case.vocab is None]
+    right = [case for case in passed if not isinstance(case.verdict, MustRefuse)] if wrong else []
+    if all(op_of(case) == "batch" for case in wrong):
+        batches = [case for case in right if op_of(case) == "batch"]
+        if says := _property_of(wrong, batches):
+            return dict.fromkeys(ops, says)
+    of_op: dict[str, tuple[list[Case], list[Case]]] = {op: ([], []) for op in ops}
+    for is_right, cases in enumerate((wrong, right)):
+        for case in cases:
+            if (op := rows_op(case)) in ops:
+                of_op[op][is_right].append(case)
+    found = {op: _property_of(*cases) for op, cases in of_op.items()}
+    return {op: says for op, says in found.items() if says}
+
+
+def _property_of(wrong: Sequence[Case], right: Sequence[Case]) -> str:
+    """Return what all these failures have and few questions that are answered right, or nothing."""
+    asked = [(msgspec.to_builtins(c.input), row_questions(c)) for c in (*wrong, *right)]
+    found, best = "", _BY_CHANCE
+    for says, has in _PROPERTIES.items() if wrong else ():
+        if all(has(*each) for each in asked[: len(wrong)]):
+            share = sum(has(*each) for each in asked) / len(asked)
+            tries = len(_SIZES) if isinstance(has, partial) else 1
+            if share < 1 and (chance := tries * share ** len(wrong)) < best:
+                found, best = says, chance
     return found
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from tokenref.answers import Answer
-from tokenref.diagnosis.mistakes import SUMS
+from tokenref.diagnosis.mistakes import NO_ANSWERS
 from tokenref.record import OWN_DRAW_OPS, Case, op_of, rows_op
 from tokenref.result import Result, place_of
 from tokenref.verdicts import MustRefuse
@@ -136,7 +136,7 @@ class Match:
     def said(self, verb: str) -> str:
         """Return what is said about failures that the causes explain."""
         if self.causes[0].kind == "misreading":
-            verb = "have in common:" if self.causes[0].name in SUMS else "resemble"
+            verb = "have in common:" if self.causes[0].name in NO_ANSWERS else "resemble"
         return f"{verb} {', or '.join(map(in_words, self.causes))}"
 
     def gain(self, left: set[str]) -> int:
@@ -155,7 +155,10 @@ class Match:
         wrong = self.passed + len(self.others - shared)
         if len(self.hits) < NEARLY_ALL * (len(self.hits) + wrong):
             return False
-        if len(self.hits) < fewest and all(len(c.answers) > len(self.hits) for c in self.causes):
+        # The signature of a rule is mostly about records of other profiles, which are not asked.
+        is_all = len(self.hits) == len(failed) and all(c.kind == "rule" for c in self.causes)
+        few = 2 if is_all else fewest
+        if len(self.hits) < few and all(len(c.answers) > len(self.hits) for c in self.causes):
             return False
         explained = shared | self.hits | self.others | aside
         if all(op_of(failed[record].case) in OWN_DRAW_OPS for record in self.hits) and any(

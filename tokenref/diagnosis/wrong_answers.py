@@ -15,18 +15,9 @@ from typing import Any, Final, TypeAlias
 
 from sampling_ref.random.philox import philox_block
 from sampling_ref.speculative.shares import read_exactly, read_shares, token_at
-from tokenref.diagnosis.asked import (
-    MOST_AGAIN,
-    OF_SUMS,
-    SUMMING,
-    Asked,
-    Change,
-    Row,
-    is_fused,
-    weights_of,
-)
+from tokenref.diagnosis.asked import MOST_AGAIN, OF_SUMS, SUMMING, Asked, Change, Row, is_fused
 from tokenref.diagnosis.misread_questions import allowed_of
-from tokenref.diagnosis.mistakes import Summed
+from tokenref.diagnosis.mistakes import Summed, weights_of
 from tokenref.floats import Type, from_digits, nearest, pack, to_digits, type_of, unpack
 from tokenref.questions.sampling import unpack_parameters
 from tokenref.rules import STANDARD
@@ -190,10 +181,13 @@ Carried: TypeAlias = Callable[[float, float, float], float]
 """Returns the sum at the beginning of a block, given those at the end and at the beginning of the
 block before, and its last weight."""
 
+BEGINS: Final = "a sum that begins "
+"""The beginning of mistakes of running sums that never reach the end of a row."""
+
 _CARRIED: Final[Mapping[str, Carried]] = {
-    "a sum that begins again in each block of": lambda *_: 0.0,
+    BEGINS + "again in each block of": lambda *_: 0.0,
     "a sum that lacks the last token of each block of": lambda end, _, last: end - last,
-    "a sum that begins with that of the block before alone, in blocks of": (
+    BEGINS + "with that of the block before alone, in blocks of": (
         lambda end, start, _: end - start
     ),
 }

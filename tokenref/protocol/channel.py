@@ -50,8 +50,10 @@ class Channel(Protocol):
 class Patience:
     """Time limits for a program under test, in seconds, and the maximum number of restarts.
 
-    >>> Patience().seconds(64), Patience().sentence()
-    (5.2, '2 s + 0.05 s per case + 1 s per 50 kB; 30 s to start or load; at most 20 restarts')
+    >>> Patience().seconds(64), Patience().seconds(1, draws=100_000)
+    (5.2, 7.05)
+    >>> print(Patience().sentence().partition(";")[0])
+    2 s + 0.05 s per case + 1 s per 50 kB or 20,000 draws
     """
 
     per_batch: float = 2.0
@@ -64,14 +66,15 @@ class Patience:
     restarts: int = 20
     """The run is aborted after this many restarts."""
 
-    def seconds(self, cases: int, size: int = 0) -> float:
-        """Return how many seconds a batch of this many cases, with `size` bytes, may take."""
-        return self.per_batch + self.per_case * cases + size // _BYTES_PER_SECOND
+    def seconds(self, cases: int, size: int = 0, draws: int = 0) -> float:
+        """Return how many seconds a batch of this many cases, bytes and draws may take."""
+        more = size // _BYTES_PER_SECOND + draws // _DRAWS_PER_SECOND
+        return self.per_batch + self.per_case * cases + more
 
     def sentence(self) -> str:
         """Return the limits in one line, for the report."""
         return (
-            f"{self.per_batch:g} s + {self.per_case:g} s per case + 1 s per 50 kB; "
+            f"{self.per_batch:g} s + {self.per_case:g} s per case + 1 s per 50 kB or 20,000 draws; "
             f"{self.to_start:g} s to start or load; at most {self.restarts} restarts"
         )
 
@@ -99,6 +102,9 @@ class Patience:
 
 _BYTES_PER_SECOND: Final = 50_000
 """How fast a program must be if questions are long; for short ones it makes no difference."""
+
+_DRAWS_PER_SECOND: Final = 20_000
+"""How fast a program must draw with its own random numbers, also from a long row."""
 
 LONGEST_LINE: Final = 16 * 2**20
 """Maximum length of an answer, in bytes."""

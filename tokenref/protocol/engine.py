@@ -201,7 +201,9 @@ class ProtocolEngine:
         lines = self._channel.exchange(
             asked + line_of({**message, "id": fence_id, "cases": []}),
             lines=2,
-            seconds=self.patience.seconds(len(requests), len(asked)),
+            seconds=self.patience.seconds(
+                len(requests), len(asked), sum(each.get("draws", 0) for each in requests)
+            ),
         )
         try:
             answers = read_run(lines[0], run_id, op, keys)

@@ -57,6 +57,9 @@ class Summary:
     options: Sequence[str] = ()
     """The options that running one case again needs besides its engine and id."""
 
+    is_of_ops: bool = False
+    """Whether `--op` selected the operations."""
+
     counts: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     """For each operation, the number of cases by status."""
 
@@ -121,7 +124,13 @@ def summaries_of_files(files: Sequence[Results], records: Mapping[str, Case]) ->
     for results in files:
         options = options_again(results.header)
         here = {
-            entry.name: Summary(entry, results.engines[entry.name], records, options)
+            entry.name: Summary(
+                entry,
+                results.engines[entry.name],
+                records,
+                options,
+                "op" in results.header.selection,
+            )
             for entry in results.header.engines
         }
         for line in results.cases():
@@ -291,6 +300,8 @@ def _print_failures(console: Console, summary: Summary, names: Mapping[str, str]
     for failure in summary.failures():
         _print_failure(console, summary, failure, names)
     _print_rest(console, others - len(summary.failures()))
+    if others and summary.is_of_ops:
+        console.print("  other operations may show the cause: try without --op", style="dim")
     _print_causes(console, summary, after, names)
 
 

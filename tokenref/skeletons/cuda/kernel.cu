@@ -13,10 +13,12 @@
 #include <cstring>
 #include <functional>
 #include <iostream>
+#include <limits>
 #include <map>
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "json.hpp"
@@ -39,20 +41,29 @@ static void check(cudaError_t error) {
 // ---- What a kernel is asked ----
 
 enum class Op {
-    softmax, logprobs, temperature, token_mask, top_k, top_p, min_p, greedy, draw,
-    repetition_penalty, frequency_penalty, presence_penalty, logit_bias, steps
+    softmax, logprobs, temperature, token_mask, top_k, top_p, min_p, typical, greedy, draw,
+    repetition_penalty, frequency_penalty, presence_penalty, penalties, logit_bias, steps
 };
+ON_BOTH inline bool is_filter(Op op) { return op >= Op::top_k && op <= Op::typical; }
 enum class Type { f64, f32, f16, bf16 };
 enum class Status : std::int32_t { not_answered, right, invalid_row };
 
-// A row of the batch, and its parameters. Those that the operation does not have are 0.
-struct Row {
-    std::size_t place;       // the row begins with number place * stride of the buffer
-    std::size_t length;      // numbers of the row, with padding
+// The parameters of a row or a step. Those that its operation does not have have no effect.
+struct Parameters {
     std::size_t vocab_size;  // the numbers from here on are padding: they are neither kept nor drawn nor counted
     std::int64_t k, least;
-    double p, m, temperature, uniform, penalty;
-    bool has_mask, draws;
+    double p, m, temperature;  // p is the mass of `typical`, too
+    double repetition, frequency, presence;
+    std::int64_t window, skipped;  // penalties see the last `window` tokens, without the first `skipped` ones
+};
+
+// A row of the batch, and its parameters.
+struct Row : Parameters {
+    std::size_t place;   // the row begins with number place * stride of the buffer
+    std::size_t length;  // numbers of the row, with padding
+    double uniform;      // the random number, unless the row has its `own`: those of a stream of a seed
+    bool has_mask, draws, own;
+    std::uint64_t seed, stream;
     std::size_t first_token, tokens, prompt_length;  // the history: tokens of them, the first ones are the prompt
     std::size_t first_bias, biases;
     std::size_t first_step, steps;
@@ -64,19 +75,16 @@ struct Bias {
 };
 
 // One step of a fused kernel. A penalty and a bias alone are questions with one step.
-struct Step {
+struct Step : Parameters {
     Op op;
-    std::int64_t k, least;
-    double number;           // p, m, the temperature or the penalty
-    std::size_t vocab_size;  // of a mask: the tokens from here on are banned
 };
 
 // What the example below remembers about a number.
 struct Scratch {
     std::uint64_t key;  // as large as the number; 0 for an impossible token
     double weight;
-    double logit;                       // what the steps so far left
-    std::uint32_t occurred, generated;  // how often in the history, and behind the prompt
+    double logit;            // what the steps so far left
+    std::uint32_t occurred;  // how often in the part of the history that a penalty sees
 };
 
 // One call: the rows of a question in one buffer, and a place for each answer. The host and kernels can use all
@@ -86,6 +94,7 @@ struct Batch {
     Type type;           // of `numbers` and `out`: double, float, half or bfloat16, with the bits of the question
     bool probabilities;  // the rows are probabilities or weights, not logits
     std::size_t rows, stride, mask_words;
+    std::size_t draws;    // the tokens to draw for each row: 1 or, by own numbers, more, as if called so often
     std::size_t longest;  // the number of tokens of the longest row
     const Row *row;
     const std::uint32_t *masks;  // mask_words for each row; token t has bit t % 32 of word t / 32, 1 if it is allowed
@@ -94,10 +103,25 @@ struct Batch {
     const Step *steps;
     unsigned char *numbers;      // each call gets its own, so they may be overwritten
     unsigned char *out;          // softmax, logprobs, temperature, penalties, logit_bias, token_mask: the new numbers
-    unsigned char *kept;         // top_k, top_p, min_p, steps: 1 for the tokens that are kept, else 0
-    std::int32_t *token;         // greedy, draw, steps with a draw: the token, one for each row
+    unsigned char *kept;         // top_k, top_p, min_p, typical, steps: 1 for the tokens that are kept, else 0
+    std::int32_t *token;         // greedy, draw, steps with a draw: the tokens, `draws` for each row
     Status *status;              // one for each row
     Scratch *scratch;            // `longest` entries for each row, in the order of `row`
+};
+
+// Drafts to be judged (speculative), or one draft of which only the residual is asked.
+struct Drafts {
+    Type type;  // of `draft`, `target` and `out`
+    bool residual;
+    std::size_t drafts, vocab_size;
+    const unsigned char *draft, *target;  // weights: a row of each draft; as many of the target and, unless `residual`, one more
+    const std::int32_t *drafted;          // the tokens
+    const double *uniforms;               // one for each draft, and one for the token at the end
+    std::int32_t *token;                  // write the accepted drafts and one more token here,
+    std::int32_t *accepted;               // the number of accepted drafts here,
+    unsigned char *out;                   // the residual as probabilities here,
+    Status *status;                       // and the status here
+    Scratch *scratch;                     // `vocab_size` entries
 };
 
 // ---- Numbers as bits. The protocol below needs these functions, too. ----
@@ -158,9 +182,23 @@ ON_BOTH inline std::uint64_t to_bits(Type type, double number) {
     return sign | (bits < infinity ? bits : infinity);
 }
 
-// ---- YOUR CODE: launch your kernel here. It reads the batch, and writes the answer and the status of each row. ----
+// ---- YOUR CODE: launch your kernels here. `launch` reads the batch, and writes the answer and the status of each row,
+// ---- and `judge` does it for drafts. Your own generator belongs into `own_number`.
 
-ON_BOTH void answer_row(const Batch &batch, std::size_t r);  // the example
+ON_BOTH void answer_row(const Batch &batch, std::size_t r);  // the examples
+ON_BOTH void answer_drafts(const Drafts &drafts);
+
+ON_BOTH inline std::uint64_t mixed(std::uint64_t word) {  // SplitMix64
+    word += 0x9e3779b97f4a7c15u;
+    word = (word ^ word >> 30) * 0xbf58476d1ce4e5b9u;
+    word = (word ^ word >> 27) * 0x94d049bb133111ebu;
+    return word ^ word >> 31;
+}
+
+// Returns random number `at` of a stream, from 0 to below 1.
+ON_BOTH inline double own_number(std::uint64_t seed, std::uint64_t stream, std::uint64_t at) {
+    return std::ldexp(static_cast<double>(mixed(mixed(mixed(seed) + stream) + at) >> 11), -53);
+}
 
 #ifdef __CUDACC__
 static __global__ void example_kernel(Batch batch) {
@@ -173,10 +211,20 @@ static void launch(const Batch &batch) {
     check(cudaGetLastError());
     check(cudaDeviceSynchronize());
 }
+
+static __global__ void example_of_drafts(Drafts drafts) { answer_drafts(drafts); }
+
+static void judge(const Drafts &drafts) {
+    example_of_drafts<<<1, 1>>>(drafts);
+    check(cudaGetLastError());
+    check(cudaDeviceSynchronize());
+}
 #else
 static void launch(const Batch &batch) {
     for (std::size_t r = 0; r < batch.rows; r++) answer_row(batch, r);
 }
+
+static void judge(const Drafts &drafts) { answer_drafts(drafts); }
 #endif
 
 // ---- An example: one thread answers a row. Your own kernel needs only `number_at` and `write_out` of it. ----
@@ -222,21 +270,56 @@ ON_BOTH inline bool apply_mask(const Batch &batch, std::size_t r, std::size_t st
     return any;
 }
 
-// Returns the first token whose running sum of weights is more than the number's share of the total.
-ON_BOTH inline std::int32_t draw_token(const Scratch *row, double uniform, double total) {
-    const double share = uniform * total, rest = std::fma(uniform, total, -share);  // what the product's rounding left
-    double sum = 0;
-    std::int32_t t = 0;
-    while (!((sum += row[t].weight) > share || (sum == share && rest < 0))) t++;
-    return t;
-}
-
-// ---- A fused kernel: each step changes the logits that the step before left. -inf is a token that is gone. ----
-
 ON_BOTH inline std::uint64_t key_of(double number) {
     const std::uint64_t bits = to_bits(Type::f64, number + 0.0), sign = std::uint64_t{1} << 63;  // -0 becomes 0
     return bits & sign ? ~bits : bits | sign;
 }
+
+// Keeps the tokens that a filter keeps. `best` is the largest weight, and `total` their sum.
+ON_BOTH inline void keep_tokens(Op op, const Parameters &asked, Scratch *row, std::size_t n, double best, double total, unsigned char *kept) {
+    for (std::size_t t = 0; t < n; t++) kept[t] = op == Op::min_p && row[t].key > 0 && row[t].weight >= asked.m * best;
+    if (op == Op::typical) {  // the nearer a logit is to the mean, the nearer is its surprise to the entropy
+        double mean = 0;
+        for (std::size_t t = 0; t < n; t++) mean += row[t].key > 0 ? row[t].weight / total * row[t].logit : 0;
+        for (std::size_t t = 0; t < n; t++) row[t].key = row[t].key > 0 ? key_of(-std::fabs(row[t].logit - mean)) : 0;
+    }
+    if (op == Op::top_k) keep_first(row, n, static_cast<double>(asked.k), false, kept);
+    if (op == Op::top_p || op == Op::typical) keep_first(row, n, asked.p < 1 ? asked.p * total : INFINITY, true, kept);
+    if (op == Op::typical) {  // equals of the last one stay, too
+        std::uint64_t last = ~std::uint64_t{0};
+        for (std::size_t t = 0; t < n; t++) last = kept[t] && row[t].key < last ? row[t].key : last;
+        for (std::size_t t = 0; t < n; t++) kept[t] = row[t].key >= last;
+    }
+    keep_first(row, n, static_cast<double>(asked.least), false, kept);
+}
+
+// Replaces the weights by their running sums, and returns the last one.
+ON_BOTH inline double add_up(Scratch *row, std::size_t n) {
+    for (std::size_t t = 1; t < n; t++) row[t].weight += row[t - 1].weight;
+    return row[n - 1].weight;
+}
+
+// Returns the first token whose running sum of weights is more than the number's share of the total.
+ON_BOTH inline std::int32_t draw_token(const Scratch *row, std::size_t n, double uniform) {
+    const double total = row[n - 1].weight;
+    const double share = uniform * total, rest = std::fma(uniform, total, -share);  // what the product's rounding left
+    std::size_t low = 0, high = n - 1;
+    while (low < high) {
+        const std::size_t middle = low + (high - low) / 2;
+        if (row[middle].weight > share || (row[middle].weight == share && rest < 0)) high = middle;
+        else low = middle + 1;
+    }
+    return static_cast<std::int32_t>(low);
+}
+
+ON_BOTH inline void draw_tokens(const Batch &batch, std::size_t r, Scratch *scratch, std::size_t n) {
+    const Row &row = batch.row[r];
+    add_up(scratch, n);
+    for (std::size_t at = 0; at < batch.draws; at++)
+        batch.token[r * batch.draws + at] = draw_token(scratch, n, row.own ? own_number(row.seed, row.stream, at) : row.uniform);
+}
+
+// ---- A fused kernel: each step changes the logits that the step before left. -inf is a token that is gone. ----
 
 // Sets keys and weights of the tokens that are left, and returns the sum of the weights; 0 if there are none.
 ON_BOTH inline double weigh(Scratch *row, std::size_t n) {
@@ -251,29 +334,40 @@ ON_BOTH inline double weigh(Scratch *row, std::size_t n) {
     return total;
 }
 
-// Applies top-k, top-p or min-p. `kept` serves as scratch.
+// Applies a filter. `kept` serves as scratch.
 ON_BOTH inline void filter(const Step &step, Scratch *row, std::size_t n, unsigned char *kept) {
-    const double total = weigh(row, n);
-    for (std::size_t t = 0; t < n; t++) kept[t] = step.op == Op::min_p && row[t].key > 0 && row[t].weight >= step.number;
-    if (step.op == Op::top_k) keep_first(row, n, static_cast<double>(step.k), false, kept);
-    if (step.op == Op::top_p) keep_first(row, n, step.number < 1 ? step.number * total : INFINITY, true, kept);
-    keep_first(row, n, static_cast<double>(step.least), false, kept);
+    keep_tokens(step.op, step, row, n, 1, weigh(row, n), kept);
     for (std::size_t t = 0; t < n; t++)
         if (!kept[t]) row[t].logit = -INFINITY;
+}
+
+// Counts the tokens that a penalty sees: those behind the prompt or, where repetitions count, all.
+ON_BOTH inline void count_history(const Batch &batch, const Row &asked, const Step &step, Scratch *row) {
+    const bool all = step.op == Op::repetition_penalty || step.op == Op::penalties;
+    std::size_t first = all ? static_cast<std::size_t>(step.skipped) : asked.prompt_length;
+    if (asked.tokens > static_cast<std::size_t>(step.window)) {
+        const std::size_t last = asked.tokens - static_cast<std::size_t>(step.window);
+        first = first < last ? last : first;
+    }
+    for (std::size_t t = 0; t < asked.vocab_size; t++) row[t].occurred = 0;
+    for (std::size_t at = first; at < asked.tokens; at++) row[batch.history[asked.first_token + at]].occurred++;
 }
 
 ON_BOTH inline void apply_step(const Batch &batch, std::size_t r, const Step &step, Scratch *row, unsigned char *kept) {
     const Row &asked = batch.row[r];
     const std::uint32_t *mask = batch.masks + r * batch.mask_words;
-    if (step.op == Op::top_k || step.op == Op::top_p || step.op == Op::min_p) filter(step, row, asked.vocab_size, kept);
+    const bool is_penalty = step.op >= Op::repetition_penalty && step.op <= Op::penalties;
+    if (is_filter(step.op)) filter(step, row, asked.vocab_size, kept);
+    if (is_penalty) count_history(batch, asked, step, row);
     if (step.op == Op::logit_bias)
         for (std::size_t b = asked.first_bias; b < asked.first_bias + asked.biases; b++) row[batch.biases[b].token].logit += batch.biases[b].number;
     for (std::size_t t = 0; t < asked.vocab_size; t++) {
         double &logit = row[t].logit;
-        if (step.op == Op::temperature) logit /= step.number;
-        if (step.op == Op::repetition_penalty && row[t].occurred) logit = logit < 0 ? logit * step.number : logit / step.number;
-        if (step.op == Op::frequency_penalty && row[t].generated) logit -= step.number * row[t].generated;
-        if (step.op == Op::presence_penalty && row[t].generated) logit -= step.number;
+        if (step.op == Op::temperature) logit /= step.temperature;
+        if (is_penalty && row[t].occurred) {
+            logit = logit < 0 ? logit * step.repetition : logit / step.repetition;
+            logit -= step.frequency * row[t].occurred + step.presence;
+        }
         if (step.op == Op::token_mask && (t >= step.vocab_size || (asked.has_mask && !(mask[t / 32] >> t % 32 & 1)))) logit = -INFINITY;
     }
 }
@@ -286,13 +380,7 @@ ON_BOTH inline void answer_steps(const Batch &batch, std::size_t r) {
     if (n == 0) return;
     for (std::size_t t = 0; t < n; t++) {
         scratch[t].logit = number_at(batch, start + t);
-        scratch[t].occurred = scratch[t].generated = 0;
         if (!(scratch[t].logit < INFINITY)) return;
-    }
-    for (std::size_t at = 0; at < row.tokens; at++) {
-        Scratch &token = scratch[batch.history[row.first_token + at]];
-        token.occurred++;
-        if (at >= row.prompt_length) token.generated++;
     }
     for (std::size_t s = row.first_step; s < row.first_step + row.steps; s++) {
         apply_step(batch, r, batch.steps[s], scratch, batch.kept + start);
@@ -302,9 +390,8 @@ ON_BOTH inline void answer_steps(const Batch &batch, std::size_t r) {
         batch.kept[start + t] = scratch[t].logit > -INFINITY;
         if (batch.op != Op::steps) write_out(batch, start + t, scratch[t].logit);
     }
-    const double total = weigh(scratch, n);
-    if (batch.op == Op::steps && total == 0) return;
-    if (row.draws) batch.token[r] = draw_token(scratch, row.uniform, total);
+    if (weigh(scratch, n) == 0 && batch.op == Op::steps) return;
+    if (row.draws) draw_tokens(batch, r, scratch, n);
     batch.status[r] = Status::right;
 }
 
@@ -329,24 +416,64 @@ ON_BOTH void answer_row(const Batch &batch, std::size_t r) {
         const double number = number_at(batch, start + t);
         scratch[t].key = number == lowest ? 0 : key_of(number);
         scratch[t].weight = batch.probabilities ? number : std::exp(number - best);
+        scratch[t].logit = batch.op == Op::typical && batch.probabilities ? std::log2(number) : number;
         total += scratch[t].weight;
     }
-    unsigned char *kept = batch.kept + start;
-    const bool filters = batch.op == Op::top_k || batch.op == Op::top_p || batch.op == Op::min_p;
-    const double needed = row.m * (batch.probabilities ? best : 1);
     for (std::size_t t = 0; t < n; t++) {
-        if (filters) kept[t] = batch.op == Op::min_p && scratch[t].key > 0 && scratch[t].weight >= needed;
         if (batch.op == Op::softmax) write_out(batch, start + t, scratch[t].weight / total);
         if (batch.op == Op::logprobs) write_out(batch, start + t, number_at(batch, start + t) - best - std::log(total));
         if (batch.op == Op::temperature) write_out(batch, start + t, number_at(batch, start + t) / row.temperature);
     }
-    if (batch.op == Op::top_k) keep_first(scratch, n, static_cast<double>(row.k), false, kept);
-    if (batch.op == Op::top_p) keep_first(scratch, n, row.p < 1 ? row.p * total : INFINITY, true, kept);
-    if (filters) keep_first(scratch, n, static_cast<double>(row.least), false, kept);
+    if (is_filter(batch.op)) keep_tokens(batch.op, row, scratch, n, batch.probabilities ? best : 1, total, batch.kept + start);
     if (batch.op == Op::greedy) batch.token[r] = static_cast<std::int32_t>(best_token);
-    if (batch.op == Op::draw) batch.token[r] = draw_token(scratch, row.uniform, total);
+    if (batch.op == Op::draw) draw_tokens(batch, r, scratch, n);
     if (batch.op == Op::token_mask && !apply_mask(batch, r, start)) return;
     batch.status[r] = Status::right;
+}
+
+// ---- Drafts ----
+
+ON_BOTH inline double weight_at(const Drafts &asked, const unsigned char *rows, std::size_t place, std::size_t t) {
+    return from_bits(asked.type, get_bits(rows, asked.type, place * asked.vocab_size + t));
+}
+
+// Returns the sum of a row of weights; NaN if one is not allowed.
+ON_BOTH inline double sum_of(const Drafts &asked, const unsigned char *rows, std::size_t place) {
+    double sum = 0;
+    for (std::size_t t = 0; t < asked.vocab_size; t++) {
+        const double weight = weight_at(asked, rows, place, t);
+        sum += weight >= 0 && weight < INFINITY ? weight : NAN;
+    }
+    return sum;
+}
+
+ON_BOTH void answer_drafts(const Drafts &asked) {
+    const std::size_t drafts = asked.drafts, n = asked.vocab_size;
+    *asked.status = Status::invalid_row;
+    for (std::size_t at = 0; at < drafts; at++)
+        if (!(sum_of(asked, asked.draft, at) > 0)) return;
+    for (std::size_t at = 0; at < drafts + !asked.residual; at++)
+        if (!(sum_of(asked, asked.target, at) > 0)) return;
+    std::size_t at = 0;
+    double target = sum_of(asked, asked.target, 0), draft = 1;
+    for (; at < drafts; target = sum_of(asked, asked.target, ++at)) {  // accepted if u < p / q
+        draft = sum_of(asked, asked.draft, at);
+        if (asked.residual) break;
+        const std::size_t token = static_cast<std::size_t>(asked.drafted[at]);
+        if (!(asked.uniforms[at] * weight_at(asked, asked.draft, at, token) * target < weight_at(asked, asked.target, at, token) * draft)) break;
+        asked.token[at] = asked.drafted[at];
+    }
+    for (std::size_t t = 0; t < n; t++) {  // what is left of the target, or all of it if each draft was accepted
+        const double whole = weight_at(asked, asked.target, at, t);
+        const double left = at == drafts ? whole : whole * draft - weight_at(asked, asked.draft, at, t) * target;
+        asked.scratch[t].logit = asked.scratch[t].weight = left > 0 ? left : 0;
+    }
+    const double total = add_up(asked.scratch, n);
+    if (!(total > 0)) return;
+    for (std::size_t t = 0; asked.residual && t < n; t++) put_bits(asked.out, asked.type, t, to_bits(asked.type, asked.scratch[t].logit / total));
+    if (!asked.residual) asked.token[at] = draw_token(asked.scratch, n, asked.uniforms[drafts]);
+    *asked.accepted = static_cast<std::int32_t>(at);
+    *asked.status = Status::right;
 }
 
 // ---- What follows fills the batch and speaks the protocol. It rarely needs a change. ----
@@ -364,9 +491,10 @@ using List = std::vector<Json>;
 static const std::map<std::string, Op> OPS = {
     {"softmax", Op::softmax}, {"logprobs", Op::logprobs}, {"temperature", Op::temperature},
     {"token_mask", Op::token_mask}, {"top_k", Op::top_k}, {"top_p", Op::top_p},
-    {"min_p", Op::min_p}, {"greedy", Op::greedy}, {"draw", Op::draw},
+    {"min_p", Op::min_p}, {"typical", Op::typical}, {"greedy", Op::greedy}, {"draw", Op::draw},
     {"repetition_penalty", Op::repetition_penalty}, {"frequency_penalty", Op::frequency_penalty},
-    {"presence_penalty", Op::presence_penalty}, {"logit_bias", Op::logit_bias}, {"steps", Op::steps},
+    {"presence_penalty", Op::presence_penalty}, {"penalties", Op::penalties}, {"logit_bias", Op::logit_bias},
+    {"steps", Op::steps},
 };
 static bool is_step(Op op) { return op != Op::softmax && op != Op::logprobs && op != Op::greedy && op != Op::draw && op != Op::steps; }
 static const std::map<std::string, Type> TYPES = {{"f64", Type::f64}, {"f32", Type::f32}, {"f16", Type::f16}, {"bf16", Type::bf16}};
@@ -435,6 +563,12 @@ static std::string to_digits(Type type, const unsigned char *numbers, std::size_
     return digits;
 }
 
+static Json numbers_of(Type type, const unsigned char *numbers, std::size_t start, std::size_t count) {
+    for (const auto &[spelled, each] : TYPES)
+        if (each == type) return Object{{spelled, to_digits(type, numbers, start, count)}};
+    throw std::logic_error("no such type");
+}
+
 // Returns the numbers of a row: hexadecimal digits, or a recipe for them.
 static Numbers read_numbers(const Json &given) {
     if (!given.has("gen")) {
@@ -442,14 +576,12 @@ static Numbers read_numbers(const Json &given) {
         return from_digits(TYPES.at(type), digits.as(Json::string, "digits").text);
     }
     Numbers numbers{TYPES.at(given.get("dtype", Json::string).text), {}};
-    std::uint64_t state = std::stoull(given.get("seed", Json::string).text, nullptr, 16);
+    std::uint64_t state = std::stoull(given.get("seed", Json::string).text, nullptr, 16) - 0x9e3779b97f4a7c15u;
     const std::uint64_t span = static_cast<std::uint64_t>(given.get("span", Json::integer).number);
     const int step = numbers.type == Type::f16 ? -7 : numbers.type == Type::bf16 ? -4 : -20;
     for (std::int64_t left = given.get("n", Json::integer).number; left > 0; left--) {
-        std::uint64_t word = state += 0x9e3779b97f4a7c15u;  // SplitMix64
-        word = (word ^ word >> 30) * 0xbf58476d1ce4e5b9u;
-        word = (word ^ word >> 27) * 0x94d049bb133111ebu;
-        numbers.bits.push_back(to_bits(numbers.type, std::ldexp(static_cast<double>((word ^ word >> 31) % span), step)));
+        const std::uint64_t word = mixed(state += 0x9e3779b97f4a7c15u);
+        numbers.bits.push_back(to_bits(numbers.type, std::ldexp(static_cast<double>(word % span), step)));
     }
     if (given.has("put"))
         for (const Json &one : given.get("put", Json::list).entries)
@@ -549,16 +681,20 @@ static std::vector<std::uint32_t> read_mask(const Json &question, Row &row) {
     return mask;
 }
 
+static double uniform_of(double number) {
+    if (!(number >= 0 && number < 1)) throw Refused{"INVALID_UNIFORM", "there must be one number in [0, 1) for each draw"};
+    if (DRAWS_IN_32_BITS && static_cast<double>(static_cast<float>(number)) != number) throw Skipped{"has random numbers of 32 bits"};
+    return number;
+}
+
 static void read_uniform(const Json &given, Row &row) {
     const Numbers uniforms = read_numbers(given);
-    row.uniform = uniforms.bits.size() == 1 ? from_bits(uniforms.type, uniforms.bits[0]) : NAN;
-    if (!(row.uniform >= 0 && row.uniform < 1)) throw Refused{"INVALID_UNIFORM", "there must be one number in [0, 1)"};
-    if (DRAWS_IN_32_BITS && static_cast<double>(static_cast<float>(row.uniform)) != row.uniform) throw Skipped{"has random numbers of 32 bits"};
+    row.uniform = uniform_of(uniforms.bits.size() == 1 ? from_bits(uniforms.type, uniforms.bits[0]) : NAN);
 }
 
 static void read_parameters(Op op, const Json &question, Row &row) {
-    row.k = row.least = 0;
-    row.p = row.m = row.temperature = row.penalty = 0;
+    row.k = row.least = row.skipped = 0;
+    row.p = row.m = row.temperature = 0;
     if (op == Op::top_k) {
         const Object &params = params_of(question, {"k", "least"});
         row.k = whole(params, "k", 1);
@@ -568,6 +704,11 @@ static void read_parameters(Op op, const Json &question, Row &row) {
         row.p = real(params, "p");
         row.least = whole(params, "least", 0, 1);
         if (!(row.p > 0 && row.p <= 1)) refuse("p", "a number in (0, 1]");
+    } else if (op == Op::typical) {
+        const Object &params = params_of(question, {"mass", "least"});
+        row.p = real(params, "mass");
+        row.least = whole(params, "least", 0, 1);
+        if (!(row.p > 0 && row.p <= 1)) refuse("mass", "a number in (0, 1]");
     } else if (op == Op::min_p) {
         const Object &params = params_of(question, {"m", "least"});
         row.m = real(params, "m");
@@ -576,9 +717,23 @@ static void read_parameters(Op op, const Json &question, Row &row) {
     } else if (op == Op::temperature) {
         row.temperature = real(params_of(question, {"temperature"}), "temperature");
         if (!(row.temperature > 0 && row.temperature < INFINITY)) refuse("temperature", "a number above 0");
-    } else if (op == Op::repetition_penalty || op == Op::frequency_penalty || op == Op::presence_penalty) {
-        row.penalty = real(params_of(question, {"penalty"}), "penalty");
-        if (!std::isfinite(row.penalty) || (op == Op::repetition_penalty && row.penalty <= 0)) refuse("penalty", "a number, and above 0 for repetitions");
+    } else if (op >= Op::repetition_penalty && op <= Op::penalties) {
+        std::vector<std::string> names = {"window", "penalty"};
+        if (op == Op::repetition_penalty) names.push_back("skipped");
+        if (op == Op::penalties) names = {"window", "repetition", "frequency", "presence"};
+        const Object &params = params_of(question, names);
+        const auto number = [&](Op alone, const char *name, double otherwise) {
+            return op == alone ? real(params, "penalty") : params.count(name) ? real(params, name) : otherwise;
+        };
+        row.repetition = number(Op::repetition_penalty, "repetition", 1);
+        row.frequency = number(Op::frequency_penalty, "frequency", 0);
+        row.presence = number(Op::presence_penalty, "presence", 0);
+        const bool finite = std::isfinite(row.repetition) && std::isfinite(row.frequency) && std::isfinite(row.presence);
+        if (!finite || row.repetition <= 0) refuse("a penalty", "a number, and above 0 for repetitions");
+        const std::int64_t every = std::numeric_limits<std::int64_t>::max();
+        const bool unlimited = params.count("window") && params.at("window").kind == Json::null;
+        row.window = unlimited ? every : whole(params, "window", 0, op == Op::penalties ? 64 : every);
+        row.skipped = whole(params, "skipped", 0, 0);
     } else if (op == Op::draw) {
         if (question.has("count") || question.has("order")) throw Skipped{"cannot draw several tokens, or in an order of its own"};
         read_uniform(question.get("uniforms", Json::object), row);
@@ -674,8 +829,7 @@ static std::vector<std::uint32_t> read_steps(Op op, const Json &question, Row &r
             for (const Bias &bias : read_biases(given, row)) call.biases.push_back(bias);
             row.biases = call.biases.size() - row.first_bias;
         }
-        const double number = of_step == Op::top_p ? read.p : of_step == Op::min_p ? read.m : of_step == Op::temperature ? read.temperature : read.penalty;
-        call.steps.push_back({of_step, read.k, read.least, number, read.vocab_size});
+        call.steps.push_back({read, of_step});
     }
     row.steps = call.steps.size() - row.first_step;
     row.draws = question.has("draw");
@@ -712,6 +866,7 @@ static Call read_rows(Op op, const std::vector<const Json *> &questions, const J
     call.batch.op = op;
     call.batch.type = given[0].type;
     call.batch.rows = given.size();
+    call.batch.draws = 1;
     for (const Row &row : call.rows) call.batch.longest = std::max(call.batch.longest, row.length);
     call.batch.stride = call.batch.longest;
     for (const auto &mask : masks) call.batch.mask_words = std::max(call.batch.mask_words, mask.size());
@@ -747,7 +902,7 @@ static Json answer_of(const Call &call, std::size_t r) {
         throw Refused{"INVALID_ROW", which(r, batch.rows) + "no token is possible, or a number is not allowed"};
     if (call.statuses[r] != Status::right) throw std::runtime_error(which(r, batch.rows) + "the kernel did not answer");
     if (batch.op == Op::greedy || batch.op == Op::draw) return Object{{"token", std::int64_t{call.tokens[r]}}};
-    if (batch.op == Op::top_k || batch.op == Op::top_p || batch.op == Op::min_p || batch.op == Op::steps) {
+    if (is_filter(batch.op) || batch.op == Op::steps) {
         List keep;
         for (std::size_t t = 0; t < row.length; t++) {
             if (call.kept[start + t] == 1) keep.emplace_back(static_cast<std::int64_t>(t));
@@ -759,20 +914,141 @@ static Json answer_of(const Call &call, std::size_t r) {
     }
     const char *name = batch.op == Op::softmax ? "probs" : batch.op == Op::logprobs ? "logprobs" : "logits";
     const std::size_t count = batch.op != Op::token_mask ? row.vocab_size : call.vocab_size ? call.vocab_size : row.length;
-    for (const auto &[spelled, type] : TYPES)
-        if (type == batch.type) return Object{{name, Object{{spelled, to_digits(type, call.out.data(), start, count)}}}};
-    throw std::logic_error("no such type");
+    return Object{{name, numbers_of(batch.type, call.out.data(), start, count)}};
 }
+
+// Draws `draws` tokens for each of some copies of a row, with the kernel's own random numbers. A row without a seed is
+// a request of its own: it has a stream of its own.
+static std::vector<std::int32_t> draw_own(const Json &question, const List &seeds, const Json &draws) {
+    static std::uint64_t requests = 0;
+    const Object &params = params_of(question, {"temperature", "k", "p"});
+    if (!params.empty() && question.has("probs")) throw Skipped{"has filters of logits"};
+    Json row = question, steps = List();
+    for (const auto &[name, step] : {std::pair{"temperature", "temperature"}, {"k", "top_k"}, {"p", "top_p"}})
+        if (params.count(name)) steps.entries.push_back(Object{{"step", step}, {"params", Object{{name, params.at(name)}}}});
+    row.members["steps"] = steps;
+    row.members[params.empty() ? "uniforms" : "draw"] = Object{{"f32", "00000000"}};  // not used
+    Call call = read_rows(params.empty() ? Op::draw : Op::steps, std::vector<const Json *>(seeds.size(), &row), Json());
+    for (std::size_t r = 0; r < seeds.size(); r++) {
+        const bool has_seed = seeds[r].kind == Json::integer;
+        call.rows[r].own = true;
+        call.rows[r].seed = has_seed ? static_cast<std::uint64_t>(seeds[r].number) : 0;
+        call.rows[r].stream = has_seed ? 0 : ++requests;
+    }
+    call.batch.draws = static_cast<std::size_t>(draws.number);
+    call.tokens.assign(seeds.size() * call.batch.draws, -1);
+    call.answer();
+    for (std::size_t r = 0; r < seeds.size(); r++) answer_of(call, r);  // which refuses invalid rows
+    return {call.tokens.begin(), call.tokens.end()};
+}
+
+static Json answer_stat(const Json &question) {
+    std::map<std::int32_t, std::int64_t> counts;
+    for (std::int32_t token : draw_own(question, {Json()}, question.get("draws", Json::integer))) counts[token]++;
+    List pairs;
+    for (const auto &[token, count] : counts) pairs.push_back(List{std::int64_t{token}, count});
+    return Object{{"counts", pairs}};
+}
+
+static Json answer_stat_batch(const Json &question) {
+    const std::size_t rows = static_cast<std::size_t>(question.get("rows", Json::integer).number);
+    const std::vector<std::int32_t> tokens = draw_own(question, List(rows), question.get("draws", Json::integer));
+    List calls(tokens.size() / rows, List(rows));
+    for (std::size_t at = 0; at < tokens.size(); at++) calls[at % calls.size()].entries[at / calls.size()] = std::int64_t{tokens[at]};
+    return Object{{"tokens", calls}};
+}
+
+static Json answer_seeds(const Json &question) {
+    List batches;
+    for (const Json &seeds : question.get("batches", Json::list).entries) {
+        const std::vector<std::int32_t> tokens = draw_own(question, seeds.entries, question.get("tokens", Json::integer));
+        List rows(seeds.entries.size(), List());
+        for (std::size_t at = 0; at < tokens.size(); at++) rows[at * rows.size() / tokens.size()].entries.emplace_back(std::int64_t{tokens[at]});
+        batches.push_back(rows);
+    }
+    return Object{{"batches", batches}};
+}
+
+// Reads the rows of a draft or a target one after the other, and returns their number.
+static std::size_t read_laws(const List &given, Drafts &asked, Array<unsigned char> &bytes) {
+    for (const Json &row : given) {
+        const Numbers numbers = read_numbers(row);
+        const std::size_t n = numbers.bits.size(), end = bytes.size();
+        if (asked.vocab_size == 0) asked.type = numbers.type, asked.vocab_size = n;
+        if (n == 0 || n != asked.vocab_size) throw Refused{"INVALID_ROW", "rows have the same number of tokens"};
+        if (numbers.type != asked.type) throw Skipped{"cannot mix types"};
+        if (!HAS_F64 && numbers.type == Type::f64) throw Skipped{"has no rows of 64 bits"};
+        bytes.resize(end + n * bytes_of(asked.type));
+        for (std::size_t t = 0; t < n; t++) put_bits(bytes.data() + end, asked.type, t, numbers.bits[t]);
+    }
+    return given.size();
+}
+
+static Json answer_chain(const Json &question, bool residual) {
+    params_of(question, {});
+    const auto rows = [&](const char *name) { return residual ? List{question.get(name, Json::object)} : question.get(name, Json::list).entries; };
+    Drafts asked{};
+    Array<unsigned char> target, draft, out;
+    Array<double> uniforms;
+    Array<std::int32_t> drafted, tokens;
+    Array<Status> status(1, Status::not_answered);
+    asked.residual = residual;
+    const std::size_t targets = read_laws(rows("target"), asked, target);
+    asked.drafts = read_laws(rows("draft"), asked, draft);
+    for (const Json &token : residual ? List() : rows("tokens")) {
+        if (token.kind != Json::integer || token.number < 0 || token.number >= static_cast<std::int64_t>(asked.vocab_size))
+            throw Refused{"INVALID_HISTORY", "a draft is not in the vocabulary"};
+        drafted.push_back(static_cast<std::int32_t>(token.number));
+    }
+    if (!residual) {
+        if (targets != asked.drafts + 1 || drafted.size() != asked.drafts) throw Refused{"INVALID_ROW", "each draft has a row, and the target one more"};
+        const Numbers given = read_numbers(question.get("uniforms", Json::object));
+        for (std::uint64_t bits : given.bits) uniforms.push_back(uniform_of(from_bits(given.type, bits)));
+        if (uniforms.size() != targets) throw Refused{"INVALID_UNIFORM", "each draft has a number, and the token at the end"};
+    }
+    out.assign(asked.vocab_size * bytes_of(asked.type), 0xff);
+    tokens.assign(asked.drafts + 2, -1);  // the last one is `accepted`
+    Array<Scratch> scratch(asked.vocab_size);
+    asked.target = target.data(), asked.draft = draft.data(), asked.drafted = drafted.data(), asked.uniforms = uniforms.data();
+    asked.token = tokens.data(), asked.accepted = &tokens.back(), asked.out = out.data(), asked.status = status.data(), asked.scratch = scratch.data();
+    judge(asked);
+    if (status[0] == Status::invalid_row) throw Refused{"INVALID_ROW", "nothing is left, or a number is not allowed"};
+    if (status[0] != Status::right) throw std::runtime_error("the kernel did not answer");
+    if (residual) return Object{{"probs", numbers_of(asked.type, out.data(), 0, asked.vocab_size)}};
+    List found;
+    for (std::int32_t at = 0; at <= tokens.back(); at++) found.emplace_back(std::int64_t{tokens.at(static_cast<std::size_t>(at))});
+    return Object{{"accepted", std::int64_t{tokens.back()}}, {"tokens", found}};
+}
+
+// The operations whose questions are not rows of a `Batch`.
+static const std::map<std::string, Json (*)(const Json &)> OTHERS = {
+    {"stat", answer_stat}, {"stat_batch", answer_stat_batch}, {"seeds", answer_seeds},
+    {"speculative", [](const Json &question) { return answer_chain(question, false); }},
+    {"residual", [](const Json &question) { return answer_chain(question, true); }},
+};
 
 // Returns the answer of one question: one row, or a batch of them.
 static Json answer(const std::string &name, const Json &question) {
     const bool is_batch = name == "batch";
-    const auto op = OPS.find(is_batch ? question.get("op", Json::string).text : name);
-    if (op == OPS.end()) throw Skipped{"has no operation " + (is_batch ? question.get("op", Json::string).text : name)};
+    const std::string &asked_op = is_batch ? question.get("op", Json::string).text : name;
     std::vector<const Json *> questions;
     if (is_batch)
         for (const Json &row : question.get("rows", Json::list).entries) questions.push_back(&row);
     else questions.push_back(&question);
+    const auto other = OTHERS.find(asked_op);
+    if (other != OTHERS.end()) {
+        List rows;
+        for (std::size_t r = 0; r < questions.size(); r++) {
+            try {
+                rows.push_back(other->second(*questions[r]));
+            } catch (Refused &refused) {
+                throw Refused{refused.code, which(r, questions.size()) + refused.message};
+            }
+        }
+        return is_batch ? Json(Object{{"rows", rows}}) : rows.at(0);
+    }
+    const auto op = OPS.find(asked_op);
+    if (op == OPS.end()) throw Skipped{"has no operation " + asked_op};
     const Call asked = read_rows(op->second, questions, is_batch ? question : Json());
     List answers;
     for (std::int64_t calls = question.has("calls") ? question.get("calls", Json::integer).number : 1; calls > 0; calls--) {
@@ -801,6 +1077,7 @@ static Json hello() {
     const Object ability = {{"profiles", List{"standard"}}};
     Object ops = {{"batch", ability}};
     for (const auto &op : OPS) ops[op.first] = ability;
+    for (const auto &op : OTHERS) ops[op.first] = ability;
     for (const char *name : {"top_p", "min_p"}) ops[name].members["accum"] = "f64";  // how the example sums
     const Object impl = {{"name", "my-kernels"}, {"version", "0.1"}, {"language", "c++"}};
     return Object{{"proto", std::int64_t{1}}, {"impl", impl}, {"ops", ops}};
