@@ -2,7 +2,7 @@
 
 import difflib
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
@@ -415,11 +415,14 @@ LARGEST_BATCH: Final = 64
 """Maximum number of questions that are asked at once."""
 
 
-def batches(cases: Sequence[Case], seed: int, most: int = LARGEST_BATCH) -> Iterator[list[int]]:
+def batches(
+    cases: Sequence[Case], seed: int, most: int = LARGEST_BATCH, alone: Container[str] = ()
+) -> Iterator[list[int]]:
     """Yield the indices of cases that are run together: of one operation, profile and vocabulary.
 
     Cases of one vocabulary are adjacent, and among them cases of one profile, so that each is
-    loaded once. Otherwise the order is random, given by `seed`.
+    loaded once. Otherwise the order is random, given by `seed`. Cases whose id is in `alone` are
+    run by themselves.
     """
     random = Random(seed)
     groups: dict[tuple[str, str], dict[str, list[int]]] = {}
@@ -430,6 +433,8 @@ def batches(cases: Sequence[Case], seed: int, most: int = LARGEST_BATCH) -> Iter
         together: list[list[int]] = []
         for _, numbers in sorted(groups[key].items()):
             random.shuffle(numbers)
-            together += (numbers[at : at + most] for at in range(0, len(numbers), most))
+            together += ([number] for number in numbers if cases[number].id in alone)
+            others = [number for number in numbers if cases[number].id not in alone]
+            together += (others[at : at + most] for at in range(0, len(others), most))
         random.shuffle(together)
         yield from together

@@ -92,6 +92,15 @@ ALONE = 3
 )
 @ORDER
 @patience_options
+@click.option(
+    "--restarts",
+    type=click.IntRange(min=0),
+    default=Patience.restarts,
+    show_default=True,
+    metavar="N",
+    help="Give a program up after N restarts. Those of crashes and timeouts listed as known "
+    "differences do not count.",
+)
 @report_options
 @click.pass_context
 def check(
@@ -109,6 +118,7 @@ def check(
     seed: int,
     least: int | None,
     patience: Patience,
+    restarts: int,
     reports: Wanted,
     *,
     upgrade: bool,
@@ -142,6 +152,7 @@ def check(
         | {f"--{name}": each for name, each in paths.items()},
     )
     ctx.with_resource(terminated_in_order())
+    patience = replace(patience, restarts=restarts)
     available, unavailable = _open_engines(ctx, engines, commands, patience)
     about: dict[str, object] = {"selection": options, "unavailable": dict(unavailable)}
     about |= {"seed": seed, "timeout": patience.sentence()} if commands else {"seed": seed}

@@ -64,6 +64,7 @@ class ProtocolEngine:
         """Failures that no single question caused."""
 
         self.restarts = 0
+        self._forgiven = 0
         self.when_late: Callable[[str], None] | None = None
         """Called with a sentence when the program is late for the first time."""
 
@@ -124,6 +125,10 @@ class ProtocolEngine:
         for part in message_slices(requests, most):
             answers += self._ask_batch(session, op, requests[part])
         return answers
+
+    def forgive(self, restarts: int) -> None:
+        """Do not count these restarts towards the limit."""
+        self._forgiven += restarts
 
     def close(self) -> None:
         """Say goodbye, and end the program whether it responds or not.
@@ -257,6 +262,11 @@ class ProtocolEngine:
 
     def _restart(self) -> bool:
         """Start the program again. Return whether that worked; if not, give up."""
+        most = self.patience.restarts
+        if self.restarts - self._forgiven > most:
+            option = " (--restarts)" if "--cmd" in self.again else ""
+            self._give_up(f"it failed again after {most} restarts{option}")
+            return False
         try:
             hello = self._greet()
         except (*_FAILURES, StartError) as error:
@@ -277,8 +287,6 @@ class ProtocolEngine:
             most = self.patience.restarts
             self.when_late(f"{error}; it is ended and started again, at most {most} times")
             self.when_late = None
-        if self.restarts > self.patience.restarts:
-            self._give_up(f"it failed again after {self.patience.restarts} restarts")
         kind = TimedOut if isinstance(error, LateError) else Crashed
         option = ""
         if kind is TimedOut and "--cmd" in self.again:

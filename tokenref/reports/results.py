@@ -25,7 +25,7 @@ from tokenref.corpus import Comparison, CorpusResult, Tokens, corpus_exit_code
 from tokenref.errors import InvalidRunError
 from tokenref.files import lines_of
 from tokenref.judge import FAILURES
-from tokenref.known import Known, differences_of
+from tokenref.known import Known, differences_of, entry_for
 from tokenref.record import canonical_json, op_of
 from tokenref.result import Result
 from tokenref.runner import Run
@@ -587,9 +587,8 @@ def case_line(run: Run, result: Result, known: Sequence[Known] = ()) -> CaseLine
     case, judgement = result.case, result.judgement
     detail, remark, title = judgement.detail, judgement.remark, ""
     if judgement.status in {"xfail", "xpass"}:
-        entries = differences_of(known, run.engine, run.version)
-        titles = (entry.title for entry in entries if entry.covers(run.engine, case.id))
-        title = next(titles, "")
+        entry = entry_for(run.engine, case.id, differences_of(known, run.engine, run.version))
+        title = entry.title if entry else ""
     if judgement.status == "xfail" and title:
         detail, remark = remark, ""  # the header contains the reason, once
     stage = _STAGE.match(detail)
