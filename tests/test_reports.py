@@ -36,6 +36,7 @@ from tokenref.known import Known, read_known, with_known
 from tokenref.readable import readable, readable_answer, readable_json
 from tokenref.record import RecordError
 from tokenref.record_files import manifest_digest
+from tokenref.reports.changes import Change, changes, notes
 from tokenref.reports.html.page import compressed, html_report, pages_beside, table
 from tokenref.reports.junit import junit_report
 from tokenref.reports.known_list import known_list
@@ -52,12 +53,10 @@ from tokenref.reports.results import (
     read_results,
 )
 from tokenref.reports.terminal import (
-    Change,
+    SHOWN_FAILURES,
     Summary,
     _print_failure,
     _print_skipped,
-    changes,
-    notes,
     print_labelled,
 )
 from tokenref.result import Result as CaseResult
@@ -474,7 +473,8 @@ def test_two_versions_of_an_engine_are_two_columns(tmp_path: Path) -> None:
 
 
 def suites(path: Path) -> list[ET.Element]:
-    root = ET.fromstring(junit_report([read_results(path)]))  # noqa: S314 - our own text
+    xml = junit_report([read_results(path)], open_catalogue())
+    root = ET.fromstring(xml)  # noqa: S314 - our own text
     assert root.tag == "testsuites"
     return list(root)
 
@@ -525,11 +525,33 @@ def test_junit_says_what_differs_and_why_a_case_was_skipped(whole_file: Path) ->
     said = {test.attrib["name"]: child for test in [*one, *two] for child in test}
     failure = said["bpe/count/topic/b"]
     assert failure.attrib == {"message": "it broke", "type": "crash"}
-    assert failure.text == "log: Segmentation fault"
+    again = "tokenref check two --id bpe/count/topic/b"
+    assert failure.text == f"got: it broke\nagain: {again}\nlog: Segmentation fault"
     assert said["bpe/encode/topic/c"].attrib["message"] == "skip: later"
     (known,) = one[2]
     assert known.attrib["message"] == f"xfail: known: breaks: {KNOWN.reason}"
     assert one[0].attrib["time"] == "0.001500"
+
+
+def test_a_failing_test_of_junit_says_what_was_asked_why_and_how_to_ask_again(
+    tmp_path: Path,
+) -> None:
+    record = open_catalogue().records["bpe/encode/examples/e2-leftmost"]
+    failed = line("one", record.id, "fail", detail="ids: expected [1], got [2]", got='{"ids":[2]}')
+    ((test,),) = suites(write(tmp_path / "results.jsonl", whole([failed])))
+    said = dict(each.split(": ", 1) for each in (test[0].text or "").splitlines())
+    assert said.pop("in").startswith('{"text":')
+    assert said == {
+        "why": record.why,
+        "of": open_catalogue().name(record.vocab),
+        "at": "ids",
+        "expected": "[1]",
+        "got": "[2]",
+        "see": f"tokenref show {record.spec}",
+        "learn": said["learn"],
+        "again": f"tokenref check one --id {record.id}",
+        "answer": '{"ids": [2]}',
+    }
 
 
 @given(st.text(st.characters(), max_size=20))
@@ -601,15 +623,34 @@ def test_only_what_changed_is_told_and_new_failures_count(tmp_path: Path) -> Non
     result = tokenref("report", new, "--only-changes", old)
     assert result.exit_code == 1
     assert (
+        "new failure: 1\n"
+        "  This failure shows: it is long:\n"
         "  one  bpe/count/topic/a  pass → crash\n"
         "      got      broke\\nbadly\n"
-        "      cause    This failure shows: it is long\n"
         "      again    tokenref check one --id bpe/count/topic/a\n"
     ) in result.output
     assert f"two is only in {old}" in result.output
     assert f"three is not in {old}" in result.output
     assert tokenref("report", new, "--only-changes", new).exit_code == 0
     assert "nothing changed" in tokenref("report", new, "--only-changes", new).output
+
+
+def test_changes_to_the_worse_are_grouped_by_cause_the_largest_group_first(tmp_path: Path) -> None:
+    ids = [f"bpe/count/topic/{name}" for name in "abcdefghi"]
+    old = write(tmp_path / "old.jsonl", whole([line("one", each, "pass") for each in ids]))
+    causes = ["", "few", *["many"] * 7]
+    failed = [line("one", *each) for each in zip(ids, ["fail"] * 9, strict=True)]
+    failed = [
+        msgspec.structs.replace(each, cause=cause)
+        for each, cause in zip(failed, causes, strict=True)
+    ]
+    sums = {"one": {"causes": {"few": "This one", "many": "These 7"}}}
+    new = write(tmp_path / "new.jsonl", whole(failed, sums=sums))
+    shown = tokenref("report", new, "--only-changes", old).output.partition("new failure: 9\n")[2]
+    lines = [each for each in shown.splitlines() if not each.startswith("    ")]
+    alike = [f"  one  {each}  pass → fail" for each in ids]
+    many = ["  These 7:", *alike[2 : 2 + SHOWN_FAILURES], f"  and {7 - SHOWN_FAILURES} more"]
+    assert lines == [*many, "  This one:", alike[1], alike[0]]
 
 
 def test_results_of_other_engines_or_of_an_invalid_run_cannot_be_compared(tmp_path: Path) -> None:

@@ -184,6 +184,11 @@ class Catalogue:
         """Return the manifest's entry of a vocabulary or a tokenizer."""
         return next(entry for entry in self.manifest.subjects if entry.digest == digest)
 
+    @property
+    def names(self) -> dict[str, str]:
+        """The names of all vocabularies and tokenizers by their digests."""
+        return {entry.digest: entry.name for entry in self.manifest.subjects}
+
     def name(self, digest: str | None) -> str:
         """Return the name of a vocabulary or tokenizer, or "no vocabulary".
 

@@ -25,21 +25,19 @@ from tokenref.known import Known
 from tokenref.protocol.messages import HelloAnswer
 from tokenref.record import Case, op_of
 from tokenref.record_files import Manifest, manifest_digest
-from tokenref.reports.known_list import UNEXPLAINED, known_list
-from tokenref.reports.results import Results, badge, bounded, dump_report, merged, read_results
-from tokenref.reports.terminal import (
+from tokenref.reports.changes import (
     WORSE,
     Change,
     changes,
     comparable,
     contradictions,
-    has_new_incidents,
+    new_incidents,
     notes,
-    print_changes,
-    print_line,
-    print_results,
     troubles,
 )
+from tokenref.reports.known_list import UNEXPLAINED, known_list
+from tokenref.reports.results import Results, badge, bounded, dump_report, merged, read_results
+from tokenref.reports.terminal import print_changes, print_line, print_results
 from tokenref.visible import visible
 
 
@@ -175,16 +173,17 @@ class Wanted:
         that records cite. The exit code is at least `least`. `known` is the list of known
         differences that a new one continues.
         """
-        changed = None
+        changed, worse = None, 0
         said = [*troubles(files), *said]
         if self.old is not None:
             changed = list(changes(self.old, files, catalogue.records))
-            said += notes(self.old, files)
+            incidents = list(new_incidents(self.old, files))
+            worse = int(any(is_first for _, is_first in incidents))
+            said += [*notes(self.old, files), *(sentence for sentence, _ in incidents)]
         for path, content in self._contents(files, catalogue, said, pages, changed):
             self.write(content, path)
         code = max(exit_code(files), least)
         if changed is not None and self.old is not None:
-            worse = int(has_new_incidents(self.old, files))
             unlike = 3 * (not comparable(self.old, files))
             code = max(with_changes(code, changed), worse, least, unlike)
         reached(code)
@@ -232,7 +231,7 @@ class Wanted:
         if self.junit is not None:
             from tokenref.reports.junit import junit_report
 
-            yield self.junit, junit_report(files)
+            yield self.junit, junit_report(files, catalogue)
         if self.badge is not None:
             yield self.badge, badge(files, exit_code(files))
         if self.html is not None:

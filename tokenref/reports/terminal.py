@@ -2,11 +2,11 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from textwrap import shorten
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Final, get_args
 
 import msgspec
 from rich.console import Console
@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bpe_ref.tracing import show_token
-from tokenref.catalogue import CANARY, Catalogue, Selection
+from tokenref.catalogue import CANARY, Catalogue
 from tokenref.corpus import Comparison, CorpusResult, CorpusStatus, Tokens
 from tokenref.diagnosis.diagnose import UNSPECIFIC, is_of_few
 from tokenref.diagnosis.facts import VAGUE
@@ -23,6 +23,7 @@ from tokenref.operations import ABOUT
 from tokenref.questions.sampling import BatchInput
 from tokenref.readable import readable_json
 from tokenref.record import OPS, Case, rows_op
+from tokenref.reports.changes import WORSE, Change, Kind
 from tokenref.reports.results import (
     LOOKS,
     UNJUDGED,
@@ -168,9 +169,8 @@ def print_results(console: Console, files: Sequence[Results], catalogue: Catalog
     _print_not_run(console, summaries)
     for summary in summaries:
         _print_skipped(console, summary)
-    names = {entry.digest: entry.name for entry in catalogue.manifest.subjects}
     for summary in summaries:
-        _print_failures(console, summary, names)
+        _print_failures(console, summary, catalogue.names)
 
 
 def counts_table(left: Sequence[str], right: Sequence[str]) -> Table:
@@ -333,9 +333,18 @@ def _print_failure(
     console: Console, summary: Summary, line: CaseLine, names: Mapping[str, str]
 ) -> None:
     """Print one failure, with information from its record if that is available."""
-    case, entry = summary.records.get(line.id), summary.entry
-    again = command_again(entry, line.id, summary.options)
+    again = command_again(summary.entry, line.id, summary.options)
     console.print(Text(f"\n  {visible(line.id)}", style="bold"), Text(line.status, style="red"))
+    print_labelled(console, about_failure(line, summary.records.get(line.id), again, names))
+
+
+def about_failure(
+    line: CaseLine, case: Case | None, again: str, names: Mapping[str, str]
+) -> list[tuple[str, str]]:
+    """Return what reports say about one failure, with labels, from its record if available.
+
+    `again` is the command that asks it again, and `names` are those of vocabularies by digest.
+    """
     lines = [*split_detail(line.detail), ("again", again)]
     if case is not None:
         parts = msgspec.to_builtins(case.input)
@@ -347,7 +356,7 @@ def _print_failure(
         if "steps" in parts:  # behind a row, which is often cut
             asked.insert(1, ("steps", readable_json(parts["steps"], _WIDEST_STEPS)))
         lines = [*about, *asked, *lines[:-1], *rule, lines[-1]]
-    print_labelled(console, lines)
+    return lines
 
 
 def _failing_row(case: Case, detail: str) -> list[tuple[str, str]]:
@@ -436,16 +445,6 @@ def _tokens(tokens: Tokens) -> str:
 # ---- changes between two runs
 
 
-Kind: TypeAlias = Literal[
-    "new failure",
-    "unexpected pass",
-    "lost answer",
-    "newly passing",
-    "appeared",
-    "disappeared",
-    "other",
-]
-
 _KINDS: Final[Sequence[tuple[Kind, str]]] = (
     ("new failure", "red"),
     ("unexpected pass", "red"),
@@ -455,172 +454,8 @@ _KINDS: Final[Sequence[tuple[Kind, str]]] = (
     ("disappeared", "yellow"),
     ("other", ""),
 )
-
-WORSE: Final = frozenset({"new failure", "unexpected pass", "lost answer"})
-"""The kinds of changes that make a comparison fail."""
-
-_SHOWN: Final = 20
-
-
-@dataclass(frozen=True)
-class Change:
-    """A case whose status changed. None means no result."""
-
-    engine: str
-    id: str
-    was: str | None
-    now: str | None
-    detail: str = ""
-    cause: str = ""
-    """A sentence about the likely cause of a failure."""
-
-    again: str = ""
-    """The command that asks the case again."""
-
-    @property
-    def kind(self) -> Kind:
-        """The kind of change. An answer, even a wrong one, is lost if there is none now.
-
-        A known difference that passes fails a run, but is no new failure of the engine.
-
-        >>> Change("e", "bpe/count/a", "pass", "crash").kind
-        'new failure'
-        >>> Change("e", "bpe/count/a", "pass", "unsupported").kind
-        'lost answer'
-        """
-        if self.now is None:
-            return "disappeared"
-        if self.now == "xpass" and self.was not in FAILURES:
-            return "unexpected pass"
-        if self.now in FAILURES - {"xpass"} and self.was not in FAILURES - {"xpass"}:
-            return "new failure"
-        if self.was is None:
-            return "appeared"
-        if self.was not in UNJUDGED and self.now in UNJUDGED:
-            return "lost answer"
-        if self.was not in _NO_ANSWER and self.now in _NO_ANSWER:
-            return "lost answer"
-        return "newly passing" if self.now == "pass" else "other"
-
-
-_NO_ANSWER: Final = frozenset({"crash", "timeout"})
-"""The statuses of failures without an answer."""
-
-
-def changes(old: Results, new: Sequence[Results], records: Container[str] = ()) -> Iterator[Change]:
-    """Yield the changes, engine by engine. Engines are compared by name, whatever their version.
-
-    Engines that are missing from the new results are left out; see `notes`. If only a part of the
-    records was selected, cases that still have a record, in `records`, have not disappeared.
-    """
-    names = {entry.name for results in new for entry in results.header.engines}
-    before: dict[str, dict[str, str]] = {name: {} for name in names}
-    for line in old.cases():
-        if line.engine in before:
-            before[line.engine][line.id] = line.status
-    gone = {name: set(cases) for name, cases in before.items()}
-    for results in new:
-        entries = {entry.name: entry for entry in results.header.engines}
-        options = options_again(results.header)
-        for line in results.cases():
-            was = before[line.engine].get(line.id)
-            gone[line.engine].discard(line.id)
-            if was != line.status:
-                cause = results.engines[line.engine].causes.get(line.cause, line.cause)
-                again = command_again(entries[line.engine], line.id, options)
-                yield Change(line.engine, line.id, was, line.status, line.detail, cause, again)
-    whole = {name for results in new if not selecting(results) for name in results.engines}
-    for name, ids in gone.items():
-        for case_id in sorted(ids):
-            if name in whole or case_id not in records:
-                yield Change(name, case_id, before[name][case_id], None)
-
-
-def selecting(results: Results) -> list[str]:
-    """Return the options that selected a part of the records."""
-    return [name for name in results.header.selection if name in Selection().named()]
-
-
-def troubles(files: Sequence[Results]) -> list[str]:
-    """Return why runs ended before any engine was run."""
-    found = [results.header.trouble for results in files]
-    return [f"the run is invalid: {trouble}" for trouble in found if trouble]
-
-
-def contradictions(files: Sequence[Results]) -> list[str]:
-    """Return a sentence for each engine of which two files say different things about cases."""
-    seen: dict[tuple[str, str, str], tuple[str, Results]] = {}
-    found: dict[tuple[str, ...], list[str]] = {}
-    runs = Counter((entry.name, entry.version) for each in files for entry in each.header.engines)
-    for results in files:
-        versions = {entry.name: entry.version for entry in results.header.engines}
-        if all(runs[pair] == 1 for pair in versions.items()):
-            continue
-        for line in results.cases():
-            key = (line.engine, versions[line.engine], line.id)
-            status, first = seen.setdefault(key, (line.status, results))
-            if status != line.status:
-                example = f"{line.id}: {status} and {line.status}"
-                pair = (str(first.path), str(results.path))
-                found.setdefault((*key[:2], *pair), []).append(example)
-    return [
-        f"{one} and {other} contradict each other about {name} {version}: "
-        f"{_counted(len(examples))} another status, for example {examples[0]}"
-        for (name, version, one, other), examples in found.items()
-    ]
-
-
-def _counted(cases: int) -> str:
-    return "1 case has" if cases == 1 else f"{cases:,} cases have"
-
-
-def comparable(old: Results, new: Sequence[Results]) -> bool:
-    """Return whether old results are those of a valid run, and of an engine of the new ones."""
-    names = {entry.name for results in new for entry in results.header.engines}
-    return old.footer.complete and any(entry.name in names for entry in old.header.engines)
-
-
-def has_new_incidents(old: Results, new: Sequence[Results]) -> bool:
-    """Return whether an engine has failures that belong to no case, and had none in the old run."""
-    return any(
-        line.incidents and not (name in old.engines and old.engines[name].incidents)
-        for results in new
-        for name, line in results.engines.items()
-    )
-
-
-def notes(old: Results, new: Sequence[Results]) -> list[str]:
-    """Return sentences about what limits the comparison, or makes a run invalid."""
-    found = [
-        f"{name}: the run is invalid: {trouble}"
-        for results in new
-        for name, line in results.engines.items()
-        for trouble in line.trouble
-    ]
-    found += [
-        f"{name}: {incident}"
-        for results in new
-        for name, line in results.engines.items()
-        for incident in line.incidents
-        if name not in old.engines or incident not in old.engines[name].incidents
-    ]
-    if parts := sorted({name for results in new for name in selecting(results)}):
-        found.append(
-            f"only a part of the records was selected (--{', --'.join(parts)}): "
-            f"the others of {old.path} are not compared"
-        )
-    if not old.footer.complete:
-        found.append(f"{old.path} is from an invalid run, so it says nothing about changes")
-    before = {entry.name for entry in old.header.engines}
-    after = {entry.name for results in new for entry in results.header.engines}
-    if before and after and not before & after:
-        found.append("the runs have no engine in common, so they cannot be compared")
-    found += [f"{name} is only in {old.path}" for name in sorted(before - after)]
-    found += [f"{name} is not in {old.path}" for name in sorted(after - before)]
-    fixtures = {results.header.fixtures or results.header.records for results in [old, *new]}
-    if len(fixtures) > 1:
-        found.append("the runs are over different records")
-    return found
+_SHOWN_CHANGES: Final = 20
+"""How many changes of a kind are listed that are none to the worse."""
 
 
 def print_changes(console: Console, found: Sequence[Change]) -> None:
@@ -638,18 +473,26 @@ def print_changes(console: Console, found: Sequence[Change]) -> None:
         of_kind = [change for change in found if change.kind == kind]
         if of_kind:
             console.print(f"\n{kind}: {len(of_kind):,}", style=f"bold {style}", highlight=False)
-        for change in of_kind[:_SHOWN]:
-            states = f"{change.was or 'none'} → {change.now or 'none'}"
-            print_line(console, f"  {change.engine}  {change.id}  {states}")
-            if kind in WORSE:
-                _print_worse(console, change)
-        if len(of_kind) > _SHOWN:
-            console.print(f"  and {len(of_kind) - _SHOWN:,} more", style="dim")
+        by_cause: dict[str, list[Change]] = defaultdict(list)
+        for change in of_kind:
+            by_cause[change.cause].append(change)
+        for cause, alike in sorted(by_cause.items(), key=lambda each: (not each[0], -len(each[1]))):
+            if cause:
+                print_line(console, f"  {cause}:", "bold")
+            _print_alike(console, alike)
 
 
-def _print_worse(console: Console, change: Change) -> None:
-    """Print why an answer is wrong or missing now, and how to ask the case again."""
-    no_answer = change.now in UNJUDGED or change.now == "xpass"
-    why = [("because", change.detail)] if no_answer else split_detail(change.detail)
-    lines = [*why, ("cause", change.cause), ("again", change.again)]
-    print_labelled(console, [(label, said) for label, said in lines if said], indent=6)
+def _print_alike(console: Console, alike: Sequence[Change]) -> None:
+    """Print changes of one kind with one cause, and what helps with those to the worse."""
+    worse = alike[0].kind in WORSE
+    most = SHOWN_FAILURES if worse else _SHOWN_CHANGES
+    for change in alike[:most]:
+        states = f"{change.was or 'none'} → {change.now or 'none'}"
+        print_line(console, f"  {change.engine}  {change.id}  {states}")
+        if worse:
+            no_answer = change.now in UNJUDGED or change.now == "xpass"
+            why = [("because", change.detail)] if no_answer else split_detail(change.detail)
+            lines = [*why, ("again", change.again)]
+            print_labelled(console, [(label, said) for label, said in lines if said], indent=6)
+    if len(alike) > most:
+        console.print(f"  and {len(alike) - most:,} more", style="dim", highlight=False)

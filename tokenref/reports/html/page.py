@@ -28,6 +28,7 @@ from tokenref.operations import ABOUT, FLAGS
 from tokenref.readable import readable_answer, readable_json
 from tokenref.record import OPERATIONS, Case, op_of
 from tokenref.record_files import FixturePath
+from tokenref.reports.changes import Change
 from tokenref.reports.results import (
     DIFFERENCES,
     LOOKS,
@@ -38,7 +39,7 @@ from tokenref.reports.results import (
     judged,
     options_again,
 )
-from tokenref.reports.terminal import Change, ordered
+from tokenref.reports.terminal import ordered
 from tokenref.visible import visible
 
 MOST_LINES: Final = 500_000
