@@ -91,7 +91,7 @@ def test_a_failure_shows_why_where_and_how_to_see_it_again() -> None:
     assert again is not None
     rerun = tokenref(*again[1].split())
     assert rerun.exit_code == 1
-    assert "1 failure\n" in rerun.output
+    assert "greedy: 1 of 1 answered cases failed\n" in rerun.output
 
 
 def test_engines_can_be_named_together_and_one_failure_is_a_failure() -> None:
@@ -432,7 +432,7 @@ def test_a_new_file_is_tested_with_the_answers_of_the_old_one(tmp_path: Path) ->
     assert tokenref(*check, old, "--upgrade").exit_code == 0
     found = tokenref(*check, new, "--upgrade")
     assert found.exit_code == 1
-    assert "1 failure" in found.output
+    assert "1 of 3 answered cases failed" in found.output
     assert re.search(r"at +ids, from token 0 \(byte 0\)\n", found.output)
     assert re.search(r"expected 0 b'a', 2 \(no such token\)\n", found.output)
     assert re.search(r"got +3 b'aa', 1 b'b'\n", found.output)
@@ -838,8 +838,9 @@ def test_a_badge_shows_the_result(tmp_path: Path, engine: str, message: str, col
 def test_a_badge_says_that_known_differences_are_out_of_date_or_answers_too_few() -> None:
     run = Run("one", "1", 0, stale=["'a/*' (fails): no case that matches it differs"])
     results = read_results(Path("results"), dump_report([run], {}))
-    message = json.loads(badge([results], 1))["message"]
-    assert message == "0 of 0 passed, 1 known out of date"
+    shown = json.loads(badge([results], 1))
+    assert shown["message"] == "0 of 0 passed, 1 known difference is gone"
+    assert shown["color"] == "yellow"
     run = Run("one", "1", 0, incidents=["only 2 of 3 cases were answered"])
     results = read_results(Path("results"), dump_report([run], {}))
     assert json.loads(badge([results], 1))["message"] == "failed: only 2 of 3 cases were answered"

@@ -381,7 +381,7 @@ def test_the_smallest_of_very_many_failures_are_shown(tmp_path: Path) -> None:
     cases = [line("one", f"bpe/count/topic/{slug}", "fail") for slug in reversed(slugs)]
     output = tokenref("report", write(tmp_path / "results.jsonl", whole(cases))).output
     assert re.findall(r"^  bpe/count/topic/(\d+) fail", output, re.MULTILINE) == slugs[:5]
-    assert "one: 1,500 failures" in output
+    assert "one: 1,500 of 1,500 answered cases failed" in output
     assert "and 1,495 more" in output
 
 
@@ -1253,3 +1253,28 @@ def test_the_steps_of_a_failure_are_shown_whole() -> None:
     assert [json.loads(steps.split(None, 1)[1])[at]["step"] for at in range(3)] == [
         step.step for step in case.input.steps
     ]
+
+
+@pytest.mark.parametrize(
+    ("statuses", "stale", "said", "color"),
+    [
+        (["pass", "xfail", "skip"], [], "1 of 2 passed", "brightgreen"),
+        (["pass", "xpass", "xpass"], [], "3 of 3 passed, 2 known differences are gone", "yellow"),
+        (["pass"], ["'a' (b)"], "1 of 1 passed, 1 known difference is gone", "yellow"),
+        (["pass", "xpass", "crash"], [], "1 of 3 failed, 1 known difference is gone", "red"),
+    ],
+)
+def test_the_badge_and_the_terminal_count_the_same_answered_cases(
+    statuses: list[Status], stale: list[str], said: str, color: str, tmp_path: Path
+) -> None:
+    cases = [line("one", f"bpe/a/{at}", status) for at, status in enumerate(statuses)]
+    exit_code = 0 if color == "brightgreen" else 1
+    sums = {"one": {"stale": stale, "exit": exit_code}}
+    path = write(tmp_path / "results.jsonl", whole(cases, sums=sums))
+    reported = tokenref("report", path, "--badge", tmp_path / "badge.json")
+    assert reported.exit_code == exit_code
+    badge = json.loads((tmp_path / "badge.json").read_text())
+    assert (badge["message"], badge["color"]) == (said, color)
+    shown = re.search(r"^one: .* answered cases .*$", reported.output, re.MULTILINE)
+    assert shown is not None
+    assert shown[0].replace(" answered cases", "") == f"one: {said}"

@@ -415,6 +415,24 @@ def distinct(values: Iterable[_T]) -> list[_T]:
     return list(dict.fromkeys(values))
 
 
+def in_short(counts: Counter[str], stale: int, cases: str = "") -> str:
+    """Return how many answered cases passed or failed, and how many known differences are gone.
+
+    Those are the cases that pass unexpectedly, or else the `stale` entries of the list. `cases`
+    are words behind the number of answered cases.
+
+    >>> in_short(Counter({"pass": 8, "xfail": 1, "xpass": 1, "skip": 3}), 0, " answered cases")
+    '9 of 10 answered cases passed, 1 known difference is gone'
+    """
+    gone, answered = counts["xpass"] or stale, judged(counts)
+    failed = sum(counts[status] for status in FAILURES) - counts["xpass"]
+    passed = counts["pass"] + counts["xpass"]
+    said = f"{failed or passed:,} of {answered:,}{cases} {'failed' if failed else 'passed'}"
+    if gone:
+        said += f", {gone:,} known difference{'s are' if gone > 1 else ' is'} gone"
+    return said
+
+
 def badge(files: Sequence[Results], code: int) -> bytes:
     r"""Return a badge in the JSON of shields.io's endpoint badges. `code` is the exit code.
 
@@ -428,18 +446,17 @@ def badge(files: Sequence[Results], code: int) -> bytes:
     troubles = [each for results in files if (each := results.header.trouble)]
     troubles += [each for line in lines for each in line.trouble]
     counts = sum((Counter(results.footer.statuses) for results in files), Counter[str]())
-    answered, failed = judged(counts), sum(counts[status] for status in FAILURES)
     stale = sum(len(line.stale) for line in lines)
     incidents = [each for line in lines for each in line.incidents]
-    message, color = f"{counts['pass']:,} of {answered:,} passed", "brightgreen"
+    message, color = in_short(counts, stale), "brightgreen"
     if code not in {0, 1}:
         message, color = _brief("invalid run", troubles), "lightgrey"
-    elif code:
+    elif any(counts[status] for status in FAILURES - {"xpass"}):
+        color = "red"
+    elif incidents:
         message, color = _brief("failed", incidents), "red"
-        if failed:
-            message = f"{failed:,} of {answered:,} failed"
-        elif stale:
-            message = f"{counts['pass']:,} of {answered:,} passed, {stale:,} known out of date"
+    elif code:
+        color = "yellow"
     shown = {"schemaVersion": 1, "label": "tokenref", "message": message, "color": color}
     return canonical_json(shown) + b"\n"
 

@@ -33,6 +33,7 @@ from tokenref.reports.results import (
     Look,
     Results,
     command_again,
+    in_short,
     judged,
     options_again,
 )
@@ -273,14 +274,14 @@ def _print_failures(console: Console, summary: Summary, names: Mapping[str, str]
     for sentence in [
         *(f"{name}: the run is invalid: {trouble}" for trouble in sums.trouble),
         *(f"{name}: {incident}" for incident in sums.incidents),
-        *(f"known difference is stale: {stale}" for stale in sums.stale),
+        *(f"a known difference is gone: {stale}" for stale in sums.stale),
     ]:
         print_line(console, sentence, "red", above="\n")
-    failed = summary.count(*FAILURES)
-    if not failed:
-        return
-    failures = "1 failure" if failed == 1 else f"{failed:,} failures"
-    print_line(console, f"{name}: {failures}", "bold red", above="\n")
+    counts = Counter(sums.statuses)
+    if judged(counts):
+        shown = in_short(counts, len(sums.stale), " answered cases")
+        style = "bold red" if summary.by_cause else ""
+        print_line(console, f"{name}: {shown}", style, above="\n")
     others = summary.by_cause[""]
     sizes = {cause: summary.by_cause[cause] for cause in sums.causes}
     before, after = in_order(sizes, others)
