@@ -35,6 +35,7 @@ from tests.small_fixtures import checkout_fixtures
 from tokenref.answers import request_text
 from tokenref.catalogue import is_large, open_catalogue
 from tokenref.cli import main
+from tokenref.commands.paths import output_console
 from tokenref.commands.report import Wanted
 from tokenref.questions.text import TextInput
 from tokenref.record import op_of
@@ -805,6 +806,8 @@ def test_fixtures_with_another_digest_are_refused_before_an_engine_is_asked(tmp_
     refused = tokenref(*check, "sha256:" + "0" * 64)
     assert refused.exit_code == 3
     assert f"fixtures {VERSION} here have the digest {DIGEST}, not 'sha256:000" in refused.output
+    remedy = "install the version of tokenref with the expected ones, or expect the digest of these"
+    assert f": {remedy}\n" in refused.output
     assert read_results(results).header.trouble.startswith(f"the fixtures {VERSION} here have ")
     assert tokenref(*check, DIGEST).exit_code == 0
     both = tokenref("check", "naive", "--records", "x", "--fixtures-digest", DIGEST)
@@ -1322,3 +1325,14 @@ def test_check_counts_the_large_records_it_left_out_and_ignores_vocabularies_nob
     every = tokenref(*command[:3], "--op", "greedy", "--op", "count").output
     assert "vocabulary" not in every
     assert "not run" not in every
+
+
+def test_no_progress_is_written_to_a_log_that_forces_colours(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.delenv("COLUMNS", raising=False)
+    shown = tokenref("check", "naive", "--id", "bpe/encode/examples/e1*")
+    assert (shown.exit_code, capfd.readouterr().err) == (0, "")
+    assert "\x1b[" in shown.output
+    assert output_console().width > 1000

@@ -395,6 +395,7 @@ def test_a_program_that_cannot_be_restarted_is_given_up(
     ("mode", "sentence"),
     [
         ("hello-dies", "it ended with exit status 2; its last line on standard error: 'no licence"),
+        ("hello-throws", "on standard error: 'TypeError: x is not a function ... Node.js v20.1.0'"),
         ("hello-hangs", "it did not answer within 0.3 seconds"),
         ("hello-prints", "it is not JSON: JSON is malformed"),
         ("hello-of-protocol-2", "Invalid enum value 2, at $.proto; it wrote {"),

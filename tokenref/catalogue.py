@@ -13,7 +13,7 @@ from random import Random
 from shlex import quote
 from types import MappingProxyType
 from typing import Final
-from zipfile import ZipFile
+from zipfile import BadZipFile, ZipFile
 
 import msgspec
 
@@ -71,7 +71,10 @@ def fixtures_folder() -> FixturePath:
     archive = Path(__file__).parent / "fixtures.zip"
     if not archive.is_file():
         return Path(__file__).parent.parent / "fixtures"
-    opened = ZipFile(BytesIO(archive.read_bytes()))
+    try:
+        opened = ZipFile(BytesIO(archive.read_bytes()))
+    except BadZipFile:
+        raise InputError(f"{archive} is damaged or incomplete: install tokenref again") from None
     opened.filename = str(archive)  # so that messages name it
     return zipfile.Path(opened)
 
@@ -311,7 +314,8 @@ def open_catalogue(folder: FixturePath | None = None, digest: str | None = None)
     found = manifest_digest(manifest)
     if digest not in {None, found}:
         raise RecordError(
-            f"the fixtures {manifest.version} here have the digest {found}, not {digest!r:.90}"
+            f"the fixtures {manifest.version} here have the digest {found}, not {digest!r:.90}: "
+            "install the version of tokenref with the expected ones, or expect the digest of these"
         )
     cases: list[Case] = []
     canaries: list[Case] = []

@@ -23,7 +23,7 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from tokenref.answers import Answer, Crashed, NoAnswer, as_text
-from tokenref.protocol.channel import ChannelError, LateError, Patience, Process
+from tokenref.protocol.channel import ChannelError, LateError, Patience, Process, last_words
 from tokenref.protocol.messages import (
     CODES,
     EXAMPLES,
@@ -400,10 +400,10 @@ class Conversation:
             advice = (
                 "read standard input line by line, and answer each line before reading the next"
             )
-            advice += self._last_words()
+            advice += last_words(self._process.log)
         elif late.endswith(b"\n") and late.count(b"\n") <= self._heard:
             advice = "it answered what came before, so this question takes too long or never ends"
-            advice += self._last_words()
+            advice += last_words(self._process.log)
         elif not late.endswith(b"\n") and late.count(b"\n") < len(self._said):
             said, last = f"{said}: the line feed is missing", late
             advice = "end each answer with a line feed, and flush"
@@ -425,12 +425,8 @@ class Conversation:
         if "more than one answer" in reason or "a line of more than" in reason:
             advice = "write exactly one line for each message"
         said = f"{cmd} was not answered: {reason}"
-        advice += self._last_words()
+        advice += last_words(self._process.log)
         return Finding("problem", about, said, right=right, hint=advice)
-
-    def _last_words(self) -> str:
-        last = self._process.log.rstrip().rpartition("\n")[2][-200:]
-        return f"; the last line on its standard error is {last!r}" if last else ""
 
     def _answers_at_the_end(self) -> bytes:
         """Start the program again, send everything, close its input, and return what it writes."""

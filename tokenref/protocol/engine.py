@@ -17,7 +17,14 @@ from typing import Any, Final, TypeAlias
 from bpe_ref import Vocabulary
 from tokenref.answers import UNDECLARED, Answer, Crashed, Declared, NotAsked, TimedOut, Unsupported
 from tokenref.catalogue import LARGEST_BATCH
-from tokenref.protocol.channel import Channel, ChannelError, LateError, Patience, StartError
+from tokenref.protocol.channel import (
+    Channel,
+    ChannelError,
+    LateError,
+    Patience,
+    StartError,
+    last_words,
+)
 from tokenref.protocol.messages import (
     PROTO,
     HelloAnswer,
@@ -35,9 +42,6 @@ from tokenref.subjects import TokenizerFile
 
 _LOG_OF_A_CRASH: Final = 1000
 """How much standard error, in characters, is attached to a crash that the program reports."""
-
-_LAST_LINE: Final = 200
-"""How much of the last line of standard error, in characters, is part of the message."""
 
 _FAILURES: Final = (ChannelError, LateError, ProtocolError)
 
@@ -256,7 +260,7 @@ class ProtocolEngine:
             self._channel.end()
             log, self._channel = self._channel.log, None
             if isinstance(error, ChannelError | LateError):
-                raise type(error)(f"{error}{_last_line(log)}") from None
+                raise type(error)(f"{error}{last_words(log)}") from None
             raise
         return hello
 
@@ -291,7 +295,7 @@ class ProtocolEngine:
         option = ""
         if kind is TimedOut and "--cmd" in self.again:
             option = " (--timeout-to-start)" if when else " (--timeout)"
-        return kind(f"{when}{error}{option}{_last_line(log)}", log)
+        return kind(f"{when}{error}{option}{last_words(log)}", log)
 
     def _give_up(self, reason: str) -> None:
         if self._channel is not None:
@@ -348,13 +352,3 @@ def _read_fence(lines: Sequence[bytes], fence_id: str, op: str) -> None:
 def _refuse_more(lines: Sequence[bytes], expected: int, cmd: str) -> None:
     if len(lines) > expected:
         raise ProtocolError(f"it wrote more than the answer to {cmd}", "", lines[expected])
-
-
-def _last_line(log: str) -> str:
-    r"""Return the last line of standard error as the end of a sentence.
-
-    >>> _last_line("one\ntwo\n")
-    "; its last line on standard error: 'two'"
-    """
-    last = log.rstrip().rpartition("\n")[2][-_LAST_LINE:]
-    return f"; its last line on standard error: {last!r}" if last else ""
