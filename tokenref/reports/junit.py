@@ -53,12 +53,11 @@ def junit_report(files: Sequence[Results], catalogue: Catalogue) -> bytes:
 def _tests(results: Results, entry: EngineEntry, catalogue: Catalogue) -> Iterator[str]:
     """Yield the test of each case of an engine."""
     reasons = {known.title: known.reason for known in results.header.differences}
-    options, names = options_again(results.header), catalogue.names
+    options, records, names = options_again(results.header), catalogue.records, catalogue.names
     for line in results.cases():
         if line.engine == entry.name and line.status in FAILURES:
             again = command_again(entry, line.id, options)
-            record = catalogue.records.get(line.id)
-            yield _case(line, about=about_failure(line, record, again, names))
+            yield _case(line, about=about_failure(line, records.get(line.id), again, names))
         elif line.engine == entry.name:
             yield _case(line, reasons.get(line.known, ""))
 
