@@ -263,7 +263,7 @@ def test_a_program_that_loads_nothing_is_told_so_and_what_it_was_not_asked() -> 
     )  # as on a machine without the files that are not shipped
     unshipped = [each for each in missing.manifest.vocabularies if each.path is None]
     missing._loaded.update({each.digest: f"{each.name} is not here" for each in unshipped})
-    for here, hint in (
+    for here, said in (
         (catalogue(), ""),
         (missing, "cl100k_base is not available: tokenref vocabulary fetch cl100k_base"),
     ):
@@ -273,7 +273,7 @@ def test_a_program_that_loads_nothing_is_told_so_and_what_it_was_not_asked() -> 
         assert any(
             "no question was answered" in each.text
             and "not mine" in each.text
-            and each.hint == hint
+            and each.hint == said
             for each in notes
         )
 
