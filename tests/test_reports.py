@@ -823,7 +823,7 @@ def test_a_run_of_a_part_changes_nothing_about_the_other_records(tmp_path: Path)
     assert list(changes(old, [new], {"bpe/count/topic/b": None})) == [
         Change("one", "bpe/encode/topic/c", "xfail", None)  # which has no record any more
     ]
-    (note,) = (each for each in notes(old, [new]) if "only in" not in each)
+    (note,) = (each for each, _ in notes(old, [new]) if "only in" not in each)
     assert note == (
         f"only a part of the records was selected (--op): the others of {old.path} are not compared"
     )
@@ -857,8 +857,8 @@ def test_runs_over_different_records_and_invalid_ones_are_named(tmp_path: Path) 
     )
     new = read_results(write(tmp_path / "n.jsonl", whole(CASES[:1], fixtures="sha256:1")))
     assert notes(old, [new]) == [
-        f"{old.path} is from an invalid run, so it says nothing about changes",
-        "the runs are over different records",
+        (f"{old.path} is from an invalid run, so it says nothing about changes", 3),
+        ("the runs are over different records", 0),
     ]
     assert tokenref("report", old.path, "--only-changes", new.path).exit_code == 3
 
@@ -1244,10 +1244,10 @@ def test_two_reports_in_one_file_are_refused(tmp_path: Path) -> None:
 def test_the_steps_of_a_failure_are_shown_whole() -> None:
     case = open_catalogue().records["sampling/steps/fused/bias-temperature-top-k-draw-0"]
     entry = EngineEntry(name="kernels", version="1")
-    summary: Any = SimpleNamespace(records={case.id: case}, entry=entry, options=[])
+    summary: Any = SimpleNamespace(records={case.id: case}, entry=entry, options=[], names={})
     line: Any = SimpleNamespace(id=case.id, status="fail", detail="token: expected 1, got 2")
     console = Console(file=StringIO(), width=4000)
-    _print_failure(console, summary, line, {})
+    _print_failure(console, summary, line)
     shown = console.file.getvalue()  # type: ignore[attr-defined]
     (steps,) = [each for each in shown.splitlines() if each.strip().startswith("steps ")]
     assert [json.loads(steps.split(None, 1)[1])[at]["step"] for at in range(3)] == [

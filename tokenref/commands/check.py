@@ -133,14 +133,16 @@ def check(
     several, each text is encoded by each. --records needs exactly one, unless the vocabulary lies
     next to the file, where `fill` and `promote` write it.
     """
-    one = {"records": [records], "fixtures": [fixtures], "known": [known_path]}
     texts = [text for path in corpora for text in files_named(path, "--corpus")]
-    paths: dict[str, Sequence[Path | None]] = {"corpus": texts, **one}
-    named = {**paths, "fixtures-digest": [digest], "pattern": [pattern]}
-    options: dict[str, list[str]] = {
-        flag: [] for flag, given in (("ids-only", ids_only), ("upgrade", upgrade)) if given
+    paths: dict[str, Sequence[Path | None]] = {
+        "corpus": texts,
+        "records": [records],
+        "fixtures": [fixtures],
+        "known": [known_path],
     }
-    options |= {
+    named = {**paths, "fixtures-digest": [digest], "pattern": [pattern]}
+    flags = {"ids-only": ids_only, "upgrade": upgrade}
+    options: dict[str, list[str]] = {flag: [] for flag, is_given in flags.items() if is_given} | {
         name: given
         for name, values in {**selection.named(), **named}.items()
         if (given := [str(value) for value in values if value is not None])
@@ -189,19 +191,22 @@ def check(
     )
     there = [name for name in dict.fromkeys(engines) if name not in dict(unavailable)]
     _complete_again(runs, there, patience)
-    is_short = _too_few_answers(runs, least or 0)
+    least = max(int(require and bool(unavailable)), _too_few_answers(runs, least or 0))
     if not runs:
         about["trouble"] = "no engine is available: " + "; ".join(map(": ".join, unavailable))
-    data = dump_report(runs, about, known)
-    results, said = reports.write_results(data, json_path)  # before printing, which may fail
-    least = max(int(require and bool(unavailable)), int(is_short))
+    # before printing, which may fail
+    results, said = reports.write_results(dump_report(runs, about, known), json_path)
     changed, code = reports.make(
         [results], catalogue, said, least=least, known=known if known_path else ()
     )
     if changed is None:
         print_results(console, [results], catalogue)
         _print_large(console, catalogue, selection, runs)
-    _print_notes(console, available, known_path, known, runs, ids_only=ids_only)
+    if ids_only:
+        print_line(console, ONLY_IDS, "dim")
+    _print_not_bpe(console, available)
+    _print_not_listed(console, known_path, known, runs)
+    _print_restarted(console, runs)
     if commands:
         print_unknown_profiles(
             console,
@@ -325,13 +330,13 @@ def _complete_again(runs: Sequence[Run], names: Sequence[str], patience: Patienc
         run.again = [*run.again, *patience.options()] if "--cmd" in run.again else run.again
 
 
-def _too_few_answers(runs: Sequence[Run], least: int) -> bool:
-    """Return whether an engine answered fewer cases than demanded, and note it in its run."""
+def _too_few_answers(runs: Sequence[Run], least: int) -> int:
+    """Return 1 if an engine answered fewer cases than demanded, and note it in its run, else 0."""
     short = [run for run in runs if run.answered < least]
     for run in short:
         answered = f"{run.answered:,} of {run.selected:,} cases were answered"
         run.incidents.append(f"only {answered}, not the {least:,} of --answered-at-least")
-    return bool(short)
+    return int(bool(short))
 
 
 def _print_late(console: Console, name: str, sentence: str) -> None:
@@ -358,7 +363,7 @@ def _refuse_mixtures(
     if not engines:
         raise click.UsageError("Missing argument 'ENGINE...' or option --cmd")
     if "corpus" in options:
-        if not reports.is_nothing:
+        if reports != Wanted():
             raise click.UsageError("--corpus has no report except --json")
         if least is not None:
             raise click.UsageError("--answered-at-least cannot be used together with --corpus")
@@ -427,23 +432,6 @@ def _own_catalogue(
 
     with naming_options("pattern"):
         return open_own(records, next(iter(vocabularies), None), pattern, upgrade=upgrade)
-
-
-def _print_notes(
-    console: Console,
-    available: Sequence[Engine],
-    path: Path | None,
-    known: Sequence[Known],
-    runs: Sequence[Run],
-    *,
-    ids_only: bool,
-) -> None:
-    """Print what is worth knowing about the engines and is no result."""
-    if ids_only:
-        print_line(console, ONLY_IDS, "dim")
-    _print_not_bpe(console, available)
-    _print_not_listed(console, path, known, runs)
-    _print_restarted(console, runs)
 
 
 def _print_not_bpe(console: Console, available: Sequence[Engine]) -> None:

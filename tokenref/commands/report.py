@@ -25,16 +25,7 @@ from tokenref.known import Known
 from tokenref.protocol.messages import HelloAnswer
 from tokenref.record import Case, op_of
 from tokenref.record_files import Manifest, manifest_digest
-from tokenref.reports.changes import (
-    WORSE,
-    Change,
-    changes,
-    comparable,
-    contradictions,
-    new_incidents,
-    notes,
-    troubles,
-)
+from tokenref.reports.changes import WORSE, Change, changes, contradictions, notes, troubles
 from tokenref.reports.known_list import UNEXPLAINED, known_list
 from tokenref.reports.results import Results, badge, bounded, dump_report, merged, read_results
 from tokenref.reports.terminal import print_changes, print_line, print_results
@@ -56,15 +47,6 @@ class Wanted:
 
     _missing: set[Path] = field(default_factory=set, compare=False)
     """The files that this run has not written yet."""
-
-    @property
-    def is_nothing(self) -> bool:
-        """Whether no report is requested.
-
-        >>> Wanted().is_nothing
-        True
-        """
-        return self == Wanted()
 
     def begin(
         self, json_path: Path | None, inputs: Mapping[str, Iterable[str | Path | None]]
@@ -173,19 +155,19 @@ class Wanted:
         that records cite. The exit code is at least `least`. `known` is the list of known
         differences that a new one continues.
         """
-        changed, worse = None, 0
+        changed, code = None, exit_code(files)
         said = [*troubles(files), *said]
         if self.old is not None:
             changed = list(changes(self.old, files, catalogue.records))
-            incidents = list(new_incidents(self.old, files))
-            worse = int(any(is_first for _, is_first in incidents))
-            said += [*notes(self.old, files), *(sentence for sentence, _ in incidents)]
+            found = notes(self.old, files)
+            said += [sentence for sentence, _ in found]
+            worse = any(change.kind in WORSE for change in changed)
+            code = max(
+                code if code > 1 else int(worse), *(called_for for _, called_for in found), 0
+            )
         for path, content in self._contents(files, catalogue, said, pages, changed):
             self.write(content, path)
-        code = max(exit_code(files), least)
-        if changed is not None and self.old is not None:
-            unlike = 3 * (not comparable(self.old, files))
-            code = max(with_changes(code, changed), worse, least, unlike)
+        code = max(code, least)
         reached(code)
         console = output_console()
         for sentence in [*said, *self._write_known(files, known, catalogue)]:
@@ -259,15 +241,6 @@ _NOTHING: Final = Catalogue(
     [],
 )
 """The records of a run that did not begin."""
-
-
-def with_changes(code: int, changed: Sequence[Change]) -> int:
-    """Return the exit code if only changes count: 1 for those to the worse, and 3 as before.
-
-    >>> with_changes(1, []), with_changes(3, [])
-    (0, 3)
-    """
-    return code if code > 1 else int(any(change.kind in WORSE for change in changed))
 
 
 def _wanted(

@@ -23,7 +23,7 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from tokenref.answers import Answer, Crashed, NoAnswer, as_text
-from tokenref.protocol.channel import ChannelError, LateError, Patience, Process, last_words
+from tokenref.protocol.channel import ChannelError, LateError, Patience, Process
 from tokenref.protocol.messages import (
     CODES,
     EXAMPLES,
@@ -31,6 +31,7 @@ from tokenref.protocol.messages import (
     HelloAnswer,
     ProtocolError,
     WholeRunError,
+    last_words,
     read_hello,
     read_load,
     read_run,

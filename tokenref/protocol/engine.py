@@ -17,20 +17,14 @@ from typing import Any, Final, TypeAlias
 from bpe_ref import Vocabulary
 from tokenref.answers import UNDECLARED, Answer, Crashed, Declared, NotAsked, TimedOut, Unsupported
 from tokenref.catalogue import LARGEST_BATCH
-from tokenref.protocol.channel import (
-    Channel,
-    ChannelError,
-    LateError,
-    Patience,
-    StartError,
-    last_words,
-)
+from tokenref.protocol.channel import Channel, ChannelError, LateError, Patience, StartError
 from tokenref.protocol.messages import (
     PROTO,
     HelloAnswer,
     Loading,
     ProtocolError,
     WholeRunError,
+    last_words,
     line_of,
     loading_of,
     message_slices,

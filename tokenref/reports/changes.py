@@ -135,47 +135,31 @@ def _counted(cases: int) -> str:
     return "1 case has" if cases == 1 else f"{cases:,} cases have"
 
 
-def comparable(old: Results, new: Sequence[Results]) -> bool:
-    """Return whether old results are those of a valid run, and of an engine of the new ones."""
-    names = {entry.name for results in new for entry in results.header.engines}
-    return old.footer.complete and any(entry.name in names for entry in old.header.engines)
+def notes(old: Results, new: Sequence[Results]) -> list[tuple[str, int]]:
+    """Return sentences about the comparison, each with the exit code that it calls for.
 
-
-def new_incidents(old: Results, new: Sequence[Results]) -> Iterator[tuple[str, bool]]:
-    """Yield failures that belong to no case, and whether their engine had none in the old run.
-
-    Those that the old run has are left out. They contain numbers, so another wording of an engine
-    that had some may be the same failure.
+    It is 3 if the runs cannot be compared, and 1 for failures of an engine that belong to no case,
+    if the old run has none. They contain numbers, so another wording may be the same failure.
     """
+    found: list[tuple[str, int]] = []
     for results in new:
         for name, line in results.engines.items():
+            found += [(f"{name}: the run is invalid: {trouble}", 3) for trouble in line.trouble]
             before = old.engines[name].incidents if name in old.engines else []
-            new_ones = (incident for incident in line.incidents if incident not in before)
-            yield from ((f"{name}: {incident}", not before) for incident in new_ones)
-
-
-def notes(old: Results, new: Sequence[Results]) -> list[str]:
-    """Return sentences about what limits the comparison, or makes a run invalid."""
-    found = [
-        f"{name}: the run is invalid: {trouble}"
-        for results in new
-        for name, line in results.engines.items()
-        for trouble in line.trouble
-    ]
+            more = [incident for incident in line.incidents if incident not in before]
+            found += [(f"{name}: {incident}", int(not before)) for incident in more]
     if parts := sorted({name for results in new for name in selecting(results)}):
-        found.append(
-            f"only a part of the records was selected (--{', --'.join(parts)}): "
-            f"the others of {old.path} are not compared"
-        )
+        chosen = f"only a part of the records was selected (--{', --'.join(parts)})"
+        found.append((f"{chosen}: the others of {old.path} are not compared", 0))
+    was = {entry.name for entry in old.header.engines}
+    now = {entry.name for results in new for entry in results.header.engines}
     if not old.footer.complete:
-        found.append(f"{old.path} is from an invalid run, so it says nothing about changes")
-    before = {entry.name for entry in old.header.engines}
-    after = {entry.name for results in new for entry in results.header.engines}
-    if before and after and not before & after:
-        found.append("the runs have no engine in common, so they cannot be compared")
-    found += [f"{name} is only in {old.path}" for name in sorted(before - after)]
-    found += [f"{name} is not in {old.path}" for name in sorted(after - before)]
+        found.append((f"{old.path} is from an invalid run, so it says nothing about changes", 3))
+    if was and now and not was & now:
+        found.append(("the runs have no engine in common, so they cannot be compared", 3))
+    found += [(f"{name} is only in {old.path}", 0) for name in sorted(was - now)]
+    found += [(f"{name} is not in {old.path}", 0) for name in sorted(now - was)]
     fixtures = {results.header.fixtures or results.header.records for results in [old, *new]}
     if len(fixtures) > 1:
-        found.append("the runs are over different records")
+        found.append(("the runs are over different records", 0))
     return found

@@ -213,16 +213,6 @@ def bounded(text: str, longest: int = LONGEST_DETAIL, *, end: bool = False) -> s
     return f"{size} ... {part}" if end else f"{part} ... {size}"
 
 
-def plain(line: Line) -> Mapping[str, object]:
-    """Return a line as plain data.
-
-    >>> plain(CaseLine(engine="e", id="bpe/count/a", op="count", status="pass"))["kind"]
-    'case'
-    """
-    content: Mapping[str, object] = msgspec.to_builtins(line)
-    return content
-
-
 def judged(counts: Counter[str]) -> int:
     """Return how many cases were answered, correctly or not.
 
@@ -547,9 +537,6 @@ def dump_report(
     `about` is what the header contains besides the engines: the records and the options. `known`
     are the known differences that were considered.
     """
-    about_runs = {
-        id(entry) for run in runs for entry in differences_of(known, run.engine, run.version)
-    }
     header = Header(
         format=FORMAT,
         cases=sum(run.selected for run in runs),
@@ -559,17 +546,18 @@ def dump_report(
         differences=[
             KnownEntry(engine=entry.engine, title=entry.title, reason=entry.reason, link=entry.link)
             for entry in known
-            if id(entry) in about_runs
+            if any(entry.is_about(run.engine, run.version) for run in runs)
         ],
     )
-    cases = (plain(case_line(run, result, known)) for run in runs for result in run.results)
-    engines = [plain(engine_line(run)) for run in runs]
+    cases = (case_line(run, result, known) for run in runs for result in run.results)
+    engines = [engine_line(run) for run in runs]
     footer = Footer(
         cases=sum(len(run.results) for run in runs),
         statuses=dict(Counter(r.judgement.status for run in runs for r in run.results)),
         complete=bool(runs) and all(run.is_valid for run in runs),
     )
-    return _json_lines(chain([{**plain(header), **about}], cases, engines, [plain(footer)]))
+    first = {**msgspec.to_builtins(header), **about}
+    return _json_lines(chain([first], map(msgspec.to_builtins, chain(cases, engines, [footer]))))
 
 
 def entry_of(run: Run) -> EngineEntry:

@@ -56,6 +56,9 @@ class Summary:
     records: Mapping[str, Case]
     """The available records by id."""
 
+    names: Mapping[str, str] = field(default_factory=dict)
+    """The names of vocabularies by digest."""
+
     options: Sequence[str] = ()
     """The options that running one case again needs besides its engine and id."""
 
@@ -117,13 +120,14 @@ def ordered(ops: Iterable[str]) -> list[str]:
     return sorted(ops, key=lambda op: (known.get(op, len(known)), op))
 
 
-def summaries_of_files(files: Sequence[Results], records: Mapping[str, Case]) -> list[Summary]:
+def summaries_of_files(files: Sequence[Results], catalogue: Catalogue) -> list[Summary]:
     """Return a summary of each engine of each file, reading every file once more."""
     found: list[Summary] = []
+    records, names = catalogue.records, catalogue.names
     for results in files:
         options = options_again(results.header)
         here = {
-            entry.name: Summary(entry, results.engines[entry.name], records, options)
+            entry.name: Summary(entry, results.engines[entry.name], records, names, options)
             for entry in results.header.engines
         }
         for line in results.cases():
@@ -147,7 +151,7 @@ _KNOWN: Final = (
 
 def print_results(console: Console, files: Sequence[Results], catalogue: Catalogue) -> None:
     """Print the counts of all engines of results files, then the failures of each."""
-    summaries = summaries_of_files(files, catalogue.records)
+    summaries = summaries_of_files(files, catalogue)
     unavailable = [pair for results in files for pair in results.header.unavailable.items()]
     shown = {
         status: look
@@ -171,7 +175,7 @@ def print_results(console: Console, files: Sequence[Results], catalogue: Catalog
     for summary in summaries:
         _print_skipped(console, summary)
     for summary in summaries:
-        _print_failures(console, summary, catalogue.names)
+        _print_failures(console, summary)
 
 
 def counts_table(left: Sequence[str], right: Sequence[str]) -> Table:
@@ -265,11 +269,8 @@ def _add_engine(table: Table, summary: Summary, columns: Mapping[Status, Look]) 
     table.add_section()
 
 
-def _print_failures(console: Console, summary: Summary, names: Mapping[str, str]) -> None:
-    """Print why a run is invalid, then its smallest failures and how to run each again.
-
-    `names` maps the digest of a vocabulary to its name.
-    """
+def _print_failures(console: Console, summary: Summary) -> None:
+    """Print why a run is invalid, then its smallest failures and how to run each again."""
     name, sums = summary.entry.name, summary.sums
     for sentence in [
         *(f"{name}: the run is invalid: {trouble}" for trouble in sums.trouble),
@@ -285,14 +286,14 @@ def _print_failures(console: Console, summary: Summary, names: Mapping[str, str]
     others = summary.by_cause[""]
     sizes = {cause: summary.by_cause[cause] for cause in sums.causes}
     before, after = in_order(sizes, others)
-    _print_causes(console, summary, before, names)
+    _print_causes(console, summary, before)
     if others:
         count = f"{others:,} failures match" if others > 1 else "1 failure matches"
         print_line(console, f"{count} no known cause. The smallest:", "bold", above="\n")
     for failure in summary.failures():
-        _print_failure(console, summary, failure, names)
+        _print_failure(console, summary, failure)
     _print_rest(console, others - len(summary.failures()))
-    _print_causes(console, summary, after, names)
+    _print_causes(console, summary, after)
 
 
 def in_order(sizes: Mapping[str, int], others: int) -> tuple[list[str], list[str]]:
@@ -313,13 +314,11 @@ def in_order(sizes: Mapping[str, int], others: int) -> tuple[list[str], list[str
     return [c for c in by_size if not is_after[c]], [c for c in by_size if is_after[c]]
 
 
-def _print_causes(
-    console: Console, summary: Summary, causes: Sequence[str], names: Mapping[str, str]
-) -> None:
+def _print_causes(console: Console, summary: Summary, causes: Sequence[str]) -> None:
     """Print what is said about each cause, its smallest failure, and how many differ from it."""
     for cause in causes:
         print_line(console, f"{summary.sums.causes[cause]}. The smallest:", "bold", above="\n")
-        _print_failure(console, summary, summary.failures(cause)[0], names)
+        _print_failure(console, summary, summary.failures(cause)[0])
         if cause in {"crash", *UNSPECIFIC}:
             _print_rest(console, summary.by_cause[cause] - 1)
 
@@ -330,13 +329,11 @@ def _print_rest(console: Console, more: int) -> None:
         console.print(f"  and {more:,} more; use --json FILE to see all", style="dim")
 
 
-def _print_failure(
-    console: Console, summary: Summary, line: CaseLine, names: Mapping[str, str]
-) -> None:
+def _print_failure(console: Console, summary: Summary, line: CaseLine) -> None:
     """Print one failure, with information from its record if that is available."""
     again = command_again(summary.entry, line.id, summary.options)
     console.print(Text(f"\n  {visible(line.id)}", style="bold"), Text(line.status, style="red"))
-    print_labelled(console, about_failure(line, summary.records.get(line.id), again, names))
+    print_labelled(console, about_failure(line, summary.records.get(line.id), again, summary.names))
 
 
 def about_failure(

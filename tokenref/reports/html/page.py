@@ -390,8 +390,7 @@ def html_report(
             f"the address of the pages must be a path or an http(s) address, got {pages!r}"
         )
     gathered = gather(results, catalogue.records, changes or ())
-    names = {entry.digest: entry.name for entry in catalogue.manifest.subjects}
-    data = page_data(gathered, names, pages and f"{pages.removesuffix('/')}/")
+    data = page_data(gathered, catalogue.names, pages and f"{pages.removesuffix('/')}/")
     data["compared"] = changes is not None
     unavailable = {
         f"{name} is unavailable: {reason}": None
