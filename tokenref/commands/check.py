@@ -229,8 +229,7 @@ def _print_large(
     left_out = {case.id for case in every if is_large(case) and op_of(case) in asked}
     left_out -= {each.case.id for run in runs for each in run.results}
     if left_out:
-        count = f"{len(left_out):,} Large records were"
-        count = "1 Large record was" if len(left_out) == 1 else count
+        count = f"{len(left_out):,} Large record{' was' if len(left_out) == 1 else 's were'}"
         print_line(console, f"{count} not asked (--large)", "dim", above="\n")
 
 

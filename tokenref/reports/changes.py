@@ -19,7 +19,7 @@ Kind: TypeAlias = Literal[
     "other",
 ]
 
-WORSE: Final = frozenset({"new failure", "unexpected pass", "lost answer"})
+WORSE: Final[frozenset[Kind]] = frozenset({"new failure", "unexpected pass", "lost answer"})
 """The kinds of changes that make a comparison fail."""
 
 
@@ -126,13 +126,10 @@ def contradictions(files: Sequence[Results]) -> list[str]:
                 found.setdefault((*key[:2], *pair), []).append(example)
     return [
         f"{one} and {other} contradict each other about {name} {version}: "
-        f"{_counted(len(examples))} another status, for example {examples[0]}"
+        f"{len(examples):,} case{' has' if len(examples) == 1 else 's have'} another status, "
+        f"for example {examples[0]}"
         for (name, version, one, other), examples in found.items()
     ]
-
-
-def _counted(cases: int) -> str:
-    return "1 case has" if cases == 1 else f"{cases:,} cases have"
 
 
 def notes(old: Results, new: Sequence[Results]) -> list[tuple[str, int]]:

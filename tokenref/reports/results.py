@@ -36,9 +36,6 @@ _T = TypeVar("_T")
 
 FORMAT: Final = 2
 
-DIFFERENCES: Final = frozenset({*FAILURES, "xfail"})
-"""The statuses of cases whose answer differs from the record, or is expected to differ."""
-
 
 class Look(NamedTuple):
     """How reports show a status."""
@@ -416,8 +413,8 @@ def in_short(counts: Counter[str], stale: int, cases: str = "") -> str:
     """
     gone, answered = counts["xpass"] or stale, judged(counts)
     failed = sum(counts[status] for status in FAILURES) - counts["xpass"]
-    passed = counts["pass"] + counts["xpass"]
-    said = f"{failed or passed:,} of {answered:,}{cases} {'failed' if failed else 'passed'}"
+    number, word = (failed, "failed") if failed else (counts["pass"] + counts["xpass"], "passed")
+    said = f"{number:,} of {answered:,}{cases} {word}"
     if gone:
         said += f", {gone:,} known difference{'s are' if gone > 1 else ' is'} gone"
     return said
@@ -540,7 +537,15 @@ def dump_report(
     header = Header(
         format=FORMAT,
         cases=sum(run.selected for run in runs),
-        engines=[entry_of(run) for run in runs],
+        engines=[
+            EngineEntry(
+                name=bounded(run.engine),
+                version=bounded(run.version),
+                again=[*map(bounded, run.again)],
+                command=run.command,
+            )
+            for run in runs
+        ],
         tokenref=version("tokenref"),
         known=f"sha256:{sha256(canonical_json(msgspec.to_builtins(known))).hexdigest()}",
         differences=[
@@ -558,16 +563,6 @@ def dump_report(
     )
     first = {**msgspec.to_builtins(header), **about}
     return _json_lines(chain([first], map(msgspec.to_builtins, chain(cases, engines, [footer]))))
-
-
-def entry_of(run: Run) -> EngineEntry:
-    """Return the entry of a run's engine in the header."""
-    return EngineEntry(
-        name=bounded(run.engine),
-        version=bounded(run.version),
-        again=[*map(bounded, run.again)],
-        command=run.command,
-    )
 
 
 def engine_line(run: Run) -> EngineLine:

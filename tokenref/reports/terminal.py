@@ -281,8 +281,7 @@ def _print_failures(console: Console, summary: Summary) -> None:
     counts = Counter(sums.statuses)
     if judged(counts):
         shown = in_short(counts, len(sums.stale), " answered cases")
-        style = "bold red" if summary.by_cause else ""
-        print_line(console, f"{name}: {shown}", style, above="\n")
+        print_line(console, f"{name}: {shown}", "bold red" if summary.by_cause else "", above="\n")
     others = summary.by_cause[""]
     sizes = {cause: summary.by_cause[cause] for cause in sums.causes}
     before, after = in_order(sizes, others)
@@ -443,15 +442,14 @@ def _tokens(tokens: Tokens) -> str:
 # ---- changes between two runs
 
 
-_KINDS: Final[Sequence[tuple[Kind, str]]] = (
-    ("new failure", "red"),
-    ("unexpected pass", "red"),
-    ("lost answer", "red"),
-    ("newly passing", "green"),
-    ("appeared", ""),
-    ("disappeared", "yellow"),
-    ("other", ""),
-)
+_KINDS: Final[Mapping[Kind, str]] = {
+    **dict.fromkeys(get_args(Kind), ""),
+    **dict.fromkeys(WORSE, "red"),
+    "newly passing": "green",
+    "disappeared": "yellow",
+}
+"""The style of each kind of change."""
+
 _SHOWN_CHANGES: Final = 20
 """How many changes of a kind are listed that are none to the worse."""
 
@@ -462,12 +460,12 @@ def print_changes(console: Console, found: Sequence[Change]) -> None:
         console.print("nothing changed", style="green")
         return
     counts = Counter((change.engine, change.kind) for change in found)
-    table = counts_table(["engine"], [kind for kind, _ in _KINDS])
+    table = counts_table(["engine"], [*_KINDS])
     for engine in dict.fromkeys(change.engine for change in found):
-        cells = [count_cell(counts[engine, kind], style) for kind, style in _KINDS]
+        cells = [count_cell(counts[engine, kind], style) for kind, style in _KINDS.items()]
         table.add_row(Text(visible(engine)), *cells)
     console.print(table)
-    for kind, style in _KINDS:
+    for kind, style in _KINDS.items():
         of_kind = [change for change in found if change.kind == kind]
         if of_kind:
             console.print(f"\n{kind}: {len(of_kind):,}", style=f"bold {style}", highlight=False)

@@ -30,7 +30,6 @@ from tokenref.record import OPERATIONS, Case, op_of
 from tokenref.record_files import FixturePath
 from tokenref.reports.changes import Change
 from tokenref.reports.results import (
-    DIFFERENCES,
     LOOKS,
     CaseLine,
     EngineEntry,
@@ -145,6 +144,9 @@ LETTERS: Final[Mapping[str, str]] = {
     "": ".",
 }
 """One letter per status; a case without a result is a dot."""
+
+DIFFERENCES: Final = frozenset({*FAILURES, "xfail"})
+"""The statuses of cases whose answer differs from the record, or is expected to differ."""
 
 _LONGEST_ANSWER: Final = 400
 _LONGEST_QUESTION: Final = 300
