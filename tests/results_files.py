@@ -5,13 +5,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
+
 from bpe_ref import vocabulary_by_concatenation
 from tokenref.catalogue import Catalogue
 from tokenref.judge import FAILURES
 from tokenref.questions.text import CountOutput, TextInput
 from tokenref.record import Case, canonical_json, make_case
 from tokenref.record_files import Manifest, VocabularyEntry
-from tokenref.reports.results import CaseLine, EngineEntry, EngineLine, Footer, Header, Line, plain
+from tokenref.reports.results import CaseLine, EngineEntry, EngineLine, Footer, Header, Line
 from tokenref.verdicts import Exact
 
 VOCABULARY: Final = vocabulary_by_concatenation({b"a": 0})
@@ -91,4 +93,7 @@ def write(path: Path, lines: Iterable[Line | Mapping[str, object] | bytes]) -> P
 def _encoded(content: Line | Mapping[str, object] | bytes) -> bytes:
     if isinstance(content, bytes):
         return content
-    return canonical_json(content if isinstance(content, Mapping) else plain(content)) + b"\n"
+    return (
+        canonical_json(content if isinstance(content, Mapping) else msgspec.to_builtins(content))
+        + b"\n"
+    )

@@ -71,6 +71,7 @@ class Project:
             "npm_config_update_notifier": "false",
             "CARGO_NET_OFFLINE": "true",
             "TOKENREF": str(folder / "checkout"),
+            "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
         }
         for name in ("CARGO_HOME", "RUSTUP_HOME"):
             default = Path.home() / f".{name.partition('_')[0].lower()}"
@@ -176,6 +177,18 @@ def lose_an_operation(project: Project, check: str, compare: str) -> None:
     project.changed(*reversed(LOST_OPERATION))
 
 
+def fail_when_out_of_date(project: Project, check: str, digest: str) -> None:
+    """Test that a list of known differences and a digest that are not those of now are refused."""
+    project.changed(*reversed(KNOWN_BUG))
+    outdated = project.run(check)
+    assert outdated.returncode == 1
+    assert "answered cases passed, 1 known difference is gone\n" in outdated.stdout
+    (project.folder / "conformance" / "fixtures.digest").write_text("sha256:0")
+    refused = project.run(check)
+    assert refused.returncode == 3
+    assert f"have the digest {digest}, not 'sha256:0'" in refused.stdout
+
+
 @pytest.mark.skipif(
     not all(map(shutil.which, ("rustc", "cargo", "node", "npm", "git"))),
     reason="rustc, cargo, node, npm or git is not installed",
@@ -183,10 +196,12 @@ def lose_an_operation(project: Project, check: str, compare: str) -> None:
 def test_a_maintainer_who_types_what_the_page_shows_gets_what_it_says(checkout: Path) -> None:
     project = Project(checkout.parent)
     project.changed("", "")
-    *_, digest = project.typed("Add tokenref to your repository", *[0] * 6)
+    *_, digest = project.typed("Add tokenref to your repository", *[0] * 7)
     assert digest.strip() == manifest_digest(parse_manifest(checkout_fixtures()))
 
     conformance = project.folder / "conformance"
+    pinned = (conformance / "constraints.txt").read_text("utf-8").splitlines()
+    assert set(NEEDED[:4]) <= {each.partition("==")[0] for each in pinned}
     (known,) = code_of(PAGE, "toml")
     project.changed(*KNOWN_BUG)
     project.typed("List what your engine does differently", 1)
@@ -218,6 +233,9 @@ def test_a_maintainer_who_types_what_the_page_shows_gets_what_it_says(checkout: 
     published = project.run("git --git-dir ../remote show badges:badge.json").stdout
     assert json.loads(published) == badge
     assert project.run("git switch --force main").returncode == 0
+    counted = f"my-engine: {statuses['pass']:,} of {answered:,} answered cases passed\n"
+    summary = Path(project.environment["GITHUB_STEP_SUMMARY"]).read_text("utf-8")
+    assert re.fullmatch(f"```\n.*{re.escape(counted)}.*```\n", summary, re.DOTALL)
     same = project.run(compare)
     assert (same.returncode, same.stdout) == (0, "nothing changed\n")
 
@@ -231,9 +249,4 @@ def test_a_maintainer_who_types_what_the_page_shows_gets_what_it_says(checkout: 
 
     (check,) = (command for command in runs if "--fixtures-digest" in command)
     lose_an_operation(project, check, compare)
-    project.changed(*reversed(KNOWN_BUG))
-    assert project.run(check).returncode == 1, "the list of known differences is out of date"
-    (project.folder / "conformance" / "fixtures.digest").write_text("sha256:0")
-    refused = project.run(check)
-    assert refused.returncode == 3
-    assert f"have the digest {digest.strip()}, not 'sha256:0'" in refused.stderr
+    fail_when_out_of_date(project, check, digest.strip())

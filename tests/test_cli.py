@@ -35,6 +35,7 @@ from tests.small_fixtures import checkout_fixtures
 from tokenref.answers import request_text
 from tokenref.catalogue import is_large, open_catalogue
 from tokenref.cli import main
+from tokenref.commands.paths import output_console
 from tokenref.commands.report import Wanted
 from tokenref.questions.text import TextInput
 from tokenref.record import canonical_json, op_of
@@ -98,7 +99,7 @@ def test_a_failure_shows_why_where_and_how_to_see_it_again() -> None:
     assert again is not None
     rerun = tokenref(*again[1].split())
     assert rerun.exit_code == 1
-    assert "1 failure\n" in rerun.output
+    assert "greedy: 1 of 1 answered cases failed\n" in rerun.output
 
 
 def test_engines_can_be_named_together_and_one_failure_is_a_failure() -> None:
@@ -590,7 +591,7 @@ def test_a_new_file_is_tested_with_the_answers_of_the_old_one(tmp_path: Path) ->
     assert tokenref(*check, old, "--upgrade").exit_code == 0
     found = tokenref(*check, new, "--upgrade")
     assert found.exit_code == 1
-    assert "1 failure" in found.output
+    assert "1 of 3 answered cases failed" in found.output
     assert re.search(r"at +ids, from token 0 \(byte 0\)\n", found.output)
     assert re.search(r"expected 0 b'a', 2 b'ab'\n", found.output)  # of the old file
     assert re.search(r"got +3 b'aa', 1 b'b'\n", found.output)
@@ -974,6 +975,8 @@ def test_fixtures_with_another_digest_are_refused_before_an_engine_is_asked(tmp_
     refused = tokenref(*check, "sha256:" + "0" * 64)
     assert refused.exit_code == 3
     assert f"fixtures {VERSION} here have the digest {DIGEST}, not 'sha256:000" in refused.output
+    remedy = "install the version of tokenref with the expected ones, or expect the digest of these"
+    assert f": {remedy}\n" in refused.output
     assert read_results(results).header.trouble.startswith(f"the fixtures {VERSION} here have ")
     assert tokenref(*check, DIGEST).exit_code == 0
     both = tokenref("check", "naive", "--records", "x", "--fixtures-digest", DIGEST)
@@ -1007,8 +1010,9 @@ def test_a_badge_shows_the_result(tmp_path: Path, engine: str, message: str, col
 def test_a_badge_says_that_known_differences_are_out_of_date_or_answers_too_few() -> None:
     run = Run("one", "1", 0, stale=["'a/*' (fails): no case that matches it differs"])
     results = read_results(Path("results"), dump_report([run], {}))
-    message = json.loads(badge([results], 1))["message"]
-    assert message == "0 of 0 passed, 1 known out of date"
+    shown = json.loads(badge([results], 1))
+    assert shown["message"] == "0 of 0 passed, 1 known difference is gone"
+    assert shown["color"] == "yellow"
     run = Run("one", "1", 0, incidents=["only 2 of 3 cases were answered"])
     results = read_results(Path("results"), dump_report([run], {}))
     assert json.loads(badge([results], 1))["message"] == "failed: only 2 of 3 cases were answered"
@@ -1490,3 +1494,14 @@ def test_check_counts_the_large_records_it_left_out_and_ignores_vocabularies_nob
     every = tokenref(*command[:3], "--op", "greedy", "--op", "count").output
     assert "vocabulary" not in every
     assert "not run" not in every
+
+
+def test_no_progress_is_written_to_a_log_that_forces_colours(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.delenv("COLUMNS", raising=False)
+    shown = tokenref("check", "naive", "--id", "bpe/encode/examples/e1*")
+    assert (shown.exit_code, capfd.readouterr().err) == (0, "")
+    assert "\x1b[" in shown.output
+    assert output_console().width > 1000

@@ -1411,6 +1411,9 @@ class Racing(SamplersWithHandler):
     again: ClassVar[list[str]] = []
     restarts: ClassVar = 0
 
+    def forgive(self, restarts: int) -> None:
+        assert not restarts
+
 
 def test_what_fails_is_asked_again_and_a_race_is_named(catalogue: Catalogue) -> None:
     calls = count()

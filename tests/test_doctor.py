@@ -257,11 +257,25 @@ def test_a_mistake_in_one_operation_does_not_hide_those_in_another() -> None:
     assert {problem.about for problem in problems("number keys")} == {"encode", "decode", "canary"}
 
 
-def test_a_program_that_loads_nothing_is_told_so() -> None:
-    notes = [each for each in findings("loads nothing") if each.kind == "note"]
-    assert any(
-        "no question was answered" in each.text and "not mine" in each.text for each in notes
-    )
+def test_a_program_that_loads_nothing_is_told_so_and_what_it_was_not_asked() -> None:
+    missing = replace(
+        catalogue(), _loaded={}
+    )  # as on a machine without the files that are not shipped
+    unshipped = [each for each in missing.manifest.vocabularies if each.path is None]
+    missing._loaded.update({each.digest: f"{each.name} is not here" for each in unshipped})
+    for here, said in (
+        (catalogue(), ""),
+        (missing, "cl100k_base is not available: tokenref vocabulary fetch cl100k_base"),
+    ):
+        notes = [
+            each for each in examine(command("loads nothing"), here, CALM) if each.kind == "note"
+        ]
+        assert any(
+            "no question was answered" in each.text
+            and "not mine" in each.text
+            and each.hint == said
+            for each in notes
+        )
 
 
 @pytest.mark.parametrize(

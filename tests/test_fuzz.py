@@ -33,6 +33,7 @@ from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.reference_samplers import FilterFunction, SamplerSession, SamplerTools
 from tokenref.errors import InputError
 from tokenref.floats import nearest, pack, type_of, unpack
+from tokenref.fuzzing import campaign
 from tokenref.fuzzing.campaign import (
     Done,
     done_group,
@@ -45,9 +46,9 @@ from tokenref.fuzzing.comparing import Comparer, Outcome, case_of, right_answer_
 from tokenref.fuzzing.drawn_questions import fingerprint, plan_of, questions_of
 from tokenref.fuzzing.findings import Finding, named_subject, read_written, written
 from tokenref.fuzzing.journal import Footer, Journal, Writer, read_journal
-from tokenref.fuzzing.plan import GROUP, Plan, Question, Selection, Shard
+from tokenref.fuzzing.plan import GROUP, Limits, Plan, Question, Selection, Shard
 from tokenref.fuzzing.printing import print_finding, print_summary
-from tokenref.fuzzing.shrinking import shrunk
+from tokenref.fuzzing.shrinking import Shrunk, shrunk
 from tokenref.fuzzing.smaller_questions import smaller_sampling
 from tokenref.judge import judge
 from tokenref.known import Known
@@ -455,6 +456,31 @@ def test_known_differences_are_counted_and_are_findings_only_with_all() -> None:
     again = run("tiktoken", "--seed", "3", "--at", "11")
     assert again.exit_code == 0
     assert "outcome   known" in again.output
+
+
+@pytest.mark.parametrize(("seconds", "of_known"), [(0.1, 0.1), (5.0, 0.5)])
+def test_known_differences_are_shrunk_no_longer_than_findings(
+    seconds: float, of_known: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = Known(
+        title="greedy",
+        engine="greedy",
+        cases=["bpe/encode/examples/*"],
+        status="fail",
+        reason="It takes the longest token.",
+    )
+    comparer, used = Comparer(open_engine("greedy"), known=[entry]), list[float]()
+
+    def noted(outcome: Outcome, comparer: Comparer, limits: Limits) -> Shrunk:
+        used.append(limits.seconds)
+        return shrunk(outcome, comparer, Limits(seconds=0))
+
+    monkeypatch.setattr(campaign, "shrunk", noted)
+    for group in range(8):
+        done_group(plan(), comparer, group, Limits(seconds=seconds))
+    assert len(comparer.known_failures) > 1
+    known = len(comparer.known_failures)
+    assert used[: known + 1] == [seconds, *[of_known] * known]
 
 
 def test_a_campaign_takes_your_own_list_of_known_differences(tmp_path: Path) -> None:

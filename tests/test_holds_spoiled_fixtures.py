@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import zipfile
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -14,10 +15,12 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.small_fixtures import small_fixtures, vouch
-from tokenref.catalogue import Catalogue, open_catalogue
+from tokenref import catalogue
+from tokenref.catalogue import Catalogue, fixtures_folder, open_catalogue
 from tokenref.cli import main
+from tokenref.errors import InputError
 from tokenref.record import RecordError, canonical_json
-from tokenref.record_files import parse_manifest
+from tokenref.record_files import parse_manifest, read_file
 
 RECORDS: Final = "bpe/count/texts.jsonl"
 KINDS: Final = (
@@ -351,3 +354,30 @@ def test_filling_removes_nothing_outside_the_folder(spoiled: Path, tmp_path: Pat
     (spoiled / "MANIFEST.json").write_text(json.dumps(manifest), encoding="ascii")
     assert write_files(made, spoiled) == ["MANIFEST.json"]
     assert mine.read_bytes() == b"mine"
+
+
+@pytest.mark.parametrize("kept", [0, 100, -1])
+def test_a_truncated_archive_in_an_installed_package_is_refused_with_2(
+    kept: int, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = Path(shutil.make_archive(str(tmp_path / "fixtures"), "zip", whole))
+    archive.write_bytes(archive.read_bytes()[:kept])
+    monkeypatch.setattr(catalogue, "__file__", str(tmp_path / "catalogue.py"))
+    monkeypatch.setattr(catalogue, "fixtures_folder", fixtures_folder.__wrapped__)
+    result = CliRunner().invoke(main, ["check", "reference"])
+    said = f"tokenref: {archive} is damaged or incomplete: install tokenref again\n"
+    assert (result.exit_code, result.output) == (2, said)
+
+
+def test_an_altered_file_in_the_archive_is_refused_with_its_name(
+    whole: Path, tmp_path: Path
+) -> None:
+    archive = Path(shutil.make_archive(str(tmp_path / "fixtures"), "zip", whole))
+    with zipfile.ZipFile(archive) as opened:
+        start = opened.getinfo(RECORDS).header_offset + 30 + len(RECORDS)
+    data = bytearray(archive.read_bytes())
+    data[start : start + 20] = bytes(20)
+    archive.write_bytes(data)
+    path = zipfile.Path(archive) / RECORDS
+    with pytest.raises(InputError, match=f"{RECORDS} is damaged: install tokenref again"):
+        read_file(path)

@@ -4,18 +4,20 @@ import shlex
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
 
 from bpe_ref import vocabulary_by_concatenation
 from tokenref.answers import Answer, Ok
 from tokenref.catalogue import Catalogue, batches
+from tokenref.known import Known
 from tokenref.protocol import channel
 from tokenref.protocol.channel import Patience, Process, StartError
 from tokenref.protocol.engine import ProtocolEngine, ProtocolSession
@@ -100,9 +102,15 @@ def fake(mode: str, patience: Patience = CALM) -> Iterator[ProtocolEngine]:
         engine.close()
 
 
-def run(mode: str, *cases: Case, patience: Patience = CALM, canaries: tuple[Case, ...] = ()) -> Run:
+def run(
+    mode: str,
+    *cases: Case,
+    patience: Patience = CALM,
+    canaries: tuple[Case, ...] = (),
+    known: Sequence[Known] = (),
+) -> Run:
     with fake(mode, patience) as engine:
-        return run_engine(engine, cases or CASES, catalogue(*canaries))
+        return run_engine(engine, cases or CASES, catalogue(*canaries), known=known)
 
 
 class Clock:
@@ -351,10 +359,34 @@ def test_a_batch_that_fails_only_together_is_an_incident_and_a_failure() -> None
 def test_after_too_many_restarts_the_rest_is_not_run_and_the_run_invalid() -> None:
     finished = run("always-crash")
     assert statuses(finished) == {"crash": 20, "not_run": OTHERS + 1 - 20}
-    assert finished.trouble == ["the engine was abandoned: it failed again after 20 restarts"]
+    assert finished.trouble == [
+        "the engine was abandoned: it failed again after 20 restarts (--restarts)"
+    ]
     assert finished.exit_code == 3
     finished = run("always-crash", patience=Patience(60, 0, 60, restarts=0))
     assert statuses(finished) == {"not_run": OTHERS + 1}
+
+
+@pytest.mark.parametrize("status", ["crash", "timeout"])
+def test_listed_crashes_cost_one_restart_each_and_do_not_count_towards_the_limit(
+    status: Literal["crash", "timeout"], notes: Path
+) -> None:
+    listed = [case(f"listed-{number}", TRIGGER, [2, 1, 0]) for number in range(30)]
+    entry = Known(
+        title="ends", engine="fake", cases=["*/listed-*"], status=status, reason="It ends. " * 3
+    )
+    mode, none = {"crash": "crash", "timeout": "hang"}[status], Patience(0.1, 0, 0.2, restarts=0)
+    others = [each for each in CASES if each is not GUILTY]
+    finished = run(mode, *listed, *others, patience=none, known=[entry])
+    assert (finished.exit_code, finished.trouble, finished.restarts) == (0, [], 30)
+    assert statuses(finished) == {"xfail": 30, "pass": OTHERS}
+    finished = run(mode, *listed, *CASES, patience=none, known=[entry])
+    assert finished.exit_code == 3
+    assert "it failed again after 0 restarts (--restarts)" in finished.trouble[0]
+    other = "timeout" if status == "crash" else "crash"
+    enough = Patience(0.1, 0, 0.2, restarts=30)
+    finished = run(mode, *listed, *others, patience=enough, known=[replace(entry, status=other)])
+    assert (finished.exit_code, statuses(finished)) == (1, {status: 30, "pass": OTHERS})
 
 
 @pytest.mark.parametrize(
@@ -379,6 +411,7 @@ def test_a_program_that_cannot_be_restarted_is_given_up(
     ("mode", "sentence"),
     [
         ("hello-dies", "it ended with exit status 2; its last line on standard error: 'no licence"),
+        ("hello-throws", "on standard error: 'TypeError: x is not a function ... Node.js v20.1.0'"),
         ("hello-hangs", "it did not answer within 0.3 seconds"),
         ("hello-prints", "it is not JSON: JSON is malformed"),
         ("hello-of-protocol-2", "Invalid enum value 2, at $.proto; it wrote {"),

@@ -8,9 +8,9 @@ import pytest
 from tests.browser import Browser
 from tests.results_files import catalogue, line, record, whole, write
 from tokenref.questions.text import TextInput
+from tokenref.reports.changes import changes
 from tokenref.reports.html.page import html_report
 from tokenref.reports.results import EngineEntry, KnownEntry, read_results
-from tokenref.reports.terminal import changes
 from tokenref.verdicts import Status
 
 RECORDS: Final = [

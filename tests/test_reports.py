@@ -36,6 +36,7 @@ from tokenref.known import Known, read_known, with_known
 from tokenref.readable import readable, readable_answer, readable_json
 from tokenref.record import RecordError
 from tokenref.record_files import manifest_digest
+from tokenref.reports.changes import Change, changes, notes
 from tokenref.reports.html.page import compressed, html_report, pages_beside, table
 from tokenref.reports.junit import junit_report
 from tokenref.reports.known_list import known_list
@@ -52,12 +53,10 @@ from tokenref.reports.results import (
     read_results,
 )
 from tokenref.reports.terminal import (
-    Change,
+    SHOWN_FAILURES,
     Summary,
     _print_failure,
     _print_skipped,
-    changes,
-    notes,
     print_labelled,
 )
 from tokenref.result import Result as CaseResult
@@ -382,7 +381,7 @@ def test_the_smallest_of_very_many_failures_are_shown(tmp_path: Path) -> None:
     cases = [line("one", f"bpe/count/topic/{slug}", "fail") for slug in reversed(slugs)]
     output = tokenref("report", write(tmp_path / "results.jsonl", whole(cases))).output
     assert re.findall(r"^  bpe/count/topic/(\d+) fail", output, re.MULTILINE) == slugs[:5]
-    assert "one: 1,500 failures" in output
+    assert "one: 1,500 of 1,500 answered cases failed" in output
     assert "and 1,495 more" in output
 
 
@@ -474,7 +473,8 @@ def test_two_versions_of_an_engine_are_two_columns(tmp_path: Path) -> None:
 
 
 def suites(path: Path) -> list[ET.Element]:
-    root = ET.fromstring(junit_report([read_results(path)]))  # noqa: S314 - our own text
+    xml = junit_report([read_results(path)], open_catalogue())
+    root = ET.fromstring(xml)  # noqa: S314 - our own text
     assert root.tag == "testsuites"
     return list(root)
 
@@ -525,11 +525,33 @@ def test_junit_says_what_differs_and_why_a_case_was_skipped(whole_file: Path) ->
     said = {test.attrib["name"]: child for test in [*one, *two] for child in test}
     failure = said["bpe/count/topic/b"]
     assert failure.attrib == {"message": "it broke", "type": "crash"}
-    assert failure.text == "log: Segmentation fault"
+    again = "tokenref check two --id bpe/count/topic/b"
+    assert failure.text == f"got: it broke\nagain: {again}\nlog: Segmentation fault"
     assert said["bpe/encode/topic/c"].attrib["message"] == "skip: later"
     (known,) = one[2]
     assert known.attrib["message"] == f"xfail: known: breaks: {KNOWN.reason}"
     assert one[0].attrib["time"] == "0.001500"
+
+
+def test_a_failing_test_of_junit_says_what_was_asked_why_and_how_to_ask_again(
+    tmp_path: Path,
+) -> None:
+    record = open_catalogue().records["bpe/encode/examples/e2-leftmost"]
+    failed = line("one", record.id, "fail", detail="ids: expected [1], got [2]", got='{"ids":[2]}')
+    ((test,),) = suites(write(tmp_path / "results.jsonl", whole([failed])))
+    said = dict(each.split(": ", 1) for each in (test[0].text or "").splitlines())
+    assert said.pop("in").startswith('{"text":')
+    assert said == {
+        "why": record.why,
+        "of": open_catalogue().name(record.vocab),
+        "at": "ids",
+        "expected": "[1]",
+        "got": "[2]",
+        "see": f"tokenref show {record.spec}",
+        "learn": said["learn"],
+        "again": f"tokenref check one --id {record.id}",
+        "answer": '{"ids": [2]}',
+    }
 
 
 @given(st.text(st.characters(), max_size=20))
@@ -601,15 +623,34 @@ def test_only_what_changed_is_told_and_new_failures_count(tmp_path: Path) -> Non
     result = tokenref("report", new, "--only-changes", old)
     assert result.exit_code == 1
     assert (
+        "new failure: 1\n"
+        "  This failure shows: it is long:\n"
         "  one  bpe/count/topic/a  pass → crash\n"
         "      got      broke\\nbadly\n"
-        "      cause    This failure shows: it is long\n"
         "      again    tokenref check one --id bpe/count/topic/a\n"
     ) in result.output
     assert f"two is only in {old}" in result.output
     assert f"three is not in {old}" in result.output
     assert tokenref("report", new, "--only-changes", new).exit_code == 0
     assert "nothing changed" in tokenref("report", new, "--only-changes", new).output
+
+
+def test_changes_to_the_worse_are_grouped_by_cause_the_largest_group_first(tmp_path: Path) -> None:
+    ids = [f"bpe/count/topic/{name}" for name in "abcdefghi"]
+    old = write(tmp_path / "old.jsonl", whole([line("one", each, "pass") for each in ids]))
+    causes = ["", "few", *["many"] * 7]
+    failed = [line("one", *each) for each in zip(ids, ["fail"] * 9, strict=True)]
+    failed = [
+        msgspec.structs.replace(each, cause=cause)
+        for each, cause in zip(failed, causes, strict=True)
+    ]
+    sums = {"one": {"causes": {"few": "This one", "many": "These 7"}}}
+    new = write(tmp_path / "new.jsonl", whole(failed, sums=sums))
+    shown = tokenref("report", new, "--only-changes", old).output.partition("new failure: 9\n")[2]
+    lines = [each for each in shown.splitlines() if not each.startswith("    ")]
+    alike = [f"  one  {each}  pass → fail" for each in ids]
+    many = ["  These 7:", *alike[2 : 2 + SHOWN_FAILURES], f"  and {7 - SHOWN_FAILURES} more"]
+    assert lines == [*many, "  This one:", alike[1], alike[0]]
 
 
 def test_results_of_other_engines_or_of_an_invalid_run_cannot_be_compared(tmp_path: Path) -> None:
@@ -782,7 +823,7 @@ def test_a_run_of_a_part_changes_nothing_about_the_other_records(tmp_path: Path)
     assert list(changes(old, [new], {"bpe/count/topic/b": None})) == [
         Change("one", "bpe/encode/topic/c", "xfail", None)  # which has no record any more
     ]
-    (note,) = (each for each in notes(old, [new]) if "only in" not in each)
+    (note,) = (each for each, _ in notes(old, [new]) if "only in" not in each)
     assert note == (
         f"only a part of the records was selected (--op): the others of {old.path} are not compared"
     )
@@ -816,8 +857,8 @@ def test_runs_over_different_records_and_invalid_ones_are_named(tmp_path: Path) 
     )
     new = read_results(write(tmp_path / "n.jsonl", whole(CASES[:1], fixtures="sha256:1")))
     assert notes(old, [new]) == [
-        f"{old.path} is from an invalid run, so it says nothing about changes",
-        "the runs are over different records",
+        (f"{old.path} is from an invalid run, so it says nothing about changes", 3),
+        ("the runs are over different records", 0),
     ]
     assert tokenref("report", old.path, "--only-changes", new.path).exit_code == 3
 
@@ -1208,12 +1249,37 @@ def test_two_reports_in_one_file_are_refused(tmp_path: Path) -> None:
 def test_the_steps_of_a_failure_are_shown_whole() -> None:
     case = open_catalogue().records["sampling/steps/fused/bias-temperature-top-k-draw-0"]
     entry = EngineEntry(name="kernels", version="1")
-    summary: Any = SimpleNamespace(records={case.id: case}, entry=entry, options=[])
+    summary: Any = SimpleNamespace(records={case.id: case}, entry=entry, options=[], names={})
     line: Any = SimpleNamespace(id=case.id, status="fail", detail="token: expected 1, got 2")
     console = Console(file=StringIO(), width=4000)
-    _print_failure(console, summary, line, {})
+    _print_failure(console, summary, line)
     shown = console.file.getvalue()  # type: ignore[attr-defined]
     (steps,) = [each for each in shown.splitlines() if each.strip().startswith("steps ")]
     assert [json.loads(steps.split(None, 1)[1])[at]["step"] for at in range(3)] == [
         step.step for step in case.input.steps
     ]
+
+
+@pytest.mark.parametrize(
+    ("statuses", "stale", "said", "color"),
+    [
+        (["pass", "xfail", "skip"], [], "1 of 2 passed", "brightgreen"),
+        (["pass", "xpass", "xpass"], [], "3 of 3 passed, 2 known differences are gone", "yellow"),
+        (["pass"], ["'a' (b)"], "1 of 1 passed, 1 known difference is gone", "yellow"),
+        (["pass", "xpass", "crash"], [], "1 of 3 failed, 1 known difference is gone", "red"),
+    ],
+)
+def test_the_badge_and_the_terminal_count_the_same_answered_cases(
+    statuses: list[Status], stale: list[str], said: str, color: str, tmp_path: Path
+) -> None:
+    cases = [line("one", f"bpe/a/{at}", status) for at, status in enumerate(statuses)]
+    exit_code = 0 if color == "brightgreen" else 1
+    sums = {"one": {"stale": stale, "exit": exit_code}}
+    path = write(tmp_path / "results.jsonl", whole(cases, sums=sums))
+    reported = tokenref("report", path, "--badge", tmp_path / "badge.json")
+    assert reported.exit_code == exit_code
+    badge = json.loads((tmp_path / "badge.json").read_text())
+    assert (badge["message"], badge["color"]) == (said, color)
+    shown = re.search(r"^one: .* answered cases .*$", reported.output, re.MULTILINE)
+    assert shown is not None
+    assert shown[0].replace(" answered cases", "") == f"one: {said}"

@@ -254,6 +254,9 @@ class HasIncidents(Protocol):
     def again(self) -> Sequence[str]:
         """The arguments of `tokenref check` that select it."""
 
+    def forgive(self, restarts: int) -> None:
+        """Do not count these restarts towards the limit."""
+
 
 def request_text(request: Mapping[str, Any]) -> bytes | str:
     r"""Return the text of a request, or its bytes if it is given as bytes.

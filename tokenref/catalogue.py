@@ -2,7 +2,7 @@
 
 import difflib
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
@@ -13,7 +13,7 @@ from random import Random
 from shlex import quote
 from types import MappingProxyType
 from typing import Final
-from zipfile import ZipFile
+from zipfile import BadZipFile, ZipFile
 
 import msgspec
 
@@ -71,7 +71,10 @@ def fixtures_folder() -> FixturePath:
     archive = Path(__file__).parent / "fixtures.zip"
     if not archive.is_file():
         return Path(__file__).parent.parent / "fixtures"
-    opened = ZipFile(BytesIO(archive.read_bytes()))
+    try:
+        opened = ZipFile(BytesIO(archive.read_bytes()))
+    except BadZipFile:
+        raise InputError(f"{archive} is damaged or incomplete: install tokenref again") from None
     opened.filename = str(archive)  # so that messages name it
     return zipfile.Path(opened)
 
@@ -197,6 +200,11 @@ class Catalogue:
         """Return the manifest's entry of a vocabulary or a tokenizer."""
         return next(entry for entry in self.manifest.subjects if entry.digest == digest)
 
+    @property
+    def names(self) -> dict[str, str]:
+        """The names of all vocabularies and tokenizers by their digests."""
+        return {entry.digest: entry.name for entry in self.manifest.subjects}
+
     def name(self, digest: str | None) -> str:
         """Return the name of a vocabulary or tokenizer, or "no vocabulary".
 
@@ -319,7 +327,8 @@ def open_catalogue(folder: FixturePath | None = None, digest: str | None = None)
     found = manifest_digest(manifest)
     if digest not in {None, found}:
         raise RecordError(
-            f"the fixtures {manifest.version} here have the digest {found}, not {digest!r:.90}"
+            f"the fixtures {manifest.version} here have the digest {found}, not {digest!r:.90}: "
+            "install the version of tokenref with the expected ones, or expect the digest of these"
         )
     cases: list[Case] = []
     canaries: list[Case] = []
@@ -429,11 +438,14 @@ LARGEST_BATCH: Final = 64
 """Maximum number of questions that are asked at once."""
 
 
-def batches(cases: Sequence[Case], seed: int, most: int = LARGEST_BATCH) -> Iterator[list[int]]:
+def batches(
+    cases: Sequence[Case], seed: int, most: int = LARGEST_BATCH, alone: Container[str] = ()
+) -> Iterator[list[int]]:
     """Yield the indices of cases that are run together: of one operation, profile and vocabulary.
 
     Cases of one vocabulary are adjacent, and among them cases of one profile, so that each is
-    loaded once. Otherwise the order is random, given by `seed`.
+    loaded once. Otherwise the order is random, given by `seed`. Cases whose id is in `alone` are
+    run by themselves.
     """
     random = Random(seed)
     groups: dict[tuple[str, str], dict[str, list[int]]] = {}
@@ -444,6 +456,8 @@ def batches(cases: Sequence[Case], seed: int, most: int = LARGEST_BATCH) -> Iter
         together: list[list[int]] = []
         for _, numbers in sorted(groups[key].items()):
             random.shuffle(numbers)
-            together += (numbers[at : at + most] for at in range(0, len(numbers), most))
+            together += ([number] for number in numbers if cases[number].id in alone)
+            others = [number for number in numbers if cases[number].id not in alone]
+            together += (others[at : at + most] for at in range(0, len(others), most))
         random.shuffle(together)
         yield from together

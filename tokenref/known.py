@@ -192,6 +192,11 @@ def stale_globs(known: Sequence[Known], engine: str, statuses: Mapping[str, str]
     return found
 
 
+def entry_for(engine: str, case_id: str, known: Sequence[Known]) -> Known | None:
+    """Return the entry that counts for a case: the first one that matches."""
+    return next((entry for entry in known if entry.covers(engine, case_id)), None)
+
+
 def with_known(
     judgement: Judgement, engine: str, case_id: str, known: Sequence[Known]
 ) -> Judgement:
@@ -206,7 +211,7 @@ def with_known(
     >>> with_known(Judgement("pass"), "e", "a/b", [entry]).status
     'xpass'
     """
-    entry = next((entry for entry in known if entry.covers(engine, case_id)), None)
+    entry = entry_for(engine, case_id, known)
     if entry is None:
         return judgement
     if judgement.status == entry.status:

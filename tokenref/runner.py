@@ -40,7 +40,7 @@ from tokenref.diagnosis.facts import DIFFERS, result_of
 from tokenref.diagnosis.signatures import Diagnosis
 from tokenref.judge import FAILURES, PASS, judge
 from tokenref.judging_samplers import short
-from tokenref.known import Known, differences_of, stale_globs, with_known
+from tokenref.known import Known, differences_of, entry_for, stale_globs, with_known
 from tokenref.record import OWN_DRAW_OPS, Case, op_of
 from tokenref.result import Result, size
 from tokenref.subjects import OneSession, Subject, load_subject
@@ -136,9 +136,13 @@ def run_engine(
     results: dict[int, Result] = {}
     with quiet_standard_error():
         sessions = Sessions(engine, catalogue, ids_only=ids_only)
-        for batch in batches(asked, seed):
+        fatal = _known_to_end(asked, engine, known)
+        for batch in batches(asked, seed, alone=fatal):
+            restarts = engine.restarts if isinstance(engine, HasIncidents) else 0
             answered = sessions.results([asked[number] for number in batch])
             results.update(zip(batch, answered, strict=True))
+            if isinstance(engine, HasIncidents) and asked[batch[0]].id in fatal:
+                engine.forgive(engine.restarts - restarts)
             if progress is not None:
                 progress(min(len(results), len(cases)))
         if isinstance(engine, HasIncidents):
@@ -156,6 +160,19 @@ def run_engine(
         find_stale(run, known, catalogue)
     conclude(run)
     return run
+
+
+def _known_to_end(cases: Sequence[Case], engine: Engine, known: Sequence[Known]) -> set[str]:
+    """Return the ids of cases that end another program, according to its known differences.
+
+    They are asked alone, so that each ends it only once, and do not count towards the limit.
+    """
+    if not isinstance(engine, HasIncidents):
+        return set()
+    entries = {case.id: entry_for(engine.name, case.id, known) for case in cases}
+    return {
+        name for name, entry in entries.items() if entry and entry.status in {"crash", "timeout"}
+    }
 
 
 _MOST_AGAIN: Final = 200

@@ -7,7 +7,7 @@ from typing import Final
 from tokenref.answers import Engine
 from tokenref.engines.table import Unavailable, engine
 from tokenref.errors import InputError
-from tokenref.reports.results import DIFFERENCES
+from tokenref.reports.html.page import DIFFERENCES
 from tokenref.runner import Run
 
 TOKENIZERS: Final = (

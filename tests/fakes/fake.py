@@ -190,6 +190,9 @@ def hello(mode: str) -> Message:
     if mode == "hello-dies":
         say("no licence found")
         os._exit(2)
+    if mode == "hello-throws":
+        say("a.js:1\n\nTypeError: x is not a function\n    at f (a.js:1:3)\n\nNode.js v20.1.0\n")
+        os._exit(1)
     if mode == "hello-hangs":
         time.sleep(1000)
     if mode == "hello-prints":

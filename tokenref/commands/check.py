@@ -81,6 +81,15 @@ ALONE = 3
 )
 @ORDER
 @patience_options
+@click.option(
+    "--restarts",
+    type=click.IntRange(min=0),
+    default=Patience.restarts,
+    show_default=True,
+    metavar="N",
+    help="Give a program up after N restarts. Those of crashes and timeouts listed as known "
+    "differences do not count.",
+)
 @report_options
 @click.pass_context
 def check(
@@ -96,6 +105,7 @@ def check(
     seed: int,
     least: int | None,
     patience: Patience,
+    restarts: int,
     reports: Wanted,
     *,
     upgrade: bool,
@@ -114,10 +124,8 @@ def check(
     texts = [text for path in corpora for text in files_named(path, "--corpus")]
     paths: dict[str, Sequence[Path | None]] = {"corpus": texts, **one}
     named = {**paths, "fixtures-digest": [digest], "pattern": [given.pattern]}
-    options: dict[str, list[str]] = {
-        flag: [] for flag, is_set in (("ids-only", ids_only), ("upgrade", upgrade)) if is_set
-    }
-    options |= {
+    flags = {"ids-only": ids_only, "upgrade": upgrade}
+    options: dict[str, list[str]] = {flag: [] for flag, is_set in flags.items() if is_set} | {
         name: typed
         for name, values in {**selection.named(), **named}.items()
         if (typed := [str(value) for value in values if value is not None])
@@ -129,6 +137,7 @@ def check(
         | {f"--{name}": each for name, each in paths.items()},
     )
     ctx.with_resource(terminated_in_order())
+    patience = replace(patience, restarts=restarts)
     available, unavailable = _open_engines(ctx, engines, commands, patience)
     about: dict[str, object] = {"selection": options, "unavailable": dict(unavailable)}
     about |= {"seed": seed, "timeout": patience.sentence()} if commands else {"seed": seed}
@@ -159,19 +168,22 @@ def check(
     )
     there = [name for name in dict.fromkeys(engines) if name not in dict(unavailable)]
     _complete_again(runs, there, patience)
-    is_short = _too_few_answers(runs, least or 0)
+    least = max(int(require and bool(unavailable)), _too_few_answers(runs, least or 0))
     if not runs:
         about["trouble"] = "no engine is available: " + "; ".join(map(": ".join, unavailable))
-    data = dump_report(runs, about, known)
-    results, said = reports.write_results(data, json_path)  # before printing, which may fail
-    least = max(int(require and bool(unavailable)), int(is_short))
+    # before printing, which may fail
+    results, said = reports.write_results(dump_report(runs, about, known), json_path)
     changed, code = reports.make(
         [results], catalogue, said, least=least, known=known if known_path else ()
     )
     if changed is None:
         print_results(console, [results], catalogue)
         _print_large(console, catalogue, selection, runs)
-    _print_notes(console, available, known_path, known, runs, ids_only=ids_only)
+    if ids_only:
+        print_line(console, ONLY_IDS, "dim")
+    _print_not_bpe(console, available)
+    _print_not_listed(console, known_path, known, runs)
+    _print_restarted(console, runs)
     if commands:
         print_unknown_profiles(
             console,
@@ -194,8 +206,7 @@ def _print_large(
     left_out = {case.id for case in every if is_large(case) and op_of(case) in asked}
     left_out -= {each.case.id for run in runs for each in run.results}
     if left_out:
-        count = f"{len(left_out):,} Large records were"
-        count = "1 Large record was" if len(left_out) == 1 else count
+        count = f"{len(left_out):,} Large record{' was' if len(left_out) == 1 else 's were'}"
         print_line(console, f"{count} not asked (--large)", "dim", above="\n")
 
 
@@ -295,13 +306,13 @@ def _complete_again(runs: Sequence[Run], names: Sequence[str], patience: Patienc
         run.again = [*run.again, *patience.options()] if "--cmd" in run.again else run.again
 
 
-def _too_few_answers(runs: Sequence[Run], least: int) -> bool:
-    """Return whether an engine answered fewer cases than demanded, and note it in its run."""
+def _too_few_answers(runs: Sequence[Run], least: int) -> int:
+    """Return 1 if an engine answered fewer cases than demanded, and note it in its run, else 0."""
     short = [run for run in runs if run.answered < least]
     for run in short:
         answered = f"{run.answered:,} of {run.selected:,} cases were answered"
         run.incidents.append(f"only {answered}, not the {least:,} of --answered-at-least")
-    return bool(short)
+    return int(bool(short))
 
 
 def _print_late(console: Console, name: str, sentence: str) -> None:
@@ -328,7 +339,7 @@ def _refuse_mixtures(
     if not engines:
         raise click.UsageError("Missing argument 'ENGINE...' or option --cmd")
     if "corpus" in options:
-        if not reports.is_nothing:
+        if reports != Wanted():
             raise click.UsageError("--corpus has no report except --json")
         if least is not None:
             raise click.UsageError("--answered-at-least cannot be used together with --corpus")
@@ -388,23 +399,6 @@ def _check_corpora(
         print_line(console, f"{name} is unavailable: {reason}", "yellow", above="\n")
     _print_not_bpe(console, available)
     return 2 if errors else code
-
-
-def _print_notes(
-    console: Console,
-    available: Sequence[Engine],
-    path: Path | None,
-    known: Sequence[Known],
-    runs: Sequence[Run],
-    *,
-    ids_only: bool,
-) -> None:
-    """Print what is worth knowing about the engines and is no result."""
-    if ids_only:
-        print_line(console, ONLY_IDS, "dim")
-    _print_not_bpe(console, available)
-    _print_not_listed(console, path, known, runs)
-    _print_restarted(console, runs)
 
 
 def _print_not_bpe(console: Console, available: Sequence[Engine]) -> None:

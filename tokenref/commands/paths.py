@@ -119,7 +119,7 @@ def output_console() -> "Console":
     from rich.console import Console
 
     console = Console()
-    if not console.is_terminal and "COLUMNS" not in os.environ:
+    if not console.file.isatty() and "COLUMNS" not in os.environ:
         console.width = _WIDEST
     return console
 
@@ -140,7 +140,7 @@ def progress_bar(*columns: "ProgressColumn") -> Iterator["Progress"]:
 
     with os.fdopen(os.dup(2), "w", encoding="utf-8", errors="replace") as file:
         console = Console(file=file, soft_wrap=True)
-        shown = console.is_terminal
+        shown = file.isatty()  # not `is_terminal`, which FORCE_COLOR makes true in a log
         with Progress(*columns, console=console, transient=True, disable=not shown) as bar:
             yield bar
 

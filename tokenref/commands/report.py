@@ -25,21 +25,10 @@ from tokenref.known import Known
 from tokenref.protocol.messages import HelloAnswer
 from tokenref.record import Case, op_of
 from tokenref.record_files import Manifest
+from tokenref.reports.changes import WORSE, Change, changes, contradictions, notes, troubles
 from tokenref.reports.known_list import UNEXPLAINED, known_list
 from tokenref.reports.results import Results, badge, bounded, dump_report, merged, read_results
-from tokenref.reports.terminal import (
-    WORSE,
-    Change,
-    changes,
-    comparable,
-    contradictions,
-    has_new_incidents,
-    notes,
-    print_changes,
-    print_line,
-    print_results,
-    troubles,
-)
+from tokenref.reports.terminal import print_changes, print_line, print_results
 from tokenref.visible import visible
 
 
@@ -58,15 +47,6 @@ class Wanted:
 
     _missing: set[Path] = field(default_factory=set, compare=False)
     """The files that this run has not written yet."""
-
-    @property
-    def is_nothing(self) -> bool:
-        """Whether no report is requested.
-
-        >>> Wanted().is_nothing
-        True
-        """
-        return self == Wanted()
 
     def begin(
         self, json_path: Path | None, inputs: Mapping[str, Iterable[str | Path | None]]
@@ -175,18 +155,19 @@ class Wanted:
         that records cite. The exit code is at least `least`. `known` is the list of known
         differences that a new one continues.
         """
-        changed = None
+        changed, code = None, exit_code(files)
         said = [*troubles(files), *said]
         if self.old is not None:
             changed = list(changes(self.old, files, catalogue.records))
-            said += notes(self.old, files)
+            found = notes(self.old, files)
+            said += [sentence for sentence, _ in found]
+            worse = any(change.kind in WORSE for change in changed)
+            code = max(
+                code if code > 1 else int(worse), *(called_for for _, called_for in found), 0
+            )
         for path, content in self._contents(files, catalogue, said, pages, changed):
             self.write(content, path)
-        code = max(exit_code(files), least)
-        if changed is not None and self.old is not None:
-            worse = int(has_new_incidents(self.old, files))
-            unlike = 3 * (not comparable(self.old, files))
-            code = max(with_changes(code, changed), worse, least, unlike)
+        code = max(code, least)
         reached(code)
         console = output_console()
         for sentence in [*said, *self._write_known(files, known, catalogue)]:
@@ -232,7 +213,7 @@ class Wanted:
         if self.junit is not None:
             from tokenref.reports.junit import junit_report
 
-            yield self.junit, junit_report(files)
+            yield self.junit, junit_report(files, catalogue)
         if self.badge is not None:
             yield self.badge, badge(files, exit_code(files))
         if self.html is not None:
@@ -260,15 +241,6 @@ _NOTHING: Final = Catalogue(
     [],
 )
 """The records of a run that did not begin."""
-
-
-def with_changes(code: int, changed: Sequence[Change]) -> int:
-    """Return the exit code if only changes count: 1 for those to the worse, and 3 as before.
-
-    >>> with_changes(1, []), with_changes(3, [])
-    (0, 3)
-    """
-    return code if code > 1 else int(any(change.kind in WORSE for change in changed))
 
 
 def _wanted(

@@ -31,6 +31,7 @@ from tokenref.protocol.messages import (
     HelloAnswer,
     ProtocolError,
     WholeRunError,
+    last_words,
     read_hello,
     read_load,
     read_run,
@@ -400,10 +401,10 @@ class Conversation:
             advice = (
                 "read standard input line by line, and answer each line before reading the next"
             )
-            advice += self._last_words()
+            advice += last_words(self._process.log)
         elif late.endswith(b"\n") and late.count(b"\n") <= self._heard:
             advice = "it answered what came before, so this question takes too long or never ends"
-            advice += self._last_words()
+            advice += last_words(self._process.log)
         elif not late.endswith(b"\n") and late.count(b"\n") < len(self._said):
             said, last = f"{said}: the line feed is missing", late
             advice = "end each answer with a line feed, and flush"
@@ -425,12 +426,8 @@ class Conversation:
         if "more than one answer" in reason or "a line of more than" in reason:
             advice = "write exactly one line for each message"
         said = f"{cmd} was not answered: {reason}"
-        advice += self._last_words()
+        advice += last_words(self._process.log)
         return Finding("problem", about, said, right=right, hint=advice)
-
-    def _last_words(self) -> str:
-        last = self._process.log.rstrip().rpartition("\n")[2][-200:]
-        return f"; the last line on its standard error is {last!r}" if last else ""
 
     def _answers_at_the_end(self) -> bytes:
         """Start the program again, send everything, close its input, and return what it writes."""

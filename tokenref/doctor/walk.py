@@ -246,7 +246,8 @@ class _Visit:
             return
         if reasons:
             skipped = f"all {len(reasons)} vocabularies were skipped, the first one: {reasons[0]}"
-            yield Finding("note", op, f"no question was answered: {skipped}")
+            absent = next((reason for reason in reasons if "is not available: " in reason), "")
+            yield Finding("note", op, f"no question was answered: {skipped}", hint=absent)
 
     def _about_refusals(
         self, conversation: Conversation, left: Iterable[Trial]
@@ -265,7 +266,7 @@ class _Visit:
             return None
         subject, name = self._catalogue.subject(vocab), self._catalogue.name(vocab)
         if not isinstance(subject, Vocabulary | TokenizerFile):
-            return Skipped(f"{name} is not available")
+            return Skipped(f"{name} is not available: tokenref vocabulary fetch {name}")
         loading = loading_of(subject, name)
         path = self._folder / f"{loading.kind}-{name}.json"
         if not path.exists():

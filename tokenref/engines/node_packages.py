@@ -93,6 +93,9 @@ class NodePackage:
     def restarts(self) -> int:
         return self._program.restarts if self._program else 0
 
+    def forgive(self, restarts: int) -> None:
+        self._started().forgive(restarts)
+
     def load(self, vocabulary: Vocabulary, name: str) -> Session | Unsupported:
         return self._started().load(vocabulary, name)
 

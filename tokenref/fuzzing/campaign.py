@@ -22,7 +22,7 @@ from multiprocessing import get_context
 from typing import Final
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from tokenref.answers import Engine, NotAsked, quiet_standard_error
 from tokenref.engines.table import available
@@ -109,7 +109,7 @@ def done_group(plan: Plan, comparer: Comparer, group: int, limits: Limits | None
     questions = questions_of(plan.selection, plan.seed, group)
     if plan.cases is not None:
         questions = questions[: plan.cases - first]
-    findings, interrupted = list[Finding](), False
+    findings, interrupted, limits = list[Finding](), False, limits or Limits()
     with quiet_standard_error():
         outcomes = comparer.compare(questions)
         seen: set[tuple[str, str, str]] = set()
@@ -122,7 +122,7 @@ def done_group(plan: Plan, comparer: Comparer, group: int, limits: Limits | None
             interrupted = interrupted or small.was_interrupted
             engine = f"{comparer.name} {comparer.version}"
             finding = finding_of(outcome, small, index=first + place, seed=plan.seed, engine=engine)
-            if not _known_keys(comparer, finding).isdisjoint(keys_of(finding)):
+            if not _known_keys(comparer, finding, limits).isdisjoint(keys_of(finding)):
                 outcomes[place] = replace(outcome, fate="known")
                 continue
             seen.add(kind)
@@ -138,17 +138,18 @@ def done_group(plan: Plan, comparer: Comparer, group: int, limits: Limits | None
 
 
 _SECONDS_OF_KNOWN: Final = 0.5
-"""Seconds to shrink the question of a known difference."""
+"""Maximum time to shrink the question of a known difference."""
 
 
-def _known_keys(comparer: Comparer, finding: Finding) -> set[tuple[Hashable, ...]]:
+def _known_keys(comparer: Comparer, finding: Finding, limits: Limits) -> set[tuple[Hashable, ...]]:
     """Return the keys of the known differences in the operation of a finding, shrunk as it is."""
     op = str(finding.record["op"])
     if op not in comparer.known_keys:
         comparer.known_keys[op] = set()
+        limits = structs.replace(limits, seconds=min(_SECONDS_OF_KNOWN, limits.seconds))
         for outcome in comparer.known_failures:
             if outcome.question.op == op:
-                small = shrunk(outcome, comparer, Limits(seconds=_SECONDS_OF_KNOWN))
+                small = shrunk(outcome, comparer, limits)
                 known = finding_of(outcome, small, index=0, seed=0, engine=comparer.name)
                 comparer.known_keys[op].update(keys_of(known))
     return comparer.known_keys[op]

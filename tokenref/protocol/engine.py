@@ -24,6 +24,7 @@ from tokenref.protocol.messages import (
     Loading,
     ProtocolError,
     WholeRunError,
+    last_words,
     line_of,
     loading_of,
     message_slices,
@@ -35,9 +36,6 @@ from tokenref.subjects import TokenizerFile
 
 _LOG_OF_A_CRASH: Final = 1000
 """How much standard error, in characters, is attached to a crash that the program reports."""
-
-_LAST_LINE: Final = 200
-"""How much of the last line of standard error, in characters, is part of the message."""
 
 _FAILURES: Final = (ChannelError, LateError, ProtocolError)
 
@@ -64,6 +62,7 @@ class ProtocolEngine:
         """Failures that no single question caused."""
 
         self.restarts = 0
+        self._forgiven = 0
         self.when_late: Callable[[str], None] | None = None
         """Called with a sentence when the program is late for the first time."""
 
@@ -124,6 +123,10 @@ class ProtocolEngine:
         for part in message_slices(requests, most):
             answers += self._ask_batch(session, op, requests[part])
         return answers
+
+    def forgive(self, restarts: int) -> None:
+        """Do not count these restarts towards the limit."""
+        self._forgiven += restarts
 
     def close(self) -> None:
         """Say goodbye, and end the program whether it responds or not.
@@ -253,12 +256,17 @@ class ProtocolEngine:
             self._channel.end()
             log, self._channel = self._channel.log, None
             if isinstance(error, ChannelError | LateError):
-                raise type(error)(f"{error}{_last_line(log)}") from None
+                raise type(error)(f"{error}{last_words(log)}") from None
             raise
         return hello
 
     def _restart(self) -> bool:
         """Start the program again. Return whether that worked; if not, give up."""
+        most = self.patience.restarts
+        if self.restarts - self._forgiven > most:
+            option = " (--restarts)" if "--cmd" in self.again else ""
+            self._give_up(f"it failed again after {most} restarts{option}")
+            return False
         try:
             hello = self._greet()
         except (*_FAILURES, StartError) as error:
@@ -279,13 +287,11 @@ class ProtocolEngine:
             most = self.patience.restarts
             self.when_late(f"{error}; it is ended and started again, at most {most} times")
             self.when_late = None
-        if self.restarts > self.patience.restarts:
-            self._give_up(f"it failed again after {self.patience.restarts} restarts")
         kind = TimedOut if isinstance(error, LateError) else Crashed
         option = ""
         if kind is TimedOut and "--cmd" in self.again:
             option = " (--timeout-to-start)" if when else " (--timeout)"
-        return kind(f"{when}{error}{option}{_last_line(log)}", log)
+        return kind(f"{when}{error}{option}{last_words(log)}", log)
 
     def _give_up(self, reason: str) -> None:
         if self._channel is not None:
@@ -342,13 +348,3 @@ def _read_fence(lines: Sequence[bytes], fence_id: str, op: str) -> None:
 def _refuse_more(lines: Sequence[bytes], expected: int, cmd: str) -> None:
     if len(lines) > expected:
         raise ProtocolError(f"it wrote more than the answer to {cmd}", "", lines[expected])
-
-
-def _last_line(log: str) -> str:
-    r"""Return the last line of standard error as the end of a sentence.
-
-    >>> _last_line("one\ntwo\n")
-    "; its last line on standard error: 'two'"
-    """
-    last = log.rstrip().rpartition("\n")[2][-_LAST_LINE:]
-    return f"; its last line on standard error: {last!r}" if last else ""

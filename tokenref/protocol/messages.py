@@ -7,6 +7,7 @@ in the line, and an example of a correct message.
 """
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -342,6 +343,32 @@ def shown(line: bytes) -> str:
         each if each.isprintable() else each.encode("unicode_escape").decode() for each in start
     )
     return text if length <= _SHOWN else f"{text} ... ({length:,} bytes)"
+
+
+_ERROR: Final = re.compile(
+    r"^([\w.:]*(?:Error|Exception)\b|panic: |terminate called|thread '.*panicked at .*\n).*",
+    re.MULTILINE,
+)
+"""A line of standard error that names an error, in Python, Node, Go, C++ and Rust."""
+
+
+def last_words(log: str) -> str:
+    r"""Return the end of standard error as the end of a sentence.
+
+    It is the last line, without notes of Rust, and before it the last one that names an error, as
+    Node ends with another line. Both together have at most 200 characters.
+
+    >>> last_words("one\ntwo\n")
+    "; its last line on standard error: 'two'"
+    >>> last_words("a.js:1\n\nTypeError: x is null\n    at f (a.js:1:2)\n\nNode.js v20.1.0\n")
+    "; on standard error: 'TypeError: x is null ... Node.js v20.1.0'"
+    """
+    lines = [line for line in log.splitlines() if line.strip() and not line.startswith("note: ")]
+    last = lines[-1] if lines else ""
+    errors = [match.group() for match in _ERROR.finditer(log)]
+    if not errors or last in errors[-1]:
+        return f"; its last line on standard error: {last[-200:]!r}" if last else ""
+    return f"; on standard error: {f'{errors[-1][:155]} ... {last[-40:]}'!r}"
 
 
 def read_hello(line: bytes) -> HelloAnswer:

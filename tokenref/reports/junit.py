@@ -5,17 +5,27 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 from xml.sax.saxutils import escape
 
+from tokenref.catalogue import Catalogue
 from tokenref.errors import InvalidRunError
 from tokenref.judge import FAILURES
 from tokenref.readable import readable_answer
-from tokenref.reports.results import LONGEST_DETAIL, CaseLine, EngineLine, Header, Results
+from tokenref.reports.results import (
+    LONGEST_DETAIL,
+    CaseLine,
+    EngineEntry,
+    EngineLine,
+    Results,
+    command_again,
+    options_again,
+)
+from tokenref.reports.terminal import about_failure
 from tokenref.visible import visible
 
 MOST_LINES: Final = 300_000
 """Maximum number of results in one file, because its readers load all of it."""
 
 
-def junit_report(files: Sequence[Results]) -> bytes:
+def junit_report(files: Sequence[Results], catalogue: Catalogue) -> bytes:
     """Return the XML. Raises `InvalidRunError` for more results than its readers can load.
 
     The statuses that make a run fail are failures. Known differences and unanswered cases are
@@ -31,17 +41,28 @@ def junit_report(files: Sequence[Results]) -> bytes:
             sums = EngineLine(
                 engine="", statuses={}, trouble=[results.header.trouble], stale=[], exit=3
             )
-            parts += _suite("tokenref", sums, [], results.header)
+            parts += _suite("tokenref", sums, [])
         for entry in results.header.engines:
-            lines = (line for line in results.cases() if line.engine == entry.name)
+            tests = _tests(results, entry, catalogue)
             name = f"{entry.name} {entry.version}".strip()
-            sums = results.engines[entry.name]
-            parts += _suite(name, sums, lines, results.header)
+            parts += _suite(name, results.engines[entry.name], tests)
     parts.append("</testsuites>\n")
     return "".join(parts).encode("utf-8")
 
 
-def _suite(name: str, sums: EngineLine, lines: Iterable[CaseLine], header: Header) -> Iterator[str]:
+def _tests(results: Results, entry: EngineEntry, catalogue: Catalogue) -> Iterator[str]:
+    """Yield the test of each case of an engine."""
+    reasons = {known.title: known.reason for known in results.header.differences}
+    options, records, names = options_again(results.header), catalogue.records, catalogue.names
+    for line in results.cases():
+        if line.engine == entry.name and line.status in FAILURES:
+            again = command_again(entry, line.id, options)
+            yield _case(line, about=about_failure(line, records.get(line.id), again, names))
+        elif line.engine == entry.name:
+            yield _case(line, reasons.get(line.known, ""))
+
+
+def _suite(name: str, sums: EngineLine, tests: Iterable[str]) -> Iterator[str]:
     """Yield the parts of one suite."""
     counts = Counter(sums.statuses)
     failed = sum(counts[status] for status in FAILURES)
@@ -54,9 +75,7 @@ def _suite(name: str, sums: EngineLine, lines: Iterable[CaseLine], header: Heade
         "skipped": counts.total() - failed - counts["pass"],
     }
     yield f"<testsuite{_attributes(attributes)}>\n"
-    reasons = {entry.title: entry.reason for entry in header.differences}
-    for line in lines:
-        yield _case(line, reasons.get(line.known, ""))
+    yield from tests
     for kind, element, sentences in (
         ("valid", "error", sums.trouble),
         ("known differences", "failure", sums.stale),
@@ -70,7 +89,8 @@ def _suite(name: str, sums: EngineLine, lines: Iterable[CaseLine], header: Heade
     yield "</testsuite>\n"
 
 
-def _case(line: CaseLine, reason: str) -> str:
+def _case(line: CaseLine, reason: str = "", about: Iterable[tuple[str, str]] = ()) -> str:
+    """Return the test of one case; `about` is what is said about it if it fails."""
     test = _attributes(
         {"classname": line.op, "name": line.id, "time": f"{line.microseconds / 1e6:.6f}"}
     )
@@ -79,7 +99,8 @@ def _case(line: CaseLine, reason: str) -> str:
     if line.status in FAILURES:
         said = _attributes({"message": line.detail, "type": line.status})
         shown = readable_answer(line.got, LONGEST_DETAIL)
-        more = [f"got: {shown}"] if line.got else []
+        more = [f"{label}: {content}" for label, content in about]
+        more += [f"answer: {shown}"] if line.got else []
         if '"f' in line.got:  # numbers, which were made readable
             more.append(f"in bits: {line.got}")
         more += [f"log: {line.log}"] if line.log else []

@@ -25,7 +25,7 @@ from tokenref.corpus import Comparison, CorpusResult, Tokens, corpus_exit_code
 from tokenref.errors import InvalidRunError
 from tokenref.files import lines_of
 from tokenref.judge import FAILURES
-from tokenref.known import Known, differences_of
+from tokenref.known import Known, differences_of, entry_for
 from tokenref.record import canonical_json, op_of
 from tokenref.result import Result
 from tokenref.runner import Run
@@ -35,9 +35,6 @@ from tokenref.visible import visible
 _T = TypeVar("_T")
 
 FORMAT: Final = 2
-
-DIFFERENCES: Final = frozenset({*FAILURES, "xfail"})
-"""The statuses of cases whose answer differs from the record, or is expected to differ."""
 
 
 class Look(NamedTuple):
@@ -211,16 +208,6 @@ def bounded(text: str, longest: int = LONGEST_DETAIL, *, end: bool = False) -> s
         return part
     size = f"({len(text)} characters)"
     return f"{size} ... {part}" if end else f"{part} ... {size}"
-
-
-def plain(line: Line) -> Mapping[str, object]:
-    """Return a line as plain data.
-
-    >>> plain(CaseLine(engine="e", id="bpe/count/a", op="count", status="pass"))["kind"]
-    'case'
-    """
-    content: Mapping[str, object] = msgspec.to_builtins(line)
-    return content
 
 
 def judged(counts: Counter[str]) -> int:
@@ -415,6 +402,24 @@ def distinct(values: Iterable[_T]) -> list[_T]:
     return list(dict.fromkeys(values))
 
 
+def in_short(counts: Counter[str], stale: int, cases: str = "") -> str:
+    """Return how many answered cases passed or failed, and how many known differences are gone.
+
+    Those are the cases that pass unexpectedly, or else the `stale` entries of the list. `cases`
+    are words behind the number of answered cases.
+
+    >>> in_short(Counter({"pass": 8, "xfail": 1, "xpass": 1, "skip": 3}), 0, " answered cases")
+    '9 of 10 answered cases passed, 1 known difference is gone'
+    """
+    gone, answered = counts["xpass"] or stale, judged(counts)
+    failed = sum(counts[status] for status in FAILURES) - counts["xpass"]
+    number, word = (failed, "failed") if failed else (counts["pass"] + counts["xpass"], "passed")
+    said = f"{number:,} of {answered:,}{cases} {word}"
+    if gone:
+        said += f", {gone:,} known difference{'s are' if gone > 1 else ' is'} gone"
+    return said
+
+
 def badge(files: Sequence[Results], code: int) -> bytes:
     r"""Return a badge in the JSON of shields.io's endpoint badges. `code` is the exit code.
 
@@ -428,18 +433,17 @@ def badge(files: Sequence[Results], code: int) -> bytes:
     troubles = [each for results in files if (each := results.header.trouble)]
     troubles += [each for line in lines for each in line.trouble]
     counts = sum((Counter(results.footer.statuses) for results in files), Counter[str]())
-    answered, failed = judged(counts), sum(counts[status] for status in FAILURES)
     stale = sum(len(line.stale) for line in lines)
     incidents = [each for line in lines for each in line.incidents]
-    message, color = f"{counts['pass']:,} of {answered:,} passed", "brightgreen"
+    message, color = in_short(counts, stale), "brightgreen"
     if code not in {0, 1}:
         message, color = _brief("invalid run", troubles), "lightgrey"
-    elif code:
+    elif any(counts[status] for status in FAILURES - {"xpass"}):
+        color = "red"
+    elif incidents:
         message, color = _brief("failed", incidents), "red"
-        if failed:
-            message = f"{failed:,} of {answered:,} failed"
-        elif stale:
-            message = f"{counts['pass']:,} of {answered:,} passed, {stale:,} known out of date"
+    elif code:
+        color = "yellow"
     shown = {"schemaVersion": 1, "label": "tokenref", "message": message, "color": color}
     return canonical_json(shown) + b"\n"
 
@@ -530,39 +534,35 @@ def dump_report(
     `about` is what the header contains besides the engines: the records and the options. `known`
     are the known differences that were considered.
     """
-    about_runs = {
-        id(entry) for run in runs for entry in differences_of(known, run.engine, run.version)
-    }
     header = Header(
         format=FORMAT,
         cases=sum(run.selected for run in runs),
-        engines=[entry_of(run) for run in runs],
+        engines=[
+            EngineEntry(
+                name=bounded(run.engine),
+                version=bounded(run.version),
+                again=[*map(bounded, run.again)],
+                command=run.command,
+            )
+            for run in runs
+        ],
         tokenref=version("tokenref"),
         known=f"sha256:{sha256(canonical_json(msgspec.to_builtins(known))).hexdigest()}",
         differences=[
             KnownEntry(engine=entry.engine, title=entry.title, reason=entry.reason, link=entry.link)
             for entry in known
-            if id(entry) in about_runs
+            if any(entry.is_about(run.engine, run.version) for run in runs)
         ],
     )
-    cases = (plain(case_line(run, result, known)) for run in runs for result in run.results)
-    engines = [plain(engine_line(run)) for run in runs]
+    cases = (case_line(run, result, known) for run in runs for result in run.results)
+    engines = [engine_line(run) for run in runs]
     footer = Footer(
         cases=sum(len(run.results) for run in runs),
         statuses=dict(Counter(r.judgement.status for run in runs for r in run.results)),
         complete=bool(runs) and all(run.is_valid for run in runs),
     )
-    return _json_lines(chain([{**plain(header), **about}], cases, engines, [plain(footer)]))
-
-
-def entry_of(run: Run) -> EngineEntry:
-    """Return the entry of a run's engine in the header."""
-    return EngineEntry(
-        name=bounded(run.engine),
-        version=bounded(run.version),
-        again=[*map(bounded, run.again)],
-        command=run.command,
-    )
+    first = {**msgspec.to_builtins(header), **about}
+    return _json_lines(chain([first], map(msgspec.to_builtins, chain(cases, engines, [footer]))))
 
 
 def engine_line(run: Run) -> EngineLine:
@@ -587,9 +587,8 @@ def case_line(run: Run, result: Result, known: Sequence[Known] = ()) -> CaseLine
     case, judgement = result.case, result.judgement
     detail, remark, title = judgement.detail, judgement.remark, ""
     if judgement.status in {"xfail", "xpass"}:
-        entries = differences_of(known, run.engine, run.version)
-        titles = (entry.title for entry in entries if entry.covers(run.engine, case.id))
-        title = next(titles, "")
+        entry = entry_for(run.engine, case.id, differences_of(known, run.engine, run.version))
+        title = entry.title if entry else ""
     if judgement.status == "xfail" and title:
         detail, remark = remark, ""  # the header contains the reason, once
     stage = _STAGE.match(detail)

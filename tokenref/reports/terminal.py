@@ -2,11 +2,11 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from textwrap import shorten
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Final, get_args
 
 import msgspec
 from rich.console import Console
@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bpe_ref.tracing import show_token
-from tokenref.catalogue import CANARY, Catalogue, Selection
+from tokenref.catalogue import CANARY, Catalogue
 from tokenref.corpus import Comparison, CorpusResult, CorpusStatus, Tokens
 from tokenref.diagnosis.diagnose import UNSPECIFIC, is_of_few
 from tokenref.diagnosis.facts import VAGUE
@@ -23,6 +23,7 @@ from tokenref.operations import ABOUT
 from tokenref.questions.sampling import BatchInput
 from tokenref.readable import readable_json
 from tokenref.record import OPS, Case, rows_op
+from tokenref.reports.changes import WORSE, Change, Kind
 from tokenref.reports.results import (
     LOOKS,
     UNJUDGED,
@@ -32,6 +33,7 @@ from tokenref.reports.results import (
     Look,
     Results,
     command_again,
+    in_short,
     judged,
     options_again,
 )
@@ -53,6 +55,9 @@ class Summary:
     sums: EngineLine
     records: Mapping[str, Case]
     """The available records by id."""
+
+    names: Mapping[str, str] = field(default_factory=dict)
+    """The names of vocabularies by digest."""
 
     options: Sequence[str] = ()
     """The options that running one case again needs besides its engine and id."""
@@ -118,18 +123,15 @@ def ordered(ops: Iterable[str]) -> list[str]:
     return sorted(ops, key=lambda op: (known.get(op, len(known)), op))
 
 
-def summaries_of_files(files: Sequence[Results], records: Mapping[str, Case]) -> list[Summary]:
+def summaries_of_files(files: Sequence[Results], catalogue: Catalogue) -> list[Summary]:
     """Return a summary of each engine of each file, reading every file once more."""
     found: list[Summary] = []
+    records, names = catalogue.records, catalogue.names
     for results in files:
-        options = options_again(results.header)
+        options, is_of_ops = options_again(results.header), "op" in results.header.selection
         here = {
             entry.name: Summary(
-                entry,
-                results.engines[entry.name],
-                records,
-                options,
-                "op" in results.header.selection,
+                entry, results.engines[entry.name], records, names, options, is_of_ops
             )
             for entry in results.header.engines
         }
@@ -154,7 +156,7 @@ _KNOWN: Final = (
 
 def print_results(console: Console, files: Sequence[Results], catalogue: Catalogue) -> None:
     """Print the counts of all engines of results files, then the failures of each."""
-    summaries = summaries_of_files(files, catalogue.records)
+    summaries = summaries_of_files(files, catalogue)
     unavailable = [pair for results in files for pair in results.header.unavailable.items()]
     shown = {
         status: look
@@ -177,9 +179,8 @@ def print_results(console: Console, files: Sequence[Results], catalogue: Catalog
     _print_not_run(console, summaries)
     for summary in summaries:
         _print_skipped(console, summary)
-    names = {entry.digest: entry.name for entry in catalogue.manifest.subjects}
     for summary in summaries:
-        _print_failures(console, summary, names)
+        _print_failures(console, summary)
 
 
 def counts_table(left: Sequence[str], right: Sequence[str]) -> Table:
@@ -273,36 +274,32 @@ def _add_engine(table: Table, summary: Summary, columns: Mapping[Status, Look]) 
     table.add_section()
 
 
-def _print_failures(console: Console, summary: Summary, names: Mapping[str, str]) -> None:
-    """Print why a run is invalid, then its smallest failures and how to run each again.
-
-    `names` maps the digest of a vocabulary to its name.
-    """
+def _print_failures(console: Console, summary: Summary) -> None:
+    """Print why a run is invalid, then its smallest failures and how to run each again."""
     name, sums = summary.entry.name, summary.sums
     for sentence in [
         *(f"{name}: the run is invalid: {trouble}" for trouble in sums.trouble),
         *(f"{name}: {incident}" for incident in sums.incidents),
-        *(f"known difference is stale: {stale}" for stale in sums.stale),
+        *(f"a known difference is gone: {stale}" for stale in sums.stale),
     ]:
         print_line(console, sentence, "red", above="\n")
-    failed = summary.count(*FAILURES)
-    if not failed:
-        return
-    failures = "1 failure" if failed == 1 else f"{failed:,} failures"
-    print_line(console, f"{name}: {failures}", "bold red", above="\n")
+    counts = Counter(sums.statuses)
+    if judged(counts):
+        shown = in_short(counts, len(sums.stale), " answered cases")
+        print_line(console, f"{name}: {shown}", "bold red" if summary.by_cause else "", above="\n")
     others = summary.by_cause[""]
     sizes = {cause: summary.by_cause[cause] for cause in sums.causes}
     before, after = in_order(sizes, others)
-    _print_causes(console, summary, before, names)
+    _print_causes(console, summary, before)
     if others:
         count = f"{others:,} failures match" if others > 1 else "1 failure matches"
         print_line(console, f"{count} no known cause. The smallest:", "bold", above="\n")
     for failure in summary.failures():
-        _print_failure(console, summary, failure, names)
+        _print_failure(console, summary, failure)
     _print_rest(console, others - len(summary.failures()))
     if others and summary.is_of_ops:
         console.print("  other operations may show the cause: try without --op", style="dim")
-    _print_causes(console, summary, after, names)
+    _print_causes(console, summary, after)
 
 
 def in_order(sizes: Mapping[str, int], others: int) -> tuple[list[str], list[str]]:
@@ -323,13 +320,11 @@ def in_order(sizes: Mapping[str, int], others: int) -> tuple[list[str], list[str
     return [c for c in by_size if not is_after[c]], [c for c in by_size if is_after[c]]
 
 
-def _print_causes(
-    console: Console, summary: Summary, causes: Sequence[str], names: Mapping[str, str]
-) -> None:
+def _print_causes(console: Console, summary: Summary, causes: Sequence[str]) -> None:
     """Print what is said about each cause, its smallest failure, and how many differ from it."""
     for cause in causes:
         print_line(console, f"{summary.sums.causes[cause]}. The smallest:", "bold", above="\n")
-        _print_failure(console, summary, summary.failures(cause)[0], names)
+        _print_failure(console, summary, summary.failures(cause)[0])
         if cause in {"crash", *UNSPECIFIC}:
             _print_rest(console, summary.by_cause[cause] - 1)
 
@@ -340,13 +335,20 @@ def _print_rest(console: Console, more: int) -> None:
         console.print(f"  and {more:,} more; use --json FILE to see all", style="dim")
 
 
-def _print_failure(
-    console: Console, summary: Summary, line: CaseLine, names: Mapping[str, str]
-) -> None:
+def _print_failure(console: Console, summary: Summary, line: CaseLine) -> None:
     """Print one failure, with information from its record if that is available."""
-    case, entry = summary.records.get(line.id), summary.entry
-    again = command_again(entry, line.id, summary.options)
+    again = command_again(summary.entry, line.id, summary.options)
     console.print(Text(f"\n  {visible(line.id)}", style="bold"), Text(line.status, style="red"))
+    print_labelled(console, about_failure(line, summary.records.get(line.id), again, summary.names))
+
+
+def about_failure(
+    line: CaseLine, case: Case | None, again: str, names: Mapping[str, str]
+) -> list[tuple[str, str]]:
+    """Return what reports say about one failure, with labels, from its record if available.
+
+    `again` is the command that asks it again, and `names` are those of vocabularies by digest.
+    """
     lines = [*split_detail(line.detail), ("again", again)]
     if case is not None:
         parts = msgspec.to_builtins(case.input)
@@ -358,7 +360,7 @@ def _print_failure(
         if "steps" in parts:  # behind a row, which is often cut
             asked.insert(1, ("steps", readable_json(parts["steps"], _WIDEST_STEPS)))
         lines = [*about, *asked, *lines[:-1], *rule, lines[-1]]
-    print_labelled(console, lines)
+    return lines
 
 
 def _failing_row(case: Case, detail: str) -> list[tuple[str, str]]:
@@ -447,191 +449,16 @@ def _tokens(tokens: Tokens) -> str:
 # ---- changes between two runs
 
 
-Kind: TypeAlias = Literal[
-    "new failure",
-    "unexpected pass",
-    "lost answer",
-    "newly passing",
-    "appeared",
-    "disappeared",
-    "other",
-]
+_KINDS: Final[Mapping[Kind, str]] = {
+    **dict.fromkeys(get_args(Kind), ""),
+    **dict.fromkeys(WORSE, "red"),
+    "newly passing": "green",
+    "disappeared": "yellow",
+}
+"""The style of each kind of change."""
 
-_KINDS: Final[Sequence[tuple[Kind, str]]] = (
-    ("new failure", "red"),
-    ("unexpected pass", "red"),
-    ("lost answer", "red"),
-    ("newly passing", "green"),
-    ("appeared", ""),
-    ("disappeared", "yellow"),
-    ("other", ""),
-)
-
-WORSE: Final = frozenset({"new failure", "unexpected pass", "lost answer"})
-"""The kinds of changes that make a comparison fail."""
-
-_SHOWN: Final = 20
-
-
-@dataclass(frozen=True)
-class Change:
-    """A case whose status changed. None means no result."""
-
-    engine: str
-    id: str
-    was: str | None
-    now: str | None
-    detail: str = ""
-    cause: str = ""
-    """A sentence about the likely cause of a failure."""
-
-    again: str = ""
-    """The command that asks the case again."""
-
-    @property
-    def kind(self) -> Kind:
-        """The kind of change. An answer, even a wrong one, is lost if there is none now.
-
-        A known difference that passes fails a run, but is no new failure of the engine.
-
-        >>> Change("e", "bpe/count/a", "pass", "crash").kind
-        'new failure'
-        >>> Change("e", "bpe/count/a", "pass", "unsupported").kind
-        'lost answer'
-        """
-        if self.now is None:
-            return "disappeared"
-        if self.now == "xpass" and self.was not in FAILURES:
-            return "unexpected pass"
-        if self.now in FAILURES - {"xpass"} and self.was not in FAILURES - {"xpass"}:
-            return "new failure"
-        if self.was is None:
-            return "appeared"
-        if self.was not in UNJUDGED and self.now in UNJUDGED:
-            return "lost answer"
-        if self.was not in _NO_ANSWER and self.now in _NO_ANSWER:
-            return "lost answer"
-        return "newly passing" if self.now == "pass" else "other"
-
-
-_NO_ANSWER: Final = frozenset({"crash", "timeout"})
-"""The statuses of failures without an answer."""
-
-
-def changes(old: Results, new: Sequence[Results], records: Container[str] = ()) -> Iterator[Change]:
-    """Yield the changes, engine by engine. Engines are compared by name, whatever their version.
-
-    Engines that are missing from the new results are left out; see `notes`. If only a part of the
-    records was selected, cases that still have a record, in `records`, have not disappeared.
-    """
-    names = {entry.name for results in new for entry in results.header.engines}
-    before: dict[str, dict[str, str]] = {name: {} for name in names}
-    for line in old.cases():
-        if line.engine in before:
-            before[line.engine][line.id] = line.status
-    gone = {name: set(cases) for name, cases in before.items()}
-    for results in new:
-        entries = {entry.name: entry for entry in results.header.engines}
-        options = options_again(results.header)
-        for line in results.cases():
-            was = before[line.engine].get(line.id)
-            gone[line.engine].discard(line.id)
-            if was != line.status:
-                cause = results.engines[line.engine].causes.get(line.cause, line.cause)
-                again = command_again(entries[line.engine], line.id, options)
-                yield Change(line.engine, line.id, was, line.status, line.detail, cause, again)
-    whole = {name for results in new if not selecting(results) for name in results.engines}
-    for name, ids in gone.items():
-        for case_id in sorted(ids):
-            if name in whole or case_id not in records:
-                yield Change(name, case_id, before[name][case_id], None)
-
-
-def selecting(results: Results) -> list[str]:
-    """Return the options that selected a part of the records."""
-    return [name for name in results.header.selection if name in Selection().named()]
-
-
-def troubles(files: Sequence[Results]) -> list[str]:
-    """Return why runs ended before any engine was run."""
-    found = [results.header.trouble for results in files]
-    return [f"the run is invalid: {trouble}" for trouble in found if trouble]
-
-
-def contradictions(files: Sequence[Results]) -> list[str]:
-    """Return a sentence for each engine of which two files say different things about cases."""
-    seen: dict[tuple[str, str, str], tuple[str, Results]] = {}
-    found: dict[tuple[str, ...], list[str]] = {}
-    runs = Counter((entry.name, entry.version) for each in files for entry in each.header.engines)
-    for results in files:
-        versions = {entry.name: entry.version for entry in results.header.engines}
-        if all(runs[pair] == 1 for pair in versions.items()):
-            continue
-        for line in results.cases():
-            key = (line.engine, versions[line.engine], line.id)
-            status, first = seen.setdefault(key, (line.status, results))
-            if status != line.status:
-                example = f"{line.id}: {status} and {line.status}"
-                pair = (str(first.path), str(results.path))
-                found.setdefault((*key[:2], *pair), []).append(example)
-    return [
-        f"{one} and {other} contradict each other about {name} {version}: "
-        f"{_counted(len(examples))} another status, for example {examples[0]}"
-        for (name, version, one, other), examples in found.items()
-    ]
-
-
-def _counted(cases: int) -> str:
-    return "1 case has" if cases == 1 else f"{cases:,} cases have"
-
-
-def comparable(old: Results, new: Sequence[Results]) -> bool:
-    """Return whether old results are those of a valid run, and of an engine of the new ones."""
-    names = {entry.name for results in new for entry in results.header.engines}
-    return old.footer.complete and any(entry.name in names for entry in old.header.engines)
-
-
-def has_new_incidents(old: Results, new: Sequence[Results]) -> bool:
-    """Return whether an engine has failures that belong to no case, and had none in the old run."""
-    return any(
-        line.incidents and not (name in old.engines and old.engines[name].incidents)
-        for results in new
-        for name, line in results.engines.items()
-    )
-
-
-def notes(old: Results, new: Sequence[Results]) -> list[str]:
-    """Return sentences about what limits the comparison, or makes a run invalid."""
-    found = [
-        f"{name}: the run is invalid: {trouble}"
-        for results in new
-        for name, line in results.engines.items()
-        for trouble in line.trouble
-    ]
-    found += [
-        f"{name}: {incident}"
-        for results in new
-        for name, line in results.engines.items()
-        for incident in line.incidents
-        if name not in old.engines or incident not in old.engines[name].incidents
-    ]
-    if parts := sorted({name for results in new for name in selecting(results)}):
-        found.append(
-            f"only a part of the records was selected (--{', --'.join(parts)}): "
-            f"the others of {old.path} are not compared"
-        )
-    if not old.footer.complete:
-        found.append(f"{old.path} is from an invalid run, so it says nothing about changes")
-    before = {entry.name for entry in old.header.engines}
-    after = {entry.name for results in new for entry in results.header.engines}
-    if before and after and not before & after:
-        found.append("the runs have no engine in common, so they cannot be compared")
-    found += [f"{name} is only in {old.path}" for name in sorted(before - after)]
-    found += [f"{name} is not in {old.path}" for name in sorted(after - before)]
-    fixtures = {results.header.fixtures or results.header.records for results in [old, *new]}
-    if len(fixtures) > 1:
-        found.append("the runs are over different records")
-    return found
+_SHOWN_CHANGES: Final = 20
+"""How many changes of a kind are listed that are none to the worse."""
 
 
 def print_changes(console: Console, found: Sequence[Change]) -> None:
@@ -640,27 +467,35 @@ def print_changes(console: Console, found: Sequence[Change]) -> None:
         console.print("nothing changed", style="green")
         return
     counts = Counter((change.engine, change.kind) for change in found)
-    table = counts_table(["engine"], [kind for kind, _ in _KINDS])
+    table = counts_table(["engine"], [*_KINDS])
     for engine in dict.fromkeys(change.engine for change in found):
-        cells = [count_cell(counts[engine, kind], style) for kind, style in _KINDS]
+        cells = [count_cell(counts[engine, kind], style) for kind, style in _KINDS.items()]
         table.add_row(Text(visible(engine)), *cells)
     console.print(table)
-    for kind, style in _KINDS:
+    for kind, style in _KINDS.items():
         of_kind = [change for change in found if change.kind == kind]
         if of_kind:
             console.print(f"\n{kind}: {len(of_kind):,}", style=f"bold {style}", highlight=False)
-        for change in of_kind[:_SHOWN]:
-            states = f"{change.was or 'none'} → {change.now or 'none'}"
-            print_line(console, f"  {change.engine}  {change.id}  {states}")
-            if kind in WORSE:
-                _print_worse(console, change)
-        if len(of_kind) > _SHOWN:
-            console.print(f"  and {len(of_kind) - _SHOWN:,} more", style="dim")
+        by_cause: dict[str, list[Change]] = defaultdict(list)
+        for change in of_kind:
+            by_cause[change.cause].append(change)
+        for cause, alike in sorted(by_cause.items(), key=lambda each: (not each[0], -len(each[1]))):
+            if cause:
+                print_line(console, f"  {cause}:", "bold")
+            _print_alike(console, alike)
 
 
-def _print_worse(console: Console, change: Change) -> None:
-    """Print why an answer is wrong or missing now, and how to ask the case again."""
-    no_answer = change.now in UNJUDGED or change.now == "xpass"
-    why = [("because", change.detail)] if no_answer else split_detail(change.detail)
-    lines = [*why, ("cause", change.cause), ("again", change.again)]
-    print_labelled(console, [(label, said) for label, said in lines if said], indent=6)
+def _print_alike(console: Console, alike: Sequence[Change]) -> None:
+    """Print changes of one kind with one cause, and what helps with those to the worse."""
+    worse = alike[0].kind in WORSE
+    most = SHOWN_FAILURES if worse else _SHOWN_CHANGES
+    for change in alike[:most]:
+        states = f"{change.was or 'none'} → {change.now or 'none'}"
+        print_line(console, f"  {change.engine}  {change.id}  {states}")
+        if worse:
+            no_answer = change.now in UNJUDGED or change.now == "xpass"
+            why = [("because", change.detail)] if no_answer else split_detail(change.detail)
+            lines = [*why, ("again", change.again)]
+            print_labelled(console, [(label, said) for label, said in lines if said], indent=6)
+    if len(alike) > most:
+        console.print(f"  and {len(alike) - most:,} more", style="dim", highlight=False)

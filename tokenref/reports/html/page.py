@@ -28,8 +28,8 @@ from tokenref.operations import ABOUT, FLAGS
 from tokenref.readable import readable_answer, readable_json
 from tokenref.record import OPERATIONS, Case, op_of
 from tokenref.record_files import FixturePath
+from tokenref.reports.changes import Change
 from tokenref.reports.results import (
-    DIFFERENCES,
     LOOKS,
     CaseLine,
     EngineEntry,
@@ -38,7 +38,7 @@ from tokenref.reports.results import (
     judged,
     options_again,
 )
-from tokenref.reports.terminal import Change, ordered
+from tokenref.reports.terminal import ordered
 from tokenref.visible import visible
 
 MOST_LINES: Final = 500_000
@@ -144,6 +144,9 @@ LETTERS: Final[Mapping[str, str]] = {
     "": ".",
 }
 """One letter per status; a case without a result is a dot."""
+
+DIFFERENCES: Final = frozenset({*FAILURES, "xfail"})
+"""The statuses of cases whose answer differs from the record, or is expected to differ."""
 
 _LONGEST_ANSWER: Final = 400
 _LONGEST_QUESTION: Final = 300
@@ -389,8 +392,7 @@ def html_report(
             f"the address of the pages must be a path or an http(s) address, got {pages!r}"
         )
     gathered = gather(results, catalogue.records, changes or ())
-    names = {entry.digest: entry.name for entry in catalogue.manifest.subjects}
-    data = page_data(gathered, names, pages and f"{pages.removesuffix('/')}/")
+    data = page_data(gathered, catalogue.names, pages and f"{pages.removesuffix('/')}/")
     data["compared"] = changes is not None
     unavailable = {
         f"{name} is unavailable: {reason}": None

@@ -1,0 +1,162 @@
+"""What changed between two runs, and what can be said about several runs together."""
+
+from collections import Counter
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from tokenref.catalogue import Selection
+from tokenref.judge import FAILURES
+from tokenref.reports.results import UNJUDGED, Results, command_again, options_again
+
+Kind: TypeAlias = Literal[
+    "new failure",
+    "unexpected pass",
+    "lost answer",
+    "newly passing",
+    "appeared",
+    "disappeared",
+    "other",
+]
+
+WORSE: Final[frozenset[Kind]] = frozenset({"new failure", "unexpected pass", "lost answer"})
+"""The kinds of changes that make a comparison fail."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A case whose status changed. None means no result."""
+
+    engine: str
+    id: str
+    was: str | None
+    now: str | None
+    detail: str = ""
+    cause: str = ""
+    """A sentence about the likely cause of a failure."""
+
+    again: str = ""
+    """The command that asks the case again."""
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of change. An answer, even a wrong one, is lost if there is none now.
+
+        A known difference that passes fails a run, but is no new failure of the engine.
+
+        >>> Change("e", "bpe/count/a", "pass", "crash").kind
+        'new failure'
+        >>> Change("e", "bpe/count/a", "pass", "unsupported").kind
+        'lost answer'
+        """
+        if self.now is None:
+            return "disappeared"
+        if self.now == "xpass" and self.was not in FAILURES:
+            return "unexpected pass"
+        if self.now in FAILURES - {"xpass"} and self.was not in FAILURES - {"xpass"}:
+            return "new failure"
+        if self.was is None:
+            return "appeared"
+        if self.was not in UNJUDGED and self.now in UNJUDGED:
+            return "lost answer"
+        if self.was not in _NO_ANSWER and self.now in _NO_ANSWER:
+            return "lost answer"
+        return "newly passing" if self.now == "pass" else "other"
+
+
+_NO_ANSWER: Final = frozenset({"crash", "timeout"})
+"""The statuses of failures without an answer."""
+
+
+def changes(old: Results, new: Sequence[Results], records: Container[str] = ()) -> Iterator[Change]:
+    """Yield the changes, engine by engine. Engines are compared by name, whatever their version.
+
+    Engines that are missing from the new results are left out; see `notes`. If only a part of the
+    records was selected, cases that still have a record, in `records`, have not disappeared.
+    """
+    names = {entry.name for results in new for entry in results.header.engines}
+    before: dict[str, dict[str, str]] = {name: {} for name in names}
+    for line in old.cases():
+        if line.engine in before:
+            before[line.engine][line.id] = line.status
+    gone = {name: set(cases) for name, cases in before.items()}
+    for results in new:
+        entries = {entry.name: entry for entry in results.header.engines}
+        options = options_again(results.header)
+        for line in results.cases():
+            was = before[line.engine].get(line.id)
+            gone[line.engine].discard(line.id)
+            if was != line.status:
+                cause = results.engines[line.engine].causes.get(line.cause, line.cause)
+                again = command_again(entries[line.engine], line.id, options)
+                yield Change(line.engine, line.id, was, line.status, line.detail, cause, again)
+    whole = {name for results in new if not selecting(results) for name in results.engines}
+    for name, ids in gone.items():
+        for case_id in sorted(ids):
+            if name in whole or case_id not in records:
+                yield Change(name, case_id, before[name][case_id], None)
+
+
+def selecting(results: Results) -> list[str]:
+    """Return the options that selected a part of the records."""
+    return [name for name in results.header.selection if name in Selection().named()]
+
+
+def troubles(files: Sequence[Results]) -> list[str]:
+    """Return why runs ended before any engine was run."""
+    found = [results.header.trouble for results in files]
+    return [f"the run is invalid: {trouble}" for trouble in found if trouble]
+
+
+def contradictions(files: Sequence[Results]) -> list[str]:
+    """Return a sentence for each engine of which two files say different things about cases."""
+    seen: dict[tuple[str, str, str], tuple[str, Results]] = {}
+    found: dict[tuple[str, ...], list[str]] = {}
+    runs = Counter((entry.name, entry.version) for each in files for entry in each.header.engines)
+    for results in files:
+        versions = {entry.name: entry.version for entry in results.header.engines}
+        if all(runs[pair] == 1 for pair in versions.items()):
+            continue
+        for line in results.cases():
+            key = (line.engine, versions[line.engine], line.id)
+            status, first = seen.setdefault(key, (line.status, results))
+            if status != line.status:
+                example = f"{line.id}: {status} and {line.status}"
+                pair = (str(first.path), str(results.path))
+                found.setdefault((*key[:2], *pair), []).append(example)
+    return [
+        f"{one} and {other} contradict each other about {name} {version}: "
+        f"{len(examples):,} case{' has' if len(examples) == 1 else 's have'} another status, "
+        f"for example {examples[0]}"
+        for (name, version, one, other), examples in found.items()
+    ]
+
+
+def notes(old: Results, new: Sequence[Results]) -> list[tuple[str, int]]:
+    """Return sentences about the comparison, each with the exit code that it calls for.
+
+    It is 3 if the runs cannot be compared, and 1 for failures of an engine that belong to no case,
+    if the old run has none. They contain numbers, so another wording may be the same failure.
+    """
+    found: list[tuple[str, int]] = []
+    for results in new:
+        for name, line in results.engines.items():
+            found += [(f"{name}: the run is invalid: {trouble}", 3) for trouble in line.trouble]
+            before = old.engines[name].incidents if name in old.engines else []
+            more = [incident for incident in line.incidents if incident not in before]
+            found += [(f"{name}: {incident}", int(not before)) for incident in more]
+    if parts := sorted({name for results in new for name in selecting(results)}):
+        chosen = f"only a part of the records was selected (--{', --'.join(parts)})"
+        found.append((f"{chosen}: the others of {old.path} are not compared", 0))
+    was = {entry.name for entry in old.header.engines}
+    now = {entry.name for results in new for entry in results.header.engines}
+    if not old.footer.complete:
+        found.append((f"{old.path} is from an invalid run, so it says nothing about changes", 3))
+    if was and now and not was & now:
+        found.append(("the runs have no engine in common, so they cannot be compared", 3))
+    found += [(f"{name} is only in {old.path}", 0) for name in sorted(was - now)]
+    found += [(f"{name} is not in {old.path}", 0) for name in sorted(now - was)]
+    fixtures = {results.header.fixtures or results.header.records for results in [old, *new]}
+    if len(fixtures) > 1:
+        found.append(("the runs are over different records", 0))
+    return found
