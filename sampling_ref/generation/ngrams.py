@@ -57,6 +57,9 @@ class NgramModel:
         self._totals = {context: each.total() for context, each in self._following.items()}
         self._read: list[TokenId] = []
         self._ranked = lru_cache(maxsize=None)(self._rank)
+        # Text that repeats itself comes back to the same contexts.
+        self._logits = lru_cache(maxsize=100)(self._logits_after)
+        self._scaled = lru_cache(maxsize=100)(self._scaled_after)
 
     def __call__(self, tokens: list[TokenId], start_pos: int) -> list[float]:
         """Read tokens, the first of which has this position, and return the next row of logits."""
@@ -68,15 +71,7 @@ class NgramModel:
 
     def row(self, history: Sequence[TokenId]) -> list[float]:
         """Return the logits of all tokens after a history."""
-        row = [1.0] * self.size  # p * size
-        for context in reversed(self._contexts(history)):
-            following = self._following[context]
-            row = [len(following) * each for each in row]
-            for token, times in following.items():
-                row[token] += times * self.size
-            total = self._totals[context] + len(following)
-            row = [each / total for each in row]
-        return [log(each) for each in row]
+        return [*self._logits(self._contexts(history)[0])]
 
     def probability(self, history: Sequence[TokenId], token: TokenId) -> float:
         """Return the probability of one token after a history.
@@ -122,6 +117,20 @@ class NgramModel:
         last = tuple(history[max(0, len(history) - self.order + 1) :])
         contexts = [last[place:] for place in range(len(last) + 1)]
         return [context for context in contexts if context in self._following]
+
+    def _logits_after(self, context: tuple[TokenId, ...]) -> list[float]:
+        return [log(each) for each in self._scaled(context)]
+
+    def _scaled_after(self, context: tuple[TokenId, ...]) -> list[float]:
+        """Return p * size of all tokens after a context that occurred."""
+        shorter = self._scaled(context[1:]) if context else [1.0] * self.size
+        following = self._following[context]
+        kinds = len(following)
+        row = [kinds * each for each in shorter]
+        for token, times in following.items():
+            row[token] += times * self.size
+        total = self._totals[context] + kinds
+        return [each / total for each in row]
 
     def _probability(self, contexts: Sequence[tuple[TokenId, ...]], token: TokenId) -> float:
         share = 1 / self.size
