@@ -38,7 +38,8 @@ from authoring.mutants.own_numbers import OwnNumbersEngine
 from authoring.mutants.samplers import Remembering, SamplerWithHandler
 from authoring.mutants.table import CONTROLS, MUTANTS
 from bpe_ref import Tokenizer, Vocabulary
-from bpe_ref.models.byte_bpe import ByteBPE, TokenId, encode_quickly
+from bpe_ref.models.byte_bpe import ByteBPE, encode_quickly
+from bpe_ref.vocabulary.merges import TokenId
 from tokenref.answers import Answer, Crashed, Session, Unsupported, request_text
 from tokenref.catalogue import is_large
 from tokenref.engines.reference import ReferenceEngine
