@@ -302,6 +302,8 @@ class Grammar:
         """Return the states after some bytes, from the start or from other states."""
         states = self.start if states is None else states
         for byte in data:
+            if not states:  # nothing leads back from there
+                break
             states = self.step(states, byte)
         return states
 
