@@ -176,9 +176,11 @@ class ReferenceEngine:
 
     def encode_symbols(self, vocabulary: Vocabulary, symbols: Sequence[TokenId]) -> list[TokenId]:
         """Return the tokens of the symbols of one piece that is not taken whole."""
-        right = tokenizer_of(vocabulary.remember(self.prepare))
-        model = byte_model(self.prepare_tokenizer(right))
+        model = vocabulary.remember(self._model)
         return model.encode_symbols(model.vocabulary, symbols)
+
+    def _model(self, vocabulary: Vocabulary) -> ByteBPE:
+        return byte_model(self.prepare_tokenizer(tokenizer_of(self.prepare(vocabulary))))
 
 
 # ---- vocabularies
