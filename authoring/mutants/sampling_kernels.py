@@ -1049,3 +1049,72 @@ def empty_first_256_is_invalid(session: SamplerSession, op: str, request: Reques
     if row is not None and max(unpack(row)[:256]) == -inf:
         return Refused("INVALID_ROW", "no token is possible")
     return right
+
+
+# ---- parameters that a kernel takes once for a batch, and shares of 16 bits
+
+
+@answering(
+    "batch",
+    _batch(
+        "top_p",
+        *(
+            {"probs": pack([0.5, 0.5]), "params": pack_parameters({"p": 0.25, "least": least})}
+            for least in (1, 2)
+        ),
+    ),
+)
+@other_question
+def seldom_parameters_of_the_first_row(request: dict[str, Any]) -> Mapping[str, Any]:
+    """A window, a least number, a mass, and how many tokens are skipped are taken from row 0."""
+    rows, names = request["rows"], {"window", "least", "mass", "skipped"}
+    shared = {name: rows[0]["params"][name] for name in names & {*rows[0].get("params", {})}}
+    if not all(names & {*row.get("params", {})} == {*shared} for row in rows):
+        return {}
+    return {"rows": [{**row, "params": {**row.get("params", {}), **shared}} for row in rows]}
+
+
+@answering(
+    "repetition_penalty",
+    {
+        "logits": pack([2.0, 2.0]),
+        "history": [0, 1],
+        "prompt_length": 0,
+        "params": pack_parameters({"penalty": 2.0, "skipped": 1, "window": 1}),
+    },
+)
+@other_question
+def skips_in_the_window(request: dict[str, Any]) -> Mapping[str, Any]:
+    """Tokens are skipped from the beginning of the window, not of the history."""
+    given = unpack_parameters(request["params"])
+    if given.get("window") is None or not given.get("skipped"):
+        return {}
+    begin = max(len(request["history"]) - given["window"], 0)
+    others = {name: value for name, value in request["params"].items() if name != "window"}
+    length = max(request["prompt_length"] - begin, 0)
+    return {"history": request["history"][begin:], "prompt_length": length, "params": others}
+
+
+@answering(
+    "speculative",
+    {
+        "draft": [pack([0.5, 0.5])],
+        "target": [pack([0.25 + 2.0**-13, 0.75 - 2.0**-13]), pack([0.5, 0.5])],
+        "tokens": [0],
+        "uniforms": pack([0.5 + 2.0**-13, 0.25]),
+        "params": {},
+    },
+)
+@other_question
+def targets_of_drafts_in_f16(request: dict[str, Any]) -> Mapping[str, Any]:
+    """The probabilities of the target are rounded to binary16."""
+    rows = [unpack(row) for row in request["target"]]
+    return {"target": [pack([nearest(share, "f16") for share in row]) for row in rows]}
+
+
+@answering("steps", {**_steps([0.0, -265 / 512], _step("top_p", p=nearest(0.626536, "f32")))})
+@other_question
+def fused_weights_in_f16(request: dict[str, Any]) -> Mapping[str, Any]:
+    """The weights of a row that is not long are kept in binary16 when all steps are one kernel."""
+    row = unpack(request["logits"])
+    return _narrowed(request["logits"], "f16") if 0 < len(row) <= 1000 else {}

@@ -240,8 +240,7 @@ def _case(
             slug,
             usual_row(seed + attempt, size),
             params,
-            "Logits as a model gives them, and a parameter as people set it, in the width in "
-            "which they write it: the answer is the same in every arithmetic.",
+            "Logits and a parameter as they are in use: the answer is the same in every arithmetic.",
             (
                 "Margin",
                 "Unsorted",

@@ -73,6 +73,8 @@ def drafts() -> Iterator[SamplerDraft]:
     yield from _far_best()
     yield from _other_types()
     yield from _small_mistakes()
+    yield from _seldom_own()
+    yield from _narrow_shares()
 
 
 def _case(
@@ -874,3 +876,74 @@ def _small_mistakes() -> Iterator[SamplerDraft]:
         "Two rows with one draft each: the first row's numbers accept it, the second row's do not.",
         "BatchRow", purposes=[own_beyond("uniforms")],
     )  # fmt: skip
+
+
+# ---- parameters that seldom differ from row to row
+
+
+def _seldom_own() -> Iterator[SamplerDraft]:
+    row = {"logits": pack([2.0, 2.0, 2.0]), "history": [0, 1, 0, 2], "prompt_length": 3}
+    every = {"repetition": 1.0, "frequency": 0.5, "presence": 0.0}
+    asked: tuple[tuple[str, Mapping[str, Any], str, Sequence[Mapping[str, Any]]], ...] = (
+        ("penalties", row, "window", [{**every, "window": window} for window in (1, 4, 2)]),
+        ("repetition_penalty", row, "skipped", [{"penalty": 2.0, "skipped": skipped} for skipped in (0, 3, 4)]),
+        ("top_p", {"probs": pack([0.25, 0.5, 0.25])}, "least", [{"p": 0.25, "least": least} for least in (3, 1, 2)]),
+        ("typical", {"probs": pack([0.125, 0.25, 0.5, 0.0625, 0.0625])}, "mass", [{"mass": mass} for mass in (0.75, 0.25, 0.875)]),
+    )  # fmt: skip
+    for op, about, name, rows in asked:
+        yield _batch(
+            op, f"own-{name}", [{**about, "params": pack_parameters(params)} for params in rows],
+            f"Three rows are alike but for `{name}`.", "BatchParameters", purposes=[own_beyond("params")],
+            verdict=told_rows("logits") if about is row else None,
+        )  # fmt: skip
+    yield _case(
+        "repetition_penalty", "penalties", "skipped-and-window",
+        {**row, "params": pack_parameters({"penalty": 2.0, "skipped": 2, "window": 3})},
+        "The last three tokens have one of the two that are skipped: the last two count.",
+        "docs/engines.md#repetition_penalty", "PenaltyScope",
+        purposes=[gives(logits=pack([1.0, 2.0, 1.0]))],
+    )  # fmt: skip
+
+
+# ---- shares that 16 bits do not hold
+
+
+def _narrow_shares() -> Iterator[SamplerDraft]:
+    spec, tiny = "docs/sampling.md#speculative-decoding", 2.0**-13
+    yield _case(
+        "speculative", "chain", "ratio-in-16-bits",
+        {
+            "draft": [pack([0.5, 0.5])], "target": [pack([0.25 + tiny, 0.75 - tiny]), pack([0.5, 0.5])],
+            "tokens": [0], "uniforms": pack([0.5 + tiny, 0.25]), "params": {},
+        },
+        "The ratio is 1/2 + 2^-12 and the number 1/2 + 2^-13: the draft is accepted, but not if the share or the ratio has 16 bits.",
+        spec, "SpeculativeRatio", purposes=[gives(accepted=1)],
+    )  # fmt: skip
+    yield _case(
+        "residual", "residuals", "shares-in-16-bits",
+        {"target": pack([0.5 + tiny, 0.5 - tiny, 0.0]), "draft": pack([0.25, 0.25, 0.5]), "params": {}},
+        "1/2 + 2^-12 and 1/2 - 2^-12 are left, which 16 bits do not hold.",
+        spec, "SpeculativeResidual", purposes=[gives(probs=pack([0.5 + 2 * tiny, 0.5 - 2 * tiny, 0.0]))],
+    )  # fmt: skip
+    size = 70_000
+    put = {0: 0.25, 4464: 0.25, 65_535: 0.25, 65_536: 0.25}
+    row = _recipe(1, size, span=1, put=put)
+    certain = _recipe(1, size, span=1, put={65_536: 1.0})
+    yield _case(
+        "speculative", "long", "token-65536",
+        {"draft": [certain], "target": [row, certain], "tokens": [65_536], "uniforms": pack([0.125, 0.5]), "params": {}},
+        "The draft is token 65,536, which has a ratio of 1/4; token 0, which has the same 16 bits, has none.",
+        spec, "SpeculativeRatio", "LongRow", LARGE, purposes=[gives(accepted=1)],
+    )  # fmt: skip
+    share = nearest(0.626536, "f32")
+    for slug, second, steps, number, keep in (
+        ("p", -265 / 512, [("top_p", {"p": share})], None, [0]),
+        ("m", -47 / 256, [("min_p", {"m": nearest(0.83215, "f32")})], None, [0, 1]),
+        ("draw", -265 / 1024, [("temperature", {"temperature": 0.5})], share, [0]),
+    ):
+        yield _case(
+            "steps", "fused", f"weights-in-16-bits-{slug}", _fused(pack([0.0, second]), steps, number),
+            "The second weight is near what decides: weights in 16 bits give another answer.",
+            FUSED, "Fused", "Margin",
+            purposes=[gives(keep=keep)] if number is None else [gives(token=0)],
+        )  # fmt: skip
