@@ -253,8 +253,8 @@ def _edges(op: str, profile: Profile, stage: Stage) -> Iterator[FilterCase]:
                 ROW if op != "typical" else logits(0.25, 2.0, -1.0, 1.0, 3.0),
                 {**usual, theirs: value},
                 (
-                    f"{theirs} at an end of what the engine takes, or beyond: it is refused, the step is "
-                    "off, or this is the strictest value."
+                    f"{theirs} at an end of what the engine takes, or beyond: it is refused, turns the "
+                    "step off, or is strictest."
                 ),
                 ("ParameterDomain",),
             )
