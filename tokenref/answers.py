@@ -175,6 +175,14 @@ class Declared:
 UNDECLARED: Final = Declared()
 
 
+def has_only_ids(engine: "Engine") -> bool:
+    """Return whether an engine says that its answers to `tokenize` have ids and nothing else.
+
+    Its attribute `ids_only` says so, and the answer to hello of another program.
+    """
+    return bool(getattr(engine, "ids_only", False))
+
+
 @runtime_checkable
 class Declares(Protocol):
     """A session that declares how it answers."""

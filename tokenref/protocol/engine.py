@@ -86,6 +86,11 @@ class ProtocolEngine:
         """The version from its answer to hello."""
         return self.hello.impl.version
 
+    @property
+    def ids_only(self) -> bool:
+        """Whether its answer to hello says that its answers to `tokenize` have only ids."""
+        return self.hello.impl.ids_only
+
     def load(self, vocabulary: Vocabulary, name: str) -> "ProtocolSession":
         """Load a vocabulary, to answer questions of the profile "definition"."""
         return self.load_for_profile(vocabulary, name, "definition")

@@ -108,6 +108,16 @@ def troubles(files: Sequence[Results]) -> list[str]:
     return [f"the run is invalid: {trouble}" for trouble in found if trouble]
 
 
+ONLY_IDS: Final = "of answers to tokenize, only the ids were compared, no tokens, offsets or masks"
+
+
+def only_ids(files: Sequence[Results]) -> list[str]:
+    """Return a sentence about the engines of which only ids were compared, if there are any."""
+    lines = [line for results in files for line in results.engines.values()]
+    names = dict.fromkeys(line.engine for line in lines if line.only_ids)
+    return [f"{', '.join(names)}: {ONLY_IDS}"] if names else []
+
+
 def contradictions(files: Sequence[Results]) -> list[str]:
     """Return a sentence for each engine of which two files say different things about cases."""
     seen: dict[tuple[str, str, str], tuple[str, Results]] = {}
