@@ -640,6 +640,19 @@ def test_wrong_ids_of_a_whole_tokenizer_are_shown_as_tokens(tmp_path: Path) -> N
     assert re.search(shown, found.output)
 
 
+def test_expected_and_wrong_tokens_in_letters_are_both_shown_as_text(tmp_path: Path) -> None:
+    texts, out, other = tmp_path / "texts.txt", tmp_path / "out.jsonl", tmp_path / "other.json"
+    file = FAMILY.with_name("family_gpt2.json")
+    texts.write_text("aé", encoding="utf-8")
+    assert tokenref("fill", "--vocabulary", file, "--texts", texts, "--out", out).exit_code == 0
+    content = json.loads(file.read_bytes())
+    content["model"]["merges"] = []
+    other.write_text(json.dumps(content), encoding="utf-8")
+    check: list[str | Path] = ["check", "reference", "--records", out, "--vocabulary", other]
+    found = tokenref(*check, "--upgrade", "--ids-only")
+    assert re.search(r"expected \d+ 'é'\n +got +\d+ b'\\xc3', \d+ b'\\xa9'\n", found.output)
+
+
 def test_an_option_that_takes_one_value_is_not_silently_given_two(tmp_path: Path) -> None:
     texts = tmp_path / "texts.txt"
     texts.write_text("a\n", encoding="utf-8")

@@ -176,10 +176,7 @@ UNDECLARED: Final = Declared()
 
 
 def has_only_ids(engine: "Engine") -> bool:
-    """Return whether an engine says that its answers to `tokenize` have ids and nothing else.
-
-    Its attribute `ids_only` says so, and the answer to hello of another program.
-    """
+    """Return whether an engine's attribute `ids_only` says that it answers `tokenize` with ids."""
     return bool(getattr(engine, "ids_only", False))
 
 

@@ -203,14 +203,13 @@ def _tokens(
     """Return the first few tokens with their text, by `strings` if given, or their bytes."""
     if not ids:
         return "the end"
-    letters = isinstance(vocabulary, Tokenizer) and vocabulary.has_letters
     shown = []
     for token, string in zip_longest(ids[:3], strings[:3]):
         content: str | bytes = string or ""
         try:
             if string is None:
                 content = vocabulary.token_bytes(token)
-            elif letters:
+            elif isinstance(vocabulary, Tokenizer) and vocabulary.has_letters:
                 with suppress(KeyError):  # an added token with other characters
                     content = from_letters(string)
             text = as_text(content)

@@ -33,7 +33,7 @@ from tokenref.protocol.messages import Loading
 from tokenref.protocol.requests import answer_requests, judge_responses, read_requests
 from tokenref.protocol.requests import export as export_lines
 from tokenref.record import Case, RecordError, op_of
-from tokenref.reports.changes import only_ids
+from tokenref.reports.changes import warnings
 from tokenref.reports.results import dump_report, read_results
 from tokenref.reports.terminal import print_line, print_results
 from tokenref.runner import Run, check_judge, conclude, find_stale, with_known_results
@@ -180,7 +180,7 @@ def judge(
     reached(run.exit_code)
     console = output_console()
     files = [read_results(responses, data)]
-    for sentence in only_ids(files):
+    for sentence in warnings(files):
         print_line(console, sentence, "yellow")
     print_results(console, files, catalogue)
     cases = [case for question in questions.cases for case in question]

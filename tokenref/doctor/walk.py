@@ -288,8 +288,7 @@ class _Visit:
         assert not isinstance(subject, str)  # noqa: S101 - the program has just loaded it
         where = f"{self._catalogue.name(trial.vocab)}, profile {trial.profile}"
         said = self._ask(conversation, trial, trial.answered)
-        ids_only = self._ids_only or hello.impl.ids_only
-        parts = UNDECLARED.for_op(trial.op, ids_only=ids_only)
+        parts = UNDECLARED.for_op(trial.op, ids_only=self._ids_only or hello.impl.ids_only)
         passed = 0
         for case, one in zip(trial.answered, said, strict=True):
             answer, judgement = one.answer, judge(case, one.answer, subject, parts)

@@ -75,6 +75,7 @@ class ProtocolEngine:
         self._lost: NotAsked | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self.hello = self._greet()
+        self.ids_only = self.hello.impl.ids_only
 
     @property
     def name(self) -> str:
@@ -85,11 +86,6 @@ class ProtocolEngine:
     def version(self) -> str:
         """The version from its answer to hello."""
         return self.hello.impl.version
-
-    @property
-    def ids_only(self) -> bool:
-        """Whether its answer to hello says that its answers to `tokenize` have only ids."""
-        return self.hello.impl.ids_only
 
     def load(self, vocabulary: Vocabulary, name: str) -> "ProtocolSession":
         """Load a vocabulary, to answer questions of the profile "definition"."""

@@ -242,9 +242,6 @@ class Verdicts:
     hello: HelloAnswer
     questions: Questions
     catalogue: Catalogue
-    ids_only: bool = False
-    """Whether only the ids of answers to `tokenize` are judged, whatever hello says."""
-
     results: list[CaseResult] = field(default_factory=list)
     canaries: list[CaseResult] = field(default_factory=list)
     """The results of canaries whose wrong answers were given."""
@@ -319,8 +316,7 @@ class Verdicts:
         """Judge an answer by one record, and keep the judgement if it is the worst."""
         ability = self.hello.ops.get(op_of(case))
         declared = ability.declared() if ability else UNDECLARED
-        ids_only = self.ids_only or self.hello.impl.ids_only
-        declared = declared.for_op(op_of(case), ids_only=ids_only)
+        declared = declared.for_op(op_of(case), ids_only=self.hello.impl.ids_only)
         judgement = judge(case, answer, SAMPLERS, declared)
         before = self._worst.get(case.id)
         if before is not None and op_of(case) not in OWN_DRAW_OPS:
@@ -397,7 +393,8 @@ def judge_responses(
         hello = read_hello(first[1])
     except ProtocolError as error:
         raise InvalidRunError(f"{path}, line 1: not an answer to hello: {error}") from None
-    verdicts = Verdicts(hello, questions, catalogue, ids_only)
+    impl = msgspec.structs.replace(hello.impl, ids_only=ids_only or hello.impl.ids_only)
+    verdicts = Verdicts(msgspec.structs.replace(hello, impl=impl), questions, catalogue)
     for number, line in lines:
         try:
             verdicts.read(line)
