@@ -1302,7 +1302,7 @@ def test_the_same_answers_with_only_ids_pass_in_check_and_in_judge(tmp_path: Pat
     tokenref("export", "--records", out, "--folder", there)
     requests, responses = there / "requests.jsonl", there / "responses.jsonl"
     answered = tokenref("answer", "splintr-rs", requests)
-    judge = ["judge", requests, responses, "--records", out]
+    judge: list[str | Path] = ["judge", requests, responses, "--records", out]
     responses.write_bytes(answered.stdout_bytes)
     judged = tokenref(*judge)
     assert (judged.exit_code, sentence in judged.output) == (0, True), judged.output
