@@ -741,7 +741,7 @@ class Tokenizer(WithoutTables):
         (b' be', b'\x99')
         """
         string = self.id_to_token(token)
-        if token not in self.added.strings and self._has_letters:
+        if token not in self.added.strings and self.has_letters:
             with suppress(KeyError):  # a string of other characters
                 return from_letters(string)
         return string.encode(errors="surrogatepass")
@@ -1001,7 +1001,13 @@ class Tokenizer(WithoutTables):
         return cache(lambda id_: decoder.to_bytes(strings[id_]))  # a text has few of all tokens
 
     @cached_property
-    def _has_letters(self) -> bool:
+    def has_letters(self) -> bool:
+        """Whether letters stand for bytes in strings of tokens: `Ġ` for a space.
+
+        >>> from bpe_ref import load
+        >>> load("tiny").has_letters
+        True
+        """
         return _reads_letters(self.decoder) or writes_letters(self.normalizer, self.pre_tokenizer)
 
     @cached_property

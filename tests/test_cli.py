@@ -567,7 +567,7 @@ def test_engines_are_judged_by_records_of_ones_own(tmp_path: Path, mine: Path) -
     lone = out.rename(tmp_path / "lone.jsonl")
     lost = tokenref("check", "heap", "--records", lone)
     assert lost.exit_code == 3
-    assert "give its location with --vocabulary, or put the file that `fill` wrote" in lost.output
+    assert f" needs the vocabulary {mine.name}: give --vocabulary {mine.name}" in lost.output
     assert ".vocabulary.json or " in lost.output
     out = lone.rename(out)
     other = tokenref("check", "heap", "--records", out, "--vocabulary", "tiny")
@@ -593,8 +593,8 @@ def test_a_new_file_is_tested_with_the_answers_of_the_old_one(tmp_path: Path) ->
     assert found.exit_code == 1
     assert "1 of 3 answered cases failed" in found.output
     assert re.search(r"at +ids, from token 0 \(byte 0\)\n", found.output)
-    assert re.search(r"expected 0 b'a', 2 b'ab'\n", found.output)  # of the old file
-    assert re.search(r"got +3 b'aa', 1 b'b'\n", found.output)
+    assert re.search(r"expected 0 'a', 2 'ab'\n", found.output)  # of the old file
+    assert re.search(r"got +3 'aa', 1 'b'\n", found.output)
     again = re.search(r"again +tokenref (check .*)", found.output)
     assert again is not None
     assert tokenref(*shlex.split(again[1])).exit_code == 1
@@ -606,7 +606,7 @@ def test_a_new_file_is_tested_with_the_answers_of_the_old_one(tmp_path: Path) ->
     )
     out.with_name("out.vocabulary.json").unlink()
     found = tokenref(*check, new, "--upgrade")  # nothing knows the old tokens
-    assert re.search(r"expected 0, 2\n +got +3 b'aa', 1 b'b'\n", found.output)
+    assert re.search(r"expected 0, 2\n +got +3 'aa', 1 'b'\n", found.output)
     whole = tokenref(*check[:4], "--vocabulary", FAMILY, "--upgrade")
     assert whole.exit_code == 2
     assert "is a record of encode, which cannot be asked of" in whole.output
@@ -631,13 +631,26 @@ def test_wrong_ids_of_a_whole_tokenizer_are_shown_as_tokens(tmp_path: Path) -> N
     check: list[str | Path] = ["check", "reference", "--records", out, "--vocabulary", other]
     found = tokenref(*check, "--upgrade", "--ids-only")
     assert found.exit_code == 1
-    assert re.search(r"at +ids, from token \d+\n +expected \d+ '.*'.*\n +got +\d+ b'", found.output)
+    assert re.search(r"at +ids, from token \d+\n +expected \d+ '.*'.*\n +got +\d+ '", found.output)
     content["model"] = {"type": "WordLevel", "vocab": {"<unk>": 0}, "unk_token": "<unk>"}
     content["added_tokens"], content["post_processor"] = [], None
     other.write_text(json.dumps(content), encoding="utf-8")
     found = tokenref(*check, "--upgrade", "--ids-only")  # no id of the record is in this file
-    shown = r"expected 1 '<s>', 259 '\u2581', \d+ 'H', \.\.\.\n +got +0 b'<unk>'"
+    shown = r"expected 1 '<s>', 259 '\u2581', \d+ 'H', \.\.\.\n +got +0 '<unk>'"
     assert re.search(shown, found.output)
+
+
+def test_expected_and_wrong_tokens_in_letters_are_both_shown_as_text(tmp_path: Path) -> None:
+    texts, out, other = tmp_path / "texts.txt", tmp_path / "out.jsonl", tmp_path / "other.json"
+    file = FAMILY.with_name("family_gpt2.json")
+    texts.write_text("aé", encoding="utf-8")
+    assert tokenref("fill", "--vocabulary", file, "--texts", texts, "--out", out).exit_code == 0
+    content = json.loads(file.read_bytes())
+    content["model"]["merges"] = []
+    other.write_text(json.dumps(content), encoding="utf-8")
+    check: list[str | Path] = ["check", "reference", "--records", out, "--vocabulary", other]
+    found = tokenref(*check, "--upgrade", "--ids-only")
+    assert re.search(r"expected \d+ 'é'\n +got +\d+ b'\\xc3', \d+ b'\\xa9'\n", found.output)
 
 
 def test_an_option_that_takes_one_value_is_not_silently_given_two(tmp_path: Path) -> None:

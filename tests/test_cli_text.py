@@ -39,7 +39,7 @@ from tokenref.cli import main
 from tokenref.commands.text import _closed
 from tokenref.fetching import packaged_files
 from tokenref.record import canonical_json
-from tokenref.reports.terminal import ONLY_IDS
+from tokenref.reports.changes import ONLY_IDS
 from tokenref.subjects import Subject, load_subject
 
 TEXT = "Hello, wörld! 你好 It's <|endoftext|> fine."
@@ -1248,9 +1248,7 @@ def test_an_engine_that_returns_only_ids_is_compared_by_ids(
     check = ["check", "--cmd", f"{sys.executable} {program}", "--records", str(out)]
     tokenref("fill", "--vocabulary", WHOLE, "--texts", texts, "--out", out)
     silent = tokenref(*check)
-    lacking = (
-        "the ids are right, but there are no tokens: `check`, `doctor` and `fuzz` compare only"
-    )
+    lacking = "the ids are right, but there are no tokens: only ids are compared with --ids-only"
     assert (silent.exit_code, silent.output.count(lacking)) == (1, 2 if wrong is None else 1)
     assert "crash" not in silent.output
     compared = tokenref(*check, "--ids-only")
@@ -1265,9 +1263,64 @@ def test_an_engine_that_returns_only_ids_is_compared_by_ids(
         assert (fuzzed.exit_code, ONLY_IDS in fuzzed.output) == (0, True), fuzzed.output
         examined = tokenref("doctor", *check[1:3], "--ids-only")
         assert examined.exit_code == 0, examined.output
-        assert "ok      tokenize: 3 of the first 3 questions are correct" in examined.output
+        correct = r"ok      tokenize: 3 of the first 3 questions are correct \(.*; only ids\)"
+        assert re.search(correct, examined.output)
         assert re.search(r"tokenref check --cmd .* --ids-only\n$", examined.output)
         asked = tokenref("doctor", *check[1:3])
         assert (asked.exit_code, lacking in asked.output) == (1, True)
         some += ["--most", "1", "--shrink-seconds", "0"]
         assert lacking in tokenref("fuzz", *check[1:3], *some).output
+
+
+def test_a_program_may_say_in_hello_that_it_has_only_ids(tmp_path: Path) -> None:
+    texts, out, program = (tmp_path / name for name in ("my.txt", "own.jsonl", "engine.py"))
+    texts.write_text("to be\nor not\n", encoding="utf-8")
+    says = IDS_ONLY.replace('"version": "1"', '"version": "1", "ids_only": True')
+    program.write_text(says.replace("WRONG", "None"), encoding="utf-8")
+    tokenref("fill", "--vocabulary", WHOLE, "--texts", texts, "--out", out)
+    command = ["--cmd", f"{sys.executable} {program}"]
+    junit, page = tmp_path / "junit.xml", tmp_path / "page.html"
+    checked = tokenref("check", *command, "--records", out, "--junit", junit, "--html", page)
+    assert (checked.exit_code, f"ids: {ONLY_IDS}" in checked.output) == (0, True), checked.output
+    assert all(ONLY_IDS in path.read_text(encoding="utf-8") for path in (junit, page))
+    some = ["--op", "tokenize", "--vocabulary", WHOLE, "--seed", "1", "--cases", "4"]
+    fuzzed = tokenref("fuzz", *command, *some)
+    assert (fuzzed.exit_code, ONLY_IDS in fuzzed.output) == (0, True), fuzzed.output
+    examined = tokenref("doctor", *command)
+    assert (examined.exit_code, "; only ids)" in examined.output) == (0, True), examined.output
+
+
+def test_the_same_answers_with_only_ids_pass_in_check_and_in_judge(tmp_path: Path) -> None:
+    pytest.importorskip("splintr")
+    texts, out, there = (tmp_path / name for name in ("my.txt", "own.jsonl", "there"))
+    texts.write_text("to be\nor not\n", encoding="utf-8")
+    file = Path(WHOLE).with_name("family_gpt2.json")
+    tokenref("fill", "--vocabulary", file, "--texts", texts, "--out", out)
+    checked = tokenref("check", "splintr-rs", "--records", out)
+    sentence = f"splintr-rs: {ONLY_IDS}"
+    assert (checked.exit_code, sentence in checked.output) == (0, True), checked.output
+    tokenref("export", "--records", out, "--folder", there)
+    requests, responses = there / "requests.jsonl", there / "responses.jsonl"
+    answered = tokenref("answer", "splintr-rs", requests)
+    judge: list[str | Path] = ["judge", requests, responses, "--records", out]
+    responses.write_bytes(answered.stdout_bytes)
+    judged = tokenref(*judge)
+    assert (judged.exit_code, sentence in judged.output) == (0, True), judged.output
+    responses.write_bytes(
+        answered.stdout_bytes.replace(b',"ids_only":true', b"")
+    )  # nothing says it
+    failed = tokenref(*judge)
+    lacking = "the ids are right, but there are no tokens"
+    assert (failed.exit_code, failed.output.count(lacking)) == (1, 2), failed.output
+    judged = tokenref(*judge, "--ids-only")
+    assert (judged.exit_code, sentence in judged.output) == (0, True), judged.output
+
+
+@pytest.mark.parametrize(("op", "fitting"), [("decode", "detokenize"), ("encode", "tokenize")])
+def test_an_operation_of_another_kind_of_vocabulary_names_the_fitting_one(
+    op: str, fitting: str
+) -> None:
+    refused = tokenref("fuzz", "tokenizers", "--op", op, "--vocabulary", WHOLE, "--cases", "1")
+    assert (refused.exit_code, f"use --op {fitting}\n" in refused.stderr) == (2, True)
+    refused = tokenref("fuzz", "heap", "--op", fitting, "--vocabulary", "tiny", "--cases", "1")
+    assert (refused.exit_code, f"use --op {op}\n" in refused.stderr) == (2, True)

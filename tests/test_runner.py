@@ -213,7 +213,7 @@ def test_a_wrong_engine_fails_everywhere() -> None:
     finished = run(wrong)
     assert statuses(finished) == ["fail", "fail", "fail"]
     assert (finished.exit_code, len(finished.failures)) == (1, 3)
-    assert "expected 2 b'ab', got 0 b'a'" in finished.results[0].judgement.detail
+    assert "expected 2 'ab', got 0 'a'" in finished.results[0].judgement.detail
 
 
 def test_a_refusal_passes_only_for_the_right_reason() -> None:

@@ -175,6 +175,11 @@ class Declared:
 UNDECLARED: Final = Declared()
 
 
+def has_only_ids(engine: "Engine") -> bool:
+    """Return whether an engine's attribute `ids_only` says that it answers `tokenize` with ids."""
+    return bool(getattr(engine, "ids_only", False))
+
+
 @runtime_checkable
 class Declares(Protocol):
     """A session that declares how it answers."""

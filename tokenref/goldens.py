@@ -175,6 +175,9 @@ class _Line(msgspec.Struct, frozen=True):
     text: str
 
 
+_ENCODED: Final = ", encoded by the reference with "
+"""What is before the name of the vocabulary in the reason of a record."""
+
 _LINE: Final = msgspec.json.Decoder(str | _Line)
 
 
@@ -251,7 +254,7 @@ def goldens_for(
             answer,
             id=f"bpe/{op}/own/{slug}-{digest}",
             profile=profile,
-            why=_unicode(f"{place}, encoded by the reference with {name}."),
+            why=_unicode(f"{place}{_ENCODED}{name}."),
             flags=[],
             spec=ABOUT[op].spec,
         )
@@ -318,9 +321,13 @@ def open_own(
         return _with_subject(path, data, cases, str(named), pattern, upgrade=upgrade)
     except UnknownSubjectError as error:
         kinds = (f"{path.stem}.{kind}.json" for kind in ("vocabulary", "tokenizer"))
+        lost = next(case for case in cases if str(error).startswith(f"{case.id}: "))
+        _, found, name = lost.why.removesuffix(".").rpartition(_ENCODED)
+        name, given = (name, name) if found else (str(lost.vocab), "NAME")
         raise RecordError(
-            f"{error}: give its location with --vocabulary, or put the file that `fill` wrote next "
-            f"to the records there again ({' or '.join(kinds)})"
+            f"{path}: {lost.id} needs the vocabulary {name}: give --vocabulary {given}, in pytest "
+            f'vocabulary="{given}", or put the file that `fill` wrote next to the records there '
+            f"again ({' or '.join(kinds)})"
         ) from None
 
 

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from itertools import groupby
+from itertools import groupby, zip_longest
 from typing import Any, Final, TypeAlias
 
 import msgspec
 from msgspec import UNSET
 
 from bpe_ref import TokenIdError, Tokenizer, Vocabulary
+from bpe_ref.vocabulary.byte_alphabet import from_letters
 from tokenref.answers import (
     UNDECLARED,
     Answer,
@@ -21,6 +22,7 @@ from tokenref.answers import (
     Skipped,
     TimedOut,
     Unsupported,
+    as_text,
     why_none,
 )
 from tokenref.catalogue import CANARY
@@ -154,7 +156,7 @@ def _field_difference(
 ) -> str | None:
     """Return where one field of two answers first differs, or None."""
     if key not in got and got.keys() == {"ids"}:
-        how = "`check`, `doctor` and `fuzz` compare only ids with --ids-only"
+        how = 'only ids are compared with --ids-only, or with "ids_only": true in hello\'s impl'
         return f"the ids are right, but there are no {key}: {how}"
     if value is None and key not in got:
         return f"{key}: expected null, got nothing"
@@ -198,13 +200,20 @@ def _token_difference(
 def _tokens(
     ids: Sequence[int], vocabulary: Vocabulary | Tokenizer, strings: Sequence[str] = ()
 ) -> str:
-    """Return the first few tokens with their bytes, or with their strings if these are given."""
+    """Return the first few tokens with their text, by `strings` if given, or their bytes."""
     if not ids:
         return "the end"
-    shown = [f"{token} {string!r}" for token, string in zip(ids[:3], strings, strict=False)]
-    for token in ids[len(shown) : 3]:
+    shown = []
+    for token, string in zip_longest(ids[:3], strings[:3]):
+        content: str | bytes = string or ""
         try:
-            shown.append(f"{token} {vocabulary.token_bytes(token)!r}")
+            if string is None:
+                content = vocabulary.token_bytes(token)
+            elif isinstance(vocabulary, Tokenizer) and vocabulary.has_letters:
+                with suppress(KeyError):  # an added token with other characters
+                    content = from_letters(string)
+            text = as_text(content)
+            shown.append(f"{token} {content if text is None else text!r}")
         except TokenIdError:
             shown.append(f"{token} (no such token)")
     return ", ".join(shown) + (", ..." if len(ids) > len(shown) else "")

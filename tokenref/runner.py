@@ -31,6 +31,7 @@ from tokenref.answers import (
     Unsupported,
     answer_question,
     answers_of,
+    has_only_ids,
     quiet_standard_error,
 )
 from tokenref.catalogue import CANARY, Catalogue, batches
@@ -124,8 +125,8 @@ def run_engine(
 
     `complete` means that all cases are run, so that every entry of `known` for this engine must be
     seen to differ. `progress` is called from time to time with the number of finished cases.
-    `ids_only` is whether only the ids of answers to `tokenize` are judged. The results are in the
-    order of the cases.
+    `ids_only` is whether only the ids of answers to `tokenize` are judged, as always if the engine
+    says that it has nothing else. The results are in the order of the cases.
     """
     run = Run(engine.name, engine.version, 0)
     known = differences_of(known, run.engine, run.version)
@@ -289,7 +290,7 @@ class Sessions:
         self._engine, self._loaded = engine, OneSession(engine)
         self._guard = not isinstance(engine, HasIncidents)  # another program cannot raise here
         self._catalogue = catalogue
-        self._ids_only = ids_only
+        self._ids_only = ids_only or has_only_ids(engine)
 
     def judge(self, case: Case) -> Judgement:
         """Ask the engine, and return the judgement of its answer."""

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 
-from tokenref.answers import Engine, LoadsProfiles, LoadsTokenizers, Unsupported
+from tokenref.answers import Engine, LoadsProfiles, LoadsTokenizers, Unsupported, has_only_ids
 from tokenref.catalogue import Selection as Chosen
 from tokenref.catalogue import open_catalogue
 from tokenref.commands.endings import reached
@@ -225,7 +225,7 @@ def plan_for(wanted: Wanted, engine: Engine) -> Plan:
         selection=selection,
         ignored=list(wanted.ignored),
         known=[] if wanted.every else known_differences(engine, wanted.known_path),
-        ids_only=wanted.ids_only,
+        ids_only=wanted.ids_only or has_only_ids(engine),
         cases=wanted.cases,
         again=_options(wanted),
         shard=shard,
@@ -343,7 +343,8 @@ def _must_fit(selection: Selection) -> None:
         subject = named_subject(name, selection.pattern)
         kind = "tokenizer" if isinstance(subject, TokenizerFile) else "vocabulary"
         if kind not in kinds:
-            op = "tokenize" if kind == "tokenizer" else "encode"
+            ops = ("tokenize", "detokenize") if kind == "tokenizer" else ("encode", "decode")
+            op = ops[not {"decode", "detokenize"}.isdisjoint(selection.ops)]
             rule = f"but no --op is about one; use --op {op}"
             raise InputError(f"--vocabulary {name} is a {kind}, {rule}")
     if len(selection.subjects) and len(kinds - {"sampler"}) > 1:

@@ -40,7 +40,7 @@ from tokenref.protocol.engine import ProtocolEngine
 from tokenref.protocol.opening import GreetingError, arguments_of, open_program
 from tokenref.record import Case, op_of
 from tokenref.reports.results import UNJUDGED, dump_corpus_report, dump_report
-from tokenref.reports.terminal import ONLY_IDS, print_corpus, print_line, print_results
+from tokenref.reports.terminal import print_corpus, print_line, print_results
 from tokenref.result import length
 from tokenref.runner import Run, Sessions, run_engine
 from tokenref.visible import visible
@@ -179,8 +179,6 @@ def check(
     if changed is None:
         print_results(console, [results], catalogue)
         _print_large(console, catalogue, selection, runs)
-    if ids_only:
-        print_line(console, ONLY_IDS, "dim")
     _print_not_bpe(console, available)
     _print_not_listed(console, known_path, known, runs)
     _print_restarted(console, runs)

@@ -16,6 +16,7 @@ from bpe_ref.formats.files import replacing
 from tokenref.catalogue import LARGEST_BATCH, Catalogue, Selection, is_large, rows_of
 from tokenref.commands.endings import reached
 from tokenref.commands.options import (
+    IDS_ONLY,
     JSON_LINES,
     KNOWN,
     ORDER,
@@ -32,8 +33,9 @@ from tokenref.protocol.messages import Loading
 from tokenref.protocol.requests import answer_requests, judge_responses, read_requests
 from tokenref.protocol.requests import export as export_lines
 from tokenref.record import Case, RecordError, op_of
+from tokenref.reports.changes import warnings
 from tokenref.reports.results import dump_report, read_results
-from tokenref.reports.terminal import print_results
+from tokenref.reports.terminal import print_line, print_results
 from tokenref.runner import Run, check_judge, conclude, find_stale, with_known_results
 from tokenref.visible import visible
 
@@ -123,6 +125,7 @@ def export(
 @click.argument("requests", type=FILE)
 @click.argument("responses", type=FILE)
 @given_options()
+@IDS_ONLY
 @KNOWN
 @JSON_LINES
 @click.pass_context
@@ -133,6 +136,8 @@ def judge(
     given: Given,
     known_path: Path | None,
     json_path: Path | None,
+    *,
+    ids_only: bool,
 ) -> None:
     """Judge the answers to exported questions.
 
@@ -149,7 +154,7 @@ def judge(
             f"{requests}: was exported from records {questions.fixtures}, not from these "
             f"({catalogue.digest}): export again, or select those with --fixtures or --records"
         )
-    found = judge_responses(responses, questions, catalogue)
+    found = judge_responses(responses, questions, catalogue, ids_only=ids_only)
     trouble, failed = check_judge(found.canaries, catalogue)
     results = [*found.results, *failed]
     run = Run(found.hello.impl.name, found.hello.impl.version, len(results))
@@ -174,7 +179,10 @@ def judge(
         reports.write(data, json_path)
     reached(run.exit_code)
     console = output_console()
-    print_results(console, [read_results(responses, data)], catalogue)
+    files = [read_results(responses, data)]
+    for sentence in warnings(files):
+        print_line(console, sentence, "yellow")
+    print_results(console, files, catalogue)
     cases = [case for question in questions.cases for case in question]
     print_unknown_profiles(console, [found.hello], cases, catalogue)
     ctx.exit(run.exit_code)

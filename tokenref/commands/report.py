@@ -25,7 +25,7 @@ from tokenref.known import Known
 from tokenref.protocol.messages import HelloAnswer
 from tokenref.record import Case, op_of
 from tokenref.record_files import Manifest
-from tokenref.reports.changes import WORSE, Change, changes, contradictions, notes, troubles
+from tokenref.reports.changes import WORSE, Change, changes, contradictions, notes, warnings
 from tokenref.reports.known_list import UNEXPLAINED, known_list
 from tokenref.reports.results import Results, badge, bounded, dump_report, merged, read_results
 from tokenref.reports.terminal import print_changes, print_line, print_results
@@ -118,7 +118,7 @@ class Wanted:
         results = [read_results(Path("results"), data)]
         if json_path in self._missing and json_path is not None:
             write(data, json_path)
-        for path, content in self._contents(results, _NOTHING, troubles(results)):
+        for path, content in self._contents(results, _NOTHING, warnings(results)):
             if path in self._missing:
                 write(content, path)
 
@@ -156,7 +156,7 @@ class Wanted:
         differences that a new one continues.
         """
         changed, code = None, exit_code(files)
-        said = [*troubles(files), *said]
+        said = [*warnings(files), *said]
         if self.old is not None:
             changed = list(changes(self.old, files, catalogue.records))
             found = notes(self.old, files)

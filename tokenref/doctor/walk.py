@@ -288,7 +288,7 @@ class _Visit:
         assert not isinstance(subject, str)  # noqa: S101 - the program has just loaded it
         where = f"{self._catalogue.name(trial.vocab)}, profile {trial.profile}"
         said = self._ask(conversation, trial, trial.answered)
-        parts = UNDECLARED.for_op(trial.op, ids_only=self._ids_only)
+        parts = UNDECLARED.for_op(trial.op, ids_only=self._ids_only or hello.impl.ids_only)
         passed = 0
         for case, one in zip(trial.answered, said, strict=True):
             answer, judgement = one.answer, judge(case, one.answer, subject, parts)
@@ -306,6 +306,7 @@ class _Visit:
                     declared = f"hello promises the stages {stages}, but the answer lacks them"
                     yield Finding("note", trial.op, declared)
         if passed:
+            where += f"; only {', '.join(parts.fields)}" if parts.fields else ""
             correct = f"{passed} of the first {len(said)} questions are correct ({where})"
             yield Finding("ok", trial.op, correct)
         if trial.op in OWN_DRAW_OPS or all(isinstance(one.answer, Skipped) for one in said):

@@ -25,12 +25,11 @@ from bpe_ref import BpeError, Vocabulary
 from bpe_ref.formats.byte_level_json import dump_byte_level_json
 from bpe_ref.registry import REGISTRY
 from bpe_ref.vocabulary.byte_alphabet import BYTE_OF_LETTER
-from tokenref.answers import Answer, Declared, Ok, Refused, TextSession, Unsupported
+from tokenref.answers import Answer, Ok, Refused, TextSession, Unsupported
 from tokenref.verdicts import ErrorCode
 
 _PUBLISHED: Final = frozenset(entry.pattern for entry in REGISTRY.values())
 _REPLACEMENT: Final = "\ufffd"
-_IDS_ONLY: Final = Declared(fields=("ids",))
 
 
 Found: TypeAlias = Any
@@ -54,6 +53,9 @@ class JsonEngine:
 
     longest: int | None = None
     """Maximum length of a text in characters, for an engine that needs quadratic time."""
+
+    ids_only = True
+    """Whether answers to `tokenize` have only ids."""
 
     ends_lines = False
     """Whether `$` in a pattern means the end of a line, as in Oniguruma."""
@@ -256,9 +258,6 @@ class FileSession:
     def tokenizer(self) -> Any:
         """The engine's tokenizer, or `Unsupported`."""
         return self.engine.opened(self.content)
-
-    def declared(self, op: str) -> Declared:
-        return _IDS_ONLY if op == "tokenize" else Declared()
 
     def answer(self, op: str, request: Mapping[str, Any]) -> Answer:
         if op not in {"tokenize", "detokenize"}:

@@ -311,6 +311,7 @@ class Tokenizing(Sampling):
     """An engine that has samplers, and a tokenizer that reads a tokenizer.json."""
 
     tokenizer: Any
+    ids_only: bool = True
 
     def load(self, vocabulary: Vocabulary, name: str) -> Session | Unsupported:
         found: Session | Unsupported = self.tokenizer.load(vocabulary, name)

@@ -220,7 +220,7 @@ class Comparer:
     >>> question = Question("encode", "definition", vocabulary, "", {"text": "aba"})
     >>> outcome, = Comparer(engine("greedy")).compare([question])
     >>> outcome.fate, outcome.judgement.detail
-    ('failed', "ids, from token 0 (byte 0): expected 0 b'a', 1 b'b', 0 b'a', got 2 b'aba'")
+    ('failed', "ids, from token 0 (byte 0): expected 0 'a', 1 'b', 0 'a', got 2 'aba'")
     """
 
     def __init__(

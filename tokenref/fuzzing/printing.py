@@ -16,8 +16,8 @@ from tokenref.fuzzing.findings import Finding, LikelyBug, disagreement, said
 from tokenref.fuzzing.plan import Plan
 from tokenref.readable import readable_json
 from tokenref.record import OPS, canonical_json
+from tokenref.reports.changes import ONLY_IDS
 from tokenref.reports.terminal import (
-    ONLY_IDS,
     count_cell,
     counts_table,
     print_labelled,
@@ -181,7 +181,7 @@ def print_summary(
         print_line(
             console, f"{said}; findings that look alike are one likely bug", "dim", above="\n"
         )
-    if plan.ids_only:
+    if plan.ids_only and "tokenize" in plan.selection.ops:
         print_line(console, ONLY_IDS, "dim", above="\n")
     _print_declined(console, declined)
     print_line(console, f"{found}; {sentence}", above="\n")

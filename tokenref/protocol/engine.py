@@ -75,6 +75,7 @@ class ProtocolEngine:
         self._lost: NotAsked | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self.hello = self._greet()
+        self.ids_only = self.hello.impl.ids_only
 
     @property
     def name(self) -> str:

@@ -106,6 +106,8 @@ class Implementation(Struct, frozen=True, kw_only=True):
     language: Text = ""
     commit: Text = ""
     issues: Text = ""
+    ids_only: bool = False
+    """Whether answers to `tokenize` have only ids. No other parts of them are compared."""
 
 
 class Ability(Strict, frozen=True, kw_only=True):

@@ -28,9 +28,9 @@ from bpe_ref import BpeError, Vocabulary
 from bpe_ref.formats.files import read_unpacked
 from bpe_ref.formats.plain_json import parse_plain_json
 from tokenref.answers import (
+    UNDECLARED,
     Answer,
     Crashed,
-    Declared,
     Engine,
     Malformed,
     NotAsked,
@@ -39,6 +39,7 @@ from tokenref.answers import (
     TimedOut,
     Unsupported,
     answers_of,
+    has_only_ids,
     quiet_standard_error,
     why_none,
 )
@@ -314,7 +315,8 @@ class Verdicts:
     def _note(self, case: Case, answer: Answer) -> None:
         """Judge an answer by one record, and keep the judgement if it is the worst."""
         ability = self.hello.ops.get(op_of(case))
-        declared = ability.declared() if ability else Declared()
+        declared = ability.declared() if ability else UNDECLARED
+        declared = declared.for_op(op_of(case), ids_only=self.hello.impl.ids_only)
         judgement = judge(case, answer, SAMPLERS, declared)
         before = self._worst.get(case.id)
         if before is not None and op_of(case) not in OWN_DRAW_OPS:
@@ -379,7 +381,9 @@ class Verdicts:
         return self._unloaded.get(case.vocab) if case.vocab is not None else None
 
 
-def judge_responses(path: Path, questions: Questions, catalogue: Catalogue) -> Verdicts:
+def judge_responses(
+    path: Path, questions: Questions, catalogue: Catalogue, *, ids_only: bool = False
+) -> Verdicts:
     """Judge a file of responses. Raises `InvalidRunError` if it does not begin with hello."""
     lines = lines_of(path, LONGEST_LINE)
     first = next(lines, None)
@@ -389,7 +393,8 @@ def judge_responses(path: Path, questions: Questions, catalogue: Catalogue) -> V
         hello = read_hello(first[1])
     except ProtocolError as error:
         raise InvalidRunError(f"{path}, line 1: not an answer to hello: {error}") from None
-    verdicts = Verdicts(hello, questions, catalogue)
+    impl = msgspec.structs.replace(hello.impl, ids_only=ids_only or hello.impl.ids_only)
+    verdicts = Verdicts(msgspec.structs.replace(hello, impl=impl), questions, catalogue)
     for number, line in lines:
         try:
             verdicts.read(line)
@@ -442,7 +447,8 @@ def answer_requests(
                 waiting.write(line)
         ops = {op: {"profiles": sorted(profiles)} for op, profiles in sorted(answered.items())}
         about = {"name": engine.name, "version": engine.version, "language": "python"}
-        yield line_of({"proto": PROTO, "impl": about, "ops": ops})
+        says = {"ids_only": True} if has_only_ids(engine) and "tokenize" in ops else {}
+        yield line_of({"proto": PROTO, "impl": about | says, "ops": ops})
         waiting.seek(0)
         for pair, line in zip(pairs, waiting, strict=True):
             if pair is None or pair[1] in answered.get(pair[0], ()):

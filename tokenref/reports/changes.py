@@ -102,10 +102,19 @@ def selecting(results: Results) -> list[str]:
     return [name for name in results.header.selection if name in Selection().named()]
 
 
-def troubles(files: Sequence[Results]) -> list[str]:
-    """Return why runs ended before any engine was run."""
+ONLY_IDS: Final = "of answers to tokenize, only the ids were compared, no tokens, offsets or masks"
+
+
+def warnings(files: Sequence[Results]) -> list[str]:
+    """Return why runs ended before any engine was run, and of which engines only ids were compared.
+
+    They are at the top of every report.
+    """
     found = [results.header.trouble for results in files]
-    return [f"the run is invalid: {trouble}" for trouble in found if trouble]
+    lines = [line for results in files for line in results.engines.values()]
+    names = ", ".join(dict.fromkeys(line.engine for line in lines if line.only_ids))
+    about = [f"{names}: {ONLY_IDS}"] if names else []
+    return [*(f"the run is invalid: {trouble}" for trouble in found if trouble), *about]
 
 
 def contradictions(files: Sequence[Results]) -> list[str]:

@@ -9,6 +9,7 @@ from tokenref.catalogue import Catalogue
 from tokenref.errors import InvalidRunError
 from tokenref.judge import FAILURES
 from tokenref.readable import readable_answer
+from tokenref.reports.changes import ONLY_IDS
 from tokenref.reports.results import (
     LONGEST_DETAIL,
     CaseLine,
@@ -86,6 +87,7 @@ def _suite(name: str, sums: EngineLine, tests: Iterable[str]) -> Iterator[str]:
             said = _attributes({"message": sentences[0], "type": kind})
             text = "\n".join(escape(visible(each)) for each in sentences)
             yield f"<testcase{test}><{element}{said}>{text}</{element}></testcase>\n"
+    yield f"<system-out>{ONLY_IDS}</system-out>\n" if sums.only_ids else ""
     yield "</testsuite>\n"
 
 

@@ -181,6 +181,9 @@ class EngineLine(_Strict, frozen=True, kw_only=True, tag="engine"):
     """Failures that no single case caused."""
 
     restarts: int = 0
+    only_ids: int = 0
+    """Answers to `tokenize` that pass, of which only the ids were compared."""
+
     causes: dict[str, str] = {}
     """The likely causes of failures: their names, and a sentence about each."""
 
@@ -393,6 +396,7 @@ def _total(lines: Sequence[EngineLine], statuses: Mapping[str, int]) -> EngineLi
         exit=max(line.exit for line in lines),
         incidents=distinct(chain.from_iterable(line.incidents for line in lines)),
         restarts=sum(line.restarts for line in lines),
+        only_ids=sum(line.only_ids for line in lines),
         causes={name: ". ".join(distinct(said)) for name, said in causes.items()},
     )
 
@@ -578,6 +582,7 @@ def engine_line(run: Run) -> EngineLine:
         exit=run.exit_code,
         incidents=[*map(bounded, run.incidents)],
         restarts=run.restarts,
+        only_ids=sum(result.judgement.remark == "only ids" for result in run.results),
         causes={each.name: each.sentence for each in run.diagnoses},
     )
 

@@ -42,7 +42,6 @@ from tokenref.verdicts import Status
 from tokenref.visible import unmistakable, visible
 
 SHOWN_FAILURES: Final = 5
-ONLY_IDS: Final = "--ids-only: of answers to tokenize, only the ids were compared"
 _KEPT: Final = 1000
 """How many failures are kept before the smallest are selected, to bound memory."""
 
