@@ -168,7 +168,7 @@ def _sources(
     "special",
     default=None,
     help="Whether to recognise special tokens in the texts. By default they are treated as text if "
-    "the vocabulary is one of bytes. A tokenizer.json always recognises them.",
+    "the vocabulary is one of bytes. Records of a tokenizer.json always recognise them.",
 )
 @click.option("--replace", is_flag=True, help="Replace files that exist.")
 @click.option(
@@ -198,8 +198,9 @@ def fill(
     of_bytes = isinstance(subject, Vocabulary)
     if special is False and not of_bytes:
         raise InputError(
-            "--as-text must not be given for a tokenizer.json, which recognises special tokens, "
-            f"got {vocabulary}"
+            "--as-text must not be given for a tokenizer.json, because its records (`tokenize`) "
+            f"have no field for it and always recognise added tokens, got {vocabulary}; "
+            "`tokenref encode` has --as-text and --added-as-text"
         )
     if isinstance(subject, Vocabulary) and subject.text.pattern is None:
         say("without a pattern, the records test only how pieces merge")
