@@ -345,6 +345,22 @@ def test_goldens_for_a_vocabulary_and_texts_of_ones_own(tmp_path: Path, mine: Pa
         assert line["out"]["ids"] == tokenizer.encode(text, special="ordinary")
 
 
+def test_golden_records_are_written_without_a_copy_of_the_vocabulary(
+    tmp_path: Path, mine: Path
+) -> None:
+    folder = tmp_path / "records"
+    folder.mkdir()
+    own: list[str | Path] = []
+    for name in ("a.jsonl", "b.jsonl"):
+        made = tokenref("fill", "--vocabulary", mine, "--no-copy", "--out", folder / name, "text")
+        assert (made.exit_code, "the vocabulary" in made.output) == (0, False), made.output
+        own += ["--records", folder / name]
+    assert sorted(path.name for path in folder.iterdir()) == ["a.jsonl", "b.jsonl"]
+    lost = tokenref("check", "heap", *own)
+    assert (lost.exit_code, "give its location with --vocabulary" in lost.output) == (3, True)
+    assert tokenref("check", "heap", *own, "--vocabulary", mine).exit_code == 0
+
+
 def test_an_id_of_ones_own_stays_if_a_text_is_inserted(tmp_path: Path) -> None:
     out, found = tmp_path / "out.jsonl", []
     for texts in ("one\ntwo\n", "zero\none\nnew\ntwo\n"):

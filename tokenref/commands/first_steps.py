@@ -160,8 +160,14 @@ def _sources(
     "--out",
     type=FILE,
     required=True,
-    help="The file for the golden records. The vocabulary is written next to it, unless its name "
-    "is known.",
+    help="The file for the golden records. The vocabulary is written next to it, unless it is one "
+    "of bytes with a registered name, such as o200k_base.",
+)
+@click.option(
+    "--copy/--no-copy",
+    default=True,
+    help="Whether to write the vocabulary next to the records. Without it, give the other commands "
+    "its --vocabulary.",
 )
 @click.option(
     "--special/--as-text",
@@ -180,6 +186,7 @@ def fill(
     sources: Sequence[tuple[Source, str]],
     out: Path,
     *,
+    copy: bool,
     template: bool,
     special: bool | None,
     replace: bool,
@@ -206,7 +213,7 @@ def fill(
         say("without a pattern, the records test only how pieces merge")
     kind = "vocabulary" if of_bytes else "tokenizer"
     is_known = vocabulary == "tiny" or vocabulary in REGISTRY
-    beside = None if is_known else out.with_name(f"{out.stem}.{kind}.json")
+    beside = None if is_known or not copy else out.with_name(f"{out.stem}.{kind}.json")
     if out.exists() and not out.is_file() and beside is not None:
         raise InputError(f"{out} must be a file, because the {kind} is written next to it")
     must_not_overwrite(
