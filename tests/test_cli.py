@@ -37,6 +37,7 @@ from tokenref.catalogue import is_large, open_catalogue
 from tokenref.cli import main
 from tokenref.commands.paths import output_console
 from tokenref.commands.report import Wanted
+from tokenref.known import Known
 from tokenref.questions.text import TextInput
 from tokenref.record import canonical_json, op_of
 from tokenref.record_files import (
@@ -344,6 +345,22 @@ def test_goldens_for_a_vocabulary_and_texts_of_ones_own(tmp_path: Path, mine: Pa
         assert line["out"]["ids"] == tokenizer.encode(text, special="ordinary")
 
 
+def test_golden_records_are_written_without_a_copy_of_the_vocabulary(
+    tmp_path: Path, mine: Path
+) -> None:
+    folder = tmp_path / "records"
+    folder.mkdir()
+    own: list[str | Path] = []
+    for name in ("a.jsonl", "b.jsonl"):
+        made = tokenref("fill", "--vocabulary", mine, "--no-copy", "--out", folder / name, "text")
+        assert (made.exit_code, "the vocabulary" in made.output) == (0, False), made.output
+        own += ["--records", folder / name]
+    assert sorted(path.name for path in folder.iterdir()) == ["a.jsonl", "b.jsonl"]
+    lost = tokenref("check", "heap", *own)
+    assert (lost.exit_code, "give its location with --vocabulary" in lost.output) == (3, True)
+    assert tokenref("check", "heap", *own, "--vocabulary", mine).exit_code == 0
+
+
 def test_an_id_of_ones_own_stays_if_a_text_is_inserted(tmp_path: Path) -> None:
     out, found = tmp_path / "out.jsonl", []
     for texts in ("one\ntwo\n", "zero\none\nnew\ntwo\n"):
@@ -576,6 +593,46 @@ def test_engines_are_judged_by_records_of_ones_own(tmp_path: Path, mine: Path) -
     assert "with --upgrade, the new file is tested with the answers of the old" in other.output
     one = tokenref("check", "heap", "--records", out, "--vocabulary", mine, "--id", "nothing")
     assert one.exit_code == 3
+
+
+def test_several_files_of_records_are_one_run(tmp_path: Path, mine: Path) -> None:
+    files, own = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"], list[str | Path]()
+    vocabularies: list[str | Path] = ["tiny", mine]
+    for out, vocabulary in zip(files, vocabularies, strict=True):
+        assert tokenref("fill", "--vocabulary", vocabulary, "--out", out, "ab").exit_code == 0
+        own += ["--records", out]
+    results = tmp_path / "results.jsonl"
+    run = tokenref("check", "heap", *own, "--json", results)
+    assert run.exit_code == 0, run.output
+    header, *lines = report(results)
+    assert header["selection"] == {"records": [str(path) for path in files]}
+    ids = [str(report(path)[1]["id"]) for path in files]
+    assert sorted(line["id"] for line in lines if line.get("op") == "encode") == ids
+    assert tokenref("show", "bpe/encode/own/*", *own).exit_code == 0
+    assert tokenref("report", results, *own).exit_code == 0
+    other = tokenref("check", "heap", *own, "--vocabulary", "tiny")
+    assert (other.exit_code, f"{files[1]}: {ids[1]} is a record of the v" in other.output) == (2, 1)
+    files[0].write_bytes(files[1].read_bytes())
+    twice = tokenref("check", "heap", *own, "--vocabulary", mine)
+    assert (twice.exit_code, "is used by two record files" in twice.output) == (3, True)
+
+
+def test_own_records_that_fail_name_the_known_differences(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are lists of ids of the fixtures, so own records never match one."""
+    out = tmp_path / "own.jsonl"
+    assert tokenref("fill", "--vocabulary", "tiny", "--out", out, tiny_corpus()).exit_code == 0
+    entry = {"title": "fails", "cases": ["bpe/*"], "status": "fail", "reason": "a" * 20}
+    listed = [msgspec.convert({**entry, "engine": name}, Known) for name in ("greedy", "heap")]
+    monkeypatch.setattr("tokenref.commands.check.read_known", lambda *_: listed)
+    sentence = "greedy has 1 known difference in tokenref's own records, and these failures may"
+    failed = tokenref("check", "greedy", "--records", out)
+    assert (failed.exit_code, sentence in failed.output) == (1, True), failed.output
+    assert "heap has" not in tokenref("check", "heap", "--records", out).output
+    (tmp_path / "known.toml").write_text("known = []\n")
+    own = tokenref("check", "greedy", "--records", out, "--known", tmp_path / "known.toml")
+    assert "own records" not in own.output
 
 
 def test_a_new_file_is_tested_with_the_answers_of_the_old_one(tmp_path: Path) -> None:

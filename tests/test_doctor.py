@@ -259,10 +259,10 @@ def test_a_mistake_in_one_operation_does_not_hide_those_in_another() -> None:
 
 def test_a_program_that_loads_nothing_is_told_so_and_what_it_was_not_asked() -> None:
     missing = replace(
-        catalogue(), _loaded={}
+        catalogue(), loaded={}
     )  # as on a machine without the files that are not shipped
     unshipped = [each for each in missing.manifest.vocabularies if each.path is None]
-    missing._loaded.update({each.digest: f"{each.name} is not here" for each in unshipped})
+    missing.loaded.update({each.digest: f"{each.name} is not here" for each in unshipped})
     for here, said in (
         (catalogue(), ""),
         (missing, "cl100k_base is not available: tokenref vocabulary fetch cl100k_base"),

@@ -99,6 +99,17 @@ def test_what_it_is_not_asked_for_is_a_skip_with_a_reason(package: NodePackage) 
         assert isinstance(ask(package, op, request), Skipped), request
 
 
+def test_only_a_long_piece_is_too_long(package: NodePackage) -> None:
+    """The packages take quadratic time for one piece, not for a text of short ones."""
+    words = vocabulary_by_concatenation(BYTES, text=TextRules(pattern=r"\w+|\W"))
+    text = "some words " * 2000
+    assert ask(package, "encode", {"text": text}, words) == Ok({"ids": list(text.encode())})
+    for vocabulary, piece in ((words, "x" * 10_001), (None, text)):  # without a pattern, one piece
+        answer = ask(package, "count", {"text": piece}, vocabulary)
+        assert isinstance(answer, Skipped)
+        assert "is not asked for a piece of more than 1" in answer.reason
+
+
 @pytest.mark.parametrize(
     ("vocabulary", "reason"),
     [

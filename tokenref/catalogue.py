@@ -176,7 +176,9 @@ class Catalogue:
     manifest: Manifest
     cases: list[Case]
     canaries: list[Case]
-    _loaded: dict[str, Subject | str] = field(default_factory=dict)
+    loaded: dict[str, Subject | str] = field(default_factory=dict)
+    """The subjects that were read already, by digest, or why one is not available."""
+
     own_digest: str = ""
     """`sha256:` and the digest of a user's own file, if these are its records."""
 
@@ -221,10 +223,10 @@ class Catalogue:
         """
         if digest is None:
             return SAMPLERS
-        if digest not in self._loaded:
+        if digest not in self.loaded:
             entry = self.entry(digest)
-            self._loaded[digest] = self._load(entry)
-        return self._loaded[digest]
+            self.loaded[digest] = self._load(entry)
+        return self.loaded[digest]
 
     def _load(self, entry: VocabularyEntry) -> Subject | str:
         try:

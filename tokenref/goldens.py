@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from itertools import groupby
@@ -15,7 +16,13 @@ import msgspec
 from bpe_ref import BpeError, Vocabulary
 from bpe_ref.formats.plain_json import parse_plain_json
 from tokenref.answers import Ok, Refused, Unsupported, guarded
-from tokenref.catalogue import Catalogue, UnknownSubjectError, fixtures_folder, own_catalogue
+from tokenref.catalogue import (
+    Catalogue,
+    UnknownSubjectError,
+    check_together,
+    fixtures_folder,
+    own_catalogue,
+)
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.errors import InputError
 from tokenref.judge import judge
@@ -329,6 +336,36 @@ def open_own(
             f'vocabulary="{given}", or put the file that `fill` wrote next to the records there '
             f"again ({' or '.join(kinds)})"
         ) from None
+
+
+def joined(catalogues: Iterable[Catalogue]) -> Catalogue:
+    """Return the records of several own files as one catalogue, which may be one file's.
+
+    Raises `RecordError` if two of them use the same id.
+    """
+    first, *others = every = list(catalogues)
+    if not others:
+        return first
+    manifests = [each.manifest for each in every]
+    cases = [case for each in every for case in each.cases]
+    manifest = msgspec.structs.replace(
+        first.manifest,
+        cases=len(cases),
+        flags=sorted({flag for each in manifests for flag in each.flags}),
+        files=[file for each in manifests for file in each.files],
+        vocabularies=[*{e.digest: e for each in manifests for e in each.vocabularies}.values()],
+        tokenizers=[*{e.digest: e for each in manifests for e in each.tokenizers}.values()],
+    )
+    check_together(cases, manifest)
+    return replace(
+        first,
+        manifest=manifest,
+        cases=cases,
+        loaded={digest: own for each in every for digest, own in each.loaded.items()},
+        own_digest=f"sha256:{sha256(''.join(e.own_digest for e in every).encode()).hexdigest()}",
+        notes=[note for each in every for note in each.notes],
+        replaced={new: old for each in every for new, old in each.replaced.items()},
+    )
 
 
 def _with_subject(

@@ -34,7 +34,7 @@ from tokenref.commands.text import each_answer, files_named, naming_options
 from tokenref.corpus import Comparison, CorpusComparer, corpus_exit_code
 from tokenref.engines.table import Unavailable, engine
 from tokenref.errors import InputError
-from tokenref.known import Known, read_known
+from tokenref.known import Known, differences_of, read_known
 from tokenref.protocol.channel import Patience, StartError
 from tokenref.protocol.engine import ProtocolEngine
 from tokenref.protocol.opening import GreetingError, arguments_of, open_program
@@ -118,11 +118,11 @@ def check(
 
     --corpus needs --vocabulary: a name, a vocabulary file, a tokenizer.json or a GGUF file. With
     several, each text is encoded by each. --records needs exactly one, unless the vocabulary lies
-    next to the file, where `fill` and `promote` write it.
+    next to each file, where `fill` and `promote` write it.
     """
-    one = {"records": [given.records], "fixtures": [given.fixtures], "known": [known_path]}
+    one = {"fixtures": [given.fixtures], "known": [known_path]}
     texts = [text for path in corpora for text in files_named(path, "--corpus")]
-    paths: dict[str, Sequence[Path | None]] = {"corpus": texts, **one}
+    paths: dict[str, Sequence[Path | None]] = {"corpus": texts, "records": given.records, **one}
     named = {**paths, "fixtures-digest": [digest], "pattern": [given.pattern]}
     flags = {"ids-only": ids_only, "upgrade": upgrade}
     options: dict[str, list[str]] = {flag: [] for flag, is_set in flags.items() if is_set} | {
@@ -154,7 +154,7 @@ def check(
             about,
         )
         ctx.exit(max(code, int(require and bool(unavailable))))
-    is_own = given.records is not None
+    is_own = bool(given.records)
     given = replace(given, vocabulary=selection.vocabularies if is_own else ())
     catalogue = given.catalogue(digest, upgrade=upgrade)
     about |= given.about(catalogue)
@@ -181,6 +181,8 @@ def check(
         _print_large(console, catalogue, selection, runs)
     _print_not_bpe(console, available)
     _print_not_listed(console, known_path, known, runs)
+    if is_own and known_path is None:
+        _print_known_elsewhere(console, runs)
     _print_restarted(console, runs)
     if commands:
         print_unknown_profiles(
@@ -416,6 +418,20 @@ def _print_not_listed(
         if path is not None and listed and run.engine not in listed:
             names = ", ".join(map(visible, listed[:5])) + ", ..." * (len(listed) > 5)
             sentence = f"{path} has no entry for {visible(run.engine)}, only for {names}"
+            print_line(console, sentence, "yellow", above="\n")
+
+
+def _print_known_elsewhere(console: Console, runs: Sequence[Run]) -> None:
+    """Print which engines that fail own records have known differences in the fixtures."""
+    listed = read_known() if any(run.failures for run in runs) else []
+    for run in runs:
+        count = len(differences_of(listed, run.engine, run.version)) if run.failures else 0
+        if count:
+            sentence = (
+                f"{run.engine} has {count} known difference{'s' * (count != 1)} in tokenref's own "
+                "records, and these failures may be the same ones: tokenref show "
+                "docs/differences.md"
+            )
             print_line(console, sentence, "yellow", above="\n")
 
 

@@ -80,7 +80,7 @@ def export(
     Without --folder the requests go to standard output, and paths of vocabularies are relative to
     the fixtures.
     """  # noqa: D301 - a mark of click
-    is_own = given.records is not None  # then canaries are about other vocabularies
+    is_own = bool(given.records)  # then canaries are about other vocabularies
     given = replace(given, vocabulary=selection.vocabularies if is_own else ())
     catalogue = given.catalogue()
     cases = catalogue.select(selection)
@@ -144,9 +144,9 @@ def judge(
     If a case has several answers, the worst one counts.
     """
     reports = Wanted()
-    inputs = {"REQUESTS": requests, "RESPONSES": responses, "--known": known_path}
-    inputs |= {"--records": given.records}
-    reports.begin(json_path, {option: [path] for option, path in inputs.items()})
+    inputs: dict[str, Sequence[Path | None]] = {"REQUESTS": [requests], "RESPONSES": [responses]}
+    inputs |= {"--known": [known_path], "--records": given.records}
+    reports.begin(json_path, inputs)
     catalogue = given.catalogue()
     questions = read_requests(requests, catalogue)
     if questions.fixtures != catalogue.digest:
@@ -158,7 +158,7 @@ def judge(
     trouble, failed = check_judge(found.canaries, catalogue)
     results = [*found.results, *failed]
     run = Run(found.hello.impl.name, found.hello.impl.version, len(results))
-    is_listed = given.records is None or known_path is not None
+    is_listed = not given.records or known_path is not None
     known = read_known(known_path, [run.engine]) if is_listed else []
     known = differences_of(known, run.engine, run.version)
     run.again, run.command = ["--folder", "again"], "export"  # nothing says which program it was
@@ -169,7 +169,7 @@ def judge(
     if every and all(is_large(case) or case.id in judged for case in every):
         find_stale(run, known, catalogue)
     conclude(run)
-    typed = {"records": [given.records], "vocabulary": given.vocabulary}
+    typed: dict[str, Sequence[object]] = {"records": given.records, "vocabulary": given.vocabulary}
     typed |= {"pattern": [given.pattern], "fixtures": [given.fixtures]}
     named = {name: [str(each) for each in values if each] for name, values in typed.items()}
     selected = {name: values for name, values in named.items() if values}

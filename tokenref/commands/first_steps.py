@@ -160,15 +160,21 @@ def _sources(
     "--out",
     type=FILE,
     required=True,
-    help="The file for the golden records. The vocabulary is written next to it, unless its name "
-    "is known.",
+    help="The file for the golden records. The vocabulary is written next to it, unless it is one "
+    "of bytes with a registered name, such as o200k_base.",
+)
+@click.option(
+    "--copy/--no-copy",
+    default=True,
+    help="Whether to write the vocabulary next to the records. Without it, give the other commands "
+    "its --vocabulary.",
 )
 @click.option(
     "--special/--as-text",
     "special",
     default=None,
     help="Whether to recognise special tokens in the texts. By default they are treated as text if "
-    "the vocabulary is one of bytes. A tokenizer.json always recognises them.",
+    "the vocabulary is one of bytes. Records of a tokenizer.json always recognise them.",
 )
 @click.option("--replace", is_flag=True, help="Replace files that exist.")
 @click.option(
@@ -180,6 +186,7 @@ def fill(
     sources: Sequence[tuple[Source, str]],
     out: Path,
     *,
+    copy: bool,
     template: bool,
     special: bool | None,
     replace: bool,
@@ -198,14 +205,15 @@ def fill(
     of_bytes = isinstance(subject, Vocabulary)
     if special is False and not of_bytes:
         raise InputError(
-            "--as-text must not be given for a tokenizer.json, which recognises special tokens, "
-            f"got {vocabulary}"
+            "--as-text must not be given for a tokenizer.json, because its records (`tokenize`) "
+            f"have no field for it and always recognise added tokens, got {vocabulary}; "
+            "`tokenref encode` has --as-text and --added-as-text"
         )
     if isinstance(subject, Vocabulary) and subject.text.pattern is None:
         say("without a pattern, the records test only how pieces merge")
     kind = "vocabulary" if of_bytes else "tokenizer"
     is_known = vocabulary == "tiny" or vocabulary in REGISTRY
-    beside = None if is_known else out.with_name(f"{out.stem}.{kind}.json")
+    beside = None if is_known or not copy else out.with_name(f"{out.stem}.{kind}.json")
     if out.exists() and not out.is_file() and beside is not None:
         raise InputError(f"{out} must be a file, because the {kind} is written next to it")
     must_not_overwrite(

@@ -57,31 +57,34 @@ FIXTURES_DIGEST: Final = click.option(
 
 @dataclass(frozen=True)
 class Given:
-    """Where the records of a command are: the fixtures, or a user's own file."""
+    """Where the records of a command are: the fixtures, or a user's own files."""
 
     fixtures: Path | None = None
-    records: Path | None = None
+    records: Sequence[Path] = ()
     vocabulary: Sequence[str] = ()
-    """The vocabulary of own records, unless it lies next to the file."""
+    """The vocabulary of own records, unless it lies next to each file."""
 
     pattern: str | None = None
 
     def catalogue(self, digest: str | None = None, *, upgrade: bool = False) -> Catalogue:
         """Open the records. Errors are those of `open_own`, and `UsageError` for wrong options."""
-        for option in ("pattern", "vocabulary") if self.records is None else ():
+        for option in ("pattern", "vocabulary") if not self.records else ():
             if getattr(self, option):
                 raise click.UsageError(f"--{option} needs --records")
-        if self.records is None:
+        if not self.records:
             return open_catalogue(self.fixtures, digest)
         if self.fixtures is not None:
             raise click.UsageError("--fixtures cannot be used together with --records")
         if len(self.vocabulary) > 1:
             raise click.UsageError("--records needs exactly one --vocabulary")
-        from tokenref.goldens import open_own  # here, so that other commands start quickly
+        from tokenref.goldens import joined, open_own  # here, so that other commands start quickly
 
         with naming_options("pattern"):
             vocabulary = next(iter(self.vocabulary), None)
-            opened = open_own(self.records, vocabulary, self.pattern, upgrade=upgrade)
+            opened = joined(
+                open_own(path, vocabulary, self.pattern, upgrade=upgrade)
+                for path in dict.fromkeys(self.records)
+            )
         if upgrade:
             say_notes(opened.notes)
         return opened
@@ -94,10 +97,10 @@ class Given:
 
 def given_options(*left_out: str) -> Decorator:
     """Return a decorator: the command receives where the records are as the argument `given`."""
-    records = "Use the records in this file, written by `fill` or `promote`."
+    records = "Use the records in this file, written by `fill` or `promote`; repeatable."
     vocabulary = "The vocabulary of --records, unless it lies next to them."
     options = {
-        "records": click.option("--records", type=FILE, help=records),
+        "records": click.option("--records", type=FILE, multiple=True, help=records),
         "vocabulary": click.option("--vocabulary", multiple=True, help=vocabulary),
         "pattern": PATTERN,
         "fixtures": FIXTURES,

@@ -308,7 +308,7 @@ def report(
 
     if pages is not None and not is_address(pages):
         raise InputError(f"--pages must be a path or an http(s) address, got {pages!r}")
-    reports.begin(None, {"RESULTS": results, "--records": [given.records]})
+    reports.begin(None, {"RESULTS": results, "--records": given.records})
     files = [read_results(path) for path in dict.fromkeys(results)]
     catalogue = given.catalogue()
     said = [*_about_records(files, catalogue), *contradictions(files)]

@@ -20,7 +20,7 @@
 
 import { Skipped, nameOf, patternOf, ranksOf, refusing, serve } from "./serve.mjs";
 
-const LONGEST = 10_000; // characters
+const LONGEST = 10_000; // characters of a piece
 
 function session(required, encoding, vocabulary) {
   const { decoder } = required("gpt-tokenizer/BytePairEncodingCore");
@@ -29,6 +29,7 @@ function session(required, encoding, vocabulary) {
   const set = (texts) => (texts === "all" ? new Set(vocabulary.special_tokens.map(([text]) => text)) : new Set(texts));
   return {
     longest: LONGEST,
+    pieces: encoding.bytePairEncodingCoreProcessor.tokenSplitRegex,
     encode: (text) => encode(text, nothingSpecial),
     count: (text) => refusing(REFUSALS, () => encoding.countTokens(text, nothingSpecial)),
     special(text, allowed, disallowed) {

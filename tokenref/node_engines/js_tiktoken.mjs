@@ -16,7 +16,7 @@
 
 import { DISALLOWED, nameOf, patternOf, ranksOf, refusing, serve } from "./serve.mjs";
 
-const LONGEST = 1000; // characters
+const LONGEST = 1000; // characters of a piece
 
 await serve("js-tiktoken", (required) => ({
   load(vocabulary, digest) {
@@ -38,6 +38,7 @@ await serve("js-tiktoken", (required) => ({
 function session(encoding) {
   return {
     longest: LONGEST,
+    pieces: new RegExp(encoding.patStr, "gu"),
     encode: (text) => encoding.encode(text, [], []),
     count: (text) => encoding.encode(text, [], []).length,
     special: (text, allowed, disallowed) => refusing(DISALLOWED, () => encoding.encode(text, allowed, disallowed)),

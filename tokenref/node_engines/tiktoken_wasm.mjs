@@ -16,18 +16,20 @@
 
 import { DISALLOWED, Skipped, ranksOf, refusing, serve } from "./serve.mjs";
 
-const LONGEST = 10000; // characters
+const LONGEST = 10_000; // characters of a piece
 
 await serve("tiktoken", (required) => ({
   load(vocabulary) {
     const { Tiktoken } = required("tiktoken/lite");
     const lines = [...ranksOf(vocabulary, 2 ** 32)].map(([hex, id]) => `${Buffer.from(hex, "hex").toString("base64")} ${id}`);
     const specials = Object.fromEntries(vocabulary.special_tokens);
-    return session(() => new Tiktoken(lines.join("\n"), specials, vocabulary.pattern ?? "(?s:.+)"));
+    // JavaScript cannot match its pattern. Patterns cut at least between words and spaces.
+    const pieces = vocabulary.pattern === null ? /[^]+/gu : /\s+|\S+/gu;
+    return session(() => new Tiktoken(lines.join("\n"), specials, vocabulary.pattern ?? "(?s:.+)"), pieces);
   },
 }));
 
-function session(made) {
+function session(made, pieces) {
   let encoding = made();
   const asked = (call) => {
     try {
@@ -40,6 +42,7 @@ function session(made) {
   const ordinary = (text) => asked((each) => Array.from(each.encode_ordinary(text)));
   return {
     longest: LONGEST,
+    pieces,
     encode: ordinary,
     count: (text) => ordinary(text).length,
     special: (text, allowed, disallowed) => refusing(DISALLOWED, () => asked((each) => Array.from(each.encode(text, allowed, disallowed)))),
