@@ -254,6 +254,10 @@ def _run_all(
             if isinstance(entry, ProtocolEngine):
                 entry.when_late = partial(_print_late, bar.console, entry.name)
             runs.append(run_engine(entry, cases, catalogue, progress=shown, **how))
+            if isinstance(entry, ProtocolEngine):
+                so_far = len(entry.incidents)
+                entry.close()  # now, because it may fail
+                runs[-1].incidents += entry.incidents[so_far:]
             bar.remove_task(task)
     alone = partial(Sessions, catalogue=catalogue, ids_only=how["ids_only"])
     _note_what_passes_alone(runs, available, alone)

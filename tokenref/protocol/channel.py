@@ -39,8 +39,11 @@ class Channel(Protocol):
     def exchange(self, message: bytes, lines: int, seconds: float) -> list[bytes]:
         """Send a message and return at least `lines` lines. Raises `ChannelError`, `LateError`."""
 
-    def bye(self, message: bytes) -> bool:
-        """Send the last message and end the program. Return whether it ended by itself."""
+    def bye(self, message: bytes) -> str | None:
+        """Send the last message and end the program.
+
+        Return how it ended if it failed, "" if it did not, and None if it had to be killed.
+        """
 
     def end(self) -> None:
         """End the program now."""
@@ -121,6 +124,9 @@ _LAST_WORDS: Final = 1.0
 Both are available immediately, except on a busy machine."""
 
 _CHUNK: Final = 2**16
+
+_IN_ORDER: Final = "it ended with exit status 0"
+_CLOSED: Final = "it closed its standard output"
 
 
 class StartError(InputError):
@@ -208,8 +214,8 @@ class Process:
             self._partial.clear()
         return taken
 
-    def bye(self, message: bytes) -> bool:
-        """Say goodbye and end the program. Return whether it ended by itself."""
+    def bye(self, message: bytes) -> str | None:
+        """Say goodbye and end the program. Return how it ended, as `Channel.bye` does."""
         with suppress(ChannelError, LateError):
             self.exchange(message, 0, GRACE)
         self._input.close()
@@ -224,8 +230,9 @@ class Process:
                         by_itself = True
                     self._lines.clear()
                     self._partial.clear()
+        how = self._how_it_ended() if by_itself else None
         self.end()
-        return by_itself
+        return "" if how in {_IN_ORDER, _CLOSED} else how
 
     def end(self) -> None:
         """End the program and everything it started. Do nothing if it has ended already."""
@@ -245,7 +252,9 @@ class Process:
         """Wait until something can be read or written. Raises `LateError`."""
         ready = self._selector.select(max(0.0, deadline - time.monotonic()))
         if time.monotonic() >= deadline:
-            raise LateError(f"it did not answer within {seconds:g} seconds")
+            half = shown(bytes(self._partial))
+            wrote = f", but wrote {half} without a line feed" if half else ""
+            raise LateError(f"it did not answer within {seconds:g} seconds{wrote}")
         return ready
 
     def _write(self, rest: memoryview) -> memoryview:
@@ -316,7 +325,7 @@ class Process:
                         return f"it ended with exit status {status.si_status}{cut}"
                     return f"it was ended by {_signal_name(status.si_status)}{cut}"
                 time.sleep(0.001)
-        return "it closed its standard output"
+        return _CLOSED
 
     def _kill(self) -> None:
         started = _started_by(self._process.pid, self._mark)
@@ -442,9 +451,9 @@ class Function:
         """Call the function with each message, and return its answers as lines."""
         return [self._call(msgspec.json.decode(line)) for line in message.splitlines()][:lines]
 
-    def bye(self, message: bytes) -> bool:
+    def bye(self, message: bytes) -> str | None:
         """Do nothing: there is nothing to end."""
-        return True
+        return ""
 
     def end(self) -> None:
         """Do nothing: there is nothing to end."""

@@ -131,12 +131,14 @@ class ProtocolEngine:
     def close(self) -> None:
         """Say goodbye, and end the program whether it responds or not.
 
-        Another question starts it again.
+        Another question starts it again. If the program fails now, that is an incident.
         """
         channel, self._channel, self._loaded = self._channel, None, None
         try:
             if channel is not None:
-                channel.bye(line_of({"cmd": "bye"}))
+                how = channel.bye(line_of({"cmd": "bye"}))
+                if how:
+                    self.incidents.append(f"after bye, {how}{last_words(channel.log)}")
         finally:
             if channel is not None:
                 channel.end()
