@@ -17,6 +17,7 @@ from typing import Any, Final, TypeAlias
 from bpe_ref import Vocabulary
 from tokenref.answers import UNDECLARED, Answer, Crashed, Declared, NotAsked, TimedOut, Unsupported
 from tokenref.catalogue import LARGEST_BATCH
+from tokenref.errors import InputError
 from tokenref.protocol.channel import Channel, ChannelError, LateError, Patience, StartError
 from tokenref.protocol.messages import (
     PROTO,
@@ -36,6 +37,10 @@ from tokenref.subjects import TokenizerFile
 
 _LOG_OF_A_CRASH: Final = 1000
 """How much standard error, in characters, is attached to a crash that the program reports."""
+
+WHILE_LOADING: Final = "while it was loading, "
+NOT_RESTARTED: Final = "it could not be restarted: "
+"""How sentences about failures at the start begin."""
 
 _FAILURES: Final = (ChannelError, LateError, ProtocolError)
 
@@ -175,7 +180,7 @@ class ProtocolEngine:
             instead = self._prepare(loading)
         except _FAILURES as error:  # loading fails: it will not be tried again
             assert loading is not None  # noqa: S101 - nothing else raises
-            failure = self._fail(error, "while it was loading, ")
+            failure = self._fail(error, WHILE_LOADING)
             instead = self._unloadable[loading.digest] = failure
         if self._lost is not None:
             return [self._lost] * len(requests)
@@ -272,7 +277,7 @@ class ProtocolEngine:
         try:
             hello = self._greet()
         except (*_FAILURES, StartError) as error:
-            self._give_up(f"it could not be restarted: {error}")
+            self._give_up(f"{NOT_RESTARTED}{error}")
             return False
         if hello != self.hello:
             self._give_up("after a restart it answered hello differently")
@@ -307,7 +312,10 @@ class ProtocolEngine:
             self._folder = tempfile.TemporaryDirectory(prefix="tokenref-")
         path = Path(self._folder.name) / f"{loading.digest.removeprefix('sha256:')}.json"
         if not path.exists():
-            path.write_bytes(loading.content())
+            try:
+                path.write_bytes(loading.content())
+            except OSError as error:
+                raise InputError(f"{path} cannot be written: {error.strerror}") from None
         return path
 
 

@@ -151,7 +151,7 @@ class CaseLine(_Strict, frozen=True, kw_only=True, tag="case"):
     """The answer as JSON if it is wrong, truncated if it is long."""
 
     log: str = ""
-    """The end of the engine's standard error, after a crash or timeout, and what names the error."""
+    """The engine's standard error, if it crashed or timed out: its end, and what names the error."""
 
     remark: str = ""
     """A remark about an answer that passes, such as which alternative it is."""
