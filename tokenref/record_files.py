@@ -61,6 +61,7 @@ def dump_records(file: str, cases: Sequence[Case]) -> bytes:
 
 
 _HEADER: Final = msgspec.json.Decoder(Header)
+_HEADER_START: Final = b'{"cases":'
 _CASE: Final = msgspec.json.Decoder(ANY_CASE)
 
 
@@ -92,10 +93,14 @@ def parse_records(
         raise RecordError(f"{source}, line {last}: the file is truncated, its last line has no end")
     lines = data.split(b"\n")[:-1]
     header = decoded(_HEADER, lines[0], f"{source}, line 1")
-    if len(lines) - 1 < header.cases or (len(lines) - 1 > header.cases and not merged):
+    numbered = list(enumerate(lines[1:], start=2))
+    if merged:
+        once = {line: number for number, line in reversed(numbered) if line[:9] != _HEADER_START}
+        numbered = sorted((number, line) for line, number in once.items())
+    if len(numbered) < header.cases or (len(numbered) > header.cases and not merged):
         raise RecordError(
             f"{source}, line 1: the header announces {header.cases} cases, "
-            f"but the file has {len(lines) - 1}"
+            f"but the file has {len(numbered)}"
         )
     if file is not None and header.file != file:
         raise RecordError(
@@ -103,14 +108,10 @@ def parse_records(
         )
     first_line: dict[str, int] = {}
     cases: list[Case] = []
-    for number, line in enumerate(lines[1:], start=2):
+    for number, line in numbered:
         place = f"{source}, line {number}"
-        if merged and line.startswith(b'{"cases":'):
-            continue
         case: Case = decoded(_CASE, line, place)
         if case.id in first_line:
-            if merged and line == lines[first_line[case.id] - 1]:
-                continue
             raise RecordError(
                 f"{place}: the id {case.id!r} is already used in line {first_line[case.id]}"
             )

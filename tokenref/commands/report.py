@@ -152,7 +152,11 @@ class Wanted:
         self, old: Results, files: Sequence[Results], records: Container[str]
     ) -> tuple[list[Change], list[str], int]:
         """Return the changes, sentences about the comparison, and the exit code."""
-        changed, found, code = list(changes(old, files, records)), notes(old, files), exit_code(files)
+        changed, found, code = (
+            list(changes(old, files, records)),
+            notes(old, files),
+            exit_code(files),
+        )
         worse = any(change.kind in WORSE for change in changed)
         code = max(code if code > 1 else int(worse), *(called_for for _, called_for in found), 0)
         return changed, [sentence for sentence, _ in found], code

@@ -382,13 +382,15 @@ def short_log(log: str, longest: int) -> str:
     r"""Return the end of standard error, and before it the line that names an error, or the start.
 
     >>> short_log("begin" + "-" * 99 + "end", 10), short_log("Error: a\n" + "b" * 30, 16)
-    ('begin ... --end', 'Error: a ... bbbbbbbb')
+    ('(107 characters) begin ... --end', '(39 characters) Error: a ... bbbbbbbb')
     """
-    start = max((match.start() for match in _ERROR.finditer(log)), default=0)
-    if start >= len(log) - longest:
-        return log[-longest:]
-    half = longest // 2
-    return f"{log[start : start + half]} ... {log[-half:]}"
+    if len(log) <= longest:
+        return log
+    start, half = max((each.start() for each in _ERROR.finditer(log)), default=0), longest // 2
+    end = log[-longest:]
+    if start < len(log) - longest:
+        end = f"{log[start : start + half]} ... {log[-half:]}"
+    return f"({len(log)} characters) {end}"
 
 
 def read_hello(line: bytes) -> HelloAnswer:

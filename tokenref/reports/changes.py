@@ -148,8 +148,9 @@ def contradictions(files: Sequence[Results]) -> list[str]:
 def notes(old: Results, new: Sequence[Results]) -> list[tuple[str, int]]:
     """Return sentences about the comparison, each with the exit code that it calls for.
 
-    It is 3 if the runs cannot be compared, and 1 if an engine is missing and for failures of one
-    that belong to no case, if the old run has none. They contain numbers, so another wording may be the same failure.
+    It is 3 if the runs cannot be compared, and 1 if an engine is missing now, or for failures of an
+    engine that belong to no case, if the old run has none. They contain numbers, so another wording
+    may be the same failure.
     """
     found: list[tuple[str, int]] = []
     for results in new:

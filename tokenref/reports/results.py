@@ -151,7 +151,7 @@ class CaseLine(_Strict, frozen=True, kw_only=True, tag="case"):
     """The answer as JSON if it is wrong, truncated if it is long."""
 
     log: str = ""
-    """The engine's standard error, if it crashed or timed out: its end, and what names the error."""
+    """Standard error of an engine that crashed or timed out: its end, and what names the error."""
 
     remark: str = ""
     """A remark about an answer that passes, such as which alternative it is."""
@@ -598,7 +598,7 @@ def case_line(run: Run, result: Result, known: Sequence[Known] = ()) -> CaseLine
         detail=bounded(detail),
         stage=stage[1] if stage else "",
         got=bounded(result.got),
-        log=bounded(short_log(result.log, LONGEST_DETAIL - 5)),
+        log=bounded(short_log(result.log, LONGEST_DETAIL - 50)),
         remark=bounded(remark),
         ulp=judgement.ulp,
         known=title,
