@@ -215,7 +215,7 @@ def test_a_file_of_ones_own_may_be_what_git_makes_of_two_branches(tmp_path: Path
     one, other, both = EVERY_OP[:2], [EVERY_OP[0], *EVERY_OP[2:4]], tmp_path / "x.jsonl"
     both.write_bytes(dump_records("x.jsonl", one) + dump_records("x.jsonl", other))
     assert read_records(both) == EVERY_OP[:4]
-    with pytest.raises(RecordError, match="announces 2 cases, but the file has 6$"):
+    with pytest.raises(RecordError, match=r"announces 2 cases, but the file has 6$"):
         parse_records(both.read_bytes(), "x.jsonl")
     changed = EVERY_OP[0].why.encode()
     both.write_bytes(
@@ -224,12 +224,12 @@ def test_a_file_of_ones_own_may_be_what_git_makes_of_two_branches(tmp_path: Path
         + b"\n"
     )
     with pytest.raises(
-        RecordError, match="line 4: the id 'bpe/pieces/one' is already used in line 2"
+        RecordError, match=r"line 4: the id 'bpe/pieces/one' is already used in line 2"
     ):
         read_records(both)
     whole = dump_records("x.jsonl", one)
     both.write_bytes(whole[: whole.index(b"\n", whole.index(b"\n") + 1) + 1])
-    with pytest.raises(RecordError, match="announces 2 cases, but the file has 1$"):
+    with pytest.raises(RecordError, match=r"announces 2 cases, but the file has 1$"):
         read_records(both)
 
 
