@@ -139,11 +139,10 @@ class Wanted:
         if path is None:
             return results, []
         if self.old is not None and self._replaces_old(path):
-            why = "is invalid" if exit_code([results]) > 1 else ""
-            if not why and self.old.footer.complete:
-                _, _, code = self._compared(self.old, [results], records)
-                why = "has changes to the worse" * bool(code or least)
-            if why:
+            is_invalid = exit_code([results]) > 1
+            code = self._compared(self.old, [results], records)[2] or least
+            if is_invalid or (code and self.old.footer.complete):
+                why = "is invalid" if is_invalid else "has changes to the worse"
                 return results, [f"{path} keeps the results of the run before: this one {why}"]
         self.write(data, path)
         return results, []
@@ -152,14 +151,9 @@ class Wanted:
         self, old: Results, files: Sequence[Results], records: Container[str]
     ) -> tuple[list[Change], list[str], int]:
         """Return the changes, sentences about the comparison, and the exit code."""
-        changed, found, code = (
-            list(changes(old, files, records)),
-            notes(old, files),
-            exit_code(files),
-        )
-        worse = any(change.kind in WORSE for change in changed)
-        code = max(code if code > 1 else int(worse), *(called_for for _, called_for in found), 0)
-        return changed, [sentence for sentence, _ in found], code
+        changed, found, code = [*changes(old, files, records)], notes(old, files), exit_code(files)
+        code = code if code > 1 else int(any(change.kind in WORSE for change in changed))
+        return changed, [said for said, _ in found], max(code, *(each for _, each in found), 0)
 
     def make(
         self,

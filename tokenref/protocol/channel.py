@@ -40,9 +40,9 @@ class Channel(Protocol):
         """Send a message and return at least `lines` lines. Raises `ChannelError`, `LateError`."""
 
     def bye(self, message: bytes) -> str | None:
-        """Send the last message and end the program.
+        """Send the last message and end the program. Return how it failed, "" if it did not.
 
-        Return how it ended if it failed, "" if it did not, and None if it had to be killed.
+        Return None if it had to be killed.
         """
 
     def end(self) -> None:

@@ -352,9 +352,6 @@ _ERROR: Final = re.compile(
 )
 """A line of standard error that names an error, in Python, Node, Go, C++, Rust and sanitizers."""
 
-_SUMMARY: Final = re.compile(r"^SUMMARY: .*", re.MULTILINE)
-"""The line of a sanitizer that is more useful than the ones behind it."""
-
 
 def last_words(log: str) -> str:
     r"""Return the end of standard error as the end of a sentence.
@@ -370,7 +367,7 @@ def last_words(log: str) -> str:
     "; on standard error: '==7==ERROR: ASan: overflow ... SUMMARY: a.cpp:3 in main'"
     """
     lines = [line for line in log.splitlines() if line.strip() and not line.startswith("note: ")]
-    last = (_SUMMARY.findall(log) or lines or [""])[-1]
+    last = ([each for each in lines if each.startswith("SUMMARY: ")] or lines or [""])[-1]
     errors = [match.group() for match in _ERROR.finditer(log)]
     if not errors or last in errors[-1]:
         return f"; its last line on standard error: {last[-200:]!r}" if last else ""
@@ -387,9 +384,8 @@ def short_log(log: str, longest: int) -> str:
     if len(log) <= longest:
         return log
     start, half = max((each.start() for each in _ERROR.finditer(log)), default=0), longest // 2
-    end = log[-longest:]
-    if start < len(log) - longest:
-        end = f"{log[start : start + half]} ... {log[-half:]}"
+    is_cut = start < len(log) - longest
+    end = f"{log[start : start + half]} ... {log[-half:]}" if is_cut else log[-longest:]
     return f"({len(log)} characters) {end}"
 
 
