@@ -206,6 +206,11 @@ class Process:
                         self._read_log()
                     elif not self._read_output():
                         raise ChannelError(self._how_it_ended())
+        except LateError as error:
+            self._read_output()
+            half = shown(bytes(self._partial))
+            wrote = f", but wrote {half} without a line feed" if half else ""
+            raise LateError(f"{error}{wrote}") from None
         finally:
             self._stop_writing()
         taken, self._lines = self._lines, []
@@ -252,9 +257,7 @@ class Process:
         """Wait until something can be read or written. Raises `LateError`."""
         ready = self._selector.select(max(0.0, deadline - time.monotonic()))
         if time.monotonic() >= deadline:
-            half = shown(bytes(self._partial))
-            wrote = f", but wrote {half} without a line feed" if half else ""
-            raise LateError(f"it did not answer within {seconds:g} seconds{wrote}")
+            raise LateError(f"it did not answer within {seconds:g} seconds")
         return ready
 
     def _write(self, rest: memoryview) -> memoryview:
