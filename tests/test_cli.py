@@ -1297,6 +1297,47 @@ def hanging(folder: Path) -> Path:
     return program
 
 
+@pytest.mark.parametrize(
+    ("end", "said"),
+    [
+        ("sys.exit(0)", ""),
+        (
+            "sys.exit('leaks\\nSUMMARY: a leak\\nbye')",
+            "exit status 1; its last line on standard error",
+        ),
+        ("os.abort()", "it was ended by SIGABRT"),
+    ],
+)
+def test_a_program_that_fails_after_bye_fails_the_run_and_is_a_problem(
+    end: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "engine.py"
+    program.write_text(
+        "import json, os, sys\n"
+        "from tests.fakes.honest import make\n"
+        "answer = make()\n"
+        "for line in sys.stdin:\n"
+        "    message = json.loads(line)\n"
+        "    if message['cmd'] == 'bye':\n"
+        f"        {end}\n"
+        "    said = answer(message)\n"
+        "    if 'ops' in said:\n"
+        "        said['ops'] = {'greedy': {'profiles': ['standard']}}\n"
+        "    print(json.dumps(said), flush=True)\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent.parent))
+    command = f"{sys.executable} {program}"
+    results = tmp_path / "results.jsonl"
+    shown = tokenref("check", "--cmd", command, "--op", "greedy", "--json", results)
+    incidents = read_results(results).engines["honest"].incidents
+    assert (shown.exit_code, len(incidents)) == (int(bool(said)), int(bool(said)))
+    assert all(each.startswith("after bye, it ") and said in each for each in incidents)
+    doctor = tokenref("doctor", "--cmd", command)
+    assert doctor.exit_code == int(bool(said))
+    assert ("PROBLEM bye: it " in doctor.output) == bool(said)
+    assert ("ok      bye: it ended by itself" in doctor.output) == (not said)
+
+
 def test_a_misspelt_profile_of_a_program_is_printed(tmp_path: Path) -> None:
     program = hanging(tmp_path)
     sentence = (
@@ -1377,16 +1418,21 @@ def test_that_an_engine_hangs_is_printed_at_once(tmp_path: Path) -> None:
     running.communicate()
 
 
-def test_a_program_that_is_started_again_is_sent_to_the_doctor(tmp_path: Path) -> None:
+def test_who_sees_that_a_program_was_started_again_is_told_what_shows_why(tmp_path: Path) -> None:
     program = hanging(tmp_path)
     program.write_text(program.read_text().replace("exec sleep 100", "exit 1"))
     asked = ("--id", "sampling/top_k/rows/far-apart", "--timeout", "9")
     shown = tokenref("check", "--cmd", program, *asked)
-    assert "hangs was started again, " in shown.output
+    said = " times in all. The line `again` of such a question asks it alone\n"
+    assert said in shown.output
+    again = f"{program}.again"
+    once = f"test ! -e {again} || exit 3; touch {again}; read "
+    program.write_text(program.read_text().replace("read ", once, 1))
+    shown = tokenref("check", "--cmd", program, *asked)
     assert (
-        f" times in all. To find out why: tokenref doctor --cmd {program} --timeout 9\n"
-        in shown.output
-    )
+        f"hangs was started again, once. To find out why: tokenref doctor --cmd {program} "
+        "--timeout 9\n"
+    ) in shown.output
 
 
 def test_a_command_that_waits_for_a_program_says_so(

@@ -725,7 +725,10 @@ def test_the_journal_of_another_campaign_is_refused(tmp_path: Path) -> None:
     before = state.read_bytes()
     for options, what in (
         (("heap", "--op", "encode", "--cases", "16", "--seed", "2"), "seed must be 1, got 2"),
-        (("heap", "--op", "decode", "--cases", "16", "--seed", "1"), "selection must be"),
+        (
+            ("heap", "--op", "decode", "--cases", "16", "--seed", "1"),
+            "--op must be 'encode', got 'decode'",
+        ),
         (("greedy", "--op", "encode", "--cases", "16", "--seed", "1"), "engine must be 'heap'"),
         (("heap", "--op", "encode", "--cases", "32", "--seed", "1"), "cases must be 16, got 32"),
     ):

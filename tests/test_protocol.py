@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from bpe_ref import vocabulary_by_concatenation
 from tokenref.answers import Answer, Ok
 from tokenref.catalogue import Catalogue, batches
+from tokenref.errors import InputError
 from tokenref.known import Known
 from tokenref.protocol import channel
 from tokenref.protocol.channel import Patience, Process, StartError
@@ -252,7 +253,9 @@ def test_one_answer_of_a_wrong_form_needs_no_restart(mode: str) -> None:
 def test_a_program_that_hangs_is_ended_and_the_case_timed_out(mode: str) -> None:
     finished = run(mode, patience=SHORT)
     detail = guilty_alone(finished, "timeout")
-    assert detail == "it did not answer within 0.1 seconds (--timeout)"
+    assert detail.startswith("it did not answer within 0.1 seconds")
+    assert (', but wrote {"id": "b' in detail) == (mode == "cut-and-stay")
+    assert detail.endswith(f"{' without a line feed' * (mode == 'cut-and-stay')} (--timeout)")
     assert (finished.exit_code, finished.restarts) == (1, 2)
 
 
@@ -467,6 +470,18 @@ def test_a_program_that_ignores_bye_is_ended(monkeypatch: pytest.MonkeyPatch) ->
         assert statuses(run_engine(engine, CASES, catalogue())) == {"pass": OTHERS + 1}
         pid = engine._channel._process.pid  # type: ignore[union-attr]
     assert not is_running(pid)
+
+
+def test_a_vocabulary_that_finds_no_room_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Path, data: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    with fake("right") as engine:
+        monkeypatch.setattr(Path, "write_bytes", full)
+        with pytest.raises(
+            InputError, match=r"/tokenref-.*\.json cannot be written: No space left"
+        ):
+            run_engine(engine, CASES, catalogue())
 
 
 def test_an_interrupt_ends_the_program() -> None:

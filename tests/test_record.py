@@ -211,6 +211,28 @@ def test_an_id_that_comes_twice_is_refused_with_both_lines() -> None:
         parse_records(data, "x.jsonl")
 
 
+def test_a_file_of_ones_own_may_be_what_git_makes_of_two_branches(tmp_path: Path) -> None:
+    one, other, both = EVERY_OP[:2], [EVERY_OP[0], *EVERY_OP[2:4]], tmp_path / "x.jsonl"
+    both.write_bytes(dump_records("x.jsonl", one) + dump_records("x.jsonl", other))
+    assert read_records(both) == EVERY_OP[:4]
+    with pytest.raises(RecordError, match=r"announces 2 cases, but the file has 6$"):
+        parse_records(both.read_bytes(), "x.jsonl")
+    changed = EVERY_OP[0].why.encode()
+    both.write_bytes(
+        dump_records("x.jsonl", one)
+        + canonical_case(EVERY_OP[0]).replace(changed, b"!" * 20)
+        + b"\n"
+    )
+    with pytest.raises(
+        RecordError, match=r"line 4: the id 'bpe/pieces/one' is already used in line 2"
+    ):
+        read_records(both)
+    whole = dump_records("x.jsonl", one)
+    both.write_bytes(whole[: whole.index(b"\n", whole.index(b"\n") + 1) + 1])
+    with pytest.raises(RecordError, match=r"announces 2 cases, but the file has 1$"):
+        read_records(both)
+
+
 def test_a_file_that_is_cut_off_is_refused_wherever_the_cut_is() -> None:
     data = dump_records("x.jsonl", EVERY_OP)
     with pytest.raises(RecordError, match=r"^x\.jsonl: the file is empty$"):

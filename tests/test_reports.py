@@ -41,6 +41,7 @@ from tokenref.reports.html.page import compressed, html_report, pages_beside, ta
 from tokenref.reports.junit import junit_report
 from tokenref.reports.known_list import known_list
 from tokenref.reports.results import (
+    LONGEST_DETAIL,
     LONGEST_LINE,
     CaseLine,
     EngineEntry,
@@ -257,7 +258,8 @@ def test_texts_of_an_engine_are_bounded_and_have_no_surrogates(tmp_path: Path) -
     (case,) = read_results(path).cases()
     assert case.detail.startswith("\\ud800xx")
     assert case.detail.endswith("x ... (10001 characters)")
-    assert case.log.startswith("(10003 characters) ... aaa")
+    assert case.log.startswith("(10003 characters) aaa")
+    assert len(case.log) <= LONGEST_DETAIL
     assert case.log.endswith("aend")
     assert read_results(path).engines["one"].trouble == ["\\udc00"]
 
@@ -582,7 +584,8 @@ def test_junit_is_xml_whatever_an_engine_says(
         (None, "xpass", "unexpected pass"),
         ("fail", "xpass", "other"),
         ("unsupported", "timeout", "new failure"),
-        (None, "crash", "new failure"),
+        (None, "crash", "new case fails"),
+        ("fail", "fail", "another answer"),
         (None, "pass", "appeared"),
         ("pass", None, "disappeared"),
         ("fail", None, "disappeared"),
@@ -635,6 +638,26 @@ def test_only_what_changed_is_told_and_new_failures_count(tmp_path: Path) -> Non
     assert "nothing changed" in tokenref("report", new, "--only-changes", new).output
 
 
+def test_another_wrong_answer_a_new_case_and_a_missing_engine_are_told(tmp_path: Path) -> None:
+    cases = [
+        line("one", "bpe/count/topic/a", "fail", got='{"count":1}'),
+        line("one", "bpe/count/topic/b", "fail", got='{"count":1}'),
+    ]
+    both = whole([*cases, line("two", "bpe/count/topic/a", "pass")])
+    old = write(tmp_path / "old.jsonl", both)
+    cases[0] = msgspec.structs.replace(cases[0], got='{"count":2}')
+    new = write(tmp_path / "new.jsonl", whole(cases))
+    result = tokenref("report", new, "--only-changes", old)
+    assert result.exit_code == 1
+    assert f"two is only in {old}, so all its answers are lost\n" in result.output
+    changed = "  one  bpe/count/topic/a  still fail, with another answer\n"
+    assert f"another answer: 1\n{changed}" in result.output
+    assert "topic/b" not in result.output
+    only_one = write(tmp_path / "one.jsonl", whole([cases[1]]))
+    result = tokenref("report", new, "--only-changes", only_one)
+    assert (result.exit_code, "new case fails: 1\n" in result.output) == (1, True)
+
+
 def test_changes_to_the_worse_are_grouped_by_cause_the_largest_group_first(tmp_path: Path) -> None:
     ids = [f"bpe/count/topic/{name}" for name in "abcdefghi"]
     old = write(tmp_path / "old.jsonl", whole([line("one", each, "pass") for each in ids]))
@@ -650,7 +673,7 @@ def test_changes_to_the_worse_are_grouped_by_cause_the_largest_group_first(tmp_p
     lines = [each for each in shown.splitlines() if not each.startswith("    ")]
     alike = [f"  one  {each}  pass → fail" for each in ids]
     many = ["  These 7:", *alike[2 : 2 + SHOWN_FAILURES], f"  and {7 - SHOWN_FAILURES} more"]
-    assert lines == [*many, "  This one:", alike[1], alike[0]]
+    assert lines == [*many, "  This one:", alike[1], "  1 matches no known cause:", alike[0]]
 
 
 def test_results_of_other_engines_or_of_an_invalid_run_cannot_be_compared(tmp_path: Path) -> None:
@@ -1024,10 +1047,12 @@ def test_results_may_replace_the_ones_that_they_are_compared_with(tmp_path: Path
     path, selection = tmp_path / "r.jsonl", ("--id", "bpe/count/texts/*")
     assert tokenref("check", "heap", *selection, "--json", path).exit_code == 0
     path.write_text(path.read_text().replace('"heap"', '"greedy"'))
+    before = path.read_bytes()
     changed = tokenref("check", "greedy", *selection, "--json", path, "--only-changes", path)
     assert changed.exit_code == 1
     assert "new failure" in changed.output
-    before = path.read_bytes()
+    assert f"{path} keeps the results of the run before: this one has changes to" in changed.output
+    assert path.read_bytes() == before
     stops = shlex.join([sys.executable, "-c", "import sys; sys.exit(1)"])
     wanted = ("--json", path, "--only-changes", path)
     assert tokenref("check", "--cmd", stops, *selection, *wanted).exit_code == 3

@@ -14,7 +14,7 @@ from tokenref.catalogue import Catalogue, Selection
 from tokenref.engines.reference import ReferenceEngine
 from tokenref.engines.table import engine_names
 from tokenref.errors import InvalidRunError
-from tokenref.known import Known, read_known
+from tokenref.known import Known, read_known, stale_globs
 from tokenref.questions.text import IdsOutput, TextInput
 from tokenref.record import Case, make_case
 from tokenref.record_files import Manifest, VocabularyEntry
@@ -328,6 +328,22 @@ def test_a_known_crash_does_not_excuse_a_wrong_answer() -> None:
     assert statuses(finished) == ["fail", "fail", "fail"]
     finished = run(panicking_at_ab, known=[entry("*/together", status="crash")])
     assert statuses(finished) == ["xfail", "pass", "pass"]
+
+
+def test_a_known_difference_with_another_status_fails_and_is_not_gone() -> None:
+    finished = run(wrong, known=[entry("*/together", status="crash")], complete=True)
+    assert (finished.exit_code, finished.stale) == (1, [])
+    said = " (fails with another status than its known difference, crash)"
+    assert sum(each.judgement.detail.endswith(said) for each in finished.results) == 1
+
+
+def test_known_differences_of_ones_own_records_are_not_gone_in_a_run_of_others() -> None:
+    patterns = ["bpe/encode/regress/0123", "bpe/encode/own/*"]
+    entries = [entry(pattern) for pattern in patterns]
+    assert run(right, known=entries, complete=True).stale == []
+    assert stale_globs(entries, entries[0].engine, {patterns[0]: "pass"})[0].startswith(
+        "'bpe/encode/regress"
+    )
 
 
 def test_a_known_difference_of_another_engine_excuses_nothing() -> None:

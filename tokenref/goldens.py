@@ -320,7 +320,7 @@ def open_own(
     with `upgrade` one of another kind.
     """
     data = read_file(path)
-    cases = parse_records(data, str(path))
+    cases = parse_records(data, str(path), merged=True)
     named = vocabulary or beside_goldens(path)
     try:
         if named is None:

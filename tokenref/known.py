@@ -9,6 +9,7 @@ in it.
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase, translate
 from functools import cached_property
@@ -26,6 +27,7 @@ from tokenref.verdicts import Judgement
 
 _CONDITION: Final = r"(<=|>=|==|<|>) *\d{1,6}(\.\d{1,6}){0,5}"
 _COMPARE: Final = {"<": lt, "<=": le, ">": gt, ">=": ge, "==": eq}
+_FAILURES: Final = frozenset({"fail", "wrong_error", "crash", "timeout"})
 
 
 class Known(Strict, frozen=True, kw_only=True, omit_defaults=True, dict=True):
@@ -166,10 +168,21 @@ def _entry(entry: object, place: str) -> Known:
     return msgspec.convert(entry, type=Known)
 
 
+def is_own(glob: str) -> bool:
+    """Return whether a pattern of ids is about a user's own records.
+
+    >>> is_own("bpe/encode/regress/0a1b*"), is_own("bpe/encode/*")
+    (True, False)
+    """
+    return "/regress/" in glob or "/own/" in glob
+
+
 def stale_globs(known: Sequence[Known], engine: str, statuses: Mapping[str, str]) -> list[str]:
     """Return one sentence per entry of this engine by which a complete run saw no difference.
 
-    `statuses` maps case ids to statuses. A pattern is not stale if a vocabulary was missing.
+    `statuses` maps case ids to statuses. A pattern is not stale if a vocabulary was missing, if a
+    case fails with another status, which counts as a failure, or if no case of a user's own records
+    was asked.
 
     >>> entry = Known(title="fails", engine="e", cases=["a/*", "b/*"], status="fail",
     ...     reason="a" * 20, link="")
@@ -180,8 +193,14 @@ def stale_globs(known: Sequence[Known], engine: str, statuses: Mapping[str, str]
     for entry in known:
         if entry.engine != engine:
             continue
-        differ = [name for name, status in statuses.items() if status in {"xfail", "not_run"}]
-        stale = [glob for glob in entry.cases if not any(fnmatchcase(n, glob) for n in differ)]
+        may_differ = {"xfail", "not_run", *(_FAILURES - {entry.status})}
+        differ = [name for name, status in statuses.items() if status in may_differ]
+        stale = [
+            glob
+            for glob in entry.cases
+            if not any(fnmatchcase(name, glob) for name in differ)
+            and (not is_own(glob) or any(fnmatchcase(name, glob) for name in statuses))
+        ]
         if stale:
             count, of_all = len(stale) - 1, len(entry.cases)
             more = f" and {count:,} more of its {of_all:,} patterns" * bool(count)
@@ -218,4 +237,7 @@ def with_known(
         return Judgement("xfail", f"known: {entry.reason}", judgement.detail, judgement.ulp)
     if judgement.status == "pass":
         return Judgement("xpass", f"is listed as a known difference but passes: {entry.reason}")
+    if judgement.status in _FAILURES:
+        said = f"{judgement.detail} (fails with another status than its known difference, "
+        return replace(judgement, detail=f"{said}{entry.status})")
     return judgement

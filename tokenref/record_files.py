@@ -61,15 +61,19 @@ def dump_records(file: str, cases: Sequence[Case]) -> bytes:
 
 
 _HEADER: Final = msgspec.json.Decoder(Header)
+_HEADER_START: Final = b'{"cases":'
 _CASE: Final = msgspec.json.Decoder(ANY_CASE)
 
 
-def parse_records(data: bytes, source: str, *, file: str | None = None) -> list[Case]:
+def parse_records(
+    data: bytes, source: str, *, file: str | None = None, merged: bool = False
+) -> list[Case]:
     """Return the cases of a record file; `source` names it in errors.
 
     `file` is the name that the header must have, if it is known. Raises `RecordError` for a
     truncated file, a line that is not a record, an unknown field, a duplicate id, a wrong count,
-    and a `sum` that does not match its record.
+    and a `sum` that does not match its record. With `merged`, for a user's own file, it may be what
+    git makes of two branches: with more records than announced, the header or a record repeated.
 
     >>> parse_records(b'{"kind":"header"}', "cases.jsonl")
     Traceback (most recent call last):
@@ -89,10 +93,14 @@ def parse_records(data: bytes, source: str, *, file: str | None = None) -> list[
         raise RecordError(f"{source}, line {last}: the file is truncated, its last line has no end")
     lines = data.split(b"\n")[:-1]
     header = decoded(_HEADER, lines[0], f"{source}, line 1")
-    if len(lines) - 1 != header.cases:
+    numbered = list(enumerate(lines[1:], start=2))
+    if merged:
+        once = {line: number for number, line in reversed(numbered) if line[:9] != _HEADER_START}
+        numbered = sorted((number, line) for line, number in once.items())
+    if len(numbered) < header.cases or (len(numbered) > header.cases and not merged):
         raise RecordError(
             f"{source}, line 1: the header announces {header.cases} cases, "
-            f"but the file has {len(lines) - 1}"
+            f"but the file has {len(numbered)}"
         )
     if file is not None and header.file != file:
         raise RecordError(
@@ -100,7 +108,7 @@ def parse_records(data: bytes, source: str, *, file: str | None = None) -> list[
         )
     first_line: dict[str, int] = {}
     cases: list[Case] = []
-    for number, line in enumerate(lines[1:], start=2):
+    for number, line in numbered:
         place = f"{source}, line {number}"
         case: Case = decoded(_CASE, line, place)
         if case.id in first_line:
@@ -146,8 +154,8 @@ FixturePath: TypeAlias = Path | zipfile.Path
 
 
 def read_records(path: FixturePath, *, file: str | None = None) -> list[Case]:
-    """Return the cases of a record file. Raises `RecordError`."""
-    return parse_records(read_file(path), str(path), file=file)
+    """Return the cases of a record file, of a user's own without `file`. Raises `RecordError`."""
+    return parse_records(read_file(path), str(path), file=file, merged=file is None)
 
 
 def read_file(path: FixturePath) -> bytes:

@@ -36,7 +36,7 @@ from tokenref.engines.table import Unavailable, engine
 from tokenref.errors import InputError
 from tokenref.known import Known, differences_of, read_known
 from tokenref.protocol.channel import Patience, StartError
-from tokenref.protocol.engine import ProtocolEngine
+from tokenref.protocol.engine import NOT_RESTARTED, WHILE_LOADING, ProtocolEngine
 from tokenref.protocol.opening import GreetingError, arguments_of, open_program
 from tokenref.record import Case, op_of
 from tokenref.reports.results import UNJUDGED, dump_corpus_report, dump_report
@@ -172,7 +172,8 @@ def check(
     if not runs:
         about["trouble"] = "no engine is available: " + "; ".join(map(": ".join, unavailable))
     # before printing, which may fail
-    results, said = reports.write_results(dump_report(runs, about, known), json_path)
+    data = dump_report(runs, about, known)
+    results, said = reports.write_results(data, json_path, catalogue.records, least)
     changed, code = reports.make(
         [results], catalogue, said, least=least, known=known if known_path else ()
     )
@@ -254,6 +255,10 @@ def _run_all(
             if isinstance(entry, ProtocolEngine):
                 entry.when_late = partial(_print_late, bar.console, entry.name)
             runs.append(run_engine(entry, cases, catalogue, progress=shown, **how))
+            if isinstance(entry, ProtocolEngine):
+                so_far = len(entry.incidents)
+                entry.close()  # now, because it may fail
+                runs[-1].incidents += entry.incidents[so_far:]
             bar.remove_task(task)
     alone = partial(Sessions, catalogue=catalogue, ids_only=how["ids_only"])
     _note_what_passes_alone(runs, available, alone)
@@ -436,9 +441,16 @@ def _print_known_elsewhere(console: Console, runs: Sequence[Run]) -> None:
 
 
 def _print_restarted(console: Console, runs: Sequence[Run]) -> None:
-    """Print which programs died or were late, and the command that explains such mistakes."""
+    """Print which programs died or were late, and what shows why.
+
+    `doctor` asks few questions, so it explains only what happens at the start.
+    """
     for run in runs:
         if run.restarts and "--cmd" in run.again:
-            doctor = shlex.join(["tokenref", "doctor", *run.again])
-            sentence = f"{visible(run.engine)} was started again, {run.restarts} times in all"
-            print_line(console, f"{sentence}. To find out why: {doctor}", "yellow", above="\n")
+            times = "once" if run.restarts == 1 else f"{run.restarts} times in all"
+            said = [*run.trouble, *(each.judgement.detail for each in run.failures)]
+            why = ". The line `again` of such a question asks it alone" if run.failures else ""
+            if any(WHILE_LOADING in each or NOT_RESTARTED in each for each in said):
+                why = f". To find out why: {shlex.join(['tokenref', 'doctor', *run.again])}"
+            sentence = f"{visible(run.engine)} was started again, {times}{why}"
+            print_line(console, sentence, "yellow", above="\n")

@@ -127,18 +127,33 @@ class Wanted:
         write(content, path)
         self._missing.discard(path)
 
-    def write_results(self, data: bytes, path: Path | None) -> tuple[Results, list[str]]:
+    def write_results(
+        self, data: bytes, path: Path | None, records: Container[str] = (), least: int = 0
+    ) -> tuple[Results, list[str]]:
         """Write the results of a run, if wanted. Return them, and sentences about the file.
 
-        If they replace those that they are compared with, an invalid run leaves these as they are.
+        If they would replace those that they are compared with, these stay after an invalid run,
+        and after a worse one. The other arguments are as for `make`.
         """
         results = read_results(Path("results"), data)
         if path is None:
             return results, []
-        if self._replaces_old(path) and exit_code([results]) > 1:
-            return results, [f"{path} keeps the results of the run before: this one is invalid"]
+        if self.old is not None and self._replaces_old(path):
+            is_invalid = exit_code([results]) > 1
+            code = self._compared(self.old, [results], records)[2] or least
+            if is_invalid or (code and self.old.footer.complete):
+                why = "is invalid" if is_invalid else "has changes to the worse"
+                return results, [f"{path} keeps the results of the run before: this one {why}"]
         self.write(data, path)
         return results, []
+
+    def _compared(
+        self, old: Results, files: Sequence[Results], records: Container[str]
+    ) -> tuple[list[Change], list[str], int]:
+        """Return the changes, sentences about the comparison, and the exit code."""
+        changed, found, code = [*changes(old, files, records)], notes(old, files), exit_code(files)
+        code = code if code > 1 else int(any(change.kind in WORSE for change in changed))
+        return changed, [said for said, _ in found], max(code, *(each for _, each in found), 0)
 
     def make(
         self,
@@ -158,13 +173,8 @@ class Wanted:
         changed, code = None, exit_code(files)
         said = [*warnings(files), *said]
         if self.old is not None:
-            changed = list(changes(self.old, files, catalogue.records))
-            found = notes(self.old, files)
-            said += [sentence for sentence, _ in found]
-            worse = any(change.kind in WORSE for change in changed)
-            code = max(
-                code if code > 1 else int(worse), *(called_for for _, called_for in found), 0
-            )
+            changed, found, code = self._compared(self.old, files, catalogue.records)
+            said += found
         for path, content in self._contents(files, catalogue, said, pages, changed):
             self.write(content, path)
         code = max(code, least)

@@ -359,7 +359,11 @@ class Conversation:
 
     def bye(self) -> Finding:
         """Say goodbye, and return whether the program ended by itself, as a finding."""
-        if self._process.bye(b'{"cmd":"bye"}\n'):
+        how = self._process.bye(b'{"cmd":"bye"}\n')
+        if how:
+            advice = f"exit with 0 after bye{last_words(self._process.log)}"
+            return Finding("problem", "bye", how, hint=advice)
+        if how is not None:
             return Finding("ok", "bye", "it ended by itself")
         return Finding(
             "note",

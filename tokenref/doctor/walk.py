@@ -300,9 +300,10 @@ class _Visit:
             if judgement.status == "skip":
                 yield Finding("note", trial.op, f"{case.id} was skipped: {judgement.detail}")
             if judgement.status == "pass" and isinstance(answer, Ok):
-                missing = set(hello.ops[trial.op].stages) - set(answer.out.get("stages", {}))
+                given = answer.out.get("stages", ())
+                missing = sorted(each for each in hello.ops[trial.op].stages if each not in given)
                 if missing and "stages" in msgspec.to_builtins(case.out):
-                    stages = ", ".join(sorted(missing))
+                    stages = ", ".join(missing)
                     declared = f"hello promises the stages {stages}, but the answer lacks them"
                     yield Finding("note", trial.op, declared)
         if passed:

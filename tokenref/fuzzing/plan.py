@@ -129,16 +129,25 @@ class Plan(
         return None if self.cases is None else -(-self.cases // GROUP)
 
 
-def difference(mine: Plan, other: Plan, *, but: tuple[str, ...] = ("again",)) -> str | None:
+def difference(mine: Struct, other: Struct, *, but: tuple[str, ...] = ("again",)) -> str | None:
     """Return the first difference between two plans as part of a sentence, or None."""
-    for name in Plan.__struct_fields__:
+    for name in mine.__struct_fields__:
         ours, theirs = getattr(mine, name), getattr(other, name)
         if name not in but and ours != theirs:
-            return f"{name.replace('_', ' ')} must be {_shown(ours)}, got {_shown(theirs)}"
+            if isinstance(ours, Selection):
+                return difference(ours, theirs)
+            named = _OPTIONS.get(name, name.replace("_", " "))
+            return f"{named} must be {_shown(ours)}, got {_shown(theirs)}"
     return None
 
 
+_OPTIONS: Final = {"ops": "--op", "profiles": "--profile", "subjects": "--vocabulary"}
+
+
 def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        each = (entry.title if isinstance(entry, Known) else entry for entry in value)
+        return ", ".join(map(repr, each)) or "none"
     return str(value) if isinstance(value, Shard) else repr(value)
 
 

@@ -83,7 +83,7 @@ def own_target(out: Path) -> Target:
     >>> own_target(Path("no/such.jsonl")).present
     []
     """
-    return Target(out, out.name, parse_records(out.read_bytes(), str(out)) if out.exists() else [])
+    return Target(out, out.name, read_records(out) if out.exists() else [])
 
 
 def promoted(

@@ -39,8 +39,11 @@ class Channel(Protocol):
     def exchange(self, message: bytes, lines: int, seconds: float) -> list[bytes]:
         """Send a message and return at least `lines` lines. Raises `ChannelError`, `LateError`."""
 
-    def bye(self, message: bytes) -> bool:
-        """Send the last message and end the program. Return whether it ended by itself."""
+    def bye(self, message: bytes) -> str | None:
+        """Send the last message and end the program. Return how it failed, "" if it did not.
+
+        Return None if it had to be killed.
+        """
 
     def end(self) -> None:
         """End the program now."""
@@ -122,6 +125,9 @@ Both are available immediately, except on a busy machine."""
 
 _CHUNK: Final = 2**16
 
+_IN_ORDER: Final = "it ended with exit status 0"
+_CLOSED: Final = "it closed its standard output"
+
 
 class StartError(InputError):
     """A program that cannot be started: bad input, so the exit code is 2."""
@@ -200,6 +206,11 @@ class Process:
                         self._read_log()
                     elif not self._read_output():
                         raise ChannelError(self._how_it_ended())
+        except LateError as error:
+            self._read_output()
+            half = shown(bytes(self._partial))
+            wrote = f", but wrote {half} without a line feed" if half else ""
+            raise LateError(f"{error}{wrote}") from None
         finally:
             self._stop_writing()
         taken, self._lines = self._lines, []
@@ -208,8 +219,8 @@ class Process:
             self._partial.clear()
         return taken
 
-    def bye(self, message: bytes) -> bool:
-        """Say goodbye and end the program. Return whether it ended by itself."""
+    def bye(self, message: bytes) -> str | None:
+        """Say goodbye and end the program. Return how it ended, as `Channel.bye` does."""
         with suppress(ChannelError, LateError):
             self.exchange(message, 0, GRACE)
         self._input.close()
@@ -224,8 +235,9 @@ class Process:
                         by_itself = True
                     self._lines.clear()
                     self._partial.clear()
+        how = self._how_it_ended() if by_itself else None
         self.end()
-        return by_itself
+        return "" if how in {_IN_ORDER, _CLOSED} else how
 
     def end(self) -> None:
         """End the program and everything it started. Do nothing if it has ended already."""
@@ -316,7 +328,7 @@ class Process:
                         return f"it ended with exit status {status.si_status}{cut}"
                     return f"it was ended by {_signal_name(status.si_status)}{cut}"
                 time.sleep(0.001)
-        return "it closed its standard output"
+        return _CLOSED
 
     def _kill(self) -> None:
         started = _started_by(self._process.pid, self._mark)
@@ -442,9 +454,9 @@ class Function:
         """Call the function with each message, and return its answers as lines."""
         return [self._call(msgspec.json.decode(line)) for line in message.splitlines()][:lines]
 
-    def bye(self, message: bytes) -> bool:
+    def bye(self, message: bytes) -> str | None:
         """Do nothing: there is nothing to end."""
-        return True
+        return ""
 
     def end(self) -> None:
         """Do nothing: there is nothing to end."""

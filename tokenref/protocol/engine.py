@@ -17,6 +17,7 @@ from typing import Any, Final, TypeAlias
 from bpe_ref import Vocabulary
 from tokenref.answers import UNDECLARED, Answer, Crashed, Declared, NotAsked, TimedOut, Unsupported
 from tokenref.catalogue import LARGEST_BATCH
+from tokenref.errors import InputError
 from tokenref.protocol.channel import Channel, ChannelError, LateError, Patience, StartError
 from tokenref.protocol.messages import (
     PROTO,
@@ -36,6 +37,10 @@ from tokenref.subjects import TokenizerFile
 
 _LOG_OF_A_CRASH: Final = 1000
 """How much standard error, in characters, is attached to a crash that the program reports."""
+
+WHILE_LOADING: Final = "while it was loading, "
+NOT_RESTARTED: Final = "it could not be restarted: "
+"""How sentences about failures at the start begin."""
 
 _FAILURES: Final = (ChannelError, LateError, ProtocolError)
 
@@ -132,12 +137,14 @@ class ProtocolEngine:
     def close(self) -> None:
         """Say goodbye, and end the program whether it responds or not.
 
-        Another question starts it again.
+        Another question starts it again. If the program fails now, that is an incident.
         """
         channel, self._channel, self._loaded = self._channel, None, None
         try:
             if channel is not None:
-                channel.bye(line_of({"cmd": "bye"}))
+                how = channel.bye(line_of({"cmd": "bye"}))
+                if how:
+                    self.incidents.append(f"after bye, {how}{last_words(channel.log)}")
         finally:
             if channel is not None:
                 channel.end()
@@ -174,7 +181,7 @@ class ProtocolEngine:
             instead = self._prepare(loading)
         except _FAILURES as error:  # loading fails: it will not be tried again
             assert loading is not None  # noqa: S101 - nothing else raises
-            failure = self._fail(error, "while it was loading, ")
+            failure = self._fail(error, WHILE_LOADING)
             instead = self._unloadable[loading.digest] = failure
         if self._lost is not None:
             return [self._lost] * len(requests)
@@ -271,7 +278,7 @@ class ProtocolEngine:
         try:
             hello = self._greet()
         except (*_FAILURES, StartError) as error:
-            self._give_up(f"it could not be restarted: {error}")
+            self._give_up(f"{NOT_RESTARTED}{error}")
             return False
         if hello != self.hello:
             self._give_up("after a restart it answered hello differently")
@@ -306,7 +313,10 @@ class ProtocolEngine:
             self._folder = tempfile.TemporaryDirectory(prefix="tokenref-")
         path = Path(self._folder.name) / f"{loading.digest.removeprefix('sha256:')}.json"
         if not path.exists():
-            path.write_bytes(loading.content())
+            try:
+                path.write_bytes(loading.content())
+            except OSError as error:
+                raise InputError(f"{path} cannot be written: {error.strerror}") from None
         return path
 
 

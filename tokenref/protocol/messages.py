@@ -348,29 +348,47 @@ def shown(line: bytes) -> str:
 
 
 _ERROR: Final = re.compile(
-    r"^([\w.:]*(?:Error|Exception)\b|panic: |terminate called|thread '.*panicked at .*\n).*",
+    r"^([\w.:]*(?:Error|Exception)\b|panic: |terminate called|thread '.*panicked at .*\n"
+    r"|.*\bERROR: |.*\bruntime error: ).*",
     re.MULTILINE,
 )
-"""A line of standard error that names an error, in Python, Node, Go, C++ and Rust."""
+"""A line of standard error that names an error, in Python, Node, Go, C++, Rust and sanitizers."""
 
 
 def last_words(log: str) -> str:
     r"""Return the end of standard error as the end of a sentence.
 
-    It is the last line, without notes of Rust, and before it the last one that names an error, as
-    Node ends with another line. Both together have at most 200 characters.
+    It is the last line, without notes of Rust, or a sanitizer's summary, and before it the last one
+    that names an error, as Node ends with another line. Both together have at most 200 characters.
 
     >>> last_words("one\ntwo\n")
     "; its last line on standard error: 'two'"
     >>> last_words("a.js:1\n\nTypeError: x is null\n    at f (a.js:1:2)\n\nNode.js v20.1.0\n")
     "; on standard error: 'TypeError: x is null ... Node.js v20.1.0'"
+    >>> last_words("==7==ERROR: ASan: overflow\n  #0 main\nSUMMARY: a.cpp:3 in main\n==7==ABORTING")
+    "; on standard error: '==7==ERROR: ASan: overflow ... SUMMARY: a.cpp:3 in main'"
     """
     lines = [line for line in log.splitlines() if line.strip() and not line.startswith("note: ")]
-    last = lines[-1] if lines else ""
+    last = ([each for each in lines if each.startswith("SUMMARY: ")] or lines or [""])[-1]
     errors = [match.group() for match in _ERROR.finditer(log)]
     if not errors or last in errors[-1]:
         return f"; its last line on standard error: {last[-200:]!r}" if last else ""
-    return f"; on standard error: {f'{errors[-1][:155]} ... {last[-40:]}'!r}"
+    last = last[-95:] if last.startswith("SUMMARY: ") else last[-40:]
+    return f"; on standard error: {f'{errors[-1][: 195 - len(last)]} ... {last}'!r}"
+
+
+def short_log(log: str, longest: int) -> str:
+    r"""Return the end of standard error, and before it the line that names an error, or the start.
+
+    >>> short_log("begin" + "-" * 99 + "end", 10), short_log("Error: a\n" + "b" * 30, 16)
+    ('(107 characters) begin ... --end', '(39 characters) Error: a ... bbbbbbbb')
+    """
+    if len(log) <= longest:
+        return log
+    start, half = max((each.start() for each in _ERROR.finditer(log)), default=0), longest // 2
+    is_cut = start < len(log) - longest
+    end = f"{log[start : start + half]} ... {log[-half:]}" if is_cut else log[-longest:]
+    return f"({len(log)} characters) {end}"
 
 
 def read_hello(line: bytes) -> HelloAnswer:

@@ -7,25 +7,30 @@ from typing import Final, Literal, TypeAlias
 
 from tokenref.catalogue import Selection
 from tokenref.judge import FAILURES
+from tokenref.record import OWN_DRAW_OPS
 from tokenref.reports.results import UNJUDGED, Results, command_again, options_again
 
 Kind: TypeAlias = Literal[
     "new failure",
+    "new case fails",
     "unexpected pass",
     "lost answer",
+    "another answer",
     "newly passing",
     "appeared",
     "disappeared",
     "other",
 ]
 
-WORSE: Final[frozenset[Kind]] = frozenset({"new failure", "unexpected pass", "lost answer"})
+WORSE: Final[frozenset[Kind]] = frozenset(
+    {"new failure", "new case fails", "unexpected pass", "lost answer"}
+)
 """The kinds of changes that make a comparison fail."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """A case whose status changed. None means no result."""
+    """A case whose status or wrong answer changed. None means no result."""
 
     engine: str
     id: str
@@ -51,10 +56,12 @@ class Change:
         """
         if self.now is None:
             return "disappeared"
+        if self.now == self.was:
+            return "another answer"
         if self.now == "xpass" and self.was not in FAILURES:
             return "unexpected pass"
         if self.now in FAILURES - {"xpass"} and self.was not in FAILURES - {"xpass"}:
-            return "new failure"
+            return "new failure" if self.was else "new case fails"
         if self.was is None:
             return "appeared"
         if self.was not in UNJUDGED and self.now in UNJUDGED:
@@ -71,14 +78,19 @@ _NO_ANSWER: Final = frozenset({"crash", "timeout"})
 def changes(old: Results, new: Sequence[Results], records: Container[str] = ()) -> Iterator[Change]:
     """Yield the changes, engine by engine. Engines are compared by name, whatever their version.
 
+    A wrong answer that is another one now is a change, except for an engine's own random draws.
+
     Engines that are missing from the new results are left out; see `notes`. If only a part of the
     records was selected, cases that still have a record, in `records`, have not disappeared.
     """
     names = {entry.name for results in new for entry in results.header.engines}
     before: dict[str, dict[str, str]] = {name: {} for name in names}
+    wrong: dict[tuple[str, str], str] = {}
     for line in old.cases():
         if line.engine in before:
             before[line.engine][line.id] = line.status
+            if line.got and line.op not in OWN_DRAW_OPS:
+                wrong[line.engine, line.id] = line.got
     gone = {name: set(cases) for name, cases in before.items()}
     for results in new:
         entries = {entry.name: entry for entry in results.header.engines}
@@ -86,7 +98,8 @@ def changes(old: Results, new: Sequence[Results], records: Container[str] = ()) 
         for line in results.cases():
             was = before[line.engine].get(line.id)
             gone[line.engine].discard(line.id)
-            if was != line.status:
+            is_other = line.got and wrong.get((line.engine, line.id), line.got) != line.got
+            if was != line.status or is_other:
                 cause = results.engines[line.engine].causes.get(line.cause, line.cause)
                 again = command_again(entries[line.engine], line.id, options)
                 yield Change(line.engine, line.id, was, line.status, line.detail, cause, again)
@@ -144,8 +157,9 @@ def contradictions(files: Sequence[Results]) -> list[str]:
 def notes(old: Results, new: Sequence[Results]) -> list[tuple[str, int]]:
     """Return sentences about the comparison, each with the exit code that it calls for.
 
-    It is 3 if the runs cannot be compared, and 1 for failures of an engine that belong to no case,
-    if the old run has none. They contain numbers, so another wording may be the same failure.
+    It is 3 if the runs cannot be compared, and 1 if an engine is missing now, or for failures of an
+    engine that belong to no case, if the old run has none. They contain numbers, so another wording
+    may be the same failure.
     """
     found: list[tuple[str, int]] = []
     for results in new:
@@ -163,9 +177,12 @@ def notes(old: Results, new: Sequence[Results]) -> list[tuple[str, int]]:
         found.append((f"{old.path} is from an invalid run, so it says nothing about changes", 3))
     if was and now and not was & now:
         found.append(("the runs have no engine in common, so they cannot be compared", 3))
-    found += [(f"{name} is only in {old.path}", 0) for name in sorted(was - now)]
+    lost = "so all its answers are lost"
+    found += [(f"{name} is only in {old.path}, {lost}", 1) for name in sorted(was - now)]
     found += [(f"{name} is not in {old.path}", 0) for name in sorted(now - was)]
     fixtures = {results.header.fixtures or results.header.records for results in [old, *new]}
     if len(fixtures) > 1:
-        found.append(("the runs are over different records", 0))
+        versions = [results.header.fixtures_version for results in (old, *new)]
+        of_which = f": fixtures {' and '.join(versions)}" if all(versions) else ""
+        found.append((f"the runs are over different records{of_which}", 0))
     return found

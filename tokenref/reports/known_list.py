@@ -9,7 +9,7 @@ import msgspec
 
 from tokenref.catalogue import Selection
 from tokenref.judge import FAILURES
-from tokenref.known import Known
+from tokenref.known import Known, is_own
 from tokenref.reports.results import CaseLine, Results, distinct
 from tokenref.visible import visible
 
@@ -80,13 +80,13 @@ def _without_passing(entry: Known, statuses: Mapping[str, str], *, is_part: bool
     """Return an entry whose patterns match only cases that differ as it says, or may do so.
 
     A pattern that matches others, too, is replaced by the ids of those that differ. One that
-    matches nothing says nothing if only a part was run.
+    matches nothing says nothing if only a part was run, or if it is about the user's own records.
     """
     cases: list[str] = []
     for glob in entry.cases:
         found = {name: status for name, status in statuses.items() if fnmatchcase(name, glob)}
         differ = [name for name, status in found.items() if status in {"xfail", "not_run", ""}]
-        may_differ = bool(differ) or (is_part and not found)
+        may_differ = bool(differ) or (not found and (is_part or is_own(glob)))
         cases += differ if FAILURES & {*found.values()} else [glob] * may_differ
     return msgspec.structs.replace(entry, cases=distinct(cases))
 

@@ -26,6 +26,7 @@ from tokenref.errors import InvalidRunError
 from tokenref.files import lines_of
 from tokenref.judge import FAILURES
 from tokenref.known import Known, differences_of, entry_for
+from tokenref.protocol.messages import short_log
 from tokenref.record import canonical_json, op_of
 from tokenref.result import Result
 from tokenref.runner import Run
@@ -150,7 +151,7 @@ class CaseLine(_Strict, frozen=True, kw_only=True, tag="case"):
     """The answer as JSON if it is wrong, truncated if it is long."""
 
     log: str = ""
-    """The last part of the engine's standard error, if it crashed or timed out."""
+    """Standard error of an engine that crashed or timed out: its end, and what names the error."""
 
     remark: str = ""
     """A remark about an answer that passes, such as which alternative it is."""
@@ -199,18 +200,14 @@ class Footer(_Strict, frozen=True, kw_only=True, tag="footer"):
 Line: TypeAlias = Header | CaseLine | EngineLine | Footer
 
 
-def bounded(text: str, longest: int = LONGEST_DETAIL, *, end: bool = False) -> str:
-    r"""Return a text that every JSON reader accepts: no lone surrogates, only its start or end.
+def bounded(text: str, longest: int = LONGEST_DETAIL) -> str:
+    r"""Return a text that every JSON reader accepts: no lone surrogates, only its start.
 
-    >>> bounded("a\ud800"), bounded("a" * 30, 5), bounded("abcdef", 3, end=True)
-    ('a\\ud800', 'aaaaa ... (30 characters)', '(6 characters) ... def')
+    >>> bounded("a\ud800"), bounded("a" * 30, 5)
+    ('a\\ud800', 'aaaaa ... (30 characters)')
     """
-    part = text[-longest:] if end else text[:longest]
-    part = part.encode("utf-8", "backslashreplace").decode("utf-8")
-    if len(text) <= longest:
-        return part
-    size = f"({len(text)} characters)"
-    return f"{size} ... {part}" if end else f"{part} ... {size}"
+    part = text[:longest].encode("utf-8", "backslashreplace").decode("utf-8")
+    return part if len(text) <= longest else f"{part} ... ({len(text)} characters)"
 
 
 def judged(counts: Counter[str]) -> int:
@@ -606,7 +603,7 @@ def case_line(run: Run, result: Result, known: Sequence[Known] = ()) -> CaseLine
         detail=bounded(detail),
         stage=stage[1] if stage else "",
         got=bounded(result.got),
-        log=bounded(result.log, end=True),
+        log=bounded(short_log(result.log, LONGEST_DETAIL - 50)),
         remark=bounded(remark),
         ulp=judgement.ulp,
         known=title,

@@ -479,8 +479,11 @@ def print_changes(console: Console, found: Sequence[Change]) -> None:
         for change in of_kind:
             by_cause[change.cause].append(change)
         for cause, alike in sorted(by_cause.items(), key=lambda each: (not each[0], -len(each[1]))):
-            if cause:
-                print_line(console, f"  {cause}:", "bold")
+            if cause or len(by_cause) > 1:
+                others = (
+                    f"{len(alike):,} {'matches' if len(alike) == 1 else 'match'} no known cause"
+                )
+                print_line(console, f"  {cause or others}:", "bold")
             _print_alike(console, alike)
 
 
@@ -490,6 +493,8 @@ def _print_alike(console: Console, alike: Sequence[Change]) -> None:
     most = SHOWN_FAILURES if worse else _SHOWN_CHANGES
     for change in alike[:most]:
         states = f"{change.was or 'none'} → {change.now or 'none'}"
+        if change.kind == "another answer":
+            states = f"still {change.now}, with another answer"
         print_line(console, f"  {change.engine}  {change.id}  {states}")
         if worse:
             no_answer = change.now in UNJUDGED or change.now == "xpass"
