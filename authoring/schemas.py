@@ -28,7 +28,6 @@ def schema() -> dict[str, Any]:
     """
     kinds = [*get_args(Request), HelloAnswer, LoadAnswer, RunAnswer]
     references, definitions = msgspec.json.schema_components(kinds)
-    del definitions["Implementation"]["properties"]["ids_only"]  # one of the other fields it allows
     for kind in (LoadRequest, LoadAnswer, Result, RunAnswer):  # which the types do not express
         definitions[kind.__name__]["oneOf"] = [{"required": [name]} for name in kind.one_of]
     return {
