@@ -10,6 +10,7 @@ from math import exp, inf, log, nan
 from pathlib import Path
 from random import Random
 from struct import pack as pack_bits
+from time import process_time
 from typing import Any, ClassVar, TypeAlias
 
 import msgspec
@@ -1675,6 +1676,31 @@ def test_a_mistake_of_kernels_is_named(
     cases = [case for case in cases if size(case)[0] < 2500 and length(case) < 20_000]
     found = run(SamplersWithHandler(handle=wrong), cases, catalogue).diagnoses
     assert f"answers with {name}" in found[0].name.split(" or ")
+
+
+@pytest.mark.parametrize("name", ["4097", "4097-bf16"])
+def test_a_mistake_in_one_long_speculative_record_is_named_soon(
+    catalogue: Catalogue, name: str
+) -> None:
+    cases = [catalogue.records[f"sampling/speculative/long/{name}"]]
+    run_of_one = run(SamplersWithHandler(handle=accepted_by_p), cases, catalogue)
+    start = process_time()
+    (found,) = run_of_one.diagnoses
+    assert "drafts that are accepted if u < p, not if u < p / q" in found.name
+    assert process_time() - start < 10
+
+
+def test_what_is_not_misread_for_lack_of_time_says_so(
+    catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cases = [c for c in catalogue.cases if (op_of(c), c.profile) == ("speculative", "standard")]
+    cases = [case for case in cases if size(case)[0] < 100]
+    found = run(SamplersWithHandler(handle=speculates(2)), cases, catalogue)
+    monkeypatch.setattr("tokenref.diagnosis.asked_again.MOST_SECONDS", 0)
+    late = run(SamplersWithHandler(handle=speculates(2)), cases, catalogue).diagnoses[-1]
+    assert late.name == "late diagnosis"
+    assert late.sentence.endswith("not compared with all misread questions, for lack of time")
+    assert {*late.ids} <= {each.case.id for each in found.failures}
 
 
 def test_parameters_of_the_first_row_of_a_pair_are_named(catalogue: Catalogue) -> None:

@@ -46,7 +46,10 @@ from tokenref.result import Result, answer_digest, digest, place_of, row_questio
 from tokenref.verdicts import MustRefuse
 
 UNSPECIFIC: Final = frozenset(
-    {"stages", "long inputs", "invalid input", "known differences", "late draws"}
+    {
+        *("stages", "long inputs", "late diagnosis"),
+        *("invalid input", "known differences", "late draws"),
+    }
 )
 """Names of groups whose failures have no likely cause."""
 
@@ -108,6 +111,9 @@ def diagnose(
     long = sorted(rest[record].case.id for record in naming.long.keys() & rest.keys())
     says = "about inputs too long to be compared with known causes"
     found += _counted("long inputs", long, "failure is", "failures are", says)
+    late = sorted(rest[r].case.id for r in naming.late & rest.keys() - naming.long.keys())
+    says = "not compared with all misread questions, for lack of time"
+    found += _counted("late diagnosis", late, "failure was", "failures were", says)
     accepted = [
         seen.case.id
         for record, seen in rest.items()
@@ -139,11 +145,13 @@ def _of_one(seen: Result, known: Known, reference: Reference | None) -> Iterator
     alike = [each for each in known.causes if each.answers.get(record) == seen.answer]
     names = {in_words(each): each.name for each in alike}
     if reference is not None and case.vocab is None:
+        from tokenref.diagnosis.asked_again import Patience
         from tokenref.diagnosis.misread_questions import exchanged
         from tokenref.diagnosis.misreadings import misread, said_of, usual
 
+        patience = Patience()
         for ways in (exchanged, usual):
-            for name, answer, _ in misread(case, reference, ways):
+            for name, answer, _ in misread(case, reference, patience.some(ways)):
                 if answer_digest(op, answer) == seen.answer:
                     names[_without_size(said_of(name))] = said_of(name)
     telling = [fact for fact in seen.facts if fact not in VAGUE and OF_ANY_SUM not in fact]
@@ -203,12 +211,14 @@ class _Naming:
         """Begin without any name. Inputs that were not asked of all causes are set aside."""
         self.passed, self.failed, self.every = passed, failed, {**failed}
         self.fewest, self.reference = fewest, reference
+        self.late = set[str]()
+        """Failures that were not misread in every way, for lack of time."""
         if reference is not None:
             from tokenref.diagnosis.asked import MOST_AGAIN
             from tokenref.diagnosis.asked_again import signatures_of_misread
             from tokenref.diagnosis.misreadings import usual
 
-            again = signatures_of_misread(failed, passed, reference, usual, MOST)
+            again = signatures_of_misread(failed, passed, reference, usual, MOST, self.late)
             asked = {r: s.case for r, s in failed.items() if op_of(s.case) not in OWN_DRAW_OPS}
             longest = {record for record, case in asked.items() if size(case)[0] > MOST_AGAIN}
             known = Known([*known.causes, *again], known.left_out | longest)
@@ -265,7 +275,9 @@ class _Naming:
             from tokenref.diagnosis.asked_again import signatures_of_misread
             from tokenref.diagnosis.misread_questions import exchanged
 
-            again = signatures_of_misread(rest, self.passed, self.reference, exchanged, NEARLY_ALL)
+            again = signatures_of_misread(
+                rest, self.passed, self.reference, exchanged, NEARLY_ALL, self.late
+            )
             known = self.known._replace(causes=again)
             for match in likely_there(known, self.passed, rest, self.fewest):
                 self.name(match.name, match.said("resemble"), match.hits)
