@@ -1264,6 +1264,38 @@ def test_an_answer_that_depends_on_earlier_questions_is_said_to(tmp_path: Path) 
     assert "pass if a new process is asked nothing else: the program seems to keep" in shown.output
 
 
+def test_draws_of_a_stream_that_goes_on_are_not_said_to_depend_on_earlier_questions(
+    tmp_path: Path,
+) -> None:
+    """The second and later laws fail, as the draws of every token but the first are exchanged."""
+    program = tmp_path / "engine.py"
+    program.write_text(
+        "import json, sys\n"
+        "from tests.fakes.honest import make\n"
+        "answer, asked = make(), 0\n"
+        "for line in sys.stdin:\n"
+        "    message = json.loads(line)\n"
+        "    if message['cmd'] == 'bye':\n"
+        "        break\n"
+        "    said = answer(message)\n"
+        "    for result in said.get('results', ()):\n"
+        "        if 'ok' in result:\n"
+        "            asked += 1\n"
+        "            if asked > 1:\n"
+        "                total = sum(count for _, count in result['ok']['counts'])\n"
+        "                result['ok']['counts'] = [[0, total]]\n"
+        "    print(json.dumps(said), flush=True)\n"
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(Path(__file__).parent.parent))
+        shown = tokenref(
+            "check", "--cmd", f"{sys.executable} {program}", "--op", "stat", "--profile", "standard"
+        )
+    assert shown.exit_code == 1
+    assert "no known cause" in shown.output or "same token" in shown.output
+    assert "if a new process is asked nothing else" not in shown.output
+
+
 def test_a_known_wrong_answer_is_not_said_to_depend_on_earlier_questions(tmp_path: Path) -> None:
     """It is the answer of a canary, so a judge that is right about it says `pass`."""
     program = tmp_path / "engine.py"

@@ -1703,6 +1703,55 @@ def test_what_is_not_misread_for_lack_of_time_says_so(
     assert {*late.ids} <= {each.case.id for each in found.failures}
 
 
+def test_a_cause_of_a_minority_says_so_and_is_printed_behind_a_larger_rest(
+    catalogue: Catalogue,
+) -> None:
+    cases = [c for c in catalogue.cases if (op_of(c), c.profile) == ("speculative", "standard")]
+    wrong = catalogue.records["sampling/speculative/chain/nothing-left"]
+    rule = KNOWN["if-equal.target of speculative"]
+    failed = [Result(wrong, Judgement("wrong_error"), answer=rule.answers[digest(wrong.id)])]
+    valid = [case for case in cases if not isinstance(case.verdict, MustRefuse)]
+    failed += [Result(case, Judgement("fail"), answer="?") for case in valid[:11]]
+    (found,) = diagnose(failed, Known([rule]))
+    assert found.sentence == f"Only 1 of 12 failures of speculative matches the rule {rule.name}"
+    assert is_of_few(found.name)
+    (alone,) = diagnose(failed[:1], Known([rule]), fewest=1)
+    assert not is_of_few(alone.name)
+
+
+@pytest.mark.parametrize(("is_padded", "says_order"), [(True, False), (False, True)])
+def test_another_order_is_added_only_if_rows_are_not_padded_as_well(
+    catalogue: Catalogue, is_padded: bool, says_order: bool
+) -> None:
+    names = ["token-mask-mixed", "greedy-reversed", "greedy-apart-and-mixed", "softmax-reversed"]
+    names = ["top-k", "top-p", "min-p", "draw"] if is_padded else names
+    ends = "-apart-and-padded" if is_padded else ""
+    cases = [catalogue.records[f"sampling/batch/long/{name}{ends}"] for name in names]
+    known = Known([Signature("bug", "one", "It is wrong", {digest(c.id): "1" for c in cases})])
+    order = "rows lie in another order in memory: perhaps `order` is ignored"
+    failed = [Result(c, Judgement("fail"), answer="1", facts=(order,)) for c in cases]
+    (found,) = diagnose(failed, known)
+    assert (order in found.sentence) == says_order
+
+
+def test_numbers_that_are_nan_are_shown_and_named(catalogue: Catalogue) -> None:
+    def without_numbers(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+        right = session.answer(op, request)
+        if op != "logprobs" or unpack(request["logits"])[0] != -inf or not isinstance(right, Ok):
+            return right
+        return Ok({"logprobs": pack([nan] * tokens_of([request]), type_of(right.out["logprobs"]))})
+
+    cases = [c for c in catalogue.cases if (op_of(c), c.profile) == ("logprobs", "standard")]
+    cases = [case for case in cases if size(case)[0] < 100]
+    found = run(SamplersWithHandler(handle=without_numbers), cases, catalogue)
+    shown = {each.case.id: each.judgement.detail for each in found.failures}
+    detail = shown["sampling/logprobs/logprobs/impossible-first"]
+    assert detail == "logprobs[0]: expected -inf, got nan (of another kind)"
+    one = [each for each in found.results if each.status == "pass"]
+    one += [each for each in found.failures if each.case.id.endswith("/impossible-first")]
+    assert [each.name for each in diagnose(one, Known([]))] == ["all wrong numbers are nan"]
+
+
 def test_parameters_of_the_first_row_of_a_pair_are_named(catalogue: Catalogue) -> None:
     def handle(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
         rows = request.get("rows", ())

@@ -14,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import starmap
+from math import nan
 from typing import Final
 
 import msgspec
@@ -291,6 +292,9 @@ class _Naming:
         only = property_of_failures(self.every, self.passed.values(), ops)
         for fact, says, records in _shared_facts(rest, only):
             self.name(fact, says, records)
+        are_nan = f"{ALL_WRONG}{nan!r}"  # which is no chance, however few they are
+        found = [record for record, seen in rest.items() if are_nan in seen.facts]
+        self.name(are_nan, f"have in common: {are_nan}", found)
 
     def name_like_others(self, ops: Container[str] = OPS) -> None:
         """Give what is left of these operations the names of others like it."""
@@ -358,13 +362,39 @@ class _Naming:
 
     def _diagnosis(self, group: str, said: tuple[str, list[str]]) -> Diagnosis:
         says, ids = said
+        if part := "" if is_of_few(group) else self._part(ids):
+            says = _one(says) if len(ids) == 1 else says
+            return Diagnosis(f"{part}: {group}", f"Only {part} {says}", ids)
         ordered = {seen.case.id for seen in self.failed.values() if ORDERED in seen.facts}
-        if group != ORDERED and len(ids) >= FEWEST and ordered.issuperset(ids):
+        sizes = (getattr(case.input, "vocab_size", msgspec.UNSET) for case in self._cases(ids))
+        is_telling = any(size is msgspec.UNSET for size in sizes)  # not all are padded as well
+        if group != ORDERED and len(ids) >= FEWEST and ordered.issuperset(ids) and is_telling:
             says = f"{says}; in all of them, {ORDERED}"
         if count := len(self.unclear.intersection(ids)) if not is_of_few(group) else 0:
             rest = "could not be compared, because they are long or have several steps"
             says = f"{says}; {count:,} of them {rest}"
         return _diagnosis(group, says, ids)
+
+    def _cases(self, ids: Iterable[str]) -> list[Case]:
+        wanted = {*ids}
+        return [seen.case for seen in self.every.values() if seen.case.id in wanted]
+
+    def _part(self, ids: Sequence[str]) -> str:
+        """Return of how many failures these are a minority, if more like them have no name.
+
+        Those like them are of the same operations and steps, and all draws with own numbers.
+        """
+        cases = self._cases(ids)
+        ops = {op for case in cases for op in (rows_op(case), *_steps_of(case))}
+        ops |= set(OWN_DRAW_OPS) if ops & set(OWN_DRAW_OPS) else set()
+        rest = {record: seen for record, seen in self.unnamed.items() if record not in self.long}
+        valid = [seen for here in by_place(rest).values() for seen in here.values()]
+        more = [rows_op(seen.case) for seen in valid if seen.status != "crash"]
+        more = [op for op in more if op in ops]
+        if len(ids) >= len(more):
+            return ""
+        names = dict.fromkeys([*map(rows_op, cases), *more])
+        return f"{len(ids):,} of {len(ids) + len(more):,} failures of {', '.join(names)}"
 
 
 _IN_ORDER: Final[Sequence[Callable[[_Naming], None]]] = (
