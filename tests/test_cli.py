@@ -1267,33 +1267,32 @@ def test_an_answer_that_depends_on_earlier_questions_is_said_to(tmp_path: Path) 
 def test_draws_of_a_stream_that_goes_on_are_not_said_to_depend_on_earlier_questions(
     tmp_path: Path,
 ) -> None:
-    """The second and later laws fail, as the draws of every token but the first are exchanged."""
+    """A new process answers its first question right, and all later ones wrong."""
     program = tmp_path / "engine.py"
     program.write_text(
         "import json, sys\n"
         "from tests.fakes.honest import make\n"
+        "from tokenref.engines.reference_laws import example_of_draws\n"
         "answer, asked = make(), 0\n"
         "for line in sys.stdin:\n"
         "    message = json.loads(line)\n"
         "    if message['cmd'] == 'bye':\n"
         "        break\n"
         "    said = answer(message)\n"
-        "    for result in said.get('results', ()):\n"
-        "        if 'ok' in result:\n"
+        "    for case, result in zip(message.get('cases', ()), said.get('results', ())):\n"
+        "        if result.pop('skip', None):\n"
+        "            right = example_of_draws('stat', message['profile'], case['in'])\n"
+        "            result['ok'] = {'counts': [[0, case['in']['draws']]]} if asked else right\n"
         "            asked += 1\n"
-        "            if asked > 1:\n"
-        "                total = sum(count for _, count in result['ok']['counts'])\n"
-        "                result['ok']['counts'] = [[0, total]]\n"
         "    print(json.dumps(said), flush=True)\n"
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(Path(__file__).parent.parent))
-        shown = tokenref(
-            "check", "--cmd", f"{sys.executable} {program}", "--op", "stat", "--profile", "standard"
-        )
+        command = f"{sys.executable} {program}"
+        shown = tokenref("check", "--cmd", command, "--op", "stat", "--profile", "standard")
     assert shown.exit_code == 1
-    assert "no known cause" in shown.output or "same token" in shown.output
-    assert "if a new process is asked nothing else" not in shown.output
+    assert "every draw gives the same token" in shown.output
+    assert "a new process" not in shown.output
 
 
 def test_a_known_wrong_answer_is_not_said_to_depend_on_earlier_questions(tmp_path: Path) -> None:
