@@ -33,7 +33,7 @@ from tokenref.diagnosis.diagnose import diagnose, is_of_few
 from tokenref.diagnosis.facts import DIFFERS, facts_of, result_of
 from tokenref.diagnosis.misread_questions import allowed_of, words_of
 from tokenref.diagnosis.misreadings import misread, usual
-from tokenref.diagnosis.questions import _PROPERTIES
+from tokenref.diagnosis.questions import PROPERTIES
 from tokenref.diagnosis.signatures import FEWEST, Known, Signature, known_causes
 from tokenref.engines.reference import ReferenceSession
 from tokenref.engines.reference_samplers import SamplerSession
@@ -1649,6 +1649,7 @@ def drawn_from_all(session: SamplerSession, op: str, request: Mapping[str, Any])
             "temperature of at least 0.05",
         ),
         ("frequency_penalty", with_parameter("window", lambda n: n + 1), "window too large by 1"),
+        ("frequency_penalty", with_parameter("window", lambda n: n or 9), "window 0 taken for all"),
         ("frequency_penalty", without_each_32nd, "a history without the last of each 32 tokens"),
         ("frequency_penalty", with_a_shorter_prompt, "a prompt that is too short by 1"),
         ("token_mask", bit_31_is_a_sign, "masks of which bit 31 of each word is never allowed"),
@@ -1890,6 +1891,8 @@ def test_groups_that_say_least_are_printed_after_all_others(catalogue: Catalogue
         ["three", "two", "stages"],
         ["one token less is kept", "long inputs"],
     )
+    padded = next(iter(PROPERTIES))
+    assert in_order({padded: 5, "two": 2}, others=0) == (["two", padded], [])
 
 
 def test_late_draws_are_told_the_option_for_more_time(catalogue: Catalogue) -> None:
@@ -1940,7 +1943,7 @@ def test_every_question_may_have_a_property(catalogue: Catalogue) -> None:
     for case in catalogue.cases:
         if case.vocab is None and size(case)[0] < 500:
             question, rows = msgspec.to_builtins(case.input), row_questions(case)
-            assert {type(has(question, rows)) for has in _PROPERTIES.values()} == {bool}, case.id
+            assert {type(has(question, rows)) for has in PROPERTIES.values()} == {bool}, case.id
 
 
 def test_a_hint_that_raises_loses_no_report(
