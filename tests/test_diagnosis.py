@@ -1649,7 +1649,6 @@ def drawn_from_all(session: SamplerSession, op: str, request: Mapping[str, Any])
             "temperature of at least 0.05",
         ),
         ("frequency_penalty", with_parameter("window", lambda n: n + 1), "window too large by 1"),
-        ("frequency_penalty", with_parameter("window", lambda n: n or 9), "window 0 taken for all"),
         ("frequency_penalty", without_each_32nd, "a history without the last of each 32 tokens"),
         ("frequency_penalty", with_a_shorter_prompt, "a prompt that is too short by 1"),
         ("token_mask", bit_31_is_a_sign, "masks of which bit 31 of each word is never allowed"),
@@ -1702,6 +1701,26 @@ def test_what_is_not_misread_for_lack_of_time_says_so(
     assert late.name == "late diagnosis"
     assert late.sentence.endswith("not compared with all misread questions, for lack of time")
     assert {*late.ids} <= {each.case.id for each in found.failures}
+
+
+def test_a_window_of_0_that_is_taken_for_all_is_named(catalogue: Catalogue) -> None:
+    cases = [c for c in catalogue.cases if c.profile == "standard" and "/penalties/" in c.id]
+    wrong = with_parameter("window", lambda n: 999 if n == 0 else n)
+    (found,) = run(SamplersWithHandler(handle=wrong), cases, catalogue).diagnoses
+    assert "answers with window 0 taken for all" in found.name.split(" or ")
+
+
+def test_wrong_first_numbers_of_penalties_are_not_said_to_be_written_by_another_row(
+    catalogue: Catalogue,
+) -> None:
+    said = "only the first numbers of a row are wrong, as if the row before were written too far"
+    for name, is_said in (("presence-penalty-thrice", False), ("temperature-4097", True)):
+        case = catalogue.records[f"sampling/batch/long/{name}"]
+        out = SamplerSession("standard").answer("batch", msgspec.to_builtins(case.input))
+        rows = [*out_of(out)["rows"]]
+        numbers = unpack(rows[1]["logits"])
+        rows[1] = {"logits": pack([8.0, 9.0, *numbers[2:]], type_of(rows[1]["logits"]))}
+        assert (said in facts_of(case, Ok({"rows": rows}))) == is_said
 
 
 def test_a_cause_of_a_minority_says_so_and_is_printed_behind_a_larger_rest(
