@@ -1375,6 +1375,37 @@ def test_an_answer_that_depends_on_earlier_questions_is_said_to(tmp_path: Path) 
     assert "pass if a new process is asked nothing else: the program seems to keep" in shown.output
 
 
+def test_draws_of_a_stream_that_goes_on_are_not_said_to_depend_on_earlier_questions(
+    tmp_path: Path,
+) -> None:
+    """A new process answers its first question right, and all later ones wrong."""
+    program = tmp_path / "engine.py"
+    program.write_text(
+        "import json, sys\n"
+        "from tests.fakes.honest import make\n"
+        "from tokenref.engines.reference_laws import example_of_draws\n"
+        "answer, asked = make(), 0\n"
+        "for line in sys.stdin:\n"
+        "    message = json.loads(line)\n"
+        "    if message['cmd'] == 'bye':\n"
+        "        break\n"
+        "    said = answer(message)\n"
+        "    for case, result in zip(message.get('cases', ()), said.get('results', ())):\n"
+        "        if result.pop('skip', None):\n"
+        "            right = example_of_draws('stat', message['profile'], case['in'])\n"
+        "            result['ok'] = {'counts': [[0, case['in']['draws']]]} if asked else right\n"
+        "            asked += 1\n"
+        "    print(json.dumps(said), flush=True)\n"
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(Path(__file__).parent.parent))
+        command = f"{sys.executable} {program}"
+        shown = tokenref("check", "--cmd", command, "--op", "stat", "--profile", "standard")
+    assert shown.exit_code == 1
+    assert "every draw gives the same token" in shown.output
+    assert "a new process" not in shown.output
+
+
 def test_a_known_wrong_answer_is_not_said_to_depend_on_earlier_questions(tmp_path: Path) -> None:
     """It is the answer of a canary, so a judge that is right about it says `pass`."""
     program = tmp_path / "engine.py"

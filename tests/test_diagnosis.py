@@ -10,6 +10,7 @@ from math import exp, inf, log, nan
 from pathlib import Path
 from random import Random
 from struct import pack as pack_bits
+from time import process_time
 from typing import Any, ClassVar, TypeAlias
 
 import msgspec
@@ -32,7 +33,7 @@ from tokenref.diagnosis.diagnose import diagnose, is_of_few
 from tokenref.diagnosis.facts import DIFFERS, facts_of, result_of
 from tokenref.diagnosis.misread_questions import allowed_of, words_of
 from tokenref.diagnosis.misreadings import misread, usual
-from tokenref.diagnosis.questions import _PROPERTIES
+from tokenref.diagnosis.questions import PROPERTIES
 from tokenref.diagnosis.signatures import FEWEST, Known, Signature, known_causes
 from tokenref.engines.reference import ReferenceSession
 from tokenref.engines.reference_samplers import SamplerSession
@@ -1677,6 +1678,100 @@ def test_a_mistake_of_kernels_is_named(
     assert f"answers with {name}" in found[0].name.split(" or ")
 
 
+@pytest.mark.parametrize("name", ["4097", "4097-bf16"])
+def test_a_mistake_in_one_long_speculative_record_is_named_soon(
+    catalogue: Catalogue, name: str
+) -> None:
+    cases = [catalogue.records[f"sampling/speculative/long/{name}"]]
+    run_of_one = run(SamplersWithHandler(handle=accepted_by_p), cases, catalogue)
+    start = process_time()
+    (found,) = run_of_one.diagnoses
+    assert "drafts that are accepted if u < p, not if u < p / q" in found.name
+    assert process_time() - start < 10
+
+
+def test_what_is_not_misread_for_lack_of_time_says_so(
+    catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cases = [c for c in catalogue.cases if (op_of(c), c.profile) == ("speculative", "standard")]
+    cases = [case for case in cases if size(case)[0] < 100]
+    found = run(SamplersWithHandler(handle=speculates(2)), cases, catalogue)
+    monkeypatch.setattr("tokenref.diagnosis.asked_again.MOST_SECONDS", 0)
+    late = run(SamplersWithHandler(handle=speculates(2)), cases, catalogue).diagnoses[-1]
+    assert late.name == "late diagnosis"
+    assert late.sentence.endswith("not compared with all misread questions, for lack of time")
+    assert {*late.ids} <= {each.case.id for each in found.failures}
+
+
+def test_a_window_of_0_that_is_taken_for_all_is_named(catalogue: Catalogue) -> None:
+    cases = [c for c in catalogue.cases if c.profile == "standard" and "/penalties/" in c.id]
+    wrong = with_parameter("window", lambda n: 999 if n == 0 else n)
+    (found,) = run(SamplersWithHandler(handle=wrong), cases, catalogue).diagnoses
+    assert "answers with window 0 taken for all" in found.name.split(" or ")
+
+
+def test_wrong_first_numbers_of_penalties_are_not_said_to_be_written_by_another_row(
+    catalogue: Catalogue,
+) -> None:
+    said = "only the first numbers of a row are wrong, as if the row before were written too far"
+    for name, is_said in (("presence-penalty-thrice", False), ("temperature-4097", True)):
+        case = catalogue.records[f"sampling/batch/long/{name}"]
+        out = SamplerSession("standard").answer("batch", msgspec.to_builtins(case.input))
+        rows = [*out_of(out)["rows"]]
+        numbers = unpack(rows[1]["logits"])
+        rows[1] = {"logits": pack([8.0, 9.0, *numbers[2:]], type_of(rows[1]["logits"]))}
+        assert (said in facts_of(case, Ok({"rows": rows}))) == is_said
+
+
+def test_a_cause_of_a_minority_says_so_and_is_printed_behind_a_larger_rest(
+    catalogue: Catalogue,
+) -> None:
+    cases = [c for c in catalogue.cases if (op_of(c), c.profile) == ("speculative", "standard")]
+    wrong = catalogue.records["sampling/speculative/chain/nothing-left"]
+    rule = KNOWN["if-equal.target of speculative"]
+    failed = [Result(wrong, Judgement("wrong_error"), answer=rule.answers[digest(wrong.id)])]
+    valid = [case for case in cases if not isinstance(case.verdict, MustRefuse)]
+    failed += [Result(case, Judgement("fail"), answer="?") for case in valid[:11]]
+    (found,) = diagnose(failed, Known([rule]))
+    assert found.sentence == f"Only 1 of 12 failures of speculative matches the rule {rule.name}"
+    assert is_of_few(found.name)
+    (alone,) = diagnose(failed[:1], Known([rule]), fewest=1)
+    assert not is_of_few(alone.name)
+
+
+@pytest.mark.parametrize(("is_padded", "says_order"), [(True, False), (False, True)])
+def test_another_order_is_added_only_if_rows_are_not_padded_as_well(
+    catalogue: Catalogue, is_padded: bool, says_order: bool
+) -> None:
+    names = ["token-mask-mixed", "greedy-reversed", "greedy-apart-and-mixed", "softmax-reversed"]
+    names = ["top-k", "top-p", "min-p", "draw"] if is_padded else names
+    ends = "-apart-and-padded" if is_padded else ""
+    cases = [catalogue.records[f"sampling/batch/long/{name}{ends}"] for name in names]
+    known = Known([Signature("bug", "one", "It is wrong", {digest(c.id): "1" for c in cases})])
+    order = "rows lie in another order in memory: perhaps `order` is ignored"
+    failed = [Result(c, Judgement("fail"), answer="1", facts=(order,)) for c in cases]
+    (found,) = diagnose(failed, known)
+    assert (order in found.sentence) == says_order
+
+
+def test_numbers_that_are_nan_are_shown_and_named(catalogue: Catalogue) -> None:
+    def without_numbers(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+        right = session.answer(op, request)
+        if op != "logprobs" or unpack(request["logits"])[0] != -inf or not isinstance(right, Ok):
+            return right
+        return Ok({"logprobs": pack([nan] * tokens_of([request]), type_of(right.out["logprobs"]))})
+
+    cases = [c for c in catalogue.cases if (op_of(c), c.profile) == ("logprobs", "standard")]
+    cases = [case for case in cases if size(case)[0] < 100]
+    found = run(SamplersWithHandler(handle=without_numbers), cases, catalogue)
+    shown = {each.case.id: each.judgement.detail for each in found.failures}
+    detail = shown["sampling/logprobs/logprobs/impossible-first"]
+    assert detail == "logprobs[0]: expected -inf, got nan (of another kind)"
+    one = [each for each in found.results if each.status == "pass"]
+    one += [each for each in found.failures if each.case.id.endswith("/impossible-first")]
+    assert [each.name for each in diagnose(one, Known([]))] == ["all wrong numbers are nan"]
+
+
 def test_parameters_of_the_first_row_of_a_pair_are_named(catalogue: Catalogue) -> None:
     def handle(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
         rows = request.get("rows", ())
@@ -1815,6 +1910,8 @@ def test_groups_that_say_least_are_printed_after_all_others(catalogue: Catalogue
         ["three", "two", "stages"],
         ["one token less is kept", "long inputs"],
     )
+    padded = next(iter(PROPERTIES))
+    assert in_order({padded: 5, "two": 2}, others=0) == (["two", padded], [])
 
 
 def test_late_draws_are_told_the_option_for_more_time(catalogue: Catalogue) -> None:
@@ -1865,7 +1962,7 @@ def test_every_question_may_have_a_property(catalogue: Catalogue) -> None:
     for case in catalogue.cases:
         if case.vocab is None and size(case)[0] < 500:
             question, rows = msgspec.to_builtins(case.input), row_questions(case)
-            assert {type(has(question, rows)) for has in _PROPERTIES.values()} == {bool}, case.id
+            assert {type(has(question, rows)) for has in PROPERTIES.values()} == {bool}, case.id
 
 
 def test_a_hint_that_raises_loses_no_report(

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, combinations, product
-from math import ceil, copysign, exp, fsum, inf, log, ulp
+from math import ceil, copysign, exp, fsum, inf, isnan, log, ulp
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -365,7 +365,8 @@ def _compare_floats(
     largest = 0
     gone = to_digits([-inf], dtype)
     left = [[token for token, each in enumerate(row) if each != gone] for row in (want, have)]
-    if left[0] != left[1]:  # rows that lack different tokens are compared as ids
+    # Rows that lack different tokens are compared as ids.
+    if left[0] != left[1] and not any(map(isnan, from_digits(got[dtype], dtype))):
         return None, f", tokens above -inf: {_value_difference(*left)}"
     for pair in dict.fromkeys(zip(want, have, strict=True)):  # a long row has few different ones
         (first,), (second,) = (from_digits(each, dtype) for each in pair)

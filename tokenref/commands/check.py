@@ -38,7 +38,7 @@ from tokenref.known import Known, differences_of, read_known
 from tokenref.protocol.channel import Patience, StartError
 from tokenref.protocol.engine import NOT_RESTARTED, WHILE_LOADING, ProtocolEngine
 from tokenref.protocol.opening import GreetingError, arguments_of, open_program
-from tokenref.record import Case, op_of
+from tokenref.record import OWN_DRAW_OPS, Case, op_of
 from tokenref.reports.results import UNJUDGED, dump_corpus_report, dump_report
 from tokenref.reports.terminal import print_corpus, print_line, print_results
 from tokenref.result import length
@@ -276,6 +276,7 @@ def _note_what_passes_alone(
             each.case
             for each in run.failures
             if each.judgement.status == "fail"
+            and op_of(each.case) not in OWN_DRAW_OPS  # whose streams may go on
             and not each.case.id.startswith(CANARY)  # which a right program does not pass
         ]
         passed = [

@@ -14,7 +14,7 @@ the answer becomes another one   `wrong_answers`      add a function and its nam
 a sum, a mask, a row of a batch  `mistakes`           add a line in `SUMS`, `MASKS` or `OTHER_ROWS`
 a fact about wrong answers       `facts`,             yield it in the function about this answer
                                  `row_facts`
-a property of what fails         `questions`          add a function and its name in `_PROPERTIES`
+a property of what fails         `questions`          add a function and its name in `PROPERTIES`
 ===============================  ===================  =============================================
 
 `diagnose` asks for all of them. `misreadings` lets the reference answer what is misread, and

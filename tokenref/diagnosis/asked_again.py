@@ -7,6 +7,8 @@ explain most of these.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from itertools import takewhile
+from time import process_time
 from typing import Final
 
 from tokenref.answers import Answer, Ok
@@ -29,6 +31,25 @@ _MOST_OF_RIGHT: Final = 5_000
 _MOST_TRIED: Final = 12
 """How many of the shortest failures are misread in every way."""
 
+MOST_SECONDS: Final = 20
+"""How long this process works on each of the two: the shortest failures, and all questions."""
+
+
+class Patience:
+    """The time that misreadings may take. It is asked for between them."""
+
+    def __init__(self) -> None:
+        self._end = process_time() + MOST_SECONDS
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the time is over."""
+        return process_time() > self._end
+
+    def some(self, ways: Misreadings) -> Misreadings:
+        """Return those ways to misread questions for which there is time."""
+        return lambda op, rows: takewhile(lambda _: not self.is_over, ways(op, rows))
+
 
 def signatures_of_misread(
     failed: Mapping[str, Result],
@@ -36,17 +57,17 @@ def signatures_of_misread(
     reference: Reference,
     ways: Misreadings,
     share: float,
+    late: set[str],
 ) -> list[Signature]:
     """Return the signatures of misread questions that explain a share of the shortest failures.
 
     They are about the failures, and about the records of the same operations that pass. One that is
     about a single record of fewer than three rows explains nothing: the answer may be chance.
+    Failures that are not misread in every way, for lack of time, are added to `late`.
     """
-    groups: dict[tuple[str, str], list[Result]] = {}
-    for place, here in by_place(failed).items():
-        for seen in here.values() if place not in OWN_DRAW_OPS else ():
-            groups.setdefault((place, seen.case.profile), []).append(seen)
-    tried = {about: _of_shortest(here, reference, ways, share) for about, here in groups.items()}
+    tried = _tried(failed, reference, ways, share, late)
+    patience = Patience()
+    some, unasked = patience.some(ways), set[str]()
     likely: dict[str, dict[str, str]] = {}
     rows: Counter[str] = Counter()
     for record, case in {**{r: seen.case for r, seen in failed.items()}, **passed}.items():
@@ -54,12 +75,17 @@ def signatures_of_misread(
         if only and not isinstance(case.verdict, MustRefuse):
             wrong = failed.get(record)
             most = MOST_AGAIN if wrong else _MOST_OF_RIGHT
-            for name, answer, differ in misread(case, reference, ways, only, most):
+            answered = iter(()) if patience.is_over else misread(case, reference, some, only, most)
+            for name, answer, differ in answered:
                 if _fails(case, answer, wrong):
                     answers = likely.setdefault(name, {})
                     if not wrong or answers.get(record) != wrong.answer:  # by another such way
                         answers[record] = answer_digest(op_of(case), answer)
                     rows[name] += differ
+            unasked |= only if patience.is_over else set()
+    ways_of = {r: tried.get((place_of(s.case), s.case.profile)) for r, s in failed.items()}
+    late.update(record for record, names in ways_of.items() if names and names & unasked)
+    likely = {name: answers for name, answers in likely.items() if name not in unasked}
     for name, answers in likely.items():
         answers |= {record: seen.answer for record, seen in failed.items() if name in seen.facts}
 
@@ -79,6 +105,26 @@ def signatures_of_misread(
         and _tells(name, answers, failed)
         and not (name in SUMS and name not in shown and any(changes_sum(name, c) for c in right))
     ]
+
+
+def _tried(
+    failed: Mapping[str, Result],
+    reference: Reference,
+    ways: Misreadings,
+    share: float,
+    late: set[str],
+) -> dict[tuple[str, str], set[str]]:
+    """Return the misreadings that explain a share of the shortest failures of each operation."""
+    groups: dict[tuple[str, str], dict[str, Result]] = {}
+    for place, here in by_place(failed).items():
+        for record, seen in here.items() if place not in OWN_DRAW_OPS else ():
+            groups.setdefault((place, seen.case.profile), {})[record] = seen
+    patience, tried = Patience(), dict[tuple[str, str], set[str]]()
+    for about, here in groups.items():
+        found = _of_shortest(here.values(), reference, patience.some(ways), share)
+        tried[about] = set() if patience.is_over else found
+        late.update(here if patience.is_over else ())
+    return tried
 
 
 def _tells(name: str, answers: Mapping[str, str], failed: Mapping[str, Result]) -> bool:

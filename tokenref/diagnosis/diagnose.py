@@ -14,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import starmap
+from math import nan
 from typing import Final
 
 import msgspec
@@ -46,7 +47,10 @@ from tokenref.result import Result, answer_digest, digest, place_of, row_questio
 from tokenref.verdicts import MustRefuse
 
 UNSPECIFIC: Final = frozenset(
-    {"stages", "long inputs", "invalid input", "known differences", "late draws"}
+    {
+        *("stages", "long inputs", "late diagnosis"),
+        *("invalid input", "known differences", "late draws"),
+    }
 )
 """Names of groups whose failures have no likely cause."""
 
@@ -108,6 +112,9 @@ def diagnose(
     long = sorted(rest[record].case.id for record in naming.long.keys() & rest.keys())
     says = "about inputs too long to be compared with known causes"
     found += _counted("long inputs", long, "failure is", "failures are", says)
+    late = sorted(rest[r].case.id for r in naming.late & rest.keys() - naming.long.keys())
+    says = "not compared with all misread questions, for lack of time"
+    found += _counted("late diagnosis", late, "failure was", "failures were", says)
     accepted = [
         seen.case.id
         for record, seen in rest.items()
@@ -139,11 +146,13 @@ def _of_one(seen: Result, known: Known, reference: Reference | None) -> Iterator
     alike = [each for each in known.causes if each.answers.get(record) == seen.answer]
     names = {in_words(each): each.name for each in alike}
     if reference is not None and case.vocab is None:
+        from tokenref.diagnosis.asked_again import Patience
         from tokenref.diagnosis.misread_questions import exchanged
         from tokenref.diagnosis.misreadings import misread, said_of, usual
 
+        patience = Patience()
         for ways in (exchanged, usual):
-            for name, answer, _ in misread(case, reference, ways):
+            for name, answer, _ in misread(case, reference, patience.some(ways)):
                 if answer_digest(op, answer) == seen.answer:
                     names[_without_size(said_of(name))] = said_of(name)
     telling = [fact for fact in seen.facts if fact not in VAGUE and OF_ANY_SUM not in fact]
@@ -203,12 +212,14 @@ class _Naming:
         """Begin without any name. Inputs that were not asked of all causes are set aside."""
         self.passed, self.failed, self.every = passed, failed, {**failed}
         self.fewest, self.reference = fewest, reference
+        self.late = set[str]()
+        """Failures that were not misread in every way, for lack of time."""
         if reference is not None:
             from tokenref.diagnosis.asked import MOST_AGAIN
             from tokenref.diagnosis.asked_again import signatures_of_misread
             from tokenref.diagnosis.misreadings import usual
 
-            again = signatures_of_misread(failed, passed, reference, usual, MOST)
+            again = signatures_of_misread(failed, passed, reference, usual, MOST, self.late)
             asked = {r: s.case for r, s in failed.items() if op_of(s.case) not in OWN_DRAW_OPS}
             longest = {record for record, case in asked.items() if size(case)[0] > MOST_AGAIN}
             known = Known([*known.causes, *again], known.left_out | longest)
@@ -265,7 +276,9 @@ class _Naming:
             from tokenref.diagnosis.asked_again import signatures_of_misread
             from tokenref.diagnosis.misread_questions import exchanged
 
-            again = signatures_of_misread(rest, self.passed, self.reference, exchanged, NEARLY_ALL)
+            again = signatures_of_misread(
+                rest, self.passed, self.reference, exchanged, NEARLY_ALL, self.late
+            )
             known = self.known._replace(causes=again)
             for match in likely_there(known, self.passed, rest, self.fewest):
                 self.name(match.name, match.said("resemble"), match.hits)
@@ -279,6 +292,9 @@ class _Naming:
         only = property_of_failures(self.every, self.passed.values(), ops)
         for fact, says, records in _shared_facts(rest, only):
             self.name(fact, says, records)
+        are_nan = f"{ALL_WRONG}{nan!r}"  # which is no chance, however few they are
+        found = [record for record, seen in rest.items() if are_nan in seen.facts]
+        self.name(are_nan, f"have in common: {are_nan}", found)
 
     def name_like_others(self, ops: Container[str] = OPS) -> None:
         """Give what is left of these operations the names of others like it."""
@@ -346,13 +362,39 @@ class _Naming:
 
     def _diagnosis(self, group: str, said: tuple[str, list[str]]) -> Diagnosis:
         says, ids = said
+        if part := "" if is_of_few(group) else self._part(ids):
+            says = _one(says) if len(ids) == 1 else says
+            return Diagnosis(f"{part}: {group}", f"Only {part} {says}", ids)
         ordered = {seen.case.id for seen in self.failed.values() if ORDERED in seen.facts}
-        if group != ORDERED and len(ids) >= FEWEST and ordered.issuperset(ids):
+        sizes = (getattr(case.input, "vocab_size", msgspec.UNSET) for case in self._cases(ids))
+        is_telling = any(size is msgspec.UNSET for size in sizes)  # not all are padded as well
+        if group != ORDERED and len(ids) >= FEWEST and ordered.issuperset(ids) and is_telling:
             says = f"{says}; in all of them, {ORDERED}"
         if count := len(self.unclear.intersection(ids)) if not is_of_few(group) else 0:
             rest = "could not be compared, because they are long or have several steps"
             says = f"{says}; {count:,} of them {rest}"
         return _diagnosis(group, says, ids)
+
+    def _cases(self, ids: Iterable[str]) -> list[Case]:
+        wanted = {*ids}
+        return [seen.case for seen in self.every.values() if seen.case.id in wanted]
+
+    def _part(self, ids: Sequence[str]) -> str:
+        """Return of how many failures these are a minority, if more like them have no name.
+
+        Those like them are of the same operations and steps, and all draws with own numbers.
+        """
+        cases = self._cases(ids)
+        ops = {op for case in cases for op in (rows_op(case), *_steps_of(case))}
+        ops |= set(OWN_DRAW_OPS) if ops & set(OWN_DRAW_OPS) else set()
+        rest = {record: seen for record, seen in self.unnamed.items() if record not in self.long}
+        valid = [seen for here in by_place(rest).values() for seen in here.values()]
+        more = [rows_op(seen.case) for seen in valid if seen.status != "crash"]
+        more = [op for op in more if op in ops]
+        if len(ids) >= len(more):
+            return ""
+        names = dict.fromkeys([*map(rows_op, cases), *more])
+        return f"{len(ids):,} of {len(ids) + len(more):,} failures of {', '.join(names)}"
 
 
 _IN_ORDER: Final[Sequence[Callable[[_Naming], None]]] = (

@@ -246,7 +246,7 @@ def _of_batch(
     first = [_first_wrong(right[row], have[row]) for row in wrong]
     if set(first) == {1} and all("history" in asked[row % len(asked)] for row in wrong):
         yield "only the number of token 0 is wrong, as if histories were padded with it"
-    elif wrong[0] and all(first):
+    elif wrong[0] and all(first) and not any("penalty" in row.get("params", ()) for row in asked):
         yield "only the first numbers of a row are wrong, as if the row before were written too far"
     most = max(1, _MOST_TOKENS // 10 // max(1, tokens_of(asked[:1])))
     pairs = ((right[row], have[row], asked[row % len(asked)]) for row in wrong[:most])

@@ -207,7 +207,7 @@ _PERTURBED: Final[Mapping[str, Sequence[tuple[str, Callable[..., Any], Sequence[
         ("{name} too small by {}", lambda by, number, _: max(number - by, 0), (1,)),
         (
             "{name} modulo {:,}",
-            lambda n, number, count: number % n or count,
+            lambda n, number, count: number and (number % n or count),
             _NARROW_ENDS,
         ),  # 0 leaves it out
         ("{name} modulo {:,}, and at least 1", lambda n, number, _: number % n or 1, _NARROW_ENDS),
@@ -216,6 +216,7 @@ _PERTURBED: Final[Mapping[str, Sequence[tuple[str, Callable[..., Any], Sequence[
             lambda by, number, count: min(number, max(count - by, 1)),
             (1,),
         ),
+        ("{name} {} taken for all", lambda _, number, __: number or 2**20, (0,)),
         ("{name} of at most {:,}", lambda n, number, _: min(number, n), _MOST),
     ),
     "real": (

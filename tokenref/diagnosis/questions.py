@@ -1,6 +1,6 @@
 """Causes that show in which questions fail, whatever the answers are.
 
-To add one, write a function of a question and a line in `_PROPERTIES`.
+To add one, write a function of a question and a line in `PROPERTIES`.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -76,7 +76,7 @@ _VECTORS: Final = (4, 2, 8, 16)
 
 _SIZES: Final = (1024, 512, 256, 128, 64, 32)
 
-_PROPERTIES: Final[Mapping[str, Callable[[Mapping[str, Any], _Rows], bool]]] = {
+PROPERTIES: Final[Mapping[str, Callable[[Mapping[str, Any], _Rows], bool]]] = {
     "rows are padded, and all others pass: perhaps `vocab_size` is ignored": _is_padded,
     "rows have numbers of 16 bits, and all others pass": _is_narrow,
     "rows have negative logits only: perhaps a maximum begins at 0, or the sign is lost": (
@@ -131,7 +131,7 @@ def _property_of(wrong: Sequence[Case], right: Sequence[Case]) -> str:
     """Return what all these failures have and few questions that are answered right, or nothing."""
     asked = [(msgspec.to_builtins(c.input), row_questions(c)) for c in (*wrong, *right)]
     found, best = "", _BY_CHANCE
-    for says, has in _PROPERTIES.items() if wrong else ():
+    for says, has in PROPERTIES.items() if wrong else ():
         if all(has(*each) for each in asked[: len(wrong)]):
             share = sum(has(*each) for each in asked) / len(asked)
             tries = len(_SIZES) if isinstance(has, partial) else 1

@@ -14,7 +14,8 @@ from math import exp, fsum, inf, isinf, log, log2
 from typing import Any, Final, TypeAlias
 
 from sampling_ref.random.philox import philox_block
-from sampling_ref.speculative.shares import read_exactly, read_shares, token_at
+from sampling_ref.row import whole_numbers
+from sampling_ref.speculative.shares import read_exactly, token_at
 from tokenref.diagnosis.asked import MOST_AGAIN, OF_SUMS, SUMMING, Asked, Change, Row, is_fused
 from tokenref.diagnosis.misread_questions import allowed_of
 from tokenref.diagnosis.mistakes import Summed, weights_of
@@ -328,19 +329,22 @@ def _speculated(change: Callable[["_Drafts"], Sequence[int]], asked: Asked) -> R
 
 
 class _Drafts:
-    """The shares of drafts, and which of them are accepted."""
+    """The whole numbers of which the shares of drafts are, and which drafts are accepted."""
 
     def __init__(self, row: Row) -> None:
         self.tokens = row["tokens"]
         self._p, self._q = (
-            [read_shares(unpack(each)) for each in row[name]] for name in ("target", "draft")
+            [whole_numbers(unpack(each))[0] for each in row[name]] for name in ("target", "draft")
         )
         self._u = read_exactly(unpack(row["uniforms"]), len(self.tokens) + 1)
 
     def accepted(self, *, divided: bool) -> int:
         """Return how many drafts are accepted if u < p / q, or if u < p."""
         shares = zip(self._u, self._p, self._q, self.tokens, strict=False)
-        rejected = [u * (q[token] if divided else 1) >= p[token] for u, p, q, token in shares]
+        rejected = [
+            u * (Fraction(q[token], sum(q)) if divided else 1) >= Fraction(p[token], sum(p))
+            for u, p, q, token in shares
+        ]
         return [*rejected, True].index(True)
 
     def answer(self, accepted: int, draft: int, target: int | None = None, number: int = -1) -> Row:
@@ -351,10 +355,12 @@ class _Drafts:
         """
         row = self._p[accepted if target is None else target]
         if accepted < len(self.tokens) and draft >= 0:
-            left = [max(a - b, Fraction(0)) for a, b in zip(row, self._q[draft], strict=True)]
-            if not any(left):
+            of_row, of_draft = sum(row), sum(self._q[draft])
+            row = [
+                max(p * of_draft - q * of_row, 0) for p, q in zip(row, self._q[draft], strict=True)
+            ]
+            if not any(row):
                 return {}
-            row = [each / sum(left) for each in left]
         token = token_at(row, self._u[number])
         return {"accepted": accepted, "tokens": [*self.tokens[:accepted], token]}
 

@@ -18,6 +18,7 @@ from tokenref.catalogue import CANARY, Catalogue
 from tokenref.corpus import Comparison, CorpusResult, CorpusStatus, Tokens
 from tokenref.diagnosis.diagnose import UNSPECIFIC, is_of_few
 from tokenref.diagnosis.facts import VAGUE
+from tokenref.diagnosis.questions import PROPERTIES
 from tokenref.judge import FAILURES
 from tokenref.operations import ABOUT
 from tokenref.questions.sampling import BatchInput
@@ -304,14 +305,15 @@ def _print_failures(console: Console, summary: Summary) -> None:
 def in_order(sizes: Mapping[str, int], others: int) -> tuple[list[str], list[str]]:
     """Return the causes to print before and after the failures without one.
 
-    Those that say most are first, the largest group first. Those that say little are behind a
-    larger group without a cause, and long inputs behind all others.
+    Those that say most are first, the largest group first, and properties of questions say less.
+    What says little is behind a larger group without a cause, and long inputs behind all others.
 
     >>> in_order({"long inputs": 9, "one": 1, "two": 2}, others=3)
     (['two', 'one'], ['long inputs'])
     """
     few = {cause for cause in sizes if is_of_few(cause)}
-    by_size = sorted(sizes, key=lambda c: (c in UNSPECIFIC, c in few, c in VAGUE, -sizes[c]))
+    vague = {*VAGUE, *PROPERTIES}
+    by_size = sorted(sizes, key=lambda c: (c in UNSPECIFIC, c in few, c in vague, -sizes[c]))
     is_after = {
         cause: cause == "long inputs" or (sizes[cause] < others and cause in {*few, *VAGUE})
         for cause in by_size
