@@ -46,7 +46,7 @@ Runs
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, partial
 from itertools import chain, pairwise
@@ -303,11 +303,10 @@ def _kinds(joints: Iterable[str]) -> list[set[str]]:
     >>> [sorted(kind) for kind in _kinds(["de", "ab", "cb"])]
     [['a', 'b', 'c'], ['d', 'e']]
     """
-    beside: dict[str, set[str]] = {}
-    for joint in joints:
-        left, right = joint[0], joint[1]
-        beside.setdefault(left, set()).add(right)
-        beside.setdefault(right, set()).add(left)
+    beside: dict[str, set[str]] = defaultdict(set)
+    for left, right in joints:
+        beside[left].add(right)
+        beside[right].add(left)
     kinds: list[set[str]] = []
     while beside:
         kind: set[str] = set()
