@@ -25,7 +25,7 @@ SECTIONS: Final = re.findall(r"^## (.*)\n((?:(?!## ).*\n)*)", TEXT, re.MULTILINE
 def _read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Spare each command reading all fixtures again."""
     catalogue = open_catalogue()
-    for name in ("check", "exchange", "first_steps", "look", "report"):
+    for name in ("first_steps", "look", "options"):
         monkeypatch.setattr(f"tokenref.commands.{name}.open_catalogue", lambda *_: catalogue)
 
 
