@@ -304,7 +304,8 @@ def _kinds(joints: Iterable[str]) -> list[set[str]]:
     [['a', 'b', 'c'], ['d', 'e']]
     """
     beside: dict[str, set[str]] = defaultdict(set)
-    for left, right in joints:
+    for joint in joints:
+        left, right = joint[0], joint[1]
         beside[left].add(right)
         beside[right].add(left)
     kinds: list[set[str]] = []
