@@ -21,13 +21,15 @@ import msgspec
 from msgspec import Meta
 
 from tokenref.floats import Strict
+from tokenref.judge import FAILURES
 from tokenref.record import RecordError, Why
 from tokenref.record_files import GZIP, read_file
 from tokenref.verdicts import Judgement
 
 _CONDITION: Final = r"(<=|>=|==|<|>) *\d{1,6}(\.\d{1,6}){0,5}"
 _COMPARE: Final = {"<": lt, "<=": le, ">": gt, ">=": ge, "==": eq}
-_FAILURES: Final = frozenset({"fail", "wrong_error", "crash", "timeout"})
+_OTHERS: Final = FAILURES - {"xpass"}
+"""The statuses of failures without a list."""
 
 
 class Known(Strict, frozen=True, kw_only=True, omit_defaults=True, dict=True):
@@ -193,7 +195,7 @@ def stale_globs(known: Sequence[Known], engine: str, statuses: Mapping[str, str]
     for entry in known:
         if entry.engine != engine:
             continue
-        may_differ = {"xfail", "not_run", *(_FAILURES - {entry.status})}
+        may_differ = {"xfail", "not_run", *(_OTHERS - {entry.status})}
         differ = [name for name, status in statuses.items() if status in may_differ]
         stale = [
             glob
@@ -237,7 +239,7 @@ def with_known(
         return Judgement("xfail", f"known: {entry.reason}", judgement.detail, judgement.ulp)
     if judgement.status == "pass":
         return Judgement("xpass", f"is listed as a known difference but passes: {entry.reason}")
-    if judgement.status in _FAILURES:
+    if judgement.status in _OTHERS:
         said = f"{judgement.detail} (fails with another status than its known difference, "
         return replace(judgement, detail=f"{said}{entry.status})")
     return judgement

@@ -32,19 +32,10 @@ from tokenref.diagnosis.mistakes import (
     SUMS,
     Allowed,
     Summed,
+    truncated,
     weights_of,
 )
-from tokenref.floats import (
-    SMALLEST_NORMAL,
-    Type,
-    from_digits,
-    is_numbers,
-    nearest,
-    pack,
-    to_digits,
-    type_of,
-    unpack,
-)
+from tokenref.floats import SMALLEST_NORMAL, Type, is_numbers, nearest, pack, type_of, unpack
 from tokenref.questions.sampling import tokens_of, unpack_parameters
 from tokenref.record import FILTER_OPS, Case
 
@@ -385,12 +376,8 @@ def _filters_of_question(asked: Asked) -> Row:
 # ---- numbers
 
 
-def _truncated(number: float) -> float:
-    return from_digits(to_digits([nearest(number, "f32")], "f32")[:4] + "0000", "f32")[0]
-
-
 _ROUNDED: Final[Mapping[str, Callable[[float], float]]] = {
-    "random numbers truncated to bfloat16": _truncated,
+    "random numbers truncated to bfloat16": lambda number: truncated(number, 16),
     "random numbers rounded to bfloat16": lambda number: nearest(number, "bf16"),
     "random numbers rounded to binary16": lambda number: nearest(number, "f16"),
     "random numbers rounded to binary32": lambda number: nearest(number, "f32"),

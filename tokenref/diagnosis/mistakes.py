@@ -83,13 +83,20 @@ MASKS: Final[Mapping[str, Allowed]] = {
 # ---- numbers that are compared
 
 
-def _without_lowest(number: float) -> float:
-    """Return a number without the 8 lowest bits, which three of four bytes do not have."""
-    return from_digits(to_digits([nearest(number, "f32")], "f32")[:6] + "00", "f32")[0]
+def truncated(number: float, bits: int) -> float:
+    """Return a number of which only so many bits of its binary32, the highest, are kept.
+
+    >>> truncated(1.1, 16), truncated(1.1, 24)
+    (1.09375, 1.0999755859375)
+    """
+    kept = to_digits([nearest(number, "f32")], "f32")[: bits // 4]
+    return from_digits(f"{kept:0<8}", "f32")[0]
 
 
 COMPARED: Final[Mapping[str, Callable[[float], float]]] = {
-    "the tokens' numbers are equal without the 8 lowest bits of binary32": _without_lowest,
+    "the tokens' numbers are equal without the 8 lowest bits of binary32": (
+        lambda number: truncated(number, 24)  # three of four bytes are compared
+    ),
     "the tokens' numbers are equal when rounded to binary32": lambda number: nearest(number, "f32"),
     "the tokens' numbers are equal when rounded to binary16": lambda number: nearest(number, "f16"),
     "the tokens' numbers are equal when rounded to bfloat16": (

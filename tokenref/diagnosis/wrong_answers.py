@@ -383,7 +383,7 @@ def _rejected(target: int, number: int | None, drafts: _Drafts) -> Sequence[int]
 
 
 def _at_most_drafts(most: int, is_last: bool, drafts: _Drafts) -> Sequence[int]:
-    """Accept at most so many drafts, and then draw from the next target row, or the last one."""
+    """Accept at most a number of drafts, then draw from the target's next row, or its last."""
     right = drafts.accepted(divided=True)
     if right < most:
         return right, right
