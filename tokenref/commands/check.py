@@ -159,7 +159,7 @@ def check(
     catalogue = given.catalogue(digest, upgrade=upgrade)
     about |= given.about(catalogue)
     names = [*(entry.name for entry in available), *dict(unavailable)]
-    known = [] if is_own and known_path is None else read_known(known_path, names)
+    known = given.known(known_path, names)
     cases = catalogue.select(selection)
     reports.keep_old(json_path, {entry.name for entry in available}, cases, catalogue, own=is_own)
     complete = selection.is_everything and not is_own

@@ -28,7 +28,7 @@ from tokenref.commands.paths import FILE, FOLDER, output_console, progress_bar, 
 from tokenref.commands.report import Wanted, print_unknown_profiles
 from tokenref.engines.table import available
 from tokenref.errors import InvalidRunError
-from tokenref.known import differences_of, read_known
+from tokenref.known import differences_of
 from tokenref.protocol.messages import Loading
 from tokenref.protocol.requests import answer_requests, judge_responses, read_requests
 from tokenref.protocol.requests import export as export_lines
@@ -158,9 +158,7 @@ def judge(
     trouble, failed = check_judge(found.canaries, catalogue)
     results = [*found.results, *failed]
     run = Run(found.hello.impl.name, found.hello.impl.version, len(results))
-    is_listed = not given.records or known_path is not None
-    known = read_known(known_path, [run.engine]) if is_listed else []
-    known = differences_of(known, run.engine, run.version)
+    known = differences_of(given.known(known_path, [run.engine]), run.engine, run.version)
     run.again, run.command = ["--folder", "again"], "export"  # nothing says which program it was
     run.results = with_known_results(results, run.engine, known)
     run.trouble = [*trouble, *found.trouble]

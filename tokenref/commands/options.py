@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -14,6 +14,9 @@ from tokenref.commands.paths import FILE, FOLDER, Decorator, options_as
 from tokenref.commands.text import PATTERN, naming_options, say_notes
 from tokenref.protocol.channel import Patience
 from tokenref.record import OPS, SAMPLER_OPS
+
+if TYPE_CHECKING:
+    from tokenref.known import Known
 
 
 class _Operation(click.Choice[str]):
@@ -88,6 +91,12 @@ class Given:
         if upgrade:
             say_notes(opened.notes)
         return opened
+
+    def known(self, path: Path | None, engines: Sequence[str]) -> "list[Known]":
+        """Return known differences. The list of tokenref is only about the fixtures."""
+        from tokenref.known import read_known  # here, so that other commands start quickly
+
+        return [] if self.records and path is None else read_known(path, engines)
 
     def about(self, catalogue: Catalogue) -> dict[str, object]:
         """Return what a file of results says about the records."""
