@@ -40,7 +40,7 @@ from tokenref.doctor.conversation import Finding
 from tokenref.doctor.walk import examine
 from tokenref.errors import InputError
 from tokenref.protocol.channel import Patience
-from tokenref.record import Case
+from tokenref.record import PIPELINE_OPS, Case
 from tokenref.record_files import read_records
 from tokenref.skeletons import LANGUAGES, write_skeleton
 from tokenref.subjects import TokenizerSubject, load_text_subject
@@ -152,6 +152,14 @@ def _sources(
     path=FILE_OF_TEXT,
 )
 @click.option(
+    "--op",
+    "ops",
+    metavar="OP",
+    multiple=True,
+    help="Make records of this operation; repeatable. Those on ids are asked about the ids of each "
+    "text.  [default: encode for a vocabulary of bytes, tokenize for others]",
+)
+@click.option(
     "--template/--no-template",
     default=True,
     help="Add the special tokens of a tokenizer's template.",
@@ -161,7 +169,7 @@ def _sources(
     type=FILE,
     required=True,
     help="The file for the golden records. The vocabulary is written next to it, unless it is one "
-    "of bytes with a registered name, such as o200k_base.",
+    "of bytes with a registered name, such as o200k_base, or other records of the folder have it.",
 )
 @click.option(
     "--copy/--no-copy",
@@ -184,6 +192,7 @@ def fill(
     vocabulary: str,
     pattern: str | None,
     sources: Sequence[tuple[Source, str]],
+    ops: Sequence[str],
     out: Path,
     *,
     copy: bool,
@@ -209,6 +218,7 @@ def fill(
             f"have no field for it and always recognise added tokens, got {vocabulary}; "
             "`tokenref encode` has --as-text and --added-as-text"
         )
+    _check_ops(ops, vocabulary, special=special, of_bytes=of_bytes)
     if isinstance(subject, Vocabulary) and subject.text.pattern is None:
         say("without a pattern, the records test only how pieces merge")
     kind = "vocabulary" if of_bytes else "tokenizer"
@@ -224,8 +234,10 @@ def fill(
         },
     )
     present = _present(out, subject, vocabulary, replace=replace) if append else []
-    if present and beside is not None and beside.is_file():
-        beside = None  # the one of the records that are there
+    has = None
+    if beside is not None:
+        has = beside if present and beside.is_file() else _copy_for(out, beside, subject)
+    beside = None if has else beside
     for path in filter(None, (out, beside)):
         if path.is_file() and not (replace or present):
             how = "--replace to write it anew, or --append to add to its records"
@@ -236,10 +248,13 @@ def fill(
         raise InputError(f"{sources[0][0]} must contain text, got an empty file")
     name = vocabulary if is_known else Path(vocabulary).name
     with progress_bar() as bar:
-        show = shown_in(bar, bar.add_task(escape(visible(name)), total=len(asked)))
+        show = shown_in(
+            bar, bar.add_task(escape(visible(name)), total=len(asked) * max(1, len(ops)))
+        )
         data, count = goldens_for(
             *(subject, name, asked, out, present),
             template=template,
+            ops=ops,
             special=bool(special),
             progress=show,
         )
@@ -247,11 +262,44 @@ def fill(
     for found in [*filter(None, (names.search(text) for _, text in asked))][:1]:
         say(f"{SPELLED.format(found.group())}--special recognises them")
     _write(data, out, beside, _content(subject, name, out) if beside else b"")
-    again, more = len(asked) - count, f" added to {len(present):,}" * bool(present)
+    again, more = (
+        len(asked) * max(1, len(ops)) - count,
+        f" added to {len(present):,}" * bool(present),
+    )
     cases = f"{count:,} case{'s' * (count != 1)}{more}, {again:,} duplicate{'s' * (again != 1)}"
     click.echo(f"{visible(str(out))}: {cases} omitted")
-    if beside is not None:
-        click.echo(f"{visible(str(beside))}: the {kind}")
+    if beside or has:
+        click.echo(f"{visible(str(beside or has))}: the {kind}")
+
+
+def _check_ops(
+    ops: Sequence[str], vocabulary: str, *, special: bool | None, of_bytes: bool
+) -> None:
+    """Raise `InputError` for an operation that is not one of records for texts."""
+    from tokenref.goldens import FILLED
+
+    able = [op for op in FILLED if op != "special" and (op in PIPELINE_OPS) != of_bytes]
+    for op in {*ops}.difference(able):
+        what = "a vocabulary of bytes" if of_bytes else "a tokenizer.json"
+        rule = f"--op must be one of {', '.join(able)} for {what}, such as {vocabulary}"
+        raise InputError(f"{rule}, got {op!r:.80}")
+    if special and not {"pieces", "count"}.isdisjoint(ops):
+        raise InputError("--special must not be given with --op pieces or count, which ignore it")
+
+
+def _copy_for(out: Path, beside: Path, subject: TokenizerSubject) -> Path | None:
+    """Return the file that records in `out` have the subject in, if they or others have one.
+
+    Raises `InputError` if other records need the present content of the file `beside` them.
+    """
+    from tokenref.goldens import beside_goldens, copy_for, other_user
+
+    found = copy_for(out, subject.digest())
+    if found is not None and (found == beside or beside_goldens(out) is None):
+        return found
+    if beside.is_file() and (other := other_user(beside, out)):
+        raise InputError(f"{beside} must be kept, because {other} needs it: use another --out")
+    return None
 
 
 def _present(out: Path, subject: TokenizerSubject, name: str, *, replace: bool) -> list[Case]:

@@ -449,8 +449,9 @@ def encode(asked: Asked) -> None:
 
     Each line has an id and the token's text. In tokens of bytes, ␣ is a space, and \xf0 is a byte
     of a character of which the token has only a part. --json prints tokens as the file has them,
-    or their bytes in hex. With several files, each line has the name of a file, its number of
-    tokens and their ids, and the last line has the total.
+    or their bytes in hex, and the offsets of each: its start and end in the text, in characters.
+    With several files, each line has the name of a file, its number of tokens and their ids, and
+    the last line has the total.
     """
     tokenizer, how = asked.tokenizer, asked.how
     of_bytes = isinstance(tokenizer.model, ByteBPE)
@@ -461,10 +462,14 @@ def encode(asked: Asked) -> None:
     def written(token: int) -> str:
         return tokenizer.decode_bytes([token]).hex() if of_bytes else tokenizer.id_to_token(token)
 
-    def ids_of(source: Source) -> list[int]:
-        return tokenizer.encode(asked.text(source), **how)
+    def encoded(source: Source) -> tuple[Sequence[int], Sequence[tuple[int, int]]]:
+        text = asked.text(source)
+        if not asked.as_json:
+            return tokenizer.encode(text, **how), ()
+        found = tokenizer.tokenize(text, **how)
+        return found.ids, found.offsets
 
-    for source, ids in each_answer(asked.sources, ids_of, asked.errors):
+    for source, (ids, offsets) in each_answer(asked.sources, encoded, asked.errors):
         total += len(ids)
         if asked.several and not asked.as_json:
             write_lines(f"{source.name}\t{len(ids)}\t{' '.join(map(str, ids))}")
@@ -472,7 +477,7 @@ def encode(asked: Asked) -> None:
         spelled = written if asked.as_json else tokenizer.show_token
         known = {token: spelled(token) for token in set(ids)}
         if asked.as_json:
-            rows.append({"ids": ids, key: [known[token] for token in ids]})
+            rows.append({"ids": ids, key: [known[token] for token in ids], "offsets": offsets})
         else:
             write_lines(*(f"{token}\t{known[token]}" for token in ids))
     asked.end(rows, {"total": total})
