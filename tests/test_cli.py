@@ -214,7 +214,7 @@ def test_the_json_report_has_a_line_per_case_between_header_and_footer(tmp_path:
         (
             ["compare", "qwen3", "tiny", "hello"],
             2,
-            "qwen3 is a vocabulary, but compare is about samplers; `tokenref fill` with one",
+            "compare is about samplers; this is for vocabularies: tokenref vocabulary com",
         ),
         (
             ["check", "reference", "--id", "sampling/topk/sizes/row-65"],

@@ -27,14 +27,15 @@ from tokenref.commands.paths import (
 )
 from tokenref.commands.text import (
     FILE_OF_TEXT,
+    LINES_OF_TEXT,
     PATTERN,
     SPELLED,
     TEXT,
     Source,
     given_texts,
+    named_sources,
     naming_options,
     say_notes,
-    sources_of,
 )
 from tokenref.doctor.conversation import Finding
 from tokenref.doctor.walk import examine
@@ -121,11 +122,9 @@ def _sources(
     text: Sequence[str], lines: Sequence[str], path: Sequence[str]
 ) -> Sequence[tuple[Source, str]]:
     """Return what texts are read from, and what a text is there: the whole, or a line."""
-    if "-" in lines and "-" in path:
-        raise InputError("only one of --texts and --file may be -: standard input is read once")
-    whole = given_texts(text, path) if text or path or not lines else []
-    by_line = sources_of(lines, "--texts")
-    return [*((each, "whole") for each in whole), *((each, "line") for each in by_line)]
+    if text or not (lines or path):
+        return [(each, "whole") for each in given_texts(text, path)] + named_sources(lines, ())
+    return named_sources(lines, path)
 
 
 @click.command()
@@ -135,22 +134,7 @@ def _sources(
     help="A name, a vocabulary file, a tokenizer.json or a GGUF file.",
 )
 @PATTERN
-@options_as(
-    "sources",
-    _sources,
-    text=TEXT,
-    lines=click.option(
-        "--texts",
-        "lines",
-        metavar="PATH",
-        multiple=True,
-        help="Read texts from this file, one per line; otherwise as --file. A line ends with a "
-        "line feed, or with a carriage return and a line feed; neither is part of the text. If the "
-        'file\'s name ends in .jsonl, each line is JSON: a string, or an object whose "text" is a '
-        "string.",
-    ),
-    path=FILE_OF_TEXT,
-)
+@options_as("sources", _sources, text=TEXT, lines=LINES_OF_TEXT, path=FILE_OF_TEXT)
 @click.option(
     "--op",
     "ops",

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from shlex import quote
 from typing import Any, Final, TypeVar
 
 import click
@@ -280,9 +281,8 @@ def compare(
     for name in (one, other):
         if name in {"tiny", *REGISTRY, *packaged_files()} or Path(name).is_file():
             raise InputError(
-                f"{name} is a vocabulary, but compare is about samplers; `tokenref fill` with one "
-                "vocabulary, and `tokenref check reference --upgrade` with the other, show what "
-                "differs: see `tokenref show docs/commands.md#a-new-version-of-a-tokenizer-file`"
+                f"{name} is a vocabulary, but compare is about samplers; this is for vocabularies: "
+                f"tokenref vocabulary compare {quote(one)} {quote(other)}"
             )
     asked = _seeded([one, other], replace(asked, called="ROW"), seed)
     with _as_typed([read_profile(one), read_profile(other)], asked) as given:

@@ -131,6 +131,14 @@ def sources_of(path: Sequence[str], option: str) -> Sequence[Source]:
     return [Source(path=each) for files in named for each in files]
 
 
+def named_sources(lines: Sequence[str], path: Sequence[str]) -> list[tuple[Source, str]]:
+    """Return the files of --file and --texts, and what a text is there: the whole, or a line."""
+    if "-" in lines and "-" in path:
+        raise InputError("only one of --texts and --file may be -: standard input is read once")
+    named = (("whole", sources_of(path, "--file")), ("line", sources_of(lines, "--texts")))
+    return [(each, kind) for kind, sources in named for each in sources]
+
+
 def files_named(path: str, option: str) -> Sequence[Path]:
     """Return the file, those in a folder, or those that match a pattern.
 
@@ -397,6 +405,16 @@ FILE_OF_TEXT: Final = click.option(
     multiple=True,
     help="Read a text from this file, or from standard input (-); repeatable. A folder is all "
     "files in it, and a pattern such as '*.md', in quotes, all files that match.",
+)
+
+LINES_OF_TEXT: Final = click.option(
+    "--texts",
+    "lines",
+    metavar="PATH",
+    multiple=True,
+    help="Read texts from this file, one per line; otherwise as --file. A line ends with a line "
+    "feed, or with a carriage return and a line feed; neither is part of the text. If the file's "
+    'name ends in .jsonl, each line is JSON: a string, or an object whose "text" is a string.',
 )
 
 asked_options: Final = options_as(
