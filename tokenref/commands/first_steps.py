@@ -39,6 +39,7 @@ from tokenref.commands.text import (
 )
 from tokenref.doctor.conversation import Finding
 from tokenref.doctor.walk import examine
+from tokenref.engines.table import engine_names
 from tokenref.errors import InputError
 from tokenref.protocol.channel import Patience
 from tokenref.record import PIPELINE_OPS, Case
@@ -50,7 +51,17 @@ from tokenref.visible import visible
 _MARKS = {"ok": "ok     ", "note": "note   ", "problem": "PROBLEM"}
 
 
+def _refuse_name(_ctx: click.Context, _param: click.Parameter, names: Sequence[str]) -> None:
+    """Raise `UsageError` for a name: that of an engine, or of a program without --cmd."""
+    for name in names[:1]:
+        how = f", as in --cmd {quote(name)}"
+        if name in engine_names():
+            how = f"; an engine such as {name} is tested with tokenref check {name}"
+        raise click.UsageError(f"doctor tests your program, which --cmd names{how}")
+
+
 @click.command()
+@click.argument("names", nargs=-1, metavar="", callback=_refuse_name, expose_value=False)
 @click.option("--cmd", "command", required=True, metavar="'PROGRAM ARGS'", help=PROGRAM_HELP)
 @IDS_ONLY
 @patience_options
