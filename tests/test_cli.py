@@ -197,8 +197,8 @@ def test_the_json_report_has_a_line_per_case_between_header_and_footer(tmp_path:
             "'nobody' is not one of 'gpt2'",
         ),
         (["train", "x", "--size", "300", "--out", "/no/such/y"], 2, "/no/such/y cannot be written"),
-        (["doctor", "tiktoken-wasm"], 2, "is tested with tokenref check tiktoken-wasm"),
-        (["doctor", "./engine"], 2, "your program, which --cmd names, as in --cmd ./engine"),
+        (["doctor", "tiktoken-wasm"], 2, "an engine of tokenref, tokenref check tiktoken-wasm"),
+        (["doctor", "./engine"], 2, "doctor tests your program: use --cmd ./engine, or"),
         (["doctor"], 2, "Missing option '--cmd'"),
         (["fill", "--vocabulary", "tiny"], 2, "Missing option '--out'"),
         (["mutants"], 2, "mutants is now `python -m authoring mutants`, in a checkout"),
@@ -482,11 +482,7 @@ def test_an_operation_that_records_cannot_be_made_of_is_refused(tmp_path: Path, 
             ["--op", "count", "--special"],
             "--special must not be given with --op pieces or c",
         ),
-        (
-            lacking,
-            ["--op", "decode"],
-            "--op cannot be asked about Text of an argument, because it ",
-        ),
+        (lacking, ["--op", "decode"], "decode needs the ids of Text of an argument, but "),
     ]
     for vocabulary, more, sentence in refusals:
         refused = tokenref("fill", "--vocabulary", vocabulary, "--out", out, "\x7fé", *more)

@@ -217,20 +217,14 @@ def _text_of(line: str, place: str) -> str:
 
 
 FILLED: Final[Mapping[str, Mapping[str, Any]]] = {
-    "encode": {},
-    "special": {"allowed": "all", "disallowed": []},
-    "pieces": {},
-    "count": {},
-    "decode": {},
-    "offsets": {},
-    "stream": {"errors": "replace"},
-    "canonical": {},
+    **{op: {} for op in ("encode", "pieces", "count", "decode", "offsets", "canonical")},
     "tokenize": {},
+    "special": {"allowed": "all", "disallowed": []},
+    "stream": {"errors": "replace"},
     "detokenize": {"skip_special_tokens": False},
     "detokenize_stream": {"skip_special_tokens": False, "mode": "certain"},
 }
-"""The operations of records for your own texts, and the fields of a question besides the text, or
-besides its ids."""
+"""The operations of records for your own texts, and what a question has besides text or ids."""
 
 
 def goldens_for(
@@ -240,7 +234,8 @@ def goldens_for(
     out: Path,
     present: Sequence[Case] = (),
     *,
-    ops: Sequence[str] = (),
+    ops: Sequence[str],
+    encode: Callable[..., Sequence[int]],
     template: bool = True,
     special: bool = False,
     progress: Callable[[int], None] | None = None,
@@ -249,40 +244,34 @@ def goldens_for(
 
     There is one case per distinct text, in order, for each of `ops`. Without `ops` they are of
     `encode` for a vocabulary, or `special`, which recognises special tokens, and of `tokenize` for
-    a whole tokenizer, which always does. An operation on ids is asked about those of the text.
-    Before each text is its place, for the reason. An id has the name of `out`, so that two files do
-    not clash, and 16 digits of the sha256 of the question, so that it is the same wherever the text
-    is. A question of a present case is not added. `template` is whether a whole tokenizer adds the
-    special tokens of its template. `progress` is called with the number of cases that are done.
-
-    Raises `GoldensError` if a text has no ids for an operation on ids.
+    a whole tokenizer, which always does. An operation on ids is asked about those that `encode`, a
+    method of the tokenizer, returns. Before each text is its place, for the reason. An id has the
+    name of `out`, so that two files do not clash, and 16 digits of the sha256 of the question, so
+    that it is the same wherever the text is. A question of a present case is not added. `template`
+    is whether a whole tokenizer adds the special tokens of its template. `progress` is called with
+    the number of cases that are done. Raises `GoldensError` if a text has no ids.
     """
     slug = re.sub(r"[^a-z0-9_.-]+", "-", out.stem.lower())
-    encoding, profile = encoding_of(subject)
-    encoding = "special" if special and encoding == "encode" else encoding
-    ops = [encoding if op == "encode" else op for op in ops] or [encoding]
+    usual, profile = encoding_of(subject)
+    usual = "special" if special and usual == "encode" else usual
+    treated = "ordinary" if usual == "encode" else "recognise"
     has = {(op_of(case), _digest(case.input)) for case in present}
-    ids: dict[str, Any] = {}
 
-    def question(op: str, text: str) -> dict[str, Any]:
-        given = {"ids": ids[text]} if _is_about_ids(op) else {"text": text}
+    def question(op: str, place: str, text: str) -> dict[str, Any]:
         framed = {"add_special_tokens": template} if op == "tokenize" else {}
-        return {**given, **FILLED[op], **framed}
+        if "ids" not in OPERATIONS[op].question.__struct_fields__:
+            return {"text": text, **FILLED[op], **framed}
+        try:
+            ids = encode(text, add_special_tokens=template, special=treated)
+        except BpeError as error:
+            raise GoldensError(f"{op} needs the ids of {place}, but {error}") from None
+        return {"ids": ids, **FILLED[op]}
 
-    if any(map(_is_about_ids, ops)):
-        asked_first = {text: place for place, text in texts}
-        requests = [question(encoding, text) for text in asked_first]
-        answers = right_answers(encoding, profile, subject, name, requests)
-        for (text, place), answer in zip(asked_first.items(), answers, strict=True):
-            if isinstance(answer, Refused):
-                why = f"it has no ids: {answer.code}, {answer.message}"
-                raise GoldensError(f"--op cannot be asked about {place}, because {why}")
-            ids[text] = answer.out["ids"]
     cases: list[Case] = []
-    for op in dict.fromkeys(ops):
+    for op in dict.fromkeys(usual if op == "encode" else op for op in ops or [usual]):
         asked: dict[str, tuple[str, dict[str, Any]]] = {}
         for place, text in texts:
-            request = question(op, text)
+            request = question(op, place, text)
             digest = _digest(msgspec.convert(request, type=OPERATIONS[op].question))
             if (op, digest) not in has:
                 asked.setdefault(digest, (place, request))
@@ -304,10 +293,6 @@ def goldens_for(
             if progress is not None:
                 progress(len(cases))
     return dump_records(_unicode(out.name), [*present, *cases]), len(cases)
-
-
-def _is_about_ids(op: str) -> bool:
-    return "ids" in OPERATIONS[op].question.__struct_fields__
 
 
 def _digest(question: Any) -> str:

@@ -39,7 +39,6 @@ from tokenref.commands.text import (
 )
 from tokenref.doctor.conversation import Finding
 from tokenref.doctor.walk import examine
-from tokenref.engines.table import engine_names
 from tokenref.errors import InputError
 from tokenref.protocol.channel import Patience
 from tokenref.record import PIPELINE_OPS, Case
@@ -52,12 +51,10 @@ _MARKS = {"ok": "ok     ", "note": "note   ", "problem": "PROBLEM"}
 
 
 def _refuse_name(_ctx: click.Context, _param: click.Parameter, names: Sequence[str]) -> None:
-    """Raise `UsageError` for a name: that of an engine, or of a program without --cmd."""
-    for name in names[:1]:
-        how = f", as in --cmd {quote(name)}"
-        if name in engine_names():
-            how = f"; an engine such as {name} is tested with tokenref check {name}"
-        raise click.UsageError(f"doctor tests your program, which --cmd names{how}")
+    """Raise `UsageError` for a name, of an engine or of a program without --cmd."""
+    for name in map(quote, names[:1]):
+        use = f"use --cmd {name}, or for an engine of tokenref, tokenref check {name}"
+        raise click.UsageError(f"doctor tests your program: {use}")
 
 
 @click.command()
@@ -250,6 +247,7 @@ def fill(
             *(subject, name, asked, out, present),
             template=template,
             ops=ops,
+            encode=tokenizer.encode,
             special=bool(special),
             progress=show,
         )

@@ -42,10 +42,9 @@ from sampling_ref.tracing import (
     surprises,
     ties_in_words,
 )
-from tokenref.commands.endings import standard_input
 from tokenref.commands.paths import Decorator, options_as, say
+from tokenref.commands.text import Source
 from tokenref.errors import InputError
-from tokenref.files import LARGEST, read_bytes, text_of
 
 
 @click.command()
@@ -630,14 +629,11 @@ def read_row(text: str, name: str = "LOGITS") -> list[float]:
         return read_numbers(text.strip("[]"), float)
     except ValueError:
         pass
-    path, where = Path(text), "standard input" if text == "-" else text
-    if text == "-":
-        content = text_of(standard_input().read(LARGEST + 1), where)
-    elif path.is_file():
-        content = text_of(read_bytes(path), where)
-    else:
+    where = "standard input" if text == "-" else text
+    if text != "-" and not Path(text).is_file():
         has = f"got {text!r}" if "," in text else f"but there is no file {text!r}"
         raise InputError(f"{name} must be numbers separated by commas, or a file, {has}")
+    content = Source(path=None if text == "-" else Path(text)).text()
     rule = "must contain a JSON list of numbers"
     try:
         numbers = json.loads(content)

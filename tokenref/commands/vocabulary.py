@@ -163,10 +163,9 @@ def compare_command(
         rows = [*rows, ("texts", f"{len(others):,} of {len(texts):,} have other ids")]
     for place, first in others[:1]:
         at = [*map(eq, *first), False].index(False)
-        rows.append(("first", place))
+        rows.append(("first", f"{place}, from token {at + 1} on"))
         for label, one, ids in zip(("old", "new"), both, first, strict=True):
-            shown = ids if isinstance(ids, str) else _from(one, ids, at)
-            rows.append((label, shown))
+            rows.append((label, ids if isinstance(ids, str) else _tokens(one, ids[at:])))
     _print_rows(output_console(), rows)
     click.get_current_context().exit(int(bool(found or others)))
 
@@ -178,18 +177,8 @@ def _encoded(tokenizer: Tokenizer, text: str) -> list[TokenId] | str:
         return f"refused: {error}"
 
 
-def _from(tokenizer: Tokenizer, ids: Sequence[TokenId], at: int) -> str:
-    """Show how many tokens these are, and a few from one on."""
-    shown = [f"{token} {tokenizer.show_token(token)}" for token in ids[at : at + _SHOWN]]
-    more = ", ..." * (at + _SHOWN < len(ids))
-    return f"{len(ids):,} token{'s' * (len(ids) != 1)}, from {at + 1}: {', '.join(shown)}{more}"
-
-
-_PARTS: Final = (
-    *("model", "normalizer", "pre_tokenizer", "post_processor", "decoder", "truncation", "padding"),
-)
 _ELSEWHERE: Final = {"encode_symbols", "merges", "model", "pieces", "quirks", "vocab", "vocabulary"}
-"""Fields of these that are compared apart, or that no file decides."""
+"""Fields of components that are compared apart, or that no file decides."""
 
 
 def differences(old: Tokenizer, new: Tokenizer) -> list[tuple[str, str]]:
@@ -224,7 +213,8 @@ def differences(old: Tokenizer, new: Tokenizer) -> list[tuple[str, str]]:
         ("order of merges", "0" if before == after else f"another for {len(common):,} in both"),
         ("added tokens", _few(flags[:_SHOWN], len(flags), "; ")),
     ]
-    for name in _PARTS:
+    parts = ("normalizer", "pre_tokenizer", "post_processor", "decoder", "truncation", "padding")
+    for name in ("model", *parts):
         rows += _changes(name, getattr(old, name), getattr(new, name))
     return [row for row in rows if row[1] != "0"]
 
