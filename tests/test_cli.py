@@ -422,7 +422,7 @@ def test_records_of_other_operations_are_made_of_the_ids_of_a_text(
     )
     ops = [part for op in asked for part in ("--op", op)]
     fill = ("fill", "--vocabulary", "tiny", "--out", out, "--texts", tmp_path / "texts.txt")
-    made = tokenref(*fill, *ops, *["--special"] * special)
+    made = tokenref(*fill, *ops, *ops, *["--special"] * special)
     cases, again = 3 * len(asked), len(asked)
     assert f"{out}: {cases} cases, {again} duplicates omitted" in made.output, made.output
     found: dict[str, list[Any]] = {}

@@ -334,8 +334,9 @@ def other_user(copy: Path, out: Path) -> Path | None:
     with suppress(InputError, RecordError):
         digest = _copied(copy).digest().encode()
         for path in sorted(copy.parent.glob("*.jsonl")):
-            if path != out and beside_goldens(path) is None and digest in read_file(path):
-                return path
+            with suppress(InputError, RecordError):  # of a file that holds something else
+                if path != out and beside_goldens(path) is None and digest in read_file(path):
+                    return path
     return None
 
 

@@ -32,7 +32,6 @@ from tokenref.commands.text import (
     SPELLED,
     TEXT,
     Source,
-    given_texts,
     named_sources,
     naming_options,
     say_notes,
@@ -126,15 +125,6 @@ def as_text(finding: Finding) -> str:
     return "\n".join(lines)
 
 
-def _sources(
-    text: Sequence[str], lines: Sequence[str], path: Sequence[str]
-) -> Sequence[tuple[Source, str]]:
-    """Return what texts are read from, and what a text is there: the whole, or a line."""
-    if text or not (lines or path):
-        return [(each, "whole") for each in given_texts(text, path)] + named_sources(lines, ())
-    return named_sources(lines, path)
-
-
 @click.command()
 @click.option(
     "--vocabulary",
@@ -142,7 +132,7 @@ def _sources(
     help="A name, a vocabulary file, a tokenizer.json or a GGUF file.",
 )
 @PATTERN
-@options_as("sources", _sources, text=TEXT, lines=LINES_OF_TEXT, path=FILE_OF_TEXT)
+@options_as("sources", named_sources, text=TEXT, lines=LINES_OF_TEXT, path=FILE_OF_TEXT)
 @click.option(
     "--op",
     "ops",
@@ -239,10 +229,9 @@ def fill(
     if not asked:
         raise InputError(f"{sources[0][0]} must contain text, got an empty file")
     name = vocabulary if is_known else Path(vocabulary).name
+    wanted = len(asked) * max(1, len({*ops}))
     with progress_bar() as bar:
-        show = shown_in(
-            bar, bar.add_task(escape(visible(name)), total=len(asked) * max(1, len(ops)))
-        )
+        show = shown_in(bar, bar.add_task(escape(visible(name)), total=wanted))
         data, count = goldens_for(
             *(subject, name, asked, out, present),
             template=template,
@@ -255,10 +244,7 @@ def fill(
     for found in [*filter(None, (names.search(text) for _, text in asked))][:1]:
         say(f"{SPELLED.format(found.group())}--special recognises them")
     _write(data, out, beside, _content(subject, name, out) if beside else b"")
-    again, more = (
-        len(asked) * max(1, len(ops)) - count,
-        f" added to {len(present):,}" * bool(present),
-    )
+    again, more = wanted - count, f" added to {len(present):,}" * bool(present)
     cases = f"{count:,} case{'s' * (count != 1)}{more}, {again:,} duplicate{'s' * (again != 1)}"
     click.echo(f"{visible(str(out))}: {cases} omitted")
     if beside or has:

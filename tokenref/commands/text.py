@@ -131,12 +131,20 @@ def sources_of(path: Sequence[str], option: str) -> Sequence[Source]:
     return [Source(path=each) for files in named for each in files]
 
 
-def named_sources(lines: Sequence[str], path: Sequence[str]) -> list[tuple[Source, str]]:
-    """Return the files of --file and --texts, and what a text is there: the whole, or a line."""
+def named_sources(
+    lines: Sequence[str], path: Sequence[str], text: Sequence[str] | None = None
+) -> Sequence[tuple[Source, str]]:
+    """Return what texts are read from, and what a text is there: the whole, or a line.
+
+    Without any, it is standard input, unless `text` is None.
+    """
     if "-" in lines and "-" in path:
         raise InputError("only one of --texts and --file may be -: standard input is read once")
-    named = (("whole", sources_of(path, "--file")), ("line", sources_of(lines, "--texts")))
-    return [(each, kind) for kind, sources in named for each in sources]
+    whole = sources_of(path, "--file")
+    if text or not (text is None or lines or path):
+        whole = given_texts(text, path)
+    by_line = sources_of(lines, "--texts")
+    return [*((each, "whole") for each in whole), *((each, "line") for each in by_line)]
 
 
 def files_named(path: str, option: str) -> Sequence[Path]:
