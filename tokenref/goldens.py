@@ -320,7 +320,7 @@ def copy_for(path: Path, digest: str | None) -> Path | None:
 
     The one that is named after the records is the first choice.
     """
-    for kind in ("vocabulary", "tokenizer"):
+    for kind in ("vocabulary", "tokenizer") if digest else ():
         named = path.with_name(f"{path.stem}.{kind}.json")
         for found in (named, *sorted(path.parent.glob(f"*.{kind}.json"))):
             with suppress(InputError, RecordError):
@@ -388,6 +388,8 @@ def open_own(
     data = read_file(path)
     cases = parse_records(data, str(path), merged=True)
     named = vocabulary or beside_goldens(path)
+    if named is None and len({case.vocab for case in cases}) == 1:
+        named = copy_for(path, cases[0].vocab)
     try:
         if named is None:
             return own_catalogue(path, data, cases, _subjects_beside(path))
@@ -395,8 +397,6 @@ def open_own(
     except UnknownSubjectError as error:
         kinds = (f"{path.stem}.{kind}.json" for kind in ("vocabulary", "tokenizer"))
         lost = next(case for case in cases if str(error).startswith(f"{case.id}: "))
-        if copy := copy_for(path, lost.vocab):
-            return _with_subject(path, data, cases, str(copy), pattern, upgrade=upgrade)
         _, found, name = lost.why.removesuffix(".").rpartition(_ENCODED)
         name, given = (name, name) if found else (str(lost.vocab), "NAME")
         raise RecordError(
