@@ -37,6 +37,7 @@ from tokenref.catalogue import is_large, open_catalogue
 from tokenref.cli import main
 from tokenref.commands.paths import output_console
 from tokenref.commands.report import Wanted
+from tokenref.goldens import open_own
 from tokenref.known import Known
 from tokenref.questions.text import TextInput
 from tokenref.record import canonical_json, op_of
@@ -196,6 +197,9 @@ def test_the_json_report_has_a_line_per_case_between_header_and_footer(tmp_path:
             "'nobody' is not one of 'gpt2'",
         ),
         (["train", "x", "--size", "300", "--out", "/no/such/y"], 2, "/no/such/y cannot be written"),
+        (["doctor", "tiktoken-wasm"], 2, "an engine of tokenref, tokenref check tiktoken-wasm"),
+        (["doctor", "./engine"], 2, "doctor tests your program: use --cmd ./engine, or"),
+        (["doctor"], 2, "Missing option '--cmd'"),
         (["fill", "--vocabulary", "tiny"], 2, "Missing option '--out'"),
         (["mutants"], 2, "mutants is now `python -m authoring mutants`, in a checkout"),
         (["attest", "--check"], 2, "attest is now `python -m authoring attest`, in a checkout"),
@@ -213,7 +217,7 @@ def test_the_json_report_has_a_line_per_case_between_header_and_footer(tmp_path:
         (
             ["compare", "qwen3", "tiny", "hello"],
             2,
-            "qwen3 is a vocabulary, but compare is about samplers; `tokenref fill` with one",
+            "compare is about samplers; this is for vocabularies: tokenref vocabulary com",
         ),
         (
             ["check", "reference", "--id", "sampling/topk/sizes/row-65"],
@@ -359,6 +363,131 @@ def test_golden_records_are_written_without_a_copy_of_the_vocabulary(
     lost = tokenref("check", "heap", *own)
     assert (lost.exit_code, "give --vocabulary" in lost.output) == (3, True)
     assert tokenref("check", "heap", *own, "--vocabulary", mine).exit_code == 0
+
+
+def test_records_of_one_folder_share_one_copy_of_their_vocabulary(
+    tmp_path: Path, mine: Path
+) -> None:
+    def fill(name: str, *more: str | Path) -> Result:
+        return tokenref("fill", "--vocabulary", mine, "--out", tmp_path / name, "text", *more)
+
+    a, b, copy = (tmp_path / name for name in ("a.jsonl", "b.jsonl", "a.vocabulary.json"))
+    for name in ("a.jsonl", "b.jsonl"):
+        assert f"{copy}: the vocabulary\n" in fill(name).output
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "a.jsonl",
+        copy.name,
+        "b.jsonl",
+        mine.name,
+    }
+    added = tokenref(*("fill", "--vocabulary", mine, "--out", b, "more", "--append"))
+    assert (added.exit_code, f"{copy}: the vocabulary\n" in added.output) == (0, True)
+    for own in ([a], [b], [a, b]):
+        records = [part for path in own for part in ("--records", path)]
+        assert tokenref("check", "heap", *records).exit_code == 0
+    (old,) = open_own(b, "tiny", upgrade=True).replaced.values()
+    assert old is not None  # so that --upgrade shows its tokens
+    assert old.digest() == vocabulary_of(load(mine)).digest()
+
+    other = ("fill", "--vocabulary", FAMILY, "text", "--replace", "--out")
+    assert tokenref(*other, a).exit_code == 0  # it is of another kind, so the copy stays
+    assert tokenref("check", "heap", "--records", b).exit_code == 0
+    assert fill("a.jsonl", "--replace").exit_code == 0
+    content = copy.read_bytes()
+    pattern = ("--pattern", "r50k_base")
+    refused = tokenref("fill", "--vocabulary", mine, *pattern, "text", "--replace", "--out", a)
+    assert refused.exit_code == 2
+    assert f"{copy} must be kept, because {b} needs it: use another --out" in refused.output
+    assert copy.read_bytes() == content
+    b.unlink()
+    made = tokenref("fill", "--vocabulary", mine, *pattern, "text", "--replace", "--out", a)
+    assert (made.exit_code, copy.read_bytes() != content) == (0, True)
+    assert fill("b.jsonl").exit_code == 0  # the copy is another one now
+    for path in (a, b):
+        assert tokenref("check", "heap", "--records", path).exit_code == 0
+    (tmp_path / "b.vocabulary.json").write_text("{}")
+    (tmp_path / "c.vocabulary.json").write_text("{}")  # what is damaged is no copy
+    assert fill("d.jsonl").exit_code == 0
+    assert (tmp_path / "d.vocabulary.json").is_file()
+
+
+@pytest.mark.parametrize("special", [False, True])
+def test_records_of_other_operations_are_made_of_the_ids_of_a_text(
+    tmp_path: Path, *, special: bool
+) -> None:
+    out, texts = tmp_path / "out.jsonl", ["to be é🙂", "<|endoftext|>", ""]
+    (tmp_path / "texts.txt").write_text("\n".join([*texts, texts[0], ""]), encoding="utf-8")
+    asked = ["encode", "decode", "offsets", "stream", "canonical"] + ["pieces", "count"] * (
+        not special
+    )
+    ops = [part for op in asked for part in ("--op", op)]
+    fill = ("fill", "--vocabulary", "tiny", "--out", out, "--texts", tmp_path / "texts.txt")
+    made = tokenref(*fill, *ops, *ops, *["--special"] * special)
+    cases, again = 3 * len(asked), len(asked)
+    assert f"{out}: {cases} cases, {again} duplicates omitted" in made.output, made.output
+    found: dict[str, list[Any]] = {}
+    for line in report(out)[1:]:
+        found.setdefault(line["op"], []).append((line["in"], line["out"]))
+    tiny = load("tiny")
+    how: dict[str, Any] = {"special": "recognise" if special else "ordinary"}
+    for number, text in enumerate(texts):
+        ids = tiny.encode(text, **how)
+        assert found["special" if special else "encode"][number][1]["ids"] == ids
+        assert found["decode"][number] == ({"ids": ids}, {"bytes": text.encode().hex()})
+        assert found["offsets"][number][1]["text"] == text
+        streamed = found["stream"][number]
+        assert streamed[0] == {"ids": ids, "errors": "replace"}
+        assert "".join([*streamed[1]["parts"], streamed[1]["tail"]]) == text
+        assert found["canonical"][number][0] == {"ids": ids}
+        if not special:
+            assert found["count"][number] == ({"text": text}, {"count": len(ids)})
+            assert bytes.fromhex("".join(found["pieces"][number][1]["pieces"])).decode() == text
+    assert tokenref("check", "reference", "--records", out).exit_code == 0
+    assert tokenref("check", "tiktoken", "--records", out).exit_code == 0
+
+
+def test_records_of_a_tokenizer_are_made_of_the_ids_of_a_text(tmp_path: Path) -> None:
+    out, ops = tmp_path / "out.jsonl", ("tokenize", "detokenize", "detokenize_stream")
+    fill: Sequence[str | Path] = (
+        "fill",
+        "--vocabulary",
+        FAMILY,
+        "--out",
+        out,
+        "a b ab",
+        *(f"--op={op}" for op in ops),
+    )
+    assert tokenref(*fill).exit_code == 0
+    first, second, third = report(out)[1:]
+    assert (first["op"], second["op"], third["op"]) == ops
+    ids = first["out"]["ids"]
+    assert second["in"] == {"ids": ids, "skip_special_tokens": False}
+    assert second["out"]["text"] == load(FAMILY).decode(ids)
+    assert "".join([*third["out"]["parts"], third["out"]["tail"]]) == second["out"]["text"]
+    for engine in ("reference", "tokenizers"):
+        assert tokenref("check", engine, "--records", out).exit_code == 0
+
+
+def test_an_operation_that_records_cannot_be_made_of_is_refused(tmp_path: Path, mine: Path) -> None:
+    out, lacking = tmp_path / "out.jsonl", "fixtures/vocab/missing_bytes.json"
+    refusals: list[tuple[str | Path, list[str], str]] = [
+        ("tiny", ["--op", "detokenize"], "--op must be one of encode, pieces, count, decode, "),
+        (
+            FAMILY,
+            ["--op", "nothing"],
+            "--op must be one of tokenize, detokenize, detokenize_stream",
+        ),
+        (
+            "tiny",
+            ["--op", "count", "--special"],
+            "--special must not be given with --op pieces or c",
+        ),
+        (lacking, ["--op", "decode"], "decode needs the ids of Text of an argument, but "),
+    ]
+    for vocabulary, more, sentence in refusals:
+        refused = tokenref("fill", "--vocabulary", vocabulary, "--out", out, "\x7fé", *more)
+        assert (refused.exit_code, sentence in refused.output) == (2, True), refused.output
+        assert not out.exists()
 
 
 def test_an_id_of_ones_own_stays_if_a_text_is_inserted(tmp_path: Path) -> None:
@@ -582,11 +711,14 @@ def test_engines_are_judged_by_records_of_ones_own(tmp_path: Path, mine: Path) -
     assert header["selection"] == {"vocabulary": [str(beside)], "records": [str(out)]}
     assert tokenref("check", "heap", "--records", out).exit_code == 0  # it lies beside them
     lone = out.rename(tmp_path / "lone.jsonl")
+    assert tokenref("check", "heap", "--records", lone).exit_code == 0  # it lies in their folder
+    beside.rename(tmp_path / "moved.json")
     lost = tokenref("check", "heap", "--records", lone)
     assert lost.exit_code == 3
     assert f" needs the vocabulary {mine.name}: give --vocabulary {mine.name}" in lost.output
     assert ".vocabulary.json or " in lost.output
     out = lone.rename(out)
+    (tmp_path / "moved.json").rename(beside)
     other = tokenref("check", "heap", "--records", out, "--vocabulary", "tiny")
     assert other.exit_code == 2
     assert "is a record of the vocabulary sha256:" in other.output

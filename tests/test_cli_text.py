@@ -423,6 +423,17 @@ def test_programs_are_told_the_bytes_of_a_token_or_its_text(
         assert "".join(told["tokens"]).removeprefix("▁") == "Hi"
 
 
+def test_programs_are_told_the_offsets_of_each_token(pipeline_file: Path, model_file: Path) -> None:
+    assert as_json("encode", "é🙂 be")["offsets"] == [
+        *([0, 1], [1, 2], [1, 2], [1, 2], [2, 5])  # é, three parts of 🙂, " be"
+    ]
+    for file in ("tiny", pipeline_file, model_file):
+        told = as_json("encode", "Hi the", "--vocabulary", file)
+        found = load(file).tokenize("Hi the")
+        assert told["ids"] == [*found.ids]
+        assert told["offsets"] == [[*span] for span in found.offsets]
+
+
 def test_an_option_that_a_tokenizer_has_no_use_for_is_refused(model_file: Path) -> None:
     refused = tokenref("encode", "a", "--special", "--vocabulary", model_file)
     assert (refused.exit_code, refused.stdout) == (2, "")
@@ -1151,7 +1162,7 @@ def test_the_page_about_own_golden_records_works_line_by_line_as_typed(tmp_path:
     page = (ROOT / "docs" / "commands.md").read_text("utf-8")
     section = page.partition("## Your own golden records\n")[2].partition("\n## ")[0]
     lines = "".join(re.findall(r"```sh\n(.*?)```", section, re.DOTALL)).splitlines()
-    assert len(lines) == 16
+    assert len(lines) == 20
     prose = [path.read_text("utf-8") for path in sorted((ROOT / "docs").glob("**/*.md"))]
     words = re.findall(r"\w+", " ".join(prose))
     texts = [" ".join(words[at : at + 100]) for at in range(0, len(words), 100)]

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Final, get_args
+from typing import Any, Final, get_args
 
 import click
 import pytest
@@ -16,7 +16,10 @@ from click.testing import CliRunner
 
 from authoring.figures import FOLDER as FIGURES
 from authoring.figures import HEAT, figures
-from bpe_ref import load
+from bpe_ref import Tokenizer, load
+from bpe_ref.formats.hugging_face_writing import dump_tokenizer_json
+from bpe_ref.models.word_level import WordLevel
+from bpe_ref.pre_tokenizers.character_classes import Whitespace
 from sampling_ref import STEPS
 from sampling_ref.steps.step import REQUIRED
 from tests.small_fixtures import checkout_fixtures
@@ -285,6 +288,53 @@ def test_the_tests_that_pages_show_pass(tmp_path: Path) -> None:
     path = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     subprocess.run(["/bin/sh", "-ec", typed], cwd=tmp_path, check=True, env=os.environ | path)
     run_tests(tmp_path, "\n\n".join(shown))
+
+
+OWN_TOKENIZER: Final = """
+import { readFileSync } from "node:fs";
+const { vocab } = JSON.parse(readFileSync("tokenizer.json", "utf8")).model;
+export function tokenize(text) {
+  const found = [...text.matchAll(/[\\p{L}\\p{N}_]+|[^\\p{L}\\p{N}_\\s]+/gu)];
+  const offsets = found.map((each) => [each.index, each.index + each[0].length]);
+  return { ids: found.map((each) => vocab[each[0]] ?? 0), offsets };
+}
+"""
+"""A tokenizer in JavaScript, with offsets in UTF-16."""
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_the_recipe_for_own_records_under_node_works_as_typed(tmp_path: Path) -> None:
+    page = ROOT / "docs" / "your-engine.md"
+    make, run = (block for block in code_of(page, "sh") if "my.txt" in block or "node" in block)
+    (shown,) = code_of(page, "js")
+    words = ("[UNK]", "to", "be", ",", "or", "not", "that", "is", "the", "question", "🙂")
+    vocab = {word: number for number, word in enumerate(words)}
+    model = WordLevel(vocab, unk_token=words[0])
+    content = dump_tokenizer_json(Tokenizer(model, pre_tokenizer=Whitespace()))
+    (tmp_path / "tokenizer.json").write_bytes(content)
+    (tmp_path / "goldens.test.mjs").write_text(shown, "utf-8")
+    path = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+
+    def typed(line: str) -> subprocess.CompletedProcess[str]:
+        how: dict[str, Any] = {"cwd": tmp_path, "env": os.environ | path, "text": True}
+        return subprocess.run(["/bin/sh", "-ec", line], check=False, capture_output=True, **how)
+
+    assert typed(make).returncode == 0
+    by_bytes = shown.replace("character.length", "Buffer.byteLength(character)")
+    in_bytes = OWN_TOKENIZER.replace(
+        "[each.index, each.index + each[0].length]",
+        "[0, each[0].length].map((size) => Buffer.byteLength(text.slice(0, each.index + size)))",
+    )
+    for test, tokenizer, failures in (
+        (shown, OWN_TOKENIZER, 0),
+        (shown, OWN_TOKENIZER.replace("vocab[each[0]] ?? 0", "0"), 2),
+        (shown, in_bytes, 1),  # only one text has a character that is not ASCII
+        (by_bytes, in_bytes, 0),
+    ):
+        (tmp_path / "tokenizer.mjs").write_text(tokenizer, "utf-8")
+        (tmp_path / "goldens.test.mjs").write_text(test, "utf-8")
+        done = typed(run)
+        assert (done.returncode, f"fail {failures}\n" in done.stdout) == (int(bool(failures)), True)
 
 
 def test_the_program_that_a_page_shows_counts_with_a_pool_of_processes(tmp_path: Path) -> None:

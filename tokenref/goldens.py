@@ -216,58 +216,82 @@ def _text_of(line: str, place: str) -> str:
     return found if isinstance(found, str) else found.text
 
 
+FILLED: Final[Mapping[str, Mapping[str, Any]]] = {
+    **{op: {} for op in ("encode", "pieces", "count", "decode", "offsets", "canonical")},
+    "tokenize": {},
+    "special": {"allowed": "all", "disallowed": []},
+    "stream": {"errors": "replace"},
+    "detokenize": {"skip_special_tokens": False},
+    "detokenize_stream": {"skip_special_tokens": False, "mode": "certain"},
+}
+"""The operations of records for your own texts, and what a question has besides text or ids."""
+
+
 def goldens_for(
     subject: TokenizerSubject,
     name: str,
-    texts: Iterable[tuple[str, str]],
+    texts: Sequence[tuple[str, str]],
     out: Path,
     present: Sequence[Case] = (),
     *,
+    ops: Sequence[str],
+    encode: Callable[..., Sequence[int]],
     template: bool = True,
     special: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[bytes, int]:
     """Return a record file for a user's own texts after the `present` cases, and how many are new.
 
-    There is one case per distinct text, in order: `encode` for a vocabulary, or `special`, which
-    recognises special tokens; `tokenize` for a whole tokenizer, which always does. Before each text
-    is its place, for the reason. An id has the name of `out`, so that two files do not clash, and
-    16 digits of the sha256 of the question, so that it is the same wherever the text is. A question
-    of a present case is not added. `template` is whether a whole tokenizer adds the special tokens
-    of its template. `progress` is called with the number of cases that are done.
+    There is one case per distinct text, in order, for each of `ops`. Without `ops` they are of
+    `encode` for a vocabulary, or `special`, which recognises special tokens, and of `tokenize` for
+    a whole tokenizer, which always does. An operation on ids is asked about those that `encode`, a
+    method of the tokenizer, returns. Before each text is its place, for the reason. An id has the
+    name of `out`, so that two files do not clash, and 16 digits of the sha256 of the question, so
+    that it is the same wherever the text is. A question of a present case is not added. `template`
+    is whether a whole tokenizer adds the special tokens of its template. `progress` is called with
+    the number of cases that are done. Raises `GoldensError` if a text has no ids.
     """
     slug = re.sub(r"[^a-z0-9_.-]+", "-", out.stem.lower())
-    whole = isinstance(subject, TokenizerFile)
-    op, profile = encoding_of(subject)
-    parameters: dict[str, Any] = {"add_special_tokens": template} if whole else {}
-    if special and not whole:
-        op, parameters = "special", {"allowed": "all", "disallowed": []}
-    kind = OPERATIONS[op].question
+    usual, profile = encoding_of(subject)
+    usual = "special" if special and usual == "encode" else usual
+    treated = "ordinary" if usual == "encode" else "recognise"
     has = {(op_of(case), _digest(case.input)) for case in present}
-    asked: dict[str, tuple[str, dict[str, Any]]] = {}
-    for place, text in texts:
-        request = {"text": text, **parameters}
-        digest = _digest(msgspec.convert(request, type=kind))
-        if (op, digest) not in has:
-            asked.setdefault(digest, (place, request))
-    requests = [request for _, request in asked.values()]
-    answers = right_answers(op, profile, subject, name, requests)
+
+    def question(op: str, place: str, text: str) -> dict[str, Any]:
+        framed = {"add_special_tokens": template} if op == "tokenize" else {}
+        if "ids" not in OPERATIONS[op].question.__struct_fields__:
+            return {"text": text, **FILLED[op], **framed}
+        try:
+            ids = encode(text, add_special_tokens=template, special=treated)
+        except BpeError as error:
+            raise GoldensError(f"{op} needs the ids of {place}, but {error}") from None
+        return {"ids": ids, **FILLED[op]}
+
     cases: list[Case] = []
-    for (digest, (place, request)), answer in zip(asked.items(), answers, strict=True):
-        case = golden(
-            op,
-            subject,
-            request,
-            answer,
-            id=f"bpe/{op}/own/{slug}-{digest}",
-            profile=profile,
-            why=_unicode(f"{place}{_ENCODED}{name}."),
-            flags=[],
-            spec=ABOUT[op].spec,
-        )
-        cases.append(case)
-        if progress is not None:
-            progress(len(cases))
+    for op in dict.fromkeys(usual if op == "encode" else op for op in ops or [usual]):
+        asked: dict[str, tuple[str, dict[str, Any]]] = {}
+        for place, text in texts:
+            request = question(op, place, text)
+            digest = _digest(msgspec.convert(request, type=OPERATIONS[op].question))
+            if (op, digest) not in has:
+                asked.setdefault(digest, (place, request))
+        requests = [request for _, request in asked.values()]
+        answers = right_answers(op, profile, subject, name, requests)
+        for (digest, (place, request)), answer in zip(asked.items(), answers, strict=True):
+            case = golden(
+                op,
+                subject,
+                request,
+                answer,
+                id=f"bpe/{op}/own/{slug}-{digest}",
+                profile=profile,
+                why=_unicode(f"{place}{_ENCODED}{name}."),
+                flags=[],
+                spec=ABOUT[op].spec,
+            )
+            cases.append(case)
+            if progress is not None:
+                progress(len(cases))
     return dump_records(_unicode(out.name), [*present, *cases]), len(cases)
 
 
@@ -291,6 +315,47 @@ def beside_goldens(path: Path) -> Path | None:
     return found[0] if found else None
 
 
+def copy_for(path: Path, digest: str | None) -> Path | None:
+    """Return a file with this vocabulary or tokenizer that `fill` wrote to the folder of records.
+
+    The one that is named after the records is the first choice.
+    """
+    for kind in ("vocabulary", "tokenizer") if digest else ():
+        named = path.with_name(f"{path.stem}.{kind}.json")
+        for found in (named, *sorted(path.parent.glob(f"*.{kind}.json"))):
+            with suppress(InputError, RecordError):
+                if _copied(found).digest() == digest:
+                    return found
+    return None
+
+
+def other_user(copy: Path, out: Path) -> Path | None:
+    """Return records in the folder of a copy that need it, other than those in `out`."""
+    with suppress(InputError, RecordError):
+        digest = _copied(copy).digest().encode()
+        for path in sorted(copy.parent.glob("*.jsonl")):
+            with suppress(InputError, RecordError):  # of a file that holds something else
+                if path != out and beside_goldens(path) is None and digest in read_file(path):
+                    return path
+    return None
+
+
+def _copied(path: Path) -> TokenizerSubject:
+    """Return what `fill` or `promote` wrote. Raises `RecordError` if it is not that any more."""
+    content = read_file(path)
+    is_tokenizer = path.name.endswith(".tokenizer.json") or path.parent.name == "tokenizer"
+    try:
+        if not is_tokenizer:
+            return parse_plain_json(content, str(path)).vocabulary
+        found = TokenizerFile(path.stem, content)
+        found.digest()
+    except BpeError as error:
+        raise RecordError(f"{path}: not a vocabulary: {error}") from None
+    except ValueError as error:
+        raise RecordError(f"{path}: not a tokenizer.json: {error}") from None
+    return found
+
+
 def check_subject(
     path: Path, cases: Sequence[Case], subject: TokenizerSubject, name: str, instead: str
 ) -> None:
@@ -312,8 +377,9 @@ def open_own(
 ) -> Catalogue:
     """Return a user's own records, written by `fill` or `promote`, with the package's canaries.
 
-    Without `vocabulary`, a name or a path, it is what lies next to the file. With `upgrade` it
-    replaces that of the records, and the answers are still the old ones.
+    Without `vocabulary`, a name or a path, it is what lies next to the file, perhaps for other
+    records of the folder. With `upgrade` it replaces that of the records, and the answers are still
+    the old ones.
 
     Raises `RecordError` if the file has no records, or what lies next to it is missing or invalid,
     `BpeError` if the vocabulary is invalid, and `GoldensError` if it is not that of the records, or
@@ -322,6 +388,8 @@ def open_own(
     data = read_file(path)
     cases = parse_records(data, str(path), merged=True)
     named = vocabulary or beside_goldens(path)
+    if named is None and len({case.vocab for case in cases}) == 1:
+        named = copy_for(path, cases[0].vocab)
     try:
         if named is None:
             return own_catalogue(path, data, cases, _subjects_beside(path))
@@ -398,7 +466,7 @@ def _vocabulary_of(path: Path, opened: Catalogue, digest: str | None) -> Vocabul
     """Return the vocabulary of own records if it lies next to them or is known, or else None."""
     found: object = None
     with suppress(BpeError, StopIteration):
-        beside = beside_goldens(path)
+        beside = beside_goldens(path) or copy_for(path, digest)
         found = load_bytes(beside) if beside else opened.subject(digest)
     return found if isinstance(found, Vocabulary) and found.digest() == digest else None
 
@@ -414,18 +482,11 @@ def _without_stages(case: Case) -> Case:
 
 def _subjects_beside(path: Path) -> dict[str, TokenizerSubject]:
     """Return what `promote` wrote next to a regression file and the fixtures lack, by a name."""
-    found: list[TokenizerSubject] = []
-    for file in sorted((path.parent / "vocab").glob("*.json")):
-        try:
-            found.append(parse_plain_json(read_file(file), str(file)).vocabulary)
-        except BpeError as error:
-            raise RecordError(f"{file}: not a vocabulary: {error}") from None
-    for file in sorted((path.parent / "tokenizer").glob("*.json")):
-        found.append(TokenizerFile(file.stem, read_file(file)))
-        try:
-            found[-1].digest()
-        except ValueError as error:
-            raise RecordError(f"{file}: not a tokenizer.json: {error}") from None
+    found = [
+        _copied(file)
+        for kind in ("vocab", "tokenizer")
+        for file in sorted((path.parent / kind).glob("*.json"))
+    ]
     known = {entry.digest for entry in parse_manifest(fixtures_folder()).subjects}
     by_digest = {subject.digest(): subject for subject in found}
     own = by_digest.keys() - known

@@ -27,20 +27,20 @@ from tokenref.commands.paths import (
 )
 from tokenref.commands.text import (
     FILE_OF_TEXT,
+    LINES_OF_TEXT,
     PATTERN,
     SPELLED,
     TEXT,
     Source,
-    given_texts,
+    named_sources,
     naming_options,
     say_notes,
-    sources_of,
 )
 from tokenref.doctor.conversation import Finding
 from tokenref.doctor.walk import examine
 from tokenref.errors import InputError
 from tokenref.protocol.channel import Patience
-from tokenref.record import Case
+from tokenref.record import PIPELINE_OPS, Case
 from tokenref.record_files import read_records
 from tokenref.skeletons import LANGUAGES, write_skeleton
 from tokenref.subjects import TokenizerSubject, load_text_subject
@@ -49,7 +49,15 @@ from tokenref.visible import visible
 _MARKS = {"ok": "ok     ", "note": "note   ", "problem": "PROBLEM"}
 
 
+def _refuse_name(_ctx: click.Context, _param: click.Parameter, names: Sequence[str]) -> None:
+    """Raise `UsageError` for a name, of an engine or of a program without --cmd."""
+    for name in map(quote, names[:1]):
+        use = f"use --cmd {name}, or for an engine of tokenref, tokenref check {name}"
+        raise click.UsageError(f"doctor tests your program: {use}")
+
+
 @click.command()
+@click.argument("names", nargs=-1, metavar="", callback=_refuse_name, expose_value=False)
 @click.option("--cmd", "command", required=True, metavar="'PROGRAM ARGS'", help=PROGRAM_HELP)
 @IDS_ONLY
 @patience_options
@@ -117,17 +125,6 @@ def as_text(finding: Finding) -> str:
     return "\n".join(lines)
 
 
-def _sources(
-    text: Sequence[str], lines: Sequence[str], path: Sequence[str]
-) -> Sequence[tuple[Source, str]]:
-    """Return what texts are read from, and what a text is there: the whole, or a line."""
-    if "-" in lines and "-" in path:
-        raise InputError("only one of --texts and --file may be -: standard input is read once")
-    whole = given_texts(text, path) if text or path or not lines else []
-    by_line = sources_of(lines, "--texts")
-    return [*((each, "whole") for each in whole), *((each, "line") for each in by_line)]
-
-
 @click.command()
 @click.option(
     "--vocabulary",
@@ -135,21 +132,14 @@ def _sources(
     help="A name, a vocabulary file, a tokenizer.json or a GGUF file.",
 )
 @PATTERN
-@options_as(
-    "sources",
-    _sources,
-    text=TEXT,
-    lines=click.option(
-        "--texts",
-        "lines",
-        metavar="PATH",
-        multiple=True,
-        help="Read texts from this file, one per line; otherwise as --file. A line ends with a "
-        "line feed, or with a carriage return and a line feed; neither is part of the text. If the "
-        'file\'s name ends in .jsonl, each line is JSON: a string, or an object whose "text" is a '
-        "string.",
-    ),
-    path=FILE_OF_TEXT,
+@options_as("sources", named_sources, text=TEXT, lines=LINES_OF_TEXT, path=FILE_OF_TEXT)
+@click.option(
+    "--op",
+    "ops",
+    metavar="OP",
+    multiple=True,
+    help="Make records of this operation; repeatable. Those on ids are asked about the ids of each "
+    "text.  [default: encode for a vocabulary of bytes, tokenize for others]",
 )
 @click.option(
     "--template/--no-template",
@@ -161,7 +151,7 @@ def _sources(
     type=FILE,
     required=True,
     help="The file for the golden records. The vocabulary is written next to it, unless it is one "
-    "of bytes with a registered name, such as o200k_base.",
+    "of bytes with a registered name, such as o200k_base, or other records of the folder have it.",
 )
 @click.option(
     "--copy/--no-copy",
@@ -184,6 +174,7 @@ def fill(
     vocabulary: str,
     pattern: str | None,
     sources: Sequence[tuple[Source, str]],
+    ops: Sequence[str],
     out: Path,
     *,
     copy: bool,
@@ -209,6 +200,7 @@ def fill(
             f"have no field for it and always recognise added tokens, got {vocabulary}; "
             "`tokenref encode` has --as-text and --added-as-text"
         )
+    _check_ops(ops, vocabulary, special=special, of_bytes=of_bytes)
     if isinstance(subject, Vocabulary) and subject.text.pattern is None:
         say("without a pattern, the records test only how pieces merge")
     kind = "vocabulary" if of_bytes else "tokenizer"
@@ -224,8 +216,10 @@ def fill(
         },
     )
     present = _present(out, subject, vocabulary, replace=replace) if append else []
-    if present and beside is not None and beside.is_file():
-        beside = None  # the one of the records that are there
+    has = None
+    if beside is not None:
+        has = beside if present and beside.is_file() else _copy_for(out, beside, subject)
+    beside = None if has else beside
     for path in filter(None, (out, beside)):
         if path.is_file() and not (replace or present):
             how = "--replace to write it anew, or --append to add to its records"
@@ -235,11 +229,14 @@ def fill(
     if not asked:
         raise InputError(f"{sources[0][0]} must contain text, got an empty file")
     name = vocabulary if is_known else Path(vocabulary).name
+    wanted = len(asked) * max(1, len({*ops}))
     with progress_bar() as bar:
-        show = shown_in(bar, bar.add_task(escape(visible(name)), total=len(asked)))
+        show = shown_in(bar, bar.add_task(escape(visible(name)), total=wanted))
         data, count = goldens_for(
             *(subject, name, asked, out, present),
             template=template,
+            ops=ops,
+            encode=tokenizer.encode,
             special=bool(special),
             progress=show,
         )
@@ -247,11 +244,41 @@ def fill(
     for found in [*filter(None, (names.search(text) for _, text in asked))][:1]:
         say(f"{SPELLED.format(found.group())}--special recognises them")
     _write(data, out, beside, _content(subject, name, out) if beside else b"")
-    again, more = len(asked) - count, f" added to {len(present):,}" * bool(present)
+    again, more = wanted - count, f" added to {len(present):,}" * bool(present)
     cases = f"{count:,} case{'s' * (count != 1)}{more}, {again:,} duplicate{'s' * (again != 1)}"
     click.echo(f"{visible(str(out))}: {cases} omitted")
-    if beside is not None:
-        click.echo(f"{visible(str(beside))}: the {kind}")
+    if beside or has:
+        click.echo(f"{visible(str(beside or has))}: the {kind}")
+
+
+def _check_ops(
+    ops: Sequence[str], vocabulary: str, *, special: bool | None, of_bytes: bool
+) -> None:
+    """Raise `InputError` for an operation that is not one of records for texts."""
+    from tokenref.goldens import FILLED
+
+    able = [op for op in FILLED if op != "special" and (op in PIPELINE_OPS) != of_bytes]
+    for op in {*ops}.difference(able):
+        what = "a vocabulary of bytes" if of_bytes else "a tokenizer.json"
+        rule = f"--op must be one of {', '.join(able)} for {what}, such as {vocabulary}"
+        raise InputError(f"{rule}, got {op!r:.80}")
+    if special and not {"pieces", "count"}.isdisjoint(ops):
+        raise InputError("--special must not be given with --op pieces or count, which ignore it")
+
+
+def _copy_for(out: Path, beside: Path, subject: TokenizerSubject) -> Path | None:
+    """Return the file that records in `out` have the subject in, if they or others have one.
+
+    Raises `InputError` if other records need the present content of the file `beside` them.
+    """
+    from tokenref.goldens import beside_goldens, copy_for, other_user
+
+    found = copy_for(out, subject.digest())
+    if found is not None and (found == beside or beside_goldens(out) is None):
+        return found
+    if beside.is_file() and (other := other_user(beside, out)):
+        raise InputError(f"{beside} must be kept, because {other} needs it: use another --out")
+    return None
 
 
 def _present(out: Path, subject: TokenizerSubject, name: str, *, replace: bool) -> list[Case]:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from shlex import quote
 from typing import Any, Final, TypeVar
 
 import click
@@ -41,10 +42,9 @@ from sampling_ref.tracing import (
     surprises,
     ties_in_words,
 )
-from tokenref.commands.endings import standard_input
 from tokenref.commands.paths import Decorator, options_as, say
+from tokenref.commands.text import Source
 from tokenref.errors import InputError
-from tokenref.files import LARGEST, read_bytes, text_of
 
 
 @click.command()
@@ -280,9 +280,8 @@ def compare(
     for name in (one, other):
         if name in {"tiny", *REGISTRY, *packaged_files()} or Path(name).is_file():
             raise InputError(
-                f"{name} is a vocabulary, but compare is about samplers; `tokenref fill` with one "
-                "vocabulary, and `tokenref check reference --upgrade` with the other, show what "
-                "differs: see `tokenref show docs/commands.md#a-new-version-of-a-tokenizer-file`"
+                f"{name} is a vocabulary, but compare is about samplers; this is for vocabularies: "
+                f"tokenref vocabulary compare {quote(one)} {quote(other)}"
             )
     asked = _seeded([one, other], replace(asked, called="ROW"), seed)
     with _as_typed([read_profile(one), read_profile(other)], asked) as given:
@@ -630,14 +629,11 @@ def read_row(text: str, name: str = "LOGITS") -> list[float]:
         return read_numbers(text.strip("[]"), float)
     except ValueError:
         pass
-    path, where = Path(text), "standard input" if text == "-" else text
-    if text == "-":
-        content = text_of(standard_input().read(LARGEST + 1), where)
-    elif path.is_file():
-        content = text_of(read_bytes(path), where)
-    else:
+    where = "standard input" if text == "-" else text
+    if text != "-" and not Path(text).is_file():
         has = f"got {text!r}" if "," in text else f"but there is no file {text!r}"
         raise InputError(f"{name} must be numbers separated by commas, or a file, {has}")
+    content = Source(path=None if text == "-" else Path(text)).text()
     rule = "must contain a JSON list of numbers"
     try:
         numbers = json.loads(content)

@@ -131,6 +131,22 @@ def sources_of(path: Sequence[str], option: str) -> Sequence[Source]:
     return [Source(path=each) for files in named for each in files]
 
 
+def named_sources(
+    lines: Sequence[str], path: Sequence[str], text: Sequence[str] | None = None
+) -> Sequence[tuple[Source, str]]:
+    """Return what texts are read from, and what a text is there: the whole, or a line.
+
+    Without any, it is standard input, unless `text` is None.
+    """
+    if "-" in lines and "-" in path:
+        raise InputError("only one of --texts and --file may be -: standard input is read once")
+    whole = sources_of(path, "--file")
+    if text or not (text is None or lines or path):
+        whole = given_texts(text, path)
+    by_line = sources_of(lines, "--texts")
+    return [*((each, "whole") for each in whole), *((each, "line") for each in by_line)]
+
+
 def files_named(path: str, option: str) -> Sequence[Path]:
     """Return the file, those in a folder, or those that match a pattern.
 
@@ -399,6 +415,16 @@ FILE_OF_TEXT: Final = click.option(
     "files in it, and a pattern such as '*.md', in quotes, all files that match.",
 )
 
+LINES_OF_TEXT: Final = click.option(
+    "--texts",
+    "lines",
+    metavar="PATH",
+    multiple=True,
+    help="Read texts from this file, one per line; otherwise as --file. A line ends with a line "
+    "feed, or with a carriage return and a line feed; neither is part of the text. If the file's "
+    'name ends in .jsonl, each line is JSON: a string, or an object whose "text" is a string.',
+)
+
 asked_options: Final = options_as(
     "asked",
     _asked,
@@ -449,8 +475,9 @@ def encode(asked: Asked) -> None:
 
     Each line has an id and the token's text. In tokens of bytes, ␣ is a space, and \xf0 is a byte
     of a character of which the token has only a part. --json prints tokens as the file has them,
-    or their bytes in hex. With several files, each line has the name of a file, its number of
-    tokens and their ids, and the last line has the total.
+    or their bytes in hex, and the offsets of each: its start and end in the text, in characters.
+    With several files, each line has the name of a file, its number of tokens and their ids, and
+    the last line has the total.
     """
     tokenizer, how = asked.tokenizer, asked.how
     of_bytes = isinstance(tokenizer.model, ByteBPE)
@@ -461,10 +488,14 @@ def encode(asked: Asked) -> None:
     def written(token: int) -> str:
         return tokenizer.decode_bytes([token]).hex() if of_bytes else tokenizer.id_to_token(token)
 
-    def ids_of(source: Source) -> list[int]:
-        return tokenizer.encode(asked.text(source), **how)
+    def encoded(source: Source) -> tuple[Sequence[int], Sequence[tuple[int, int]]]:
+        text = asked.text(source)
+        if not asked.as_json:
+            return tokenizer.encode(text, **how), ()
+        found = tokenizer.tokenize(text, **how)
+        return found.ids, found.offsets
 
-    for source, ids in each_answer(asked.sources, ids_of, asked.errors):
+    for source, (ids, offsets) in each_answer(asked.sources, encoded, asked.errors):
         total += len(ids)
         if asked.several and not asked.as_json:
             write_lines(f"{source.name}\t{len(ids)}\t{' '.join(map(str, ids))}")
@@ -472,7 +503,7 @@ def encode(asked: Asked) -> None:
         spelled = written if asked.as_json else tokenizer.show_token
         known = {token: spelled(token) for token in set(ids)}
         if asked.as_json:
-            rows.append({"ids": ids, key: [known[token] for token in ids]})
+            rows.append({"ids": ids, key: [known[token] for token in ids], "offsets": offsets})
         else:
             write_lines(*(f"{token}\t{known[token]}" for token in ids))
     asked.end(rows, {"total": total})

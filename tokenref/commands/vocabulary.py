@@ -2,10 +2,12 @@
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
 from functools import partial
+from operator import eq
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 from rich.console import Console
@@ -13,6 +15,8 @@ from rich.markup import escape
 from rich.text import Text
 
 from bpe_ref import (
+    BpeError,
+    TokenId,
     Tokenizer,
     UnknownVocabularyError,
     VocabularyError,
@@ -27,6 +31,7 @@ from bpe_ref.formats.files import no_collection
 from bpe_ref.formats.tiktoken import write_tiktoken
 from bpe_ref.learning.training import TrainingProgress
 from bpe_ref.loading import LIKE_TRANSFORMERS
+from bpe_ref.models.byte_bpe import ByteBPE
 from bpe_ref.registry import REGISTRY
 from bpe_ref.vocabulary.merges import ByConcatenation
 from tokenref.commands.paths import (
@@ -34,17 +39,23 @@ from tokenref.commands.paths import (
     FOLDER,
     must_be_writable,
     must_not_overwrite,
+    options_as,
     output_console,
     progress_bar,
     say,
     written,
 )
 from tokenref.commands.text import (
+    FILE_OF_TEXT,
     JSON,
+    LINES_OF_TEXT,
     PATTERN,
+    Source,
     each_answer,
     end_with,
     loaded,
+    named_sources,
+    say_notes,
     write_exactly,
     write_lines,
 )
@@ -122,6 +133,120 @@ def audit_command(names_or_paths: Sequence[str], pattern: str | None, *, as_json
         print_audit(output_console(), tokenizer, found, _transformers(names_or_paths[0]))
     else:
         _print_audits(names_or_paths, pattern)
+
+
+@vocabulary.command("compare")
+@click.argument("old")
+@click.argument("new")
+@PATTERN
+@options_as("sources", named_sources, lines=LINES_OF_TEXT, path=FILE_OF_TEXT)
+def compare_command(
+    old: str, new: str, pattern: str | None, sources: Sequence[tuple[Source, str]]
+) -> None:
+    """Show what differs between two vocabularies or tokenizers, such as versions of a file.
+
+    These are tokens, ids, merges, added tokens and other settings. --file and --texts add texts:
+    how many have other ids, and both encodings of the first, from the first token that differs.
+    Special tokens of texts are recognised. The exit code is 1 if anything differs.
+    """
+    from tokenref.goldens import texts_in
+
+    with no_collection():
+        both = loaded(old, pattern=pattern), loaded(new, pattern=pattern)
+    say_notes(dict.fromkeys(note for each in both for note in each.notes))
+    found = differences(*both)
+    rows = found or [("same", "tokens, ids, merges, added tokens, other settings")]
+    texts = [each for source, how in sources for each in texts_in(source.text(), source.name, how)]
+    encoded = [(place, [_encoded(each, text) for each in both]) for place, text in texts]
+    others = [(place, pair) for place, pair in encoded if pair[0] != pair[1]]
+    if texts:
+        rows = [*rows, ("texts", f"{len(others):,} of {len(texts):,} have other ids")]
+    for place, first in others[:1]:
+        at = [*map(eq, *first), False].index(False)
+        rows.append(("first", f"{place}, from token {at + 1} on"))
+        for label, one, ids in zip(("old", "new"), both, first, strict=True):
+            rows.append((label, ids if isinstance(ids, str) else _tokens(one, ids[at:])))
+    _print_rows(output_console(), rows)
+    click.get_current_context().exit(int(bool(found or others)))
+
+
+def _encoded(tokenizer: Tokenizer, text: str) -> list[TokenId] | str:
+    try:
+        return tokenizer.encode(text)
+    except BpeError as error:
+        return f"refused: {error}"
+
+
+_ELSEWHERE: Final = {"encode_symbols", "merges", "model", "pieces", "quirks", "vocab", "vocabulary"}
+"""Fields of components that are compared apart, or that no file decides."""
+
+
+def differences(old: Tokenizer, new: Tokenizer) -> list[tuple[str, str]]:
+    """Return what differs between two tokenizers: what it is, and how.
+
+    >>> from bpe_ref.models.bpe import BPE
+    >>> one, other = BPE({"a": 0, "b": 1}, []), BPE({"b": 1, "a": 2}, [], fuse_unk=True)
+    >>> differences(Tokenizer(one), Tokenizer(other))
+    [('ids changed', '1: 0 a is 2'), ('model.fuse_unk', 'False became True')]
+    """
+    was, now = old.vocab, new.vocab
+    moved = sorted((was[each], now[each]) for each in was.keys() & now.keys())
+    shown = [f"{one} {old.show_token(one)} is {other}" for one, other in moved if one != other]
+    merges = [_merges(each) if type(old.model) is type(new.model) else [] for each in (old, new)]
+    common = {*merges[0]} & {*merges[1]}
+    before, after = ([each for each in ordered if each in common] for ordered in merges)
+    removed, added = ([each for each in ordered if each not in common] for ordered in merges)
+    given = [each.added_tokens.tokens for each in (old, new)]
+    given_as = [{one.content: replace(one, id=None) for one in tokens} for tokens in given]
+    flags = [
+        f"{path}: {how}"
+        for content in was
+        if content in now
+        for path, how in _changes(content, *(each.get(content) for each in given_as))
+    ]
+    rows = [
+        ("tokens removed", _tokens(old, sorted(was[each] for each in was.keys() - now.keys()))),
+        ("tokens added", _tokens(new, sorted(now[each] for each in now.keys() - was.keys()))),
+        ("ids changed", _few(shown[:_SHOWN], len(shown), ", ")),
+        ("merges removed", _few([*map(str, removed[:_SHOWN])], len(removed), ", ")),
+        ("merges added", _few([*map(str, added[:_SHOWN])], len(added), ", ")),
+        ("order of merges", "0" if before == after else f"another for {len(common):,} in both"),
+        ("added tokens", _few(flags[:_SHOWN], len(flags), "; ")),
+    ]
+    parts = ("normalizer", "pre_tokenizer", "post_processor", "decoder", "truncation", "padding")
+    for name in ("model", *parts):
+        rows += _changes(name, getattr(old, name), getattr(new, name))
+    return [row for row in rows if row[1] != "0"]
+
+
+def _merges(tokenizer: Tokenizer) -> Sequence[Any]:
+    """Return what decides how pieces merge, in order: pairs, tokens by rank, or scored pieces."""
+    model = tokenizer.model
+    if not isinstance(model, ByteBPE):
+        return [*getattr(model, "merges", getattr(model, "pieces", ()))]
+    rule, shown = model.vocabulary.rule, tokenizer.id_to_token
+    if isinstance(rule, ByConcatenation):
+        return [shown(token) for token in sorted(rule.ranks, key=rule.ranks.__getitem__)]
+    return [(shown(left), shown(right)) for left, right in rule.merges]
+
+
+def _changes(path: str, old: Any, new: Any) -> Iterator[tuple[str, str]]:
+    """Yield the fields of a component that differ, or the component itself if it is another."""
+    if type(old) is type(new) and is_dataclass(old):
+        for each in (each.name for each in fields(old) if each.init):
+            if each not in _ELSEWHERE:
+                yield from _changes(f"{path}.{each}", getattr(old, each), getattr(new, each))
+    elif type(old) is type(new) and isinstance(old, list | tuple) and len(old) == len(new):
+        for number, values in enumerate(zip(old, new, strict=True)):
+            yield from _changes(f"{path}[{number}]", *values)
+    elif old != new:
+        pair = (type(each).__name__ if path == "model" else _shown(each) for each in (old, new))
+        yield path, " became ".join(pair)
+
+
+def _shown(value: object) -> str:
+    shown = repr(sorted(value) if isinstance(value, frozenset) else value)
+    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}..."
 
 
 @click.command("train")
@@ -229,7 +354,8 @@ def _number_of_tokens(tokenizer: Tokenizer) -> int:
     return len(ids - {*tokenizer.special_tokens.values()})
 
 
-_SHOWN: Final = 5
+_SHOWN, _LONGEST = 5, 500
+"""Tokens, and characters of a setting, that are shown."""
 
 
 def print_audit(
@@ -252,7 +378,7 @@ def print_audit(
             ("digest", vocabulary.digest()),
             ("merge rule", "by concatenation" if by_concatenation else "by pair"),
         ]
-    for label, value in (
+    rows = (
         *rule,
         ("tokens", f"{_number_of_tokens(tokenizer):,} without special ones"),
         ("made by merging", f"{len(found.splits):,}"),
@@ -270,9 +396,14 @@ def print_audit(
             for version, found_changes in changes.items()
             for change in [*found_changes[:_SHOWN], *_more(found_changes)] or ["the same"]
         ),
-    ):
-        # Not a table, which would wrap long lines: a digest must stay in one piece to be copied.
-        console.print(Text(f"{label:18}", style="dim"), Text(value), sep="", soft_wrap=True)
+    )
+    _print_rows(console, rows)
+
+
+def _print_rows(console: Console, rows: Iterable[tuple[str, str]]) -> None:
+    """Print labels and values, without wrapping: a digest stays in one piece to be copied."""
+    for label, value in rows:
+        console.print(Text(f"{label:16}  ", style="dim"), Text(value), sep="", soft_wrap=True)
 
 
 def _more(changes: Sequence[str]) -> list[str]:
