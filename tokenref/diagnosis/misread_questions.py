@@ -17,6 +17,7 @@ from typing import Any, Final, TypeAlias
 from tokenref.diagnosis.asked import (
     BELOW_1,
     OF_SUMS,
+    VARIANT,
     Asked,
     Change,
     Misreading,
@@ -207,6 +208,7 @@ _PERTURBED: Final[Mapping[str, Sequence[tuple[str, Callable[..., Any], Sequence[
             lambda by, number, count: min(number, max(count - by, 1)),
             (1,),
         ),
+        ("{name} left out", lambda *_: None, (0,)),
         ("{name} {} taken for all", lambda _, number, __: number or 2**20, (0,)),
         ("{name} of at most {:,}", lambda n, number, _: min(number, n), _MOST),
     ),
@@ -255,14 +257,17 @@ def perturbed(op: str, rows: Sequence[Row]) -> Iterator["Misreading"]:
 
 def _with_parameter(name: str, change: Callable[[Any, int], Any], kind: type, asked: Asked) -> Row:
     """Return a question whose parameter of this name and type is another one."""
-    row, count = asked.row, tokens_of([asked.row])
+    row, is_history = asked.row, name in {"window", "skipped"}
+    count = len(row.get("history") or []) if is_history else tokens_of([row])
 
     def changed(op: str, params: Row) -> Row:
         packed = {**_DEFAULTS.get(op, {}), **params}.get(name)
         if not isinstance(packed, kind) or isinstance(packed, bool):
             return params
         if not isinstance(packed, dict):
-            return {**params, name: change(packed, count)}
+            number = change(packed, count)
+            rest = {each: value for each, value in params.items() if each != name}
+            return rest if number is None else {**rest, name: number}
         if "map" in packed:
             return {**params, name: {"map": change(packed["map"], count)}}
         (number,) = unpack(packed)
@@ -459,27 +464,56 @@ def exchanged(op: str, rows: Sequence[Row]) -> Iterator[Misreading]:
     """
     if len(rows) > 1:
         for part in dict.fromkeys(part for row in rows for part in _parts(row)):
-            together = [[part], *[[part, "prompt_length"]] * (part == "history")]
-            for (other, place), parts in product(OTHER_ROWS, together):
-                yield Misreading(f"{part} of {other}", partial(_with_parts, parts, place))
+            ways: list[Callable[..., Row]] = [partial(_with_parts, [part])]
+            if part == "history":
+                ways += [partial(_with_parts, [part, "prompt_length"]), _with_history_at]
+            for at, ((other, place), change) in enumerate(product(OTHER_ROWS, ways)):
+                yield Misreading(f"{part} of {other}{VARIANT}{at}", partial(change, place))
     steps = (name for row in rows for name, _ in _other_steps(row)) if op == "steps" else ()
     for name in dict.fromkeys(steps):
         yield Misreading(name, partial(_with_steps, name))
 
 
 def _parts(row: Row) -> list[str]:
-    steps = [step["step"] for step in row.get("steps", []) if isinstance(step, dict)]
-    return [*(part for part in row if part != "prompt_length"), *steps]
+    steps = [step for step in row.get("steps", []) if isinstance(step, dict)]
+    given = [each["params"] for each in (row, *steps) if "params" in each]
+    names = [name for params in given if len(params) > 1 for name in params]
+    return [*row, *(step["step"] for step in steps), *names]
 
 
 def _with_parts(parts: Sequence[str], place: Callable[[int, int], int], asked: Asked) -> Row:
-    """Return parts of another row, or one of its steps, if both rows have them."""
+    """Return parts of another row, its steps or parameters, if both rows have them."""
     row, other = asked.row, asked.rows[place(asked.place, len(asked.rows))]
     found = {part: other[part] for part in parts if part in row and part in other}
-    steps = {step["step"]: step for step in other.get("steps", []) if step["step"] in parts}
-    if steps:
-        found["steps"] = [steps.get(step["step"], step) for step in row["steps"]]
+    if "prompt_length" in found:
+        tokens = found.get("history", row["history"]) or []
+        found["prompt_length"] = min(found["prompt_length"], len(tokens))
+
+    def params_of(own: Row, others: Row) -> Row:
+        rest = {name: value for name, value in own.items() if name not in parts}
+        return {**rest, **{name: others[name] for name in parts if name in others}}
+
+    if "params" not in parts and "params" in row:
+        found["params"] = params_of(row["params"], other["params"])
+    steps = {step["step"]: step for step in other.get("steps", [])}
+    if steps and "steps" not in parts:
+        pairs = [(step, steps.get(step["step"], step)) for step in row["steps"]]
+        found["steps"] = [
+            twin
+            if step["step"] in parts
+            else {**step, "params": params_of(step["params"], twin["params"])}
+            for step, twin in pairs
+        ]
     return found
+
+
+def _with_history_at(place: Callable[[int, int], int], asked: Asked) -> Row:
+    """Return a history of the right length that begins where another row's does, in one buffer."""
+    histories = [row.get("history") or [] for row in asked.rows]
+    at = place(asked.place, len(histories))
+    history = [token for each in histories[at:] for token in each][: len(histories[asked.place])]
+    start = asked.row.get("prompt_length", 0)
+    return {"history": history, "prompt_length": min(start, len(history))}
 
 
 def _with_steps(name: str, asked: Asked) -> Row:

@@ -134,6 +134,8 @@ def _of_numbers(
         yield "subnormal numbers are written as 0"
     if wrong and len(row) == len(have):
         yield from _of_steps(wrong, have, row)
+    if want[2**16 :] != want[: -(2**16)] and [*have[2**16 :]] == [*have[: -(2**16)]] != []:
+        yield "each number is that of the token modulo 65,536"
     if key in {"probs", "logprobs"}:
         yield from _of_sums(key, want, have)
     if key == "probs":
@@ -285,7 +287,7 @@ def _of_missing(missing: set[int], have: set[int], count: int) -> Iterator[str]:
     for size in BLOCKS:
         if min(missing) >= (count - 1) // size * size >= FIRST_BLOCK and count % size:
             yield f"tokens of the last block of {size:,}, which is incomplete, are missing"
-    for power in range(16, 7, -1):
+    for power in range(17, 7, -1):
         if max(have, default=-1) < 2**power <= min(missing):
             yield f"no token from {2**power:,} on is kept"
     if len(missing) == 1:
@@ -363,7 +365,7 @@ def _of_place(want: int, have: int, count: int) -> Iterator[str]:
     """Yield what the places of the right token and the answer have in common."""
     limits = [
         f"the right token is one from {2**power:,} on, and the answer is one before"
-        for power in range(16, 7, -1)
+        for power in range(17, 7, -1)
         if have < 2**power <= want
     ]
     yield from limits[:1] * (want >= _MANY)

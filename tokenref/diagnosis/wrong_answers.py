@@ -13,6 +13,7 @@ from itertools import accumulate
 from math import exp, fsum, inf, isinf, log, log2
 from typing import Any, Final, TypeAlias
 
+from sampling_ref import Use, chain
 from sampling_ref.random.philox import philox_block
 from sampling_ref.row import whole_numbers
 from sampling_ref.speculative.shares import read_exactly, token_at
@@ -47,19 +48,36 @@ def _reached(asked: Asked, count: int) -> Row:
 # ---- fused steps
 
 
-def _with_finite_masks(asked: Asked) -> Row:
-    """Return what is left if masks make the numbers of banned tokens -1e9."""
+def _stepwise(after: Callable[[Asked, int, Sequence[float]], Sequence[float]], asked: Asked) -> Row:
+    """Return what is left and drawn if each step makes something else of logits."""
     if not is_fused(asked):
         return {}
-    row = asked.numbers
-    for step in asked.row["steps"]:
-        allowed = allowed_of(step["params"], len(row)) if step["step"] == "token_mask" else None
-        if allowed is None:
-            row = [*asked.after(step, row)]
-        else:
-            row = [number if token in allowed else -1e9 for token, number in enumerate(row)]
+    row: Sequence[float] = asked.numbers
+    for at in range(len(asked.row["steps"])):
+        row = after(asked, at, row)
     keep = [token for token, number in enumerate(row) if number != -inf]
     return {"keep": keep, **_drawn(asked, keep, weights_of(row))}
+
+
+def _with_finite_masks(asked: Asked, at: int, row: Sequence[float]) -> Sequence[float]:
+    """Return a row in which masks make the numbers of banned tokens -1e9."""
+    step = asked.row["steps"][at]
+    if step["step"] != "token_mask":
+        return asked.after(step, row)
+    allowed = allowed_of(step["params"], len(row))
+    return [number if token in allowed else -1e9 for token, number in enumerate(row)]
+
+
+def _with_stale_counts(asked: Asked, at: int, row: Sequence[float]) -> Sequence[float]:
+    """Return a row to which penalties count what those before them counted, too."""
+    step, generated = asked.row["steps"][at], asked.row["history"][asked.row["prompt_length"] :]
+    before = [each["step"] for each in asked.row["steps"][: at + 1] if "penalt" in each["step"]]
+    if step["step"] not in before:
+        return asked.after(step, row)
+    wide = {"repetition_penalty", "penalties"}  # which count the prompt, too
+    counts = [asked.row["history"] if name in wide else generated for name in before]
+    use = Use(step["step"], **unpack_parameters(step["params"]))
+    return chain([use], row, [token for each in counts for token in each]).row
 
 
 def _drawn(asked: Asked, order: Sequence[int], weights: Sequence[float]) -> Row:
@@ -258,6 +276,11 @@ def _with_log_of_sum(of_sum: Callable[[Asked], float], asked: Asked) -> Row:
     return {part: pack([n if isinf(n) else nearest(n, dtype) for n in exact], dtype)}
 
 
+def _rounded_with_largest(asked: Asked, of_sum: float) -> float:
+    largest, dtype = max(asked.numbers), type_of(asked.row["logits"])
+    return nearest(largest + of_sum, "f64" if dtype == "f64" else "f32") - largest
+
+
 def _with_zeros(size: int, asked: Asked) -> float:
     """Return the logarithm of a sum with logit 0 for the tokens that the last block lacks."""
     more = -len(asked.numbers) % size
@@ -397,7 +420,8 @@ _TYPES: Final[Sequence[tuple[str, Sequence[Type]]]] = (
 )
 
 ANSWERS: Final[Mapping[str, Change]] = {
-    "a finite number, as -1e9, for banned tokens, not -inf": _with_finite_masks,
+    "a finite number, as -1e9, for banned tokens, not -inf": partial(_stepwise, _with_finite_masks),
+    "counts that the penalties before left in memory": partial(_stepwise, _with_stale_counts),
     "a draw from the logits of the question": _from_question,
     "a draw of any token from the logits of the question": (
         lambda asked: (
@@ -425,6 +449,9 @@ ANSWERS: Final[Mapping[str, Change]] = {
     "token 0 for the random number 0": _zero_for_zero,
     "every token kept for the threshold 0": _all_for_zero,
     "the logarithm of a rounded probability": _logarithms,
+    "the largest logit added to the logarithm of the sum, and rounded": partial(
+        _with_log_of_sum, lambda asked: _rounded_with_largest(asked, log(fsum(asked.weights)))
+    ),
     "the logarithm of the sum to base 2": (
         lambda asked: (
             _with_log_of_sum(lambda asked: log2(fsum(asked.weights)), asked)
