@@ -9,8 +9,8 @@ tables of `mistakes`.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import accumulate, pairwise, product
-from math import copysign, fsum, inf
+from itertools import accumulate, groupby, pairwise, product
+from math import copysign, exp, fsum, inf, log
 from sys import float_info
 from typing import Any, Final, TypeAlias
 
@@ -126,6 +126,11 @@ def _at_most(most: int, tokens: Tokens) -> Tokens:
     return [token for token in tokens if not (seen.update([token]) or seen[token] > most)]
 
 
+def _modulo(size: int, tokens: Tokens) -> Tokens:
+    """Return tokens without each `size` of one of them, which a narrow counter does not see."""
+    return [t for t, count in Counter(tokens).items() for _ in range(count % size)]
+
+
 def _once_in(size: int, tokens: Tokens) -> Tokens:
     """Return tokens of which each occurs once in a group."""
     groups = [tokens[at : at + size] for at in range(0, len(tokens), size)]
@@ -152,13 +157,15 @@ def _last(most: int, prompt: Tokens, generated: Tokens) -> tuple[Tokens, Tokens]
     return prompt[max(0, len(prompt) + len(generated) - most) :], generated[-most:]
 
 
-_LONG: Final = (64, 256, 1024, 4096)
+_LONG: Final = (64, 256, 512, 1024, 4096)
 
 _COUNTED: Final[Mapping[str, Callable[[Tokens], Tokens]]] = {
     "each token counted once": partial(_at_most, 1),
     **{f"each token counted once in {n} tokens": partial(_once_in, n) for n in (32, 64, 128, 256)},
     "counts of repeated tokens that are too small by 1": _one_less,
     **{f"counts that end at {most}": partial(_at_most, most) for most in (127, 255)},
+    **{f"counts modulo {size}": partial(_modulo, size) for size in (16, 256)},
+    "equal neighbours counted once": lambda tokens: [t for t, _ in groupby(tokens)],
 }
 """What programs count of the tokens that were generated."""
 
@@ -178,11 +185,17 @@ _HISTORIES: Final[Mapping[str, Callable[[Tokens, Tokens], tuple[Tokens, Tokens]]
 """What programs make of the tokens of a prompt and those that were generated."""
 
 
-def _recounted(counted: Callable[[Tokens, Tokens], tuple[Tokens, Tokens]], asked: Asked) -> Row:
+def _recounted(
+    counted: Callable[[Tokens, Tokens], tuple[Tokens, Tokens]], is_count: bool, asked: Asked
+) -> Row:
+    """Return another history, for counts of what is in the window."""
     history = asked.row.get("history")
     if not history:
         return {}
     start = asked.row["prompt_length"]
+    window = asked.row.get("params", {}).get("window", len(history)) if is_count else len(history)
+    before = max(0, len(history) - window)
+    history, start = history[before:], max(0, start - before)
     before, after = counted(history[:start], history[start:])
     return {"history": [*before, *after], "prompt_length": len(before)}
 
@@ -191,7 +204,7 @@ def _recounted(counted: Callable[[Tokens, Tokens], tuple[Tokens, Tokens]], asked
 
 _NARROW_ENDS: Final = (256, 65_536)
 
-_MOST: Final = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
+_MOST: Final = (1, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
 
 _PERTURBED: Final[Mapping[str, Sequence[tuple[str, Callable[..., Any], Sequence[float | str]]]]] = {
     "whole": (
@@ -215,6 +228,13 @@ _PERTURBED: Final[Mapping[str, Sequence[tuple[str, Callable[..., Any], Sequence[
     "real": (
         ("{name} rounded to {}", lambda dtype, number, _: nearest(number, dtype), ("f16", "bf16")),
         (
+            "the logarithm of {name} rounded to {}",
+            lambda dtype, number, _: exp(nearest(log(number), dtype)) if number > 0 else number,
+            ("f16", "bf16"),
+        ),
+        ("{name} in steps of 1 / {}", lambda n, number, _: round(number * n) / n, (255, 256)),
+        ("{} - {name} for {name}", lambda one, number, _: abs(one - number), (1,)),
+        (
             "{name} of at least {:g}",
             lambda least, number, _: max(number, least),
             (1e-5, 1e-4, 1e-3, 0.01, 0.05, 0.1),
@@ -229,7 +249,7 @@ _PERTURBED: Final[Mapping[str, Sequence[tuple[str, Callable[..., Any], Sequence[
         (
             "ids of {name} modulo {:,}",
             lambda n, pairs, _: [[t % n if isinstance(t, int) else t, x] for t, x in pairs],
-            (65_536,),
+            _NARROW_ENDS,
         ),
         ("the first {:,} {name}", lambda n, pairs, _: pairs[:n], _MOST),
     ),
@@ -427,7 +447,36 @@ def _normal(numbers: Sequence[float], dtype: Type) -> list[float]:
     return [copysign(0.0, n) if abs(n) < SMALLEST_NORMAL[dtype] else n for n in numbers]
 
 
+def _taken_for_logits(asked: Asked) -> Row:
+    weights = unpack(asked.row["probs"]) if "probs" in asked.row else ()
+    return {"probs": pack([exp(min(p, 700.0)) for p in weights], "f64")} if weights else {}
+
+
+def _without_last(size: int, is_summed: bool, asked: Asked) -> Row:
+    """Return a row whose last block is impossible if it is incomplete, or is only summed."""
+    part = next((part for part in ("probs", "logits") if part in asked.row), "")
+    numbers = unpack(asked.row[part]) if part else []
+    end = len(numbers) // size * size
+    if not 0 < end < len(numbers):
+        return {}
+    lost = [*numbers[:end], *[0.0 if part == "probs" else -inf] * (len(numbers) - end)]
+    row: Row = {part: pack(lost, type_of(asked.row[part]))}
+    if not is_summed or asked.op != "top_p":
+        return row
+    factor = asked.sums[-1] / asked.sums[end] if asked.sums[end] else inf
+    p = unpack_parameters(asked.row["params"]).get("p", 1) * factor
+    return {**row, "params": {**asked.row["params"], "p": pack([min(p, 1.0)], "f64")}}
+
+
 QUESTIONS: Final[Mapping[str, Change]] = {
+    "probabilities that are taken for logits": _taken_for_logits,
+    **{
+        f"the last block of {size:,} tokens, if it is incomplete, left out{VARIANT}{is_summed}": (
+            partial(_without_last, size, is_summed)
+        )
+        for size in (32, 64, 128, 256, 512, 1024)
+        for is_summed in (False, True)
+    },
     "a draw by the sum of the weights before the last step": partial(_early, -2),
     "a draw by the sum of the weights before all steps": partial(_early, 0),
     "filters that see the logits of the question": _filters_of_question,
@@ -437,7 +486,9 @@ QUESTIONS: Final[Mapping[str, Change]] = {
         for says, part in _PARTS.items()
         for size in (4, 8, 16, 32, 64, 128, 256, 512, 1024)
     },
-    **{says: partial(_recounted, counted) for says, counted in _HISTORIES.items()},
+    **{
+        says: partial(_recounted, counted, says in _COUNTED) for says, counted in _HISTORIES.items()
+    },
     **{
         f"a history without the last of each {n} tokens": partial(_without_each, n)
         for n in (32, 64, 128, 256)
@@ -536,6 +587,10 @@ def _other_steps(row: Row) -> Iterator[tuple[str, Sequence[Row]]]:
         "steps with all penalties and biases at the end",
         [s for s in steps if s not in late] + late,
     )
+    if len(steps) > 1:
+        yield "steps without the last one", steps[:-1]
+    if len(steps) > 2:
+        yield "steps without the last of three or more", steps[:-1]
     for name in dict.fromkeys(step["step"] for step in steps):
         own = [step for step in steps if step["step"] == name]
         rest = [step for step in steps if step["step"] != name]

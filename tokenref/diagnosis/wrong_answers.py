@@ -17,7 +17,16 @@ from sampling_ref import Use, chain
 from sampling_ref.random.philox import philox_block
 from sampling_ref.row import whole_numbers
 from sampling_ref.speculative.shares import read_exactly, token_at
-from tokenref.diagnosis.asked import MOST_AGAIN, OF_SUMS, SUMMING, Asked, Change, Row, is_fused
+from tokenref.diagnosis.asked import (
+    MOST_AGAIN,
+    OF_SUMS,
+    SUMMING,
+    VARIANT,
+    Asked,
+    Change,
+    Row,
+    is_fused,
+)
 from tokenref.diagnosis.misread_questions import allowed_of
 from tokenref.diagnosis.mistakes import Summed, weights_of
 from tokenref.floats import Type, from_digits, nearest, pack, to_digits, type_of, unpack
@@ -35,6 +44,28 @@ def _with_sum(summed: Summed, asked: Asked) -> Row:
     if asked.op == "draw":
         return _reached(asked, bisect_right(asked.sums, enough))
     return _reached(asked, bisect_left(asked.falling_sums, enough) + 1)
+
+
+def _with_rounded_weights(dtype: Type, are_shares: bool, asked: Asked) -> Row:
+    """Return what is kept or drawn if each weight is rounded before it is added."""
+    if not asked.is_plain and not is_fused(asked):
+        return {}
+    weights = asked.left[-1] if asked.op == "steps" else asked.weights
+    total = fsum(weights) if are_shares else 1.0
+    weights = [nearest(weight / total, dtype) for weight in weights]
+    if asked.op == "steps":
+        return _drawn(asked, asked.out["keep"], weights)
+    order = asked.falling if asked.op == "top_p" else range(len(weights))
+    sums = [*accumulate(weights[token] for token in order)]
+    reached = bisect_left if asked.op == "top_p" else bisect_right
+    return _reached(asked, reached(sums, asked.share * sums[-1]) + 1)
+
+
+def _beyond(asked: Asked) -> Row:
+    """Return what top-p keeps if the sum must be more than p."""
+    if not asked.is_plain or asked.op != "top_p":
+        return {}
+    return _reached(asked, bisect_right(asked.falling_sums, asked.share * asked.sums[-1]) + 1)
 
 
 def _reached(asked: Asked, count: int) -> Row:
@@ -212,8 +243,10 @@ _CARRIED: Final[Mapping[str, Carried]] = {
 }
 
 
-def _walked(size: int, carried: Carried, dtypes: Sequence[Type], asked: Asked) -> Row:
-    """Return what is kept or drawn if the running sum is another one.
+def _walked(
+    size: int, carried: Carried, dtypes: Sequence[Type], is_whole: bool, asked: Asked
+) -> Row:
+    """Return what is kept or drawn if the running sum, and perhaps the whole one, is another.
 
     It is carried from block to block, and rounded to the type of the row if that is one of
     `dtypes`, or to the only one of them.
@@ -221,21 +254,23 @@ def _walked(size: int, carried: Carried, dtypes: Sequence[Type], asked: Asked) -
     if not asked.is_plain:
         return {}
     order = asked.falling if asked.op == "top_p" else range(len(asked.weights))
-    enough = asked.share * asked.sums[-1]
     own = type_of(asked.row.get("logits") or asked.row["probs"])
     dtype = dtypes[0] if len(dtypes) == 1 else own
     is_rounded = dtype in dtypes
     if size >= len(order) and not is_rounded:
         return {}
     total = start = last = 0.0
+    sums = list[float]()
     for at, token in enumerate(order):
         if at and at % size == 0:
             total = start = carried(total, start, last)
         last = asked.weights[token]
         total = nearest(total + last, dtype) if is_rounded else total + last
-        if total > enough or (total == enough and asked.op == "top_p"):
-            return _reached(asked, at + 1)
-    return _reached(asked, len(order))
+        sums.append(total)
+    enough = asked.share * (total if is_whole else asked.sums[-1])
+    is_exact = asked.op == "top_p"
+    places = (at for at, each in enumerate(sums) if each > enough or (is_exact and each == enough))
+    return _reached(asked, next(places, len(order) - 1) + 1)
 
 
 def _least_probable(asked: Asked) -> Row:
@@ -263,6 +298,17 @@ def _typical(distance: Callable[[float, float], float], asked: Asked) -> Row:
     count = bisect_left(sums, params["mass"] * total) + 1
     last = far[order[min(count, len(order)) - 1]]
     return {"keep": sorted(token for token in order if far[token] <= last)}
+
+
+_DISTANCES: Final[Mapping[str, Callable[[float, float], float]]] = {
+    "the entropy in bits, and surprises in nats": lambda s, entropy: abs(s - entropy / log(2)),
+    "the surprise less the entropy, with its sign, not the distance": lambda s, e: s - e,
+    "tokens that are less likely than the entropy says left out": lambda s, e: (
+        e - s if s < e else inf
+    ),
+    "the tokens that are farthest from the entropy first": lambda s, entropy: -abs(s - entropy),
+}
+"""What programs take for the distance of a surprise from the entropy."""
 
 
 def _with_log_of_sum(of_sum: Callable[[Asked], float], asked: Asked) -> Row:
@@ -357,60 +403,92 @@ class _Drafts:
     def __init__(self, row: Row) -> None:
         self.tokens = row["tokens"]
         self._p, self._q = (
-            [whole_numbers(unpack(each))[0] for each in row[name]] for name in ("target", "draft")
+            [whole_numbers(unpack(each)) for each in row[name]] for name in ("target", "draft")
         )
         self._u = read_exactly(unpack(row["uniforms"]), len(self.tokens) + 1)
 
-    def accepted(self, *, divided: bool) -> int:
-        """Return how many drafts are accepted if u < p / q, or if u < p."""
-        shares = zip(self._u, self._p, self._q, self.tokens, strict=False)
-        rejected = [
-            u * (Fraction(q[token], sum(q)) if divided else 1) >= Fraction(p[token], sum(p))
-            for u, p, q, token in shares
-        ]
-        return [*rejected, True].index(True)
+    def accepted(
+        self, sums: str = "pq", target: int = 0, number: int = 0, token: int | None = None
+    ) -> int:
+        """Return how many drafts are accepted if u < p / q, given which of both are shares.
 
-    def answer(self, accepted: int, draft: int, target: int | None = None, number: int = -1) -> Row:
+        They are judged by a target row and a number behind their own, by their token or that of
+        one draft.
+        """
+        for at, own in enumerate(self.tokens):
+            of = own if token is None else self.tokens[token]
+            (p, one_p), (q, one_q) = self._p[at + target], self._q[at]
+            share_p = Fraction(p[of], sum(p) if "p" in sums else one_p)
+            share_q = Fraction(q[of], sum(q) if "q" in sums else one_q) if sums != "p" else 1
+            if self._u[at + number] * share_q >= share_p:
+                return at
+        return len(self.tokens)
+
+    def answer(
+        self, accepted: int, draft: int, target: int | None = None, number: int = -1, sums: int = 1
+    ) -> Row:
         """Return the answer with this many drafts accepted and a residual of one of their rows.
 
         It is of a target row, by default that behind the accepted drafts, and drawn with a random
-        number, by default the last one. Without a draft's row (-1), the target row is drawn from.
+        number, by default the last one. Without a draft's row (-1), the target row is drawn from,
+        if it is -2 without the draft's token.
         """
-        row = self._p[accepted if target is None else target]
+        row, one = self._p[accepted if target is None else target]
         if accepted < len(self.tokens) and draft >= 0:
-            of_row, of_draft = sum(row), sum(self._q[draft])
-            row = [
-                max(p * of_draft - q * of_row, 0) for p, q in zip(row, self._q[draft], strict=True)
-            ]
-            if not any(row):
-                return {}
+            other, one_q = self._q[draft]
+            of_row, of_draft = (sum(row), sum(other)) if sums else (one, one_q)
+            row = [max(p * of_draft - q * of_row, 0) for p, q in zip(row, other, strict=True)]
+        elif draft == _NOT_THE_DRAFT:
+            row = [p * (token != self.tokens[accepted]) for token, p in enumerate(row)]
+        if not any(row):
+            return {}
         token = token_at(row, self._u[number])
         return {"accepted": accepted, "tokens": [*self.tokens[:accepted], token]}
 
 
-def _by_p(drafts: _Drafts) -> tuple[int, int]:
-    return (drafts.accepted(divided=False),) * 2
+_NOT_THE_DRAFT: Final = -2
 
 
-def _residual_of(place: Callable[[int, int], int], drafts: _Drafts) -> tuple[int, int]:
-    right = drafts.accepted(divided=True)
-    return right, place(right, len(drafts.tokens) - 1)
+def _judged(by: Mapping[str, Any], drafts: _Drafts) -> tuple[int, int]:
+    return (drafts.accepted(**by),) * 2
 
 
-def _rejected(target: int, number: int | None, drafts: _Drafts) -> Sequence[int]:
-    """Return a residual of a target row behind the rejected one, drawn with another number."""
-    right = drafts.accepted(divided=True)
-    if right == len(drafts.tokens):
-        return right, right
-    return right, right, right + target, -1 if number is None else right + number
+_Rejected: TypeAlias = Callable[[int, int], Sequence[int | None]]
+"""Returns what is asked of `_Drafts.answer`, given the rejected draft and the last one."""
 
 
-def _at_most_drafts(most: int, is_last: bool, drafts: _Drafts) -> Sequence[int]:
-    """Accept at most a number of drafts, then draw from the target's next row, or its last."""
-    right = drafts.accepted(divided=True)
+def _rejected(change: _Rejected, drafts: _Drafts) -> Sequence[Any]:
+    right, last = drafts.accepted(), len(drafts.tokens) - 1
+    return (right, right) if right > last else (right, *change(right, last))
+
+
+def _at_most_drafts(most: int, row: int, drafts: _Drafts) -> Sequence[Any]:
+    """Accept at most a number of drafts, then draw from the residual, the next row or the last."""
+    right = drafts.accepted()
     if right < most:
         return right, right
-    return most, -1, len(drafts.tokens) if is_last else most
+    return most, most if row == 0 else -1, len(drafts.tokens) if row < 0 else most
+
+
+_JUDGED: Final[Mapping[str, Mapping[str, Any]]] = {
+    "drafts that are accepted if u < p, not if u < p / q": {"sums": "p"},
+    "drafts that are accepted by weights without their sums": {"sums": ""},
+    "drafts that are judged by the next target row": {"target": 1},
+    "drafts that are judged with the next random number": {"number": 1},
+    "drafts that are all judged by the token of the first": {"token": 0},
+}
+
+_REJECTED: Final[Mapping[str, _Rejected]] = {
+    "the residual of the next target row": lambda at, _: (at, at + 1),
+    "the next draft's random number for the residual": lambda at, _: (at, at, at + 1),
+    "the residual of weights without their sums": lambda at, _: (at, at, -1, 0),
+    "the residual of the rows before": lambda at, _: (max(at - 1, 0), max(at - 1, 0)),
+    "the target row without the draft's token for the residual": lambda *_: (_NOT_THE_DRAFT,),
+    "the residual of the first draft's row": lambda *_: (0,),
+    "the residual of the previous draft's row": lambda at, _: (max(at - 1, 0),),
+    "the residual of the next draft's row": lambda at, last: (min(at + 1, last),),
+    "the residual of the last draft's row": lambda _, last: (last,),
+}
 
 
 _TYPES: Final[Sequence[tuple[str, Sequence[Type]]]] = (
@@ -429,13 +507,14 @@ ANSWERS: Final[Mapping[str, Change]] = {
         )
     ),
     "a draw along the tokens by falling weight, not by id": _from_sorted,
+    **{
+        f"{what} rounded to {dtype}": partial(_with_rounded_weights, dtype, what == "probabilities")
+        for what in ("weights", "probabilities")
+        for dtype in _NARROW
+    },
+    "tokens until their sum is more than p, not p": _beyond,
     "the least probable tokens until their sum reaches p": _least_probable,
-    "the entropy in bits, and surprises in nats": partial(
-        _typical, lambda surprise, entropy: abs(surprise - entropy / log(2))
-    ),
-    "the surprise less the entropy, with its sign, not the distance": partial(
-        _typical, lambda surprise, entropy: surprise - entropy
-    ),
+    **{says: partial(_typical, distance) for says, distance in _DISTANCES.items()},
     **{
         f"logit 0 for the tokens that the last block of {size:,} lacks": partial(
             _with_log_of_sum, partial(_with_zeros, size)
@@ -468,12 +547,16 @@ ANSWERS: Final[Mapping[str, Change]] = {
         )
     },
     **{
-        f"{says} {size:,} tokens": partial(_walked, size, carried, ())
+        f"{says} {size:,} tokens{VARIANT}{is_whole}": partial(_walked, size, carried, (), is_whole)
+        for is_whole in (False, True)
         for says, carried in _CARRIED.items()
         for size in (32, 64, 128, 256, 512, 1024)
     },
     **{
-        f"a running sum rounded to {name}": partial(_walked, MOST_AGAIN, max, dtypes)
+        f"a running sum rounded to {name}{VARIANT}{is_whole}": partial(
+            _walked, MOST_AGAIN, max, dtypes, is_whole
+        )
+        for is_whole in (False, True)
         for name, dtypes in _TYPES
     },
     **{
@@ -490,27 +573,17 @@ ANSWERS: Final[Mapping[str, Change]] = {
         for bits in (32, 64, 128)
     },
     **{f"{n} rounds of Philox, not 10": partial(_with_rounds, n) for n in (6, 7, 8, 9)},
-    "drafts that are accepted if u < p, not if u < p / q": partial(_speculated, _by_p),
-    "the residual of the next target row": partial(_speculated, partial(_rejected, 1, None)),
-    "the next draft's random number for the residual": partial(
-        _speculated, partial(_rejected, 0, 1)
-    ),
+    **{says: partial(_speculated, partial(_judged, by)) for says, by in _JUDGED.items()},
+    **{says: partial(_speculated, partial(_rejected, way)) for says, way in _REJECTED.items()},
     **{
         f"at most {most} drafts{and_then}": partial(
-            _speculated, partial(_at_most_drafts, most, is_last)
+            _speculated, partial(_at_most_drafts, most, row)
         )
         for most in (1, 2, 3, 4, 5, 8, 16)
-        for and_then, is_last in (("", False), (", and then the last target row", True))
-    },
-    **{
-        f"the residual of the {which} draft's row": partial(
-            _speculated, partial(_residual_of, place)
-        )
-        for which, place in (
-            ("first", lambda _, __: 0),
-            ("previous", lambda right, _: max(right - 1, 0)),
-            ("next", lambda right, last: min(right + 1, last)),
-            ("last", lambda _, last: last),
+        for and_then, row in (
+            ("", 1),
+            (", and then the last target row", -1),
+            (", and then a residual", 0),
         )
     },
 }
