@@ -193,9 +193,10 @@ def _recounted(
     if not history:
         return {}
     start = asked.row["prompt_length"]
-    window = asked.row.get("params", {}).get("window", len(history)) if is_count else len(history)
-    before = max(0, len(history) - window)
-    history, start = history[before:], max(0, start - before)
+    window = asked.row.get("params", {}).get("window") if is_count else None
+    if window is not None:
+        end = max(0, len(history) - window)
+        history, start = history[end:], max(0, start - end)
     before, after = counted(history[:start], history[start:])
     return {"history": [*before, *after], "prompt_length": len(before)}
 
@@ -232,7 +233,11 @@ _PERTURBED: Final[Mapping[str, Sequence[tuple[str, Callable[..., Any], Sequence[
             lambda dtype, number, _: exp(nearest(log(number), dtype)) if number > 0 else number,
             ("f16", "bf16"),
         ),
-        ("{name} in steps of 1 / {}", lambda n, number, _: round(number * n) / n, (255, 256)),
+        (
+            "{name} in steps of 1 / {}",
+            lambda n, number, _: round(number * n) / n or number,
+            (255, 256),
+        ),
         ("{} - {name} for {name}", lambda one, number, _: abs(one - number), (1,)),
         (
             "{name} of at least {:g}",
@@ -303,6 +308,17 @@ def _with_parameter(name: str, change: Callable[[Any, int], Any], kind: type, as
         ]
         return {"steps": steps}
     return {"params": changed(asked.op, row["params"])} if "params" in row else {}
+
+
+def _in_window(asked: Asked) -> Row:
+    """Return a history of which tokens are skipped from the beginning of the window."""
+    params, length = asked.row.get("params", {}), len(asked.row.get("history") or [])
+    window = params.get("window")
+    if window is None or window >= length:
+        return {}
+    start = min(length, asked.row["prompt_length"] + length - window)
+    skipped = {"skipped": params["skipped"] + length - window} if "skipped" in params else {}
+    return {"prompt_length": start, "params": {**params, **skipped}}
 
 
 def _without_each(size: int, asked: Asked) -> Row:
@@ -489,6 +505,7 @@ QUESTIONS: Final[Mapping[str, Change]] = {
     **{
         says: partial(_recounted, counted, says in _COUNTED) for says, counted in _HISTORIES.items()
     },
+    "a window without the tokens that are skipped, or as many as the prompt has": _in_window,
     **{
         f"a history without the last of each {n} tokens": partial(_without_each, n)
         for n in (32, 64, 128, 256)

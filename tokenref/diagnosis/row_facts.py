@@ -270,6 +270,11 @@ def _of_kept(
         if is_numbers(p) and max(numbers_of(p) or ()) >= 1:
             yield "tokens are missing, though p = 1 keeps all that are possible"
         yield from _of_missing(missing, have, count)
+    yield from (
+        f"no token from {2**power:,} on is kept"
+        for power in range(17, 15 if foreign else 7, -1)
+        if max(have, default=-1) < 2**power <= min(missing, default=0)
+    )
     for size in HALVED if missing else ():
         held = Counter(token // size for token in have)
         most = max(held.values(), default=0)
@@ -287,9 +292,6 @@ def _of_missing(missing: set[int], have: set[int], count: int) -> Iterator[str]:
     for size in BLOCKS:
         if min(missing) >= (count - 1) // size * size >= FIRST_BLOCK and count % size:
             yield f"tokens of the last block of {size:,}, which is incomplete, are missing"
-    for power in range(17, 7, -1):
-        if max(have, default=-1) < 2**power <= min(missing):
-            yield f"no token from {2**power:,} on is kept"
     if len(missing) == 1:
         yield "one token less is kept"
 

@@ -61,13 +61,6 @@ def _with_rounded_weights(dtype: Type, are_shares: bool, asked: Asked) -> Row:
     return _reached(asked, reached(sums, asked.share * sums[-1]) + 1)
 
 
-def _beyond(asked: Asked) -> Row:
-    """Return what top-p keeps if the sum must be more than p."""
-    if not asked.is_plain or asked.op != "top_p":
-        return {}
-    return _reached(asked, bisect_right(asked.falling_sums, asked.share * asked.sums[-1]) + 1)
-
-
 def _reached(asked: Asked, count: int) -> Row:
     """Return what is kept or drawn if this many tokens have a sum that is enough."""
     if asked.op == "draw":
@@ -303,9 +296,6 @@ def _typical(distance: Callable[[float, float], float], asked: Asked) -> Row:
 _DISTANCES: Final[Mapping[str, Callable[[float, float], float]]] = {
     "the entropy in bits, and surprises in nats": lambda s, entropy: abs(s - entropy / log(2)),
     "the surprise less the entropy, with its sign, not the distance": lambda s, e: s - e,
-    "tokens that are less likely than the entropy says left out": lambda s, e: (
-        e - s if s < e else inf
-    ),
     "the tokens that are farthest from the entropy first": lambda s, entropy: -abs(s - entropy),
 }
 """What programs take for the distance of a surprise from the entropy."""
@@ -323,8 +313,9 @@ def _with_log_of_sum(of_sum: Callable[[Asked], float], asked: Asked) -> Row:
 
 
 def _rounded_with_largest(asked: Asked, of_sum: float) -> float:
-    largest, dtype = max(asked.numbers), type_of(asked.row["logits"])
-    return nearest(largest + of_sum, "f64" if dtype == "f64" else "f32") - largest
+    largest = max(asked.numbers)
+    is_wide = type_of(asked.row["logits"]) == "f32"
+    return nearest(largest + of_sum, "f32") - largest if is_wide else of_sum
 
 
 def _with_zeros(size: int, asked: Asked) -> float:
@@ -403,40 +394,36 @@ class _Drafts:
     def __init__(self, row: Row) -> None:
         self.tokens = row["tokens"]
         self._p, self._q = (
-            [whole_numbers(unpack(each)) for each in row[name]] for name in ("target", "draft")
+            [whole_numbers(unpack(each))[0] for each in row[name]] for name in ("target", "draft")
         )
         self._u = read_exactly(unpack(row["uniforms"]), len(self.tokens) + 1)
 
     def accepted(
-        self, sums: str = "pq", target: int = 0, number: int = 0, token: int | None = None
+        self, of: Fraction | None = None, row: int = 0, number: int = 0, token: int | None = None
     ) -> int:
-        """Return how many drafts are accepted if u < p / q, given which of both are shares.
+        """Return how many drafts are accepted if u < p / q, or `of` for q.
 
         They are judged by a target row and a number behind their own, by their token or that of
         one draft.
         """
         for at, own in enumerate(self.tokens):
-            of = own if token is None else self.tokens[token]
-            (p, one_p), (q, one_q) = self._p[at + target], self._q[at]
-            share_p = Fraction(p[of], sum(p) if "p" in sums else one_p)
-            share_q = Fraction(q[of], sum(q) if "q" in sums else one_q) if sums != "p" else 1
-            if self._u[at + number] * share_q >= share_p:
+            token_id = own if token is None else self.tokens[token]
+            p, q = self._p[at + row], self._q[at]
+            share = of or Fraction(q[token_id], sum(q))
+            if self._u[at + number] * share >= Fraction(p[token_id], sum(p)):
                 return at
         return len(self.tokens)
 
-    def answer(
-        self, accepted: int, draft: int, target: int | None = None, number: int = -1, sums: int = 1
-    ) -> Row:
+    def answer(self, accepted: int, draft: int, target: int | None = None, number: int = -1) -> Row:
         """Return the answer with this many drafts accepted and a residual of one of their rows.
 
         It is of a target row, by default that behind the accepted drafts, and drawn with a random
         number, by default the last one. Without a draft's row (-1), the target row is drawn from,
         if it is -2 without the draft's token.
         """
-        row, one = self._p[accepted if target is None else target]
+        row = self._p[accepted if target is None else target]
         if accepted < len(self.tokens) and draft >= 0:
-            other, one_q = self._q[draft]
-            of_row, of_draft = (sum(row), sum(other)) if sums else (one, one_q)
+            other, of_row, of_draft = self._q[draft], sum(row), sum(self._q[draft])
             row = [max(p * of_draft - q * of_row, 0) for p, q in zip(row, other, strict=True)]
         elif draft == _NOT_THE_DRAFT:
             row = [p * (token != self.tokens[accepted]) for token, p in enumerate(row)]
@@ -471,9 +458,8 @@ def _at_most_drafts(most: int, row: int, drafts: _Drafts) -> Sequence[Any]:
 
 
 _JUDGED: Final[Mapping[str, Mapping[str, Any]]] = {
-    "drafts that are accepted if u < p, not if u < p / q": {"sums": "p"},
-    "drafts that are accepted by weights without their sums": {"sums": ""},
-    "drafts that are judged by the next target row": {"target": 1},
+    "drafts that are accepted if u < p, not if u < p / q": {"of": Fraction(1)},
+    "drafts that are judged by the next target row": {"row": 1},
     "drafts that are judged with the next random number": {"number": 1},
     "drafts that are all judged by the token of the first": {"token": 0},
 }
@@ -481,7 +467,6 @@ _JUDGED: Final[Mapping[str, Mapping[str, Any]]] = {
 _REJECTED: Final[Mapping[str, _Rejected]] = {
     "the residual of the next target row": lambda at, _: (at, at + 1),
     "the next draft's random number for the residual": lambda at, _: (at, at, at + 1),
-    "the residual of weights without their sums": lambda at, _: (at, at, -1, 0),
     "the residual of the rows before": lambda at, _: (max(at - 1, 0), max(at - 1, 0)),
     "the target row without the draft's token for the residual": lambda *_: (_NOT_THE_DRAFT,),
     "the residual of the first draft's row": lambda *_: (0,),
@@ -512,7 +497,6 @@ ANSWERS: Final[Mapping[str, Change]] = {
         for what in ("weights", "probabilities")
         for dtype in _NARROW
     },
-    "tokens until their sum is more than p, not p": _beyond,
     "the least probable tokens until their sum reaches p": _least_probable,
     **{says: partial(_typical, distance) for says, distance in _DISTANCES.items()},
     **{
