@@ -362,19 +362,6 @@ def _with_masks(misread: Allowed, asked: Asked) -> Row:
     }
 
 
-def _without_vocab_size(asked: Asked) -> Row:
-    """Return steps whose masks allow tokens behind the vocabulary, too."""
-    steps = asked.row["steps"] if asked.op == "steps" else ()
-    every = {"words": words_of(range(len(asked.numbers)), len(asked.numbers))} if steps else {}
-    short = [step for step in steps if "vocab_size" in step["params"]]
-
-    def longer(params: Row) -> Row:
-        return {name: part for name, part in params.items() if name != "vocab_size"} or every
-
-    changed = [{**s, "params": longer(s["params"])} if s in short else s for s in steps]
-    return {"steps": changed} if short else {}
-
-
 def allowed_of(packed: Row, size: int) -> set[int]:
     """Return the tokens that a mask allows."""
     params = unpack_parameters(packed)
@@ -511,7 +498,6 @@ QUESTIONS: Final[Mapping[str, Change]] = {
         for n in (32, 64, 128, 256)
     },
     **{f"masks of which {says}": partial(_with_masks, misread) for says, misread in MASKS.items()},
-    "masks without their vocab_size": _without_vocab_size,
     **{says: partial(_with_compared, compared) for says, compared in COMPARED.items()},
     "one random number for all drafts": _one_coin,
     **{says: partial(_with_rounded, rounded) for says, rounded in _ROUNDED.items()},
@@ -545,33 +531,31 @@ def exchanged(op: str, rows: Sequence[Row]) -> Iterator[Misreading]:
 def _parts(row: Row) -> list[str]:
     steps = [step for step in row.get("steps", []) if isinstance(step, dict)]
     given = [each["params"] for each in (row, *steps) if "params" in each]
-    names = [name for params in given if len(params) > 1 for name in params]
+    names = [name for params in given if len(params) > 1 for name in params if name != "vocab_size"]
     return [*row, *(step["step"] for step in steps), *names]
 
 
 def _with_parts(parts: Sequence[str], place: Callable[[int, int], int], asked: Asked) -> Row:
-    """Return parts of another row, its steps or parameters, if both rows have them."""
-    row, other = asked.row, asked.rows[place(asked.place, len(asked.rows))]
-    found = {part: other[part] for part in parts if part in row and part in other}
-    if "prompt_length" in found:
-        tokens = found.get("history", row["history"]) or []
-        found["prompt_length"] = min(found["prompt_length"], len(tokens))
+    """Return a row with parts, steps or parameters of another one."""
+    other = asked.rows[place(asked.place, len(asked.rows))]
 
-    def params_of(own: Row, others: Row) -> Row:
-        rest = {name: value for name, value in own.items() if name not in parts}
-        return {**rest, **{name: others[name] for name in parts if name in others}}
+    def mixed(own: Row, others: Row) -> dict[str, Any]:
+        return {**own, **{name: others[name] for name in parts if name in others}}
 
-    if "params" not in parts and "params" in row:
-        found["params"] = params_of(row["params"], other["params"])
-    steps = {step["step"]: step for step in other.get("steps", [])}
-    if steps and "steps" not in parts:
-        pairs = [(step, steps.get(step["step"], step)) for step in row["steps"]]
+    found = mixed(asked.row, other)
+    if "params" in found:
+        found["params"] = mixed(found["params"], other["params"])
+    if "steps" in found:
+        twins = {step["step"]: step for step in other["steps"]}
         found["steps"] = [
             twin
-            if step["step"] in parts
-            else {**step, "params": params_of(step["params"], twin["params"])}
-            for step, twin in pairs
+            if twin["step"] in parts
+            else {**step, "params": mixed(step["params"], twin["params"])}
+            for step in found["steps"]
+            for twin in [twins.get(step["step"], step)]
         ]
+    if "prompt_length" in found:
+        found["prompt_length"] = min(found["prompt_length"], len(found["history"] or []))
     return found
 
 
@@ -604,10 +588,8 @@ def _other_steps(row: Row) -> Iterator[tuple[str, Sequence[Row]]]:
         "steps with all penalties and biases at the end",
         [s for s in steps if s not in late] + late,
     )
-    if len(steps) > 1:
-        yield "steps without the last one", steps[:-1]
-    if len(steps) > 2:
-        yield "steps without the last of three or more", steps[:-1]
+    for least in range(2, min(len(steps), 3) + 1):  # some programs have two places
+        yield f"steps without the last one{VARIANT}{least}", steps[:-1]
     for name in dict.fromkeys(step["step"] for step in steps):
         own = [step for step in steps if step["step"] == name]
         rest = [step for step in steps if step["step"] != name]
