@@ -205,7 +205,7 @@ def _recounted(
 
 _NARROW_ENDS: Final = (256, 65_536)
 
-_MOST: Final = (1, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
+_MOST: Final = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
 
 _PERTURBED: Final[Mapping[str, Sequence[tuple[str, Callable[..., Any], Sequence[float | str]]]]] = {
     "whole": (
@@ -256,7 +256,7 @@ _PERTURBED: Final[Mapping[str, Sequence[tuple[str, Callable[..., Any], Sequence[
             lambda n, pairs, _: [[t % n if isinstance(t, int) else t, x] for t, x in pairs],
             _NARROW_ENDS,
         ),
-        ("the first {:,} {name}", lambda n, pairs, _: pairs[:n], _MOST),
+        ("the first {:,} {name}", lambda n, pairs, _: pairs[:n], (1, *_MOST)),
     ),
 }
 """What programs make of a whole number, of another one and of numbers for tokens, given these and
