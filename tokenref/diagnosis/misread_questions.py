@@ -238,7 +238,6 @@ _PERTURBED: Final[Mapping[str, Sequence[tuple[str, Callable[..., Any], Sequence[
             lambda n, number, _: round(number * n) / n or number,
             (255, 256),
         ),
-        ("{} - {name} for {name}", lambda one, number, _: abs(one - number), (1,)),
         (
             "{name} of at least {:g}",
             lambda least, number, _: max(number, least),

@@ -48,13 +48,10 @@ def _with_sum(summed: Summed, asked: Asked) -> Row:
 
 def _with_rounded_weights(dtype: Type, are_shares: bool, asked: Asked) -> Row:
     """Return what is kept or drawn if each weight is rounded before it is added."""
-    if not asked.is_plain and not is_fused(asked):
+    if not asked.is_plain:
         return {}
-    weights = asked.left[-1] if asked.op == "steps" else asked.weights
-    total = fsum(weights) if are_shares else 1.0
-    weights = [nearest(weight / total, dtype) for weight in weights]
-    if asked.op == "steps":
-        return _drawn(asked, asked.out["keep"], weights)
+    total = asked.sums[-1] if are_shares else 1.0
+    weights = [nearest(weight / total, dtype) for weight in asked.weights]
     order = asked.falling if asked.op == "top_p" else range(len(weights))
     sums = [*accumulate(weights[token] for token in order)]
     reached = bisect_left if asked.op == "top_p" else bisect_right
@@ -531,8 +528,7 @@ ANSWERS: Final[Mapping[str, Change]] = {
         )
     },
     **{
-        f"{says} {size:,} tokens{VARIANT}{is_whole}": partial(_walked, size, carried, (), is_whole)
-        for is_whole in (False, True)
+        f"{says} {size:,} tokens": partial(_walked, size, carried, (), False)
         for says, carried in _CARRIED.items()
         for size in (32, 64, 128, 256, 512, 1024)
     },
