@@ -17,6 +17,7 @@ from typing import Any, Final, TypeAlias
 from tokenref.diagnosis.asked import (
     BELOW_1,
     OF_SUMS,
+    SUMMING,
     VARIANT,
     Asked,
     Change,
@@ -457,7 +458,7 @@ def _taken_for_logits(asked: Asked) -> Row:
 def _without_last(size: int, is_summed: bool, asked: Asked) -> Row:
     """Return a row whose last block is impossible if it is incomplete, or is only summed."""
     part = next((part for part in ("probs", "logits") if part in asked.row), "")
-    numbers = unpack(asked.row[part]) if part else []
+    numbers = unpack(asked.row[part]) if part and asked.op not in SUMMING else []
     end = len(numbers) // size * size
     if not 0 < end < len(numbers):
         return {}
