@@ -256,7 +256,8 @@ _PERTURBED: Final[Mapping[str, Sequence[tuple[str, Callable[..., Any], Sequence[
             lambda n, pairs, _: [[t % n if isinstance(t, int) else t, x] for t, x in pairs],
             _NARROW_ENDS,
         ),
-        ("the first {:,} {name}", lambda n, pairs, _: pairs[:n], (1, *_MOST)),
+        ("the first of {name} alone", lambda n, pairs, _: pairs[:n], (1,)),
+        ("the first {:,} {name}", lambda n, pairs, _: pairs[:n], _MOST),
     ),
 }
 """What programs make of a whole number, of another one and of numbers for tokens, given these and
