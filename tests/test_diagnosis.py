@@ -1593,6 +1593,77 @@ def speculates(at_most: int) -> Callable[..., Answer]:
     return handle
 
 
+def judged_by(row: int, number: int) -> Callable[..., Answer]:
+    """Return an engine's handler that judges a draft by a row or a number behind its own."""
+
+    def handle(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+        right = session.answer(op, request)
+        if op != "speculative" or not isinstance(right, Ok) or request["params"]:
+            return right
+        numbers, tokens = unpack(request["uniforms"]), request["tokens"]
+        shares = [[x / sum(p) for x in p] for p in map(unpack, request["target"])]
+        offers = [[x / sum(q) for x in q] for q in map(unpack, request["draft"])]
+        places = range(len(tokens))
+        rejected = [
+            at
+            for at, token in enumerate(tokens)
+            if numbers[at + number] * offers[at][token] >= shares[at + row][token]
+        ]
+        at = min([*rejected, len(tokens)])
+        left = shares[at]
+        if at in places:
+            left = [max(p - q, 0.0) for p, q in zip(left, offers[at], strict=True)]
+        if not any(left):
+            return right
+        drawn = {"probs": pack(left, "f64"), "uniforms": pack(numbers[-1:], "f64"), "params": {}}
+        token = out_of(session.answer("draw", drawn))["token"]
+        return Ok({"accepted": at, "tokens": [*tokens[:at], token]})
+
+    return handle
+
+
+def counted_in_4_bits(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+    start, history = request.get("prompt_length", 0), request.get("history", [])
+    window = request["params"].get("window", len(history)) if op == "frequency_penalty" else 0
+    seen = history[max(start, len(history) - window) :]
+    kept = [t for t in {*seen} for _ in range(seen.count(t) & 15)]
+    if op != "frequency_penalty":
+        return session.answer(op, request)
+    return session.answer(op, {**request, "history": kept, "prompt_length": 0})
+
+
+def counted_without_neighbours(
+    session: SamplerSession, op: str, request: Mapping[str, Any]
+) -> Answer:
+    start, history = request.get("prompt_length", 0), request.get("history", [])
+    window = request["params"].get("window", len(history)) if op == "frequency_penalty" else 0
+    seen = history[max(start, len(history) - window) :]
+    kept = [t for at, t in enumerate(seen) if seen[at + 1 : at + 2] != [t]]
+    if op != "frequency_penalty":
+        return session.answer(op, request)
+    return session.answer(op, {**request, "history": kept, "prompt_length": 0})
+
+
+def without_the_last_block(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
+    name = next((name for name in ("logits", "probs") if name in request), "")
+    row = unpack(request[name]) if op == "top_k" and name else []
+    whole = len(row) // 64 * 64
+    if not whole:
+        return session.answer(op, request)
+    row[whole:] = [-inf if name == "logits" else 0.0] * (len(row) - whole)
+    return session.answer(op, {**request, name: pack(row, type_of(request[name]))})
+
+
+def of_probabilities_as_logits(
+    session: SamplerSession, op: str, request: Mapping[str, Any]
+) -> Answer:
+    right = session.answer(op, request)
+    if op != "top_p" or "probs" not in request or not isinstance(right, Ok):
+        return right
+    row = {"logits": pack(unpack(request["probs"]), "f64")}
+    return session.answer(op, {**{k: v for k, v in request.items() if k != "probs"}, **row})
+
+
 def without_each_32nd(session: SamplerSession, op: str, request: Mapping[str, Any]) -> Answer:
     right = session.answer(op, request)
     if op != "frequency_penalty" or not isinstance(right, Ok):
@@ -1665,6 +1736,27 @@ def drawn_from_all(session: SamplerSession, op: str, request: Mapping[str, Any])
             typical_by(lambda s, h: s - h),
             "the surprise less the entropy, with its sign, not the distance",
         ),
+        (
+            "typical",
+            typical_by(lambda s, h: -abs(s - h)),
+            "the tokens that are farthest from the entropy first",
+        ),
+        ("frequency_penalty", counted_in_4_bits, "counts modulo 16"),
+        ("frequency_penalty", counted_without_neighbours, "equal neighbours counted once"),
+        ("frequency_penalty", with_parameter("window", lambda _: 2**40), "window left out"),
+        (
+            "top_p",
+            with_parameter("p", lambda p: round(p * 255) / 255 or p),
+            "p in steps of 1 / 255",
+        ),
+        (
+            "top_k",
+            without_the_last_block,
+            "the last block of 64 tokens, if it is incomplete, left out",
+        ),
+        ("top_p", of_probabilities_as_logits, "probabilities that are taken for logits"),
+        ("speculative", judged_by(1, 0), "drafts that are judged by the next target row"),
+        ("speculative", judged_by(0, 1), "drafts that are judged with the next random number"),
         ("speculative", speculates(2), "at most 2 drafts, and then the last target row"),
         ("steps", drawn_from_all, "a draw of any token from the logits of the question"),
     ],

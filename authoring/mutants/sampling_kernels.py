@@ -884,6 +884,51 @@ def fused_temperature_of_at_least_a_hundredth(row: dict[str, Any]) -> Mapping[st
     return _with(row, "temperature", lambda given: {"temperature": max(given["temperature"], 0.01)})
 
 
+@answering(
+    ("steps", "batch"),
+    {**_steps([], _step("top_k", k=1)), "logits": pack([1.0, 1 + 2.0**-40], "f64")},
+    op="steps",
+)
+@partial(of_each_row, "steps")
+def steps_have_keys_of_32_bits(row: dict[str, Any]) -> Mapping[str, Any]:
+    """A fused kernel sorts logits of 64 bits by keys of 32 bits."""
+    if type_of(row["logits"]) != "f64":
+        return {}
+    return {"logits": pack([nearest(number, "f32") for number in unpack(row["logits"])], "f64")}
+
+
+def _near_1(params: dict[str, Any]) -> dict[str, Any]:
+    temperature = unpack_parameters(params)["temperature"]
+    return pack_parameters({"temperature": 1.0}) if abs(temperature - 1) < 0.001 else params
+
+
+@answering(
+    ("temperature", "batch"),
+    {**_TWICE, "params": pack_parameters({"temperature": 1 - 2.0**-11})},
+    op="temperature",
+)
+@partial(of_each_row, "temperature")
+def temperatures_near_1_are_skipped(row: dict[str, Any]) -> Mapping[str, Any]:
+    """A temperature within 0.001 of 1 changes nothing."""
+    return {"params": _near_1(row["params"])}
+
+
+@answering("batch", _batch("repetition_penalty", *(
+    {"logits": pack([2.0]), "history": [0], "prompt_length": 0,
+     "params": pack_parameters({"penalty": 2.0, "window": int(number == 32)})}
+    for number in range(33)
+)))  # fmt: skip
+@other_question
+def windows_of_rows_modulo_32(request: dict[str, Any]) -> Mapping[str, Any]:
+    """A row of a batch has the window of its number modulo 32."""
+    rows = request["rows"]
+    if not all("window" in row.get("params", ()) for row in rows):
+        return {}
+    windows = [rows[number % 32]["params"]["window"] for number in range(len(rows))]
+    pairs = zip(rows, windows, strict=True)
+    return {"rows": [{**row, "params": {**row["params"], "window": w}} for row, w in pairs]}
+
+
 @answering(("steps", "batch"), _COUNTED, op="steps")
 @partial(of_each_row, "steps")
 def steps_count_each_token_once(row: dict[str, Any]) -> Mapping[str, Any]:

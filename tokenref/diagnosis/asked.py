@@ -27,6 +27,9 @@ SUMMING: Final = frozenset({"softmax", "logprobs"})
 BELOW_1: Final = 1 - 2.0**-53
 """The largest share and the largest random number."""
 
+VARIANT: Final = " #"
+"""What separates the name of a misreading from the number of a way to do it, which is not said."""
+
 OF_SUMS: Final[Mapping[str, Summed]] = {
     "p or a random number that is not multiplied by the sum": lambda _, __: 1.0,
     **SUMS,

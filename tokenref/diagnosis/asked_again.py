@@ -12,7 +12,7 @@ from time import process_time
 from typing import Final
 
 from tokenref.answers import Answer, Ok
-from tokenref.diagnosis.asked import MOST_AGAIN, SUMMING, named
+from tokenref.diagnosis.asked import MOST_AGAIN, SUMMING, VARIANT, named
 from tokenref.diagnosis.misread_questions import changes_sum
 from tokenref.diagnosis.misreadings import Misreadings, misread, said_of
 from tokenref.diagnosis.mistakes import SUMS
@@ -99,7 +99,7 @@ def signatures_of_misread(
         and size(case)[0] <= _MOST_OF_RIGHT
     ]
     return [
-        Signature("misreading", name, said_of(name), answers)
+        Signature("misreading", name.partition(VARIANT)[0], said_of(name), answers)
         for name, answers in likely.items()
         if (len(answers) > 1 or rows[name] >= FEWEST)
         and _tells(name, answers, failed)

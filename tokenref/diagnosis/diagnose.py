@@ -280,7 +280,10 @@ class _Naming:
                 rest, self.passed, self.reference, exchanged, NEARLY_ALL, self.late
             )
             known = self.known._replace(causes=again)
-            for match in likely_there(known, self.passed, rest, self.fewest):
+            together = likely(
+                matches_of(again, self.passed.keys(), rest), rest, self.fewest, known.left_out
+            )
+            for match in [*together, *likely_there(known, self.passed, rest, self.fewest)]:
                 self.name(match.name, match.said("resemble"), match.hits)
                 ops |= {rows_op(rest[record].case) for record in match.hits}
         self.name_like_others(ops)

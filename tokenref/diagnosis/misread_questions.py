@@ -9,14 +9,16 @@ tables of `mistakes`.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import accumulate, pairwise, product
-from math import copysign, fsum, inf
+from itertools import accumulate, groupby, pairwise, product
+from math import copysign, exp, fsum, inf, log
 from sys import float_info
 from typing import Any, Final, TypeAlias
 
 from tokenref.diagnosis.asked import (
     BELOW_1,
     OF_SUMS,
+    SUMMING,
+    VARIANT,
     Asked,
     Change,
     Misreading,
@@ -125,6 +127,11 @@ def _at_most(most: int, tokens: Tokens) -> Tokens:
     return [token for token in tokens if not (seen.update([token]) or seen[token] > most)]
 
 
+def _modulo(size: int, tokens: Tokens) -> Tokens:
+    """Return tokens without each `size` of one of them, which a narrow counter does not see."""
+    return [t for t, count in Counter(tokens).items() for _ in range(count % size)]
+
+
 def _once_in(size: int, tokens: Tokens) -> Tokens:
     """Return tokens of which each occurs once in a group."""
     groups = [tokens[at : at + size] for at in range(0, len(tokens), size)]
@@ -151,13 +158,15 @@ def _last(most: int, prompt: Tokens, generated: Tokens) -> tuple[Tokens, Tokens]
     return prompt[max(0, len(prompt) + len(generated) - most) :], generated[-most:]
 
 
-_LONG: Final = (64, 256, 1024, 4096)
+_LONG: Final = (64, 256, 512, 1024, 4096)
 
 _COUNTED: Final[Mapping[str, Callable[[Tokens], Tokens]]] = {
     "each token counted once": partial(_at_most, 1),
     **{f"each token counted once in {n} tokens": partial(_once_in, n) for n in (32, 64, 128, 256)},
     "counts of repeated tokens that are too small by 1": _one_less,
     **{f"counts that end at {most}": partial(_at_most, most) for most in (127, 255)},
+    **{f"counts modulo {size}": partial(_modulo, size) for size in (16, 256)},
+    "equal neighbours counted once": lambda tokens: [t for t, _ in groupby(tokens)],
 }
 """What programs count of the tokens that were generated."""
 
@@ -177,11 +186,18 @@ _HISTORIES: Final[Mapping[str, Callable[[Tokens, Tokens], tuple[Tokens, Tokens]]
 """What programs make of the tokens of a prompt and those that were generated."""
 
 
-def _recounted(counted: Callable[[Tokens, Tokens], tuple[Tokens, Tokens]], asked: Asked) -> Row:
+def _recounted(
+    counted: Callable[[Tokens, Tokens], tuple[Tokens, Tokens]], is_count: bool, asked: Asked
+) -> Row:
+    """Return another history, for counts of what is in the window."""
     history = asked.row.get("history")
     if not history:
         return {}
     start = asked.row["prompt_length"]
+    window = asked.row.get("params", {}).get("window") if is_count else None
+    if window is not None:
+        end = max(0, len(history) - window)
+        history, start = history[end:], max(0, start - end)
     before, after = counted(history[:start], history[start:])
     return {"history": [*before, *after], "prompt_length": len(before)}
 
@@ -207,11 +223,22 @@ _PERTURBED: Final[Mapping[str, Sequence[tuple[str, Callable[..., Any], Sequence[
             lambda by, number, count: min(number, max(count - by, 1)),
             (1,),
         ),
+        ("{name} left out", lambda *_: None, (0,)),
         ("{name} {} taken for all", lambda _, number, __: number or 2**20, (0,)),
         ("{name} of at most {:,}", lambda n, number, _: min(number, n), _MOST),
     ),
     "real": (
         ("{name} rounded to {}", lambda dtype, number, _: nearest(number, dtype), ("f16", "bf16")),
+        (
+            "the logarithm of {name} rounded to {}",
+            lambda dtype, number, _: exp(nearest(log(number), dtype)) if number > 0 else number,
+            ("f16", "bf16"),
+        ),
+        (
+            "{name} in steps of 1 / {}",
+            lambda n, number, _: round(number * n) / n or number,
+            (255, 256),
+        ),
         (
             "{name} of at least {:g}",
             lambda least, number, _: max(number, least),
@@ -227,8 +254,9 @@ _PERTURBED: Final[Mapping[str, Sequence[tuple[str, Callable[..., Any], Sequence[
         (
             "ids of {name} modulo {:,}",
             lambda n, pairs, _: [[t % n if isinstance(t, int) else t, x] for t, x in pairs],
-            (65_536,),
+            _NARROW_ENDS,
         ),
+        ("the first of {name} alone", lambda n, pairs, _: pairs[:n], (1,)),
         ("the first {:,} {name}", lambda n, pairs, _: pairs[:n], _MOST),
     ),
 }
@@ -255,14 +283,17 @@ def perturbed(op: str, rows: Sequence[Row]) -> Iterator["Misreading"]:
 
 def _with_parameter(name: str, change: Callable[[Any, int], Any], kind: type, asked: Asked) -> Row:
     """Return a question whose parameter of this name and type is another one."""
-    row, count = asked.row, tokens_of([asked.row])
+    row, is_history = asked.row, name in {"window", "skipped"}
+    count = len(row.get("history") or []) if is_history else tokens_of([row])
 
     def changed(op: str, params: Row) -> Row:
         packed = {**_DEFAULTS.get(op, {}), **params}.get(name)
         if not isinstance(packed, kind) or isinstance(packed, bool):
             return params
         if not isinstance(packed, dict):
-            return {**params, name: change(packed, count)}
+            number = change(packed, count)
+            rest = {each: value for each, value in params.items() if each != name}
+            return rest if number is None else {**rest, name: number}
         if "map" in packed:
             return {**params, name: {"map": change(packed["map"], count)}}
         (number,) = unpack(packed)
@@ -278,6 +309,17 @@ def _with_parameter(name: str, change: Callable[[Any, int], Any], kind: type, as
         ]
         return {"steps": steps}
     return {"params": changed(asked.op, row["params"])} if "params" in row else {}
+
+
+def _in_window(asked: Asked) -> Row:
+    """Return a history of which tokens are skipped from the beginning of the window."""
+    params, length = asked.row.get("params", {}), len(asked.row.get("history") or [])
+    window = params.get("window")
+    if window is None or window >= length:
+        return {}
+    start = min(length, asked.row["prompt_length"] + length - window)
+    skipped = {"skipped": params["skipped"] + length - window} if "skipped" in params else {}
+    return {"prompt_length": start, "params": {**params, **skipped}}
 
 
 def _without_each(size: int, asked: Asked) -> Row:
@@ -319,19 +361,6 @@ def _with_masks(misread: Allowed, asked: Asked) -> Row:
     return {
         "steps": [{**s, "params": changed(s["params"])} if is_mask else s for s, is_mask in pairs]
     }
-
-
-def _without_vocab_size(asked: Asked) -> Row:
-    """Return steps whose masks allow tokens behind the vocabulary, too."""
-    steps = asked.row["steps"] if asked.op == "steps" else ()
-    every = {"words": words_of(range(len(asked.numbers)), len(asked.numbers))} if steps else {}
-    short = [step for step in steps if "vocab_size" in step["params"]]
-
-    def longer(params: Row) -> Row:
-        return {name: part for name, part in params.items() if name != "vocab_size"} or every
-
-    changed = [{**s, "params": longer(s["params"])} if s in short else s for s in steps]
-    return {"steps": changed} if short else {}
 
 
 def allowed_of(packed: Row, size: int) -> set[int]:
@@ -422,7 +451,36 @@ def _normal(numbers: Sequence[float], dtype: Type) -> list[float]:
     return [copysign(0.0, n) if abs(n) < SMALLEST_NORMAL[dtype] else n for n in numbers]
 
 
+def _taken_for_logits(asked: Asked) -> Row:
+    weights = unpack(asked.row["probs"]) if "probs" in asked.row else ()
+    return {"probs": pack([exp(min(p, 700.0)) for p in weights], "f64")} if weights else {}
+
+
+def _without_last(size: int, is_summed: bool, asked: Asked) -> Row:
+    """Return a row whose last block is impossible if it is incomplete, or is only summed."""
+    part = next((part for part in ("probs", "logits") if part in asked.row), "")
+    numbers = unpack(asked.row[part]) if part and asked.op not in SUMMING else []
+    end = len(numbers) // size * size
+    if not 0 < end < len(numbers):
+        return {}
+    lost = [*numbers[:end], *[0.0 if part == "probs" else -inf] * (len(numbers) - end)]
+    row: Row = {part: pack(lost, type_of(asked.row[part]))}
+    if not is_summed or asked.op != "top_p":
+        return row
+    factor = asked.sums[-1] / asked.sums[end] if asked.sums[end] else inf
+    p = unpack_parameters(asked.row["params"]).get("p", 1) * factor
+    return {**row, "params": {**asked.row["params"], "p": pack([min(p, 1.0)], "f64")}}
+
+
 QUESTIONS: Final[Mapping[str, Change]] = {
+    "probabilities that are taken for logits": _taken_for_logits,
+    **{
+        f"the last block of {size:,} tokens, if it is incomplete, left out{VARIANT}{is_summed}": (
+            partial(_without_last, size, is_summed)
+        )
+        for size in (32, 64, 128, 256, 512, 1024)
+        for is_summed in (False, True)
+    },
     "a draw by the sum of the weights before the last step": partial(_early, -2),
     "a draw by the sum of the weights before all steps": partial(_early, 0),
     "filters that see the logits of the question": _filters_of_question,
@@ -432,13 +490,15 @@ QUESTIONS: Final[Mapping[str, Change]] = {
         for says, part in _PARTS.items()
         for size in (4, 8, 16, 32, 64, 128, 256, 512, 1024)
     },
-    **{says: partial(_recounted, counted) for says, counted in _HISTORIES.items()},
+    **{
+        says: partial(_recounted, counted, says in _COUNTED) for says, counted in _HISTORIES.items()
+    },
+    "a window without the tokens that are skipped, or as many as the prompt has": _in_window,
     **{
         f"a history without the last of each {n} tokens": partial(_without_each, n)
         for n in (32, 64, 128, 256)
     },
     **{f"masks of which {says}": partial(_with_masks, misread) for says, misread in MASKS.items()},
-    "masks without their vocab_size": _without_vocab_size,
     **{says: partial(_with_compared, compared) for says, compared in COMPARED.items()},
     "one random number for all drafts": _one_coin,
     **{says: partial(_with_rounded, rounded) for says, rounded in _ROUNDED.items()},
@@ -459,27 +519,54 @@ def exchanged(op: str, rows: Sequence[Row]) -> Iterator[Misreading]:
     """
     if len(rows) > 1:
         for part in dict.fromkeys(part for row in rows for part in _parts(row)):
-            together = [[part], *[[part, "prompt_length"]] * (part == "history")]
-            for (other, place), parts in product(OTHER_ROWS, together):
-                yield Misreading(f"{part} of {other}", partial(_with_parts, parts, place))
+            ways: list[Callable[..., Row]] = [partial(_with_parts, [part])]
+            if part == "history":
+                ways += [partial(_with_parts, [part, "prompt_length"]), _with_history_at]
+            for at, ((other, place), change) in enumerate(product(OTHER_ROWS, ways)):
+                yield Misreading(f"{part} of {other}{VARIANT}{at}", partial(change, place))
     steps = (name for row in rows for name, _ in _other_steps(row)) if op == "steps" else ()
     for name in dict.fromkeys(steps):
         yield Misreading(name, partial(_with_steps, name))
 
 
 def _parts(row: Row) -> list[str]:
-    steps = [step["step"] for step in row.get("steps", []) if isinstance(step, dict)]
-    return [*(part for part in row if part != "prompt_length"), *steps]
+    steps = [step for step in row.get("steps", []) if isinstance(step, dict)]
+    given = [each["params"] for each in (row, *steps) if "params" in each]
+    names = [name for params in given if len(params) > 1 for name in params if name != "vocab_size"]
+    return [*row, *(step["step"] for step in steps), *names]
 
 
 def _with_parts(parts: Sequence[str], place: Callable[[int, int], int], asked: Asked) -> Row:
-    """Return parts of another row, or one of its steps, if both rows have them."""
-    row, other = asked.row, asked.rows[place(asked.place, len(asked.rows))]
-    found = {part: other[part] for part in parts if part in row and part in other}
-    steps = {step["step"]: step for step in other.get("steps", []) if step["step"] in parts}
-    if steps:
-        found["steps"] = [steps.get(step["step"], step) for step in row["steps"]]
+    """Return a row with parts, steps or parameters of another one."""
+    other = asked.rows[place(asked.place, len(asked.rows))]
+
+    def mixed(own: Row, others: Row) -> dict[str, Any]:
+        return {**own, **{name: others[name] for name in parts if name in others}}
+
+    found = mixed(asked.row, other)
+    if "params" in found:
+        found["params"] = mixed(found["params"], other["params"])
+    if "steps" in found:
+        twins = {step["step"]: step for step in other["steps"]}
+        found["steps"] = [
+            twin
+            if twin["step"] in parts
+            else {**step, "params": mixed(step["params"], twin["params"])}
+            for step in found["steps"]
+            for twin in [twins.get(step["step"], step)]
+        ]
+    if "prompt_length" in found:
+        found["prompt_length"] = min(found["prompt_length"], len(found["history"] or []))
     return found
+
+
+def _with_history_at(place: Callable[[int, int], int], asked: Asked) -> Row:
+    """Return a history of the right length that begins where another row's does, in one buffer."""
+    histories = [row.get("history") or [] for row in asked.rows]
+    at = place(asked.place, len(histories))
+    history = [token for each in histories[at:] for token in each][: len(histories[asked.place])]
+    start = asked.row.get("prompt_length", 0)
+    return {"history": history, "prompt_length": min(start, len(history))}
 
 
 def _with_steps(name: str, asked: Asked) -> Row:
@@ -502,6 +589,8 @@ def _other_steps(row: Row) -> Iterator[tuple[str, Sequence[Row]]]:
         "steps with all penalties and biases at the end",
         [s for s in steps if s not in late] + late,
     )
+    for least in range(2, min(len(steps), 3) + 1):  # some programs have two places
+        yield f"steps without the last one{VARIANT}{least}", steps[:-1]
     for name in dict.fromkeys(step["step"] for step in steps):
         own = [step for step in steps if step["step"] == name]
         rest = [step for step in steps if step["step"] != name]

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 from tokenref.answers import Answer, Ok
 from tokenref.diagnosis import try_hint
-from tokenref.diagnosis.asked import MOST_AGAIN, Asked, Misreading, Row, named, rows_of
+from tokenref.diagnosis.asked import MOST_AGAIN, VARIANT, Asked, Misreading, Row, named, rows_of
 from tokenref.diagnosis.misread_questions import QUESTIONS, perturbed
 from tokenref.diagnosis.mistakes import NO_ANSWERS, NOT_RESCALED
 from tokenref.diagnosis.signatures import Reference
@@ -94,5 +94,6 @@ def usual(op: str, rows: Sequence[Row]) -> Iterator[Misreading]:
 
 def said_of(name: str) -> str:
     """Return what wrong answers resemble, or have in common, given the name of a misreading."""
+    name, _, _ = name.partition(VARIANT)
     is_plain = name in NO_ANSWERS or name.startswith(("answers with ", "steps "))
     return name if is_plain else f"batches with the {name}"

@@ -134,9 +134,11 @@ def _of_numbers(
         yield "subnormal numbers are written as 0"
     if wrong and len(row) == len(have):
         yield from _of_steps(wrong, have, row)
+    if want[2**16 :] != want[: -(2**16)] and [*have[2**16 :]] == [*have[: -(2**16)]] != []:
+        yield "each number is that of the token modulo 65,536"
     if key in {"probs", "logprobs"}:
         yield from _of_sums(key, want, have)
-    if key == "probs":
+    if key == "probs" and row:
         yield from _of_maxima(want, have)
     if not wrong:
         yield INEXACT
@@ -268,6 +270,11 @@ def _of_kept(
         if is_numbers(p) and max(numbers_of(p) or ()) >= 1:
             yield "tokens are missing, though p = 1 keeps all that are possible"
         yield from _of_missing(missing, have, count)
+    yield from (
+        f"no token from {2**power:,} on is kept"
+        for power in range(17, 15 if foreign else 7, -1)
+        if max(have, default=-1) < 2**power <= min(missing, default=0)
+    )
     for size in HALVED if missing else ():
         held = Counter(token // size for token in have)
         most = max(held.values(), default=0)
@@ -285,9 +292,6 @@ def _of_missing(missing: set[int], have: set[int], count: int) -> Iterator[str]:
     for size in BLOCKS:
         if min(missing) >= (count - 1) // size * size >= FIRST_BLOCK and count % size:
             yield f"tokens of the last block of {size:,}, which is incomplete, are missing"
-    for power in range(16, 7, -1):
-        if max(have, default=-1) < 2**power <= min(missing):
-            yield f"no token from {2**power:,} on is kept"
     if len(missing) == 1:
         yield "one token less is kept"
 
@@ -363,7 +367,7 @@ def _of_place(want: int, have: int, count: int) -> Iterator[str]:
     """Yield what the places of the right token and the answer have in common."""
     limits = [
         f"the right token is one from {2**power:,} on, and the answer is one before"
-        for power in range(16, 7, -1)
+        for power in range(17, 7, -1)
         if have < 2**power <= want
     ]
     yield from limits[:1] * (want >= _MANY)

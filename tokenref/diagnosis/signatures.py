@@ -190,7 +190,8 @@ def matches_of(
         hits = frozenset(r for r in predicted if failed[r].answer == each.answers[r])
         if predicted and len(hits) >= fewest_hits:
             fit = hits, predicted - hits, len(passed & each.answers.keys())
-            together.setdefault(fit, Match([], *fit)).causes.append(each)
+            alike = together.setdefault(fit, Match([], *fit)).causes
+            alike += [each] * (each.name not in {cause.name for cause in alike})
     for match in together.values():
         if len(match.causes) > MOST_ALIKE:  # a bug that was seeded says more than a misreading
             seeded = [cause for cause in match.causes if cause.kind != "misreading"]

@@ -13,10 +13,20 @@ from itertools import accumulate
 from math import exp, fsum, inf, isinf, log, log2
 from typing import Any, Final, TypeAlias
 
+from sampling_ref import Use, chain
 from sampling_ref.random.philox import philox_block
 from sampling_ref.row import whole_numbers
 from sampling_ref.speculative.shares import read_exactly, token_at
-from tokenref.diagnosis.asked import MOST_AGAIN, OF_SUMS, SUMMING, Asked, Change, Row, is_fused
+from tokenref.diagnosis.asked import (
+    MOST_AGAIN,
+    OF_SUMS,
+    SUMMING,
+    VARIANT,
+    Asked,
+    Change,
+    Row,
+    is_fused,
+)
 from tokenref.diagnosis.misread_questions import allowed_of
 from tokenref.diagnosis.mistakes import Summed, weights_of
 from tokenref.floats import Type, from_digits, nearest, pack, to_digits, type_of, unpack
@@ -36,6 +46,18 @@ def _with_sum(summed: Summed, asked: Asked) -> Row:
     return _reached(asked, bisect_left(asked.falling_sums, enough) + 1)
 
 
+def _with_rounded_weights(dtype: Type, are_shares: bool, asked: Asked) -> Row:
+    """Return what is kept or drawn if each weight is rounded before it is added."""
+    if not asked.is_plain:
+        return {}
+    total = asked.sums[-1] if are_shares else 1.0
+    weights = [nearest(weight / total, dtype) for weight in asked.weights]
+    order = asked.falling if asked.op == "top_p" else range(len(weights))
+    sums = [*accumulate(weights[token] for token in order)]
+    reached = bisect_left if asked.op == "top_p" else bisect_right
+    return _reached(asked, reached(sums, asked.share * sums[-1]) + 1)
+
+
 def _reached(asked: Asked, count: int) -> Row:
     """Return what is kept or drawn if this many tokens have a sum that is enough."""
     if asked.op == "draw":
@@ -47,19 +69,36 @@ def _reached(asked: Asked, count: int) -> Row:
 # ---- fused steps
 
 
-def _with_finite_masks(asked: Asked) -> Row:
-    """Return what is left if masks make the numbers of banned tokens -1e9."""
+def _stepwise(after: Callable[[Asked, int, Sequence[float]], Sequence[float]], asked: Asked) -> Row:
+    """Return what is left and drawn if each step makes something else of logits."""
     if not is_fused(asked):
         return {}
-    row = asked.numbers
-    for step in asked.row["steps"]:
-        allowed = allowed_of(step["params"], len(row)) if step["step"] == "token_mask" else None
-        if allowed is None:
-            row = [*asked.after(step, row)]
-        else:
-            row = [number if token in allowed else -1e9 for token, number in enumerate(row)]
+    row: Sequence[float] = asked.numbers
+    for at in range(len(asked.row["steps"])):
+        row = after(asked, at, row)
     keep = [token for token, number in enumerate(row) if number != -inf]
     return {"keep": keep, **_drawn(asked, keep, weights_of(row))}
+
+
+def _with_finite_masks(asked: Asked, at: int, row: Sequence[float]) -> Sequence[float]:
+    """Return a row in which masks make the numbers of banned tokens -1e9."""
+    step = asked.row["steps"][at]
+    if step["step"] != "token_mask":
+        return asked.after(step, row)
+    allowed = allowed_of(step["params"], len(row))
+    return [number if token in allowed else -1e9 for token, number in enumerate(row)]
+
+
+def _with_stale_counts(asked: Asked, at: int, row: Sequence[float]) -> Sequence[float]:
+    """Return a row to which penalties count what those before them counted, too."""
+    step, generated = asked.row["steps"][at], asked.row["history"][asked.row["prompt_length"] :]
+    before = [each["step"] for each in asked.row["steps"][: at + 1] if "penalt" in each["step"]]
+    if step["step"] not in before:
+        return asked.after(step, row)
+    wide = {"repetition_penalty", "penalties"}  # which count the prompt, too
+    counts = [asked.row["history"] if name in wide else generated for name in before]
+    use = Use(step["step"], **unpack_parameters(step["params"]))
+    return chain([use], row, [token for each in counts for token in each]).row
 
 
 def _drawn(asked: Asked, order: Sequence[int], weights: Sequence[float]) -> Row:
@@ -194,8 +233,10 @@ _CARRIED: Final[Mapping[str, Carried]] = {
 }
 
 
-def _walked(size: int, carried: Carried, dtypes: Sequence[Type], asked: Asked) -> Row:
-    """Return what is kept or drawn if the running sum is another one.
+def _walked(
+    size: int, carried: Carried, dtypes: Sequence[Type], is_whole: bool, asked: Asked
+) -> Row:
+    """Return what is kept or drawn if the running sum, and perhaps the whole one, is another.
 
     It is carried from block to block, and rounded to the type of the row if that is one of
     `dtypes`, or to the only one of them.
@@ -203,21 +244,23 @@ def _walked(size: int, carried: Carried, dtypes: Sequence[Type], asked: Asked) -
     if not asked.is_plain:
         return {}
     order = asked.falling if asked.op == "top_p" else range(len(asked.weights))
-    enough = asked.share * asked.sums[-1]
     own = type_of(asked.row.get("logits") or asked.row["probs"])
     dtype = dtypes[0] if len(dtypes) == 1 else own
     is_rounded = dtype in dtypes
     if size >= len(order) and not is_rounded:
         return {}
     total = start = last = 0.0
+    sums = list[float]()
     for at, token in enumerate(order):
         if at and at % size == 0:
             total = start = carried(total, start, last)
         last = asked.weights[token]
         total = nearest(total + last, dtype) if is_rounded else total + last
-        if total > enough or (total == enough and asked.op == "top_p"):
-            return _reached(asked, at + 1)
-    return _reached(asked, len(order))
+        sums.append(total)
+    enough = asked.share * (total if is_whole else asked.sums[-1])
+    is_exact = asked.op == "top_p"
+    places = (at for at, each in enumerate(sums) if each > enough or (is_exact and each == enough))
+    return _reached(asked, next(places, len(order) - 1) + 1)
 
 
 def _least_probable(asked: Asked) -> Row:
@@ -247,6 +290,14 @@ def _typical(distance: Callable[[float, float], float], asked: Asked) -> Row:
     return {"keep": sorted(token for token in order if far[token] <= last)}
 
 
+_DISTANCES: Final[Mapping[str, Callable[[float, float], float]]] = {
+    "the entropy in bits, and surprises in nats": lambda s, entropy: abs(s - entropy / log(2)),
+    "the surprise less the entropy, with its sign, not the distance": lambda s, e: s - e,
+    "the tokens that are farthest from the entropy first": lambda s, entropy: -abs(s - entropy),
+}
+"""What programs take for the distance of a surprise from the entropy."""
+
+
 def _with_log_of_sum(of_sum: Callable[[Asked], float], asked: Asked) -> Row:
     """Return probabilities or their logarithms with another logarithm of the sum."""
     part = _part(asked) if asked.op in SUMMING else ""
@@ -256,6 +307,12 @@ def _with_log_of_sum(of_sum: Callable[[Asked], float], asked: Asked) -> Row:
     logs = [n if isinf(n) else n - largest - less for n in asked.numbers]
     exact = logs if part == "logprobs" else map(exp, logs)
     return {part: pack([n if isinf(n) else nearest(n, dtype) for n in exact], dtype)}
+
+
+def _rounded_with_largest(asked: Asked, of_sum: float) -> float:
+    largest = max(asked.numbers)
+    is_wide = type_of(asked.row["logits"]) == "f32"
+    return nearest(largest + of_sum, "f32") - largest if is_wide else of_sum
 
 
 def _with_zeros(size: int, asked: Asked) -> float:
@@ -338,56 +395,82 @@ class _Drafts:
         )
         self._u = read_exactly(unpack(row["uniforms"]), len(self.tokens) + 1)
 
-    def accepted(self, *, divided: bool) -> int:
-        """Return how many drafts are accepted if u < p / q, or if u < p."""
-        shares = zip(self._u, self._p, self._q, self.tokens, strict=False)
-        rejected = [
-            u * (Fraction(q[token], sum(q)) if divided else 1) >= Fraction(p[token], sum(p))
-            for u, p, q, token in shares
-        ]
-        return [*rejected, True].index(True)
+    def accepted(
+        self, of: Fraction | None = None, row: int = 0, number: int = 0, token: int | None = None
+    ) -> int:
+        """Return how many drafts are accepted if u < p / q, or `of` for q.
+
+        They are judged by a target row and a number behind their own, by their token or that of
+        one draft.
+        """
+        for at, own in enumerate(self.tokens):
+            token_id = own if token is None else self.tokens[token]
+            p, q = self._p[at + row], self._q[at]
+            share = of or Fraction(q[token_id], sum(q))
+            if self._u[at + number] * share >= Fraction(p[token_id], sum(p)):
+                return at
+        return len(self.tokens)
 
     def answer(self, accepted: int, draft: int, target: int | None = None, number: int = -1) -> Row:
         """Return the answer with this many drafts accepted and a residual of one of their rows.
 
         It is of a target row, by default that behind the accepted drafts, and drawn with a random
-        number, by default the last one. Without a draft's row (-1), the target row is drawn from.
+        number, by default the last one. Without a draft's row (-1), the target row is drawn from,
+        if it is -2 without the draft's token.
         """
         row = self._p[accepted if target is None else target]
         if accepted < len(self.tokens) and draft >= 0:
-            of_row, of_draft = sum(row), sum(self._q[draft])
-            row = [
-                max(p * of_draft - q * of_row, 0) for p, q in zip(row, self._q[draft], strict=True)
-            ]
-            if not any(row):
-                return {}
+            other, of_row, of_draft = self._q[draft], sum(row), sum(self._q[draft])
+            row = [max(p * of_draft - q * of_row, 0) for p, q in zip(row, other, strict=True)]
+        elif draft == _NOT_THE_DRAFT:
+            row = [p * (token != self.tokens[accepted]) for token, p in enumerate(row)]
+        if not any(row):
+            return {}
         token = token_at(row, self._u[number])
         return {"accepted": accepted, "tokens": [*self.tokens[:accepted], token]}
 
 
-def _by_p(drafts: _Drafts) -> tuple[int, int]:
-    return (drafts.accepted(divided=False),) * 2
+_NOT_THE_DRAFT: Final = -2
 
 
-def _residual_of(place: Callable[[int, int], int], drafts: _Drafts) -> tuple[int, int]:
-    right = drafts.accepted(divided=True)
-    return right, place(right, len(drafts.tokens) - 1)
+def _judged(by: Mapping[str, Any], drafts: _Drafts) -> tuple[int, int]:
+    return (drafts.accepted(**by),) * 2
 
 
-def _rejected(target: int, number: int | None, drafts: _Drafts) -> Sequence[int]:
-    """Return a residual of a target row behind the rejected one, drawn with another number."""
-    right = drafts.accepted(divided=True)
-    if right == len(drafts.tokens):
-        return right, right
-    return right, right, right + target, -1 if number is None else right + number
+_Rejected: TypeAlias = Callable[[int, int], Sequence[int | None]]
+"""Returns what is asked of `_Drafts.answer`, given the rejected draft and the last one."""
 
 
-def _at_most_drafts(most: int, is_last: bool, drafts: _Drafts) -> Sequence[int]:
-    """Accept at most a number of drafts, then draw from the target's next row, or its last."""
-    right = drafts.accepted(divided=True)
+def _rejected(change: _Rejected, drafts: _Drafts) -> Sequence[Any]:
+    right, last = drafts.accepted(), len(drafts.tokens) - 1
+    return (right, right) if right > last else (right, *change(right, last))
+
+
+def _at_most_drafts(most: int, row: int, drafts: _Drafts) -> Sequence[Any]:
+    """Accept at most a number of drafts, then draw from the residual, the next row or the last."""
+    right = drafts.accepted()
     if right < most:
         return right, right
-    return most, -1, len(drafts.tokens) if is_last else most
+    return most, most if row == 0 else -1, len(drafts.tokens) if row < 0 else most
+
+
+_JUDGED: Final[Mapping[str, Mapping[str, Any]]] = {
+    "drafts that are accepted if u < p, not if u < p / q": {"of": Fraction(1)},
+    "drafts that are judged by the next target row": {"row": 1},
+    "drafts that are judged with the next random number": {"number": 1},
+    "drafts that are all judged by the token of the first": {"token": 0},
+}
+
+_REJECTED: Final[Mapping[str, _Rejected]] = {
+    "the residual of the next target row": lambda at, _: (at, at + 1),
+    "the next draft's random number for the residual": lambda at, _: (at, at, at + 1),
+    "the residual of the rows before": lambda at, _: (max(at - 1, 0), max(at - 1, 0)),
+    "the target row without the draft's token for the residual": lambda *_: (_NOT_THE_DRAFT,),
+    "the residual of the first draft's row": lambda *_: (0,),
+    "the residual of the previous draft's row": lambda at, _: (max(at - 1, 0),),
+    "the residual of the next draft's row": lambda at, last: (min(at + 1, last),),
+    "the residual of the last draft's row": lambda _, last: (last,),
+}
 
 
 _TYPES: Final[Sequence[tuple[str, Sequence[Type]]]] = (
@@ -397,7 +480,8 @@ _TYPES: Final[Sequence[tuple[str, Sequence[Type]]]] = (
 )
 
 ANSWERS: Final[Mapping[str, Change]] = {
-    "a finite number, as -1e9, for banned tokens, not -inf": _with_finite_masks,
+    "a finite number, as -1e9, for banned tokens, not -inf": partial(_stepwise, _with_finite_masks),
+    "counts that the penalties before left in memory": partial(_stepwise, _with_stale_counts),
     "a draw from the logits of the question": _from_question,
     "a draw of any token from the logits of the question": (
         lambda asked: (
@@ -405,13 +489,13 @@ ANSWERS: Final[Mapping[str, Change]] = {
         )
     ),
     "a draw along the tokens by falling weight, not by id": _from_sorted,
+    **{
+        f"{what} rounded to {dtype}": partial(_with_rounded_weights, dtype, what == "probabilities")
+        for what in ("weights", "probabilities")
+        for dtype in _NARROW
+    },
     "the least probable tokens until their sum reaches p": _least_probable,
-    "the entropy in bits, and surprises in nats": partial(
-        _typical, lambda surprise, entropy: abs(surprise - entropy / log(2))
-    ),
-    "the surprise less the entropy, with its sign, not the distance": partial(
-        _typical, lambda surprise, entropy: surprise - entropy
-    ),
+    **{says: partial(_typical, distance) for says, distance in _DISTANCES.items()},
     **{
         f"logit 0 for the tokens that the last block of {size:,} lacks": partial(
             _with_log_of_sum, partial(_with_zeros, size)
@@ -425,6 +509,9 @@ ANSWERS: Final[Mapping[str, Change]] = {
     "token 0 for the random number 0": _zero_for_zero,
     "every token kept for the threshold 0": _all_for_zero,
     "the logarithm of a rounded probability": _logarithms,
+    "the largest logit added to the logarithm of the sum, and rounded": partial(
+        _with_log_of_sum, lambda asked: _rounded_with_largest(asked, log(fsum(asked.weights)))
+    ),
     "the logarithm of the sum to base 2": (
         lambda asked: (
             _with_log_of_sum(lambda asked: log2(fsum(asked.weights)), asked)
@@ -441,12 +528,15 @@ ANSWERS: Final[Mapping[str, Change]] = {
         )
     },
     **{
-        f"{says} {size:,} tokens": partial(_walked, size, carried, ())
+        f"{says} {size:,} tokens": partial(_walked, size, carried, (), False)
         for says, carried in _CARRIED.items()
         for size in (32, 64, 128, 256, 512, 1024)
     },
     **{
-        f"a running sum rounded to {name}": partial(_walked, MOST_AGAIN, max, dtypes)
+        f"a running sum rounded to {name}{VARIANT}{is_whole}": partial(
+            _walked, MOST_AGAIN, max, dtypes, is_whole
+        )
+        for is_whole in (False, True)
         for name, dtypes in _TYPES
     },
     **{
@@ -463,27 +553,17 @@ ANSWERS: Final[Mapping[str, Change]] = {
         for bits in (32, 64, 128)
     },
     **{f"{n} rounds of Philox, not 10": partial(_with_rounds, n) for n in (6, 7, 8, 9)},
-    "drafts that are accepted if u < p, not if u < p / q": partial(_speculated, _by_p),
-    "the residual of the next target row": partial(_speculated, partial(_rejected, 1, None)),
-    "the next draft's random number for the residual": partial(
-        _speculated, partial(_rejected, 0, 1)
-    ),
+    **{says: partial(_speculated, partial(_judged, by)) for says, by in _JUDGED.items()},
+    **{says: partial(_speculated, partial(_rejected, way)) for says, way in _REJECTED.items()},
     **{
         f"at most {most} drafts{and_then}": partial(
-            _speculated, partial(_at_most_drafts, most, is_last)
+            _speculated, partial(_at_most_drafts, most, row)
         )
         for most in (1, 2, 3, 4, 5, 8, 16)
-        for and_then, is_last in (("", False), (", and then the last target row", True))
-    },
-    **{
-        f"the residual of the {which} draft's row": partial(
-            _speculated, partial(_residual_of, place)
-        )
-        for which, place in (
-            ("first", lambda _, __: 0),
-            ("previous", lambda right, _: max(right - 1, 0)),
-            ("next", lambda right, last: min(right + 1, last)),
-            ("last", lambda _, last: last),
+        for and_then, row in (
+            ("", 1),
+            (", and then the last target row", -1),
+            (", and then a residual", 0),
         )
     },
 }

@@ -64,7 +64,7 @@ def _orders() -> Iterator[FilterCase]:
                 parts(16, *(_SHARES[place] for place in order)),
                 params,
                 "The same probabilities in several orders: the ids kept must move with them. A "
-                "cut by place, or ids of the sorted row, are right in one order only.",
+                "cut by place is right in one order only.",
                 "Unsorted",
                 "Dyadic",
             )
@@ -139,8 +139,8 @@ def _shifts() -> Iterator[FilterCase]:
                 f"shift-{name}",
                 logits(*(number + move for number in LOGITS)),
                 params,
-                "One number added to all logits changes no probability. Exponentials without the "
-                "largest logit taken off overflow or vanish, and negative logits are not small.",
+                "One number added to all logits changes no probability. Exponentials overflow or "
+                "vanish unless the largest logit is taken off.",
                 "Shift",
                 "Margin",
             )

@@ -143,8 +143,8 @@ def _cuts() -> Iterator[FilterCase]:
                 f"{slug}-{profile.rpartition('.')[2]}",
                 row,
                 params,
-                f"The cut falls between equal tokens: {rule}. Sorts that are not stable, or a "
-                "comparison with the last value, give another set.",
+                f"The cut falls between equal tokens: {rule}. "
+                "Sorts that are not stable give another set.",
                 _flags(row, *(("Least",) if "least" in params else ())),
                 profile=profile,
                 keep=keep,

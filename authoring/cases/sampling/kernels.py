@@ -848,6 +848,21 @@ def _small_mistakes() -> Iterator[SamplerDraft]:
         "Top-k is there twice: first with k = 3, then with k = 1.",
         FUSED, "Fused", purposes=[gives(keep=[0])],
     )  # fmt: skip
+    yield _case(
+        "steps", "fused", "k-1-of-f64",
+        _fused(pack([1.0, 1 + 2.0**-40], "f64"), [("top_k", {"k": 1})], None),
+        "The tokens have equal logits in 32 bits.", FUSED, "Fused", purposes=[gives(keep=[1])],
+    )  # fmt: skip
+    near = 1 - 2.0**-11
+    yield _case(
+        "temperature", "temperature", "near-1",
+        {
+            "logits": pack([near]), "history": [], "prompt_length": 0,
+            "params": pack_parameters({"temperature": near}),
+        },
+        "1 - 2^-11 is not 1.",
+        "docs/engines.md#temperature", "Temperature", purposes=[gives(logits=pack([1.0]))],
+    )  # fmt: skip
     cold: Steps = [("temperature", {"temperature": 2.0**-10}), ("min_p", {"m": 0.25})]
     yield _case(
         "steps", "fused", "cold-min-p", _fused(pack([1.0, 1.0078125]), cold, None),
@@ -882,6 +897,13 @@ def _small_mistakes() -> Iterator[SamplerDraft]:
 
 
 def _seldom_own() -> Iterator[SamplerDraft]:
+    seen = {"logits": pack([2.0], "f16"), "history": [0], "prompt_length": 0}
+    own = [{"penalty": 2.0, "window": int(number % 2 or number == 32)} for number in range(33)]
+    yield _batch(
+        "repetition_penalty", "33-windows",
+        [{**seen, "params": pack_parameters(params)} for params in own],
+        "Row 32 has a window, row 0 has none.", "BatchParameters", purposes=[own_beyond("params")],
+    )  # fmt: skip
     row = {"logits": pack([2.0, 2.0, 2.0]), "history": [0, 1, 0, 2], "prompt_length": 3}
     every = {"repetition": 1.0, "frequency": 0.5, "presence": 0.0}
     asked: tuple[tuple[str, Mapping[str, Any], str, Sequence[Mapping[str, Any]]], ...] = (
