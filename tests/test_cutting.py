@@ -28,7 +28,7 @@ from bpe_ref.patterns.borders import PatternBorders, borders_of
 from bpe_ref.patterns.matches import Regex
 from bpe_ref.patterns.pretokenizer import Pretokenizer
 from bpe_ref.patterns.registered import PATTERNS
-from bpe_ref.patterns.to_oniguruma import to_oniguruma
+from bpe_ref.patterns.rust import to_oniguruma
 from bpe_ref.pre_tokenizers.split_by_pattern import Split
 from bpe_ref.registry import REGISTRY
 from tests.cuts import Watched, chunks, chunks_by_definition, split_by_definition
