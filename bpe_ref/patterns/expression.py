@@ -77,7 +77,7 @@ class Expression:
         if self._translation is None:
             return self.spans_by_definition(text)
         standing = self._alphabet.standing(text)
-        if self._fast is not None and self._is_safe(standing):
+        if self._fast is not None and not self._has_long_run(standing):
             if self._finds_no_empty:
                 return [match.span() for match in self._fast.finditer(standing)]
             return _one_by_one(self._fast, standing)
@@ -102,10 +102,10 @@ class Expression:
         if self._fast is None or not self._finds_no_empty:
             return None
         standing = self._alphabet.standing(text)
-        if not self._is_safe(standing):
+        if len(standing) > _SHORT_TEXT and self._has_long_run(standing):
             return None
         if between:
-            pieces = [piece for piece in self._fast.split(standing) if piece]
+            pieces = [piece for piece in self._splitting.split(standing) if piece]
         else:
             pieces = self._fast.findall(standing)
         return pieces if standing is text else self._alphabet.restored(pieces, text)
@@ -124,20 +124,18 @@ class Expression:
             raise self._too_long(len(text)) from None
         return spans
 
-    def _is_safe(self, standing: str) -> bool:
-        """Return whether `re` is sure to end soon."""
-        if not self._cost.is_cheap():
+    def _has_long_run(self, standing: str) -> bool:
+        """Return whether `re` may take long, because a repetition may take many characters."""
+        if len(standing) <= _SHORT_TEXT:
             return False
-        if len(standing) <= _SHORT_TEXT or not self._cost.sets:
-            return True
         # A run of 2 n characters holds every n-th place twice: look there first.
         sampled = standing[::_SHORT_RUN]
         for pair, run in self._runs:
             for match in pair.finditer(sampled):
                 start = match.start() * _SHORT_RUN
                 if run.fullmatch(standing, start, start + _SHORT_RUN):
-                    return False
-        return True
+                    return True
+        return False
 
     def _too_long(self, length: int) -> PatternError:
         shown = self.source if len(self.source) <= 200 else self.source[:200] + "..."
@@ -182,8 +180,14 @@ class Expression:
 
     @cached_property
     def _fast(self) -> re.Pattern[str] | None:
-        """The pattern as one group, so that splitting returns the matches too."""
-        return None if self._translation is None else compile_with_re(f"({self._translation})")
+        """The pattern for `re`; None if `re` cannot match it, or may take long for one attempt."""
+        is_cheap = self._translation is not None and self._cost.is_cheap()
+        return compile_with_re(self._translation or "") if is_cheap else None
+
+    @cached_property
+    def _splitting(self) -> re.Pattern[str]:
+        """The same as a group, so that splitting returns the matches too."""
+        return re.compile(f"({self._translation})")
 
     @cached_property
     def _limited(self) -> "regex.Pattern[str]":

@@ -145,8 +145,9 @@ def translate(node: Node, words: CodePoints) -> str | None:
     'a+'
     >>> translate(Repeat(Repeat(One(1 << 0x61), 0, 1), 0, None), 0)
     """
+    branches = node.branches if isinstance(node, Choice) else (node,)
     try:
-        return _source(node, set_source(words))
+        return "|".join(_source(branch, set_source(words)) for branch in branches)
     except _Untranslatable:
         return None
 
