@@ -307,9 +307,12 @@ class _Reader(Cursor):
         if is_start and self.oniguruma:
             raise self.error("a caret has another meaning in Oniguruma")
         self.written.append(r"\A" if is_start else r"\z")
-        if "m" in flags or self.oniguruma:
-            return _assertion(Look(One(_NO_NEWLINE), behind=is_start, negative=True))
-        return _assertion(Place("A" if is_start else "z"))
+        of_lines = "m" in flags or self.oniguruma
+        if not is_start:
+            return _assertion(Place("$" if of_lines else "z"))
+        if not of_lines:
+            return _assertion(Place("A"))
+        return _assertion(Look(One(_NO_NEWLINE), behind=True, negative=True))
 
     def literal(self, item: str | CodePoints, flags: frozenset[str]) -> CodePoints:
         """Return the set that an atom stands for; a letter beyond ASCII counts as a class."""
