@@ -166,6 +166,12 @@ def test_the_edges_of_every_class_are_cut_by_the_definition(pattern: str) -> Non
     assert pretokenizer.pieces(text) == pieces_by_definition(pretokenizer.pattern, text)
 
 
+@pytest.mark.parametrize("pattern", MODELS)
+def test_long_runs_are_cut_by_the_definition(pattern: str) -> None:
+    text = "".join(one * 3000 for one in "a A你1-\n x\n\t 'S")
+    assert Pretokenizer(pattern).pieces(text) == pieces_by_definition(pattern, text)
+
+
 letters = st.sampled_from([r"\p{L}", r"\p{Lu}", r"\s", r"\w", r"[^\s\p{N}]", "s", "é", ".", r"\d"])
 patterns = st.recursive(
     st.tuples(letters, st.sampled_from(["", "", "+", "++", "{1,2}", "{2}+", "+?"])).map("".join),

@@ -13,8 +13,10 @@ The fast way
 Limits
     Translations of more than 50,000 characters are left to the machine.
     `re` has no time limit, so it gets only patterns whose attempts are cheap, and texts without
-    long runs (`translation.cost`). `regex` gets SECONDS and SECONDS_PER_CHARACTER, the machine
-    STEPS and STEPS_PER_CHARACTER. What takes longer is a `PatternError`.
+    long runs (`translation.cost`). Patterns of tiktoken's dialect get texts with runs, too: the
+    published ones match as much of a run as they gave back, and so take linear time. `regex` gets
+    SECONDS and SECONDS_PER_CHARACTER, the machine STEPS and STEPS_PER_CHARACTER. What takes longer
+    is a `PatternError`.
     Where the engine differs: it gives up after ten million retries at one place, by a panic; and
     where a letter that every match needs is missing, it sees so at once, and we may not.
 
@@ -69,6 +71,9 @@ class Expression:
     words: CodePoints = field(repr=False, compare=False)
     r"""The set between which and other characters `\b` is."""
 
+    runs_matter: bool = field(default=True, repr=False, compare=False)
+    """Whether `re` gets only texts without long runs."""
+
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Return start and end of each match, in characters.
 
@@ -102,7 +107,7 @@ class Expression:
         if self._fast is None or not self._finds_no_empty:
             return None
         standing = self._alphabet.standing(text)
-        if len(standing) > _SHORT_TEXT and self._has_long_run(standing):
+        if self.runs_matter and self._has_long_run(standing):
             return None
         if between:
             pieces = [piece for piece in self._splitting.split(standing) if piece]
@@ -126,7 +131,7 @@ class Expression:
 
     def _has_long_run(self, standing: str) -> bool:
         """Return whether `re` may take long, because a repetition may take many characters."""
-        if len(standing) <= _SHORT_TEXT:
+        if not self.runs_matter or len(standing) <= _SHORT_TEXT:
             return False
         # A run of 2 n characters holds every n-th place twice: look there first.
         sampled = standing[::_SHORT_RUN]

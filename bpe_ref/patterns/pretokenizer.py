@@ -85,4 +85,5 @@ def expression_of(pattern: str, tables: str) -> Expression:
     """
     table = TABLES[tables]
     node = read(pattern, table)
-    return Expression(pattern, node, table.code_points("word") if has_boundary(node) else 0)
+    words = table.code_points("word") if has_boundary(node) else 0
+    return Expression(pattern, node, words, runs_matter=False)
