@@ -166,7 +166,7 @@ def borders_of(source: str) -> PatternBorders | None:
     (True, True)
     """
     try:
-        return borders_of_node(compile_oniguruma(source).node)
+        return compile_oniguruma(source).borders
     except PatternError:
         return None
 

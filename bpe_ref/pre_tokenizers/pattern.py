@@ -7,7 +7,6 @@ Source: openai/tiktoken 0.14.0, src/lib.rs.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from bpe_ref.aligned_text import AlignedText
@@ -35,12 +34,10 @@ class Pattern(Pretokenizer):
     def cut_text(self, text: str, at_start: bool = True) -> list[str]:
         return self.pieces(text)
 
-    @cached_property
+    @property
     def borders(self) -> "PatternBorders | None":
         """The borders of the pattern; None if nothing is known."""
-        from bpe_ref.patterns.borders import borders_of_node
-
-        return borders_of_node(expression_of(self.pattern, self.tables).node)
+        return expression_of(self.pattern, self.tables).borders
 
     def meeting(self, left: str, right: str) -> Meeting | None:
         borders = self.borders
